@@ -1,0 +1,38 @@
+"""How a loop becomes a kernel: compiled on first use, cached on disk, free of the interpreter's lock."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+import numba
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_warned = False
+
+
+def kernel(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile `function` with Numba, one core, no lock, and keep the machine code between runs.
+
+    Where neither the package's folder nor the user's cache can be written, Numba refuses to cache;
+    then the kernel is compiled anew in each process, and one warning says how to mend that.
+    """
+    try:
+        return numba.njit(nogil=True, cache=True)(function)  # type: ignore[no-any-return]
+    except RuntimeError:
+        _warn_once()
+        return numba.njit(nogil=True)(function)  # type: ignore[no-any-return]
+
+
+def _warn_once() -> None:
+    global _warned
+    if not _warned:
+        _warned = True
+        warnings.warn(
+            "deciban found no folder to keep its compiled kernels in, so each process compiles them anew "
+            "(a second or two). Hint: set NUMBA_CACHE_DIR to a writable folder.",
+            stacklevel=4,
+        )
