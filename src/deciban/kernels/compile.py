@@ -21,10 +21,10 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     then the kernel is compiled anew in each process, and one warning says how to mend that.
     """
     try:
-        return numba.njit(nogil=True, cache=True)(function)  # type: ignore[no-any-return]
+        return numba.njit(nogil=True, cache=True)(function)
     except RuntimeError:
         _warn_once()
-        return numba.njit(nogil=True)(function)  # type: ignore[no-any-return]
+        return numba.njit(nogil=True)(function)
 
 
 def _warn_once() -> None:

@@ -1,0 +1,110 @@
+"""Dense arrays in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban.engines import fast
+from deciban.engines.bad import check
+from deciban.engines.threads import row_blocks, run
+from deciban.ledger import Cells, Counts, Levels, Moments, Needs, Scatter, Statistic
+from deciban.ledger.statistic import Array, Codes
+from deciban.scores import ScoreForm, finish
+from deciban.scores.posterior import Finish, warn_impossible
+
+BLOCK_BYTES = 1 << 24
+"""Rows are summarised in blocks of this size, whatever the number of threads."""
+
+BLOCK_SCORES = 1 << 16
+"""Rows are scored in blocks with about this many scores, which stay in the cache until they are finished."""
+
+
+def summarise(
+    needs: Needs, X: NDArray[Any], codes: Codes, weight: Array | None, n_classes: int, threads: int
+) -> Statistic:
+    """What the family needs to remember: a statistic per block of rows, merged in order."""
+    size = max(1, BLOCK_BYTES // max(1, X.shape[1] * X.dtype.itemsize))
+
+    def one(block: slice) -> Statistic:
+        w = None if weight is None else weight[block]
+        return summarise_block(needs, X[block], codes[block], w, n_classes, block.start)
+
+    return reduce(lambda a, b: a + b, run(one, row_blocks(len(X), size), threads))
+
+
+def summarise_block(
+    needs: Needs, X: NDArray[Any], codes: Codes, weight: Array | None, n_classes: int, first_row: int = 0
+) -> Statistic:
+    """One block: by a kernel if it can, else by the definition, which also finds what is wrong."""
+    quick = fast.statistic(needs, X, codes, weight, n_classes)
+    if quick is not None:
+        return quick
+    check(X, needs, first_row)
+    if needs.kind == "counts":
+        return Counts.of(X, codes, weight, n_classes, needs.threshold)
+    if needs.kind in ("levels", "cells"):
+        return (Levels if needs.kind == "levels" else Cells).of(fast.level_codes(X), codes, weight, n_classes)
+    return (Moments if needs.kind == "moments" else Scatter).of(X, codes, weight, n_classes)
+
+
+def apply(
+    forms: Sequence[ScoreForm],
+    parts: Sequence[NDArray[Any]],
+    needs: Sequence[Needs],
+    log_prior: Array,
+    wanted: Finish,
+    threads: int,
+) -> NDArray[Any]:
+    """Score all rows, a block at a time, and finish each block while it is in the cache."""
+    n, K = len(parts[0]), len(log_prior)
+    out = empty_answer(n, K, wanted)
+    whole = out.ndim == 2
+
+    def one(block: slice) -> int:
+        joint = out[block] if whole else np.empty((block.stop - block.start, K))
+        joint_block(forms, [part[block] for part in parts], needs, log_prior, wanted, joint, block.start)
+        return finish_block(joint, log_prior, wanted, out[block])
+
+    lost = sum(run(one, row_blocks(n, max(64, BLOCK_SCORES // K)), threads))
+    if lost:
+        warn_impossible(lost)
+    return out
+
+
+def empty_answer(n: int, K: int, wanted: Finish) -> NDArray[Any]:
+    """Room for the answer."""
+    if wanted == "winner":
+        return np.empty(n, dtype=np.intp)
+    return np.empty(n) if wanted == "density" else np.empty((n, K))
+
+
+def joint_block(
+    forms: Sequence[ScoreForm],
+    parts: Sequence[NDArray[Any]],
+    needs: Sequence[Needs],
+    log_prior: Array,
+    wanted: Finish,
+    joint: Array,
+    first_row: int = 0,
+) -> None:
+    """Write ln π_k + Σ ln p(x|k) of a block of rows into `joint`."""
+    joint[:] = log_prior
+    if all(fast.score(form, X, need, wanted, joint) for form, X, need in zip(forms, parts, needs)):
+        return
+    joint[:] = log_prior
+    for form, X, need in zip(forms, parts, needs):
+        check(X, need, first_row)
+        joint += form.joint(fast.level_codes(X) if need.kind in ("levels", "cells") else X)
+
+
+def finish_block(joint: Array, log_prior: Array, wanted: Finish, out: NDArray[Any]) -> int:
+    """Finish a block; returns how many rows are impossible under every class."""
+    lost = fast.finish(joint, log_prior, wanted, out)
+    if lost is None:
+        out[:], lost = finish(joint, log_prior, wanted)
+    return lost

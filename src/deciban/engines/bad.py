@@ -1,0 +1,45 @@
+"""A value that cannot be counted or scored, and where it stands."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban.errors import InputError
+from deciban.ledger import Needs
+
+Rule = Literal["missing", "infinite", "negative", "above one"]
+
+WORDS = {
+    "missing": "is missing, and may not be",
+    "infinite": "is not finite",
+    "negative": "is negative, and must not be",
+    "above one": "is not between 0 and 1",
+}
+
+
+class BadValue(InputError):
+    """The first value that breaks a rule; whoever knows the column's name words it for people."""
+
+    def __init__(self, rule: Rule, row: int, column: int, value: float, count: int) -> None:
+        self.rule, self.row, self.column, self.value, self.count = rule, row, column, value, count
+        super().__init__(f"the value {value:g} in row {row}, column {column} {WORDS[rule]}")
+
+
+def check(X: NDArray[Any], needs: Needs, first_row: int = 0) -> None:
+    """Refuse what the family has no meaning for: infinities, and by its needs NaN, negatives, or above one."""
+    rules: list[tuple[Rule, NDArray[np.bool_]]] = []
+    if X.dtype.kind == "f":
+        rules.append(("infinite", np.isinf(X)))
+        if not needs.skips:
+            rules.append(("missing", np.isnan(X)))
+    if not needs.signed:
+        rules.append(("negative", X < 0))
+    if needs.unit:
+        rules.append(("above one", X > 1))
+    for rule, broken in rules:
+        if broken.any():
+            row, column = (int(i) for i in np.argwhere(broken)[0])
+            raise BadValue(rule, first_row + row, column, float(X[row, column]), int(broken[:, column].sum()))

@@ -1,0 +1,151 @@
+"""Where a kernel can do the work of a definition: for large inputs of a plain kind.
+
+Every function here gives None or False when no kernel fits, or when the rows hold something a kernel does
+not deal with (NaN, ±∞, negative counts); the caller then goes through the definition.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban.ledger import Counts, Levels, Moments, Needs, Statistic
+from deciban.ledger.statistic import Array, Codes
+from deciban.scores import Diagonal, Linear, Lookup, ScoreForm
+from deciban.scores.linear import log_factorial
+from deciban.scores.posterior import Finish
+
+LARGE = 1 << 20
+"""Below this many elementary steps NumPy is done before Numba is imported."""
+
+UNIT_WEIGHT = np.empty(0)
+"""How kernels are told that every row weighs one."""
+
+
+def kernels(name: str, work: int) -> ModuleType | None:
+    """A module of kernels where it pays: for large work, or where it has been used before."""
+    loaded = sys.modules.get(f"deciban.kernels.{name}")
+    return loaded if loaded is not None or work < LARGE else import_module(f"deciban.kernels.{name}")
+
+
+def plain(X: NDArray[Any], whole: bool = False) -> NDArray[Any]:
+    """The rows as kernels take them: C order, one of a few kinds of number, read-only; copied only if need be.
+
+    Few kinds, because each is compiled anew: double, single, byte; where only `whole` numbers are taken, 64-bit
+    integers. Read-only, because arrays that may not be written are a kind of their own, and these are common.
+    """
+    if whole:
+        X = np.ascontiguousarray(X, dtype=np.int64)
+    elif X.dtype == np.bool_:
+        X = np.ascontiguousarray(X).view(np.uint8)
+    else:
+        kept = X.dtype in (np.float64, np.float32, np.uint8)
+        X = np.ascontiguousarray(X, dtype=X.dtype.newbyteorder("=") if kept else np.float64)
+    rows = X.view()
+    rows.flags.writeable = False
+    return rows
+
+
+def level_codes(X: NDArray[Any]) -> NDArray[Any]:
+    """Level codes as whole numbers, −1 for a missing one."""
+    if X.dtype.kind != "f":
+        return plain(X, whole=True)
+    missing = np.isnan(X)
+    codes = np.where(missing, 0, X).astype(np.int64)
+    codes[missing] = -1
+    return plain(codes, whole=True)
+
+
+def statistic(needs: Needs, X: NDArray[Any], codes: Codes, weight: Array | None, K: int) -> Statistic | None:
+    """A statistic by its kernel."""
+    if not X.size or needs.unit or needs.kind not in ("moments", "counts", "levels"):
+        return None
+    fill = kernels("summarise", X.size)
+    if fill is None:
+        return None
+    w = UNIT_WEIGHT if weight is None else weight
+    if needs.kind == "moments":
+        return _moments(fill, plain(X), codes, w, K)
+    if needs.kind == "levels":
+        return _levels(fill, X, codes, w, K)
+    return _counts(fill, needs, plain(X), codes, w, K)
+
+
+def _moments(fill: ModuleType, X: NDArray[Any], codes: Codes, w: Array, K: int) -> Statistic | None:
+    n, mean, m2 = np.zeros(K), np.zeros((K, X.shape[1])), np.zeros((K, X.shape[1]))
+    return Moments(n[:, None], mean, m2) if fill.fill_moments(X, codes, w, n, mean, m2) else None
+
+
+def _counts(fill: ModuleType, needs: Needs, X: NDArray[Any], codes: Codes, w: Array, K: int) -> Statistic | None:
+    rows = np.bincount(codes, weights=w if len(w) else None, minlength=K).astype(np.float64)[:, None]
+    if not len(w) and needs.threshold is not None and X.dtype == np.uint8:
+        few = np.zeros((K, X.shape[1]), dtype=np.int64)
+        fill.count_small(X, codes, int(np.floor(needs.threshold)), few)
+        return Counts(few.astype(np.float64), rows)
+    total = np.zeros((K, X.shape[1]))
+    threshold = np.nan if needs.threshold is None else float(needs.threshold)
+    return Counts(total, rows) if fill.fill_counts(X, codes, w, threshold, total) else None
+
+
+def _levels(fill: ModuleType, X: NDArray[Any], codes: Codes, w: Array, K: int) -> Statistic | None:
+    """Room is guessed from the first rows; a code beyond it starts again with the true sizes."""
+    missing = X.dtype.kind == "f"
+    if missing and not (np.isnan(X) | (X >= 0) & np.isfinite(X)).all():
+        return None
+    x = level_codes(X)
+    for known in (x[:4096], x):
+        sizes = np.maximum(known.max(axis=0).astype(np.int64) + 1, 0)
+        offset = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        table = np.zeros((K, int(offset[-1])))
+        short = fill.fill_levels(x, codes, w, offset, missing, table)
+        if short <= 0:
+            return Levels(table, offset) if short == 0 else None
+    return None
+
+
+def score(form: ScoreForm, X: NDArray[Any], needs: Needs, wanted: Finish, out: Array) -> bool:
+    """Add ln p(x|k) of a block of rows to `out` by the form's kernel; `out` is spoilt where that fails."""
+    if not X.size or needs.unit or not isinstance(form, (Diagonal, Lookup, Linear)):
+        return False
+    apply = kernels("score", X.size * form.n_classes)
+    if apply is None:
+        return False
+    if isinstance(form, Diagonal):
+        return bool(apply.diagonal(plain(X), form.mean, form.precision, form.constant, out))
+    if isinstance(form, Lookup):
+        return _lookup(apply, form, X, out)
+    return form.barrier is None and _linear(apply, form, plain(X), needs, wanted, out)
+
+
+def _lookup(apply: ModuleType, form: Lookup, X: NDArray[Any], out: Array) -> bool:
+    missing = X.dtype.kind == "f"
+    if missing and not (np.isnan(X) | (X >= 0) & np.isfinite(X)).all():
+        return False
+    by_level, unseen = form.by_level
+    return bool(apply.lookup(level_codes(X), by_level, form.offset, unseen, missing, out))
+
+
+def _linear(apply: ModuleType, form: Linear, X: NDArray[Any], needs: Needs, wanted: Finish, out: Array) -> bool:
+    threshold = np.nan if form.threshold is None else float(form.threshold)
+    fine = apply.linear(X, form.weights, form.whole_bias, threshold, needs.signed, out)
+    if fine and form.carrier is not None and wanted in ("joint", "density"):
+        out -= log_factorial(X)[:, None]
+    return bool(fine)
+
+
+def finish(joint: Array, log_prior: Array, wanted: Finish, out: NDArray[Any]) -> int | None:
+    """Finish a block of joint scores; returns how many rows are impossible under every class."""
+    apply = kernels("score", joint.size)
+    if apply is None or wanted == "joint":
+        return None
+    if wanted == "winner":
+        return int(apply.winners(joint, log_prior, out))
+    if wanted == "density":
+        apply.densities(joint, out)
+        return 0
+    return int(apply.normalise(joint, log_prior, wanted == "log_posterior"))

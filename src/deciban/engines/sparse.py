@@ -1,0 +1,217 @@
+"""Sparse matrices (CSR) in memory. What is not stored is zero; a stored NaN is missing."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban.engines import arrays
+from deciban.engines.bad import BadValue, Rule
+from deciban.engines.fast import LARGE
+from deciban.engines.threads import row_blocks, run
+from deciban.ledger import Counts, Needs, Statistic, Tallies
+from deciban.ledger.statistic import Array, Codes
+from deciban.scores import Linear, ScoreForm, SparseLinear
+from deciban.scores.posterior import Finish, warn_impossible
+
+BLOCK_SCORES = 1 << 20
+"""Scores made at a time: more than for dense rows, for each call first prepares the common words."""
+
+DENSE_CELLS = 1 << 22
+"""Counts of more classes × features than this are kept as tallies, by the classes that have a feature."""
+
+
+def summarise(needs: Needs, X: Any, codes: Codes, weight: Array | None, n_classes: int, threads: int) -> Statistic:
+    """What the family needs to remember."""
+    X = settled(X, needs)
+    if needs.kind != "counts" or needs.unit:
+        return _by_dense_blocks(needs, X, codes, weight, n_classes, threads)
+    wide = n_classes * X.shape[1] > DENSE_CELLS
+    count = _small if X.nnz < LARGE else _large
+    part, flaw = count(needs, X, codes, weight, n_classes, wide, threads)
+    if flaw < 0:
+        return part
+    if np.isnan(X.data[flaw]) and needs.skips and not wide:
+        return _by_dense_blocks(needs, X, codes, weight, n_classes, threads)
+    raise bad_value(X, flaw)
+
+
+def _small(
+    needs: Needs, X: Any, codes: Codes, weight: Array | None, K: int, wide: bool, threads: int
+) -> tuple[Statistic, int]:
+    """By the definition: a K×n matrix of row weights times X."""
+    from scipy.sparse import csr_array
+
+    n = X.shape[0]
+    w = np.ones(n) if weight is None else weight
+    flaw = first_flaw(X, needs)
+    total = csr_array((w, (codes, np.arange(n))), shape=(K, n)) @ csr_array(read(X, needs.threshold), dtype=float)
+    rows = class_weight(codes, weight, K)
+    if not wide:
+        return Counts(total.toarray(), rows), flaw
+    by_feature = csr_array(total.T)
+    by_feature.sort_indices()
+    by_feature.eliminate_zeros()
+    start, klass = by_feature.indptr.astype(np.int64), by_feature.indices.astype(np.int32)
+    return Tallies(start, klass, by_feature.data, rows), flaw
+
+
+def _large(
+    needs: Needs, X: Any, codes: Codes, weight: Array | None, K: int, wide: bool, threads: int
+) -> tuple[Statistic, int]:
+    from deciban.engines import tally
+
+    rows = class_weight(codes, weight, K)
+    if wide:
+        start, klass, total, flaw = tally.tally_sparse(X, codes, weight, K, needs.threshold, threads)
+        return Tallies(start, klass, total, rows), flaw
+    dense, flaw = tally.tally_dense(X, codes, weight, K, needs.threshold, threads)
+    return Counts(dense, rows), flaw
+
+
+def class_weight(codes: Codes, weight: Array | None, K: int) -> Array:
+    """The weight of each class's rows, K×1."""
+    return np.bincount(codes, weights=weight, minlength=K).astype(np.float64)[:, None]
+
+
+def _by_dense_blocks(needs: Needs, X: Any, codes: Codes, weight: Array | None, K: int, threads: int) -> Statistic:
+    """Write out a block of rows at a time, zeros included."""
+
+    def one(block: slice) -> Statistic:
+        w = None if weight is None else weight[block]
+        return arrays.summarise_block(needs, X[block].toarray(), codes[block], w, K, block.start)
+
+    return reduce(lambda a, b: a + b, run(one, dense_blocks(X), threads))
+
+
+def dense_blocks(X: Any) -> list[slice]:
+    """Blocks of rows that are small when written out."""
+    return row_blocks(X.shape[0], max(1, arrays.BLOCK_BYTES // (8 * max(1, X.shape[1]))))
+
+
+def apply(form: ScoreForm, X: Any, needs: Needs, log_prior: Array, wanted: Finish, threads: int) -> NDArray[Any]:
+    """Score all rows and finish them as wanted."""
+    X = settled(X, needs)
+    flaw = first_flaw(X, needs)
+    missing = flaw >= 0 and np.isnan(X.data[flaw]) and needs.skips
+    if flaw >= 0 and not missing:
+        raise bad_value(X, flaw)
+    product = _has_product(form) and not missing and not needs.unit
+    quick = product and X.nnz >= LARGE
+    if quick and wanted == "winner":
+        return _winners(form, X, log_prior, threads)
+    out = arrays.empty_answer(X.shape[0], len(log_prior), wanted)
+
+    def one(block: slice) -> int:
+        joint = out[block] if out.ndim == 2 else np.empty((block.stop - block.start, len(log_prior)))
+        if product:
+            _joint(form, X[block], log_prior, joint, wanted, quick)
+        else:
+            arrays.joint_block([form], [X[block].toarray()], [needs], log_prior, wanted, joint, block.start)
+        return arrays.finish_block(joint, log_prior, wanted, out[block])
+
+    lost = sum(run(one, _score_blocks(X, len(log_prior), product), threads))
+    if lost:
+        warn_impossible(lost)
+    return out
+
+
+def _score_blocks(X: Any, K: int, product: bool) -> list[slice]:
+    """Blocks of rows: few scores each, and few cells where they must be written out."""
+    return row_blocks(X.shape[0], max(64, BLOCK_SCORES // K)) if product else dense_blocks(X)
+
+
+def _has_product(form: ScoreForm) -> bool:
+    """Whether a product with the stored entries gives the whole score."""
+    if isinstance(form, Linear):
+        return form.barrier is None
+    return isinstance(form, SparseLinear)
+
+
+def _joint(form: Any, X: Any, log_prior: Array, joint: Array, wanted: Finish, quick: bool) -> None:
+    """ln π_k + ln p(x|k) from the stored entries."""
+    if isinstance(form, SparseLinear):
+        if quick and not form.hard:
+            _kernel(form, X, log_prior, joint, None, 1)
+        else:
+            joint[:] = form.joint(X) + log_prior
+        return
+    if quick:
+        _kernel(form, X, log_prior, joint, None, 1)
+    else:
+        joint[:] = read(X, form.threshold) @ form.weights.T + (form.whole_bias + log_prior)
+    if form.carrier is not None and wanted in ("joint", "density"):
+        joint -= _log_factorial(X)[:, None]
+
+
+def _winners(form: Any, X: Any, log_prior: Array, threads: int) -> NDArray[np.intp]:
+    """argmax_k of every row, without a table of rows × classes."""
+    best = np.empty(X.shape[0], dtype=np.int32)
+    _kernel(form, X, log_prior, None, best, threads)
+    return best.astype(np.intp)
+
+
+def _kernel(
+    form: Any, X: Any, log_prior: Array, joint: Array | None, best: NDArray[np.int32] | None, threads: int
+) -> None:
+    from deciban.engines import tally
+
+    if isinstance(form, Linear):
+        bias = form.whole_bias + log_prior
+        tally.score_dense(X, form.by_feature, bias, form.threshold, joint, threads, winner=best)
+    else:
+        bias = form.bias + log_prior
+        lists = form.start, form.klass, form.delta, bias, form.slope, form.base, form.scale
+        tally.score_sparse(X, *lists, form.threshold, joint, threads, winner=best)
+
+
+def _log_factorial(X: Any) -> Array:
+    """Σ ln x! of each row; zeros add nothing."""
+    from scipy.special import gammaln
+
+    row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    return np.bincount(row, weights=gammaln(X.data + 1.0), minlength=X.shape[0]).astype(np.float64, copy=False)
+
+
+def read(X: Any, threshold: float | None) -> Any:
+    """The stored entries as they are counted: themselves, or the indicator [x > threshold]."""
+    if threshold is None:
+        return X
+    Z = X.copy()
+    Z.data = (X.data > threshold).astype(np.float64)
+    return Z
+
+
+def settled(X: Any, needs: Needs) -> Any:
+    """CSR, each entry stored once where it matters: an indicator of a sum is no sum of indicators."""
+    X = X.tocsr()
+    if (needs.threshold is not None or needs.kind != "counts") and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+def first_flaw(X: Any, needs: Needs) -> int:
+    """The place of the first stored entry that is not finite, or negative where that has no meaning; −1: none."""
+    data = X.data
+    if not data.size:
+        return -1
+    floating = data.dtype.kind == "f"
+    if (not floating or np.isfinite(data.sum())) and (needs.signed or data.min() >= 0):
+        return -1
+    flawed = ~np.isfinite(data) if floating else np.zeros(data.shape, dtype=np.bool_)
+    if not needs.signed:
+        flawed |= data < 0
+    places = np.flatnonzero(flawed)
+    return int(places[0]) if places.size else -1
+
+
+def bad_value(X: Any, place: int) -> BadValue:
+    """What is wrong with a stored entry, and where."""
+    value = float(X.data[place])
+    rule: Rule = "missing" if np.isnan(value) else "infinite" if np.isinf(value) else "negative"
+    row = int(np.searchsorted(X.indptr, place, side="right")) - 1
+    return BadValue(rule, row, int(X.indices[place]), value, 1)

@@ -1,0 +1,64 @@
+"""How many threads a call may use, and running blocks of rows on them.
+
+Blocks have a fixed size and are merged in their order, so the number of threads never changes a bit of the
+result. The pool lives for one call: nothing survives into a forked child.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from deciban.errors import InputError
+
+T = TypeVar("T")
+
+LIMITS = ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS", "LOKY_MAX_CPU_COUNT")
+
+
+def thread_count(n_jobs: int | None) -> int:
+    """The threads a call may use.
+
+    As asked for by `n_jobs` (−1: all cores); else as joblib's context says; else all the cores that this
+    process may run on, within OMP_NUM_THREADS and its kin. Inside a joblib worker: one.
+    """
+    if n_jobs is not None:
+        return _asked(n_jobs)
+    joblib = sys.modules.get("joblib")
+    if joblib is not None:
+        backend, workers = joblib.parallel.get_active_backend()
+        if getattr(backend, "nesting_level", 0):
+            return 1
+        if workers is not None and workers != 1:
+            return _asked(workers)
+    return min([_cores(), *(int(os.environ[name]) for name in LIMITS if os.environ.get(name, "").isdigit())])
+
+
+def _asked(n_jobs: int) -> int:
+    if n_jobs == 0:
+        raise InputError("n_jobs == 0 has no meaning. Hint: 1 for one thread, -1 for all cores, None to decide")
+    return n_jobs if n_jobs > 0 else max(1, _cores() + 1 + n_jobs)
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def run(task: Callable[[slice], T], blocks: Iterable[slice], threads: int) -> Iterator[T]:
+    """The results of the blocks, in their order."""
+    todo = list(blocks)
+    if threads == 1 or len(todo) < 2:
+        yield from map(task, todo)
+        return
+    with ThreadPoolExecutor(min(threads, len(todo))) as pool:
+        yield from pool.map(task, todo)
+
+
+def row_blocks(n_rows: int, size: int) -> list[slice]:
+    """Slices of `size` rows; always at least one, so that no rows are a block too."""
+    return [slice(start, min(start + size, n_rows)) for start in range(0, max(n_rows, 1), size)]

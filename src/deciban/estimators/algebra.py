@@ -1,0 +1,108 @@
+"""What facades can do because ledgers add: merge, forget whole models, decay, and change the prior."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban.errors import InputError, SchemaError
+from deciban.ledger import Ledger
+
+
+class Algebra:
+    """`a + b`, `a - b`, `a * f` give new models; `merge` and `decay` change their own."""
+
+    _prior_name = "class_prior"
+
+    if TYPE_CHECKING:  # what the facades bring
+        classes_: NDArray[Any]
+        _model: Any
+        _take: Callable[..., None]
+        _validate_params: Callable[[], None]
+        get_params: Callable[[], dict[str, Any]]
+
+        @property
+        def ledger_(self) -> Ledger:
+            """What was learned."""
+            ...
+
+    def merge(self, other: Self) -> Self:
+        """Learn all that `other` has learned."""
+        self._take(self._with(other, lambda a, b: a + b))
+        return self
+
+    def decay(self, factor: float) -> Self:
+        """Let everything learned so far weigh `factor` times as much."""
+        self._take(self.ledger_ * factor)
+        return self
+
+    def __add__(self, other: Self) -> Self:
+        return self._copy(self._with(other, lambda a, b: a + b)) if _kin(self, other) else NotImplemented
+
+    def __sub__(self, other: Self) -> Self:
+        return self._copy(self._with(other, lambda a, b: a - b)) if _kin(self, other) else NotImplemented
+
+    def __mul__(self, factor: float) -> Self:
+        if not isinstance(factor, (int, float, np.integer, np.floating)):
+            return NotImplemented
+        return self._copy(self.ledger_ * factor)
+
+    __rmul__ = __mul__
+
+    def with_priors(self, priors: Any) -> Self:
+        """The same evidence under other class priors: an array in the order of `classes_`, a mapping, or a name."""
+        ledger = self.ledger_
+        if isinstance(priors, Mapping):
+            priors = [self._named(priors, label) for label in self.classes_.tolist()]
+        new = copy.copy(self)
+        setattr(new, self._prior_name, priors)
+        new._validate_params()
+        new._take(ledger)
+        new._model.solved  # noqa: B018  an unusable prior is refused here, not at the first prediction
+        return new
+
+    @staticmethod
+    def _named(priors: Mapping[Any, float], label: Any) -> float:
+        if label not in priors:
+            raise InputError(f"no prior is given for class {label!r}. Hint: name every class")
+        return priors[label]
+
+    def _with(self, other: Self, operation: Callable[[Ledger, Ledger], Ledger]) -> Ledger:
+        """Our ledger and the other's, combined; refused where the two are not models of the same thing."""
+        if not _kin(self, other):
+            raise SchemaError(f"{type(self).__name__} cannot be combined with {type(other).__name__}")
+        self._same_parameters(other)
+        if not np.array_equal(self.classes_, other.classes_):
+            raise SchemaError(
+                f"the two models have different classes: {self.classes_.tolist()} and {other.classes_.tolist()}. "
+                f"Hint: name all classes in both, partial_fit(X, y, classes=...)"
+            )
+        return operation(self.ledger_, other.ledger_)
+
+    def _same_parameters(self, other: Self) -> None:
+        mine, theirs = self.get_params(), other.get_params()
+        for name in mine.keys() - {"n_jobs"}:
+            if not _same(mine[name], theirs[name]):
+                raise SchemaError(
+                    f"the two models differ in {name}: {mine[name]!r} and {theirs[name]!r}. "
+                    f"Hint: set_params({name}=...) on one of them and fit it again"
+                )
+
+    def _copy(self, ledger: Ledger) -> Self:
+        new = copy.copy(self)
+        new._take(ledger)
+        return new
+
+
+def _kin(a: Any, b: Any) -> bool:
+    return type(a) is type(b)
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, Ledger) or isinstance(b, Ledger) or a is None or b is None or isinstance(a, str):
+        return bool(a == b) if type(a) is type(b) else False
+    return np.array_equal(np.asarray(a), np.asarray(b))

@@ -1,0 +1,224 @@
+"""The one base of all facades: fit, predict, explain, and what follows from the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from deciban.engines import BadValue, encode, encode_known, thread_count
+from deciban.errors import InputError
+from deciban.estimators.algebra import Algebra
+from deciban.estimators.rows import checked_rows, checked_weight, checked_X, declared, without_weightless
+from deciban.estimators.words import worded
+from deciban.families import Family
+from deciban.ledger import Ledger
+from deciban.ledger.statistic import Array
+from deciban.model import DRAWS, Assumption, Model, learn
+from deciban.scores import Boundary, Conic, Explanation
+from deciban.scores.posterior import Finish
+
+FEW_ROWS = 64
+"""So few rows are one block, whatever the number of threads: no need to ask how many there may be."""
+
+
+class Bayes(Algebra, ClassifierMixin, BaseEstimator):
+    """A generative classifier: a ledger of the data, solved under an assumption."""
+
+    classes_: NDArray[Any]
+    n_features_in_: int
+    _model: Model
+
+    _proposal = "leave such rows out, or replace the values"
+
+    def _assumption(self, n_features: int, n_classes: int) -> Assumption:
+        """The families and the prior that the constructor's arguments describe, checked."""
+        raise AssertionError
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from X (rows × features, dense or CSR) and labels y, forgetting what was learned before."""
+        with self._unchanged_if_refused():
+            self._validate_params()
+            X, y = checked_rows(self, X, y, reset=True)
+            weight = checked_weight(sample_weight, X)
+            if weight is not None and not weight.any():
+                raise InputError("sample_weight is zero in every row, so there is nothing to learn from")
+            self.classes_, codes = encode(y)
+            ledger = self._summary(X, codes, weight)
+            self._take(ledger, X)
+            self._model.solved  # noqa: B018  solved now, so that the first prediction need not wait
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn more rows; the first call names all classes. Any split of the data gives the same model."""
+        with self._unchanged_if_refused():
+            self._validate_params()
+            known = declared(self, classes)
+            first = not hasattr(self, "_model")
+            X, y = checked_rows(self, X, y, reset=first)
+            weight = checked_weight(sample_weight, X)
+            self.classes_ = known
+            ledger = self._summary(X, encode_known(y, known), weight)
+            self._take(ledger if first else self.ledger_ + ledger, X if first else None)
+        return self
+
+    def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Unlearn rows: the model becomes what it would be had they never been learned.
+
+        Whether these very rows were learned cannot be told from sums; what is plainly not there is refused,
+        and nothing changes.
+        """
+        check_is_fitted(self)
+        with self._unchanged_if_refused():
+            X, y = checked_rows(self, X, y, reset=False)
+            weight = checked_weight(sample_weight, X)
+            self._take(self.ledger_ - self._summary(X, encode_known(y, self.classes_), weight))
+        return self
+
+    def _summary(self, X: Any, codes: NDArray[np.int32], weight: Array | None) -> Ledger:
+        """The ledger of checked rows."""
+        X, codes, weight = without_weightless(X, codes, weight)
+        assumption = self._assumption(X.shape[1], len(self.classes_))
+        names = getattr(self, "feature_names_in_", None)
+        named = None if names is None else tuple(str(name) for name in names)
+        with self._worded():
+            return learn(assumption, self.classes_.tolist(), [named], [X], codes, weight, thread_count(self.n_jobs))
+
+    def _take(self, ledger: Ledger, X: Any = None) -> None:
+        """Go on with another ledger; `X` is given where the kind of number is to be remembered."""
+        if X is not None:
+            self._dtype = X.dtype if X.dtype == np.float32 else np.dtype(np.float64)
+        self._model = Model(self._assumption(self.n_features_in_, len(self.classes_)), ledger)
+
+    @contextmanager
+    def _unchanged_if_refused(self) -> Iterator[None]:
+        before = dict(vars(self))
+        try:
+            yield
+        except BaseException:
+            self.__dict__ = before
+            raise
+
+    @contextmanager
+    def _worded(self) -> Iterator[None]:
+        try:
+            yield
+        except BadValue as bad:
+            names = getattr(self, "feature_names_in_", None)
+            shown: Sequence[str] = range(bad.column + 1) if names is None else names  # type: ignore[assignment]
+            raise worded(bad, type(self).__name__, shown, self._proposal) from None
+
+    @property
+    def ledger_(self) -> Ledger:
+        """What was learned: counts or moments per class, and the schema that says of what."""
+        return self._fitted().ledger
+
+    @property
+    def n_parameters_(self) -> int:
+        """How many numbers the model estimates, the class prior included."""
+        return self._fitted().n_parameters
+
+    def _fitted(self) -> Model:
+        try:
+            return self._model
+        except AttributeError:
+            check_is_fitted(self)
+            raise
+
+    def _scores(self, X: Any, wanted: Finish) -> NDArray[Any]:
+        model = self._fitted()
+        X = checked_X(self, X)
+        threads = 1 if X.shape[0] <= FEW_ROWS else thread_count(self.n_jobs)
+        try:
+            return model.scores((X,), wanted, threads)
+        except BadValue:
+            with self._worded():
+                raise
+            raise
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most probable class of each row."""
+        return self.classes_[self._scores(X, "winner")]
+
+    def predict_proba(self, X: Any) -> Array:
+        """p(k|x) of each row and class, in the order of `classes_`."""
+        return self._scores(X, "posterior")
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """ln p(k|x)."""
+        return self._scores(X, "log_posterior")
+
+    def predict_joint_log_proba(self, X: Any) -> Array:
+        """ln p(x, k) = ln π_k + ln p(x|k), before normalising."""
+        return self._scores(X, "joint")
+
+    def score_samples(self, X: Any) -> Array:
+        """ln p(x) = ln Σ_k π_k p(x|k): low for rows unlike anything learned."""
+        return self._scores(X, "density")
+
+    def log_likelihood(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> float:
+        """Σ ln p(x, y) over these rows; without arguments over the rows learned, from the ledger alone."""
+        model = self._fitted()
+        if X is None and y is None:
+            return model.training_log_likelihood()
+        X, y = checked_rows(self, X, y, reset=False)
+        weight = checked_weight(sample_weight, X)
+        with self._worded():
+            return model.log_likelihood([X], encode_known(y, self.classes_), weight, thread_count(self.n_jobs))
+
+    def sample(self, n: int = 1, random_state: Any = None) -> tuple[NDArray[Any], NDArray[Any]]:
+        """n rows drawn from the model, and their classes."""
+        (X,), codes = self._fitted().sample(n, generator(random_state))
+        return X, self.classes_[codes]
+
+    def bayes_error(self, n_draws: int = DRAWS, random_state: Any = 0) -> float:
+        """The least error any rule could have if the model were true; exact for small tables, else by drawing."""
+        return self._fitted().bayes_error(n_draws, generator(random_state), thread_count(self.n_jobs))
+
+    def explain(self, X: Any, classes: tuple[Any, Any] | None = None) -> Explanation:
+        """The evidence of each feature in decibans, for the winner against the runner-up or for two given classes."""
+        model = self._fitted()
+        X = checked_X(self, X)
+        pair = None if classes is None else self._pair(classes)
+        with self._worded():
+            return model.explain([X], pair, self.classes_, thread_count(self.n_jobs))
+
+    def _pair(self, classes: tuple[Any, Any]) -> tuple[int, int]:
+        try:
+            first, second = classes
+        except (TypeError, ValueError):
+            raise InputError(f"classes must name two classes, (for, against), not {classes!r}") from None
+        k, l = encode_known(np.asarray([first, second]), self.classes_)
+        return int(k), int(l)
+
+    def linear_form(self) -> Boundary:
+        """score_k(x) = weights_k · x + bias_k; for two classes the log-odds of the second are w · x + b."""
+        return self._fitted().boundary()
+
+    def quadratic_form(self) -> Conic:
+        """score_k(x) = xᵀ A_k x + weights_k · x + bias_k."""
+        return self._fitted().conic()
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.missing == "skip"
+        tags.classifier_tags.poor_score = True
+        return tags
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """A source of random numbers from a seed, scikit-learn's RandomState, or a Generator."""
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(0, 2**31 - 1))
+    return np.random.default_rng(random_state)
+
+
+def single_family(assumption: Assumption) -> Family:
+    """The family of a facade's only block."""
+    return assumption.families[0]

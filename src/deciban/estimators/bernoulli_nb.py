@@ -1,0 +1,52 @@
+"""BernoulliNB: features present or absent."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+from sklearn.utils._param_validation import Interval
+
+from deciban.estimators.discrete import CountBayes
+from deciban.families import Bernoulli
+
+
+class BernoulliNB(CountBayes):
+    """Naive Bayes over features that are present or absent: ln p(x|k) = Σ_j x_j ln θ_kj + (1 − x_j) ln(1 − θ_kj).
+
+    Takes scikit-learn's arguments. `alpha` may also be a ledger of imagined examples; NaN means missing.
+
+    >>> from deciban import BernoulliNB
+    >>> model = BernoulliNB().fit([[1, 0], [1, 1], [0, 1]], ["spam", "spam", "ham"])
+    >>> model.predict_proba([[1, 0]]).round(3).tolist()
+    [[0.129, 0.871]]
+    """
+
+    _parameter_constraints = {
+        **CountBayes._parameter_constraints,
+        "binarize": [None, Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        *,
+        alpha: Any = 1.0,
+        force_alpha: bool = True,
+        binarize: float | None = 0.0,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+        missing: str = "skip",
+        prior_alpha: float = 1.0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.force_alpha = force_alpha
+        self.binarize = binarize
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+        self.missing = missing
+        self.prior_alpha = prior_alpha
+        self.n_jobs = n_jobs
+
+    def _family(self, alpha: Any, n_features: int) -> Bernoulli:
+        return Bernoulli(alpha, None if self.binarize is None else float(self.binarize))

@@ -1,0 +1,77 @@
+"""CategoricalNB: each feature one of several levels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban.estimators.levels import LevelBayes
+from deciban.families import Categorical
+from deciban.ledger import Levels
+from deciban.ledger.statistic import Array
+
+
+class CategoricalNB(LevelBayes):
+    """Naive Bayes over level codes: ln p(x|k) = Σ_j ln θ_kj,x_j, θ_kjv = (n_kjv + α) / (n_kj + αV_j).
+
+    Takes scikit-learn's arguments. NaN means missing; `unseen` says what a level beyond those learned means:
+    no evidence ("ignore"), one more share of the pseudo-counts ("smooth"), or a refusal ("error").
+
+    >>> from deciban import CategoricalNB
+    >>> model = CategoricalNB().fit([[0, 1], [0, 0], [1, 1]], ["no", "no", "yes"])
+    >>> model.predict([[1, 1], [7, float("nan")]]).tolist()
+    ['yes', 'no']
+    """
+
+    def __init__(
+        self,
+        *,
+        alpha: Any = 1.0,
+        force_alpha: bool = True,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+        min_categories: Any = None,
+        missing: str = "skip",
+        unseen: str = "ignore",
+        prior_alpha: float = 1.0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.force_alpha = force_alpha
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+        self.min_categories = min_categories
+        self.missing = missing
+        self.unseen = unseen
+        self.prior_alpha = prior_alpha
+        self.n_jobs = n_jobs
+
+    def _family(self, alpha: Any, n_features: int) -> Categorical:
+        return Categorical(float(alpha), self.unseen, self._min_levels(n_features))  # type: ignore[arg-type]
+
+    def _known_levels(self) -> NDArray[np.int64]:
+        return self._counts().sizes
+
+    def _counts(self, imagined: bool = True) -> Levels:
+        model = self._fitted()
+        family: Any = model.assumption.families[0]
+        return family.full((model.complete if imagined else model.ledger).parts[0])
+
+    @property
+    def n_categories_(self) -> NDArray[np.int64]:
+        """V_j, how many levels each feature has."""
+        return self._counts(imagined=False).sizes
+
+    @property
+    def category_count_(self) -> list[Array]:
+        """How often each level was seen in each class, a K×V_j table for each feature."""
+        return self._counts(imagined=False).tables()
+
+    @property
+    def feature_log_prob_(self) -> list[Array]:
+        """ln θ_kjv, a K×V_j table for each feature."""
+        family: Any = self._fitted().assumption.families[0]
+        counts = self._counts()
+        return Levels(family.log_theta(counts), counts.offset).tables()

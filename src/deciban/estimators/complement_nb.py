@@ -1,0 +1,64 @@
+"""ComplementNB: a class is what the others are not."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from deciban.errors import UndefinedError
+from deciban.estimators.discrete import CountBayes, dense
+from deciban.families import Complement
+from deciban.families.complement import WHY
+from deciban.ledger.statistic import Array
+
+
+class ComplementNB(CountBayes):
+    """Complement naive Bayes (Rennie et al. 2003) over counts: suits classes of very unequal size.
+
+    Takes scikit-learn's arguments. Its score is no likelihood, so the class prior has no part in it.
+
+    >>> from deciban import ComplementNB
+    >>> ComplementNB().fit([[2, 1, 0], [0, 1, 3]], ["sport", "science"]).predict([[0, 0, 1]]).tolist()
+    ['science']
+    """
+
+    _proposal = "counts must be known and ≥ 0; GaussianNB takes any number, PoissonNB skips missing counts"
+    _parameter_constraints = {**CountBayes._parameter_constraints, "norm": ["boolean"]}
+
+    def __init__(
+        self,
+        *,
+        alpha: Any = 1.0,
+        force_alpha: bool = True,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+        norm: bool = False,
+        missing: str = "skip",
+        prior_alpha: float = 1.0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.force_alpha = force_alpha
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+        self.norm = norm
+        self.missing = missing
+        self.prior_alpha = prior_alpha
+        self.n_jobs = n_jobs
+
+    def _family(self, alpha: Any, n_features: int) -> Complement:
+        return Complement(alpha, self.norm)
+
+    def with_priors(self, priors: Any) -> Self:
+        """There is no prior in the score to change."""
+        raise UndefinedError(WHY.format(what="class prior in its score"))
+
+    @property
+    def feature_all_(self) -> Array:
+        """Σ w·x per feature, over all classes."""
+        return dense(self.ledger_).total.sum(axis=0)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        tags.input_tags.allow_nan = False
+        return tags

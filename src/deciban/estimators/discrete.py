@@ -1,0 +1,132 @@
+"""What the facades of counts and levels share: pseudo-counts, class priors, and scikit-learn's attributes."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from deciban.errors import DecibanWarning, InputError
+from deciban.estimators.base import Bayes
+from deciban.families import ClassPrior, Family
+from deciban.families.family import Alpha
+from deciban.ledger import Counts, Ledger, Tallies
+from deciban.ledger.statistic import Array
+from deciban.model import Assumption
+
+PRIOR_NAMES = {"empirical", "smoothed", "uniform"}
+
+SHARED_CONSTRAINTS: dict[str, list[Any]] = {
+    "missing": [StrOptions({"skip", "error"})],
+    "prior_alpha": [Interval(Real, 0, None, closed="left")],
+    "n_jobs": [None, Interval(Real, None, None, closed="neither")],
+}
+
+LEAST_ALPHA = 1e-10
+"""What scikit-learn raises a smaller pseudo-count to, unless it is forced."""
+
+
+class DiscreteBayes(Bayes):
+    """A facade with scikit-learn's `alpha`, `force_alpha`, `fit_prior` and `class_prior`."""
+
+    _parameter_constraints: dict[str, list[Any]] = {
+        **SHARED_CONSTRAINTS,
+        "alpha": [Interval(Real, 0, None, closed="left"), "array-like", Ledger],
+        "fit_prior": ["boolean"],
+        "class_prior": ["array-like", StrOptions(PRIOR_NAMES), None],
+        "force_alpha": ["boolean"],
+    }
+
+    def _family(self, alpha: Any, n_features: int) -> Family:
+        raise AssertionError
+
+    def _assumption(self, n_features: int, n_classes: int) -> Assumption:
+        prior = class_prior(self, n_classes)
+        if isinstance(self.alpha, Ledger):
+            return Assumption((self._family(0.0, n_features),), prior, self.alpha, self.missing)
+        return Assumption((self._family(self._pseudo_count(n_features), n_features),), prior, None, self.missing)
+
+    def _pseudo_count(self, n_features: int) -> Alpha:
+        """alpha as given, checked, and raised to the least usable one unless forced."""
+        alpha = np.asarray(self.alpha, dtype=np.float64)
+        if alpha.ndim:
+            if alpha.shape != (n_features,):
+                raise InputError(
+                    "When alpha is an array, it should contains `n_features`. "
+                    f"Got {alpha.shape[0]} elements instead of {n_features}."
+                )
+            if not (alpha >= 0).all():
+                raise InputError(f"All values in alpha must be greater than 0. The least is {alpha.min():g}.")
+        if not self.force_alpha and alpha.size and alpha.min() < LEAST_ALPHA:
+            warnings.warn(
+                f"alpha too small will result in numeric errors, setting alpha = {LEAST_ALPHA:.1e}. "
+                f"Use `force_alpha=True` to keep alpha unchanged.",
+                stacklevel=5,
+            )
+            alpha = np.maximum(alpha, LEAST_ALPHA)
+        return alpha if alpha.ndim else float(alpha)
+
+    @property
+    def class_count_(self) -> Array:
+        """The weight of each class's rows."""
+        return self.ledger_.rows
+
+    @property
+    def class_log_prior_(self) -> Array:
+        """ln π_k."""
+        with np.errstate(divide="ignore"):
+            return np.log(self._fitted().solved.prior)
+
+
+class CountBayes(DiscreteBayes):
+    """A facade of counts per class and feature."""
+
+    @property
+    def feature_count_(self) -> Array:
+        """Σ w·x per class and feature, K×d."""
+        return dense(self.ledger_).total
+
+    @property
+    def feature_log_prob_(self) -> Array:
+        """The logarithm of each feature's probability in each class, K×d, made when asked for."""
+        model = self._fitted()
+        family: Any = model.assumption.families[0]
+        return family.log_theta(model.complete.parts[0])
+
+
+def dense(ledger: Ledger) -> Counts:
+    """A count ledger's only block, zeros written out."""
+    part: Any = ledger.parts[0]
+    return part.dense() if isinstance(part, Tallies) else part
+
+
+def class_prior(estimator: Any, n_classes: int) -> ClassPrior:
+    """The class prior that `fit_prior` and `class_prior` describe."""
+    given = estimator.class_prior
+    if isinstance(given, str):
+        return ClassPrior(given, estimator.prior_alpha)  # type: ignore[arg-type]
+    if given is None:
+        return ClassPrior("empirical" if estimator.fit_prior else "uniform")
+    p = checked_prior(given, n_classes)
+    if not np.isclose(p.sum(), 1.0):
+        warnings.warn(f"class_prior sums to {p.sum():g}; it is scaled to sum to 1", DecibanWarning, stacklevel=5)
+        p = p / p.sum()
+    return ClassPrior("given", given=tuple(p.tolist()))
+
+
+def checked_prior(given: Any, n_classes: int) -> NDArray[np.float64]:
+    """A prior as an array, one finite share ≥ 0 for each class, not all zero."""
+    p = np.asarray(given, dtype=np.float64)
+    if p.shape != (n_classes,):
+        raise InputError(
+            f"Number of priors must match number of classes. Got {p.size} priors for {n_classes} classes."
+        )
+    if not (p >= 0).all():
+        raise InputError(f"Priors must be non-negative. Got {p.tolist()}.")
+    if not (np.isfinite(p).all() and p.any()):
+        raise InputError(f"The sum of the priors should be 1. Got {p.tolist()}.")
+    return p

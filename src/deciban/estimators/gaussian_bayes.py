@@ -1,0 +1,74 @@
+"""GaussianBayes: Gaussian classes with one of seven shapes of covariance."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from deciban.estimators.bells import BellBayes
+from deciban.families import Gaussian
+from deciban.families.parameters import GAUSSIAN
+from deciban.ledger.statistic import Array
+
+
+class GaussianBayes(BellBayes):
+    """The Gaussian Bayes classifier: ln p(x|k) = −½ ln|2πΣ_k| − ½ (x−μ_k)ᵀ Σ_k⁻¹ (x−μ_k).
+
+    `covariance`: "full" (each class its own: quadratic boundary, as QDA), "tied" (one for all: linear, as LDA),
+    "diagonal", "tied_diagonal", "spherical", "tied_spherical" or "identity". `shrinkage` (a share, or "oas")
+    pulls towards one common multiple of the identity; `parameter_prior` imagines that many rows per class with
+    the pooled covariance, or takes a ledger of imagined examples. NaN means missing.
+
+    >>> from deciban import GaussianBayes
+    >>> X, y = [[0.0, 0.0], [1.0, 1.0], [4.0, 4.0], [5.0, 5.0]], [0, 0, 1, 1]
+    >>> line = GaussianBayes(covariance="identity").fit(X, y).linear_form()
+    >>> line.w.tolist(), line.b
+    ([4.0, 4.0], -20.0)
+    """
+
+    _parameter_constraints = {
+        **BellBayes._parameter_constraints,
+        "covariance": [StrOptions(set(GAUSSIAN))],
+        "shrinkage": [None, StrOptions({"oas"}), Interval(Real, 0, 1, closed="both")],
+    }
+
+    def __init__(
+        self,
+        *,
+        covariance: str = "full",
+        shrinkage: Any = None,
+        priors: Any = None,
+        parameter_prior: Any = None,
+        missing: str = "skip",
+        prior_alpha: float = 1.0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.covariance = covariance
+        self.shrinkage = shrinkage
+        self.priors = priors
+        self.parameter_prior = parameter_prior
+        self.missing = missing
+        self.prior_alpha = prior_alpha
+        self.n_jobs = n_jobs
+
+    def _family(self, prior_rows: float) -> Gaussian:
+        return Gaussian(self.covariance, self.shrinkage, prior_rows)  # type: ignore[arg-type]
+
+    @property
+    def means_(self) -> Array:
+        """μ_k, K×d."""
+        form: Any = self._fitted().solved.forms[0]
+        return form.mean
+
+    @property
+    def covariance_(self) -> Array:
+        """Σ_k, K×d×d, or d×d where all classes share it."""
+        form: Any = self._fitted().solved.forms[0]
+        if hasattr(form, "variance"):
+            full = np.stack([np.diag(row) for row in form.variance])
+        else:
+            full = form.covariance
+        return full[0] if "tied" in self.covariance or self.covariance == "identity" else full

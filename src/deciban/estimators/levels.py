@@ -1,0 +1,69 @@
+"""What the facades of level codes share: known levels, and what an unseen one means."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from deciban.engines import level_codes
+from deciban.errors import InputError
+from deciban.estimators.discrete import DiscreteBayes
+from deciban.ledger import Ledger
+from deciban.scores.posterior import Finish
+
+
+class LevelBayes(DiscreteBayes):
+    """A facade of categorical features, given as codes 0, 1, 2, …"""
+
+    _proposal = "levels are codes 0, 1, 2, …; sklearn.preprocessing.OrdinalEncoder makes them, NaN is missing"
+    _parameter_constraints = {
+        **DiscreteBayes._parameter_constraints,
+        "alpha": [Interval(Real, 0, None, closed="left"), Ledger],
+        "min_categories": [None, "array-like", Interval(Integral, 1, None, closed="left")],
+        "unseen": [StrOptions({"ignore", "smooth", "error"})],
+    }
+
+    def _min_levels(self, n_features: int) -> tuple[int, ...] | None:
+        if self.min_categories is None:
+            return None
+        least = np.asarray(self.min_categories)
+        if least.dtype.kind not in "iu":
+            raise InputError(f"'min_categories' should have integral type. Got {least.dtype} instead.")
+        if least.shape not in ((), (n_features,)):
+            raise InputError(
+                f"'min_categories' should have shape ({n_features},) when an array-like is provided. "
+                f"Got {least.shape} instead."
+            )
+        return tuple(int(v) for v in np.broadcast_to(least, (n_features,)))
+
+    def _known_levels(self) -> NDArray[np.int64]:
+        """V_j."""
+        raise AssertionError
+
+    def _scores(self, X: Any, wanted: Finish) -> NDArray[Any]:
+        if self.unseen == "error":
+            self._refuse_unseen(X)
+        return super()._scores(X, wanted)
+
+    def _refuse_unseen(self, X: Any) -> None:
+        codes = level_codes(np.asarray(X.toarray() if hasattr(X, "toarray") else X))
+        if codes.ndim != 2 or codes.shape[1] != self.n_features_in_:
+            return  # worded by the usual checks
+        strange = codes >= self._known_levels()
+        if strange.any():
+            row, column = (int(i) for i in np.argwhere(strange)[0])
+            names = getattr(self, "feature_names_in_", range(codes.shape[1]))
+            raise InputError(
+                f"column {names[column]!r} has level {codes[row, column]} in row {row}, which was never learned "
+                f"(known: 0 to {self._known_levels()[column] - 1}). Hint: unseen='ignore' or unseen='smooth'"
+            )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.input_tags.positive_only = True
+        return tags

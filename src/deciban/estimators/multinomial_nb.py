@@ -1,0 +1,50 @@
+"""MultinomialNB: bags of words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from deciban.estimators.discrete import CountBayes
+from deciban.families import Multinomial
+
+
+class MultinomialNB(CountBayes):
+    """Naive Bayes over counts, as of words: ln p(z|k) = Σ_v z_v ln θ_kv, θ_kv = (n_kv + α) / (Σ_v n_kv + αV).
+
+    Takes scikit-learn's arguments. `alpha` may also be a ledger of imagined examples.
+
+    >>> from deciban import MultinomialNB
+    >>> model = MultinomialNB().fit([[2, 1, 0], [0, 1, 3]], ["sport", "science"])
+    >>> model.predict([[1, 0, 0]]).tolist()
+    ['sport']
+    """
+
+    _proposal = "counts must be known and ≥ 0; GaussianNB takes any number, PoissonNB skips missing counts"
+
+    def __init__(
+        self,
+        *,
+        alpha: Any = 1.0,
+        force_alpha: bool = True,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+        missing: str = "skip",
+        prior_alpha: float = 1.0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.force_alpha = force_alpha
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+        self.missing = missing
+        self.prior_alpha = prior_alpha
+        self.n_jobs = n_jobs
+
+    def _family(self, alpha: Any, n_features: int) -> Multinomial:
+        return Multinomial(alpha)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        tags.input_tags.allow_nan = False
+        return tags

@@ -1,0 +1,63 @@
+"""PoissonNB: counts that come at a rate."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from deciban.estimators.discrete import CountBayes
+from deciban.families import Poisson
+from deciban.ledger.statistic import Array
+
+
+class PoissonNB(CountBayes):
+    """Naive Bayes over independent counts: ln p(x|k) = Σ_j x_j ln λ_kj − λ_kj − ln x_j!.
+
+    `alpha` rows of the column's mean are imagined in each class: λ_kj = (Σ w x + α m_j) / (Σ w + α).
+    Unlike a bag of words the counts have no common total, and a missing one (NaN) can be skipped.
+
+    >>> from deciban import PoissonNB
+    >>> model = PoissonNB().fit([[0, 3], [1, 4], [5, 0]], ["quiet", "quiet", "busy"])
+    >>> model.predict([[4, 1], [float("nan"), 5]]).tolist()
+    ['busy', 'quiet']
+    """
+
+    _proposal = "a Poisson counts events, ≥ 0; GaussianNB takes any number"
+
+    def __init__(
+        self,
+        *,
+        alpha: Any = 1.0,
+        force_alpha: bool = True,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+        missing: str = "skip",
+        prior_alpha: float = 1.0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.force_alpha = force_alpha
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+        self.missing = missing
+        self.prior_alpha = prior_alpha
+        self.n_jobs = n_jobs
+
+    def _family(self, alpha: Any, n_features: int) -> Poisson:
+        return Poisson(alpha)
+
+    @property
+    def rate_(self) -> Array:
+        """λ_kj, the mean count of each feature in each class."""
+        model = self._fitted()
+        family: Any = model.assumption.families[0]
+        return family.rates(model.complete.parts[0])
+
+    @property
+    def feature_log_prob_(self) -> Array:
+        """A rate is no probability."""
+        raise AttributeError("PoissonNB has rates, not probabilities, per feature. Hint: rate_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags

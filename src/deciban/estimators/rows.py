@@ -1,0 +1,67 @@
+"""Checking what users hand over: X, y, weights, class names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from deciban.errors import InputError
+from deciban.ledger.statistic import Array
+
+
+def checked_rows(estimator: Any, X: Any, y: Any, *, reset: bool) -> tuple[Any, NDArray[Any]]:
+    """X and y as arrays of equal length, by scikit-learn's rules; NaN and ±∞ in X are looked at later."""
+    X, y = validate_data(estimator, X, y, accept_sparse="csr", ensure_all_finite=False, reset=reset)
+    if y.dtype.kind not in "iubUS":
+        check_classification_targets(y)
+    return X, y
+
+
+def checked_X(estimator: Any, X: Any) -> Any:
+    """X as an array with the columns that were learned; plain arrays pass without a look at every value."""
+    if type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind in "fiub" and len(X):
+        named = "feature_names_in_" in vars(estimator)
+        if X.shape[1] == estimator.n_features_in_ and not named:
+            return X
+    return validate_data(estimator, X, accept_sparse="csr", ensure_all_finite=False, reset=False)
+
+
+def checked_weight(weight: Any, X: Any) -> Array | None:
+    """Row weights as doubles; None where every row weighs one."""
+    if weight is None:
+        return None
+    w = np.asarray(_check_sample_weight(weight, X, dtype=np.float64))
+    if (w < 0).any():
+        i = int(np.argmax(w < 0))
+        raise InputError(
+            f"Negative values in data passed to `sample_weight`: row {i} weighs {w[i]:g}. "
+            f"Hint: forget(X, y) takes rows away."
+        )
+    return w
+
+
+def without_weightless(X: Any, codes: NDArray[np.int32], weight: Array | None) -> tuple[Any, Any, Array | None]:
+    """A row of weight zero is a row absent: its levels, its NaN and its values are nobody's business."""
+    if weight is None or weight.all():
+        return X, codes, weight
+    kept = np.flatnonzero(weight)
+    return X[kept], codes[kept], weight[kept]
+
+
+def declared(estimator: Any, classes: Any) -> NDArray[Any]:
+    """The classes of a `partial_fit`: named on the first call, the same on every other."""
+    known = getattr(estimator, "classes_", None)
+    if known is None:
+        if classes is None:
+            raise InputError(
+                "classes must be passed on the first call to partial_fit. "
+                "Hint: partial_fit(X, y, classes=np.unique(all_labels))"
+            )
+        return np.unique(np.asarray(classes))
+    if classes is not None and not np.array_equal(known, np.unique(np.asarray(classes))):
+        raise InputError(f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {known!r}")
+    return np.asarray(known)

@@ -1,0 +1,100 @@
+"""Bernoulli: each feature present or absent, θ_kj = (n_kj1 + α) / (n_kj + 2α)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban.families.categorical import combinations
+from deciban.families.family import Alpha, dot, log, share
+from deciban.ledger import Counts, Needs, Tallies
+from deciban.ledger.statistic import Array
+from deciban.scores import Linear, ScoreForm, SparseLinear
+from deciban.scores.linear import Barrier
+
+
+@dataclass(frozen=True)
+class Bernoulli:
+    """ln p(x|k) = Σ_j x_j ln θ_kj + (1 − x_j) ln(1 − θ_kj), with x_j = [value > threshold].
+
+    >>> coin = Counts(np.array([[3.0]]), np.array([[5.0]]))
+    >>> Bernoulli(alpha=0.0).theta(coin).item(), Bernoulli(alpha=1.0).theta(coin).item() == 4 / 7
+    (0.6, True)
+    """
+
+    alpha: Alpha = 1.0
+    threshold: float | None = 0.0
+
+    def needs(self) -> Needs:
+        """See `Family.needs`."""
+        return Needs(
+            "counts", threshold=self.threshold, signed=self.threshold is not None, unit=self.threshold is None
+        )
+
+    def theta(self, part: Counts) -> Array:
+        """θ_kj, the probability that feature j is present in class k."""
+        return share(part.total + self.alpha, part.weight + 2 * np.asarray(self.alpha))
+
+    def _off(self, part: Counts) -> Array:
+        """1 − θ_kj, from the count of absences: exact where θ is near 1."""
+        return share(part.weight - part.total + self.alpha, part.weight + 2 * np.asarray(self.alpha))
+
+    def log_theta(self, part: Counts | Tallies) -> Array:
+        """ln θ_kj, K×d."""
+        return log(self.theta(part.dense() if isinstance(part, Tallies) else part))
+
+    def solve(self, part: Counts | Tallies) -> ScoreForm:
+        """See `Family.solve`."""
+        if isinstance(part, Tallies):
+            if np.all(np.asarray(self.alpha) > 0):
+                return self._solve_sparse(part)
+            part = part.dense()
+        on, off = log(self.theta(part)), log(self._off(part))
+        silent = np.isneginf(on) & np.isneginf(off)  # never seen in any class: says nothing
+        on, off = np.where(silent, 0.0, on), np.where(silent, 0.0, off)
+        never, always = np.isneginf(on), np.isneginf(off)
+        finite_on, finite_off = np.where(never, 0.0, on), np.where(always, 0.0, off)
+        barrier = Barrier(never.astype(float), always.astype(float)) if (never | always).any() else None
+        zeros = np.zeros(part.n_classes)
+        return Linear(finite_on - finite_off, zeros, finite_off, threshold=self.threshold, barrier=barrier)
+
+    def _solve_sparse(self, part: Tallies) -> ScoreForm:
+        """logit θ_kv = ln α − ln(N_k + α) + [ln(1 + n/α) − ln(1 − n/(N_k + α))]; bias Σ_v ln(1 − θ_kv)."""
+        V = part.n_features
+        alpha = np.broadcast_to(np.asarray(self.alpha, dtype=np.float64), (V,))
+        if alpha.min() != alpha.max():
+            return self.solve(part.dense())
+        a, n = float(alpha[0]) if V else 1.0, part.weight[:, 0]
+        absent = np.log1p(-part.total / (n + a)[part.klass])
+        delta = np.log1p(part.total / a) - absent
+        bias = V * (np.log(n + a) - np.log(n + 2 * a)) + part.per_class(absent)
+        slope, base = -np.log(n + a), np.full(V, np.log(a))
+        ones = np.ones(part.n_classes)
+        return SparseLinear(part.start, part.klass, delta, bias, slope, base, ones, threshold=self.threshold)
+
+    def sample(self, part: Counts | Tallies, codes: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.int64]:
+        """See `Family.sample`."""
+        theta = self.theta(part.dense() if isinstance(part, Tallies) else part)
+        return self._shown(rng.random((len(codes), part.n_features)) < theta[codes])
+
+    def every_row(self, part: Counts | Tallies) -> NDArray[np.int64] | None:
+        """All rows of zeros and ones above the threshold; None where they are too many to write out."""
+        rows = combinations([2] * part.n_features)
+        return None if rows is None else self._shown(rows)
+
+    def _shown(self, bits: NDArray[Any]) -> NDArray[np.int64]:
+        """Presence as the least whole number above the threshold, at least 1."""
+        return bits.astype(np.int64) * max(1, int(np.floor(self.threshold or 0.0)) + 1)
+
+    def log_likelihood(self, part: Counts | Tallies) -> float:
+        """See `Family.log_likelihood`."""
+        counts = part.dense() if isinstance(part, Tallies) else part
+        absent = counts.weight - counts.total
+        return dot(counts.total, log(self.theta(counts))) + dot(absent, log(self._off(counts)))
+
+    def n_parameters(self, part: Counts | Tallies) -> int:
+        """Kd."""
+        return part.n_classes * part.n_features

@@ -1,0 +1,85 @@
+"""Complement (Rennie et al. 2003): a class is known by how unlike the words of all *other* classes it is.
+
+Not a likelihood: there is no p(x|k) here, so there is no density, no sampling and no prior in its score.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban.errors import InputError, UndefinedError
+from deciban.families.family import Alpha
+from deciban.ledger import Counts, Needs, Tallies
+from deciban.ledger.statistic import Array
+from deciban.scores import Linear, ScoreForm, SparseLinear
+
+WHY = (
+    "complement naive Bayes scores a class by the words of all other classes, which is no probability of x given "
+    "the class, so it has no {what}. Hint: MultinomialNB has."
+)
+
+
+@dataclass(frozen=True)
+class Complement:
+    """score_k(z) = −Σ_v z_v ln θ̄_kv, θ̄_kv = (n_v − n_kv + α) / Σ_v(…); `norm` divides by Σ_v |ln θ̄_kv|."""
+
+    alpha: Alpha = 1.0
+    norm: bool = False
+
+    def needs(self) -> Needs:
+        """See `Family.needs`."""
+        return Needs("counts", signed=False, skips=False)
+
+    def log_theta(self, part: Counts | Tallies) -> Array:
+        """The weights, K×V: −ln θ̄_kv, normalised if asked for."""
+        counts = part.dense() if isinstance(part, Tallies) else part
+        everywhere = counts.total.sum(axis=0)
+        elsewhere = everywhere - counts.total + self.alpha
+        self._refuse_infinite(elsewhere, everywhere + self.alpha)
+        known = elsewhere > 0  # without alpha, a word seen nowhere says nothing
+        logged = np.log(np.where(known, elsewhere, 1.0)) - np.log(elsewhere.sum(axis=1, keepdims=True))
+        logged = np.where(known, logged, 0.0)
+        return logged / logged.sum(axis=1, keepdims=True) if self.norm else -logged
+
+    def _refuse_infinite(self, elsewhere: Array, anywhere: Array) -> None:
+        alone = (elsewhere <= 0) & (anywhere > 0)
+        if alone.any():
+            k, v = (int(i) for i in np.argwhere(alone)[0])
+            raise InputError(
+                f"feature {v} occurs in class {k} alone, so without a pseudo-count its weight is infinite. "
+                f"Hint: alpha > 0."
+            )
+
+    def solve(self, part: Counts | Tallies) -> ScoreForm:
+        """See `Family.solve`."""
+        if isinstance(part, Tallies) and np.all(np.asarray(self.alpha) > 0):
+            return self._solve_sparse(part)
+        return Linear(self.log_theta(part), np.zeros(part.n_classes))
+
+    def _solve_sparse(self, part: Tallies) -> ScoreForm:
+        """ln θ̄_kv = ln(n_v + α) − ln(T − N_k + αV) + ln(1 − n_kv/(n_v + α))."""
+        K = part.n_classes
+        anywhere = part.per_feature(part.total) + self.alpha
+        slope = np.log(anywhere.sum() - part.per_class(part.total))
+        base = -np.log(anywhere)
+        delta = -np.log1p(-part.total / anywhere[part.feature])
+        scale = np.ones(K)
+        if self.norm:
+            scale = 1 / (slope * part.n_features + base.sum() + part.per_class(delta))
+        delta = delta * scale[part.klass]
+        return SparseLinear(part.start, part.klass, delta, np.zeros(K), slope * scale, base, scale)
+
+    def sample(self, part: Counts | Tallies, codes: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.int64]:
+        """There is nothing to draw from."""
+        raise UndefinedError(WHY.format(what="rows to draw"))
+
+    def log_likelihood(self, part: Counts | Tallies) -> float:
+        """There is no likelihood."""
+        raise UndefinedError(WHY.format(what="likelihood"))
+
+    def n_parameters(self, part: Counts | Tallies) -> int:
+        """K(V − 1)."""
+        return part.n_classes * (part.n_features - 1)

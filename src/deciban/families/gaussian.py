@@ -1,0 +1,167 @@
+"""Gaussian: bells about the class mean, with one of seven shapes of covariance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban.errors import UndefinedError
+from deciban.families.covariance import class_covariances, shrunk, sound, tied_covariance
+from deciban.families.family import pool_empty
+from deciban.families.parameters import GAUSSIAN
+from deciban.ledger import Moments, Needs, Scatter
+from deciban.ledger.statistic import Array, divide
+from deciban.scores import Diagonal, Full, ScoreForm
+
+Covariance = Literal["full", "tied", "diagonal", "tied_diagonal", "spherical", "tied_spherical", "identity"]
+
+VARIANCE_FLOOR = 1e-12
+"""No variance below this fraction of its column's: a class whose few rows agree is not certain for ever."""
+
+UNIT_SCALE = 1.0
+"""The variance assumed where nothing has varied yet, as after the first row."""
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """ln p(x|k) = −½ ln|2πΣ_k| − ½ (x−μ_k)ᵀ Σ_k⁻¹ (x−μ_k).
+
+    `prior_rows` imagines that many rows per class with the column's own pooled variance;
+    `var_smoothing` adds that fraction of the widest column's variance to all (scikit-learn's ε);
+    `shrinkage` pulls towards s̄·I, one s̄ for all classes: the mean pooled variance.
+    """
+
+    covariance: Covariance = "diagonal"
+    shrinkage: float | Literal["oas"] | None = None
+    prior_rows: float = 0.0
+    var_smoothing: float = 0.0
+
+    @property
+    def paired(self) -> bool:
+        """Whether pairs of features matter."""
+        return self.covariance in ("full", "tied")
+
+    def needs(self) -> Needs:
+        """See `Family.needs`."""
+        return Needs("scatter" if self.paired else "moments")
+
+    def solve(self, part: Moments | Scatter) -> ScoreForm:
+        """See `Family.solve`."""
+        if isinstance(part, Scatter) and self.paired:
+            return Full(means(part.moments), self._covariances(part))
+        moments = part.moments if isinstance(part, Scatter) else part
+        return Diagonal(means(moments), self.variances(moments))
+
+    def _covariances(self, part: Scatter) -> Array:
+        if self.covariance == "tied":
+            raw, rows = tied_covariance(part), np.array([part.moments.weight.max(axis=1).sum()])
+        else:
+            raw, rows = class_covariances(part, self.prior_rows), part.moments.weight.max(axis=1)
+        total = total_variance(part.moments)
+        if not total.any():
+            return np.broadcast_to(UNIT_SCALE * np.eye(part.n_features), raw.shape).copy()
+        return sound(shrunk(raw, rows, self.shrinkage, pooled_variance(part.moments).mean()), scale(total))
+
+    def variances(self, part: Moments) -> Array:
+        """σ²_kj, K×d, for the shapes without cross terms."""
+        spread = self._raw_variances(part)
+        if self.shrinkage is not None:
+            spread = self._shrunk(spread, part)
+        spread = spread + self.epsilon(part)
+        total = total_variance(part)
+        if not total.any():
+            return np.where(spread == 0, UNIT_SCALE, spread)
+        return np.maximum(spread, VARIANCE_FLOOR * scale(total))
+
+    def _raw_variances(self, part: Moments) -> Array:
+        """(ν₀ s²_j + M2_kj) / (ν₀ + n_kj), averaged over classes or features as the shape asks."""
+        n = np.broadcast_to(part.weight, part.mean.shape)
+        pooled = pooled_variance(part)
+        own = divide(self.prior_rows * pooled + part.m2, self.prior_rows + n, pooled)
+        shape = part.mean.shape
+        if self.covariance == "tied_diagonal":
+            return np.broadcast_to(pooled, shape).copy()
+        if self.covariance == "spherical":
+            together = (own * n).sum(axis=1, keepdims=True)
+            return np.broadcast_to(divide(together, n.sum(axis=1, keepdims=True), pooled.mean()), shape).copy()
+        if self.covariance == "tied_spherical":
+            return np.full(shape, divide(part.m2.sum(), n.sum()))
+        return np.ones(shape) if self.covariance == "identity" else own
+
+    def _shrunk(self, spread: Array, part: Moments) -> Array:
+        matrices = np.stack([np.diag(row) for row in spread])
+        rows = part.weight.max(axis=1)
+        pulled = shrunk(matrices, rows, self.shrinkage, pooled_variance(part).mean())
+        return np.stack([np.diag(matrix) for matrix in pulled])
+
+    def epsilon(self, part: Moments) -> float:
+        """The variance that `var_smoothing` adds."""
+        total = total_variance(part)
+        return self.var_smoothing * float(total.max()) if total.size else 0.0
+
+    def sample(self, part: Moments | Scatter, codes: NDArray[np.intp], rng: np.random.Generator) -> Array:
+        """See `Family.sample`."""
+        form = self.solve(part)
+        noise = rng.standard_normal((len(codes), part.n_features))
+        if isinstance(form, Diagonal):
+            return form.mean[codes] + noise * np.sqrt(form.variance[codes])
+        assert isinstance(form, Full)
+        lower = np.linalg.cholesky(form.covariance)
+        turned = np.empty_like(noise)
+        for k in np.unique(codes):
+            rows = codes == k
+            turned[rows] = noise[rows] @ lower[0 if form.shared else k].T
+        return form.mean[codes] + turned
+
+    def log_likelihood(self, part: Moments | Scatter) -> float:
+        """See `Family.log_likelihood`."""
+        form = self.solve(part)
+        if isinstance(form, Diagonal):
+            moments = part.moments if isinstance(part, Scatter) else part
+            return float((moments.weight * form.log_norm - 0.5 * moments.m2 * form.precision).sum())
+        assert isinstance(form, Full)
+        assert isinstance(part, Scatter)
+        if part.weight.shape[1] > 1:
+            raise UndefinedError(
+                "with missing values a full covariance's likelihood is no function of the ledger. "
+                "Hint: log_likelihood(X, y) computes it from the rows."
+            )
+        half = np.array([shape.half_log_det for shape in form.shapes])
+        squares = (form.precision * part.comoment).sum(axis=(1, 2))
+        return float(-(part.weight[:, 0, 0] * half + 0.5 * squares).sum())
+
+    def n_parameters(self, part: Moments | Scatter) -> int:
+        """As `parameter_count("gaussian", …)` lists them."""
+        return GAUSSIAN[self.covariance](part.n_classes, part.n_features)
+
+
+def means(part: Moments) -> Array:
+    """μ_kj; a class that never had the feature takes the mean of all."""
+    return pool_empty(part.mean, part.weight, pooled_mean(part))
+
+
+def pooled_mean(part: Moments) -> Array:
+    """The mean of each column, whatever the class."""
+    n = np.broadcast_to(part.weight, part.mean.shape)
+    return divide((n * part.mean).sum(axis=0), n.sum(axis=0))
+
+
+def pooled_variance(part: Moments) -> Array:
+    """s²_j = Σ_k M2_kj / Σ_k n_kj, the variance within classes."""
+    return divide(part.m2.sum(axis=0), np.broadcast_to(part.weight, part.mean.shape).sum(axis=0))
+
+
+def total_variance(part: Moments) -> Array:
+    """The variance of each column, within and between classes."""
+    n = np.broadcast_to(part.weight, part.mean.shape)
+    gap = part.mean - pooled_mean(part)
+    return divide((part.m2 + n * gap**2).sum(axis=0), n.sum(axis=0))
+
+
+def scale(total: Array) -> Array:
+    """Each column's own variance as a yardstick; the widest column's where it never varied."""
+    widest = total.max() if total.size and total.max() > 0 else UNIT_SCALE
+    return np.where(total > 0, total, widest)

@@ -1,0 +1,92 @@
+"""Multinomial: words drawn independently from the class's bag, θ_kv = (n_kv + α) / (Σ_v n_kv + αV)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban.families.family import Alpha, dot, log, log1p_ratio, share
+from deciban.ledger import Counts, Needs, Tallies
+from deciban.ledger.statistic import Array
+from deciban.scores import Linear, ScoreForm, SparseLinear
+from deciban.scores.linear import Barrier
+
+
+@dataclass(frozen=True)
+class Multinomial:
+    """ln p(z|k) = Σ_v z_v ln θ_kv, without the multinomial coefficient, which no class changes.
+
+    >>> bag = Counts(np.array([[3.0, 2.0]]), np.array([[1.0]]))
+    >>> Multinomial(alpha=1.0).theta(bag).tolist() == [[4 / 7, 3 / 7]]
+    True
+    """
+
+    alpha: Alpha = 1.0
+
+    def needs(self) -> Needs:
+        """See `Family.needs`."""
+        return Needs("counts", signed=False, skips=False)
+
+    def theta(self, part: Counts) -> Array:
+        """θ_kv, the probability of word v in class k."""
+        smoothed = part.total + self.alpha
+        return share(smoothed, smoothed.sum(axis=1, keepdims=True))
+
+    def log_theta(self, part: Counts | Tallies) -> Array:
+        """ln θ_kv, K×V."""
+        return log(self.theta(part.dense() if isinstance(part, Tallies) else part))
+
+    def solve(self, part: Counts | Tallies) -> ScoreForm:
+        """See `Family.solve`."""
+        if isinstance(part, Tallies):
+            return self._solve_sparse(part)
+        return linear(log(self.theta(part)))
+
+    def _solve_sparse(self, part: Tallies) -> ScoreForm:
+        """ln θ_kv = ln α_v − ln(N_k + Σα) + ln(1 + n_kv/α_v), or without α ln n_kv − ln N_k."""
+        K, V = part.n_classes, part.n_features
+        alpha = np.broadcast_to(np.asarray(self.alpha, dtype=np.float64), (V,))
+        if (alpha == 0).any():
+            return self._solve_sparse_unsmoothed(part, alpha)
+        slope = -np.log(part.per_class(part.total) + alpha.sum())
+        delta = log1p_ratio(part.total, self.alpha if np.ndim(self.alpha) == 0 else alpha[part.feature])
+        return SparseLinear(part.start, part.klass, delta, np.zeros(K), slope, np.log(alpha), np.ones(K))
+
+    def _solve_sparse_unsmoothed(self, part: Tallies, alpha: Array) -> ScoreForm:
+        """What a class never had is impossible in it; only all-or-nothing pseudo-counts make sense here."""
+        if alpha.any() or (part.per_class(part.total) == 0).any():
+            return linear(self.log_theta(part))
+        zeros = np.zeros(part.n_classes)
+        slope = -np.log(part.per_class(part.total))
+        base = np.zeros(part.n_features)
+        return SparseLinear(part.start, part.klass, np.log(part.total), zeros, slope, base, zeros, hard=True)
+
+    def sample(self, part: Counts | Tallies, codes: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.int64]:
+        """A bag for each class code; its length is Poisson about the class's mean length."""
+        counts = part.dense() if isinstance(part, Tallies) else part
+        theta = self.theta(counts)
+        length = share(counts.total.sum(axis=1, keepdims=True), counts.weight.max(axis=1, keepdims=True))[:, 0]
+        return np.stack(
+            [rng.multinomial(n, theta[k] / theta[k].sum()) for n, k in zip(rng.poisson(length[codes]), codes)]
+        )
+
+    def log_likelihood(self, part: Counts | Tallies) -> float:
+        """See `Family.log_likelihood`."""
+        counts = part.dense() if isinstance(part, Tallies) else part
+        return dot(counts.total, log(self.theta(counts)))
+
+    def n_parameters(self, part: Counts | Tallies) -> int:
+        """K(V − 1)."""
+        return part.n_classes * (part.n_features - 1)
+
+
+def linear(log_theta: Array, bias: Array | None = None) -> Linear:
+    """The linear score of log-probabilities per unit of x; −∞ becomes a barrier."""
+    ruled_out = np.isneginf(log_theta)
+    zero = np.zeros(len(log_theta)) if bias is None else bias
+    if not ruled_out.any():
+        return Linear(log_theta, zero)
+    barrier = Barrier(ruled_out.astype(np.float64), np.zeros_like(log_theta))
+    return Linear(np.where(ruled_out, 0.0, log_theta), zero, barrier=barrier)

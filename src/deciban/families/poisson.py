@@ -1,0 +1,58 @@
+"""Poisson: counts that each come at the class's own rate, λ_kj = (Σ w x + α m_j) / (Σ w + α)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban.errors import UndefinedError
+from deciban.families.family import Alpha, log, share
+from deciban.ledger import Counts, Needs, Tallies
+from deciban.ledger.statistic import Array, divide
+from deciban.scores import Linear, ScoreForm
+from deciban.scores.linear import Barrier
+
+
+@dataclass(frozen=True)
+class Poisson:
+    """ln p(x|k) = Σ_j x_j ln λ_kj − λ_kj − ln x_j!; m_j is the column's mean, so α rows of it are imagined."""
+
+    alpha: Alpha = 1.0
+
+    def needs(self) -> Needs:
+        """See `Family.needs`."""
+        return Needs("counts", signed=False)
+
+    def rates(self, part: Counts | Tallies) -> Array:
+        """λ_kj; 0 in a column that never had a count."""
+        counts = part.dense() if isinstance(part, Tallies) else part
+        weight = np.broadcast_to(counts.weight, counts.total.shape)
+        mean = divide(counts.total.sum(axis=0), weight.sum(axis=0))
+        return share(counts.total + self.alpha * mean, weight + self.alpha)
+
+    def solve(self, part: Counts | Tallies) -> ScoreForm:
+        """See `Family.solve`."""
+        rate = self.rates(part)
+        silent = (rate == 0).all(axis=0)  # a column that never had a count carries no evidence
+        never = (rate == 0) & ~silent
+        weights = np.where(rate == 0, 0.0, log(rate))
+        barrier = Barrier(never.astype(float), np.zeros_like(rate)) if never.any() else None
+        zeros = np.zeros(len(rate))
+        return Linear(weights, zeros, offsets=-rate, carrier="log_factorial", barrier=barrier)
+
+    def sample(self, part: Counts | Tallies, codes: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.int64]:
+        """See `Family.sample`."""
+        return rng.poisson(self.rates(part)[codes])
+
+    def log_likelihood(self, part: Counts | Tallies) -> float:
+        """The ledger keeps Σ x but not Σ ln x!."""
+        raise UndefinedError(
+            "a Poisson likelihood needs Σ ln x! of the data, which the ledger does not keep. "
+            "Hint: log_likelihood(X, y) computes it from the rows."
+        )
+
+    def n_parameters(self, part: Counts | Tallies) -> int:
+        """Kd."""
+        return part.n_classes * part.n_features

@@ -1,0 +1,179 @@
+"""Loops that apply a score form to a block of dense rows, adding ln p(x|k) to `out` (rows × K).
+
+Rows are taken in tiles, turned so that the innermost loop runs over the rows of a tile side by side: no
+sums across vector lanes, so the compiler vectorises without being allowed to reorder additions.
+A tile that holds NaN or ±∞ gives non-finite scores, or is reported by a False; then the caller goes
+through the definition.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban.kernels.compile import kernel
+
+Array = NDArray[np.float64]
+
+TILE = 64
+
+
+@kernel
+def diagonal(X: NDArray[Any], mean: Array, precision: Array, constant: Array, out: Array) -> bool:
+    """constant_k − ½ Σ_j precision_kj (x_j − mean_kj)²."""
+    rows, d = X.shape
+    K = len(constant)
+    tile = np.empty((d, TILE))
+    acc = np.empty(TILE)
+    odd = 0.0
+    for start in range(0, rows, TILE):
+        height = min(TILE, rows - start)
+        for r in range(height):
+            for j in range(d):
+                tile[j, r] = X[start + r, j]
+        for k in range(K):
+            acc[:] = 0.0
+            for j in range(d):
+                m = mean[k, j]
+                p = precision[k, j]
+                for r in range(TILE):
+                    gap = tile[j, r] - m
+                    acc[r] += p * gap * gap
+            for r in range(height):
+                score = constant[k] - 0.5 * acc[r]
+                odd += score - score
+                out[start + r, k] += score
+    return odd == 0.0
+
+
+@kernel
+def linear(X: NDArray[Any], weights: Array, bias: Array, threshold: float, signed: bool, out: Array) -> bool:
+    """bias_k + Σ_j weights_kj x_j, x read as [x > threshold] unless the threshold is NaN."""
+    rows, d = X.shape
+    K = len(bias)
+    plain = np.isnan(threshold)
+    tile = np.empty((d, TILE))
+    acc = np.empty(TILE)
+    odd = 0.0
+    for start in range(0, rows, TILE):
+        height = min(TILE, rows - start)
+        for r in range(height):
+            low = 0.0
+            for j in range(d):
+                x = np.float64(X[start + r, j])
+                odd += x - x
+                low = min(low, x)
+                tile[j, r] = x if plain else (1.0 if x > threshold else 0.0)
+            if low < 0.0 and not signed:
+                return False
+        for k in range(K):
+            acc[:] = bias[k]
+            for j in range(d):
+                w = weights[k, j]
+                for r in range(TILE):
+                    acc[r] += w * tile[j, r]
+            for r in range(height):
+                out[start + r, k] += acc[r]
+    return odd == 0.0
+
+
+@kernel
+def lookup(
+    X: NDArray[Any], table: Array, offset: NDArray[np.int64], unseen: Array, missing: bool, out: Array
+) -> bool:
+    """Σ_j table[offset_j + x_j, k], a row a level; unseen[j, k] beyond the levels.
+
+    A negative code adds nothing if it stands for a `missing` value; otherwise it ends the loop with False.
+    """
+    rows, d = X.shape
+    K = table.shape[1]
+    for i in range(rows):
+        for j in range(d):
+            v = np.int64(X[i, j])
+            if v < 0:
+                if not missing:
+                    return False
+            elif v < offset[j + 1] - offset[j]:
+                at = offset[j] + v
+                for k in range(K):
+                    out[i, k] += table[at, k]
+            else:
+                for k in range(K):
+                    out[i, k] += unseen[j, k]
+    return True
+
+
+@kernel
+def normalise(joint: Array, log_prior: Array, logarithm: bool) -> int:
+    """Turn ln p(x, k) into p(k|x), or its logarithm, in place; the prior where every class is impossible.
+
+    Returns how many such rows there are.
+    """
+    rows, K = joint.shape
+    lost = 0
+    for i in range(rows):
+        top = joint[i, 0]
+        for k in range(1, K):
+            top = max(top, joint[i, k])
+        if top == -np.inf:
+            lost += 1
+            for k in range(K):
+                joint[i, k] = log_prior[k] if logarithm else np.exp(log_prior[k])
+            continue
+        total = 0.0
+        if logarithm:
+            for k in range(K):
+                total += np.exp(joint[i, k] - top)
+            whole = top + np.log(total)
+            for k in range(K):
+                joint[i, k] -= whole
+        else:
+            for k in range(K):
+                joint[i, k] = np.exp(joint[i, k] - top)
+                total += joint[i, k]
+            for k in range(K):
+                joint[i, k] /= total
+    return lost
+
+
+@kernel
+def densities(joint: Array, out: Array) -> None:
+    """ln p(x) = ln Σ_k p(x, k) of each row; −∞ where every class is impossible."""
+    rows, K = joint.shape
+    for i in range(rows):
+        top = joint[i, 0]
+        for k in range(1, K):
+            top = max(top, joint[i, k])
+        total = 0.0
+        if top > -np.inf:
+            for k in range(K):
+                total += np.exp(joint[i, k] - top)
+        out[i] = top + np.log(total) if top > -np.inf else -np.inf
+
+
+@kernel
+def winners(joint: Array, log_prior: Array, out: NDArray[np.intp]) -> int:
+    """argmax_k of each row, the first of equals; the likeliest class where every class is impossible.
+
+    Returns how many such rows there are.
+    """
+    rows, K = joint.shape
+    favourite = 0
+    for k in range(1, K):
+        if log_prior[k] > log_prior[favourite]:
+            favourite = k
+    lost = 0
+    for i in range(rows):
+        best = 0
+        top = joint[i, 0]
+        for k in range(1, K):
+            if joint[i, k] > top:
+                top = joint[i, k]
+                best = k
+        out[i] = best
+        if top == -np.inf:
+            lost += 1
+            out[i] = favourite
+    return lost

@@ -1,0 +1,153 @@
+"""Loops that fill a statistic from a block of dense rows.
+
+Each returns False when it meets a value that it cannot count (NaN, ±∞, or negative where that has no
+meaning); then the caller goes through the definition, which knows what to do or to say. The check costs
+nothing of its own: it reads the sums that are made anyway.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban.kernels.compile import kernel
+
+Array = NDArray[np.float64]
+Codes = NDArray[np.int32]
+
+CACHED_BYTES = 1 << 18
+"""A block of rows this large is still in the cache when it is read the second time."""
+
+
+@kernel
+def fill_moments(X: NDArray[Any], codes: Codes, w: Array, n: Array, mean: Array, m2: Array) -> bool:
+    """Weight (K,), mean and centred squares (K×d) of the rows; `w` is empty where every row weighs one.
+
+    Two passes over each cache-sized block, means then squares about them; blocks merged by Chan's update.
+    """
+    rows, d = X.shape
+    K = len(n)
+    block = max(64, CACHED_BYTES // max(1, d * X.itemsize))
+    here = np.zeros(K)
+    centre = np.zeros((K, d))
+    squares = np.zeros((K, d))
+    for start in range(0, rows, block):
+        stop = min(rows, start + block)
+        for i in range(start, stop):
+            k = codes[i]
+            wi = w[i] if len(w) else 1.0
+            here[k] += wi
+            if wi != 0.0:
+                for j in range(d):
+                    centre[k, j] += wi * X[i, j]
+        for k in range(K):
+            if here[k] > 0:
+                total = 0.0
+                for j in range(d):
+                    centre[k, j] /= here[k]
+                    total += centre[k, j]
+                if not np.isfinite(total):
+                    return False
+        for i in range(start, stop):
+            k = codes[i]
+            wi = w[i] if len(w) else 1.0
+            if wi != 0.0:
+                for j in range(d):
+                    gap = X[i, j] - centre[k, j]
+                    squares[k, j] += wi * gap * gap
+        for k in range(K):
+            if here[k] > 0:
+                both = n[k] + here[k]
+                share = here[k] / both
+                for j in range(d):
+                    gap = centre[k, j] - mean[k, j]
+                    if n[k] == 0:
+                        mean[k, j] = centre[k, j]
+                    else:
+                        mean[k, j] += gap * share
+                    m2[k, j] += squares[k, j] + gap * gap * (n[k] * share)
+                    centre[k, j] = 0.0
+                    squares[k, j] = 0.0
+                n[k] = both
+                here[k] = 0.0
+    return True
+
+
+@kernel
+def fill_counts(X: NDArray[Any], codes: Codes, w: Array, threshold: float, total: Array) -> bool:
+    """Σ w [x > threshold], or Σ w x where the threshold is NaN; K×d, added to `total`."""
+    rows, d = X.shape
+    K = total.shape[0]
+    plain = np.isnan(threshold)
+    odd = 0.0
+    for i in range(rows):
+        k = codes[i]
+        wi = w[i] if len(w) else 1.0
+        if plain:
+            low = 0.0
+            for j in range(d):
+                x = wi * X[i, j]
+                total[k, j] += x
+                low = min(low, x)
+            odd += low
+        else:
+            for j in range(d):
+                x = np.float64(X[i, j])
+                odd += x - x
+                total[k, j] += wi if x > threshold else 0.0
+    if odd != 0.0:
+        return False
+    for k in range(K):
+        for j in range(d):
+            if not np.isfinite(total[k, j]):
+                return False
+    return True
+
+
+@kernel
+def count_small(X: NDArray[Any], codes: Codes, threshold: int, total: NDArray[np.int64]) -> bool:
+    """How often x > threshold, for unsigned bytes or Booleans of unit weight; K×d, added to `total`.
+
+    Sixteen-bit counters in between: four times as many lanes as with doubles (200 000×784 bytes: see
+    docs/benchmarks.md), emptied before they can overflow.
+    """
+    rows, d = X.shape
+    K = total.shape[0]
+    small = np.zeros((K, d), dtype=np.uint16)
+    for start in range(0, rows, 65535):
+        for i in range(start, min(rows, start + 65535)):
+            k = codes[i]
+            for j in range(d):
+                small[k, j] += np.uint16(X[i, j] > threshold)
+        for k in range(K):
+            for j in range(d):
+                total[k, j] += small[k, j]
+                small[k, j] = 0
+    return True
+
+
+@kernel
+def fill_levels(
+    X: NDArray[Any], codes: Codes, w: Array, offset: NDArray[np.int64], missing: bool, table: Array
+) -> int:
+    """Σ w per class, feature and level code, side by side as in `Levels`.
+
+    Stops with 1 at a code beyond the room that `offset` gives, with −1 at a negative code, unless negative
+    codes stand for `missing` values.
+    """
+    rows, d = X.shape
+    for i in range(rows):
+        k = codes[i]
+        wi = w[i] if len(w) else 1.0
+        for j in range(d):
+            v = np.int64(X[i, j])
+            if v < 0:
+                if not missing:
+                    return -1
+            elif v >= offset[j + 1] - offset[j]:
+                return 1
+            else:
+                table[k, offset[j] + v] += wi
+    return 0

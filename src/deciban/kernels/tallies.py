@@ -1,0 +1,225 @@
+"""Loops over sparse rows: count what each class has shown, and weigh what a row shows for each class.
+
+Rows come as the three arrays of a CSR matrix, of any numeric type. Every loop takes a range (of classes when
+counting, of rows when scoring) and touches nothing outside it, so threads share the work without sharing a
+sum and their number cannot change a bit of the result. Class codes and column indices are trusted.
+
+Positions are unsigned (`np.uintp`): a signed one makes Numba test for Python's negative indices at each
+access. Each row is inspected in a loop of its own before it is used: that loop vectorises and pulls the row
+into the cache (counting 100 000 rows, 20 classes: 36 ms, and 53 ms with the test inside the counting loop).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from deciban.kernels.compile import kernel
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Codes = npt.NDArray[np.int32]
+Stored = npt.NDArray[Any]  # indptr, indices or data as the caller keeps them
+
+HIGHEST = float(np.finfo(np.float64).max)
+ONE, TWO, THREE, FOUR = np.uintp(1), np.uintp(2), np.uintp(3), np.uintp(4)
+
+
+@kernel
+def _flaws(data: Stored, begin: Any, end: Any, lowest: float) -> int:
+    """How many of these entries are no finite number, or lie below `lowest`."""
+    flaws = 0
+    for p in range(begin, end):
+        flaws += int(not (lowest <= np.float64(data[p]) <= HIGHEST))
+    return flaws
+
+
+@kernel
+def _shown(x: Any, threshold: float, binary: bool) -> float:
+    """What an entry counts for: itself, or one when it exceeds the threshold."""
+    if binary:
+        return 1.0 if x > threshold else 0.0
+    return np.float64(x)
+
+
+@kernel
+def tally_classes(
+    k0: int, k1: int, codes: Codes, indptr: Stored, indices: Stored, data: Stored, weight: Floats,
+    lowest: float, threshold: float, binary: bool, totals: Floats,
+) -> int:  # fmt: skip
+    """Add the rows of classes k0 ≤ k < k1 to their rows of `totals`; return the number of flawed entries.
+
+    Rows are read in order and other threads' rows skipped: reading the rows class by class keeps the sums in
+    cache but loses the stream, and took twice as long (2 threads, 20 classes: 30 ms against 15).
+    """
+    flaws = 0
+    for i in range(codes.size):
+        k = codes[i]
+        if k0 <= k < k1:
+            begin, end, w = np.uintp(indptr[i]), np.uintp(indptr[i + 1]), weight[i]
+            flaws += _flaws(data, begin, end, lowest)
+            for p in range(begin, end):
+                totals[k, np.uintp(indices[p])] += w * _shown(data[p], threshold, binary)
+    return flaws
+
+
+@kernel
+def gather_classes(
+    k0: int, k1: int, order: Ints, first: Ints, indptr: Stored, indices: Stored, data: Stored, weight: Floats,
+    lowest: float, threshold: float, binary: bool,
+    running: Floats, count: Ints, feature: Stored, total: Floats, ends: Ints,
+) -> int:  # fmt: skip
+    """Write the nonzero totals of classes k0 ≤ k < k1 one class after another; return the number of flaws.
+
+    `order[first[k]:first[k + 1]]` are the rows of class k. `running` (zeros, one per feature) holds the sums of
+    one class at a time; a feature joins the class's list when its sum leaves zero. Weights that cancel can
+    bring it back to zero and list it twice, so the second loop keeps only what is not zero. `count` receives
+    the number of classes of each feature, `ends` where each class's list stops. `feature` needs one spare slot.
+    """
+    flaws, m = 0, np.uintp(0)
+    for k in range(k0, k1):
+        begin_class = m
+        for r in range(first[k], first[k + 1]):
+            i = order[r]
+            begin, end, w = np.uintp(indptr[i]), np.uintp(indptr[i + 1]), weight[i]
+            flaws += _flaws(data, begin, end, lowest)
+            for p in range(begin, end):
+                v = np.uintp(indices[p])
+                z, before = w * _shown(data[p], threshold, binary), running[v]
+                feature[m] = v
+                m += np.uintp(before == 0.0 and z != 0.0)
+                running[v] = before + z
+        kept = begin_class
+        for q in range(begin_class, m):
+            v = np.uintp(feature[q])
+            if running[v] != 0.0:
+                feature[kept], total[kept] = v, running[v]
+                running[v] = 0.0
+                count[v] += 1
+                kept += ONE
+        m = kept
+        ends[k - k0] = m
+    return flaws
+
+
+@kernel
+def spread_features(
+    k0: int, k1: int, feature: Stored, total: Floats, ends: Ints, slot: Ints, klass: Codes, out: Floats
+) -> None:
+    """Deal the class-by-class totals to their features; `slot[v]` is where the next class of v belongs.
+
+    Classes come in ascending order, so each feature's list is sorted without sorting. Gathering by class in
+    cache and dealing afterwards takes 0.7 of the time of appending each entry to its feature at once.
+    """
+    q = np.uintp(0)
+    for k in range(k0, k1):
+        end = np.uintp(ends[k - k0])
+        while q < end:
+            v = np.uintp(feature[q])
+            s = np.uintp(slot[v])
+            klass[s], out[s] = k, total[q]
+            slot[v] += 1
+            q += ONE
+
+
+@kernel
+def _settle(i: int, scores: Floats, out: Floats, winner: Codes) -> None:
+    """Keep row i's scores, its best class (the lowest of equals), or both: an empty array asks for nothing."""
+    if out.shape[0] > 0:
+        for k in range(scores.size):
+            out[i, k] = scores[k]
+    if winner.size > 0:
+        best = 0
+        for k in range(1, scores.size):
+            if scores[k] > scores[best]:
+                best = k
+        winner[i] = best
+
+
+@kernel
+def _weigh(scores: Floats, z: float, weights: Floats, v: Any) -> None:
+    """Add z times row v of the weights; an entry of zero says nothing, even about impossible classes."""
+    if z != 0.0:
+        for k in range(scores.size):
+            scores[k] += z * weights[v, k]
+
+
+@kernel
+def score_rows_dense(
+    i0: int, i1: int, indptr: Stored, indices: Stored, data: Stored, weights_t: Floats, bias: Floats,
+    threshold: float, binary: bool, out: Floats, winner: Codes,
+) -> int:  # fmt: skip
+    """Score rows i0 ≤ i < i1 by a dense table of feature × class; return the number of flawed entries.
+
+    Four entries at a time, added in the same order as one at a time: the same bits, and a quarter of the
+    trips through `scores` (20 classes: 76 ms against 97, one thread).
+    """
+    flaws, scores = 0, np.empty(bias.size)
+    for i in range(i0, i1):
+        for k in range(scores.size):
+            scores[k] = bias[k]
+        p, end = np.uintp(indptr[i]), np.uintp(indptr[i + 1])
+        flaws += _flaws(data, p, end, -HIGHEST)
+        while p + FOUR <= end:
+            a, b = _shown(data[p], threshold, binary), _shown(data[p + ONE], threshold, binary)
+            c, d = _shown(data[p + TWO], threshold, binary), _shown(data[p + THREE], threshold, binary)
+            if a == 0.0 or b == 0.0 or c == 0.0 or d == 0.0:
+                for j in range(p, p + FOUR):
+                    _weigh(scores, _shown(data[j], threshold, binary), weights_t, np.uintp(indices[j]))
+            else:
+                s, t = np.uintp(indices[p]), np.uintp(indices[p + ONE])
+                u, v = np.uintp(indices[p + TWO]), np.uintp(indices[p + THREE])
+                for k in range(scores.size):
+                    first_two = (scores[k] + a * weights_t[s, k]) + b * weights_t[t, k]
+                    scores[k] = (first_two + c * weights_t[u, k]) + d * weights_t[v, k]
+            p += FOUR
+        for j in range(p, end):
+            _weigh(scores, _shown(data[j], threshold, binary), weights_t, np.uintp(indices[j]))
+        _settle(i, scores, out, winner)
+    return flaws
+
+
+@kernel
+def score_rows_sparse(
+    i0: int, i1: int, indptr: Stored, indices: Stored, data: Stored, start: Ints, klass: Codes, delta: Floats,
+    common: Codes, common_delta: Floats, bias: Floats, slope: Floats, base: Floats, scale: Floats,
+    threshold: float, binary: bool, out: Floats, winner: Codes,
+) -> int:  # fmt: skip
+    """Score rows i0 ≤ i < i1 by each feature's list of classes; return the number of flawed entries.
+
+    A feature whose `common[v]` is not negative is read from that row of `common_delta` instead of its list.
+    """
+    flaws, scores, any_common = 0, np.zeros(bias.size), common_delta.shape[0] > 0
+    for i in range(i0, i1):
+        begin, end, amount, level = np.uintp(indptr[i]), np.uintp(indptr[i + 1]), 0.0, 0.0
+        flaws += _flaws(data, begin, end, -HIGHEST)
+        for p in range(begin, end):
+            z, v = _shown(data[p], threshold, binary), np.uintp(indices[p])
+            if z != 0.0:
+                amount += z
+                level += z * base[v]
+                if any_common and common[v] >= 0:
+                    _weigh(scores, z, common_delta, np.uintp(common[v]))
+                else:
+                    for q in range(np.uintp(start[v]), np.uintp(start[v + ONE])):
+                        scores[np.uintp(klass[q])] += z * delta[q]
+        for k in range(scores.size):
+            scores[k] += bias[k] + slope[k] * amount + scale[k] * level
+        _settle(i, scores, out, winner)
+        for k in range(scores.size):
+            scores[k] = 0.0
+    return flaws
+
+
+@kernel
+def log1p_table(begin: int, end: int, total: Floats, alpha: float, table: Floats, out: Floats) -> None:
+    """out = log1p(total / α), read from `table` where the total is one of its whole numbers."""
+    for q in range(np.uintp(begin), np.uintp(end)):
+        t = total[q]
+        if 0.0 <= t < table.size and t == math.floor(t):
+            out[q] = table[np.uintp(t)]
+        else:
+            out[q] = math.log1p(t / alpha)

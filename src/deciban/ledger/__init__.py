@@ -1,0 +1,31 @@
+"""WHAT WE REMEMBER: sums over the data, per class, and the schema that says what they count.
+
+Plain NumPy throughout: this room is the definition of every statistic; kernels are the same functions,
+faster. Each statistic adds, subtracts and scales, so that any split of the data, learned in any order,
+gives the statistic of one pass.
+"""
+
+from deciban.ledger.book import Ledger
+from deciban.ledger.cells import Cells
+from deciban.ledger.counts import Counts
+from deciban.ledger.levels import Levels
+from deciban.ledger.moments import Moments
+from deciban.ledger.needs import Needs
+from deciban.ledger.scatter import Scatter
+from deciban.ledger.schema import Block, Schema
+from deciban.ledger.statistic import Statistic
+from deciban.ledger.tallies import Tallies
+
+__all__ = [
+    "Block",
+    "Cells",
+    "Counts",
+    "Ledger",
+    "Levels",
+    "Moments",
+    "Needs",
+    "Scatter",
+    "Schema",
+    "Statistic",
+    "Tallies",
+]

@@ -1,0 +1,120 @@
+"""Cells: how often each combination of levels was seen in each class, the full joint table.
+
+Only the combinations that occurred are kept: 30 Boolean features have 2³⁰ cells, but n rows fill at most n.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban.ledger.counts import place
+from deciban.ledger.levels import level_counts
+from deciban.ledger.statistic import Array, Codes, same, take_away
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Cells:
+    """The combinations seen (m×d level codes, sorted), their count per class (K×m), and V_j.
+
+    A row with a missing value belongs to no one cell and is left out of the table.
+
+    >>> c = Cells.of(np.array([[0, 1], [0, 1], [1, 1]]), np.array([0, 0, 1], np.int32), None, 2)
+    >>> c.cell.tolist(), c.count.tolist()
+    ([[0, 1], [1, 1]], [[2.0, 0.0], [0.0, 1.0]])
+    """
+
+    cell: NDArray[np.int64]
+    count: Array
+    sizes: NDArray[np.int64]
+
+    @classmethod
+    def of(
+        cls,
+        X: NDArray[Any],
+        codes: Codes,
+        weight: Array | None,
+        n_classes: int,
+        sizes: NDArray[np.int64] | None = None,
+    ) -> Self:
+        """Count whole rows of level codes; a row with a negative (missing) code is left out."""
+        whole = (X >= 0).all(axis=1)
+        w = np.ones(len(X)) if weight is None else weight
+        cell, inverse = np.unique(X[whole].astype(np.int64), axis=0, return_inverse=True)
+        key = codes[whole].astype(np.int64) * len(cell) + inverse.reshape(-1)
+        count = np.bincount(key, weights=w[whole], minlength=n_classes * len(cell)).astype(np.float64)
+        known = level_counts(X) if sizes is None else sizes
+        return cls(cell, count.reshape(n_classes, len(cell)), known)._without_empty()
+
+    @classmethod
+    def empty(cls, n_classes: int, n_features: int) -> Self:
+        """No row seen yet."""
+        none = np.zeros((0, n_features), dtype=np.int64)
+        return cls(none, np.zeros((n_classes, 0)), np.zeros(n_features, dtype=np.int64))
+
+    @property
+    def n_classes(self) -> int:
+        """K."""
+        return self.count.shape[0]
+
+    @property
+    def n_features(self) -> int:
+        """d."""
+        return self.cell.shape[1]
+
+    def _without_empty(self) -> Self:
+        seen = self.count.any(axis=0)
+        return self if seen.all() else type(self)(self.cell[seen], self.count[:, seen], self.sizes)
+
+    def _together(self, other: Self) -> tuple[NDArray[np.int64], Array, Array]:
+        """The cells of both, and each one's counts in them."""
+        cell, inverse = np.unique(np.concatenate([self.cell, other.cell]), axis=0, return_inverse=True)
+        a = np.zeros((self.n_classes, len(cell)))
+        b = a.copy()
+        split = len(self.cell)
+        a[:, inverse.reshape(-1)[:split]] = self.count
+        b[:, inverse.reshape(-1)[split:]] = other.count
+        return cell, a, b
+
+    def __add__(self, other: Self) -> Self:
+        cell, a, b = self._together(other)
+        return type(self)(cell, a + b, np.maximum(self.sizes, other.sizes))
+
+    def __sub__(self, other: Self) -> Self:
+        cell, a, b = self._together(other)
+        left = take_away(a, b, "count of a combination")
+        return type(self)(cell, left, np.maximum(self.sizes, other.sizes))._without_empty()
+
+    def __mul__(self, factor: float) -> Self:
+        return type(self)(self.cell, self.count * factor, self.sizes)._without_empty()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Cells) and same(self.arrays(), other.arrays())
+
+    def spread(self, index: NDArray[np.intp], n_classes: int) -> Self:
+        """See `Statistic.spread`."""
+        return type(self)(self.cell, place(self.count, index, n_classes), self.sizes)
+
+    def reorder(self, order: NDArray[np.intp]) -> Self:
+        """See `Statistic.reorder`."""
+        return self._sorted(self.cell[:, order], self.sizes[order])
+
+    def relevel(self, places: Sequence[NDArray[np.intp] | None], sizes: Sequence[int]) -> Self:
+        """See `Statistic.relevel`."""
+        cell = self.cell.copy()
+        for j, where in enumerate(places):
+            if where is not None:
+                cell[:, j] = where[self.cell[:, j]]
+        return self._sorted(cell, np.asarray(sizes, dtype=np.int64))
+
+    def _sorted(self, cell: NDArray[np.int64], sizes: NDArray[np.int64]) -> Self:
+        order = np.lexsort(cell.T[::-1]) if cell.shape[1] else np.arange(len(cell))
+        return type(self)(cell[order], self.count[:, order], sizes)
+
+    def arrays(self) -> Mapping[str, NDArray[Any]]:
+        """See `Statistic.arrays`."""
+        return {"cell": self.cell, "count": self.count, "sizes": self.sizes}

@@ -1,0 +1,111 @@
+"""Counts: Σ w·x per class and feature, the statistic of Bernoulli, multinomial and Poisson."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban.ledger.statistic import Array, Codes, group, same, take_away
+
+
+def read(X: NDArray[Any], threshold: float | None) -> Array:
+    """A value as it is counted: itself, or the indicator [x > threshold]; NaN stays NaN."""
+    if threshold is None:
+        return X.astype(np.float64, copy=False)
+    seen = (threshold < X).astype(np.float64)
+    if X.dtype.kind == "f":
+        seen[np.isnan(X)] = np.nan
+    return seen
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Counts:
+    """Σ w·x (K×d) and Σ w over the rows that have the value, (K×d), or (K×1) where none was missing.
+
+    >>> Counts.of(np.array([[1.0, 0.0], [1.0, 2.0]]), np.array([0, 1], np.int32), None, 2).total.tolist()
+    [[1.0, 0.0], [1.0, 2.0]]
+    """
+
+    total: Array
+    weight: Array
+
+    @classmethod
+    def of(
+        cls,
+        X: NDArray[Any],
+        codes: Codes,
+        weight: Array | None,
+        n_classes: int,
+        threshold: float | None = None,
+    ) -> Self:
+        """Count the rows of X, read by `threshold`, into their classes."""
+        x = read(X, threshold)
+        w = np.ones(len(x)) if weight is None else weight
+        groups = group(codes)
+        missing = np.isnan(x)
+        if not missing.any():
+            return cls(groups.sum(x * w[:, None], n_classes), groups.sum(w[:, None], n_classes))
+        total = groups.sum(np.where(missing, 0.0, x) * w[:, None], n_classes)
+        return cls(total, groups.sum(~missing * w[:, None], n_classes))
+
+    @classmethod
+    def empty(cls, n_classes: int, n_features: int) -> Self:
+        """Nothing counted yet."""
+        return cls(np.zeros((n_classes, n_features)), np.zeros((n_classes, 1)))
+
+    @property
+    def n_classes(self) -> int:
+        """K."""
+        return self.total.shape[0]
+
+    @property
+    def n_features(self) -> int:
+        """d."""
+        return self.total.shape[1]
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(self.total + other.total, self.weight + other.weight)
+
+    def __sub__(self, other: Self) -> Self:
+        weight = take_away(*_both(self.weight, other.weight), "weight")
+        return type(self)(take_away(self.total, other.total, "count"), weight)
+
+    def __mul__(self, factor: float) -> Self:
+        return type(self)(self.total * factor, self.weight * factor)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Counts) and same(self.arrays(), other.arrays())
+
+    def spread(self, index: NDArray[np.intp], n_classes: int) -> Self:
+        """See `Statistic.spread`."""
+        return type(self)(place(self.total, index, n_classes), place(self.weight, index, n_classes))
+
+    def reorder(self, order: NDArray[np.intp]) -> Self:
+        """See `Statistic.reorder`."""
+        weight = self.weight if self.weight.shape[1] == 1 else self.weight[:, order]
+        return type(self)(self.total[:, order], weight)
+
+    def relevel(self, places: Sequence[NDArray[np.intp] | None], sizes: Sequence[int]) -> Self:
+        """Counts have no levels."""
+        return self
+
+    def arrays(self) -> Mapping[str, NDArray[Any]]:
+        """See `Statistic.arrays`."""
+        return {"total": self.total, "weight": self.weight}
+
+
+def place(rows: Array, index: NDArray[np.intp], n_classes: int) -> Array:
+    """Class rows moved to their places among n_classes, the others empty."""
+    out = np.zeros((n_classes, *rows.shape[1:]))
+    out[index] = rows
+    return out
+
+
+def _both(a: Array, b: Array) -> tuple[Array, Array]:
+    """Two weights at the wider of their two shapes."""
+    x, y = np.broadcast_arrays(a, b)
+    return x, y

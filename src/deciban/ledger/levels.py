@@ -1,0 +1,144 @@
+"""Levels: how often each level of each categorical feature was seen in each class."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban.ledger.counts import place
+from deciban.ledger.statistic import Array, Codes, same, take_away
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Levels:
+    """n_kjv, the tables of all features side by side: feature j in columns offset[j] to offset[j+1].
+
+    Level codes are 0, 1, 2, …; a negative code is a missing value. The weight of class k and feature j is
+    the sum of its table's row, so it needs no place of its own.
+
+    >>> Levels.of(np.array([[0], [2]]), np.array([0, 1], np.int32), None, 2).table.tolist()
+    [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
+    """
+
+    table: Array
+    offset: NDArray[np.int64]
+
+    @classmethod
+    def of(
+        cls,
+        X: NDArray[Any],
+        codes: Codes,
+        weight: Array | None,
+        n_classes: int,
+        sizes: NDArray[np.int64] | None = None,
+    ) -> Self:
+        """Count level codes into their classes; `sizes` are level counts known beforehand."""
+        if sizes is None:
+            sizes = level_counts(X)
+        offset = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        w = np.ones(len(X)) if weight is None else weight
+        width = int(offset[-1])
+        present = X >= 0
+        cell = codes[:, None].astype(np.int64) * width + X + offset[:-1]
+        weights = np.broadcast_to(w[:, None], X.shape)[present]
+        table = np.bincount(cell[present], weights=weights, minlength=n_classes * width)
+        return cls(table.astype(np.float64, copy=False).reshape(n_classes, width), offset)
+
+    @classmethod
+    def empty(cls, n_classes: int, n_features: int) -> Self:
+        """No level seen yet."""
+        return cls(np.zeros((n_classes, 0)), np.zeros(n_features + 1, dtype=np.int64))
+
+    @property
+    def n_classes(self) -> int:
+        """K."""
+        return self.table.shape[0]
+
+    @property
+    def n_features(self) -> int:
+        """d."""
+        return len(self.offset) - 1
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """V_j, how many levels each feature has."""
+        return np.diff(self.offset)
+
+    @property
+    def owner(self) -> NDArray[np.intp]:
+        """The feature that each column of the table belongs to."""
+        return np.repeat(np.arange(self.n_features), self.sizes)
+
+    @property
+    def weight(self) -> Array:
+        """n_kj, the weight of the rows that have feature j."""
+        return self.per_feature(self.table)
+
+    def per_feature(self, table: Array) -> Array:
+        """The sum of each feature's columns of a table like this one."""
+        sums = np.zeros((len(table), self.n_features))
+        for j, (a, b) in enumerate(zip(self.offset[:-1], self.offset[1:])):
+            sums[:, j] = table[:, a:b].sum(axis=1)
+        return sums
+
+    def tables(self) -> list[Array]:
+        """Each feature's own table, K×V_j."""
+        return [self.table[:, a:b] for a, b in zip(self.offset[:-1], self.offset[1:])]
+
+    def widen(self, sizes: NDArray[np.int64]) -> Self:
+        """The same counts with room for more levels."""
+        sizes = np.maximum(sizes, self.sizes)
+        if np.array_equal(sizes, self.sizes):
+            return self
+        return self.relevel([np.arange(v) for v in self.sizes], [int(v) for v in sizes])
+
+    def __add__(self, other: Self) -> Self:
+        a, b = self.widen(other.sizes), other.widen(self.sizes)
+        return type(self)(a.table + b.table, a.offset)
+
+    def __sub__(self, other: Self) -> Self:
+        a, b = self.widen(other.sizes), other.widen(self.sizes)
+        return type(self)(take_away(a.table, b.table, "level count"), a.offset)
+
+    def __mul__(self, factor: float) -> Self:
+        return type(self)(self.table * factor, self.offset)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Levels) and same(self.arrays(), other.arrays())
+
+    def spread(self, index: NDArray[np.intp], n_classes: int) -> Self:
+        """See `Statistic.spread`."""
+        return type(self)(place(self.table, index, n_classes), self.offset)
+
+    def reorder(self, order: NDArray[np.intp]) -> Self:
+        """See `Statistic.reorder`."""
+        tables = self.tables()
+        return self._join([tables[j] for j in order])
+
+    def relevel(self, places: Sequence[NDArray[np.intp] | None], sizes: Sequence[int]) -> Self:
+        """See `Statistic.relevel`."""
+        moved = []
+        for table, where, size in zip(self.tables(), places, sizes):
+            new = np.zeros((self.n_classes, size))
+            new[:, np.arange(table.shape[1]) if where is None else where[: table.shape[1]]] = table
+            moved.append(new)
+        return self._join(moved)
+
+    def _join(self, tables: list[Array]) -> Self:
+        offset = np.cumsum([0, *(t.shape[1] for t in tables)], dtype=np.int64)
+        return type(self)(np.concatenate([np.zeros((self.n_classes, 0)), *tables], axis=1), offset)
+
+    def arrays(self) -> Mapping[str, NDArray[Any]]:
+        """See `Statistic.arrays`."""
+        return {"table": self.table, "offset": self.offset}
+
+
+def level_counts(X: NDArray[Any]) -> NDArray[np.int64]:
+    """One more than the highest code of each column; 0 for a column never seen."""
+    if not len(X):
+        return np.zeros(X.shape[1], dtype=np.int64)
+    return np.maximum(X.max(axis=0).astype(np.int64) + 1, 0)

@@ -1,0 +1,125 @@
+"""Moments: weight, mean and centred sum of squares per class and feature, the statistic of the Gaussian.
+
+Merged and taken apart by the update of Chan, Golub & LeVeque (1983), never through raw sums of squares:
+at mean 1e8 and deviation 1 those lose every digit of the variance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban.errors import ForgetError
+from deciban.ledger.counts import place
+from deciban.ledger.statistic import ROUNDING, Array, Codes, divide, group, same, take_away
+
+ULPS = 64 * np.finfo(np.float64).eps
+"""Means carry rounding of about this fraction of themselves, so squares below (ULPS·mean)² are noise."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Moments:
+    """n_kj (K×d, or K×1 where nothing was missing), mean_kj and M2_kj = Σ w (x − mean)².
+
+    >>> m = Moments.of(np.array([[1.0], [3.0]]), np.array([0, 0], np.int32), None, 1)
+    >>> m.mean.item(), m.m2.item()
+    (2.0, 2.0)
+    """
+
+    weight: Array
+    mean: Array
+    m2: Array
+
+    @classmethod
+    def of(cls, X: NDArray[Any], codes: Codes, weight: Array | None, n_classes: int) -> Self:
+        """Two passes: the class means, then the squares about them; NaN is left out."""
+        x = X.astype(np.float64, copy=False)
+        w = (np.ones(len(x)) if weight is None else weight)[:, None]
+        groups = group(codes)
+        missing = np.isnan(x)
+        if missing.any():
+            w = ~missing * w
+            x = np.where(missing, 0.0, x)
+        n = groups.sum(w, n_classes)
+        mean = divide(groups.sum(w * x, n_classes), n)
+        centred = np.where(missing, 0.0, x - mean[codes])
+        return cls(n, mean, groups.sum(w * centred**2, n_classes))
+
+    @classmethod
+    def empty(cls, n_classes: int, n_features: int) -> Self:
+        """Nothing learned yet."""
+        zeros = np.zeros((n_classes, n_features))
+        return cls(np.zeros((n_classes, 1)), zeros, zeros)
+
+    @property
+    def n_classes(self) -> int:
+        """K."""
+        return self.mean.shape[0]
+
+    @property
+    def n_features(self) -> int:
+        """d."""
+        return self.mean.shape[1]
+
+    def __add__(self, other: Self) -> Self:
+        n = self.weight + other.weight
+        share = divide(other.weight, n)
+        gap = other.mean - self.mean
+        mean = np.where(self.weight == 0, other.mean, self.mean + gap * share)
+        return type(self)(n, mean, self.m2 + other.m2 + gap**2 * (self.weight * share))
+
+    def __sub__(self, other: Self) -> Self:
+        """The moments that, merged with `other`, give these."""
+        before, removed = np.broadcast_arrays(self.weight, other.weight)
+        n = take_away(before, removed, "weight")
+        lever = divide(removed, n)
+        mean = np.where(n == 0, 0.0, self.mean + (self.mean - other.mean) * lever)
+        between = (other.mean - mean) ** 2 * removed * divide(n, before)
+        m2 = np.where(n == 0, 0.0, self.m2 - other.m2 - between)
+        return type(self)(n, mean, clamp(m2, self.m2, n, ULPS * np.abs(self.mean) * (1 + lever)))
+
+    def __mul__(self, factor: float) -> Self:
+        weight = self.weight * factor
+        return type(self)(weight, np.where(weight == 0, 0.0, self.mean), self.m2 * factor)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Moments) and same(self.arrays(), other.arrays())
+
+    def spread(self, index: NDArray[np.intp], n_classes: int) -> Self:
+        """See `Statistic.spread`."""
+        return type(self)(*(place(a, index, n_classes) for a in (self.weight, self.mean, self.m2)))
+
+    def reorder(self, order: NDArray[np.intp]) -> Self:
+        """See `Statistic.reorder`."""
+        weight = self.weight if self.weight.shape[1] == 1 else self.weight[:, order]
+        return type(self)(weight, self.mean[:, order], self.m2[:, order])
+
+    def relevel(self, places: Sequence[NDArray[np.intp] | None], sizes: Sequence[int]) -> Self:
+        """Moments have no levels."""
+        return self
+
+    def arrays(self) -> Mapping[str, NDArray[Any]]:
+        """See `Statistic.arrays`."""
+        return {"weight": self.weight, "mean": self.mean, "m2": self.m2}
+
+
+def clamp(squares: Array, before: Array, n: Array, slip: Array) -> Array:
+    """Squares that rounding took below zero are zero; further below, the rows were never learned.
+
+    `slip` is the rounding of the means left behind: a few units in the last place of the mean before,
+    times the lever by which taking away most of the rows magnifies it.
+    """
+    noise = ROUNDING * before + n * slip**2 + 2 * np.sqrt(before * n) * slip
+    lacking = squares < -noise
+    if lacking.any():
+        k, j = (int(i) for i in np.argwhere(lacking)[0][:2])
+        raise ForgetError(
+            f"cannot forget what was never learned: class {k} would be left with a negative sum of squares "
+            f"({squares[lacking][0]:g}) in feature {j}. Nothing was changed. "
+            f"Hint: forget only rows that were learned, with the weight they were learned with."
+        )
+    return np.maximum(squares, 0.0)

@@ -1,0 +1,157 @@
+"""Schema: the names of what a ledger counts, and how two of them line up."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban.errors import SchemaError
+from deciban.ledger.needs import Kind
+from deciban.ledger.statistic import Statistic
+
+Label = Any
+Places = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Block:
+    """Features that one statistic counts together.
+
+    `names` are the features' names, if they have any; `levels` the names of a categorical feature's
+    levels, if they have any (without them levels are the codes 0, 1, 2, … and may grow).
+    """
+
+    kind: Kind
+    width: int
+    names: tuple[str, ...] | None = None
+    levels: tuple[tuple[str, ...], ...] | None = None
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The classes, in order, and the blocks of features.
+
+    >>> a = Schema(("ham", "spam"), (Block("counts", 2, ("bet", "cat")),))
+    >>> a.fingerprint == Schema(("ham", "spam"), (Block("counts", 2, ("bet", "cat")),)).fingerprint
+    True
+    """
+
+    classes: tuple[Label, ...]
+    blocks: tuple[Block, ...]
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A short name for exactly this schema: equal schemas, and only they, have equal fingerprints."""
+        content = [
+            [[type(label).__name__, str(label)] for label in self.classes],
+            [[b.kind, b.width, b.names, b.levels] for b in self.blocks],
+        ]
+        return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Move:
+    """Where the classes, features and levels of one schema go in another."""
+
+    classes: Places
+    n_classes: int
+    features: tuple[Places | None, ...]
+    levels: tuple[tuple[list[Places | None], list[int]] | None, ...]
+
+    def rows(self, weight: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Class weights at their new places."""
+        out = np.zeros(self.n_classes)
+        out[self.classes] = weight
+        return out
+
+    def apply(self, block: int, statistic: Statistic) -> Statistic:
+        """One block's statistic at its new places."""
+        order, levels = self.features[block], self.levels[block]
+        if order is not None:
+            statistic = statistic.reorder(order)
+        if levels is not None:
+            statistic = statistic.relevel(*levels)
+        return statistic.spread(self.classes, self.n_classes)
+
+
+def unite(a: Schema, b: Schema) -> tuple[Schema, Move, Move]:
+    """The schema that counts what either counts, and how each moves there; refused if they cannot line up.
+
+    Classes and named levels are united; features of the same names in another order are reordered.
+    """
+    if len(a.blocks) != len(b.blocks):
+        raise SchemaError(f"one has {len(a.blocks)} blocks of features, the other {len(b.blocks)}")
+    classes = _united_classes(a.classes, b.classes)
+    pairs = [_unite_blocks(x, y) for x, y in zip(a.blocks, b.blocks)]
+    schema = Schema(classes, tuple(block for block, _, _ in pairs))
+    return (
+        schema,
+        _move(a, classes, [None for _ in pairs], [levels for _, _, (levels, _) in pairs]),
+        _move(b, classes, [order for _, order, _ in pairs], [levels for _, _, (_, levels) in pairs]),
+    )
+
+
+def _move(old: Schema, classes: tuple[Label, ...], features: Sequence[Any], levels: Sequence[Any]) -> Move:
+    place = {label: i for i, label in enumerate(classes)}
+    index = np.array([place[label] for label in old.classes], dtype=np.intp)
+    return Move(index, len(classes), tuple(features), tuple(levels))
+
+
+def _united_classes(a: tuple[Label, ...], b: tuple[Label, ...]) -> tuple[Label, ...]:
+    if a == b:
+        return a
+    try:
+        return tuple(sorted({*a, *b}))
+    except TypeError:
+        raise SchemaError(
+            f"classes of different types cannot be put in one order: {list(a)[:5]} and {list(b)[:5]}. "
+            f"Hint: use the same kind of label on both sides."
+        ) from None
+
+
+def _unite_blocks(a: Block, b: Block) -> tuple[Block, Places | None, tuple[Any, Any]]:
+    if a.kind != b.kind:
+        raise SchemaError(f"one counts {a.kind}, the other {b.kind}. Hint: train both as the same family.")
+    if a.width != b.width:
+        raise SchemaError(f"one has {a.width} features, the other {b.width}{_only(a, b)}")
+    order = _order(a, b)
+    if a.levels == b.levels or a.levels is None or b.levels is None:
+        return a, order, (None, None)
+    theirs = b.levels if order is None else tuple(b.levels[j] for j in order)
+    levels = tuple(tuple(dict.fromkeys((*x, *y))) for x, y in zip(a.levels, theirs))
+    sizes = [len(names) for names in levels]
+    return (
+        Block(a.kind, a.width, a.names, levels),
+        order,
+        ((_places(a.levels, levels), sizes), (_places(theirs, levels), sizes)),
+    )
+
+
+def _places(old: Sequence[Sequence[str]], new: Sequence[Sequence[str]]) -> list[Places]:
+    return [np.array([y.index(name) for name in x], dtype=np.intp) for x, y in zip(old, new)]
+
+
+def _order(a: Block, b: Block) -> Places | None:
+    """Where b's features lie in a's order; None where they already do."""
+    if a.names == b.names or a.names is None or b.names is None:
+        return None
+    if set(a.names) != set(b.names):
+        raise SchemaError(f"the features differ{_only(a, b)}")
+    place = {name: j for j, name in enumerate(b.names)}
+    return np.array([place[name] for name in a.names], dtype=np.intp)
+
+
+def _only(a: Block, b: Block) -> str:
+    """Which names stand on one side alone."""
+    if a.names is None or b.names is None:
+        return ""
+    mine = [n for n in a.names if n not in set(b.names)]
+    theirs = [n for n in b.names if n not in set(a.names)]
+    return f": only in the first {mine[:5]}, only in the second {theirs[:5]}"

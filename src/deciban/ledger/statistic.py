@@ -1,0 +1,112 @@
+"""The contract every statistic obeys, and the two operations they all share: group sums and taking away."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban.errors import ForgetError
+
+Array = NDArray[np.float64]
+Codes = NDArray[np.int32]
+
+ROUNDING = 1e-9
+"""A sum may fall this fraction of itself below zero by rounding; further is taking what was never learned."""
+
+LEFTOVER = 1e-12
+"""What is left of a fractional weight below this fraction of it is rounding, and counts as nothing."""
+
+
+class Statistic(Protocol):
+    """Sums per class and feature that add. `a + b` is what one pass over both data would have given."""
+
+    @property
+    def n_classes(self) -> int:
+        """K."""
+        ...
+
+    @property
+    def n_features(self) -> int:
+        """d."""
+        ...
+
+    def __add__(self, other: Any, /) -> Self: ...
+    def __sub__(self, other: Any, /) -> Self: ...
+    def __mul__(self, factor: float, /) -> Self: ...
+    def spread(self, index: NDArray[np.intp], n_classes: int) -> Self:
+        """The same sums with class k at place index[k] among n_classes."""
+        ...
+
+    def reorder(self, order: NDArray[np.intp]) -> Self:
+        """The same sums with feature order[j] at place j."""
+        ...
+
+    def relevel(self, places: Sequence[NDArray[np.intp] | None], sizes: Sequence[int]) -> Self:
+        """The same sums with level v of feature j at place places[j][v] among sizes[j]; None: unchanged."""
+        ...
+
+    def arrays(self) -> Mapping[str, NDArray[Any]]:
+        """Everything remembered, by name."""
+        ...
+
+
+class Groups(NamedTuple):
+    """Rows sorted by class: `order` sorts them, class `classes[g]` starts at `starts[g]`."""
+
+    order: NDArray[np.intp]
+    classes: NDArray[np.int32]
+    starts: NDArray[np.intp]
+
+    def sum(self, rows: NDArray[Any], n_classes: int) -> Array:
+        """Σ of the rows of each class, (n_classes, …); 0 for a class without rows."""
+        out = np.zeros((n_classes, *rows.shape[1:]))
+        if self.classes.size:
+            out[self.classes] = np.add.reduceat(rows[self.order], self.starts, axis=0, dtype=np.float64)
+        return out
+
+
+def group(codes: Codes) -> Groups:
+    """Sort the rows by class, keeping their order within each."""
+    order = np.argsort(codes, kind="stable")
+    classes, starts = np.unique(codes[order], return_index=True)
+    return Groups(order, classes, starts)
+
+
+def take_away(before: Array, removed: Array, what: str) -> Array:
+    """`before − removed`, refused where it falls below zero by more than rounding, exact for whole numbers."""
+    left = before - removed
+    lacking = left < -ROUNDING * np.abs(before)
+    if lacking.any():
+        where = tuple(int(i) for i in np.argwhere(lacking)[0])
+        had, asked = before[where], np.broadcast_to(removed, before.shape)[where]
+        place = f"class {where[0]}" + "".join(f", feature {j}" for j in where[1:2])
+        raise ForgetError(
+            f"cannot forget what was never learned: the {what} of {place} is {had:g} and {asked:g} would be "
+            f"taken away. Nothing was changed. Hint: forget only rows that were learned, with the weight they "
+            f"were learned with (a decayed row has a decayed weight)."
+        )
+    dust = (left <= LEFTOVER * before) & (left != np.rint(left))
+    return np.where((left < 0) | dust, 0.0, left)
+
+
+def divide(numerator: Array, denominator: Array, otherwise: Array | float = 0.0) -> Array:
+    """numerator / denominator, and `otherwise` where the denominator is zero."""
+    shape = np.broadcast_shapes(numerator.shape, denominator.shape)
+    out = np.broadcast_to(np.asarray(otherwise, dtype=np.float64), shape).copy()
+    return np.divide(numerator, denominator, out=out, where=np.broadcast_to(denominator != 0, shape))
+
+
+def same(a: Mapping[str, NDArray[Any]], b: Mapping[str, NDArray[Any]]) -> bool:
+    """Whether two statistics remember exactly the same, whichever way a weight is stored."""
+    return a.keys() == b.keys() and all(_equal(a[name], b[name]) for name in a)
+
+
+def _equal(a: NDArray[Any], b: NDArray[Any]) -> bool:
+    try:
+        x, y = np.broadcast_arrays(a, b)
+    except ValueError:
+        return False
+    return bool((x == y).all())

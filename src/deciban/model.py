@@ -1,0 +1,232 @@
+"""THE NOUN: what we assume, what we remember, and everything that follows from the two."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban import engines
+from deciban.errors import InputError, UndefinedError
+from deciban.families import ClassPrior, Complement, Family
+from deciban.families.complement import WHY
+from deciban.families.family import log
+from deciban.ledger import Block, Ledger, Needs, Schema
+from deciban.ledger.statistic import Array, Codes
+from deciban.scores import DECIBAN, Boundary, Conic, Explanation, Linear, Pieces, ScoreForm
+from deciban.scores.posterior import Finish
+
+DRAWS = 100_000
+"""Rows drawn where an error can only be estimated."""
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """A family for each block of features, a class prior, and perhaps a ledger of imagined examples.
+
+    Imagined examples are learned beside the real ones: they smooth every probability, and move the class
+    prior too.
+    """
+
+    families: tuple[Family, ...]
+    prior: ClassPrior
+    imagined: Ledger | None = None
+    missing: Literal["skip", "error"] = "skip"
+
+    @property
+    def needs(self) -> tuple[Needs, ...]:
+        """What must be remembered for each block."""
+        wanted = (family.needs() for family in self.families)
+        return tuple(replace(n, skips=n.skips and self.missing == "skip") for n in wanted)
+
+    @property
+    def probabilistic(self) -> bool:
+        """Whether the scores are log-probabilities of x."""
+        return not any(isinstance(family, Complement) for family in self.families)
+
+
+class Solved(NamedTuple):
+    """All that is needed to predict."""
+
+    prior: Array
+    log_prior: Array
+    forms: tuple[ScoreForm, ...]
+    needs: tuple[Needs, ...]
+
+
+def learn(
+    assumption: Assumption,
+    classes: Sequence[Any],
+    names: Sequence[tuple[str, ...] | None],
+    parts: Sequence[Any],
+    codes: Codes,
+    weight: Array | None,
+    threads: int,
+) -> Ledger:
+    """The ledger of these rows: one matrix for each block, the place of each row's class, and its weight."""
+    K = len(classes)
+    blocks = tuple(Block(n.kind, X.shape[1], name) for n, X, name in zip(assumption.needs, parts, names))
+    rows = np.bincount(codes, weights=weight, minlength=K).astype(np.float64)
+    sums = [engines.summarise(n, X, codes, weight, K, threads) for n, X in zip(assumption.needs, parts)]
+    return Ledger(Schema(tuple(classes), blocks), rows, tuple(sums))
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A ledger under an assumption. Values: learning more makes another model."""
+
+    assumption: Assumption
+    ledger: Ledger
+
+    @cached_property
+    def complete(self) -> Ledger:
+        """What is remembered, with what is imagined."""
+        imagined = self.assumption.imagined
+        return self.ledger if imagined is None else self.ledger + imagined
+
+    @cached_property
+    def solved(self) -> Solved:
+        """The class prior and the score forms, solved once."""
+        prior = self.assumption.prior.solve(self.complete.rows)
+        forms = tuple(f.solve(part) for f, part in zip(self.assumption.families, self.complete.parts))
+        silent = not self.assumption.probabilistic and len(prior) > 1
+        return Solved(prior, np.zeros(len(prior)) if silent else log(prior), forms, self.assumption.needs)
+
+    def scores(self, parts: Sequence[Any], wanted: Finish, threads: int) -> NDArray[Any]:
+        """ln p(x, k), p(k|x), argmax_k … of every row: see `scores.finish`."""
+        if wanted == "density":
+            self._need_probability("density p(x)")
+        return engines.apply(self.solved.forms, parts, self.solved.needs, self.solved.log_prior, wanted, threads)
+
+    def _need_probability(self, what: str) -> None:
+        if not self.assumption.probabilistic:
+            raise UndefinedError(WHY.format(what=what))
+
+    def log_likelihood(self, parts: Sequence[Any], codes: Codes, weight: Array | None, threads: int) -> float:
+        """Σ w ln p(x, y) over rows with known classes."""
+        self._need_probability("likelihood")
+        joint = self.scores(parts, "joint", threads)[np.arange(len(codes)), codes]
+        return float(joint.sum() if weight is None else np.dot(joint[weight > 0], weight[weight > 0]))
+
+    def training_log_likelihood(self) -> float:
+        """Σ w ln p(x, y) over the rows that were learned, from the ledger alone."""
+        self._need_probability("likelihood")
+        if self.assumption.imagined is not None:
+            raise UndefinedError(
+                "with imagined examples the ledger alone does not give the likelihood of the real ones. "
+                "Hint: log_likelihood(X, y) computes it from the rows."
+            )
+        seen = self.ledger.rows > 0
+        prior = float((self.ledger.rows[seen] * self.solved.log_prior[seen]).sum())
+        return prior + sum(f.log_likelihood(p) for f, p in zip(self.assumption.families, self.ledger.parts))
+
+    def sample(self, n: int, rng: np.random.Generator) -> tuple[list[NDArray[Any]], NDArray[np.intp]]:
+        """n rows drawn from the model: the matrix of each block, and the classes' places."""
+        self._need_probability("rows to draw")
+        codes = rng.choice(len(self.solved.prior), size=n, p=self.solved.prior / self.solved.prior.sum())
+        parts = [f.sample(p, codes, rng) for f, p in zip(self.assumption.families, self.complete.parts)]
+        return parts, codes
+
+    def bayes_error(self, n_draws: int, rng: np.random.Generator, threads: int) -> float:
+        """The least error any rule can have if this model is the truth: E[1 − max_k p(k|x)].
+
+        Exact where one block of discrete features has few combinations, else over rows drawn from the model.
+        """
+        self._need_probability("Bayes error")
+        rows = self._every_row()
+        if rows is not None:
+            return float(1 - np.exp(self.scores([rows], "joint", threads)).max(axis=1).sum())
+        parts, _ = self.sample(n_draws, rng)
+        return float(1 - self.scores(parts, "posterior", threads).max(axis=1).mean())
+
+    def _every_row(self) -> NDArray[np.int64] | None:
+        """All rows there can be, if there is one block and they are few."""
+        if len(self.assumption.families) > 1:
+            return None
+        support = getattr(self.assumption.families[0], "every_row", None)
+        return support(self.complete.parts[0]) if support is not None else None
+
+    def boundary(self) -> Boundary:
+        """The score as weights · x + bias, for one block of features."""
+        line = self.solved.forms[0].linear()
+        return Boundary(line.weights, line.bias + self.solved.log_prior)
+
+    def conic(self) -> Conic:
+        """The score as xᵀAx + weights · x + bias, for one block of features."""
+        curve = self.solved.forms[0].quadratic()
+        return Conic(curve.A, curve.weights, curve.bias + self.solved.log_prior)
+
+    @property
+    def n_parameters(self) -> int:
+        """Numbers estimated: of p(x|k) and of the class prior."""
+        conditional = sum(f.n_parameters(p) for f, p in zip(self.assumption.families, self.complete.parts))
+        return conditional + len(self.solved.prior) - 1
+
+    def explain(
+        self, parts: Sequence[Any], pair: tuple[int, int] | None, labels: NDArray[Any], threads: int
+    ) -> Explanation:
+        """Each row's evidence for one class against another: winner and runner-up, or the given pair."""
+        if len(labels) < 2:
+            raise InputError("an explanation compares two classes, and this model has one")
+        n = parts[0].shape[0]
+        if pair is None:
+            order = np.argsort(-self.scores(parts, "joint", threads), axis=1, kind="stable")
+            k, l = order[:, 0], order[:, 1]
+        else:
+            k, l = np.full(n, pair[0]), np.full(n, pair[1])
+        pieces = [_pieces(form, X, n, k, l) for form, X, n in zip(self.solved.forms, parts, self.solved.needs)]
+        return self._explained(pieces, labels, k, l)
+
+    def _explained(
+        self, pieces: Sequence[Pieces], labels: NDArray[Any], k: NDArray[np.intp], l: NDArray[np.intp]
+    ) -> Explanation:
+        with np.errstate(invalid="ignore"):  # two classes without rows: −∞ − −∞ has no value
+            prior = (self.solved.log_prior[k] - self.solved.log_prior[l]) * DECIBAN
+        evidence = _side_by_side([p.features * DECIBAN for p in pieces])
+        extras = {name: value * DECIBAN for p in pieces for name, value in p.extras.items()}
+        with np.errstate(invalid="ignore"):
+            total = prior + np.asarray(evidence.sum(axis=1)).reshape(-1) + sum(extras.values())
+        return Explanation(evidence, prior, total, labels[k], labels[l], self.feature_names, extras)
+
+    @property
+    def feature_names(self) -> Sequence[str]:
+        """The features' names, or their numbers where they have none."""
+        blocks = self.ledger.schema.blocks
+        if len(blocks) == 1:
+            return blocks[0].names or Numbered(blocks[0].width)
+        return [name for block in blocks for name in (block.names or Numbered(block.width))]
+
+
+class Numbered(Sequence[str]):
+    """x0, x1, x2 …, made when they are looked at."""
+
+    def __init__(self, length: int) -> None:
+        self.length = length
+
+    def __len__(self) -> int:
+        return self.length
+
+    def __getitem__(self, j: Any) -> Any:
+        if isinstance(j, slice):
+            return [f"x{i}" for i in range(self.length)[j]]
+        return f"x{range(self.length)[j]}"
+
+
+def _pieces(form: ScoreForm, X: Any, needs: Needs, k: NDArray[np.intp], l: NDArray[np.intp]) -> Pieces:
+    if hasattr(X, "tocsr"):
+        X = X.tocsr()
+        if isinstance(form, Linear) and form.barrier is None:
+            return form.stored_pieces(X, k, l)
+        if not hasattr(form, "sparse_delta"):
+            X = X.toarray()
+    elif needs.kind in ("levels", "cells"):
+        X = engines.level_codes(X)
+    return form.pieces(X, k, l)
+
+
+def _side_by_side(parts: Sequence[Any]) -> Any:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)

@@ -1,0 +1,105 @@
+"""Evidence: how far each feature moves the odds between two classes, in decibans.
+
+A deciban is ten times the base-10 logarithm of an odds ratio: +10 is ten to one, +3 about two to one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+DECIBAN = 10 / math.log(10)
+"""Decibans in a nat: 10 / ln 10."""
+
+
+class Pieces(NamedTuple):
+    """A difference of scores taken apart: n×d by feature (dense or CSR), and by name what is no feature's."""
+
+    features: Any
+    extras: Mapping[str, Array] = {}
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why row i went to `winner[i]` rather than `runner_up[i]`, in decibans.
+
+    `evidence` (rows × features, sparse for wide input), `prior` and the named `extras` of a row add up to
+    its `total`, ten times the base-10 logarithm of the odds of its two classes. Indexing gives single rows.
+    """
+
+    evidence: Any
+    prior: Array
+    total: Array
+    winner: NDArray[Any]
+    runner_up: NDArray[Any]
+    features: Sequence[str]
+    extras: Mapping[str, Array] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.prior)
+
+    def __getitem__(self, rows: int | slice) -> Explanation:
+        """The explanation of these rows alone."""
+        if not isinstance(rows, slice):
+            i = range(len(self))[rows]
+            rows = slice(i, i + 1)
+        return Explanation(
+            self.evidence[rows],
+            self.prior[rows],
+            self.total[rows],
+            self.winner[rows],
+            self.runner_up[rows],
+            self.features,
+            {name: values[rows] for name, values in self.extras.items()},
+        )
+
+    def entries(self, row: int = 0) -> list[tuple[str, float]]:
+        """(name, decibans) of everything that counted in a row, strongest first; they add up to its total."""
+        values = self._dense(row)
+        named = [("prior", float(self.prior[row])), *((n, float(v[row])) for n, v in self.extras.items())]
+        named += [(self.features[int(j)], float(values[j])) for j in np.flatnonzero(values)]
+        return sorted(named, key=lambda entry: -abs(entry[1]))
+
+    def _dense(self, row: int) -> Array:
+        one = self.evidence[row : row + 1]
+        return (one.toarray() if hasattr(one, "toarray") else np.asarray(one)).reshape(-1)
+
+    def text(self, row: int = 0, most: int = 10) -> str:
+        """One row's reasons as a small table."""
+        entries = self.entries(row)
+        shown, rest = entries[:most], entries[most:]
+        width = max([len(name) for name, _ in shown] + [len("everything else")])
+        lines = [f"{self.winner[row]} rather than {self.runner_up[row]}"]
+        lines += [f"  {name:<{width}}  {_decibans(value)}" for name, value in shown]
+        if rest:
+            lines.append(f"  {'everything else':<{width}}  {_decibans(sum(v for _, v in rest))}  ({len(rest)} more)")
+        lines.append(f"  {'total':<{width}}  {_decibans(float(self.total[row]))}  {_odds(float(self.total[row]))}")
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        shown = [self.text(row) for row in range(min(len(self), 5))]
+        if len(self) > 5:
+            shown.append(f"… and {len(self) - 5} rows more")
+        return "\n\n".join(shown)
+
+
+def _decibans(value: float) -> str:
+    if math.isnan(value):
+        return "undefined: impossible under both classes"
+    return f"{'+∞' if value > 0 else '−∞':>8} dB" if math.isinf(value) else f"{value:>+8.2f} dB"
+
+
+def _odds(total: float) -> str:
+    if math.isnan(total):
+        return ""
+    if abs(total) > 60:
+        return "(over a million to one)" if total > 0 else "(over a million to one against)"
+    ratio = 10 ** (abs(total) / 10)
+    return f"({ratio:.3g} to 1{'' if total >= 0 else ' against'})"

@@ -1,0 +1,150 @@
+"""Full: the score of Gaussian features with covariance, each class's own or one for all."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban.errors import UndefinedError
+from deciban.scores.evidence import Pieces
+from deciban.scores.form import Array, Boundary, Conic, centred_conic
+from deciban.scores.quadratic import NOT_LINEAR
+
+LOG_2PI = math.log(2 * math.pi)
+
+
+class Shape(NamedTuple):
+    """A covariance, ready to use: W with WᵀW = Σ⁻¹, and ½ ln|2πΣ|."""
+
+    whiten: Array
+    half_log_det: float
+
+
+def shape_of(covariance: Array) -> Shape:
+    """By Cholesky: Σ = LLᵀ, W = L⁻¹."""
+    lower = np.linalg.cholesky(covariance)
+    whiten = np.linalg.solve(lower, np.eye(len(lower)))
+    return Shape(np.tril(whiten), float(np.log(np.diag(lower)).sum() + 0.5 * len(lower) * LOG_2PI))
+
+
+@dataclass(frozen=True)
+class Full:
+    """score_k(x) = −½ ln|2πΣ_k| − ½ (x−μ_k)ᵀ Σ_k⁻¹ (x−μ_k); `covariance` is K×d×d, or 1×d×d if shared.
+
+    A row with missing values is scored by the marginal of what it has: the sub-matrix of Σ_k.
+    """
+
+    mean: Array
+    covariance: Array
+
+    @property
+    def n_classes(self) -> int:
+        """K."""
+        return self.mean.shape[0]
+
+    @property
+    def shared(self) -> bool:
+        """Whether all classes have one covariance."""
+        return len(self.covariance) == 1
+
+    @cached_property
+    def shapes(self) -> list[Shape]:
+        """Each class's covariance (or the shared one), factorised."""
+        return [shape_of(c) for c in self.covariance]
+
+    @cached_property
+    def centre(self) -> Array:
+        """The mean of the class means: whitening about it keeps the digits of data far from zero."""
+        return self.mean.mean(axis=0)
+
+    @cached_property
+    def whitened_means(self) -> Array:
+        """W(μ_k − centre), where all classes share W."""
+        return (self.mean - self.centre) @ self.shapes[0].whiten.T
+
+    def joint(self, X: NDArray[Any]) -> Array:
+        """See `ScoreForm.joint`."""
+        x = np.asarray(X, dtype=np.float64)
+        score = np.empty((len(x), self.n_classes))
+        for have, rows in patterns(x):
+            form = self if have.all() else self.marginal(have)
+            score[rows] = form.whole(x[rows][:, have])
+        return score
+
+    def whole(self, x: Array) -> Array:
+        """ln p(x|k) of rows with nothing missing."""
+        if self.shared:
+            z = (x - self.centre) @ self.shapes[0].whiten.T
+            near = -0.5 * (self.whitened_means**2).sum(axis=1) + z @ self.whitened_means.T
+            return near - 0.5 * (z**2).sum(axis=1, keepdims=True) - self.shapes[0].half_log_det
+        score = np.empty((len(x), self.n_classes))
+        for k, (whiten, half_log_det) in enumerate(self.shapes):
+            z = (x - self.mean[k]) @ whiten.T
+            score[:, k] = -0.5 * np.einsum("ij,ij->i", z, z) - half_log_det
+        return score
+
+    def marginal(self, have: NDArray[np.bool_]) -> Full:
+        """The model of some of the features alone."""
+        return Full(self.mean[:, have], self.covariance[:, have][:, :, have])
+
+    def pieces(self, X: NDArray[Any], k: NDArray[np.intp], l: NDArray[np.intp]) -> Pieces:
+        """See `ScoreForm.pieces`.
+
+        Shared covariance: w_j (x_j − m_j), m midway between the two means. Own covariance: each feature's
+        own square and half of each cross term it shares, and ½ ln(|Σ_l|/|Σ_k|) as `shape`.
+        """
+        x = np.asarray(X, dtype=np.float64)
+        features, shape = np.zeros(x.shape), np.zeros(len(x))
+        for have, rows in patterns(x):
+            form = self if have.all() else self.marginal(have)
+            features[np.ix_(rows, have)], shape[rows] = form.whole_pieces(x[rows][:, have], k[rows], l[rows])
+        return Pieces(features, {} if self.shared else {"shape": shape})
+
+    def whole_pieces(self, x: Array, k: NDArray[np.intp], l: NDArray[np.intp]) -> tuple[Array, Array]:
+        """Evidence by feature, and by shape, of rows with nothing missing."""
+        P = self.precision
+        if self.shared:
+            pull = (self.mean[k] - self.mean[l]) @ P[0]
+            return pull * (x - (self.mean[k] + self.mean[l]) / 2), np.zeros(len(x))
+        half = np.array([s.half_log_det for s in self.shapes])
+
+        def part(c: NDArray[np.intp]) -> Array:
+            gap = x - self.mean[c]
+            return -0.5 * gap * np.einsum("nij,nj->ni", P[c], gap)
+
+        return part(k) - part(l), half[l] - half[k]
+
+    @cached_property
+    def precision(self) -> Array:
+        """Σ⁻¹, K×d×d or 1×d×d."""
+        return np.stack([s.whiten.T @ s.whiten for s in self.shapes])
+
+    def linear(self) -> Boundary:
+        """See `ScoreForm.linear`: a shared covariance gives every class the same squares."""
+        if not self.shared:
+            raise UndefinedError(NOT_LINEAR.replace("variances", "covariances"))
+        conic = self._conic(np.zeros(self.n_classes))
+        return Boundary(conic.weights, conic.bias)
+
+    def quadratic(self) -> Conic:
+        """See `ScoreForm.quadratic`."""
+        constant = -np.array([s.half_log_det for s in self.shapes])
+        return self._conic(np.broadcast_to(constant, (self.n_classes,)))
+
+    def _conic(self, constant: Array) -> Conic:
+        A = np.broadcast_to(-0.5 * self.precision, (self.n_classes, *self.precision.shape[1:]))
+        return centred_conic(A, self.mean, constant)
+
+
+def patterns(x: Array) -> list[tuple[NDArray[np.bool_], NDArray[np.intp]]]:
+    """The rows, grouped by which features they have."""
+    have = ~np.isnan(x)
+    if have.all():
+        return [(np.ones(x.shape[1], dtype=np.bool_), np.arange(len(x)))]
+    kinds, which = np.unique(have, axis=0, return_inverse=True)
+    return [(kind, np.flatnonzero(which.reshape(-1) == i)) for i, kind in enumerate(kinds)]

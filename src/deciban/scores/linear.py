@@ -1,0 +1,139 @@
+"""Linear: the score of Bernoulli, multinomial, complement and Poisson."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban.errors import UndefinedError
+from deciban.scores.evidence import Pieces
+from deciban.scores.form import Array, Boundary, Conic
+
+
+@dataclass(frozen=True)
+class Barrier:
+    """What maximum likelihood has ruled out: `on[k, j]` if x_j ≠ 0, `off[k, j]` if x_j = 0 is impossible in k.
+
+    Infinite log-probabilities are kept apart from the finite ones: ∞ · 0 and ∞ − ∞ have no value, a count
+    of broken rules has.
+    """
+
+    on: Array
+    off: Array
+
+    def broken(self, x: Array) -> NDArray[np.bool_]:
+        """Whether row i is impossible in class k; NaN breaks no rule."""
+        seen, absent = (np.nan_to_num(x) != 0).astype(float), (x == 0).astype(float)
+        return (seen @ self.on.T + absent @ self.off.T) > 0
+
+    def pieces(self, x: Array, k: NDArray[np.intp], l: NDArray[np.intp]) -> Array:
+        """±∞ where the feature rules out one of the two classes, NaN where it rules out both."""
+        seen, absent = np.nan_to_num(x) != 0, x == 0
+        out_k = (seen & (self.on[k] > 0)) | (absent & (self.off[k] > 0))
+        out_l = (seen & (self.on[l] > 0)) | (absent & (self.off[l] > 0))
+        infinite = np.where(out_k, np.where(out_l, np.nan, -np.inf), np.inf)
+        return np.where(out_k | out_l, infinite, 0.0)
+
+
+@dataclass(frozen=True)
+class Linear:
+    """score_k(x) = bias_k + Σ_j (weights_kj x_j + offsets_kj) over the features that are present.
+
+    x is first read as the indicator [x > threshold] where a threshold is given. `carrier` names the part
+    of ln p(x|k) that no class changes: "log_factorial" subtracts Σ_j ln x_j!.
+    """
+
+    weights: Array
+    bias: Array
+    offsets: Array | None = None
+    threshold: float | None = None
+    carrier: Literal["log_factorial"] | None = None
+    barrier: Barrier | None = None
+
+    @property
+    def n_classes(self) -> int:
+        """K."""
+        return self.weights.shape[0]
+
+    @cached_property
+    def whole_bias(self) -> Array:
+        """The bias of a row with nothing missing: the offsets of all features added."""
+        return self.bias if self.offsets is None else self.bias + self.offsets.sum(axis=1)
+
+    @cached_property
+    def by_feature(self) -> Array:
+        """The weights with the classes of a feature side by side, as a loop over stored entries reads them."""
+        return np.ascontiguousarray(self.weights.T)
+
+    def read(self, X: NDArray[Any]) -> Array:
+        """A value as the score sees it: itself, or its indicator; NaN stays NaN."""
+        x = np.asarray(X, dtype=np.float64)
+        if self.threshold is None:
+            return x
+        return np.where(np.isnan(x), np.nan, x > self.threshold)
+
+    def joint(self, X: NDArray[Any]) -> Array:
+        """See `ScoreForm.joint`."""
+        x = self.read(X)
+        missing = np.isnan(x)
+        if missing.any():
+            score = np.where(missing, 0.0, x) @ self.weights.T + self.bias
+            if self.offsets is not None:
+                score += (~missing).astype(float) @ self.offsets.T
+        else:
+            score = x @ self.weights.T + self.whole_bias
+        if self.carrier is not None:
+            score -= log_factorial(x)[:, None]
+        if self.barrier is not None:
+            score[self.barrier.broken(x)] = -np.inf
+        return score
+
+    def pieces(self, X: NDArray[Any], k: NDArray[np.intp], l: NDArray[np.intp]) -> Pieces:
+        """See `ScoreForm.pieces`."""
+        x = self.read(X)
+        parts = np.nan_to_num(x) * (self.weights[k] - self.weights[l])
+        if self.offsets is not None:
+            parts += np.where(np.isnan(x), 0.0, self.offsets[k] - self.offsets[l])
+        if self.barrier is not None:
+            parts += self.barrier.pieces(x, k, l)
+        gap = self.bias[k] - self.bias[l]
+        return Pieces(parts, {"bias": gap} if gap.any() else {})
+
+    def stored_pieces(self, Z: Any, k: NDArray[np.intp], l: NDArray[np.intp]) -> Pieces:
+        """The same for CSR rows: evidence where a value is stored, all that is absent together as `absent`."""
+        Z = Z.astype(np.float64)
+        x = self.read(Z.data)
+        row = np.repeat(np.arange(Z.shape[0]), np.diff(Z.indptr))
+        at = (k[row], Z.indices), (l[row], Z.indices)
+        parts = np.nan_to_num(x) * (self.weights[at[0]] - self.weights[at[1]])
+        gap = self.whole_bias[k] - self.whole_bias[l]
+        if self.offsets is not None:
+            stored = self.offsets[at[0]] - self.offsets[at[1]]
+            parts += np.where(np.isnan(x), 0.0, stored)
+            gap = gap - np.bincount(row, weights=stored, minlength=Z.shape[0])
+        Z.data = parts
+        return Pieces(Z, {"absent": gap} if gap.any() else {})
+
+    def linear(self) -> Boundary:
+        """See `ScoreForm.linear`."""
+        if self.barrier is not None:
+            raise UndefinedError(
+                "some log-probabilities are infinite (maximum likelihood met a zero count), so there are no finite "
+                "weights. Hint: a pseudo-count, alpha > 0, makes them finite."
+            )
+        return Boundary(self.weights, self.whole_bias)
+
+    def quadratic(self) -> Conic:
+        """See `ScoreForm.quadratic`."""
+        return Conic.flat(self.linear())
+
+
+def log_factorial(x: Array) -> Array:
+    """Σ_j ln x_j! of each row, by the gamma function; a missing value adds nothing."""
+    from scipy.special import gammaln
+
+    return np.asarray(gammaln(np.nan_to_num(x) + 1).sum(axis=1))

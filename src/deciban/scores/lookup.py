@@ -1,0 +1,76 @@
+"""Lookup: the score of categorical features, one log-probability per class, feature and level."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban.errors import UndefinedError
+from deciban.scores.evidence import Pieces
+from deciban.scores.form import Array, Boundary, Conic
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """score_k(x) = Σ_j log_theta[k, offset_j + x_j]; a missing (negative) code says nothing.
+
+    A code beyond the known levels is unseen: it scores `unseen[k, j]`, zero where it is to be ignored.
+    """
+
+    log_theta: Array
+    offset: NDArray[np.int64]
+    unseen: Array
+
+    @property
+    def n_classes(self) -> int:
+        """K."""
+        return self.log_theta.shape[0]
+
+    @cached_property
+    def by_level(self) -> tuple[Array, Array]:
+        """The same log-probabilities with the classes of a level side by side, as a loop over rows reads them."""
+        return np.ascontiguousarray(self.log_theta.T), np.ascontiguousarray(self.unseen.T)
+
+    def _at(self, X: NDArray[Any]) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.int64]]:
+        """Which codes are known, which unseen, and the column of each."""
+        sizes = np.diff(self.offset)
+        known = (X >= 0) & (sizes > X)
+        return known, sizes <= X, np.where(known, X + self.offset[:-1], 0).astype(np.int64)
+
+    def joint(self, X: NDArray[Any]) -> Array:
+        """See `ScoreForm.joint`."""
+        known, strange, at = self._at(X)
+        score = np.zeros((len(X), self.n_classes))
+        for j in range(X.shape[1]):
+            rows = known[:, j]
+            score[rows] += self.log_theta[:, at[rows, j]].T
+        if strange.any():
+            score += strange.astype(float) @ self.unseen.T
+        return score
+
+    def pieces(self, X: NDArray[Any], k: NDArray[np.intp], l: NDArray[np.intp]) -> Pieces:
+        """See `ScoreForm.pieces`."""
+        known, strange, at = self._at(X)
+        if not self.log_theta.shape[1]:
+            return Pieces(np.zeros(X.shape))
+        with np.errstate(invalid="ignore"):  # impossible under both classes: −∞ − −∞ has no value
+            gap = self.log_theta[k[:, None], at] - self.log_theta[l[:, None], at]
+        return Pieces(np.where(known, gap, np.where(strange, self.unseen[k] - self.unseen[l], 0.0)))
+
+    def linear(self) -> Boundary:
+        """Level codes are names, not quantities."""
+        raise UndefinedError(
+            "a categorical model is linear in one indicator per level, not in the level codes, so it has no "
+            "weights per feature, nor a quadratic_form(). Hint: explain(X) gives the evidence of each feature."
+        )
+
+    def quadratic(self) -> Conic:
+        """Level codes are names, not quantities."""
+        raise UndefinedError(
+            "a categorical model is no function of level codes as numbers, so it has no quadratic form. "
+            "Hint: explain(X) gives the evidence of each feature."
+        )

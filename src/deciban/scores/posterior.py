@@ -1,0 +1,57 @@
+"""From joint log-probabilities to answers: the one log-sum-exp of the house, and what is read off it."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban.errors import DecibanWarning
+
+Array = NDArray[np.float64]
+Finish = Literal["joint", "log_posterior", "posterior", "winner", "density"]
+
+
+def log_sum_exp(joint: Array) -> Array:
+    """ln Σ_k exp(joint_k) of each row, without overflow; −∞ where every class is impossible.
+
+    >>> log_sum_exp(np.array([[1000.0, 1000.0], [-np.inf, -np.inf]])).round(4).tolist()
+    [1000.6931, -inf]
+    """
+    top = joint.max(axis=1, keepdims=True)
+    shift = np.where(np.isneginf(top), 0.0, top)
+    with np.errstate(divide="ignore"):
+        return (np.log(np.exp(joint - shift).sum(axis=1, keepdims=True)) + shift)[:, 0]
+
+
+def finish(joint: Array, log_prior: Array, wanted: Finish) -> tuple[NDArray[Any], int]:
+    """What is wanted of ln p(x, k): itself, ln p(k|x), p(k|x), argmax_k, or ln p(x).
+
+    Where every class is impossible (maximum likelihood meets what it never saw) the data cannot choose:
+    the posterior is the class prior. Also returns how many such rows there are.
+    """
+    if wanted == "joint":
+        return joint, 0
+    density = log_sum_exp(joint)
+    if wanted == "density":
+        return density, 0
+    lost = np.isneginf(density)
+    if lost.any():
+        joint = np.where(lost[:, None], log_prior, joint)
+        density = np.where(lost, 0.0, density)
+    if wanted == "winner":
+        return joint.argmax(axis=1), int(lost.sum())
+    log_posterior = joint - density[:, None]
+    return log_posterior if wanted == "log_posterior" else np.exp(log_posterior), int(lost.sum())
+
+
+def warn_impossible(rows: int) -> None:
+    """Say that some rows are impossible under every class."""
+    warnings.warn(
+        f"{rows} row{'s are' if rows > 1 else ' is'} impossible under every class, so the posterior is the class "
+        f"prior. Hint: a pseudo-count (alpha > 0) gives what was never seen a small probability.",
+        DecibanWarning,
+        stacklevel=3,
+    )

@@ -1,0 +1,89 @@
+"""Diagonal: the score of Gaussian features that are independent given the class."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban.errors import UndefinedError
+from deciban.scores.evidence import Pieces
+from deciban.scores.form import Array, Boundary, Conic, centred_conic
+
+NOT_LINEAR = (
+    "the classes have different variances, so the score is quadratic in x, not linear. "
+    "Hint: quadratic_form() gives A, weights and bias."
+)
+
+CHUNK = 1 << 16
+"""Most numbers held at a time while scoring by the definition."""
+
+
+@dataclass(frozen=True)
+class Diagonal:
+    """score_k(x) = Σ_j −½ ln(2πσ²_kj) − ½ (x_j − μ_kj)² / σ²_kj over the features that are present."""
+
+    mean: Array
+    variance: Array
+
+    @property
+    def n_classes(self) -> int:
+        """K."""
+        return self.mean.shape[0]
+
+    @cached_property
+    def precision(self) -> Array:
+        """1/σ²."""
+        return 1 / self.variance
+
+    @cached_property
+    def log_norm(self) -> Array:
+        """−½ ln(2πσ²), per class and feature."""
+        return -0.5 * (math.log(2 * math.pi) + np.log(self.variance))
+
+    @cached_property
+    def constant(self) -> Array:
+        """The log-density at the mean of a row with nothing missing."""
+        return self.log_norm.sum(axis=1)
+
+    def joint(self, X: NDArray[Any]) -> Array:
+        """See `ScoreForm.joint`; a few rows at a time, so that rows × K × d stays small."""
+        x = np.asarray(X, dtype=np.float64)
+        step = max(1, CHUNK // max(1, self.mean.size))
+        if len(x) <= step:
+            return self._chunk(x)
+        return np.concatenate([self._chunk(x[start : start + step]) for start in range(0, len(x), step)])
+
+    def _chunk(self, x: Array) -> Array:
+        gap = x[:, None, :] - self.mean
+        with np.errstate(over="ignore"):  # beyond about 1e154 deviations the density is zero
+            part = gap * gap * self.precision
+        score = part.sum(axis=2) * -0.5 + self.constant
+        if np.isnan(score).any():
+            part = part * -0.5 + self.log_norm
+            return np.where(np.isnan(gap), 0.0, part).sum(axis=2)
+        return score
+
+    def pieces(self, X: NDArray[Any], k: NDArray[np.intp], l: NDArray[np.intp]) -> Pieces:
+        """See `ScoreForm.pieces`."""
+        x = np.asarray(X, dtype=np.float64)
+
+        def part(c: NDArray[np.intp]) -> Array:
+            return self.log_norm[c] - 0.5 * self.precision[c] * (x - self.mean[c]) ** 2
+
+        return Pieces(np.where(np.isnan(x), 0.0, part(k) - part(l)))
+
+    def linear(self) -> Boundary:
+        """See `ScoreForm.linear`: with shared variances the squares are the same for every class."""
+        if not (self.variance == self.variance[0]).all():
+            raise UndefinedError(NOT_LINEAR)
+        conic = centred_conic(-0.5 * self.precision, self.mean, np.zeros(self.n_classes))
+        return Boundary(conic.weights, conic.bias)
+
+    def quadratic(self) -> Conic:
+        """See `ScoreForm.quadratic`."""
+        return centred_conic(-0.5 * self.precision, self.mean, self.constant)

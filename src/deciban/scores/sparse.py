@@ -1,0 +1,123 @@
+"""SparseLinear: a linear score whose weights differ from a simple default in few places."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban.scores.evidence import Pieces
+from deciban.scores.form import Array, Boundary, Conic
+
+
+@dataclass(frozen=True)
+class SparseLinear:
+    """weight_kv = slope_k + scale_k · base_v + delta_kv, with delta zero but for the listed entries.
+
+    Feature v lists classes klass[i] and deltas delta[i] for i in start[v]:start[v+1]. With a pseudo-count,
+    ln θ_kv = ln α − ln(N_k + αV) + ln(1 + n_kv/α): only the last term is a matter of class *and* word, and
+    it is zero for words the class never had, so a thousand classes need no dense table.
+    `hard` says that a word a class never had is impossible in it (maximum likelihood).
+    """
+
+    start: NDArray[np.int64]
+    klass: NDArray[np.int32]
+    delta: Array
+    bias: Array
+    slope: Array
+    base: Array
+    scale: Array
+    threshold: float | None = None
+    hard: bool = False
+    carrier: None = None
+
+    @property
+    def n_classes(self) -> int:
+        """K."""
+        return len(self.bias)
+
+    @property
+    def feature(self) -> NDArray[np.intp]:
+        """The feature each entry belongs to."""
+        return np.repeat(np.arange(len(self.base)), np.diff(self.start))
+
+    def read(self, X: Any) -> Any:
+        """X as CSR of what the score sees: values, or indicators."""
+        from scipy.sparse import csr_array
+
+        Z = csr_array(X, dtype=np.float64)
+        if self.threshold is not None:
+            Z.data = (Z.data > self.threshold).astype(np.float64)
+        return Z
+
+    def sparse_delta(self, values: Array | None = None) -> Any:
+        """The entries as a V×K matrix."""
+        from scipy.sparse import csr_array
+
+        shape = (len(self.base), self.n_classes)
+        return csr_array((self.delta if values is None else values, self.klass, self.start), shape=shape)
+
+    def joint(self, X: Any) -> Array:
+        """See `ScoreForm.joint`."""
+        Z = self.read(X)
+        score: Array = (Z @ self.sparse_delta()).toarray()
+        score += self.bias + np.outer(Z.sum(axis=1), self.slope) + np.outer(Z @ self.base, self.scale)
+        if self.hard:
+            score[self._strange(Z)] = -np.inf
+        return score
+
+    def _strange(self, Z: Any) -> NDArray[np.bool_]:
+        """Whether row i has a word that class k never had."""
+        words = Z.copy()
+        words.data = (words.data != 0).astype(np.float64)
+        known = (words @ self.sparse_delta(np.ones(len(self.delta)))).toarray()
+        return known < words.sum(axis=1)[:, None]
+
+    def pieces(self, X: Any, k: NDArray[np.intp], l: NDArray[np.intp]) -> Pieces:
+        """See `ScoreForm.pieces`; CSR, with evidence where the row has the word, and all `absent` words together.
+
+        For indicators the weight is the logit of θ, and ln(1 − θ) = −ln(1 + e^logit) passes from absent to present.
+        """
+        Z = self.read(X)
+        row = np.repeat(np.arange(Z.shape[0]), np.diff(Z.indptr))
+        for_k, for_l = self._weights(k[row], Z.indices), self._weights(l[row], Z.indices)
+        absent = self.bias[k] - self.bias[l]
+        with np.errstate(invalid="ignore"):  # impossible under both classes: −∞ − −∞ has no value
+            Z.data = np.where(Z.data == 0, 0.0, Z.data * (for_k - for_l))
+        if self.threshold is not None:
+            moved = np.where(Z.data == 0, 0.0, np.logaddexp(0, for_l) - np.logaddexp(0, for_k))
+            Z.data += moved
+            absent = absent - np.bincount(row, weights=moved, minlength=Z.shape[0])
+        return Pieces(Z, {"absent": absent} if absent.any() else {})
+
+    def _weights(self, k: NDArray[Any], v: NDArray[Any]) -> Array:
+        """weight_kv for pairs of class and feature."""
+        key = self.feature.astype(np.int64) * self.n_classes + self.klass
+        wanted = v.astype(np.int64) * self.n_classes + k
+        at = np.searchsorted(key, wanted)
+        found = (at < len(key)) & (key[np.minimum(at, len(key) - 1)] == wanted) if len(key) else at < 0
+        default = self.slope[k] + self.scale[k] * self.base[v]
+        delta = np.zeros(len(wanted))
+        delta[found] = self.delta[at[found]]
+        return np.where(~found & self.hard, -np.inf, default + delta)
+
+    def dense_weights(self) -> Array:
+        """All K×V weights, written out."""
+        weights = self.slope[:, None] + np.outer(self.scale, self.base)
+        if self.hard:
+            weights[:] = -np.inf
+            v = self.feature
+            weights[self.klass, v] = self.slope[self.klass] + self.scale[self.klass] * self.base[v] + self.delta
+            return weights
+        weights[self.klass, self.feature] += self.delta
+        return weights
+
+    def linear(self) -> Boundary:
+        """See `ScoreForm.linear`."""
+        return Boundary(self.dense_weights(), self.bias)
+
+    def quadratic(self) -> Conic:
+        """See `ScoreForm.quadratic`."""
+        return Conic.flat(self.linear())
