@@ -4,7 +4,7 @@
     ├── InputError      (ValueError)   data or an argument breaks a rule
     ├── SchemaError     (ValueError)   two ledgers or models count different things
     ├── ForgetError     (ValueError)   asked to take away what was never learned
-    └── UndefinedError  (TypeError)    the model has no such quantity; the text says why
+    └── UndefinedError  (TypeError and AttributeError)  the model has no such quantity; the text says why
 
     DecibanWarning      (UserWarning)  the answer stands, but the user should know something
 
@@ -30,7 +30,7 @@ class ForgetError(DecibanError, ValueError):
     """A subtraction would take away what was never learned."""
 
 
-class UndefinedError(DecibanError, TypeError):
+class UndefinedError(DecibanError, TypeError, AttributeError):
     """The model has no such quantity."""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from typing import Any
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from deciban.engines import fast
 from deciban.engines.bad import check
 from deciban.engines.threads import row_blocks, run
+from deciban.errors import InputError
 from deciban.ledger import Cells, Counts, Levels, Moments, Needs, Scatter, Statistic
 from deciban.ledger.statistic import Array, Codes
 from deciban.scores import ScoreForm, finish
@@ -34,7 +35,21 @@ def summarise(
         w = None if weight is None else weight[block]
         return summarise_block(needs, X[block], codes[block], w, n_classes, block.start)
 
-    return reduce(lambda a, b: a + b, run(one, row_blocks(len(X), size), threads))
+    return merged(run(one, row_blocks(len(X), size), threads))
+
+
+def merged(parts: Iterable[Statistic]) -> Statistic:
+    """The sum of the blocks, in their order; refused where it is too large for a double."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        whole = reduce(lambda a, b: a + b, parts)
+        sums = {name: array.sum(axis=0) for name, array in whole.arrays().items() if array.dtype.kind == "f"}
+    for name, total in sums.items():
+        if not np.isfinite(total).all():
+            raise InputError(
+                f"feature {int(np.argwhere(~np.isfinite(total))[0][0])} has values so large that the {name} of its "
+                f"rows overflows (a double holds up to 1.8e308). Hint: rescale it."
+            )
+    return whole
 
 
 def summarise_block(
@@ -44,7 +59,13 @@ def summarise_block(
     quick = fast.statistic(needs, X, codes, weight, n_classes)
     if quick is not None:
         return quick
-    check(X, needs, first_row)
+    check(X, needs, first_row, learning=True)
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused by `merged`
+        return define(needs, X, codes, weight, n_classes)
+
+
+def define(needs: Needs, X: NDArray[Any], codes: Codes, weight: Array | None, n_classes: int) -> Statistic:
+    """The statistic by its definition."""
     if needs.kind == "counts":
         return Counts.of(X, codes, weight, n_classes, needs.threshold)
     if needs.kind in ("levels", "cells"):

@@ -10,13 +10,17 @@ from numpy.typing import NDArray
 from deciban.errors import InputError
 from deciban.ledger import Needs
 
-Rule = Literal["missing", "infinite", "negative", "above one"]
+Rule = Literal["missing", "infinite", "negative", "above one", "too many levels"]
+
+MOST_LEVELS = 1 << 24
+"""Level codes number the levels of a feature from 0; one beyond this is surely not meant as such."""
 
 WORDS = {
     "missing": "is missing, and may not be",
     "infinite": "is not finite",
     "negative": "is negative, and must not be",
     "above one": "is not between 0 and 1",
+    "too many levels": f"is no level code: these number the levels from 0, at most {MOST_LEVELS}",
 }
 
 
@@ -28,8 +32,11 @@ class BadValue(InputError):
         super().__init__(f"the value {value:g} in row {row}, column {column} {WORDS[rule]}")
 
 
-def check(X: NDArray[Any], needs: Needs, first_row: int = 0) -> None:
-    """Refuse what the family has no meaning for: infinities, and by its needs NaN, negatives, or above one."""
+def check(X: NDArray[Any], needs: Needs, first_row: int = 0, *, learning: bool = False) -> None:
+    """Refuse what the family has no meaning for: infinities, and by its needs NaN, negatives, or above one.
+
+    When `learning`, also level codes that no table could have room for; when asked about, they are just unseen.
+    """
     rules: list[tuple[Rule, NDArray[np.bool_]]] = []
     if X.dtype.kind == "f":
         rules.append(("infinite", np.isinf(X)))
@@ -39,6 +46,8 @@ def check(X: NDArray[Any], needs: Needs, first_row: int = 0) -> None:
         rules.append(("negative", X < 0))
     if needs.unit:
         rules.append(("above one", X > 1))
+    if learning and needs.kind in ("levels", "cells"):
+        rules.append(("too many levels", X >= MOST_LEVELS))
     for rule, broken in rules:
         if broken.any():
             row, column = (int(i) for i in np.argwhere(broken)[0])

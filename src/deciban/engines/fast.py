@@ -26,6 +26,9 @@ LARGE = 1 << 20
 UNIT_WEIGHT = np.empty(0)
 """How kernels are told that every row weighs one."""
 
+UNSEEN = 2**52
+"""A level code beyond this is one that was never seen, whatever it is exactly."""
+
 
 def kernels(name: str, work: int) -> ModuleType | None:
     """A module of kernels where it pays: for large work, or where it has been used before."""
@@ -56,7 +59,7 @@ def level_codes(X: NDArray[Any]) -> NDArray[Any]:
     if X.dtype.kind != "f":
         return plain(X, whole=True)
     missing = np.isnan(X)
-    codes = np.where(missing, 0, X).astype(np.int64)
+    codes = np.where(missing, 0, np.clip(X, -1, UNSEEN)).astype(np.int64)
     codes[missing] = -1
     return plain(codes, whole=True)
 
@@ -77,8 +80,8 @@ def statistic(needs: Needs, X: NDArray[Any], codes: Codes, weight: Array | None,
 
 
 def _moments(fill: ModuleType, X: NDArray[Any], codes: Codes, w: Array, K: int) -> Statistic | None:
-    n, mean, m2 = np.zeros(K), np.zeros((K, X.shape[1])), np.zeros((K, X.shape[1]))
-    return Moments(n[:, None], mean, m2) if fill.fill_moments(X, codes, w, n, mean, m2) else None
+    n, (mean, rest, m2) = np.zeros(K), np.zeros((3, K, X.shape[1]))
+    return Moments(n[:, None], mean, rest, m2) if fill.fill_moments(X, codes, w, n, mean, rest, m2) else None
 
 
 def _counts(fill: ModuleType, needs: Needs, X: NDArray[Any], codes: Codes, w: Array, K: int) -> Statistic | None:

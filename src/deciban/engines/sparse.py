@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -33,7 +32,7 @@ def summarise(needs: Needs, X: Any, codes: Codes, weight: Array | None, n_classe
     count = _small if X.nnz < LARGE else _large
     part, flaw = count(needs, X, codes, weight, n_classes, wide, threads)
     if flaw < 0:
-        return part
+        return arrays.merged([part])
     if np.isnan(X.data[flaw]) and needs.skips and not wide:
         return _by_dense_blocks(needs, X, codes, weight, n_classes, threads)
     raise bad_value(X, flaw)
@@ -84,7 +83,7 @@ def _by_dense_blocks(needs: Needs, X: Any, codes: Codes, weight: Array | None, K
         w = None if weight is None else weight[block]
         return arrays.summarise_block(needs, X[block].toarray(), codes[block], w, K, block.start)
 
-    return reduce(lambda a, b: a + b, run(one, dense_blocks(X), threads))
+    return arrays.merged(run(one, dense_blocks(X), threads))
 
 
 def dense_blocks(X: Any) -> list[slice]:

@@ -300,4 +300,7 @@ def _wanted(out: Floats | None, winner: Codes | None) -> tuple[Floats, Codes]:
 
 def _first_flaw(data: npt.NDArray[Any], lowest: float) -> int:
     """Position of the first entry that is not finite or lies below `lowest`; looked for only when there is one."""
-    return int(np.argmin((data >= lowest) & (data <= tallies.HIGHEST)))
+    fine = np.isfinite(data)
+    if lowest == 0.0:
+        fine &= data >= 0
+    return int(np.argmin(fine))

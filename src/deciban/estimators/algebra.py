@@ -58,6 +58,8 @@ class Algebra:
         ledger = self.ledger_
         if isinstance(priors, Mapping):
             priors = [self._named(priors, label) for label in self.classes_.tolist()]
+        if not isinstance(priors, str) and priors is not None and not np.isclose(np.sum(priors), 1.0):
+            raise InputError(f"The sum of the priors should be 1. Got {np.sum(priors):g}.")
         new = copy.copy(self)
         setattr(new, self._prior_name, priors)
         new._validate_params()

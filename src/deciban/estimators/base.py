@@ -143,7 +143,8 @@ class Bayes(Algebra, ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of each row."""
-        return self.classes_[self._scores(X, "winner")]
+        winner = self._scores(X, "winner")
+        return self.classes_[winner]
 
     def predict_proba(self, X: Any) -> Array:
         """p(k|x) of each row and class, in the order of `classes_`."""
@@ -194,6 +195,8 @@ class Bayes(Algebra, ClassifierMixin, BaseEstimator):
         except (TypeError, ValueError):
             raise InputError(f"classes must name two classes, (for, against), not {classes!r}") from None
         k, l = encode_known(np.asarray([first, second]), self.classes_)
+        if k == l:
+            raise InputError(f"classes must name two different classes, not {first!r} twice")
         return int(k), int(l)
 
     def linear_form(self) -> Boundary:

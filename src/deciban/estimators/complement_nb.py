@@ -53,6 +53,11 @@ class ComplementNB(CountBayes):
         raise UndefinedError(WHY.format(what="class prior in its score"))
 
     @property
+    def score_samples(self) -> Any:  # type: ignore[override]
+        """There is no p(x); being no attribute, scikit-learn's tools see that too."""
+        raise UndefinedError(WHY.format(what="density p(x)"))
+
+    @property
     def feature_all_(self) -> Array:
         """Σ w·x per feature, over all classes."""
         return dense(self.ledger_).total.sum(axis=0)

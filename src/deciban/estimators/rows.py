@@ -62,6 +62,6 @@ def declared(estimator: Any, classes: Any) -> NDArray[Any]:
                 "Hint: partial_fit(X, y, classes=np.unique(all_labels))"
             )
         return np.unique(np.asarray(classes))
-    if classes is not None and not np.array_equal(known, np.unique(np.asarray(classes))):
+    if classes is not None and not np.array_equal(known, np.sort(np.asarray(classes))):
         raise InputError(f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {known!r}")
     return np.asarray(known)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from deciban.errors import InputError, UndefinedError
 from deciban.families.family import Alpha
 from deciban.ledger import Counts, Needs, Tallies
-from deciban.ledger.statistic import Array
+from deciban.ledger.statistic import Array, divide
 from deciban.scores import Linear, ScoreForm, SparseLinear
 
 WHY = (
@@ -42,7 +42,7 @@ class Complement:
         known = elsewhere > 0  # without alpha, a word seen nowhere says nothing
         logged = np.log(np.where(known, elsewhere, 1.0)) - np.log(elsewhere.sum(axis=1, keepdims=True))
         logged = np.where(known, logged, 0.0)
-        return logged / logged.sum(axis=1, keepdims=True) if self.norm else -logged
+        return divide(logged, logged.sum(axis=1, keepdims=True)) if self.norm else -logged
 
     def _refuse_infinite(self, elsewhere: Array, anywhere: Array) -> None:
         alone = (elsewhere <= 0) & (anywhere > 0)
@@ -68,7 +68,7 @@ class Complement:
         delta = -np.log1p(-part.total / anywhere[part.feature])
         scale = np.ones(K)
         if self.norm:
-            scale = 1 / (slope * part.n_features + base.sum() + part.per_class(delta))
+            scale = divide(scale, slope * part.n_features + base.sum() + part.per_class(delta))
         delta = delta * scale[part.klass]
         return SparseLinear(part.start, part.klass, delta, np.zeros(K), slope * scale, base, scale)
 

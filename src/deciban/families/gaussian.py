@@ -140,7 +140,7 @@ class Gaussian:
 
 def means(part: Moments) -> Array:
     """μ_kj; a class that never had the feature takes the mean of all."""
-    return pool_empty(part.mean, part.weight, pooled_mean(part))
+    return pool_empty(part.mean + part.rest, part.weight, pooled_mean(part))
 
 
 def pooled_mean(part: Moments) -> Array:

@@ -22,16 +22,17 @@ CACHED_BYTES = 1 << 18
 
 
 @kernel
-def fill_moments(X: NDArray[Any], codes: Codes, w: Array, n: Array, mean: Array, m2: Array) -> bool:
-    """Weight (K,), mean and centred squares (K×d) of the rows; `w` is empty where every row weighs one.
+def fill_moments(X: NDArray[Any], codes: Codes, w: Array, n: Array, mean: Array, rest: Array, m2: Array) -> bool:
+    """Weight (K,), mean in two parts and centred squares (K×d) of the rows; `w` is empty where all weigh one.
 
-    Two passes over each cache-sized block, means then squares about them; blocks merged by Chan's update.
+    Two passes over each cache-sized block, means then what is left about them; blocks merged by Chan's update.
     """
     rows, d = X.shape
     K = len(n)
     block = max(64, CACHED_BYTES // max(1, d * X.itemsize))
     here = np.zeros(K)
     centre = np.zeros((K, d))
+    drift = np.zeros((K, d))
     squares = np.zeros((K, d))
     for start in range(0, rows, block):
         stop = min(rows, start + block)
@@ -39,9 +40,8 @@ def fill_moments(X: NDArray[Any], codes: Codes, w: Array, n: Array, mean: Array,
             k = codes[i]
             wi = w[i] if len(w) else 1.0
             here[k] += wi
-            if wi != 0.0:
-                for j in range(d):
-                    centre[k, j] += wi * X[i, j]
+            for j in range(d):
+                centre[k, j] += wi * X[i, j]
         for k in range(K):
             if here[k] > 0:
                 total = 0.0
@@ -53,26 +53,41 @@ def fill_moments(X: NDArray[Any], codes: Codes, w: Array, n: Array, mean: Array,
         for i in range(start, stop):
             k = codes[i]
             wi = w[i] if len(w) else 1.0
-            if wi != 0.0:
-                for j in range(d):
-                    gap = X[i, j] - centre[k, j]
-                    squares[k, j] += wi * gap * gap
+            for j in range(d):
+                gap = X[i, j] - centre[k, j]
+                drift[k, j] += wi * gap
+                squares[k, j] += wi * gap * gap
         for k in range(K):
             if here[k] > 0:
-                both = n[k] + here[k]
-                share = here[k] / both
-                for j in range(d):
-                    gap = centre[k, j] - mean[k, j]
-                    if n[k] == 0:
-                        mean[k, j] = centre[k, j]
-                    else:
-                        mean[k, j] += gap * share
-                    m2[k, j] += squares[k, j] + gap * gap * (n[k] * share)
-                    centre[k, j] = 0.0
-                    squares[k, j] = 0.0
-                n[k] = both
+                _merge(here[k], centre[k], drift[k], squares[k], n[k], mean[k], rest[k], m2[k])
+                n[k] += here[k]
                 here[k] = 0.0
     return True
+
+
+@kernel
+def _merge(
+    w: float, centre: Array, drift: Array, squares: Array, n: float, mean: Array, rest: Array, m2: Array
+) -> None:
+    """Add one class's block (its sums are then zero again) to its moments, as `Moments.__add__` does."""
+    share = w / (n + w)
+    for j in range(len(mean)):
+        low = drift[j] / w
+        inner = max(squares[j] - drift[j] * low, 0.0)
+        gap = (centre[j] - mean[j]) + (low - rest[j])
+        step = gap * share
+        if n == 0:
+            mean[j], rest[j] = centre[j], low
+        else:
+            moved = mean[j] + step
+            back = moved - mean[j]
+            lost = (mean[j] - (moved - back)) + (step - back) + rest[j]
+            whole = moved + lost
+            mean[j], rest[j] = whole, lost - (whole - moved)
+        m2[j] += inner + gap * gap * (n * share)
+        centre[j] = 0.0
+        drift[j] = 0.0
+        squares[j] = 0.0
 
 
 @kernel

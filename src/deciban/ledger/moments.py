@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from deciban.errors import ForgetError
 from deciban.ledger.counts import place
-from deciban.ledger.statistic import ROUNDING, Array, Codes, divide, group, same, take_away
+from deciban.ledger.statistic import ROUNDING, Array, Codes, divide, group, nudge, same, take_away
 
 ULPS = 64 * np.finfo(np.float64).eps
 """Means carry rounding of about this fraction of themselves, so squares below (ULPS·mean)² are noise."""
@@ -25,6 +25,8 @@ ULPS = 64 * np.finfo(np.float64).eps
 class Moments:
     """n_kj (K×d, or K×1 where nothing was missing), mean_kj and M2_kj = Σ w (x − mean)².
 
+    The mean is a pair of doubles: `mean`, and in `rest` what it cannot hold.
+
     >>> m = Moments.of(np.array([[1.0], [3.0]]), np.array([0, 0], np.int32), None, 1)
     >>> m.mean.item(), m.m2.item()
     (2.0, 2.0)
@@ -32,11 +34,12 @@ class Moments:
 
     weight: Array
     mean: Array
+    rest: Array
     m2: Array
 
     @classmethod
     def of(cls, X: NDArray[Any], codes: Codes, weight: Array | None, n_classes: int) -> Self:
-        """Two passes: the class means, then the squares about them; NaN is left out."""
+        """Two passes: the class means, then what is left about them; NaN is left out."""
         x = X.astype(np.float64, copy=False)
         w = (np.ones(len(x)) if weight is None else weight)[:, None]
         groups = group(codes)
@@ -46,14 +49,15 @@ class Moments:
             x = np.where(missing, 0.0, x)
         n = groups.sum(w, n_classes)
         mean = divide(groups.sum(w * x, n_classes), n)
-        centred = np.where(missing, 0.0, x - mean[codes])
-        return cls(n, mean, groups.sum(w * centred**2, n_classes))
+        gap = np.where(missing, 0.0, x - mean[codes])
+        rest = divide(groups.sum(w * gap, n_classes), n)
+        return cls(n, mean, rest, np.maximum(groups.sum(w * gap**2, n_classes) - n * rest**2, 0.0))
 
     @classmethod
     def empty(cls, n_classes: int, n_features: int) -> Self:
         """Nothing learned yet."""
         zeros = np.zeros((n_classes, n_features))
-        return cls(np.zeros((n_classes, 1)), zeros, zeros)
+        return cls(np.zeros((n_classes, 1)), zeros, zeros, zeros)
 
     @property
     def n_classes(self) -> int:
@@ -68,35 +72,40 @@ class Moments:
     def __add__(self, other: Self) -> Self:
         n = self.weight + other.weight
         share = divide(other.weight, n)
-        gap = other.mean - self.mean
-        mean = np.where(self.weight == 0, other.mean, self.mean + gap * share)
-        return type(self)(n, mean, self.m2 + other.m2 + gap**2 * (self.weight * share))
+        gap = (other.mean - self.mean) + (other.rest - self.rest)
+        mean, rest = nudge(self.mean, self.rest, gap * share)
+        first = self.weight == 0
+        mean, rest = np.where(first, other.mean, mean), np.where(first, other.rest, rest)
+        return type(self)(n, mean, rest, self.m2 + other.m2 + gap**2 * (self.weight * share))
 
     def __sub__(self, other: Self) -> Self:
         """The moments that, merged with `other`, give these."""
         before, removed = np.broadcast_arrays(self.weight, other.weight)
         n = take_away(before, removed, "weight")
         lever = divide(removed, n)
-        mean = np.where(n == 0, 0.0, self.mean + (self.mean - other.mean) * lever)
-        between = (other.mean - mean) ** 2 * removed * divide(n, before)
-        m2 = np.where(n == 0, 0.0, self.m2 - other.m2 - between)
-        return type(self)(n, mean, clamp(m2, self.m2, n, ULPS * np.abs(self.mean) * (1 + lever)))
+        gap = (self.mean - other.mean) + (self.rest - other.rest)
+        mean, rest = nudge(self.mean, self.rest, gap * lever)
+        between = (gap * (1 + lever)) ** 2 * removed * divide(n, before)
+        m2 = clamp(self.m2 - other.m2 - between, self.m2, n, ULPS * np.abs(self.mean) * (1 + lever))
+        gone = n == 0
+        return type(self)(n, *(np.where(gone, 0.0, a) for a in (mean, rest, m2)))
 
     def __mul__(self, factor: float) -> Self:
         weight = self.weight * factor
-        return type(self)(weight, np.where(weight == 0, 0.0, self.mean), self.m2 * factor)
+        gone = weight == 0
+        return type(self)(weight, *(np.where(gone, 0.0, a) for a in (self.mean, self.rest, self.m2 * factor)))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Moments) and same(self.arrays(), other.arrays())
 
     def spread(self, index: NDArray[np.intp], n_classes: int) -> Self:
         """See `Statistic.spread`."""
-        return type(self)(*(place(a, index, n_classes) for a in (self.weight, self.mean, self.m2)))
+        return type(self)(*(place(a, index, n_classes) for a in self.arrays().values()))
 
     def reorder(self, order: NDArray[np.intp]) -> Self:
         """See `Statistic.reorder`."""
         weight = self.weight if self.weight.shape[1] == 1 else self.weight[:, order]
-        return type(self)(weight, self.mean[:, order], self.m2[:, order])
+        return type(self)(weight, *(a[:, order] for a in (self.mean, self.rest, self.m2)))
 
     def relevel(self, places: Sequence[NDArray[np.intp] | None], sizes: Sequence[int]) -> Self:
         """Moments have no levels."""
@@ -104,7 +113,7 @@ class Moments:
 
     def arrays(self) -> Mapping[str, NDArray[Any]]:
         """See `Statistic.arrays`."""
-        return {"weight": self.weight, "mean": self.mean, "m2": self.m2}
+        return {"weight": self.weight, "mean": self.mean, "rest": self.rest, "m2": self.m2}
 
 
 def clamp(squares: Array, before: Array, n: Array, slip: Array) -> Array:

@@ -1,8 +1,9 @@
 """Scatter: per class and *pair* of features, weight, means and centred co-moment; for full covariances.
 
 Where a cell is missing, every pair of features is summed over the rows that have both, so the mean of i
-depends on which j it is paired with: `mean[k, i, j]` is the mean of x_i over the rows that have x_i and x_j.
-Where nothing is missing the weight is K×1×1 and the mean K×d×1, and the formulas below broadcast.
+depends on which j it is paired with: `mean[k, i, j] + rest[k, i, j]` is the mean of x_i over the rows that
+have x_i and x_j (a pair of doubles, as in `Moments`). Where nothing is missing the weight is K×1×1 and the
+mean K×d×1, and the formulas below broadcast.
 Merged pair by pair with the update of Chan, Golub & LeVeque (1983).
 """
 
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from deciban.ledger.counts import place
 from deciban.ledger.moments import ULPS, Moments, clamp
-from deciban.ledger.statistic import Array, Codes, divide, group, same, take_away
+from deciban.ledger.statistic import Array, Codes, divide, group, nudge, same, take_away
 
 
 def flip(pairs: Array) -> Array:
@@ -36,6 +37,7 @@ class Scatter:
 
     weight: Array
     mean: Array
+    rest: Array
     comoment: Array
 
     @classmethod
@@ -48,18 +50,18 @@ class Scatter:
         out = cls.empty(n_classes, d) if not missing.any() else cls._wide(n_classes, d)
         for k, rows in _rows_by_class(codes):
             part = _one_class(X[rows], w[rows], missing[rows], centres.mean[k], bool(missing.any()))
-            out.weight[k], out.mean[k], out.comoment[k] = part
+            out.weight[k], out.mean[k], out.rest[k], out.comoment[k] = part
         return out
 
     @classmethod
     def empty(cls, n_classes: int, n_features: int) -> Self:
         """Nothing learned yet."""
         K, d = n_classes, n_features
-        return cls(np.zeros((K, 1, 1)), np.zeros((K, d, 1)), np.zeros((K, d, d)))
+        return cls(np.zeros((K, 1, 1)), np.zeros((K, d, 1)), np.zeros((K, d, 1)), np.zeros((K, d, d)))
 
     @classmethod
     def _wide(cls, K: int, d: int) -> Self:
-        return cls(np.zeros((K, d, d)), np.zeros((K, d, d)), np.zeros((K, d, d)))
+        return cls(*(np.zeros((K, d, d)) for _ in range(4)))
 
     @property
     def n_classes(self) -> int:
@@ -76,27 +78,31 @@ class Scatter:
         """The diagonal: each feature's own weight, mean and squares."""
         d = np.arange(self.n_features)
         if self.weight.shape[1] == 1:
-            return Moments(self.weight[:, :, 0], self.mean[:, :, 0], self.comoment[:, d, d])
-        return Moments(self.weight[:, d, d], self.mean[:, d, d], self.comoment[:, d, d])
+            return Moments(self.weight[:, :, 0], self.mean[:, :, 0], self.rest[:, :, 0], self.comoment[:, d, d])
+        return Moments(*(a[:, d, d] for a in (self.weight, self.mean, self.rest, self.comoment)))
 
     def __add__(self, other: Self) -> Self:
         n = self.weight + other.weight
         share = divide(other.weight, n)
-        gap = other.mean - self.mean
-        mean = np.where(self.weight == 0, other.mean, self.mean + gap * share)
+        gap = (other.mean - self.mean) + (other.rest - self.rest)
+        mean, rest = nudge(self.mean, self.rest, gap * share)
+        first = self.weight == 0
+        mean, rest = np.where(first, other.mean, mean), np.where(first, other.rest, rest)
         between = gap * flip(gap) * (self.weight * share)
-        return type(self)(n, mean, self.comoment + other.comoment + between)
+        return type(self)(n, mean, rest, self.comoment + other.comoment + between)
 
     def __sub__(self, other: Self) -> Self:
         """The scatter that, merged with `other`, gives this."""
         before, removed = np.broadcast_arrays(self.weight, other.weight)
         n = take_away(before, removed, "weight")
         lever = divide(removed, n)
-        mean = np.where(n == 0, 0.0, self.mean + (self.mean - other.mean) * lever)
-        gap = other.mean - mean
-        between = gap * flip(gap) * removed * divide(n, before)
-        comoment = np.where(n == 0, 0.0, self.comoment - other.comoment - between)
-        left = type(self)(n, mean, comoment)
+        gap = (self.mean - other.mean) + (self.rest - other.rest)
+        mean, rest = nudge(self.mean, self.rest, gap * lever)
+        stretched = gap * (1 + lever)
+        between = stretched * flip(stretched) * removed * divide(n, before)
+        gone = n == 0
+        parts = (mean, rest, self.comoment - other.comoment - between)
+        left = type(self)(n, *(np.where(gone, 0.0, a) for a in parts))
         left._mend_diagonal(self, lever)
         return left
 
@@ -110,21 +116,24 @@ class Scatter:
 
     def __mul__(self, factor: float) -> Self:
         weight = self.weight * factor
-        return type(self)(weight, np.where(weight == 0, 0.0, self.mean), self.comoment * factor)
+        parts = (self.mean, self.rest, self.comoment * factor)
+        return type(self)(weight, *(np.where(weight == 0, 0.0, a) for a in parts))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Scatter) and same(self.arrays(), other.arrays())
 
     def spread(self, index: NDArray[np.intp], n_classes: int) -> Self:
         """See `Statistic.spread`."""
-        return type(self)(*(place(a, index, n_classes) for a in (self.weight, self.mean, self.comoment)))
+        return type(self)(*(place(a, index, n_classes) for a in self.arrays().values()))
 
     def reorder(self, order: NDArray[np.intp]) -> Self:
         """See `Statistic.reorder`."""
-        comoment = self.comoment[:, order][:, :, order]
-        if self.weight.shape[1] == 1:
-            return type(self)(self.weight, self.mean[:, order], comoment)
-        return type(self)(self.weight[:, order][:, :, order], self.mean[:, order][:, :, order], comoment)
+
+        def moved(a: Array) -> Array:
+            rows = a if a.shape[1] == 1 else a[:, order]
+            return rows if a.shape[2] == 1 else rows[:, :, order]
+
+        return type(self)(*(moved(a) for a in (self.weight, self.mean, self.rest, self.comoment)))
 
     def relevel(self, places: Sequence[NDArray[np.intp] | None], sizes: Sequence[int]) -> Self:
         """Scatter has no levels."""
@@ -132,7 +141,7 @@ class Scatter:
 
     def arrays(self) -> Mapping[str, NDArray[Any]]:
         """See `Statistic.arrays`."""
-        return {"weight": self.weight, "mean": self.mean, "comoment": self.comoment}
+        return {"weight": self.weight, "mean": self.mean, "rest": self.rest, "comoment": self.comoment}
 
 
 def _rows_by_class(codes: Codes) -> list[tuple[int, NDArray[np.intp]]]:
@@ -142,17 +151,19 @@ def _rows_by_class(codes: Codes) -> list[tuple[int, NDArray[np.intp]]]:
 
 def _one_class(
     X: NDArray[Any], w: Array, missing: NDArray[np.bool_], centre: Array, wide: bool
-) -> tuple[Array, Array, Array]:
-    """Weight, mean and co-moment of one class's rows, by sums about `centre`, their mean where present."""
-    x = np.where(missing, 0.0, X.astype(np.float64, copy=False) - centre)
-    weighted = x * w[:, None]
+) -> tuple[Array, Array, Array, Array]:
+    """Weight, mean (in two parts) and co-moment of one class's rows, by sums about `centre`."""
+    gap = np.where(missing, 0.0, X.astype(np.float64, copy=False) - centre)
+    weighted = gap * w[:, None]
     if not wide:
-        return w.sum(keepdims=True)[:, None], centre[:, None], _symmetric(weighted.T @ x)
+        n = w.sum(keepdims=True)[:, None]
+        rest = divide(weighted.sum(axis=0)[:, None], n)
+        return n, centre[:, None], rest, _symmetric(weighted.T @ gap - n * rest * rest.T)
     present = (~missing).astype(np.float64)
     n = (present * w[:, None]).T @ present
-    shift = divide(weighted.T @ present, n)
-    mean = np.where(n == 0, 0.0, centre[:, None] + shift)
-    return n, mean, _symmetric(weighted.T @ x - n * shift * shift.T)
+    rest = divide(weighted.T @ present, n)
+    mean = np.where(n == 0, 0.0, centre[:, None])
+    return n, mean, rest, _symmetric(weighted.T @ gap - n * rest * rest.T)
 
 
 def _symmetric(product: Array) -> Array:

@@ -72,16 +72,19 @@ class Full:
         x = np.asarray(X, dtype=np.float64)
         score = np.empty((len(x), self.n_classes))
         for have, rows in patterns(x):
+            if have.all() and len(rows) == len(x):
+                score[:] = self.whole(x)
+                continue
             form = self if have.all() else self.marginal(have)
             score[rows] = form.whole(x[rows][:, have])
-        return score
+        return np.nan_to_num(score, copy=False, nan=-np.inf, neginf=-np.inf)  # so far off that squares overflow
 
     def whole(self, x: Array) -> Array:
         """ln p(x|k) of rows with nothing missing."""
         if self.shared:
             z = (x - self.centre) @ self.shapes[0].whiten.T
-            near = -0.5 * (self.whitened_means**2).sum(axis=1) + z @ self.whitened_means.T
-            return near - 0.5 * (z**2).sum(axis=1, keepdims=True) - self.shapes[0].half_log_det
+            near = z @ self.whitened_means.T - 0.5 * (self.whitened_means**2).sum(axis=1)
+            return near - 0.5 * np.einsum("ij,ij->i", z, z)[:, None] - self.shapes[0].half_log_det
         score = np.empty((len(x), self.n_classes))
         for k, (whiten, half_log_det) in enumerate(self.shapes):
             z = (x - self.mean[k]) @ whiten.T
