@@ -42,12 +42,12 @@ def merged(parts: Iterable[Statistic]) -> Statistic:
     """The sum of the blocks, in their order; refused where it is too large for a double."""
     with np.errstate(over="ignore", invalid="ignore"):
         whole = reduce(lambda a, b: a + b, parts)
-        sums = {name: array.sum(axis=0) for name, array in whole.arrays().items() if array.dtype.kind == "f"}
+        sums = {name: array.sum() for name, array in whole.arrays().items() if array.dtype.kind == "f"}
     for name, total in sums.items():
-        if not np.isfinite(total).all():
+        if not np.isfinite(total):
             raise InputError(
-                f"feature {int(np.argwhere(~np.isfinite(total))[0][0])} has values so large that the {name} of its "
-                f"rows overflows (a double holds up to 1.8e308). Hint: rescale it."
+                f"X holds values so large that their {name} overflows (a double holds up to 1.8e308). "
+                f"Hint: rescale the columns."
             )
     return whole
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban.engines.bad import MOST_LEVELS
 from deciban.ledger import Counts, Levels, Moments, Needs, Statistic
 from deciban.ledger.statistic import Array, Codes
 from deciban.scores import Diagonal, Linear, Lookup, ScoreForm
@@ -75,7 +76,7 @@ def statistic(needs: Needs, X: NDArray[Any], codes: Codes, weight: Array | None,
     if needs.kind == "moments":
         return _moments(fill, plain(X), codes, w, K)
     if needs.kind == "levels":
-        return _levels(fill, X, codes, w, K)
+        return _levels(fill, needs, X, codes, w, K)
     return _counts(fill, needs, plain(X), codes, w, K)
 
 
@@ -95,20 +96,29 @@ def _counts(fill: ModuleType, needs: Needs, X: NDArray[Any], codes: Codes, w: Ar
     return Counts(total, rows) if fill.fill_counts(X, codes, w, threshold, total) else None
 
 
-def _levels(fill: ModuleType, X: NDArray[Any], codes: Codes, w: Array, K: int) -> Statistic | None:
+def _levels(fill: ModuleType, needs: Needs, X: NDArray[Any], codes: Codes, w: Array, K: int) -> Statistic | None:
     """Room is guessed from the first rows; a code beyond it starts again with the true sizes."""
-    missing = X.dtype.kind == "f"
-    if missing and not (np.isnan(X) | (X >= 0) & np.isfinite(X)).all():
+    if not _are_codes(X, needs):
         return None
     x = level_codes(X)
     for known in (x[:4096], x):
         sizes = np.maximum(known.max(axis=0).astype(np.int64) + 1, 0)
+        if sizes.max() > MOST_LEVELS:
+            return None
         offset = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         table = np.zeros((K, int(offset[-1])))
-        short = fill.fill_levels(x, codes, w, offset, missing, table)
+        short = fill.fill_levels(x, codes, w, offset, X.dtype.kind == "f", table)
         if short <= 0:
             return Levels(table, offset) if short == 0 else None
     return None
+
+
+def _are_codes(X: NDArray[Any], needs: Needs) -> bool:
+    """Whether floating numbers are all codes, or missing where that is allowed; whole numbers are looked at later."""
+    if X.dtype.kind != "f":
+        return True
+    missing = np.isnan(X)
+    return bool((missing | (X >= 0) & np.isfinite(X)).all() and (needs.skips or not missing.any()))
 
 
 def score(form: ScoreForm, X: NDArray[Any], needs: Needs, wanted: Finish, out: Array) -> bool:
@@ -121,16 +131,13 @@ def score(form: ScoreForm, X: NDArray[Any], needs: Needs, wanted: Finish, out: A
     if isinstance(form, Diagonal):
         return bool(apply.diagonal(plain(X), form.mean, form.precision, form.constant, out))
     if isinstance(form, Lookup):
-        return _lookup(apply, form, X, out)
+        return _are_codes(X, needs) and _lookup(apply, form, X, out)
     return form.barrier is None and _linear(apply, form, plain(X), needs, wanted, out)
 
 
 def _lookup(apply: ModuleType, form: Lookup, X: NDArray[Any], out: Array) -> bool:
-    missing = X.dtype.kind == "f"
-    if missing and not (np.isnan(X) | (X >= 0) & np.isfinite(X)).all():
-        return False
     by_level, unseen = form.by_level
-    return bool(apply.lookup(level_codes(X), by_level, form.offset, unseen, missing, out))
+    return bool(apply.lookup(level_codes(X), by_level, form.offset, unseen, X.dtype.kind == "f", out))
 
 
 def _linear(apply: ModuleType, form: Linear, X: NDArray[Any], needs: Needs, wanted: Finish, out: Array) -> bool:

@@ -27,8 +27,8 @@ T = TypeVar("T")
 # Below this many stored entries a second thread costs more (about 0.1 ms) than it saves.
 ENTRIES_PER_THREAD = 1 << 15
 # A list of classes is read entry by entry; a full row of weights is a straight run. With 1000 classes and
-# Zipf's words, full rows for features of more than half of the classes took scoring from 3.9 s to 2.2 s;
-# more than a quarter: 2.4 s; more than an eighth: slower, for the rows no longer stay in cache.
+# Zipf's words, full rows for features of more than half of the classes took scoring from 3.9 s to 2.2 s
+# (one thread); more than a quarter or an eighth gave no steady gain, for two and five times the rows.
 COMMON_SHARE = 0.5
 # Nearly all totals of words are small whole numbers, and this many logarithms stay in the first cache.
 WHOLE_TOTALS = 1024

@@ -53,7 +53,7 @@ class ComplementNB(CountBayes):
         raise UndefinedError(WHY.format(what="class prior in its score"))
 
     @property
-    def score_samples(self) -> Any:  # type: ignore[override]
+    def score_samples(self) -> Any:
         """There is no p(x); being no attribute, scikit-learn's tools see that too."""
         raise UndefinedError(WHY.format(what="density p(x)"))
 

@@ -126,9 +126,9 @@ def normalise(joint: Array, log_prior: Array, logarithm: bool) -> int:
         if logarithm:
             for k in range(K):
                 total += np.exp(joint[i, k] - top)
-            whole = top + np.log(total)
+            log_total = np.log(total)
             for k in range(K):
-                joint[i, k] -= whole
+                joint[i, k] = (joint[i, k] - top) - log_total
         else:
             for k in range(K):
                 joint[i, k] = np.exp(joint[i, k] - top)

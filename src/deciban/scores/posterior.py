@@ -14,16 +14,25 @@ Array = NDArray[np.float64]
 Finish = Literal["joint", "log_posterior", "posterior", "winner", "density"]
 
 
+def below_top(joint: Array) -> tuple[Array, Array, Array]:
+    """Each row's largest score, how far the others lie below it, and ln Σ exp of that.
+
+    Where the scores are −1e17, ln 2 is lost beside them; beside their differences it is not.
+    """
+    top = joint.max(axis=1, keepdims=True)
+    below = joint - np.where(np.isneginf(top), 0.0, top)
+    with np.errstate(divide="ignore"):
+        return top, below, np.log(np.exp(below).sum(axis=1, keepdims=True))
+
+
 def log_sum_exp(joint: Array) -> Array:
     """ln Σ_k exp(joint_k) of each row, without overflow; −∞ where every class is impossible.
 
     >>> log_sum_exp(np.array([[1000.0, 1000.0], [-np.inf, -np.inf]])).round(4).tolist()
     [1000.6931, -inf]
     """
-    top = joint.max(axis=1, keepdims=True)
-    shift = np.where(np.isneginf(top), 0.0, top)
-    with np.errstate(divide="ignore"):
-        return (np.log(np.exp(joint - shift).sum(axis=1, keepdims=True)) + shift)[:, 0]
+    top, _, log_total = below_top(joint)
+    return (top + log_total)[:, 0]
 
 
 def finish(joint: Array, log_prior: Array, wanted: Finish) -> tuple[NDArray[Any], int]:
@@ -34,17 +43,17 @@ def finish(joint: Array, log_prior: Array, wanted: Finish) -> tuple[NDArray[Any]
     """
     if wanted == "joint":
         return joint, 0
-    density = log_sum_exp(joint)
     if wanted == "density":
-        return density, 0
-    lost = np.isneginf(density)
+        return log_sum_exp(joint), 0
+    lost: NDArray[np.bool_] = np.all(np.isneginf(joint), axis=1)
     if lost.any():
         joint = np.where(lost[:, None], log_prior, joint)
-        density = np.where(lost, 0.0, density)
+    n_lost = int(lost.sum())
     if wanted == "winner":
-        return joint.argmax(axis=1), int(lost.sum())
-    log_posterior = joint - density[:, None]
-    return log_posterior if wanted == "log_posterior" else np.exp(log_posterior), int(lost.sum())
+        return joint.argmax(axis=1), n_lost
+    _, below, log_total = below_top(joint)
+    log_posterior = below - log_total
+    return log_posterior if wanted == "log_posterior" else np.exp(log_posterior), n_lost
 
 
 def warn_impossible(rows: int) -> None:

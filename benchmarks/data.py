@@ -1,0 +1,72 @@
+"""Where the real data lies, and how its files are read."""
+
+import csv
+import gzip
+import os
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+ROOT = Path(__file__).resolve().parent.parent
+Numbers = NDArray[np.float64]
+Labels = NDArray[np.str_]
+
+
+class DataAbsent(FileNotFoundError):
+    """The folder of real data, or a file in it, is not there."""
+
+
+def folder() -> Path:
+    """The folder named by DECIBAN_DATA, or `shared/data` beside the repository."""
+    named = os.environ.get("DECIBAN_DATA")
+    place = Path(named) if named else ROOT.parent / "shared" / "data"
+    if not place.is_dir():
+        raise DataAbsent(f"no data folder at {place}. Hint: set DECIBAN_DATA to the folder with mnist/ and tables/")
+    return place
+
+
+def find(name: str) -> Path:
+    """The path of one data file, which must exist."""
+    path = folder() / name
+    if not path.is_file():
+        raise DataAbsent(
+            f"{name} is not in {path.parents[name.count('/')]}. Hint: set DECIBAN_DATA to one that has it"
+        )
+    return path
+
+
+def read_idx(path: Path) -> NDArray[np.uint8]:
+    """An array of bytes in IDX format: two zeros, type 8, the number of axes, big-endian sizes, the bytes."""
+    raw = gzip.decompress(path.read_bytes())
+    if raw[:3] != b"\0\0\x08":
+        raise ValueError(f"{path.name} starts with {raw[:3]!r}; an IDX file of bytes starts with 00 00 08")
+    axes = raw[3]
+    shape = np.frombuffer(raw, dtype=">u4", count=axes, offset=4)
+    return np.frombuffer(raw, dtype=np.uint8, offset=4 + 4 * axes).reshape(shape.astype(np.intp))
+
+
+def mnist(part: str) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """Handwritten digits, one row of 784 grey pixels each; `part` is "train" (60 000) or "t10k" (10 000)."""
+    images = read_idx(find(f"mnist/{part}-images-idx3-ubyte.gz"))
+    return images.reshape(len(images), -1), read_idx(find(f"mnist/{part}-labels-idx1-ubyte.gz"))
+
+
+def read_table(name: str) -> tuple[list[list[str]], Labels]:
+    """The cells of a UCI table as text, and its last column as labels."""
+    with find(f"tables/{name}.csv").open(newline="", encoding="utf-8") as lines:
+        rows = list(csv.reader(lines))[1:]
+    return [row[:-1] for row in rows], np.array([row[-1] for row in rows])
+
+
+def letter() -> tuple[Numbers, Labels]:
+    """16 measurements of 20 000 printed capital letters."""
+    cells, labels = read_table("letter")
+    return np.array(cells, dtype=np.float64), labels
+
+
+def vote() -> tuple[Numbers, Labels]:
+    """16 votes of 435 members of the US Congress: 0 no, 1 yes, NaN not cast."""
+    cells, labels = read_table("vote")
+    meaning = {"n": 0.0, "y": 1.0, "": np.nan}
+    return np.array([[meaning[cell] for cell in row] for row in cells]), labels

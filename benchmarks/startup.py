@@ -1,0 +1,127 @@
+"""Start-up in fresh processes: the first small prediction, the first large fit, a read-only installation."""
+
+import json
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+from . import child
+from .case import Line, shown_time
+from .data import ROOT
+
+SMALL = """
+import json, sys, time
+start = time.perf_counter()
+from {module} import GaussianNB
+import numpy as np
+iris = np.load({iris!r})
+model = GaussianNB().fit(iris["X"], iris["y"])
+model.predict(iris["X"])
+took = time.perf_counter() - start
+row = np.ascontiguousarray(np.tile(iris["X"], (1, 25))[:, :100])
+model = GaussianNB().fit(row, iris["y"])
+calls = [time.perf_counter()]
+for _ in range(2000):
+    model.predict(row[:1])
+    calls.append(time.perf_counter())
+print(json.dumps([took, float(np.median(np.diff(calls))), "numba" in sys.modules]))
+"""
+FIRST_FITS = (
+    "GaussianNB 10⁶×50 float64, K=10",
+    "GaussianNB 10⁶×50 float32, K=10",
+    "BernoulliNB 200 000×784 uint8, K=10",
+    "CategoricalNB 10⁶×20 int64, 20 levels, K=10",
+    "MultinomialNB CSR 100 000×100 000, K=20",
+    "GaussianBayes full 2·10⁵×100, K=10",
+)
+
+
+def first_prediction(quick: bool) -> Iterator[Line]:
+    """From `import` to the first prediction on iris, and one row while numba is not loaded."""
+    from sklearn.datasets import load_iris
+
+    repeats = 3 if quick else 11
+    taken: dict[str, list[tuple[float, float, bool]]] = {"deciban": [], "sklearn.naive_bayes": []}
+    with tempfile.TemporaryDirectory() as folder:
+        import numpy as np
+
+        path = str(Path(folder, "iris.npz"))
+        X, y = load_iris(return_X_y=True)
+        np.savez(path, X=X, y=y)
+        for _ in range(repeats):
+            for module, results in taken.items():
+                results.append(child.run("-c", SMALL.format(module=module, iris=path)))
+    yield from small_lines(taken["deciban"], taken["sklearn.naive_bayes"])
+
+
+def small_lines(ours: list[tuple[float, float, bool]], peer: list[tuple[float, float, bool]]) -> Iterator[Line]:
+    """Medians of what the fresh processes measured."""
+    a, b = (statistics.median(took for took, _, _ in side) for side in (ours, peer))
+    numba = "numba loaded" if any(loaded for _, _, loaded in ours) else "numba not loaded"
+    note = f"median of {len(ours)} processes each; {numba}"
+    goal = 1 / 1.15
+    name = "import, fit and predict iris"
+    yield Line("start-up", name, shown_time(a), shown_time(b), b / a, "≤ 1.15× peer", b / a >= goal, note, goal=goal)
+    a, b = (statistics.median(row for _, row, _ in side) for side in (ours, peer))
+    name = "one row of 100 features, small fit, fresh process"
+    yield Line("start-up", name, shown_time(a), shown_time(b), b / a, "no target", None, numba)
+
+
+def first_large_fit(scale: float) -> Iterator[Line]:
+    """What compiling costs: the first large fit with an empty kernel cache, minus the second."""
+    for name in FIRST_FITS:
+        with tempfile.TemporaryDirectory() as cache:
+            answer = child.run("-m", "benchmarks.startup", name, str(scale), environment={"NUMBA_CACHE_DIR": cache})
+        extra = answer["first"] - answer["second"]
+        note = f"first {shown_time(answer['first'])}, second {shown_time(answer['second'])}"
+        short = f"first large fit, no kernel cache: {name}"
+        yield Line("start-up", short, f"+{shown_time(extra)}", "–", None, "≤ +3 s", extra <= 3, note)
+
+
+def read_only(scale: float) -> Iterator[Line]:
+    """A copy of the package that nobody, root included, can write a kernel cache for.
+
+    Every `__pycache__` in the copy is a regular file, and so is the parent of all other places Numba tries.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder, "site")
+        shutil.copytree(ROOT / "src", copy, ignore=shutil.ignore_patterns("__pycache__"))
+        for package in [path.parent for path in copy.rglob("__init__.py")] + [copy / "deciban" / "kernels"]:
+            (package / "__pycache__").touch()
+        wall = Path(folder, "wall")
+        wall.touch()
+        places = dict.fromkeys(("HOME", "XDG_CACHE_HOME", "NUMBA_CACHE_DIR", "LOCALAPPDATA"), str(wall / "cache"))
+        environment = {**places, "PYTHONPATH": str(copy)}
+        answer = child.run("-m", "benchmarks.startup", FIRST_FITS[0], str(scale), environment=environment)
+    inside = Path(answer["package"]).is_relative_to(copy)
+    met = inside and answer["warnings"] == 1
+    note = f"{answer['warnings']} warning about the kernel cache; first fit {shown_time(answer['first'])}"
+    yield Line("start-up", "read-only installation, large fit", "works", "–", None, "works, warns once", met, note)
+
+
+def first_and_second(name: str, scale: float) -> dict[str, object]:
+    """Two large fits in this process, and how often a missing kernel cache was mentioned."""
+    import deciban
+
+    from .cases import named
+
+    case = named(name)
+    X, y = case.data(scale)
+    times = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(2):
+            start = time.perf_counter()
+            case.ours().fit(X, y)
+            times.append(time.perf_counter() - start)
+    told = sum("NUMBA_CACHE_DIR" in str(warning.message) for warning in caught)
+    return {"first": times[0], "second": times[1], "warnings": told, "package": deciban.__file__}
+
+
+if __name__ == "__main__":
+    print(json.dumps(first_and_second(sys.argv[1], float(sys.argv[2]))))

@@ -1,0 +1,1 @@
+"""The scikit-learn facades: conformance, agreement, algebra, explanations and bad input."""

@@ -1,0 +1,22 @@
+"""scikit-learn's conformance checks, for every facade and every covariance."""
+
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import deciban
+from estimators.facades import COVARIANCES
+
+ESTIMATORS = [
+    deciban.BernoulliNB(),
+    deciban.MultinomialNB(),
+    deciban.ComplementNB(),
+    deciban.CategoricalNB(),
+    deciban.GaussianNB(),
+    deciban.PoissonNB(),
+    *(deciban.GaussianBayes(covariance=covariance) for covariance in COVARIANCES),
+    deciban.JointBayes(),
+]
+
+
+@parametrize_with_checks(ESTIMATORS)
+def test_the_facade_obeys_the_grammar_of_scikit_learn(estimator, check):
+    check(estimator)
