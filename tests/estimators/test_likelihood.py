@@ -7,6 +7,7 @@ import pytest
 from scipy.special import logsumexp
 
 import deciban
+from deciban.errors import UndefinedError
 from estimators.facades import CLASSES, GENERATIVE, IDS
 
 generative = pytest.mark.parametrize("facade", GENERATIVE, **IDS)
@@ -32,6 +33,10 @@ def test_the_log_likelihood_sums_each_rows_own_class(facade):
 def test_the_training_likelihood_comes_from_the_ledger_alone(facade):
     X, y = facade.data()
     model = facade.fitted()
+    if facade.name == "PoissonNB":  # the ledger keeps Σ x, not Σ ln x!
+        with pytest.raises(UndefinedError, match="ln x!"):
+            model.log_likelihood()
+        return
     assert model.log_likelihood() == pytest.approx(model.log_likelihood(X, y), rel=1e-9)
 
 

@@ -3,10 +3,11 @@
 They know how rows are stored and how to be fast; they know nothing of families.
 """
 
+from deciban.engines.arrays import FEW_ROWS
 from deciban.engines.bad import BadValue
 from deciban.engines.dispatch import apply, summarise
 from deciban.engines.fast import level_codes
 from deciban.engines.labels import encode, encode_known
 from deciban.engines.threads import thread_count
 
-__all__ = ["BadValue", "apply", "encode", "encode_known", "level_codes", "summarise", "thread_count"]
+__all__ = ["FEW_ROWS", "BadValue", "apply", "encode", "encode_known", "level_codes", "summarise", "thread_count"]

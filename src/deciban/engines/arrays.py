@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from deciban.engines import fast
 from deciban.engines.bad import check
-from deciban.engines.threads import row_blocks, run
+from deciban.engines.threads import one_core_products, row_blocks, run
 from deciban.errors import InputError
 from deciban.ledger import Cells, Counts, Levels, Moments, Needs, Scatter, Statistic
 from deciban.ledger.statistic import Array, Codes
@@ -24,6 +24,9 @@ BLOCK_BYTES = 1 << 24
 BLOCK_SCORES = 1 << 16
 """Rows are scored in blocks with about this many scores, which stay in the cache until they are finished."""
 
+FEW_ROWS = 64
+"""So few rows are scored at once, without a thought of threads."""
+
 
 def summarise(
     needs: Needs, X: NDArray[Any], codes: Codes, weight: Array | None, n_classes: int, threads: int
@@ -35,7 +38,8 @@ def summarise(
         w = None if weight is None else weight[block]
         return summarise_block(needs, X[block], codes[block], w, n_classes, block.start)
 
-    return merged(run(one, row_blocks(len(X), size), threads))
+    with one_core_products(needs.kind == "scatter"):
+        return merged(run(one, row_blocks(len(X), size), threads))
 
 
 def merged(parts: Iterable[Statistic]) -> Statistic:
@@ -91,7 +95,9 @@ def apply(
         joint_block(forms, [part[block] for part in parts], needs, log_prior, wanted, joint, block.start)
         return finish_block(joint, log_prior, wanted, out[block])
 
-    lost = sum(run(one, row_blocks(n, max(64, BLOCK_SCORES // K)), threads))
+    size = max(FEW_ROWS, BLOCK_SCORES // K)
+    with one_core_products(n > FEW_ROWS and any(need.kind == "scatter" for need in needs)):
+        lost = one(slice(0, n)) if n <= size else sum(run(one, row_blocks(n, size), threads))
     if lost:
         warn_impossible(lost)
     return out
@@ -120,12 +126,20 @@ def joint_block(
     joint[:] = log_prior
     for form, X, need in zip(forms, parts, needs):
         check(X, need, first_row)
-        joint += form.joint(fast.level_codes(X) if need.kind in ("levels", "cells") else X)
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused by `finish_block`
+            joint += form.joint(fast.level_codes(X) if need.kind in ("levels", "cells") else X)
 
 
 def finish_block(joint: Array, log_prior: Array, wanted: Finish, out: NDArray[Any]) -> int:
     """Finish a block; returns how many rows are impossible under every class."""
     lost = fast.finish(joint, log_prior, wanted, out)
     if lost is None:
-        out[:], lost = finish(joint, log_prior, wanted)
+        if np.isnan(joint).any() or np.isposinf(joint).any():
+            lost = -1
+        else:
+            out[:], lost = finish(joint, log_prior, wanted)
+    if lost < 0:
+        raise InputError(
+            "X holds values so large that scores overflow (a double holds up to 1.8e308). Hint: rescale the columns."
+        )
     return lost

@@ -6,7 +6,6 @@ not deal with (NaN, ±∞, negative counts); the caller then goes through the de
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -15,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.engines.bad import MOST_LEVELS
-from deciban.ledger import Counts, Levels, Moments, Needs, Statistic
+from deciban.ledger import Counts, Levels, Moments, Needs, Scatter, Statistic
 from deciban.ledger.statistic import Array, Codes
 from deciban.scores import Diagonal, Linear, Lookup, ScoreForm
 from deciban.scores.linear import log_factorial
@@ -31,10 +30,16 @@ UNSEEN = 2**52
 """A level code beyond this is one that was never seen, whatever it is exactly."""
 
 
+_loaded: dict[str, ModuleType] = {}
+
+
 def kernels(name: str, work: int) -> ModuleType | None:
     """A module of kernels where it pays: for large work, or where it has been used before."""
-    loaded = sys.modules.get(f"deciban.kernels.{name}")
-    return loaded if loaded is not None or work < LARGE else import_module(f"deciban.kernels.{name}")
+    module = _loaded.get(name)
+    if module is None and work >= LARGE:
+        # Only once import_module returns is the module whole: another thread may be in the middle of loading it.
+        module = _loaded[name] = import_module(f"deciban.kernels.{name}")
+    return module
 
 
 def plain(X: NDArray[Any], whole: bool = False) -> NDArray[Any]:
@@ -67,7 +72,7 @@ def level_codes(X: NDArray[Any]) -> NDArray[Any]:
 
 def statistic(needs: Needs, X: NDArray[Any], codes: Codes, weight: Array | None, K: int) -> Statistic | None:
     """A statistic by its kernel."""
-    if not X.size or needs.unit or needs.kind not in ("moments", "counts", "levels"):
+    if not X.size or needs.unit or needs.kind == "cells":
         return None
     fill = kernels("summarise", X.size)
     if fill is None:
@@ -75,14 +80,33 @@ def statistic(needs: Needs, X: NDArray[Any], codes: Codes, weight: Array | None,
     w = UNIT_WEIGHT if weight is None else weight
     if needs.kind == "moments":
         return _moments(fill, plain(X), codes, w, K)
+    if needs.kind == "scatter":
+        return _scatter(fill, plain(X), codes, w, K)
     if needs.kind == "levels":
         return _levels(fill, needs, X, codes, w, K)
     return _counts(fill, needs, plain(X), codes, w, K)
 
 
-def _moments(fill: ModuleType, X: NDArray[Any], codes: Codes, w: Array, K: int) -> Statistic | None:
+def _moments(fill: ModuleType, X: NDArray[Any], codes: Codes, w: Array, K: int) -> Moments | None:
     n, (mean, rest, m2) = np.zeros(K), np.zeros((3, K, X.shape[1]))
     return Moments(n[:, None], mean, rest, m2) if fill.fill_moments(X, codes, w, n, mean, rest, m2) else None
+
+
+def _scatter(fill: ModuleType, X: NDArray[Any], codes: Codes, w: Array, K: int) -> Statistic | None:
+    """Class means by their kernel, rows gathered by class about them, then one product of matrices a class."""
+    moments = _moments(fill, X, codes, w, K)
+    if moments is None:
+        return None
+    out = Scatter.empty(K, X.shape[1])
+    start = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=K))]).astype(np.int64)
+    gap = np.empty(X.shape)
+    fill.centre_rows(X, codes, w, moments.mean, start, gap)
+    for k in range(K):
+        mine = gap[start[k] : start[k + 1]]
+        n, rest = moments.weight[k], moments.rest[k]
+        out.comoment[k] = mine.T @ mine - n * np.outer(rest, rest)
+    out.weight[:, 0], out.mean[:, :, 0], out.rest[:, :, 0] = moments.weight, moments.mean, moments.rest
+    return out
 
 
 def _counts(fill: ModuleType, needs: Needs, X: NDArray[Any], codes: Codes, w: Array, K: int) -> Statistic | None:

@@ -11,6 +11,7 @@ from deciban.engines import arrays
 from deciban.engines.bad import BadValue, Rule
 from deciban.engines.fast import LARGE
 from deciban.engines.threads import row_blocks, run
+from deciban.errors import InputError
 from deciban.ledger import Counts, Needs, Statistic, Tallies
 from deciban.ledger.statistic import Array, Codes
 from deciban.scores import Linear, ScoreForm, SparseLinear
@@ -187,6 +188,8 @@ def read(X: Any, threshold: float | None) -> Any:
 def settled(X: Any, needs: Needs) -> Any:
     """CSR, each entry stored once where it matters: an indicator of a sum is no sum of indicators."""
     X = X.tocsr()
+    if X.nnz and not (X.indices.min() >= 0 and X.indices.max() < X.shape[1]):
+        raise InputError("X is a broken sparse matrix: it stores values outside its columns. Hint: X.check_format()")
     if (needs.threshold is not None or needs.kind != "counts") and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()

@@ -10,7 +10,9 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from contextlib import contextmanager
+from functools import cache
+from typing import Any, TypeVar
 
 from deciban.errors import InputError
 
@@ -47,6 +49,23 @@ def _cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+@contextmanager
+def one_core_products(wanted: bool) -> Iterator[None]:
+    """Matrix products on one core each while blocks run side by side: no more threads than asked for, same bits."""
+    if not wanted:
+        yield
+        return
+    with _controller().limit(limits=1, user_api="blas"):
+        yield
+
+
+@cache
+def _controller() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def run(task: Callable[[slice], T], blocks: Iterable[slice], threads: int) -> Iterator[T]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from deciban.engines import BadValue, encode, encode_known, thread_count
+from deciban.engines import FEW_ROWS, BadValue, encode, encode_known, thread_count
 from deciban.errors import InputError
 from deciban.estimators.algebra import Algebra
 from deciban.estimators.rows import checked_rows, checked_weight, checked_X, declared, without_weightless
@@ -22,9 +22,6 @@ from deciban.ledger.statistic import Array
 from deciban.model import DRAWS, Assumption, Model, learn
 from deciban.scores import Boundary, Conic, Explanation
 from deciban.scores.posterior import Finish
-
-FEW_ROWS = 64
-"""So few rows are one block, whatever the number of threads: no need to ask how many there may be."""
 
 
 class Bayes(Algebra, ClassifierMixin, BaseEstimator):

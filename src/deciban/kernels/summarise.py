@@ -91,6 +91,18 @@ def _merge(
 
 
 @kernel
+def centre_rows(X: NDArray[Any], codes: Codes, w: Array, mean: Array, start: NDArray[np.int64], out: Array) -> None:
+    """The rows of each class together, less their class mean, times √w; class k from row `start[k]` on."""
+    place = start.copy()
+    for i in range(X.shape[0]):
+        k = codes[i]
+        root = np.sqrt(w[i]) if len(w) else 1.0
+        for j in range(X.shape[1]):
+            out[place[k], j] = root * (X[i, j] - mean[k, j])
+        place[k] += 1
+
+
+@kernel
 def fill_counts(X: NDArray[Any], codes: Codes, w: Array, threshold: float, total: Array) -> bool:
     """Σ w [x > threshold], or Σ w x where the threshold is NaN; K×d, added to `total`."""
     rows, d = X.shape

@@ -1,0 +1,14 @@
+"""Pictures of what a model has decided (extra: `plot`).
+
+surface.py   the closed-form score over one or two columns
+geometry.py  where two scores are equal: line, conic, thresholds
+equation.py  the same, in words
+view.py      the rows and columns that are shown, and how far the axes reach
+style.py     colours, markers and line styles that survive grey print and colour blindness
+plane.py     two columns; axis.py one column; boundary.py the way in
+"""
+
+from deciban.plots.boundary import boundary
+from deciban.plots.style import MissingExtraError
+
+__all__ = ["MissingExtraError", "boundary"]

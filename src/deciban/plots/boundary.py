@@ -1,0 +1,54 @@
+"""The decision boundary of a fitted model, as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from deciban.errors import InputError
+from deciban.plots.axis import draw_axis
+from deciban.plots.plane import draw_plane
+from deciban.plots.style import new_axes
+from deciban.plots.surface import surface_of
+from deciban.plots.view import Feature, view_of
+
+RESOLUTION = 300
+"""Steps along each axis for the shading and for tracing a conic; lines and thresholds are exact without."""
+
+
+def boundary(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    features: Sequence[Feature] = (0, 1),
+    ax: Any = None,
+    resolution: int = RESOLUTION,
+) -> Any:
+    """Draw where a model of one or two columns changes its mind, over rows X with classes y; returns the Axes.
+
+    Two columns: each region is shaded by the posterior of the class that wins there, and the line or conic
+    on which two classes are equally probable is drawn from `linear_form()` or `quadratic_form()`, with its
+    equation. Of more than two classes only the winner and the runner-up share a boundary. One column: the
+    curves π_k p(x|k), and the thresholds where they cross.
+
+    `features` names the columns of X, by number or name, that the model was fitted on. Rows with a missing
+    value are left out. Where several rows coincide the marker is larger; where most do (indicators,
+    small counts) the classes stand side by side.
+
+    >>> import deciban
+    >>> X, y = [[0.0, 0.0], [1.0, 1.0], [4.0, 4.0], [5.0, 5.0]], ["low", "low", "high", "high"]
+    >>> ax = boundary(deciban.GaussianBayes(covariance="identity").fit(X, y), X, y)
+    >>> [text.get_text() for text in ax.get_legend().get_texts()][2]
+    'x0 + x1 = 5'
+    """
+    if not isinstance(resolution, int) or resolution < 2:
+        raise InputError(f"resolution must be a whole number of at least 2 steps along each axis, not {resolution!r}")
+    surface = surface_of(model)
+    view = view_of(model, X, y, features)
+    ax = new_axes(len(view.classes)) if ax is None else ax
+    if len(view.names) == 1:
+        draw_axis(ax, model, surface, view, resolution)
+    else:
+        draw_plane(ax, surface, view, resolution)
+    return ax
