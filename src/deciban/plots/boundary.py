@@ -8,7 +8,7 @@ from typing import Any
 from deciban.errors import InputError
 from deciban.plots.axis import draw_axis
 from deciban.plots.plane import draw_plane
-from deciban.plots.style import new_axes
+from deciban.plots.style import need_matplotlib, new_axes
 from deciban.plots.surface import surface_of
 from deciban.plots.view import Feature, view_of
 
@@ -44,6 +44,7 @@ def boundary(
     """
     if not isinstance(resolution, int) or resolution < 2:
         raise InputError(f"resolution must be a whole number of at least 2 steps along each axis, not {resolution!r}")
+    need_matplotlib()
     surface = surface_of(model)
     view = view_of(model, X, y, features)
     ax = new_axes(len(view.classes)) if ax is None else ax

@@ -56,14 +56,20 @@ class MissingExtraError(DecibanError, ImportError):
     """A library that an optional part needs is not installed."""
 
 
-def new_axes(n_classes: int) -> Any:
-    """An Axes of its own figure, which leaves room for the key."""
+def need_matplotlib() -> None:
+    """Say what to install, where matplotlib is not."""
     try:
-        from matplotlib import pyplot
+        import matplotlib  # noqa: F401
     except ImportError as missing:
         raise MissingExtraError(
             f'pictures need matplotlib, which cannot be imported ({missing}). Hint: pip install "deciban[plot]"'
         ) from None
+
+
+def new_axes(n_classes: int) -> Any:
+    """An Axes of its own figure, which leaves room for the key."""
+    from matplotlib import pyplot
+
     size = (6.4, 5.2) if n_classes <= MANY_CLASSES else (8.2, 5.2)
     return pyplot.subplots(figsize=size, layout="constrained")[1]
 

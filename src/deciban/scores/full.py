@@ -97,7 +97,7 @@ class Full:
 
     def whole(self, x: Array) -> Array:
         """ln p(x|k) of rows with nothing missing; a few at a time, so that they stay in the cache when whitened."""
-        step = max(16, CHUNK // self.all_whitens.size)
+        step = max(16, CHUNK // max(1, self.all_whitens.size))
         chunks = (x[start : start + step] - self.centre for start in range(0, len(x), step))
         score = [self._shared_chunk(c) if self.shared else self._own_chunk(c) for c in chunks]
         return np.concatenate(score) if score else np.empty((0, self.n_classes))

@@ -1,0 +1,64 @@
+"""The demo's picture: three assumptions about the same flowers, three shapes of boundary."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+
+import deciban
+from deciban.plots import boundary
+from deciban.plots.style import need_matplotlib
+
+COLUMNS = [0, 2]
+"""Sepal length and petal length: on one scale, so that a right angle looks like one."""
+
+PANELS = [
+    ("tied", 'One covariance for both ("tied"): a line'),
+    ("identity", 'Distances alone ("identity"): the bisector'),
+    ("full", 'A covariance each ("full"): a conic'),
+]
+
+
+def three_boundaries() -> bytes:
+    """Line, perpendicular bisector and conic between two kinds of iris, as a PNG."""
+    need_matplotlib()
+    from matplotlib.figure import Figure
+
+    X, y, names = irises()
+    figure = Figure(figsize=(14.4, 5.9), layout="constrained")
+    for ax, (covariance, title) in zip(figure.subplots(1, 3), PANELS):
+        model = deciban.GaussianBayes(covariance=covariance).fit(X, y)
+        boundary(model, X, y, ax=ax)
+        ax.set_title(title, fontsize=11.5, pad=10)
+        ax.set_xlabel(ax.get_xlabel().replace("x0", names[0]))
+        ax.set_ylabel(ax.get_ylabel().replace("x1", names[1]))
+        if covariance == "identity":
+            _join(ax, model.means_)
+    file = BytesIO()
+    figure.savefig(file, format="png", dpi=120, metadata={"Software": None})
+    return file.getvalue()
+
+
+def irises() -> tuple[Any, Any, list[str]]:
+    """Versicolor and virginica; setosa is too easy."""
+    from sklearn.datasets import load_iris
+
+    data = load_iris()
+    rows = data.target > 0
+    return data.data[rows][:, COLUMNS], data.target_names[data.target[rows]], [data.feature_names[j] for j in COLUMNS]
+
+
+def _join(ax: Any, means: Any) -> None:
+    """The segment between the two means, which the boundary halves at a right angle."""
+    ax.plot(
+        *np.asarray(means).T,
+        color="#1a1a1a",
+        linewidth=1.2,
+        linestyle=(0, (2, 2)),
+        marker="+",
+        markersize=11,
+        zorder=5,
+    )
+    ax.set_aspect("equal", adjustable="box")
