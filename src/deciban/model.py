@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,7 @@ class Assumption:
     families: tuple[Family, ...]
     prior: ClassPrior
     imagined: Ledger | None = None
-    missing: Literal["skip", "error"] = "skip"
+    missing: str = "skip"
 
     @property
     def needs(self) -> tuple[Needs, ...]:

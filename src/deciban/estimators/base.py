@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Self
 
@@ -16,7 +16,6 @@ from deciban.errors import InputError
 from deciban.estimators.algebra import Algebra
 from deciban.estimators.rows import checked_rows, checked_weight, checked_X, declared, without_weightless
 from deciban.estimators.words import worded
-from deciban.families import Family
 from deciban.ledger import Ledger
 from deciban.ledger.statistic import Array
 from deciban.model import DRAWS, Assumption, Model, learn
@@ -106,9 +105,10 @@ class Bayes(Algebra, ClassifierMixin, BaseEstimator):
         try:
             yield
         except BadValue as bad:
-            names = getattr(self, "feature_names_in_", None)
-            shown: Sequence[str] = range(bad.column + 1) if names is None else names  # type: ignore[assignment]
-            raise worded(bad, type(self).__name__, shown, self._proposal) from None
+            raise self._words(bad) from None
+
+    def _words(self, bad: BadValue) -> InputError:
+        return worded(bad, type(self).__name__, getattr(self, "feature_names_in_", None), self._proposal)
 
     @property
     def ledger_(self) -> Ledger:
@@ -133,10 +133,8 @@ class Bayes(Algebra, ClassifierMixin, BaseEstimator):
         threads = 1 if X.shape[0] <= FEW_ROWS else thread_count(self.n_jobs)
         try:
             return model.scores((X,), wanted, threads)
-        except BadValue:
-            with self._worded():
-                raise
-            raise
+        except BadValue as bad:
+            raise self._words(bad) from None
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of each row."""
@@ -217,8 +215,3 @@ def generator(random_state: Any) -> np.random.Generator:
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(0, 2**31 - 1))
     return np.random.default_rng(random_state)
-
-
-def single_family(assumption: Assumption) -> Family:
-    """The family of a facade's only block."""
-    return assumption.families[0]

@@ -5,13 +5,12 @@ from __future__ import annotations
 from numbers import Real
 from typing import Any
 
-import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from deciban.errors import InputError
 from deciban.estimators.base import Bayes
-from deciban.estimators.discrete import PRIOR_NAMES, SHARED_CONSTRAINTS, checked_prior
-from deciban.families import ClassPrior, Gaussian
+from deciban.estimators.discrete import SHARED_CONSTRAINTS
+from deciban.estimators.priors import PRIOR_NAMES, chosen_prior
+from deciban.families import Gaussian
 from deciban.ledger import Ledger
 from deciban.ledger.statistic import Array
 from deciban.model import Assumption
@@ -35,20 +34,12 @@ class BellBayes(Bayes):
         raise AssertionError
 
     def _assumption(self, n_features: int, n_classes: int) -> Assumption:
-        prior = self._class_prior(n_classes)
+        prior = chosen_prior(
+            "empirical" if self.priors is None else self.priors, self.prior_alpha, n_classes, scaled=False
+        )
         if isinstance(self.parameter_prior, Ledger):
             return Assumption((self._family(0.0),), prior, self.parameter_prior, self.missing)
         return Assumption((self._family(float(self.parameter_prior or 0.0)),), prior, None, self.missing)
-
-    def _class_prior(self, n_classes: int) -> ClassPrior:
-        if self.priors is None:
-            return ClassPrior("empirical")
-        if isinstance(self.priors, str):
-            return ClassPrior(self.priors, self.prior_alpha)  # type: ignore[arg-type]
-        p = checked_prior(self.priors, n_classes)
-        if not np.isclose(p.sum(), 1.0):
-            raise InputError(f"The sum of the priors should be 1. Got {p.sum():g}.")
-        return ClassPrior("given", given=tuple(p.tolist()))
 
     @property
     def class_count_(self) -> Array:

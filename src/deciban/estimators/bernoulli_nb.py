@@ -32,21 +32,23 @@ class BernoulliNB(CountBayes):
         *,
         alpha: Any = 1.0,
         force_alpha: bool = True,
-        binarize: float | None = 0.0,
         fit_prior: bool = True,
         class_prior: Any = None,
+        binarize: float | None = 0.0,
         missing: str = "skip",
         prior_alpha: float = 1.0,
         n_jobs: int | None = None,
     ) -> None:
-        self.alpha = alpha
-        self.force_alpha = force_alpha
+        super().__init__(
+            alpha=alpha,
+            force_alpha=force_alpha,
+            fit_prior=fit_prior,
+            class_prior=class_prior,
+            missing=missing,
+            prior_alpha=prior_alpha,
+            n_jobs=n_jobs,
+        )
         self.binarize = binarize
-        self.fit_prior = fit_prior
-        self.class_prior = class_prior
-        self.missing = missing
-        self.prior_alpha = prior_alpha
-        self.n_jobs = n_jobs
 
     def _family(self, alpha: Any, n_features: int) -> Bernoulli:
         return Bernoulli(alpha, None if self.binarize is None else float(self.binarize))

@@ -25,29 +25,6 @@ class CategoricalNB(LevelBayes):
     ['yes', 'no']
     """
 
-    def __init__(
-        self,
-        *,
-        alpha: Any = 1.0,
-        force_alpha: bool = True,
-        fit_prior: bool = True,
-        class_prior: Any = None,
-        min_categories: Any = None,
-        missing: str = "skip",
-        unseen: str = "ignore",
-        prior_alpha: float = 1.0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.alpha = alpha
-        self.force_alpha = force_alpha
-        self.fit_prior = fit_prior
-        self.class_prior = class_prior
-        self.min_categories = min_categories
-        self.missing = missing
-        self.unseen = unseen
-        self.prior_alpha = prior_alpha
-        self.n_jobs = n_jobs
-
     def _family(self, alpha: Any, n_features: int) -> Categorical:
         return Categorical(float(alpha), self.unseen, self._min_levels(n_features))  # type: ignore[arg-type]
 

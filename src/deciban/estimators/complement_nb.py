@@ -36,14 +36,16 @@ class ComplementNB(CountBayes):
         prior_alpha: float = 1.0,
         n_jobs: int | None = None,
     ) -> None:
-        self.alpha = alpha
-        self.force_alpha = force_alpha
-        self.fit_prior = fit_prior
-        self.class_prior = class_prior
+        super().__init__(
+            alpha=alpha,
+            force_alpha=force_alpha,
+            fit_prior=fit_prior,
+            class_prior=class_prior,
+            missing=missing,
+            prior_alpha=prior_alpha,
+            n_jobs=n_jobs,
+        )
         self.norm = norm
-        self.missing = missing
-        self.prior_alpha = prior_alpha
-        self.n_jobs = n_jobs
 
     def _family(self, alpha: Any, n_features: int) -> Complement:
         return Complement(alpha, self.norm)

@@ -7,18 +7,16 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from deciban.errors import DecibanWarning, InputError
+from deciban.errors import InputError
 from deciban.estimators.base import Bayes
+from deciban.estimators.priors import PRIOR_NAMES, chosen_prior
 from deciban.families import ClassPrior, Family
 from deciban.families.family import Alpha
 from deciban.ledger import Counts, Ledger, Tallies
 from deciban.ledger.statistic import Array
 from deciban.model import Assumption
-
-PRIOR_NAMES = {"empirical", "smoothed", "uniform"}
 
 SHARED_CONSTRAINTS: dict[str, list[Any]] = {
     "missing": [StrOptions({"skip", "error"})],
@@ -41,11 +39,33 @@ class DiscreteBayes(Bayes):
         "force_alpha": ["boolean"],
     }
 
+    def __init__(
+        self,
+        *,
+        alpha: Any = 1.0,
+        force_alpha: bool = True,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+        missing: str = "skip",
+        prior_alpha: float = 1.0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.force_alpha = force_alpha
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+        self.missing = missing
+        self.prior_alpha = prior_alpha
+        self.n_jobs = n_jobs
+
     def _family(self, alpha: Any, n_features: int) -> Family:
         raise AssertionError
 
     def _assumption(self, n_features: int, n_classes: int) -> Assumption:
-        prior = class_prior(self, n_classes)
+        if self.class_prior is None:
+            prior = ClassPrior("empirical" if self.fit_prior else "uniform")
+        else:
+            prior = chosen_prior(self.class_prior, self.prior_alpha, n_classes, scaled=True)
         if isinstance(self.alpha, Ledger):
             return Assumption((self._family(0.0, n_features),), prior, self.alpha, self.missing)
         return Assumption((self._family(self._pseudo_count(n_features), n_features),), prior, None, self.missing)
@@ -102,31 +122,3 @@ def dense(ledger: Ledger) -> Counts:
     """A count ledger's only block, zeros written out."""
     part: Any = ledger.parts[0]
     return part.dense() if isinstance(part, Tallies) else part
-
-
-def class_prior(estimator: Any, n_classes: int) -> ClassPrior:
-    """The class prior that `fit_prior` and `class_prior` describe."""
-    given = estimator.class_prior
-    if isinstance(given, str):
-        return ClassPrior(given, estimator.prior_alpha)  # type: ignore[arg-type]
-    if given is None:
-        return ClassPrior("empirical" if estimator.fit_prior else "uniform")
-    p = checked_prior(given, n_classes)
-    if not np.isclose(p.sum(), 1.0):
-        warnings.warn(f"class_prior sums to {p.sum():g}; it is scaled to sum to 1", DecibanWarning, stacklevel=5)
-        p = p / p.sum()
-    return ClassPrior("given", given=tuple(p.tolist()))
-
-
-def checked_prior(given: Any, n_classes: int) -> NDArray[np.float64]:
-    """A prior as an array, one finite share ≥ 0 for each class, not all zero."""
-    p = np.asarray(given, dtype=np.float64)
-    if p.shape != (n_classes,):
-        raise InputError(
-            f"Number of priors must match number of classes. Got {p.size} priors for {n_classes} classes."
-        )
-    if not (p >= 0).all():
-        raise InputError(f"Priors must be non-negative. Got {p.tolist()}.")
-    if not (np.isfinite(p).all() and p.any()):
-        raise InputError(f"The sum of the priors should be 1. Got {p.tolist()}.")
-    return p

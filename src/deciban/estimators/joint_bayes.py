@@ -30,20 +30,22 @@ class JointBayes(LevelBayes):
         fit_prior: bool = True,
         class_prior: Any = None,
         min_categories: Any = None,
-        missing: str = "skip",
         unseen: str = "ignore",
+        missing: str = "skip",
         prior_alpha: float = 1.0,
         n_jobs: int | None = None,
     ) -> None:
-        self.alpha = alpha
-        self.force_alpha = force_alpha
-        self.fit_prior = fit_prior
-        self.class_prior = class_prior
-        self.min_categories = min_categories
-        self.missing = missing
-        self.unseen = unseen
-        self.prior_alpha = prior_alpha
-        self.n_jobs = n_jobs
+        super().__init__(
+            alpha=alpha,
+            force_alpha=force_alpha,
+            fit_prior=fit_prior,
+            class_prior=class_prior,
+            min_categories=min_categories,
+            unseen=unseen,
+            missing=missing,
+            prior_alpha=prior_alpha,
+            n_jobs=n_jobs,
+        )
 
     def _family(self, alpha: Any, n_features: int) -> Joint:
         return Joint(float(alpha), self.unseen, self._min_levels(n_features))  # type: ignore[arg-type]

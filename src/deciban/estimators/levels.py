@@ -27,6 +27,31 @@ class LevelBayes(DiscreteBayes):
         "unseen": [StrOptions({"ignore", "smooth", "error"})],
     }
 
+    def __init__(
+        self,
+        *,
+        alpha: Any = 1.0,
+        force_alpha: bool = True,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+        min_categories: Any = None,
+        unseen: str = "ignore",
+        missing: str = "skip",
+        prior_alpha: float = 1.0,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(
+            alpha=alpha,
+            force_alpha=force_alpha,
+            fit_prior=fit_prior,
+            class_prior=class_prior,
+            missing=missing,
+            prior_alpha=prior_alpha,
+            n_jobs=n_jobs,
+        )
+        self.min_categories = min_categories
+        self.unseen = unseen
+
     def _min_levels(self, n_features: int) -> tuple[int, ...] | None:
         if self.min_categories is None:
             return None

@@ -23,25 +23,6 @@ class PoissonNB(CountBayes):
 
     _proposal = "a Poisson counts events, ≥ 0; GaussianNB takes any number"
 
-    def __init__(
-        self,
-        *,
-        alpha: Any = 1.0,
-        force_alpha: bool = True,
-        fit_prior: bool = True,
-        class_prior: Any = None,
-        missing: str = "skip",
-        prior_alpha: float = 1.0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.alpha = alpha
-        self.force_alpha = force_alpha
-        self.fit_prior = fit_prior
-        self.class_prior = class_prior
-        self.missing = missing
-        self.prior_alpha = prior_alpha
-        self.n_jobs = n_jobs
-
     def _family(self, alpha: Any, n_features: int) -> Poisson:
         return Poisson(alpha)
 

@@ -8,9 +8,9 @@ from deciban.engines import BadValue
 from deciban.errors import InputError
 
 
-def worded(bad: BadValue, estimator: str, names: Sequence[str], proposal: str) -> InputError:
+def worded(bad: BadValue, estimator: str, names: Sequence[str] | None, proposal: str) -> InputError:
     """The same refusal with the column's name and a way out."""
-    column = f"column {names[bad.column]!r}"
+    column = f"column {bad.column if names is None else repr(str(names[bad.column]))}"
     where = f"{column}, row {bad.row}"
     if bad.rule == "negative":
         values = "1 negative value" if bad.count == 1 else f"{bad.count} negative values"
@@ -25,6 +25,8 @@ def worded(bad: BadValue, estimator: str, names: Sequence[str], proposal: str) -
             f"Input X contains infinity or a value too large for dtype('float64'). {where} holds {bad.value:g}. "
             f"Hint: replace it by NaN to treat it as missing."
         )
+    if bad.rule == "too many levels":
+        return InputError(f"{estimator} takes level codes 0, 1, 2, …; {where} holds {bad.value:g}. Hint: {proposal}")
     return InputError(
         f"With binarize=None, {estimator} takes values between 0 and 1; {where} holds {bad.value:g}. "
         f"Hint: binarize=0.0 counts what is above zero."

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -10,8 +11,8 @@ import numpy as np
 
 from deciban.errors import ForgetError, InputError
 from deciban.ledger.counts import Counts
-from deciban.ledger.schema import Schema, unite
-from deciban.ledger.statistic import Array, Statistic, take_away
+from deciban.ledger.schema import Block, Schema, unite
+from deciban.ledger.statistic import Array, Lacking, Statistic, take_away
 from deciban.ledger.tallies import Tallies
 
 
@@ -43,20 +44,13 @@ class Ledger:
         if not isinstance(other, Ledger):
             return NotImplemented
         schema, a, b = _aligned(self, other)
-        self._refuse_strangers(schema, a, b)
-        parts = tuple(_joined(x, y, lambda x, y: x - y) for x, y in zip(a.parts, b.parts))
-        return type(self)(schema, take_away(a.rows, b.rows, "weight"), parts)
-
-    @staticmethod
-    def _refuse_strangers(schema: Schema, a: Ledger, b: Ledger) -> None:
-        """Name the class, where a whole class has fewer rows than would be taken away."""
-        short = np.flatnonzero(b.rows > a.rows * (1 + 1e-9))
-        if short.size:
-            k = short[0]
-            raise ForgetError(
-                f"cannot forget what was never learned: class {schema.classes[k]!r} has weight {a.rows[k]:g} "
-                f"and {b.rows[k]:g} would be taken away. Nothing was changed."
-            )
+        with _named(schema, None):
+            rows = take_away(a.rows, b.rows, "weight")
+        parts = []
+        for block, x, y in zip(schema.blocks, a.parts, b.parts):
+            with _named(schema, block):
+                parts.append(_joined(x, y, lambda x, y: x - y))
+        return type(self)(schema, rows, tuple(parts))
 
     def __mul__(self, factor: float) -> Self:
         if not isinstance(factor, (int, float, np.integer, np.floating)):
@@ -91,6 +85,17 @@ class Ledger:
     def __repr__(self) -> str:
         blocks = ", ".join(f"{b.kind} of {b.width}" for b in self.schema.blocks)
         return f"<Ledger: weight {self.n_rows:g} in {len(self.rows)} classes; {blocks}; {self.schema.fingerprint}>"
+
+
+@contextmanager
+def _named(schema: Schema, block: Block | None) -> Iterator[None]:
+    """Word a refusal with the names of class and feature."""
+    try:
+        yield
+    except Lacking as lack:
+        names = block.names if block is not None else None
+        feature = None if lack.j is None else str(lack.j) if names is None else repr(names[lack.j])
+        raise ForgetError(lack.worded(repr(schema.classes[lack.k]), feature)) from None
 
 
 def _aligned(a: Ledger, b: Ledger) -> tuple[Schema, Ledger, Ledger]:

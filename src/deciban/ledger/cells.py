@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from deciban.ledger.counts import place
 from deciban.ledger.levels import level_counts
-from deciban.ledger.statistic import Array, Codes, same, take_away
+from deciban.ledger.statistic import Array, Codes, Lacking, same, take_away
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -86,7 +86,10 @@ class Cells:
 
     def __sub__(self, other: Self) -> Self:
         cell, a, b = self._together(other)
-        left = take_away(a, b, "count of a combination")
+        try:
+            left = take_away(a, b, "count of a combination")
+        except Lacking as lack:
+            raise Lacking(lack.what, lack.k, None, lack.had, lack.asked) from None
         return type(self)(cell, left, np.maximum(self.sizes, other.sizes))._without_empty()
 
     def __mul__(self, factor: float) -> Self:

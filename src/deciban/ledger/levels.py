@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.ledger.counts import place
-from deciban.ledger.statistic import Array, Codes, same, take_away
+from deciban.ledger.statistic import Array, Codes, Lacking, same, take_away
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -102,7 +102,11 @@ class Levels:
 
     def __sub__(self, other: Self) -> Self:
         a, b = self.widen(other.sizes), other.widen(self.sizes)
-        return type(self)(take_away(a.table, b.table, "level count"), a.offset)
+        try:
+            return type(self)(take_away(a.table, b.table, "count of a level"), a.offset)
+        except Lacking as lack:
+            j = None if lack.j is None else int(a.owner[lack.j])
+            raise Lacking(lack.what, lack.k, j, lack.had, lack.asked) from None
 
     def __mul__(self, factor: float) -> Self:
         return type(self)(self.table * factor, self.offset)

@@ -13,9 +13,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.errors import ForgetError
 from deciban.ledger.counts import place
-from deciban.ledger.statistic import ROUNDING, Array, Codes, divide, group, nudge, same, take_away
+from deciban.ledger.statistic import ROUNDING, Array, Codes, Lacking, divide, group, nudge, same, take_away
 
 ULPS = 64 * np.finfo(np.float64).eps
 """Means carry rounding of about this fraction of themselves, so squares below (ULPS·mean)² are noise."""
@@ -125,10 +124,7 @@ def clamp(squares: Array, before: Array, n: Array, slip: Array) -> Array:
     noise = ROUNDING * before + n * slip**2 + 2 * np.sqrt(before * n) * slip
     lacking = squares < -noise
     if lacking.any():
-        k, j = (int(i) for i in np.argwhere(lacking)[0][:2])
-        raise ForgetError(
-            f"cannot forget what was never learned: class {k} would be left with a negative sum of squares "
-            f"({squares[lacking][0]:g}) in feature {j}. Nothing was changed. "
-            f"Hint: forget only rows that were learned, with the weight they were learned with."
-        )
+        k, j = (int(i) for i in np.argwhere(lacking)[0])
+        had = np.broadcast_to(before, squares.shape)[k, j]
+        raise Lacking("sum of squares", k, j, float(had), float(had - squares[k, j]))
     return np.maximum(squares, 0.0)

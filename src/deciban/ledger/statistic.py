@@ -75,19 +75,35 @@ def group(codes: Codes) -> Groups:
     return Groups(order, classes, starts)
 
 
+class Lacking(ForgetError):
+    """More would be taken away than there is; the ledger words it with the names of class and feature."""
+
+    def __init__(self, what: str, k: int, j: int | None, had: float, asked: float) -> None:
+        self.what, self.k, self.j, self.had, self.asked = what, k, j, had, asked
+        super().__init__(self.worded(str(k), None if j is None else str(j)))
+
+    def worded(self, class_name: str, feature: str | None) -> str:
+        """The refusal, for people."""
+        where = f"class {class_name}" + ("" if feature is None else f", feature {feature}")
+        return (
+            f"cannot forget what was never learned: the {self.what} of {where} is {self.had:g}, and {self.asked:g} "
+            f"would be taken away. Nothing was changed. Hint: forget only rows that were learned, with the weight "
+            f"they were learned with (a decayed row has a decayed weight)."
+        )
+
+
 def take_away(before: Array, removed: Array, what: str) -> Array:
-    """`before − removed`, refused where it falls below zero by more than rounding, exact for whole numbers."""
+    """`before − removed`, exact for whole numbers; refused where it falls below zero by more than rounding.
+
+    The first axis is the class, the second, if there is one, the feature.
+    """
     left = before - removed
     lacking = left < -ROUNDING * np.abs(before)
     if lacking.any():
         where = tuple(int(i) for i in np.argwhere(lacking)[0])
-        had, asked = before[where], np.broadcast_to(removed, before.shape)[where]
-        place = f"class {where[0]}" + "".join(f", feature {j}" for j in where[1:2])
-        raise ForgetError(
-            f"cannot forget what was never learned: the {what} of {place} is {had:g} and {asked:g} would be "
-            f"taken away. Nothing was changed. Hint: forget only rows that were learned, with the weight they "
-            f"were learned with (a decayed row has a decayed weight)."
-        )
+        asked = np.broadcast_to(removed, before.shape)[where]
+        j = where[1] if before.ndim > 1 and before.shape[1] > 1 else None
+        raise Lacking(what, where[0], j, float(before[where]), float(asked))
     dust = (left <= LEFTOVER * before) & (left != np.rint(left))
     return np.where((left < 0) | dust, 0.0, left)
 

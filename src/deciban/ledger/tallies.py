@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.ledger.counts import Counts, place
-from deciban.ledger.statistic import Array, same, take_away
+from deciban.ledger.statistic import Array, Lacking, same, take_away
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -102,7 +102,12 @@ class Tallies:
     def __sub__(self, other: Self) -> Self:
         keys, a, b = self._together(other)
         weight = take_away(self.weight, other.weight, "weight")
-        return self._from_keys(keys, take_away(a, b, "count"), weight)
+        try:
+            left = take_away(a, b, "count")
+        except Lacking as lack:
+            j, k = divmod(int(keys[lack.k]), self.n_classes)
+            raise Lacking("count", k, j, lack.had, lack.asked) from None
+        return self._from_keys(keys, left, weight)
 
     def __mul__(self, factor: float) -> Self:
         return self._from_keys(self._keys(), self.total * factor, self.weight * factor)
