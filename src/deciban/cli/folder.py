@@ -25,25 +25,29 @@ def check_writable(folder: Path) -> None:
 
 
 def write(folder: Path, files: Mapping[str, bytes]) -> list[Path]:
-    """Make the folder and put the files there, each under its name only once it is complete."""
+    """Make the folder and put the files there; none gets its name before all are complete."""
+    unfinished: dict[Path, Path] = {}
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        return [_put(folder / name, content) for name, content in files.items()]
+        for name, content in files.items():
+            unfinished[folder / name] = _unfinished(folder, name)
+            unfinished[folder / name].write_bytes(content)
+        for path, complete in unfinished.items():
+            os.replace(complete, path)
     except OSError as error:
         raise InputError(f"cannot write to the folder {str(folder)!r}: {error.strerror}. {HINT}") from None
+    finally:
+        for leftover in unfinished.values():
+            leftover.unlink(missing_ok=True)
+    return list(unfinished)
 
 
-def _put(path: Path, content: bytes) -> Path:
-    handle, unfinished = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        os.chmod(unfinished, 0o666 & ~_umask())
-        os.replace(unfinished, path)
-    except BaseException:
-        Path(unfinished).unlink(missing_ok=True)
-        raise
-    return path
+def _unfinished(folder: Path, name: str) -> Path:
+    """A new file beside the one it will become, as readable as any new file."""
+    handle, path = tempfile.mkstemp(dir=folder, prefix=f".{name}.")
+    os.close(handle)
+    os.chmod(path, 0o666 & ~_umask())
+    return Path(path)
 
 
 def _umask() -> int:

@@ -95,8 +95,8 @@ def diagnosis() -> Lesson:
     naive = deciban.GaussianNB()
     results = [
         split.judge("scikit-learn GaussianNB", naive_bayes.GaussianNB()),
-        split.judge("GaussianNB", naive),
-        split.judge('GaussianBayes(covariance="tied")', deciban.GaussianBayes(covariance="tied")),
+        split.judge("deciban GaussianNB", naive),
+        split.judge('deciban GaussianBayes(covariance="tied")', deciban.GaussianBayes(covariance="tied")),
     ]
     return Lesson(len(split.y), len(split.y_held), results, closest_call(naive, split, names))
 
@@ -127,8 +127,8 @@ def digits() -> Lesson:
     """Which digit: from pixels that are dark or not, and from their greys with a covariance for each digit."""
     split = handwriting()
     results = [
-        split.judge("BernoulliNB(binarize=7)", deciban.BernoulliNB(binarize=7)),
-        split.judge('GaussianBayes(shrinkage="oas")', deciban.GaussianBayes(shrinkage="oas")),
+        split.judge("deciban BernoulliNB(binarize=7)", deciban.BernoulliNB(binarize=7)),
+        split.judge('deciban GaussianBayes(shrinkage="oas")', deciban.GaussianBayes(shrinkage="oas")),
     ]
     return Lesson(len(split.y), len(split.y_held), results)
 

@@ -27,17 +27,16 @@ def three_boundaries() -> bytes:
     from matplotlib.figure import Figure
 
     X, y, names = irises()
-    figure = Figure(figsize=(14.4, 5.9), layout="constrained")
+    figure = Figure(figsize=(14.4, 7.2), layout="constrained")
     for ax, (covariance, title) in zip(figure.subplots(1, 3), PANELS):
         model = deciban.GaussianBayes(covariance=covariance).fit(X, y)
-        boundary(model, X, y, ax=ax)
+        boundary(model, X, y, names=names, ax=ax)
         ax.set_title(title, fontsize=11.5, pad=10)
-        ax.set_xlabel(ax.get_xlabel().replace("x0", names[0]))
-        ax.set_ylabel(ax.get_ylabel().replace("x1", names[1]))
+        ax.set_aspect("equal", adjustable="box")
         if covariance == "identity":
             _join(ax, model.means_)
     file = BytesIO()
-    figure.savefig(file, format="png", dpi=120, metadata={"Software": None})
+    figure.savefig(file, format="png", dpi=120, bbox_inches="tight", metadata={"Software": None})
     return file.getvalue()
 
 
@@ -52,13 +51,5 @@ def irises() -> tuple[Any, Any, list[str]]:
 
 def _join(ax: Any, means: Any) -> None:
     """The segment between the two means, which the boundary halves at a right angle."""
-    ax.plot(
-        *np.asarray(means).T,
-        color="#1a1a1a",
-        linewidth=1.2,
-        linestyle=(0, (2, 2)),
-        marker="+",
-        markersize=11,
-        zorder=5,
-    )
-    ax.set_aspect("equal", adjustable="box")
+    look = {"color": "#1a1a1a", "linewidth": 1.2, "linestyle": (0, (2, 2)), "marker": "+", "markersize": 11}
+    ax.plot(*np.asarray(means).T, zorder=5, **look)

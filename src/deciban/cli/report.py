@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -23,7 +24,7 @@ def report(out: Console, diagnosis: Lesson, digits: Lesson, forgetting: Sequence
     out.print(Text(f"deciban {__version__}: classify by weighing evidence"), style="bold")
     section(out, "Tumours", f"benign or malignant? Learned from {diagnosis.learned}, held out {diagnosis.held_out}.")
     out.print(table(diagnosis.results))
-    out.print("The same accuracy as scikit-learn's by design. Log-loss: lower is more honest about doubt.")
+    out.print("  Log-loss: lower is more honest about doubt; 0.693 is tossing a coin.", soft_wrap=True)
     if diagnosis.reason is not None:
         why(out, diagnosis.reason)
     section(out, "Digits", f"which of ten? Learned from {digits.learned}, held out {digits.held_out}.")
@@ -79,4 +80,11 @@ def closing(out: Console, files: Sequence[Path]) -> None:
     for path in files:
         out.print(Text(f"  {path!s:<{width}}  {ABOUT[path.name]}"), soft_wrap=True)
     out.print(Text("Next", "bold"))
-    out.print(Text('  python -c "import deciban; help(deciban.GaussianBayes)"     and README.md'), soft_wrap=True)
+    out.print("  read README.md, or see what else a model can do:", soft_wrap=True)
+    out.print(Text(f'  {python()} -c "import deciban; help(deciban.GaussianBayes)"'), soft_wrap=True)
+
+
+def python() -> str:
+    """How to call the interpreter that has deciban, from here."""
+    here = Path(sys.executable)
+    return str(here.relative_to(Path.cwd())) if here.is_relative_to(Path.cwd()) else "python"

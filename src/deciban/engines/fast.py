@@ -79,7 +79,8 @@ def statistic(needs: Needs, X: NDArray[Any], codes: Codes, weight: Array | None,
         return None
     w = UNIT_WEIGHT if weight is None else weight
     if needs.kind == "moments":
-        return _moments(fill, plain(X), codes, w, K)
+        x = plain(X)
+        return _moments(fill, x, codes, w, K) or (_moments_of_some(x, codes, w, K) if needs.skips else None)
     if needs.kind == "scatter":
         return _scatter(fill, plain(X), codes, w, K)
     if needs.kind == "levels":
@@ -89,7 +90,16 @@ def statistic(needs: Needs, X: NDArray[Any], codes: Codes, weight: Array | None,
 
 def _moments(fill: ModuleType, X: NDArray[Any], codes: Codes, w: Array, K: int) -> Moments | None:
     n, (mean, rest, m2) = np.zeros(K), np.zeros((3, K, X.shape[1]))
-    return Moments(n[:, None], mean, rest, m2) if fill.fill_moments(X, codes, w, n, mean, rest, m2) else None
+    if fill.fill_moments(X, codes, w, n, mean, rest, m2):
+        return Moments(n[:, None], mean, rest, m2)
+    return None
+
+
+def _moments_of_some(X: NDArray[Any], codes: Codes, w: Array, K: int) -> Moments | None:
+    """Moments of rows with missing values."""
+    n, mean, rest, m2 = np.zeros((4, K, X.shape[1]))
+    whole = import_module("deciban.kernels.missing").fill_moments(X, codes, w, n, mean, rest, m2)
+    return Moments(n, mean, rest, m2) if whole else None
 
 
 def _scatter(fill: ModuleType, X: NDArray[Any], codes: Codes, w: Array, K: int) -> Statistic | None:
@@ -117,7 +127,18 @@ def _counts(fill: ModuleType, needs: Needs, X: NDArray[Any], codes: Codes, w: Ar
         return Counts(few.astype(np.float64), rows)
     total = np.zeros((K, X.shape[1]))
     threshold = np.nan if needs.threshold is None else float(needs.threshold)
-    return Counts(total, rows) if fill.fill_counts(X, codes, w, threshold, total) else None
+    if fill.fill_counts(X, codes, w, threshold, total):
+        return Counts(total, rows)
+    return _counts_of_some(needs, X, codes, w, threshold, K) if needs.skips else None
+
+
+def _counts_of_some(
+    needs: Needs, X: NDArray[Any], codes: Codes, w: Array, threshold: float, K: int
+) -> Statistic | None:
+    """Counts of rows with missing values."""
+    total, weight = np.zeros((2, K, X.shape[1]))
+    fill = import_module("deciban.kernels.missing").fill_counts
+    return Counts(total, weight) if fill(X, codes, w, threshold, needs.signed, total, weight) else None
 
 
 def _levels(fill: ModuleType, needs: Needs, X: NDArray[Any], codes: Codes, w: Array, K: int) -> Statistic | None:
@@ -153,23 +174,39 @@ def score(form: ScoreForm, X: NDArray[Any], needs: Needs, wanted: Finish, out: A
     if apply is None:
         return False
     if isinstance(form, Diagonal):
-        return bool(apply.diagonal(plain(X), form.mean, form.precision, form.constant, out))
+        return _diagonal(apply, form, plain(X), needs, out)
     if isinstance(form, Lookup):
         return _are_codes(X, needs) and _lookup(apply, form, X, out)
     return form.barrier is None and _linear(apply, form, plain(X), needs, wanted, out)
 
 
+def _diagonal(apply: ModuleType, form: Diagonal, X: NDArray[Any], needs: Needs, out: Array) -> bool:
+    done = apply.diagonal(X, form.mean, form.precision, form.constant, out)
+    if done == len(X) or not needs.skips:
+        return bool(done == len(X))
+    rest = import_module("deciban.kernels.missing").diagonal
+    return bool(rest(X[done:], form.mean, form.precision, form.log_norm, np.zeros(form.n_classes), out[done:]))
+
+
 def _lookup(apply: ModuleType, form: Lookup, X: NDArray[Any], out: Array) -> bool:
     by_level, unseen = form.by_level
-    return bool(apply.lookup(level_codes(X), by_level, form.offset, unseen, X.dtype.kind == "f", out))
+    done = apply.lookup(level_codes(X), by_level, form.offset, unseen, X.dtype.kind == "f", out)
+    return bool(done == len(X))
 
 
 def _linear(apply: ModuleType, form: Linear, X: NDArray[Any], needs: Needs, wanted: Finish, out: Array) -> bool:
     threshold = np.nan if form.threshold is None else float(form.threshold)
-    fine = apply.linear(X, form.weights, form.whole_bias, threshold, needs.signed, out)
-    if fine and form.carrier is not None and wanted in ("joint", "density"):
+    done = apply.linear(X, form.weights, form.whole_bias, threshold, needs.signed, out)
+    if done < len(X):
+        if not needs.skips:
+            return False
+        rest = import_module("deciban.kernels.missing").linear
+        offsets = np.zeros_like(form.weights) if form.offsets is None else form.offsets
+        if not rest(X[done:], form.weights, offsets, form.bias, threshold, needs.signed, out[done:]):
+            return False
+    if form.carrier is not None and wanted in ("joint", "density"):
         out -= log_factorial(X)[:, None]
-    return bool(fine)
+    return True
 
 
 def finish(joint: Array, log_prior: Array, wanted: Finish, out: NDArray[Any]) -> int | None:

@@ -2,8 +2,8 @@
 
 Rows are taken in tiles, turned so that the innermost loop runs over the rows of a tile side by side: no
 sums across vector lanes, so the compiler vectorises without being allowed to reorder additions.
-A tile that holds NaN or ±∞ gives non-finite scores, or is reported by a False; then the caller goes
-through the definition.
+A tile that holds NaN or ±∞ (or, where it has no meaning, a negative value) ends the loop before anything of
+it is written: a loop returns how many rows it has done.
 """
 
 from __future__ import annotations
@@ -23,13 +23,12 @@ COLUMNS = 64
 
 
 @kernel
-def diagonal(X: NDArray[Any], mean: Array, precision: Array, constant: Array, out: Array) -> bool:
+def diagonal(X: NDArray[Any], mean: Array, precision: Array, constant: Array, out: Array) -> int:
     """constant_k − ½ Σ_j precision_kj (x_j − mean_kj)²."""
     rows, d = X.shape
     K = len(constant)
     tile = np.empty((COLUMNS, ROWS))
     acc = np.empty((K, ROWS))
-    odd = 0.0
     for start in range(0, rows, ROWS):
         height = min(ROWS, rows - start)
         acc[:] = 0.0
@@ -45,16 +44,18 @@ def diagonal(X: NDArray[Any], mean: Array, precision: Array, constant: Array, ou
                     for r in range(height):
                         gap = tile[j, r] - m
                         acc[k, r] += p * gap * gap
+        for k in range(K):
+            for r in range(height):
+                if not np.isfinite(acc[k, r]):
+                    return start
         for r in range(height):
             for k in range(K):
-                score = constant[k] - 0.5 * acc[k, r]
-                odd += score - score
-                out[start + r, k] += score
-    return odd == 0.0
+                out[start + r, k] += constant[k] - 0.5 * acc[k, r]
+    return rows
 
 
 @kernel
-def linear(X: NDArray[Any], weights: Array, bias: Array, threshold: float, signed: bool, out: Array) -> bool:
+def linear(X: NDArray[Any], weights: Array, bias: Array, threshold: float, signed: bool, out: Array) -> int:
     """bias_k + Σ_j weights_kj x_j, x read as [x > threshold] unless the threshold is NaN."""
     rows, d = X.shape
     K = len(bias)
@@ -74,8 +75,8 @@ def linear(X: NDArray[Any], weights: Array, bias: Array, threshold: float, signe
                     odd += x - x
                     low = min(low, x)
                     tile[j, r] = x if plain else (1.0 if x > threshold else 0.0)
-                if low < 0.0 and not signed:
-                    return False
+                if odd != 0.0 or (low < 0.0 and not signed):
+                    return start
             for k in range(K):
                 for j in range(0, width - 3, 4):  # four at a time: the sums are read and written a quarter as often
                     w0, w1 = weights[k, left + j], weights[k, left + j + 1]
@@ -89,16 +90,14 @@ def linear(X: NDArray[Any], weights: Array, bias: Array, threshold: float, signe
         for r in range(height):
             for k in range(K):
                 out[start + r, k] += bias[k] + acc[k, r]
-    return odd == 0.0
+    return rows
 
 
 @kernel
-def lookup(
-    X: NDArray[Any], table: Array, offset: NDArray[np.int64], unseen: Array, missing: bool, out: Array
-) -> bool:
+def lookup(X: NDArray[Any], table: Array, offset: NDArray[np.int64], unseen: Array, missing: bool, out: Array) -> int:
     """Σ_j table[offset_j + x_j, k], a row a level; unseen[j, k] beyond the levels.
 
-    A negative code adds nothing if it stands for a `missing` value; otherwise it ends the loop with False.
+    A negative code adds nothing if it stands for a `missing` value; otherwise it ends the loop, its row half done.
     """
     rows, d = X.shape
     K = table.shape[1]
@@ -107,7 +106,7 @@ def lookup(
             v = np.int64(X[i, j])
             if v < 0:
                 if not missing:
-                    return False
+                    return i
             elif v < offset[j + 1] - offset[j]:
                 at = offset[j] + v
                 for k in range(K):
@@ -115,7 +114,7 @@ def lookup(
             else:
                 for k in range(K):
                     out[i, k] += unseen[j, k]
-    return True
+    return rows
 
 
 @kernel

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
 
 from deciban.errors import InputError
@@ -22,6 +23,7 @@ def boundary(
     y: Any,
     *,
     features: Sequence[Feature] = (0, 1),
+    names: Sequence[str] | None = None,
     ax: Any = None,
     resolution: int = RESOLUTION,
 ) -> Any:
@@ -32,24 +34,24 @@ def boundary(
     equation. Of more than two classes only the winner and the runner-up share a boundary. One column: the
     curves π_k p(x|k), and the thresholds where they cross.
 
-    `features` names the columns of X, by number or name, that the model was fitted on. Rows with a missing
-    value are left out. Where several rows coincide the marker is larger; where most do (indicators,
-    small counts) the classes stand side by side.
+    `features` says which columns of X, by number or name, the model was fitted on; `names` what to call them, if
+    not as in `feature_names_in_`. Rows with a missing value are left out. Where several rows coincide the marker
+    is larger; where most do (indicators, small counts) the classes stand side by side.
 
     >>> import deciban
     >>> X, y = [[0.0, 0.0], [1.0, 1.0], [4.0, 4.0], [5.0, 5.0]], ["low", "low", "high", "high"]
     >>> ax = boundary(deciban.GaussianBayes(covariance="identity").fit(X, y), X, y)
     >>> [text.get_text() for text in ax.get_legend().get_texts()][2]
-    'x0 + x1 = 5'
+    '4·x0 + 4·x1 = 20'
     """
-    if not isinstance(resolution, int) or resolution < 2:
+    if not isinstance(resolution, Integral) or resolution < 2:
         raise InputError(f"resolution must be a whole number of at least 2 steps along each axis, not {resolution!r}")
     need_matplotlib()
     surface = surface_of(model)
-    view = view_of(model, X, y, features)
+    view = view_of(model, X, y, features, names)
     ax = new_axes(len(view.classes)) if ax is None else ax
     if len(view.names) == 1:
-        draw_axis(ax, model, surface, view, resolution)
+        draw_axis(ax, model, surface, view, int(resolution))
     else:
-        draw_plane(ax, surface, view, resolution)
+        draw_plane(ax, surface, view, int(resolution))
     return ax

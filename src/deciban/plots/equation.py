@@ -41,19 +41,38 @@ def equation(gap: Gap, called: Sequence[str]) -> str:
     x, y = called
     line = [(gap.w[0], x), (gap.w[1], y)]
     if not gap.A.any():
-        sign = -1.0 if next((c for c, _ in line if c), 1.0) < 0 else 1.0
-        return f"{_sum([(sign * c, of) for c, of in line])} = {number(-sign * gap.b)}"
+        sign = _sign(line)
+        return f"{_sum(line, sign)} = {number(-sign * gap.b)}"
     product = f"{x}{y}" if len(x) == len(y) == 1 else f"{x}·{y}"
     squares = [(gap.A[0, 0], f"{x}²"), (gap.A[0, 1] + gap.A[1, 0], product), (gap.A[1, 1], f"{y}²")]
-    return f"{_sum([*squares, *line, (gap.b, '')])} = 0"
+    return f"{_sum([*squares, *line, (gap.b, '')], _sign(squares))} = 0"
 
 
-def _sum(terms: Sequence[tuple[float, str]]) -> str:
-    shown = [("−" if c < 0 else "+", _term(abs(float(c)), of)) for c, of in terms if c]
+def _sign(terms: Sequence[tuple[float, str]]) -> float:
+    """What makes the first coefficient positive."""
+    return -1.0 if next((c for c, _ in terms if c), 1.0) < 0 else 1.0
+
+
+def _sum(terms: Sequence[tuple[float, str]], sign: float) -> str:
+    shown = [("−" if sign * c < 0 else "+", _term(abs(float(c)), of)) for c, of in terms if c]
     if not shown:
         return "0"
-    (sign, first), *rest = shown
-    return ("−" if sign == "−" else "") + first + "".join(f" {s} {term}" for s, term in rest)
+    (_, first), *rest = shown
+    return first + "".join(f" {s} {term}" for s, term in rest)
+
+
+def wrapped(text: str, most: int) -> str:
+    """An equation broken before a sign, so that no line has more than `most` characters if that can be.
+
+    >>> print(wrapped("4·x² − 20·xy + 26·y² = 0", 14))
+    4·x² − 20·xy
+    + 26·y² = 0
+    """
+    lines = [""]
+    for part in re.split(r" (?=[+−] )", text):
+        fits = len(lines[-1]) + 1 + len(part) <= most
+        lines = [*lines[:-1], f"{lines[-1]} {part}".strip()] if fits or not lines[-1] else [*lines, part]
+    return "\n".join(lines)
 
 
 def _term(size: float, of: str) -> str:

@@ -92,14 +92,13 @@ def conic(surface: Surface, k: int, l: int, window: Window, resolution: int) -> 
 
 def _led(surface: Surface, k: int, l: int, path: Array, window: Window, resolution: int) -> list[Array]:
     """The stretches of a path on which k and l lead, ended where a third class catches up."""
-    gap, cell = surface.gap(k, l), 1 / (resolution - 1)
-    path = polished(gap, path, window, cell)
-    lead = surface.lead(path, k, l)
-    pieces, leads = [], lead >= 0
-    for start, stop in _runs(leads):
-        ends = [_crossing(path, lead, start - 1, start), _crossing(path, lead, stop, stop - 1)]
-        ends = [polished(gap, end, window, cell) for end in ends]
-        pieces.append(np.concatenate([ends[0], path[start:stop], ends[1]]))
+    cell = 1 / (resolution - 1)
+    path = polished(surface.gap(k, l), path, window, cell)
+    pieces = []
+    for start, stop in _runs(surface.lead(path, k, l) >= 0):
+        first = _meeting(surface, k, l, path, start - 1, start, window)
+        last = _meeting(surface, k, l, path, stop, stop - 1, window)
+        pieces.append(np.concatenate([first, path[start:stop], last]))
     return [piece for piece in pieces if len(piece) > 1]
 
 
@@ -109,12 +108,21 @@ def _runs(flags: np.ndarray) -> list[tuple[int, int]]:
     return list(zip(np.flatnonzero(edges == 1).tolist(), np.flatnonzero(edges == -1).tolist()))
 
 
-def _crossing(path: Array, lead: Array, outside: int, inside: int) -> Array:
-    """Between a point that is led and one that is not, where the lead is lost; nothing at a path's own end."""
+def _meeting(surface: Surface, k: int, l: int, path: Array, outside: int, inside: int, window: Window) -> Array:
+    """The point between two of a path where k, l and a third class are all alike; none at the path's own end."""
+    nowhere = np.empty((0, 2))
     if not 0 <= outside < len(path):
-        return np.empty((0, path.shape[1]))
-    share = lead[inside] / (lead[inside] - lead[outside])
-    return (path[inside] + share * (path[outside] - path[inside]))[None]
+        return nowhere
+    scores = surface.scores(path[[outside]])[0]
+    third = max((m for m in surface.possible if m not in (k, l)), key=lambda m: scores[m])
+    gaps = surface.gap(k, l), surface.gap(k, third)
+    point = path[[inside]]
+    for _ in range(POLISHES):
+        slopes = np.concatenate([gap.slope(point) * window.span for gap in gaps])
+        heights = np.concatenate([gap.value(point) for gap in gaps])
+        point = point - window.span * np.linalg.lstsq(slopes, heights)[0]
+    moved, step = (np.linalg.norm((p - path[inside]) / window.span) for p in (point, path[outside]))
+    return point if moved <= 2 * step else nowhere
 
 
 def polished(gap: Gap, path: Array, window: Window, reach: float) -> Array:

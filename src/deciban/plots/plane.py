@@ -7,9 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from deciban.plots.equation import equation, letters
+from deciban.plots.equation import equation, letters, wrapped
 from deciban.plots.geometry import segments
-from deciban.plots.style import EDGE, INK, MANY_CLASSES, class_entry, colour, dashes, key, marker, shortened, tint
+from deciban.plots.style import (
+    EDGE,
+    INK,
+    MANY_CLASSES,
+    class_entry,
+    colour,
+    dashes,
+    key,
+    letters_in_key,
+    marker,
+    shortened,
+    tint,
+)
 from deciban.plots.surface import Array, Surface
 from deciban.plots.view import View
 
@@ -37,7 +49,7 @@ def draw_plane(ax: Any, surface: Surface, view: View, resolution: int) -> None:
     seen = {pair: pieces for pair, pieces in found.items() if pieces}
     called, stand_in = letters(view.names, surface.straight)
     lines = _draw_boundaries(ax, seen)
-    told = _told(surface, view, seen, lines, called)
+    told = _told(surface, view, seen, lines, called, letters_in_key(ax))
     classes = [_draw_class(ax, view, k) for k in range(len(view.classes))]
     key(ax, classes, told)
     ax.set_xlim(low[0], high[0])
@@ -66,13 +78,18 @@ def _draw_boundaries(ax: Any, seen: dict[Pair, list[Array]]) -> list[Any]:
 
 
 def _told(
-    surface: Surface, view: View, seen: dict[Pair, list[Array]], lines: Sequence[Any], called: Sequence[str]
+    surface: Surface,
+    view: View,
+    seen: dict[Pair, list[Array]],
+    lines: Sequence[Any],
+    called: Sequence[str],
+    room: int,
 ) -> list[Any]:
     """The entries of the key that say what the boundaries are."""
     from matplotlib.lines import Line2D
 
     if len(view.classes) == 2 and surface.pairs and not seen:
-        text = equation(surface.gap(1, 0), called)
+        text = wrapped(equation(surface.gap(1, 0), called), room)
         unseen = f"{text}\n(outside the picture)" if surface.gap(1, 0).w.any() or not surface.straight else ""
         return [Line2D([], [], linestyle="none", label=unseen or "no boundary")]
     if not seen:
@@ -81,7 +98,7 @@ def _told(
         return [Line2D([], [], color=INK, linewidth=1.1, label="equally probable")]
     for (k, l), line in zip(seen, lines):
         pair = "" if len(view.classes) == 2 else f"{shortened(view.classes[k])} | {shortened(view.classes[l])}\n"
-        line.set_label(pair + equation(surface.gap(l, k), called))
+        line.set_label(pair + wrapped(equation(surface.gap(l, k), called), room))
     return list(lines)
 
 

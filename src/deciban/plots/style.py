@@ -89,10 +89,14 @@ def dashes(i: int) -> Any:
     return DASHES[i % len(DASHES)]
 
 
-def shortened(label: Any, most: int = 24) -> str:
-    """A class's name, cut where it would crowd the key."""
-    text = str(label)
-    return text if len(text) <= most else text[: most - 1] + "…"
+def shortened(label: Any, most: int = 26) -> str:
+    """A class's name, its middle left out where it would crowd the key.
+
+    >>> shortened("chronic lymphocytic leukaemia, stage 2")
+    'chronic lymph…mia, stage 2'
+    """
+    text, half = str(label), most // 2
+    return text if len(text) <= most else f"{text[:half]}…{text[-half + 1 :]}"
 
 
 def tint(posterior: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -134,6 +138,12 @@ def key(ax: Any, classes: Sequence[Any], rest: Sequence[Any]) -> None:
     left, right = ([*part, *[blank] * (height - len(part))] for part in (classes, rest))
     foot = ax.transAxes + ScaledTranslation(0, -BENEATH / 72, ax.figure.dpi_scale_trans)
     ax.legend(handles=[*left, *right], bbox_to_anchor=(0.0, 0.0), bbox_transform=foot, ncols=2, **look)
+
+
+def letters_in_key(ax: Any) -> int:
+    """How many letters of the key fit beside the classes' names beneath the picture."""
+    points = ax.get_position().width * ax.figure.get_figwidth() * 72
+    return max(24, int((1.15 * points - 130) / 4.7))
 
 
 def _shade_entry() -> Any:

@@ -34,7 +34,7 @@ class View:
         return self.X[self.codes == k]
 
 
-def view_of(model: Any, X: Any, y: Any, features: Sequence[Feature]) -> View:
+def view_of(model: Any, X: Any, y: Any, features: Sequence[Feature], names: Sequence[str] | None = None) -> View:
     """The model's columns of X, and y as places in `classes_`."""
     d = _width(model)
     places = _places(X, features, d)
@@ -46,9 +46,17 @@ def view_of(model: Any, X: Any, y: Any, features: Sequence[Feature]) -> View:
     whole = ~np.isnan(rows).any(axis=1)
     if not whole.any():
         raise InputError(f"X has no row without missing values among its {len(rows)}, so there is nothing to draw")
-    names = getattr(model, "feature_names_in_", [f"x{j}" for j in places])
     shown = rows[whole]
-    return View(shown, codes[whole], [str(name) for name in names], list(model.classes_.tolist()), around(shown))
+    return View(shown, codes[whole], _called(model, places, names), list(model.classes_.tolist()), around(shown))
+
+
+def _called(model: Any, places: Sequence[int], names: Sequence[str] | None) -> list[str]:
+    """The columns' names: as asked, as fitted, or x0, x1 …"""
+    if names is None:
+        names = getattr(model, "feature_names_in_", [f"x{j}" for j in places])
+    if isinstance(names, str) or len(names) != len(places):
+        raise InputError(f"names must be a list with one name for each of the {len(places)} columns, not {names!r}")
+    return [str(name) for name in names]
 
 
 def _width(model: Any) -> int:
@@ -104,6 +112,11 @@ def _numbers(X: Any) -> Array:
         raise InputError(f"X must hold numbers to be drawn: {why}") from None
     if rows.ndim != 2 or not rows.size:
         raise InputError(f"X must be rows × columns with at least one of each, not of shape {rows.shape}")
+    if np.isinf(rows).any():
+        i, j = np.argwhere(np.isinf(rows))[0]
+        raise InputError(
+            f"X has an infinite value in row {i}, column {j}, which no axis reaches. Hint: leave it out."
+        )
     return rows
 
 
@@ -122,7 +135,7 @@ def _codes(model: Any, y: Any, n: int) -> NDArray[np.intp]:
 
 
 def around(rows: Array) -> Window:
-    """The rows' range with a margin; a column that never varies gets one unit each way."""
+    """The rows' range with a margin; a column that never varies gets at least one unit each way."""
     low, high = rows.min(axis=0), rows.max(axis=0)
-    margin = np.where(high > low, (high - low) * MARGIN, np.maximum(1.0, np.abs(high)))
+    margin = np.where(high > low, (high - low) * MARGIN, np.maximum(1.0, np.abs(high) * MARGIN))
     return Window(low - margin, high + margin)

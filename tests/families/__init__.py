@@ -1,0 +1,1 @@
+"""Families against the exact oracle, NumPy and scikit-learn."""

@@ -1,0 +1,1 @@
+"""Every kernel against its definition."""

@@ -1,0 +1,313 @@
+"""The kernels over dense rows against their definitions, on awkward shapes and kinds of number."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+from laws.matrix import assert_same
+
+from deciban.engines import arrays, fast
+from deciban.kernels import score, summarise
+from deciban.ledger import Counts, Levels, Moments, Needs
+from deciban.scores import Diagonal, Linear, Lookup, finish, log_sum_exp
+
+ROWS = [0, 1, 2, 31, 32, 33, 63, 64, 65, 130]
+COLUMNS = [1, 2, 3, 5, 63, 64, 65, 67]
+CLASSES = [1, 2, 3, 7, 70]
+KINDS = [np.float64, np.float32, np.uint8, np.bool_, np.int64, np.int16]
+MEMORY = ["C", "F", "every second", "read-only"]
+UNIT = np.empty(0)
+
+MOMENTS = Needs("moments")
+BAG = Needs("counts", signed=False, skips=False)
+INDICATOR = Needs("counts", threshold=1.0)
+LEVELS = Needs("levels", signed=False)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def kernels_for_small_inputs() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fast, "LARGE", 0)
+        yield
+
+
+def laid_out(X, memory):
+    """The same numbers, otherwise in memory."""
+    if memory == "F":
+        return np.asfortranarray(X)
+    if memory == "every second":
+        return np.repeat(np.repeat(X, 2, axis=0), 2, axis=1)[::2, ::2]
+    X = X.copy()
+    X.flags.writeable = memory != "read-only"
+    return X
+
+
+@st.composite
+def tables(draw, kinds=KINDS, offset=0.0, top=5):
+    """(X, codes, weight or None, K): any shape, order and kind of number; classes may have no rows."""
+    n, d, K = draw(st.sampled_from(ROWS)), draw(st.sampled_from(COLUMNS)), draw(st.sampled_from(CLASSES))
+    kind, memory = draw(st.sampled_from(kinds)), draw(st.sampled_from(MEMORY))
+    rng = np.random.default_rng(draw(st.integers(0, 10**6)))
+    X = rng.normal(offset, 2, (n, d)) if np.dtype(kind).kind == "f" and top is None else rng.integers(0, top, (n, d))
+    weight = rng.choice([0.0, 0.3, 1.0, 2.5], n) if draw(st.booleans()) else None
+    return laid_out(X.astype(kind), memory), rng.integers(0, K, n).astype(np.int32), weight, K
+
+
+def assert_near(actual, expected, size):
+    """Within 1e-12 of the sum of what was added up."""
+    np.testing.assert_array_less(np.abs(actual - expected), 1e-12 * size + 1e-300)
+
+
+def spoilt(X, rng, value):
+    X = X.copy()
+    X[rng.integers(len(X)), rng.integers(X.shape[1])] = value
+    return X
+
+
+@given(table=tables(kinds=[np.float64, np.float32], top=None, offset=3.0))
+def test_moments_of_measurements(table):
+    assert_statistic(MOMENTS, table)
+
+
+@given(table=tables())
+def test_moments_of_any_kind_of_number(table):
+    assert_statistic(MOMENTS, table)
+
+
+@given(table=tables(kinds=[np.float64], top=None, offset=1e8))
+def test_moments_far_from_zero(table):
+    assert_statistic(MOMENTS, table)
+
+
+@given(table=tables())
+def test_counts(table):
+    assert_statistic(BAG, table)
+
+
+@given(table=tables(), threshold=st.sampled_from([-1.0, 0.0, 0.5, 1.0, 3.0, 254.5, 255.0, 300.0, 1e6]))
+def test_indicators(table, threshold):
+    assert_statistic(Needs("counts", threshold=threshold), table)
+
+
+@given(table=tables(kinds=[np.int64, np.uint8, np.float64]))
+def test_levels(table):
+    assert_statistic(LEVELS, table)
+
+
+@given(table=tables(kinds=[np.float64]), seed=st.integers(0, 999))
+def test_levels_with_missing_values(table, seed):
+    X, *rest = table
+    assert_statistic(LEVELS, (np.where(np.random.default_rng(seed).random(X.shape) < 0.3, np.nan, X), *rest))
+
+
+def assert_statistic(needs, table):
+    """By the kernel and by the definition; nothing is counted by a kernel where there is nothing."""
+    X, codes, weight, K = table
+    quick = fast.statistic(needs, X, codes, weight, K)
+    slow = arrays.define(needs, X, codes, weight, K)
+    if not X.size:
+        assert quick is None
+        return
+    assert quick is not None
+    if isinstance(slow, Moments) or weight is None:
+        assert_same(quick, slow)
+        return
+    for name, expected in slow.arrays().items():
+        np.testing.assert_allclose(quick.arrays()[name], expected, rtol=1e-12, atol=0)
+
+
+@pytest.mark.parametrize("rows", [65534, 65535, 65536, 65537, 131070, 131071])
+def test_small_counters_do_not_overflow(rows):
+    X = np.ones((rows, 1), np.uint8)
+    total = np.zeros((1, 1), np.int64)
+    assert summarise.count_small(fast.plain(X), np.zeros(rows, np.int32), 0, total)
+    assert total.item() == rows
+
+
+@pytest.mark.parametrize("rows", [32767, 32768, 32769, 65537])
+@pytest.mark.parametrize("columns", [1, 2])
+def test_moments_across_the_blocks_of_the_kernel(rows, columns):
+    rng = np.random.default_rng(rows)
+    X, codes = rng.normal(1e8, 1, (rows, columns)), np.sort(rng.integers(0, 3, rows)).astype(np.int32)
+    assert_statistic(MOMENTS, (X, codes, None, 4))
+
+
+@pytest.mark.parametrize("rows", [63, 64, 65, 129])
+def test_moments_of_rows_wider_than_the_cache(rows):
+    rng = np.random.default_rng(rows)
+    assert_statistic(MOMENTS, (rng.normal(5, 2, (rows, 1100)), rng.integers(0, 3, rows).astype(np.int32), None, 3))
+
+
+def test_levels_that_appear_only_in_late_rows_are_counted():
+    X = np.zeros((5000, 2), np.int64)
+    X[4999] = [7, 3]
+    part = fast.statistic(LEVELS, X, np.zeros(5000, np.int32), None, 1)
+    assert part == Levels.of(X, np.zeros(5000, np.int32), None, 1)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, -1.0, -1e-300])
+@pytest.mark.parametrize(
+    "needs", [MOMENTS, BAG, INDICATOR, LEVELS], ids=["moments", "counts", "indicators", "levels"]
+)
+@given(table=tables(kinds=[np.float64, np.float32]), seed=st.integers(0, 999))
+def test_what_a_kernel_cannot_count_it_leaves_to_the_definition(needs, value, table, seed):
+    X, codes, _, K = table
+    assume(X.size)
+    X = spoilt(X, np.random.default_rng(seed), value)
+    fine = needs in (MOMENTS, INDICATOR) and np.isfinite(value) or needs is LEVELS and np.isnan(value)
+    fine = fine or needs is BAG and value < 0 and not X.min() < 0  # too small for single precision
+    fine = fine or needs is LEVELS and value < 0 and not X.min() < 0
+    quick = fast.statistic(needs, X, codes, None, K)
+    assert (quick is not None) == fine
+    if fine:
+        assert_same(quick, arrays.define(needs, X, codes, None, K))
+
+
+def test_a_negative_code_of_whole_numbers_is_left_to_the_definition():
+    X = np.array([[0], [-1]])
+    assert fast.statistic(LEVELS, X, np.zeros(2, np.int32), None, 1) is None
+    table, offset = np.zeros((1, 1)), np.array([0, 1])
+    assert summarise.fill_levels(fast.level_codes(X), np.zeros(2, np.int32), UNIT, offset, False, table) == -1
+    assert summarise.fill_levels(fast.level_codes(X), np.zeros(2, np.int32), UNIT, offset, True, table) == 0
+    assert summarise.fill_levels(fast.level_codes(X + 5), np.zeros(2, np.int32), UNIT, offset, True, table) == 1
+
+
+def diagonal_form(rng, K, d):
+    return Diagonal(rng.normal(1, 3, (K, d)), rng.uniform(0.1, 9, (K, d)))
+
+
+def linear_form(rng, K, d, threshold):
+    return Linear(rng.normal(-3, 2, (K, d)), rng.normal(size=K), rng.normal(size=(K, d)), threshold=threshold)
+
+
+def lookup_form(rng, K, d):
+    offset = np.concatenate([[0], np.cumsum(rng.integers(0, 5, d))]).astype(np.int64)
+    return Lookup(rng.normal(-2, 1, (K, offset[-1])), offset, rng.normal(-3, 1, (K, d)))
+
+
+def scored(form, X, needs, K, wanted="joint"):
+    """(the kernel's answer, whether it gave one), added to what was there."""
+    out = np.full((len(X), K), 0.5)
+    return out, fast.score(form, X, needs, wanted, out)
+
+
+@given(table=tables(), seed=st.integers(0, 999))
+def test_diagonal_scores(table, seed):
+    X, _, _, K = table
+    form = diagonal_form(np.random.default_rng(seed), K, X.shape[1])
+    out, done = scored(form, X, MOMENTS, K)
+    assert done == bool(X.size)
+    if done:
+        squares = (((X[:, None].astype(float) - form.mean) ** 2) * form.precision).sum(axis=2)
+        assert_near(out, 0.5 + form.joint(X), 0.5 + np.abs(form.log_norm).sum(axis=1) + squares)
+
+
+@given(table=tables(), seed=st.integers(0, 999), threshold=st.sampled_from([None, 0.0, 1.0, 2.5]))
+def test_linear_scores(table, seed, threshold):
+    X, _, _, K = table
+    form = linear_form(np.random.default_rng(seed), K, X.shape[1], threshold)
+    out, done = scored(form, X, BAG if threshold is None else INDICATOR, K)
+    assert done == bool(X.size)
+    if done:
+        size = 0.5 + np.abs(form.bias) + np.abs(form.offsets).sum(axis=1) + form.read(X) @ np.abs(form.weights).T
+        assert_near(out, 0.5 + form.joint(X), size)
+
+
+@given(table=tables(kinds=[np.float64, np.int64]), seed=st.integers(0, 999))
+def test_linear_scores_with_the_part_no_class_changes(table, seed):
+    X, _, _, K = table
+    assume(X.size)
+    rng = np.random.default_rng(seed)
+    form = Linear(rng.normal(size=(K, X.shape[1])), rng.normal(size=K), carrier="log_factorial")
+    out, done = scored(form, X, BAG, K)
+    assert done
+    np.testing.assert_allclose(out, 0.5 + form.joint(X), rtol=1e-11, atol=1e-9)
+    without, done = scored(form, X, BAG, K, "posterior")
+    assert done
+    np.testing.assert_allclose(without - without[:, :1], out - out[:, :1], rtol=0, atol=1e-9)
+
+
+@given(table=tables(kinds=[np.int64, np.float64, np.uint8]), seed=st.integers(0, 999), holes=st.booleans())
+def test_lookup_scores_of_known_unseen_and_missing_levels(table, seed, holes):
+    X, _, _, K = table
+    rng = np.random.default_rng(seed)
+    if holes and X.dtype.kind == "f":
+        X = np.where(rng.random(X.shape) < 0.3, np.nan, X)
+    form = lookup_form(rng, K, X.shape[1])
+    out, done = scored(form, X, LEVELS, K)
+    assert done == bool(X.size)
+    if done:
+        assert_near(out, 0.5 + form.joint(fast.level_codes(X)), 0.5 + 12.0 * X.shape[1])
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, -1.0])
+@given(table=tables(kinds=[np.float64, np.float32]), seed=st.integers(0, 999))
+def test_rows_a_kernel_cannot_score_it_leaves_to_the_definition(value, table, seed):
+    X, _, _, K = table
+    assume(X.size)
+    rng = np.random.default_rng(seed)
+    X = spoilt(X, rng, value)
+    d = X.shape[1]
+    assert scored(diagonal_form(rng, K, d), X, MOMENTS, K)[1] == np.isfinite(value)
+    assert scored(linear_form(rng, K, d, 0.0), X, INDICATOR, K)[1] == np.isfinite(value)
+    assert not scored(linear_form(rng, K, d, None), X, BAG, K)[1]
+    assert scored(lookup_form(rng, K, d), X, LEVELS, K)[1] == np.isnan(value)
+
+
+JOINTS = st.sampled_from([-np.inf, -np.inf, -1e17, -745.2, -3.0, 0.0, 0.5, 700.0])
+
+
+@st.composite
+def joints(draw):
+    n, K = draw(st.sampled_from([0, 1, 3, 65])), draw(st.sampled_from([1, 2, 5]))
+    return np.array(draw(st.lists(JOINTS, min_size=n * K, max_size=n * K)), dtype=float).reshape(n, K)
+
+
+@given(joint=joints())
+@example(joint=np.full((2, 3), -np.inf))
+@example(joint=np.full((1, 2), -1e308))
+def test_finishing_joint_scores(joint):
+    n, K = joint.shape
+    log_prior = np.log(np.arange(1.0, K + 1) / (K * (K + 1) / 2))
+    for wanted in ("posterior", "log_posterior", "winner", "density"):
+        expected, lost = finish(joint.copy(), log_prior, wanted)
+        work = joint.copy()
+        out = work if expected.ndim == 2 else np.empty(n, expected.dtype)
+        assert fast.finish(work, log_prior, wanted, out) == lost
+        np.testing.assert_allclose(out, expected, rtol=1e-12, atol=1e-300)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_scores_that_are_no_number_are_reported(value):
+    log_prior = np.log(np.full(3, 1 / 3))
+    for column in range(3):
+        joint = np.zeros((2, 3))
+        joint[1, column] = value
+        assert score.normalise(joint.copy(), log_prior, False) == -1
+        assert score.normalise(joint.copy(), log_prior, True) == -1
+        assert score.winners(joint, log_prior, np.empty(2, np.intp)) == -1
+
+
+def test_the_density_kernel_is_the_one_log_sum_exp():
+    joint = np.array([[0.0, -1e5], [-1e300, -1e300], [700.0, 700.0], [-np.inf, -np.inf]])
+    out = np.empty(4)
+    score.densities(joint, out)
+    np.testing.assert_allclose(out, log_sum_exp(joint), rtol=1e-15)
+
+
+def test_bytes_and_booleans_count_as_numbers_do():
+    X = np.array([[0, 1], [1, 1], [1, 0]])
+    codes = np.zeros(3, np.int32)
+    for kind in KINDS:
+        part = fast.statistic(Needs("counts", threshold=0.0), X.astype(kind), codes, None, 1)
+        assert part == Counts(np.array([[2.0, 2.0]]), np.array([[3.0]])), kind
+
+
+@pytest.mark.parametrize("threshold", [1e20, 2.0**63, -1e20])
+@pytest.mark.parametrize("kind", [np.uint8, np.float64])
+def test_thresholds_beyond_every_whole_number(threshold, kind):
+    X = np.array([[0, 1], [1, 1]]).astype(kind)
+    part = fast.statistic(Needs("counts", threshold=threshold), X, np.zeros(2, np.int32), None, 1)
+    assert part.total.tolist() == [[0, 0] if threshold > 0 else [2, 2]]

@@ -1,0 +1,1 @@
+"""The algebra that every statistic and every ledger obeys."""

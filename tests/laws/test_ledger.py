@@ -1,0 +1,220 @@
+"""The Ledger lines up what can be lined up, refuses the rest by name, and adds like its statistics."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from laws.matrix import KINDS, assert_same, frozen, rows_of
+
+from deciban.errors import ForgetError, InputError, SchemaError
+from deciban.ledger import Block, Cells, Counts, Ledger, Levels, Schema, Tallies
+
+
+def counted(classes=("ham", "spam"), names=("a", "b", "c"), total=None, weight=None):
+    """A ledger of counts."""
+    total = np.arange(1.0, 1 + len(classes) * 3).reshape(len(classes), 3) if total is None else np.array(total)
+    rows = np.full(len(classes), 2.0) if weight is None else np.array(weight)
+    return Ledger(Schema(tuple(classes), (Block("counts", 3, names),)), rows, (Counts(total, rows[:, None]),))
+
+
+def levelled(names, levels, X):
+    """A ledger of named levels, one class."""
+    sizes = np.array([len(v) for v in levels])
+    part = Levels.of(np.array(X), np.zeros(len(X), np.int32), None, 1, sizes)
+    return Ledger(Schema(("k",), (Block("levels", len(levels), names, levels),)), np.array([float(len(X))]), (part,))
+
+
+def named_counts(ledger):
+    """{feature: {level: count}} of the only class."""
+    (block,) = ledger.schema.blocks
+    tables = ledger.parts[0].tables()
+    return {
+        name: {level: n for level, n in zip(levels, table[0].tolist()) if n}
+        for name, levels, table in zip(block.names, block.levels, tables)
+    }
+
+
+def test_classes_are_united_in_order():
+    both = counted(("ham", "spam")) + counted(("eggs", "ham"))
+    assert both.schema.classes == ("eggs", "ham", "spam")
+    assert both.rows.tolist() == [2, 4, 2]
+    assert both.parts[0].total.tolist() == [[1, 2, 3], [5, 7, 9], [4, 5, 6]]
+
+
+def test_features_are_lined_up_by_name():
+    mixed = counted(names=("c", "a", "b"), total=[[3, 1, 2], [6, 4, 5]])
+    assert counted() + mixed == counted() * 2
+    assert counted() - mixed == counted() * 0
+
+
+@pytest.mark.parametrize("of", [Levels.of, Cells.of])
+def test_named_levels_are_united(of):
+    def ledger(levels, X):
+        block = Block("levels" if of == Levels.of else "cells", 1, ("colour",), (levels,))
+        part = of(np.array(X), np.zeros(len(X), np.int32), None, 1, np.array([len(levels)]))
+        return Ledger(Schema(("k",), (block,)), np.array([float(len(X))]), (part,))
+
+    both = ledger(("red", "blue"), [[0], [1], [1]]) + ledger(("blue", "green"), [[0], [1]])
+    assert both.schema.blocks[0].levels == (("red", "blue", "green"),)
+    counts = both.parts[0].table if of == Levels.of else both.parts[0].count
+    assert counts.tolist() == [[1, 3, 1]]
+
+
+def test_named_levels_follow_their_feature_when_it_moves():
+    mine = levelled(("x", "y"), (("p", "q"), ("r", "s")), [[0, 1]])
+    theirs = levelled(("y", "x"), (("p", "q"), ("r", "s")), [[0, 1]])
+    assert named_counts(mine + theirs) == {"x": {"p": 1, "s": 1}, "y": {"s": 1, "p": 1}}
+
+
+def test_the_order_of_merging_does_not_show_in_named_levels():
+    a = levelled(("x",), (("red", "blue"),), [[0], [1]])
+    b = levelled(("x",), (("green", "red"),), [[0], [1]])
+    assert named_counts(a + b) == named_counts(b + a) == {"x": {"red": 2, "blue": 1, "green": 1}}
+
+
+def test_levels_with_and_without_names_are_not_mixed():
+    named = levelled(("x",), (("red", "blue"),), [[0], [1]])
+    coded = Ledger(Schema(("k",), (Block("levels", 1, ("x",)),)), named.rows, named.parts)
+    with pytest.raises(SchemaError):
+        named + coded
+
+
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        (counted(names=("a", "b", "d")), r"only in the first \['c'\], only in the second \['d'\]"),
+        (counted(classes=(1, 2)), r"\['ham', 'spam'\] and \[1, 2\]"),
+        (
+            Ledger(Schema(("ham",), (Block("moments", 3),)), np.ones(1), (Counts.empty(1, 3),)),
+            "one counts counts, the other moments",
+        ),
+        (
+            Ledger(Schema(("ham",), (Block("counts", 2),)), np.ones(1), (Counts.empty(1, 2),)),
+            "one has 3 features, the other 2",
+        ),
+        (Ledger(Schema(("ham",), ()), np.ones(1), ()), "one has 1 blocks of features, the other 0"),
+    ],
+    ids=["feature names", "kinds of class", "kinds of statistic", "widths", "blocks"],
+)
+def test_what_cannot_be_lined_up_is_refused_naming_the_difference(other, words):
+    with pytest.raises(SchemaError, match=words):
+        counted() + other
+    with pytest.raises(SchemaError):
+        other - counted()
+
+
+def test_a_name_that_stands_for_two_features_is_refused():
+    with pytest.raises(SchemaError, match="'a'"):
+        counted(names=("a", "a", "b")) + counted(names=("a", "b", "b"))
+
+
+def test_taking_away_too_much_names_the_class_and_changes_nothing():
+    few, many = counted(weight=[2, 2]), counted(weight=[2, 3])
+    before = few.rows.copy(), few.parts[0].total.copy()
+    with pytest.raises(ForgetError, match=r"class 'spam' has weight 2 and 3 would be taken away"):
+        few - many
+    with pytest.raises(ForgetError, match="'eggs'"):
+        few - counted(classes=("eggs", "ham"))
+    assert (few.rows == before[0]).all()
+    assert (few.parts[0].total == before[1]).all()
+
+
+def test_taking_away_a_class_that_no_row_has_is_nothing():
+    nobody = counted(classes=("eggs", "ham"), total=np.zeros((2, 3)), weight=[0, 0])
+    left = counted() - nobody
+    assert left.schema.classes == ("eggs", "ham", "spam")
+    assert left.rows.tolist() == [0, 2, 2]
+
+
+@pytest.mark.parametrize("factor", [-1, float("nan"), float("inf"), -1e-300])
+def test_scaling_by_no_weight_is_refused(factor):
+    with pytest.raises(InputError, match="finite factor"):
+        counted() * factor
+
+
+@pytest.mark.parametrize("other", ["2", None, [2], np.ones(2)])
+def test_scaling_by_no_number_is_a_type_error(other):
+    with pytest.raises(TypeError):
+        counted() * other
+    with pytest.raises(TypeError):
+        counted() + other
+
+
+@pytest.mark.parametrize(
+    "two", [2, 2.0, np.float64(2), np.float32(2), np.int64(2)], ids=lambda two: type(two).__name__
+)
+def test_any_plain_number_scales_from_either_side(two):
+    assert two * counted() == counted() * two == counted() + counted()
+
+
+def test_equal_schemas_and_only_they_have_equal_fingerprints():
+    variants = [
+        counted(),
+        counted(names=None),
+        counted(names=("a", "c", "b")),
+        counted(classes=("ham", "eggs")),
+        counted(classes=(1, 2)),
+        counted(classes=("1", "2")),
+        counted(classes=(1.5, 2.5)),
+        Ledger(Schema(("ham", "spam"), (Block("moments", 3, ("a", "b", "c")),)), np.ones(2), ()),
+        Ledger(Schema(("ham", "spam"), (Block("levels", 1, ("a",), (("x", "y"),)),)), np.ones(2), ()),
+        Ledger(Schema(("ham", "spam"), (Block("levels", 1, ("a",), (("y", "x"),)),)), np.ones(2), ()),
+    ]
+    prints = [v.schema.fingerprint for v in variants]
+    assert len(set(prints)) == len(variants)
+    assert counted().schema.fingerprint == prints[0]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [((0, 1), (False, True)), ((0, 1), (0.0, 1.0)), ((0, 1), tuple(np.arange(2)))]
+)
+def test_schemas_that_are_equal_have_the_same_fingerprint_and_hash(one, other):
+    a, b = counted(classes=one), counted(classes=other)
+    assert (a.schema == b.schema) == (a.schema.fingerprint == b.schema.fingerprint)
+    assert a != b or hash(a) == hash(b)
+
+
+def test_sparse_and_dense_counts_are_equal_and_add():
+    dense = counted()
+    sparse = Ledger(dense.schema, dense.rows, (Tallies.from_counts(dense.parts[0]),))
+    assert sparse == dense
+    assert dense == sparse
+    assert hash(sparse) == hash(dense)
+    for a in (dense, sparse):
+        for b in (dense, sparse):
+            assert a + b == dense * 2
+            assert a * 2 - b == dense
+    assert isinstance((sparse + sparse).parts[0], Tallies)
+    assert sparse != counted(total=np.ones((2, 3)))
+
+
+def test_empty_is_neutral_and_of_the_same_schema():
+    ledger = counted()
+    assert ledger.empty() + ledger == ledger == ledger + ledger.empty() == ledger - ledger.empty()
+    assert ledger.empty().n_rows == 0
+    assert ledger - ledger == ledger.empty()
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+@given(data=st.data())
+def test_ledgers_of_other_classes_add_as_their_rows_do(kind, data):
+    rows = data.draw(rows_of(kind))
+    names = data.draw(st.permutations("abcd"))[: rows.K]
+    cut = data.draw(st.integers(0, len(rows)))
+    name = kind.name.split(",")[0].split()[0].replace("indicators", "counts").replace("tallies", "counts")
+
+    def ledger(part):
+        """Only the classes that occur, in order."""
+        present = sorted({names[k] for k in part.codes})
+        codes = np.array([present.index(names[k]) for k in part.codes], dtype=np.int32)
+        weight = np.bincount(codes, weights=part.weight, minlength=len(present)).astype(float)
+        statistic = kind.of(part.X, codes, part.weight, len(present))
+        return Ledger(Schema(tuple(present), (Block(name, rows.d),)), weight, (frozen(statistic),))
+
+    first, second, whole = (
+        ledger(rows.take(i)) for i in np.split(np.arange(len(rows)), [cut]) + [np.arange(len(rows))]
+    )
+    merged = first + second
+    assert merged.schema == whole.schema
+    assert_same(merged.parts[0], whole.parts[0])
+    np.testing.assert_array_equal(merged.rows, whole.rows)

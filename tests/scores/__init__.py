@@ -1,0 +1,1 @@
+"""Score forms, posterior and explanation, against exact and independent values."""

@@ -1,0 +1,164 @@
+"""Every score form: its densities against scipy and brute force, its pieces against its own score."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from scipy.stats import bernoulli, multivariate_normal, norm, poisson
+
+from deciban.errors import UndefinedError
+from deciban.scores import Diagonal, Full, Linear, Lookup, SparseLinear, Table
+from deciban.scores.linear import Barrier
+
+K, D, N = 4, 3, 40
+RNG = np.random.default_rng(7)
+NAN = np.nan
+
+
+def holed(X, missing):
+    return np.where(RNG.random(X.shape) < 0.3, missing, X)
+
+
+def covariances(n):
+    roots = RNG.normal(size=(n, D, D))
+    return roots @ np.swapaxes(roots, 1, 2) + 0.5 * np.eye(D)
+
+
+MEAN = RNG.normal(size=(K, D))
+NUMBERS = holed(RNG.normal(size=(N, D)), NAN)
+NUMBERS[0], NUMBERS[1] = NAN, 1.0  # nothing there, and nothing missing
+FLAGS = holed(RNG.integers(0, 2, (N, D)).astype(float), NAN)
+COUNTS = holed(RNG.poisson(2, (N, D)).astype(float), NAN)
+CODES = holed(RNG.integers(0, 4, (N, D)), -1)  # 3 is a level never seen
+WORDS = RNG.poisson(0.8, (N, D)).astype(float)
+THETA = RNG.uniform(0.1, 0.9, (K, D))
+RATE = RNG.uniform(0.5, 4, (K, D))
+START, KLASS = np.array([0, 2, 2, 5]), np.array([1, 3, 0, 1, 2], np.int32)
+LISTS = START, KLASS, RNG.normal(size=5)
+LINES = RNG.normal(size=K), RNG.normal(size=K), RNG.normal(size=D), RNG.normal(size=K)
+CELLS = np.array([[0, 0, 0], [0, 1, 2], [2, 1, 0], [2, 2, 2]])
+CELL_COUNTS = np.array([[3.0, 1, 0, 2], [0, 0, 0, 0], [1, 1, 1, 1], [0, 5, 0, 0]])
+
+FORMS = {
+    "linear": (Linear(MEAN, MEAN[:, 0]), WORDS),
+    "linear, bernoulli": (Linear(np.log(THETA / (1 - THETA)), np.zeros(K), np.log1p(-THETA), threshold=0.0), FLAGS),
+    "linear, poisson": (Linear(np.log(RATE), np.zeros(K), -RATE, carrier="log_factorial"), COUNTS),
+    "linear, barrier": (Linear(MEAN, np.zeros(K), barrier=Barrier((MEAN > 1) * 1.0, (MEAN < -1) * 1.0)), FLAGS),
+    "sparse linear": (SparseLinear(*LISTS, *LINES), csr_array(WORDS)),
+    "sparse linear, hard": (SparseLinear(*LISTS, np.zeros(K), *LINES[1:3], np.zeros(K), hard=True), csr_array(WORDS)),
+    "lookup": (Lookup(RNG.normal(size=(K, 9)), np.array([0, 3, 6, 9]), RNG.normal(size=(K, D))), CODES),
+    "lookup, impossible": (Lookup(np.log(CELL_COUNTS[:, [0, 1, 2, 3, 0, 1, 2, 3, 1]] + 0.0), np.array([0, 3, 6, 9]), np.full((K, D), -np.inf)), CODES),
+    "diagonal": (Diagonal(MEAN, RATE), NUMBERS),
+    "full": (Full(MEAN, covariances(K)), NUMBERS),
+    "full, shared": (Full(MEAN, covariances(1)), NUMBERS),
+    "table": (Table(CELLS, CELL_COUNTS, (3, 3, 3), 0.5), CODES),
+    "table, smoothed": (Table(CELLS, CELL_COUNTS, (3, 3, 3), 0.5, smooth_unseen=True), CODES),
+    "table, maximum likelihood": (Table(CELLS, CELL_COUNTS, (3, 3, 3), 0.0), CODES),
+}  # fmt: skip
+every_form = pytest.mark.parametrize("name", FORMS)
+np.seterr(divide="warn")
+
+
+@every_form
+def test_pieces_add_up_to_the_difference_of_scores(name):
+    form, X = FORMS[name]
+    rng = np.random.default_rng(0)
+    k = rng.integers(0, K, N)
+    l = (k + rng.integers(1, K, N)) % K
+    joint, i = form.joint(X), np.arange(N)
+    features, extras = form.pieces(X, k, l)
+    with np.errstate(invalid="ignore"):
+        expected = joint[i, k] - joint[i, l]
+        total = np.asarray(features.sum(axis=1)).reshape(-1) + sum(extras.values())
+    np.testing.assert_allclose(total, expected, rtol=1e-11, atol=1e-11)
+    assert features.shape == X.shape
+
+
+@every_form
+def test_scores_are_never_nan(name):
+    form, X = FORMS[name]
+    assert not np.isnan(form.joint(X)).any()
+
+
+@every_form
+def test_rows_are_scored_alone_as_among_others(name):
+    form, X = FORMS[name]
+    whole = form.joint(X)
+    alone = np.concatenate([form.joint(X[i : i + 1]) for i in range(N)])
+    np.testing.assert_allclose(alone, whole, rtol=1e-12, atol=1e-12)
+    assert form.joint(X[:0]).shape == (0, K)
+
+
+@pytest.mark.parametrize("name", ["diagonal", "full", "full, shared"])
+def test_gaussian_scores_marginalise_as_scipy_does_on_the_features_present(name):
+    form, X = FORMS[name]
+    covariance = [np.diag(v) for v in RATE] if name == "diagonal" else np.broadcast_to(form.covariance, (K, D, D))
+    expected = np.zeros((N, K))
+    for i, k in product(range(N), range(K)):
+        have = ~np.isnan(X[i])
+        if have.any():
+            bell = multivariate_normal(form.mean[k][have], covariance[k][np.ix_(have, have)])
+            expected[i, k] = bell.logpdf(X[i][have])
+    np.testing.assert_allclose(form.joint(X), expected, rtol=1e-10, atol=1e-10)
+
+
+def test_count_scores_are_those_of_scipy():
+    for name, each in {"linear, bernoulli": bernoulli(THETA), "linear, poisson": poisson(RATE)}.items():
+        form, X = FORMS[name]
+        expected = np.nansum(
+            each.logpmf(np.where(np.isnan(X), -1, X)[:, None]) * np.where(np.isnan(X), NAN, 1)[:, None], axis=2
+        )
+        np.testing.assert_allclose(form.joint(X), expected, rtol=1e-11, atol=1e-11)
+
+
+def test_diagonal_scores_are_sums_of_scipys_bells():
+    form, _ = FORMS["diagonal"]
+    x = np.array([[0.3, -2.0, 1e3]])
+    np.testing.assert_allclose(form.joint(x)[0], norm(MEAN, np.sqrt(RATE)).logpdf(x).sum(axis=1), rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["table", "table, smoothed", "table, maximum likelihood"])
+def test_a_table_sums_over_what_is_missing_or_unseen(name):
+    form, X = FORMS[name]
+    side = 4 if form.smooth_unseen else 3
+    cells = list(product(range(side), repeat=D))
+    count = np.array([[n + form.alpha for n in row] for row in np.array([_counts(cell) for cell in cells]).T])
+    pooled = count.sum(axis=0) / count.sum()
+    p = np.array([row / row.sum() if row.sum() else pooled for row in count])
+    for x, scores in zip(X, form.joint(X)):
+        agree = [all(v < 0 or v >= side or c == v for c, v in zip(cell, x)) for cell in cells]
+        with np.errstate(divide="ignore"):
+            np.testing.assert_allclose(scores, np.log(p[:, agree].sum(axis=1)), rtol=1e-11, atol=1e-11)
+
+
+def _counts(cell):
+    at = np.flatnonzero((CELLS == cell).all(axis=1))
+    return CELL_COUNTS[:, at[0]] if at.size else np.zeros(K)
+
+
+@pytest.mark.parametrize("name", ["linear", "linear, bernoulli", "linear, poisson", "sparse linear", "full, shared"])
+def test_a_line_tells_scores_apart_as_the_form_does(name):
+    form, X = FORMS[name]
+    X = (X.toarray() if hasattr(X, "toarray") else np.nan_to_num(X))[:5]
+    line = form.linear()
+    told = X @ line.weights.T + line.bias
+    scores = form.joint(csr_array(X) if name == "sparse linear" else X)
+    np.testing.assert_allclose(told - told[:, :1], scores - scores[:, :1], rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", ["diagonal", "full", "full, shared", "linear"])
+def test_a_conic_is_the_score(name):
+    form, X = FORMS[name]
+    X = np.nan_to_num(X)[:5]
+    conic = form.quadratic()
+    squares = np.einsum("ni,kij,nj->nk", X, conic.A, X) if conic.A.ndim == 3 else X**2 @ conic.A.T
+    told = squares + X @ conic.weights.T + conic.bias
+    scores = form.joint(X)
+    np.testing.assert_allclose(told - told[:, :1], scores - scores[:, :1], rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", ["linear, barrier", "sparse linear, hard", "lookup", "diagonal", "full", "table"])
+def test_a_form_without_finite_weights_says_so(name):
+    with pytest.raises(UndefinedError):
+        FORMS[name][0].linear()
