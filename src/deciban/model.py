@@ -15,9 +15,9 @@ from deciban.errors import InputError, UndefinedError
 from deciban.families import ClassPrior, Complement, Family
 from deciban.families.complement import WHY
 from deciban.families.family import log
-from deciban.ledger import Block, Ledger, Needs, Schema
+from deciban.ledger import Block, Cells, Ledger, Needs, Schema
 from deciban.ledger.statistic import Array, Codes
-from deciban.scores import DECIBAN, Boundary, Conic, Explanation, Linear, Pieces, ScoreForm
+from deciban.scores import DECIBAN, Boundary, Conic, Explanation, Linear, Pieces, ScoreForm, SparseLinear
 from deciban.scores.posterior import Finish
 
 DRAWS = 100_000
@@ -120,6 +120,13 @@ class Model:
                 "with imagined examples the ledger alone does not give the likelihood of the real ones. "
                 "Hint: log_likelihood(X, y) computes it from the rows."
             )
+        if any(
+            isinstance(p, Cells) and not np.allclose(p.count.sum(axis=1), self.ledger.rows) for p in self.ledger.parts
+        ):
+            raise UndefinedError(
+                "rows with missing values are in no cell of the joint table, so the ledger alone does not give their "
+                "likelihood. Hint: log_likelihood(X, y) computes it from the rows."
+            )
         seen = self.ledger.rows > 0
         prior = float((self.ledger.rows[seen] * self.solved.log_prior[seen]).sum())
         return prior + sum(f.log_likelihood(p) for f, p in zip(self.assumption.families, self.ledger.parts))
@@ -218,10 +225,10 @@ class Numbered(Sequence[str]):
 
 def _pieces(form: ScoreForm, X: Any, needs: Needs, k: NDArray[np.intp], l: NDArray[np.intp]) -> Pieces:
     if hasattr(X, "tocsr"):
-        X = X.tocsr()
+        X = engines.settled(X)
         if isinstance(form, Linear) and form.barrier is None:
             return form.stored_pieces(X, k, l)
-        if not hasattr(form, "sparse_delta"):
+        if not isinstance(form, SparseLinear):
             X = X.toarray()
     elif needs.kind in ("levels", "cells"):
         X = engines.level_codes(X)

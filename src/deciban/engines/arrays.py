@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import reduce
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -34,9 +35,11 @@ def summarise(
     """What the family needs to remember: a statistic per block of rows, merged in order."""
     size = max(1, BLOCK_BYTES // max(1, X.shape[1] * X.dtype.itemsize))
 
+    fill = fast.kernels("summarise", X.size)
+
     def one(block: slice) -> Statistic:
         w = None if weight is None else weight[block]
-        return summarise_block(needs, X[block], codes[block], w, n_classes, block.start)
+        return summarise_block(fill, needs, X[block], codes[block], w, n_classes, block.start)
 
     with one_core_products(needs.kind == "scatter"):
         return merged(run(one, row_blocks(len(X), size), threads))
@@ -57,10 +60,16 @@ def merged(parts: Iterable[Statistic]) -> Statistic:
 
 
 def summarise_block(
-    needs: Needs, X: NDArray[Any], codes: Codes, weight: Array | None, n_classes: int, first_row: int = 0
+    fill: ModuleType | None,
+    needs: Needs,
+    X: NDArray[Any],
+    codes: Codes,
+    weight: Array | None,
+    n_classes: int,
+    first_row: int,
 ) -> Statistic:
     """One block: by a kernel if it can, else by the definition, which also finds what is wrong."""
-    quick = fast.statistic(needs, X, codes, weight, n_classes)
+    quick = fast.statistic(fill, needs, X, codes, weight, n_classes)
     if quick is not None:
         return quick
     check(X, needs, first_row, learning=True)
@@ -89,11 +98,12 @@ def apply(
     n, K = len(parts[0]), len(log_prior)
     out = empty_answer(n, K, wanted)
     whole = out.ndim == 2
+    kernels = fast.kernels("score", K * sum(part.size for part in parts))
 
     def one(block: slice) -> int:
         joint = out[block] if whole else np.empty((block.stop - block.start, K))
-        joint_block(forms, [part[block] for part in parts], needs, log_prior, wanted, joint, block.start)
-        return finish_block(joint, log_prior, wanted, out[block])
+        joint_block(kernels, forms, [part[block] for part in parts], needs, log_prior, wanted, joint, block.start)
+        return finish_block(kernels, joint, log_prior, wanted, out[block])
 
     size = max(FEW_ROWS, BLOCK_SCORES // K)
     with one_core_products(n > FEW_ROWS and any(need.kind == "scatter" for need in needs)):
@@ -111,17 +121,18 @@ def empty_answer(n: int, K: int, wanted: Finish) -> NDArray[Any]:
 
 
 def joint_block(
+    kernels: ModuleType | None,
     forms: Sequence[ScoreForm],
     parts: Sequence[NDArray[Any]],
     needs: Sequence[Needs],
     log_prior: Array,
     wanted: Finish,
     joint: Array,
-    first_row: int = 0,
+    first_row: int,
 ) -> None:
     """Write ln π_k + Σ ln p(x|k) of a block of rows into `joint`."""
     joint[:] = log_prior
-    if all(fast.score(form, X, need, wanted, joint) for form, X, need in zip(forms, parts, needs)):
+    if all(fast.score(kernels, form, X, need, wanted, joint) for form, X, need in zip(forms, parts, needs)):
         return
     joint[:] = log_prior
     for form, X, need in zip(forms, parts, needs):
@@ -130,9 +141,11 @@ def joint_block(
             joint += form.joint(fast.level_codes(X) if need.kind in ("levels", "cells") else X)
 
 
-def finish_block(joint: Array, log_prior: Array, wanted: Finish, out: NDArray[Any]) -> int:
+def finish_block(
+    kernels: ModuleType | None, joint: Array, log_prior: Array, wanted: Finish, out: NDArray[Any]
+) -> int:
     """Finish a block; returns how many rows are impossible under every class."""
-    lost = fast.finish(joint, log_prior, wanted, out)
+    lost = fast.finish(kernels, joint, log_prior, wanted, out)
     if lost is None:
         if np.isnan(joint).any() or np.isposinf(joint).any():
             lost = -1

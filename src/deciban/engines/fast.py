@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from deciban.engines.bad import MOST_LEVELS
 from deciban.ledger import Counts, Levels, Moments, Needs, Scatter, Statistic
 from deciban.ledger.statistic import Array, Codes
-from deciban.scores import Diagonal, Linear, Lookup, ScoreForm
+from deciban.scores import Diagonal, Full, Linear, Lookup, ScoreForm
 from deciban.scores.linear import log_factorial
 from deciban.scores.posterior import Finish
 
@@ -34,10 +34,12 @@ _loaded: dict[str, ModuleType] = {}
 
 
 def kernels(name: str, work: int) -> ModuleType | None:
-    """A module of kernels where it pays: for large work, or where it has been used before."""
+    """A module of kernels where it pays: for large work, or where it has been used before.
+
+    Asked once for a whole input, not block by block: what the first blocks load must not change the last ones.
+    """
     module = _loaded.get(name)
     if module is None and work >= LARGE:
-        # Only once import_module returns is the module whole: another thread may be in the middle of loading it.
         module = _loaded[name] = import_module(f"deciban.kernels.{name}")
     return module
 
@@ -70,12 +72,11 @@ def level_codes(X: NDArray[Any]) -> NDArray[Any]:
     return plain(codes, whole=True)
 
 
-def statistic(needs: Needs, X: NDArray[Any], codes: Codes, weight: Array | None, K: int) -> Statistic | None:
-    """A statistic by its kernel."""
-    if not X.size or needs.unit or needs.kind == "cells":
-        return None
-    fill = kernels("summarise", X.size)
-    if fill is None:
+def statistic(
+    fill: ModuleType | None, needs: Needs, X: NDArray[Any], codes: Codes, weight: Array | None, K: int
+) -> Statistic | None:
+    """A statistic by its kernel, from the module `summarise`."""
+    if fill is None or not X.size or needs.unit or needs.kind == "cells":
         return None
     w = UNIT_WEIGHT if weight is None else weight
     if needs.kind == "moments":
@@ -123,7 +124,7 @@ def _counts(fill: ModuleType, needs: Needs, X: NDArray[Any], codes: Codes, w: Ar
     rows = np.bincount(codes, weights=w if len(w) else None, minlength=K).astype(np.float64)[:, None]
     if not len(w) and needs.threshold is not None and X.dtype == np.uint8:
         few = np.zeros((K, X.shape[1]), dtype=np.int64)
-        fill.count_small(X, codes, int(np.floor(needs.threshold)), few)
+        fill.count_small(X, codes, int(np.clip(np.floor(needs.threshold), -1, 255)), few)
         return Counts(few.astype(np.float64), rows)
     total = np.zeros((K, X.shape[1]))
     threshold = np.nan if needs.threshold is None else float(needs.threshold)
@@ -154,7 +155,7 @@ def _levels(fill: ModuleType, needs: Needs, X: NDArray[Any], codes: Codes, w: Ar
         table = np.zeros((K, int(offset[-1])))
         short = fill.fill_levels(x, codes, w, offset, X.dtype.kind == "f", table)
         if short <= 0:
-            return Levels(table, offset) if short == 0 else None
+            return Levels(table, offset).trimmed() if short == 0 else None
     return None
 
 
@@ -166,18 +167,29 @@ def _are_codes(X: NDArray[Any], needs: Needs) -> bool:
     return bool((missing | (X >= 0) & np.isfinite(X)).all() and (needs.skips or not missing.any()))
 
 
-def score(form: ScoreForm, X: NDArray[Any], needs: Needs, wanted: Finish, out: Array) -> bool:
-    """Add ln p(x|k) of a block of rows to `out` by the form's kernel; `out` is spoilt where that fails."""
-    if not X.size or needs.unit or not isinstance(form, (Diagonal, Lookup, Linear)):
-        return False
-    apply = kernels("score", X.size * form.n_classes)
-    if apply is None:
+def score(
+    apply: ModuleType | None, form: ScoreForm, X: NDArray[Any], needs: Needs, wanted: Finish, out: Array
+) -> bool:
+    """Add ln p(x|k) of a block of rows to `out` by the form's kernel, from the module `score`.
+
+    `out` is spoilt where that fails.
+    """
+    if isinstance(form, Full):
+        return form.shared and wanted not in ("joint", "density") and _contrast(form, X, out)
+    if apply is None or not X.size or needs.unit or not isinstance(form, (Diagonal, Lookup, Linear)):
         return False
     if isinstance(form, Diagonal):
         return _diagonal(apply, form, plain(X), needs, out)
     if isinstance(form, Lookup):
         return _are_codes(X, needs) and _lookup(apply, form, X, out)
     return form.barrier is None and _linear(apply, form, plain(X), needs, wanted, out)
+
+
+def _contrast(form: Full, X: NDArray[Any], out: Array) -> bool:
+    """One product for all classes, where only their differences are wanted; what is missing or infinite shows."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        out += form.contrast(X)
+    return bool(np.isfinite(out.sum()))
 
 
 def _diagonal(apply: ModuleType, form: Diagonal, X: NDArray[Any], needs: Needs, out: Array) -> bool:
@@ -209,9 +221,8 @@ def _linear(apply: ModuleType, form: Linear, X: NDArray[Any], needs: Needs, want
     return True
 
 
-def finish(joint: Array, log_prior: Array, wanted: Finish, out: NDArray[Any]) -> int | None:
+def finish(apply: ModuleType | None, joint: Array, log_prior: Array, wanted: Finish, out: NDArray[Any]) -> int | None:
     """Finish a block of joint scores; returns how many rows are impossible under every class."""
-    apply = kernels("score", joint.size)
     if apply is None or wanted == "joint":
         return None
     if wanted == "winner":

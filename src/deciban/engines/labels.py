@@ -26,7 +26,7 @@ def encode(y: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
     if span is not None:
         low, high = span
         seen = np.zeros(high - low + 1, dtype=np.bool_)
-        shifted = y - low if low else y
+        shifted = y.astype(np.intp) - low
         seen[shifted] = True
         classes = np.flatnonzero(seen)
         table = np.zeros(len(seen), dtype=np.int32)
@@ -46,22 +46,15 @@ def encode(y: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
 def encode_known(y: NDArray[Any], classes: NDArray[Any]) -> Codes:
     """Each row's place among known classes; a label that is none of them is refused."""
     present, codes = encode(y)
-    place = np.searchsorted(classes, present) if _comparable(present, classes) else np.zeros(len(present), dtype=int)
-    known = classes[np.minimum(place, len(classes) - 1)] == present
-    if not np.all(known):
-        strange = present[~np.asarray(known, dtype=bool)] if np.ndim(known) else present
+    place = {label: k for k, label in enumerate(classes.tolist())}
+    found = [place.get(label, -1) for label in present.tolist()]
+    if -1 in found:
+        strange = present[np.array(found) < 0]
         raise InputError(
             f"The target label(s) {strange} in y do not exist in the initial classes {classes}. Nothing was learned. "
             f"Hint: name every class on the first call, partial_fit(X, y, classes=...)"
         )
-    return place.astype(np.int32)[codes]
-
-
-def _comparable(a: NDArray[Any], b: NDArray[Any]) -> bool:
-    numbers = "biuf"
-    if "O" in (a.dtype.kind, b.dtype.kind):
-        return {type(x) for x in a.tolist()} <= {type(x) for x in b.tolist()}
-    return (a.dtype.kind in numbers) == (b.dtype.kind in numbers)
+    return np.array(found, dtype=np.int32)[codes] if found else codes
 
 
 def _narrow_span(y: NDArray[Any]) -> tuple[int, int] | None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.engines import arrays
+from deciban.engines import arrays, fast
 from deciban.engines.bad import BadValue, Rule
 from deciban.engines.fast import LARGE
 from deciban.engines.threads import row_blocks, run
@@ -26,8 +26,8 @@ DENSE_CELLS = 1 << 22
 
 def summarise(needs: Needs, X: Any, codes: Codes, weight: Array | None, n_classes: int, threads: int) -> Statistic:
     """What the family needs to remember."""
-    X = settled(X, needs)
-    if needs.kind != "counts" or needs.unit:
+    X = settled(X)
+    if needs.kind != "counts" or needs.unit or _shows_zeros(needs):
         return _by_dense_blocks(needs, X, codes, weight, n_classes, threads)
     wide = n_classes * X.shape[1] > DENSE_CELLS
     count = _small if X.nnz < LARGE else _large
@@ -80,9 +80,11 @@ def class_weight(codes: Codes, weight: Array | None, K: int) -> Array:
 def _by_dense_blocks(needs: Needs, X: Any, codes: Codes, weight: Array | None, K: int, threads: int) -> Statistic:
     """Write out a block of rows at a time, zeros included."""
 
+    fill = fast.kernels("summarise", X.shape[0] * X.shape[1])
+
     def one(block: slice) -> Statistic:
         w = None if weight is None else weight[block]
-        return arrays.summarise_block(needs, X[block].toarray(), codes[block], w, K, block.start)
+        return arrays.summarise_block(fill, needs, X[block].toarray(), codes[block], w, K, block.start)
 
     return arrays.merged(run(one, dense_blocks(X), threads))
 
@@ -94,29 +96,36 @@ def dense_blocks(X: Any) -> list[slice]:
 
 def apply(form: ScoreForm, X: Any, needs: Needs, log_prior: Array, wanted: Finish, threads: int) -> NDArray[Any]:
     """Score all rows and finish them as wanted."""
-    X = settled(X, needs)
+    X = settled(X)
     flaw = first_flaw(X, needs)
     missing = flaw >= 0 and np.isnan(X.data[flaw]) and needs.skips
     if flaw >= 0 and not missing:
         raise bad_value(X, flaw)
-    product = _has_product(form) and not missing and not needs.unit
-    quick = product and X.nnz >= LARGE
+    product = _has_product(form) and not missing and not needs.unit and not _shows_zeros(needs)
+    quick = product and X.nnz >= LARGE and not (isinstance(form, SparseLinear) and form.special)
     if quick and wanted == "winner":
         return _winners(form, X, log_prior, threads)
     out = arrays.empty_answer(X.shape[0], len(log_prior), wanted)
+    kernels = fast.kernels("score", X.nnz * len(log_prior) if product else X.shape[0] * X.shape[1] * len(log_prior))
 
     def one(block: slice) -> int:
         joint = out[block] if out.ndim == 2 else np.empty((block.stop - block.start, len(log_prior)))
         if product:
             _joint(form, X[block], log_prior, joint, wanted, quick)
         else:
-            arrays.joint_block([form], [X[block].toarray()], [needs], log_prior, wanted, joint, block.start)
-        return arrays.finish_block(joint, log_prior, wanted, out[block])
+            rows = [X[block].toarray()]
+            arrays.joint_block(kernels, [form], rows, [needs], log_prior, wanted, joint, block.start)
+        return arrays.finish_block(kernels, joint, log_prior, wanted, out[block])
 
     lost = sum(run(one, _score_blocks(X, len(log_prior), product), threads))
     if lost:
         warn_impossible(lost)
     return out
+
+
+def _shows_zeros(needs: Needs) -> bool:
+    """Whether what is not stored counts too: zeros lie above a negative threshold."""
+    return needs.threshold is not None and needs.threshold < 0
 
 
 def _score_blocks(X: Any, K: int, product: bool) -> list[slice]:
@@ -133,14 +142,10 @@ def _has_product(form: ScoreForm) -> bool:
 
 def _joint(form: Any, X: Any, log_prior: Array, joint: Array, wanted: Finish, quick: bool) -> None:
     """ln π_k + ln p(x|k) from the stored entries."""
-    if isinstance(form, SparseLinear):
-        if quick and not form.hard:
-            _kernel(form, X, log_prior, joint, None, 1)
-        else:
-            joint[:] = form.joint(X) + log_prior
-        return
     if quick:
         _kernel(form, X, log_prior, joint, None, 1)
+    elif isinstance(form, SparseLinear):
+        joint[:] = form.sparse_joint(X) + log_prior
     else:
         joint[:] = read(X, form.threshold) @ form.weights.T + (form.whole_bias + log_prior)
     if form.carrier is not None and wanted in ("joint", "density"):
@@ -173,7 +178,8 @@ def _log_factorial(X: Any) -> Array:
     from scipy.special import gammaln
 
     row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-    return np.bincount(row, weights=gammaln(X.data + 1.0), minlength=X.shape[0]).astype(np.float64, copy=False)
+    logs = gammaln(X.data.astype(np.float64) + 1)
+    return np.bincount(row, weights=logs, minlength=X.shape[0]).astype(np.float64, copy=False)
 
 
 def read(X: Any, threshold: float | None) -> Any:
@@ -185,12 +191,12 @@ def read(X: Any, threshold: float | None) -> Any:
     return Z
 
 
-def settled(X: Any, needs: Needs) -> Any:
-    """CSR, each entry stored once where it matters: an indicator of a sum is no sum of indicators."""
+def settled(X: Any) -> Any:
+    """CSR, each entry stored once: an indicator of a sum is no sum of indicators."""
     X = X.tocsr()
     if X.nnz and not (X.indices.min() >= 0 and X.indices.max() < X.shape[1]):
         raise InputError("X is a broken sparse matrix: it stores values outside its columns. Hint: X.check_format()")
-    if (needs.threshold is not None or needs.kind != "counts") and not X.has_canonical_format:
+    if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
     return X

@@ -34,9 +34,15 @@ def thread_count(n_jobs: int | None) -> int:
         backend, workers = joblib.parallel.get_active_backend()
         if getattr(backend, "nesting_level", 0):
             return 1
-        if workers is not None and workers != 1:
+        if workers is not None:
             return _asked(workers)
-    return min([_cores(), *(int(os.environ[name]) for name in LIMITS if os.environ.get(name, "").isdigit())])
+    return min([_cores(), *filter(None, map(_limit, LIMITS))])
+
+
+def _limit(name: str) -> int | None:
+    """A limit set in the environment; of nested ones ("4,2") the outermost, and none for what is no such number."""
+    first = os.environ.get(name, "").split(",")[0].strip()
+    return int(first) if first.isdigit() and int(first) > 0 else None
 
 
 def _asked(n_jobs: int) -> int:

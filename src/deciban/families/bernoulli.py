@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban.errors import InputError
 from deciban.families.categorical import combinations
-from deciban.families.family import Alpha, dot, log, share
+from deciban.families.family import Alpha, dot, log, log1p_ratio, share
 from deciban.ledger import Counts, Needs, Tallies
 from deciban.ledger.statistic import Array
 from deciban.scores import Linear, ScoreForm, SparseLinear
@@ -40,7 +41,7 @@ class Bernoulli:
 
     def _off(self, part: Counts) -> Array:
         """1 − θ_kj, from the count of absences: exact where θ is near 1."""
-        return share(part.weight - part.total + self.alpha, part.weight + 2 * np.asarray(self.alpha))
+        return share(np.maximum(part.weight - part.total, 0.0) + self.alpha, part.weight + 2 * np.asarray(self.alpha))
 
     def log_theta(self, part: Counts | Tallies) -> Array:
         """ln θ_kj, K×d."""
@@ -49,9 +50,7 @@ class Bernoulli:
     def solve(self, part: Counts | Tallies) -> ScoreForm:
         """See `Family.solve`."""
         if isinstance(part, Tallies):
-            if np.all(np.asarray(self.alpha) > 0):
-                return self._solve_sparse(part)
-            part = part.dense()
+            return self._solve_sparse(part)
         on, off = log(self.theta(part)), log(self._off(part))
         silent = np.isneginf(on) & np.isneginf(off)  # never seen in any class: says nothing
         on, off = np.where(silent, 0.0, on), np.where(silent, 0.0, off)
@@ -63,13 +62,14 @@ class Bernoulli:
 
     def _solve_sparse(self, part: Tallies) -> ScoreForm:
         """logit θ_kv = ln α − ln(N_k + α) + [ln(1 + n/α) − ln(1 − n/(N_k + α))]; bias Σ_v ln(1 − θ_kv)."""
-        V = part.n_features
-        alpha = np.broadcast_to(np.asarray(self.alpha, dtype=np.float64), (V,))
-        if alpha.min() != alpha.max():
-            return self.solve(part.dense())
-        a, n = float(alpha[0]) if V else 1.0, part.weight[:, 0]
-        absent = np.log1p(-part.total / (n + a)[part.klass])
-        delta = np.log1p(part.total / a) - absent
+        if np.ndim(self.alpha) or self.alpha == 0:
+            raise InputError(
+                f"a Bernoulli model of {part.n_classes} classes × {part.n_features} features is kept sparse, which "
+                f"takes one alpha > 0 for all features. Hint: alpha=1.0, or fewer classes or features."
+            )
+        a, V, n = float(self.alpha), part.n_features, part.weight[:, 0]
+        absent = np.log(n[part.klass] - part.total + a) - np.log(n + a)[part.klass]
+        delta = log1p_ratio(part.total, a) - absent
         bias = V * (np.log(n + a) - np.log(n + 2 * a)) + part.per_class(absent)
         slope, base = -np.log(n + a), np.full(V, np.log(a))
         ones = np.ones(part.n_classes)

@@ -71,20 +71,23 @@ class Categorical:
         return Lookup(self.log_theta(part), part.offset, unseen)
 
     def sample(self, part: Levels, codes: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.int64]:
-        """See `Family.sample`; only known levels are drawn."""
+        """See `Family.sample`; the code after the last level stands for one never seen, if it has a share."""
         part = self.full(part)
-        theta = np.exp(self.log_theta(part))
+        form = self.solve(part)
+        assert isinstance(form, Lookup)
         draw = rng.random((len(codes), part.n_features))
         X = np.empty(draw.shape, dtype=np.int64)
         for j, (a, b) in enumerate(zip(part.offset[:-1], part.offset[1:])):
-            steps = np.cumsum(theta[:, a:b], axis=1)
-            steps /= np.where(steps[:, -1:] > 0, steps[:, -1:], 1.0)
-            X[:, j] = (draw[:, j, None] >= steps[codes]).sum(axis=1)
+            shares = np.exp(form.log_theta[:, a:b])
+            if self.unseen == "smooth":
+                shares = np.column_stack([shares, np.exp(form.unseen[:, j])])
+            steps = np.cumsum(shares, axis=1)
+            X[:, j] = (draw[:, j, None] * steps[codes, -1:] >= steps[codes]).sum(axis=1) if steps.size else 0
         return X
 
     def every_row(self, part: Levels) -> NDArray[np.int64] | None:
         """All combinations of levels; None where they are too many to write out."""
-        return combinations([int(v) for v in self.full(part).sizes])
+        return combinations([max(1, int(v) + (self.unseen == "smooth")) for v in self.full(part).sizes])
 
     def log_likelihood(self, part: Levels) -> float:
         """See `Family.log_likelihood`."""

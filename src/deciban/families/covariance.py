@@ -43,9 +43,14 @@ def oas(covariance: Array, rows: Array) -> Array:
     a = min(1, (m + s²) / ((n + 1)(m − s²/d))), m the mean squared entry, s the mean variance.
     """
     d = covariance.shape[1]
-    m = (covariance**2).mean(axis=(1, 2))
-    s2 = (np.trace(covariance, axis1=1, axis2=2) / d) ** 2
-    return np.minimum(1.0, divide(m + s2, (rows + 1) * (m - s2 / d), 1.0))
+    mean_variance = np.trace(covariance, axis1=1, axis2=2) / d
+    unit = divide(
+        covariance, mean_variance[:, None, None]
+    )  # a does not depend on the scale, but squares may overflow
+    m = (unit**2).mean(axis=(1, 2))
+    beyond_sphere = m - 1 / d
+    sphere = beyond_sphere <= 1e-12 * m
+    return np.where(sphere, 1.0, np.minimum(1.0, divide(m + 1, (rows + 1) * beyond_sphere, 1.0)))
 
 
 def sound(covariance: Array, scale: Array) -> Array:

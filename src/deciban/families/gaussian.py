@@ -94,6 +94,8 @@ class Gaussian:
     def _shrunk(self, spread: Array, part: Moments) -> Array:
         matrices = np.stack([np.diag(row) for row in spread])
         rows = part.weight.max(axis=1)
+        if "tied" in self.covariance:
+            rows = np.full_like(rows, rows.sum())
         pulled = shrunk(matrices, rows, self.shrinkage, pooled_variance(part).mean())
         return np.stack([np.diag(matrix) for matrix in pulled])
 

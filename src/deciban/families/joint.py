@@ -36,12 +36,17 @@ class Joint:
         """See `Family.solve`."""
         return Table(part.cell, part.count, self.sizes(part), self.alpha, self.unseen == "smooth")
 
+    def _n_cells(self, part: Cells) -> int:
+        """How many combinations share the pseudo-counts."""
+        return math.prod(v + (self.unseen == "smooth") for v in self.sizes(part))
+
     def sample(self, part: Cells, codes: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.int64]:
         """See `Family.sample`: a seen cell, or, with the pseudo-counts' share, any cell."""
         sizes = self.sizes(part)
-        imagined = self.alpha * math.prod(sizes)
+        imagined = self.alpha * self._n_cells(part)
         total = part.count.sum(axis=1)
-        X = np.stack([rng.integers(0, max(v, 1), len(codes)) for v in sizes], axis=1)
+        room = [max(1, v + (self.unseen == "smooth")) for v in sizes]
+        X = np.stack([rng.integers(0, v, len(codes)) for v in room], axis=1)
         for i, k in enumerate(codes):
             weight = part.count[k] if total[k] > 0 or imagined > 0 else part.count.sum(axis=0)
             if rng.random() * (weight.sum() + imagined) < weight.sum():
@@ -50,11 +55,11 @@ class Joint:
 
     def every_row(self, part: Cells) -> NDArray[np.int64] | None:
         """All combinations of levels; None where they are too many to write out."""
-        return combinations(self.sizes(part))
+        return combinations([max(1, v + (self.unseen == "smooth")) for v in self.sizes(part)])
 
     def log_likelihood(self, part: Cells) -> float:
         """See `Family.log_likelihood`."""
-        weight = part.count.sum(axis=1, keepdims=True) + self.alpha * math.prod(self.sizes(part))
+        weight = part.count.sum(axis=1, keepdims=True) + self.alpha * self._n_cells(part)
         return dot(part.count, log(divide(part.count + self.alpha, weight)))
 
     def n_parameters(self, part: Cells) -> int:

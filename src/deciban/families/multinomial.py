@@ -45,23 +45,23 @@ class Multinomial:
         return linear(log(self.theta(part)))
 
     def _solve_sparse(self, part: Tallies) -> ScoreForm:
-        """ln θ_kv = ln α_v − ln(N_k + Σα) + ln(1 + n_kv/α_v), or without α ln n_kv − ln N_k."""
+        """ln θ_kv = ln α_v − ln(N_k + Σα) + ln(1 + n_kv/α_v); without α_v, ln n_kv − ln(N_k + Σα)."""
         K, V = part.n_classes, part.n_features
         alpha = np.broadcast_to(np.asarray(self.alpha, dtype=np.float64), (V,))
-        if (alpha == 0).any():
-            return self._solve_sparse_unsmoothed(part, alpha)
-        slope = -np.log(part.per_class(part.total) + alpha.sum())
-        delta = log1p_ratio(part.total, self.alpha if np.ndim(self.alpha) == 0 else alpha[part.feature])
-        return SparseLinear(part.start, part.klass, delta, np.zeros(K), slope, np.log(alpha), np.ones(K))
-
-    def _solve_sparse_unsmoothed(self, part: Tallies, alpha: Array) -> ScoreForm:
-        """What a class never had is impossible in it; only all-or-nothing pseudo-counts make sense here."""
-        if alpha.any() or (part.per_class(part.total) == 0).any():
-            return linear(self.log_theta(part))
-        zeros = np.zeros(part.n_classes)
-        slope = -np.log(part.per_class(part.total))
-        base = np.zeros(part.n_features)
-        return SparseLinear(part.start, part.klass, np.log(part.total), zeros, slope, base, zeros, hard=True)
+        if not alpha.any():
+            part = part.pooled_where_empty()
+        hard = alpha == 0
+        at = None if np.ndim(self.alpha) == 0 else part.feature
+        delta = (
+            log1p_ratio(part.total, alpha[0] if at is None else np.where(hard, 1.0, alpha)[at]) if V else part.total
+        )
+        if hard.any():
+            delta = np.where(hard[part.feature], np.log(part.total), delta)
+        slope = -log(np.maximum(part.per_class(part.total) + alpha.sum(), np.finfo(float).tiny))
+        base = np.where(hard, 0.0, log(np.where(hard, 1.0, alpha)))
+        return SparseLinear(
+            part.start, part.klass, delta, np.zeros(K), slope, base, np.ones(K), hard=hard if hard.any() else None
+        )
 
     def sample(self, part: Counts | Tallies, codes: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.int64]:
         """A bag for each class code; its length is Poisson about the class's mean length."""

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.errors import UndefinedError
+from deciban.errors import InputError, UndefinedError
 from deciban.families.family import Alpha, log, share
 from deciban.ledger import Counts, Needs, Tallies
 from deciban.ledger.statistic import Array, divide
-from deciban.scores import Linear, ScoreForm
+from deciban.scores import Linear, ScoreForm, SparseLinear
 from deciban.scores.linear import Barrier
 
 
@@ -34,6 +34,8 @@ class Poisson:
 
     def solve(self, part: Counts | Tallies) -> ScoreForm:
         """See `Family.solve`."""
+        if isinstance(part, Tallies):
+            return self._solve_sparse(part)
         rate = self.rates(part)
         silent = (rate == 0).all(axis=0)  # a column that never had a count carries no evidence
         never = (rate == 0) & ~silent
@@ -41,6 +43,28 @@ class Poisson:
         barrier = Barrier(never.astype(float), np.zeros_like(rate)) if never.any() else None
         zeros = np.zeros(len(rate))
         return Linear(weights, zeros, offsets=-rate, carrier="log_factorial", barrier=barrier)
+
+    def _solve_sparse(self, part: Tallies) -> ScoreForm:
+        """ln λ_kv = ln(α m_v) − ln(N_k + α) + ln(1 + n_kv/(α m_v)); without α, ln n_kv − ln N_k; bias −Σ_v λ_kv."""
+        if np.ndim(self.alpha):
+            raise InputError(
+                f"a Poisson model of {part.n_classes} classes × {part.n_features} features is kept sparse, which "
+                f"takes one alpha for all features. Hint: alpha=1.0, or fewer classes or features."
+            )
+        a = float(self.alpha)
+        part = part if a else part.pooled_where_empty()
+        mean = part.per_feature(part.total) / max(part.weight.sum(), np.finfo(float).tiny)
+        mute = mean == 0
+        n = part.weight[:, 0] + a
+        n = np.where(n == 0, part.weight.sum(), n)
+        imagined = np.where(mute, 1.0, a * mean) if a else np.ones(part.n_features)
+        at = part.feature
+        delta = np.log1p(part.total / imagined[at]) if a else np.log(part.total)
+        bias = -(part.per_class(part.total) + a * mean.sum()) / n
+        return SparseLinear(
+            part.start, part.klass, delta, bias, -np.log(n), np.log(imagined), np.ones(part.n_classes),
+            hard=None if a else ~mute, mute=mute if mute.any() else None, carrier="log_factorial",
+        )  # fmt: skip
 
     def sample(self, part: Counts | Tallies, codes: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.int64]:
         """See `Family.sample`."""

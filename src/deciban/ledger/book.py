@@ -61,6 +61,7 @@ class Ledger:
         return type(self)(self.schema, self.rows * f, tuple(part * f for part in self.parts))
 
     __rmul__ = __mul__
+    __array_ufunc__ = None  # an array times a ledger is no array of ledgers
 
     def __eq__(self, other: object) -> bool:
         return (

@@ -19,7 +19,7 @@ from deciban.ledger.statistic import Array, Codes, Lacking, same, take_away
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Cells:
-    """The combinations seen (m×d level codes, sorted), their count per class (K×m), and V_j.
+    """The combinations seen (m×d level codes, sorted) and their count per class (K×m).
 
     A row with a missing value belongs to no one cell and is left out of the table.
 
@@ -30,31 +30,21 @@ class Cells:
 
     cell: NDArray[np.int64]
     count: Array
-    sizes: NDArray[np.int64]
 
     @classmethod
-    def of(
-        cls,
-        X: NDArray[Any],
-        codes: Codes,
-        weight: Array | None,
-        n_classes: int,
-        sizes: NDArray[np.int64] | None = None,
-    ) -> Self:
+    def of(cls, X: NDArray[Any], codes: Codes, weight: Array | None, n_classes: int) -> Self:
         """Count whole rows of level codes; a row with a negative (missing) code is left out."""
         whole = (X >= 0).all(axis=1)
         w = np.ones(len(X)) if weight is None else weight
         cell, inverse = np.unique(X[whole].astype(np.int64), axis=0, return_inverse=True)
         key = codes[whole].astype(np.int64) * len(cell) + inverse.reshape(-1)
         count = np.bincount(key, weights=w[whole], minlength=n_classes * len(cell)).astype(np.float64)
-        known = level_counts(X) if sizes is None else sizes
-        return cls(cell, count.reshape(n_classes, len(cell)), known)._without_empty()
+        return cls(cell, count.reshape(n_classes, len(cell)))._without_empty()
 
     @classmethod
     def empty(cls, n_classes: int, n_features: int) -> Self:
         """No row seen yet."""
-        none = np.zeros((0, n_features), dtype=np.int64)
-        return cls(none, np.zeros((n_classes, 0)), np.zeros(n_features, dtype=np.int64))
+        return cls(np.zeros((0, n_features), dtype=np.int64), np.zeros((n_classes, 0)))
 
     @property
     def n_classes(self) -> int:
@@ -66,9 +56,14 @@ class Cells:
         """d."""
         return self.cell.shape[1]
 
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """V_j, one more than the highest level of each feature in any combination."""
+        return level_counts(self.cell)
+
     def _without_empty(self) -> Self:
         seen = self.count.any(axis=0)
-        return self if seen.all() else type(self)(self.cell[seen], self.count[:, seen], self.sizes)
+        return self if seen.all() else type(self)(self.cell[seen], self.count[:, seen])
 
     def _together(self, other: Self) -> tuple[NDArray[np.int64], Array, Array]:
         """The cells of both, and each one's counts in them."""
@@ -82,7 +77,7 @@ class Cells:
 
     def __add__(self, other: Self) -> Self:
         cell, a, b = self._together(other)
-        return type(self)(cell, a + b, np.maximum(self.sizes, other.sizes))
+        return type(self)(cell, a + b)
 
     def __sub__(self, other: Self) -> Self:
         cell, a, b = self._together(other)
@@ -90,21 +85,21 @@ class Cells:
             left = take_away(a, b, "count of a combination")
         except Lacking as lack:
             raise Lacking(lack.what, lack.k, None, lack.had, lack.asked) from None
-        return type(self)(cell, left, np.maximum(self.sizes, other.sizes))._without_empty()
+        return type(self)(cell, left)._without_empty()
 
     def __mul__(self, factor: float) -> Self:
-        return type(self)(self.cell, self.count * factor, self.sizes)._without_empty()
+        return type(self)(self.cell, self.count * factor)._without_empty()
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Cells) and same(self.arrays(), other.arrays())
+        return isinstance(other, Cells) and same(self, other)
 
     def spread(self, index: NDArray[np.intp], n_classes: int) -> Self:
         """See `Statistic.spread`."""
-        return type(self)(self.cell, place(self.count, index, n_classes), self.sizes)
+        return type(self)(self.cell, place(self.count, index, n_classes))
 
     def reorder(self, order: NDArray[np.intp]) -> Self:
         """See `Statistic.reorder`."""
-        return self._sorted(self.cell[:, order], self.sizes[order])
+        return self._sorted(self.cell[:, order])
 
     def relevel(self, places: Sequence[NDArray[np.intp] | None], sizes: Sequence[int]) -> Self:
         """See `Statistic.relevel`."""
@@ -112,12 +107,12 @@ class Cells:
         for j, where in enumerate(places):
             if where is not None:
                 cell[:, j] = where[self.cell[:, j]]
-        return self._sorted(cell, np.asarray(sizes, dtype=np.int64))
+        return self._sorted(cell)
 
-    def _sorted(self, cell: NDArray[np.int64], sizes: NDArray[np.int64]) -> Self:
+    def _sorted(self, cell: NDArray[np.int64]) -> Self:
         order = np.lexsort(cell.T[::-1]) if cell.shape[1] else np.arange(len(cell))
-        return type(self)(cell[order], self.count[:, order], sizes)
+        return type(self)(cell[order], self.count[:, order])
 
     def arrays(self) -> Mapping[str, NDArray[Any]]:
         """See `Statistic.arrays`."""
-        return {"cell": self.cell, "count": self.count, "sizes": self.sizes}
+        return {"cell": self.cell, "count": self.count}

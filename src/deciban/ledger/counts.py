@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.ledger.statistic import Array, Codes, group, same, take_away
+from deciban.ledger.statistic import Array, Codes, rows_by_class, same, take_away
 
 
 def read(X: NDArray[Any], threshold: float | None) -> Array:
@@ -43,14 +43,16 @@ class Counts:
         threshold: float | None = None,
     ) -> Self:
         """Count the rows of X, read by `threshold`, into their classes."""
-        x = read(X, threshold)
-        w = np.ones(len(x)) if weight is None else weight
-        groups = group(codes)
-        missing = np.isnan(x)
-        if not missing.any():
-            return cls(groups.sum(x * w[:, None], n_classes), groups.sum(w[:, None], n_classes))
-        total = groups.sum(np.where(missing, 0.0, x) * w[:, None], n_classes)
-        return cls(total, groups.sum(~missing * w[:, None], n_classes))
+        some = X.dtype.kind == "f" and bool(np.isnan(X).any())
+        total = np.zeros((n_classes, X.shape[1]))
+        n = np.zeros((n_classes, X.shape[1] if some else 1))
+        for k, rows in rows_by_class(codes):
+            x, w = read(X[rows], threshold), np.ones((len(rows), 1)) if weight is None else weight[rows, None]
+            if some:
+                w = w * ~np.isnan(x)
+                x = np.nan_to_num(x)
+            total[k], n[k] = (w * x).sum(axis=0), w.sum(axis=0)
+        return cls(total, n)
 
     @classmethod
     def empty(cls, n_classes: int, n_features: int) -> Self:
@@ -78,7 +80,7 @@ class Counts:
         return type(self)(self.total * factor, self.weight * factor)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Counts) and same(self.arrays(), other.arrays())
+        return isinstance(other, Counts) and same(self, other)
 
     def spread(self, index: NDArray[np.intp], n_classes: int) -> Self:
         """See `Statistic.spread`."""

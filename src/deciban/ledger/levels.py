@@ -18,7 +18,8 @@ class Levels:
     """n_kjv, the tables of all features side by side: feature j in columns offset[j] to offset[j+1].
 
     Level codes are 0, 1, 2, …; a negative code is a missing value. The weight of class k and feature j is
-    the sum of its table's row, so it needs no place of its own.
+    the sum of its table's row, so it needs no place of its own. A feature's table ends with the highest level
+    that has any weight, so that what is forgotten leaves no trace.
 
     >>> Levels.of(np.array([[0], [2]]), np.array([0, 1], np.int32), None, 2).table.tolist()
     [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
@@ -34,11 +35,9 @@ class Levels:
         codes: Codes,
         weight: Array | None,
         n_classes: int,
-        sizes: NDArray[np.int64] | None = None,
     ) -> Self:
-        """Count level codes into their classes; `sizes` are level counts known beforehand."""
-        if sizes is None:
-            sizes = level_counts(X)
+        """Count level codes into their classes."""
+        sizes = level_counts(X)
         offset = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         w = np.ones(len(X)) if weight is None else weight
         width = int(offset[-1])
@@ -46,7 +45,7 @@ class Levels:
         cell = codes[:, None].astype(np.int64) * width + X + offset[:-1]
         weights = np.broadcast_to(w[:, None], X.shape)[present]
         table = np.bincount(cell[present], weights=weights, minlength=n_classes * width)
-        return cls(table.astype(np.float64, copy=False).reshape(n_classes, width), offset)
+        return cls(table.astype(np.float64, copy=False).reshape(n_classes, width), offset).trimmed()
 
     @classmethod
     def empty(cls, n_classes: int, n_features: int) -> Self:
@@ -96,6 +95,15 @@ class Levels:
             return self
         return self.relevel([np.arange(v) for v in self.sizes], [int(v) for v in sizes])
 
+    def trimmed(self) -> Self:
+        """The same counts without the empty levels beyond each feature's highest."""
+        used = np.flatnonzero(self.table.any(axis=0))
+        highest = np.zeros(self.n_features, dtype=np.int64)
+        np.maximum.at(highest, self.owner[used], used - self.offset[self.owner[used]] + 1)
+        if np.array_equal(highest, self.sizes):
+            return self
+        return self._join([table[:, :size] for table, size in zip(self.tables(), highest)])
+
     def __add__(self, other: Self) -> Self:
         a, b = self.widen(other.sizes), other.widen(self.sizes)
         return type(self)(a.table + b.table, a.offset)
@@ -103,16 +111,16 @@ class Levels:
     def __sub__(self, other: Self) -> Self:
         a, b = self.widen(other.sizes), other.widen(self.sizes)
         try:
-            return type(self)(take_away(a.table, b.table, "count of a level"), a.offset)
+            return type(self)(take_away(a.table, b.table, "count of a level"), a.offset).trimmed()
         except Lacking as lack:
             j = None if lack.j is None else int(a.owner[lack.j])
             raise Lacking(lack.what, lack.k, j, lack.had, lack.asked) from None
 
     def __mul__(self, factor: float) -> Self:
-        return type(self)(self.table * factor, self.offset)
+        return type(self)(self.table * factor, self.offset).trimmed()
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Levels) and same(self.arrays(), other.arrays())
+        return isinstance(other, Levels) and same(self, other)
 
     def spread(self, index: NDArray[np.intp], n_classes: int) -> Self:
         """See `Statistic.spread`."""

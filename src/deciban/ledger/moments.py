@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.ledger.counts import place
-from deciban.ledger.statistic import ROUNDING, Array, Codes, Lacking, divide, group, nudge, same, take_away
+from deciban.ledger.statistic import ROUNDING, Array, Codes, Lacking, divide, nudge, rows_by_class, same, take_away
 
 ULPS = 64 * np.finfo(np.float64).eps
 """Means carry rounding of about this fraction of themselves, so squares below (ULPS·mean)² are noise."""
@@ -39,18 +39,22 @@ class Moments:
     @classmethod
     def of(cls, X: NDArray[Any], codes: Codes, weight: Array | None, n_classes: int) -> Self:
         """Two passes: the class means, then what is left about them; NaN is left out."""
-        x = X.astype(np.float64, copy=False)
-        w = (np.ones(len(x)) if weight is None else weight)[:, None]
-        groups = group(codes)
-        missing = np.isnan(x)
-        if missing.any():
-            w = ~missing * w
-            x = np.where(missing, 0.0, x)
-        n = groups.sum(w, n_classes)
-        mean = divide(groups.sum(w * x, n_classes), n)
-        gap = np.where(missing, 0.0, x - mean[codes])
-        rest = divide(groups.sum(w * gap, n_classes), n)
-        return cls(n, mean, rest, np.maximum(groups.sum(w * gap**2, n_classes) - n * rest**2, 0.0))
+        some = X.dtype.kind == "f" and bool(np.isnan(X).any())
+        n = np.zeros((n_classes, X.shape[1] if some else 1))
+        mean, rest, m2 = np.zeros((3, n_classes, X.shape[1]))
+        for k, rows in rows_by_class(codes):
+            x, w = (
+                X[rows].astype(np.float64, copy=False),
+                np.ones((len(rows), 1)) if weight is None else weight[rows, None],
+            )
+            known = ~np.isnan(x) if some else True
+            w = w * known
+            n[k] = w.sum(axis=0)
+            mean[k] = divide((w * np.where(known, x, 0.0)).sum(axis=0), n[k])
+            gap = np.where(known, x - mean[k], 0.0)
+            rest[k] = divide((w * gap).sum(axis=0), n[k])
+            m2[k] = np.maximum((w * gap**2).sum(axis=0) - n[k] * rest[k] ** 2, 0.0)
+        return cls(n, mean, rest, m2)
 
     @classmethod
     def empty(cls, n_classes: int, n_features: int) -> Self:
@@ -71,9 +75,9 @@ class Moments:
     def __add__(self, other: Self) -> Self:
         n = self.weight + other.weight
         share = divide(other.weight, n)
-        gap = (other.mean - self.mean) + (other.rest - self.rest)
+        first, last = self.weight == 0, other.weight == 0
+        gap = np.where(first | last, 0.0, (other.mean - self.mean) + (other.rest - self.rest))
         mean, rest = nudge(self.mean, self.rest, gap * share)
-        first = self.weight == 0
         mean, rest = np.where(first, other.mean, mean), np.where(first, other.rest, rest)
         return type(self)(n, mean, rest, self.m2 + other.m2 + gap**2 * (self.weight * share))
 
@@ -95,7 +99,7 @@ class Moments:
         return type(self)(weight, *(np.where(gone, 0.0, a) for a in (self.mean, self.rest, self.m2 * factor)))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Moments) and same(self.arrays(), other.arrays())
+        return isinstance(other, Moments) and same(self, other)
 
     def spread(self, index: NDArray[np.intp], n_classes: int) -> Self:
         """See `Statistic.spread`."""

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from deciban.ledger.counts import place
 from deciban.ledger.moments import ULPS, Moments, clamp
-from deciban.ledger.statistic import Array, Codes, divide, group, nudge, same, take_away
+from deciban.ledger.statistic import Array, Codes, divide, nudge, rows_by_class, same, take_away
 
 
 def flip(pairs: Array) -> Array:
@@ -48,7 +48,7 @@ class Scatter:
         missing = np.isnan(X) if X.dtype.kind == "f" else np.zeros(X.shape, dtype=np.bool_)
         w = np.ones(len(X)) if weight is None else weight
         out = cls.empty(n_classes, d) if not missing.any() else cls._wide(n_classes, d)
-        for k, rows in _rows_by_class(codes):
+        for k, rows in rows_by_class(codes):
             part = _one_class(X[rows], w[rows], missing[rows], centres.mean[k], bool(missing.any()))
             out.weight[k], out.mean[k], out.rest[k], out.comoment[k] = part
         return out
@@ -84,9 +84,9 @@ class Scatter:
     def __add__(self, other: Self) -> Self:
         n = self.weight + other.weight
         share = divide(other.weight, n)
-        gap = (other.mean - self.mean) + (other.rest - self.rest)
+        first, last = self.weight == 0, other.weight == 0
+        gap = np.where(first | last, 0.0, (other.mean - self.mean) + (other.rest - self.rest))
         mean, rest = nudge(self.mean, self.rest, gap * share)
-        first = self.weight == 0
         mean, rest = np.where(first, other.mean, mean), np.where(first, other.rest, rest)
         between = gap * flip(gap) * (self.weight * share)
         return type(self)(n, mean, rest, self.comoment + other.comoment + between)
@@ -120,7 +120,7 @@ class Scatter:
         return type(self)(weight, *(np.where(weight == 0, 0.0, a) for a in parts))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Scatter) and same(self.arrays(), other.arrays())
+        return isinstance(other, Scatter) and same(self, other)
 
     def spread(self, index: NDArray[np.intp], n_classes: int) -> Self:
         """See `Statistic.spread`."""
@@ -142,11 +142,6 @@ class Scatter:
     def arrays(self) -> Mapping[str, NDArray[Any]]:
         """See `Statistic.arrays`."""
         return {"weight": self.weight, "mean": self.mean, "rest": self.rest, "comoment": self.comoment}
-
-
-def _rows_by_class(codes: Codes) -> list[tuple[int, NDArray[np.intp]]]:
-    groups = group(codes)
-    return [(int(k), rows) for k, rows in zip(groups.classes, np.split(groups.order, groups.starts[1:]))]
 
 
 def _one_class(

@@ -50,10 +50,17 @@ class Schema:
     def fingerprint(self) -> str:
         """A short name for exactly this schema: equal schemas, and only they, have equal fingerprints."""
         content = [
-            [[type(label).__name__, str(label)] for label in self.classes],
+            [_canonical(label) for label in self.classes],
             [[b.kind, b.width, b.names, b.levels] for b in self.blocks],
         ]
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]
+
+
+def _canonical(label: Label) -> list[str]:
+    """A label in writing, the same for labels that are equal: 1, 1.0 and True are one class."""
+    if isinstance(label, (bool, int, float, np.number, np.bool_)):
+        return ["number", str(int(label)) if float(label).is_integer() else repr(float(label))]
+    return [type(label).__name__, str(label)]
 
 
 @dataclass(frozen=True)
@@ -122,9 +129,15 @@ def _unite_blocks(a: Block, b: Block) -> tuple[Block, Places | None, tuple[Any, 
     if a.width != b.width:
         raise SchemaError(f"one has {a.width} features, the other {b.width}{_only(a, b)}")
     order = _order(a, b)
-    if a.levels == b.levels or a.levels is None or b.levels is None:
+    if (a.levels is None) != (b.levels is None):
+        raise SchemaError(
+            "the levels of one have names, those of the other are bare codes. Hint: name both, or neither."
+        )
+    if a.levels is None or b.levels is None:
         return a, order, (None, None)
     theirs = b.levels if order is None else tuple(b.levels[j] for j in order)
+    if a.levels == theirs:
+        return a, order, (None, None)
     levels = tuple(tuple(dict.fromkeys((*x, *y))) for x, y in zip(a.levels, theirs))
     sizes = [len(names) for names in levels]
     return (
@@ -142,6 +155,10 @@ def _order(a: Block, b: Block) -> Places | None:
     """Where b's features lie in a's order; None where they already do."""
     if a.names == b.names or a.names is None or b.names is None:
         return None
+    for block in (a, b):
+        twice = sorted({name for name in block.names or () if (block.names or ()).count(name) > 1})
+        if twice:
+            raise SchemaError(f"two features are both named {twice[0]!r}, so they cannot be lined up by name")
     if set(a.names) != set(b.names):
         raise SchemaError(f"the features differ{_only(a, b)}")
     place = {name: j for j, name in enumerate(b.names)}

@@ -1,9 +1,9 @@
-"""The contract every statistic obeys, and the two operations they all share: group sums and taking away."""
+"""The contract every statistic obeys, and the operations they share: grouping rows, taking away, comparing."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, Self
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,26 +53,12 @@ class Statistic(Protocol):
         ...
 
 
-class Groups(NamedTuple):
-    """Rows sorted by class: `order` sorts them, class `classes[g]` starts at `starts[g]`."""
-
-    order: NDArray[np.intp]
-    classes: NDArray[np.int32]
-    starts: NDArray[np.intp]
-
-    def sum(self, rows: NDArray[Any], n_classes: int) -> Array:
-        """Σ of the rows of each class, (n_classes, …); 0 for a class without rows."""
-        out = np.zeros((n_classes, *rows.shape[1:]))
-        if self.classes.size:
-            out[self.classes] = np.add.reduceat(rows[self.order], self.starts, axis=0, dtype=np.float64)
-        return out
-
-
-def group(codes: Codes) -> Groups:
-    """Sort the rows by class, keeping their order within each."""
+def rows_by_class(codes: Codes) -> Iterator[tuple[int, NDArray[np.intp]]]:
+    """Each class that occurs and the numbers of its rows, in their order."""
     order = np.argsort(codes, kind="stable")
     classes, starts = np.unique(codes[order], return_index=True)
-    return Groups(order, classes, starts)
+    for k, rows in zip(classes, np.split(order, starts[1:])):
+        yield int(k), rows
 
 
 class Lacking(ForgetError):
@@ -127,9 +113,12 @@ def divide(numerator: Array, denominator: Array, otherwise: Array | float = 0.0)
     return np.divide(numerator, denominator, out=out, where=np.broadcast_to(denominator != 0, shape))
 
 
-def same(a: Mapping[str, NDArray[Any]], b: Mapping[str, NDArray[Any]]) -> bool:
-    """Whether two statistics remember exactly the same, whichever way a weight is stored."""
-    return a.keys() == b.keys() and all(_equal(a[name], b[name]) for name in a)
+def same(a: Statistic, b: Statistic) -> bool:
+    """Whether two statistics of a kind remember exactly the same, whichever way a weight is stored."""
+    if (a.n_classes, a.n_features) != (b.n_classes, b.n_features):
+        return False
+    mine, theirs = a.arrays(), b.arrays()
+    return all(_equal(mine[name], theirs[name]) for name in mine)
 
 
 def _equal(a: NDArray[Any], b: NDArray[Any]) -> bool:

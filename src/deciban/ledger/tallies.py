@@ -78,6 +78,19 @@ class Tallies:
         """The sum of the entries' values in each feature."""
         return np.bincount(self.feature, weights=values, minlength=self.n_features).astype(np.float64, copy=False)
 
+    def pooled_where_empty(self) -> Self:
+        """The same tallies, with every class that has none given those of all classes together."""
+        empty = np.flatnonzero(self.per_class(np.ones(len(self.total))) == 0)
+        if not empty.size:
+            return self
+        everywhere = self.per_feature(self.total)
+        seen = np.flatnonzero(everywhere)
+        keys = (seen[:, None] * self.n_classes + empty).ravel()
+        total = np.repeat(everywhere[seen], len(empty))
+        order = np.argsort(np.concatenate([self._keys(), keys]), kind="stable")
+        all_keys = np.concatenate([self._keys(), keys])[order]
+        return self._from_keys(all_keys, np.concatenate([self.total, total])[order], self.weight)
+
     def _keys(self) -> NDArray[np.int64]:
         """Entries numbered by feature, then class: ascending."""
         return self.feature.astype(np.int64) * self.n_classes + self.klass
@@ -113,7 +126,7 @@ class Tallies:
         return self._from_keys(self._keys(), self.total * factor, self.weight * factor)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Tallies) and same(self.arrays(), other.arrays())
+        return isinstance(other, Tallies) and same(self, other)
 
     def spread(self, index: NDArray[np.intp], n_classes: int) -> Self:
         """See `Statistic.spread`."""

@@ -79,6 +79,16 @@ class Full:
         return np.concatenate([shape.whiten for shape in self.shapes])
 
     @cached_property
+    def pull(self) -> tuple[Array, Array]:
+        """Weights and bias of the score about the centre, where a shared covariance makes it linear."""
+        return self.whitened_means @ self.shapes[0].whiten, -0.5 * (self.whitened_means**2).sum(axis=1)
+
+    def contrast(self, x: Array) -> Array:
+        """ln p(x|k) up to what all classes share, for a shared covariance and rows with nothing missing."""
+        weights, bias = self.pull
+        return (x - self.centre) @ weights.T + bias
+
+    @cached_property
     def half_log_dets(self) -> Array:
         """½ ln|2πΣ_k|, for each covariance."""
         return np.array([shape.half_log_det for shape in self.shapes])
@@ -97,7 +107,7 @@ class Full:
 
     def whole(self, x: Array) -> Array:
         """ln p(x|k) of rows with nothing missing; a few at a time, so that they stay in the cache when whitened."""
-        step = max(16, CHUNK // max(1, self.all_whitens.size))
+        step = max(16, CHUNK // max(1, len(self.all_whitens)))
         chunks = (x[start : start + step] - self.centre for start in range(0, len(x), step))
         score = [self._shared_chunk(c) if self.shared else self._own_chunk(c) for c in chunks]
         return np.concatenate(score) if score else np.empty((0, self.n_classes))

@@ -13,6 +13,11 @@ from deciban.errors import UndefinedError
 from deciban.scores.evidence import Pieces
 from deciban.scores.form import Array, Boundary, Conic
 
+INFINITE = (
+    "some log-probabilities are infinite (maximum likelihood met a zero count), so there are no finite weights. "
+    "Hint: a pseudo-count, alpha > 0, makes them finite."
+)
+
 
 @dataclass(frozen=True)
 class Barrier:
@@ -121,10 +126,7 @@ class Linear:
     def linear(self) -> Boundary:
         """See `ScoreForm.linear`."""
         if self.barrier is not None:
-            raise UndefinedError(
-                "some log-probabilities are infinite (maximum likelihood met a zero count), so there are no finite "
-                "weights. Hint: a pseudo-count, alpha > 0, makes them finite."
-            )
+            raise UndefinedError(INFINITE)
         return Boundary(self.weights, self.whole_bias)
 
     def quadratic(self) -> Conic:
@@ -136,4 +138,4 @@ def log_factorial(x: Array) -> Array:
     """Σ_j ln x_j! of each row, by the gamma function; a missing value adds nothing."""
     from scipy.special import gammaln
 
-    return np.asarray(gammaln(np.nan_to_num(x) + 1).sum(axis=1))
+    return np.asarray(gammaln(np.nan_to_num(x.astype(np.float64)) + 1).sum(axis=1))

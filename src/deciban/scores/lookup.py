@@ -48,8 +48,7 @@ class Lookup:
         for j in range(X.shape[1]):
             rows = known[:, j]
             score[rows] += self.log_theta[:, at[rows, j]].T
-        if strange.any():
-            score += strange.astype(float) @ self.unseen.T
+            score[strange[:, j]] += self.unseen[:, j]
         return score
 
     def pieces(self, X: NDArray[Any], k: NDArray[np.intp], l: NDArray[np.intp]) -> Pieces:
@@ -59,7 +58,8 @@ class Lookup:
             return Pieces(np.zeros(X.shape))
         with np.errstate(invalid="ignore"):  # impossible under both classes: −∞ − −∞ has no value
             gap = self.log_theta[k[:, None], at] - self.log_theta[l[:, None], at]
-        return Pieces(np.where(known, gap, np.where(strange, self.unseen[k] - self.unseen[l], 0.0)))
+            beyond = self.unseen[k] - self.unseen[l]
+        return Pieces(np.where(known, gap, np.where(strange, beyond, 0.0)))
 
     def linear(self) -> Boundary:
         """Level codes are names, not quantities."""

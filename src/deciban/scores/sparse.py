@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban.errors import UndefinedError
 from deciban.scores.evidence import Pieces
 from deciban.scores.form import Array, Boundary, Conic
+from deciban.scores.linear import INFINITE, log_factorial
 
 
 @dataclass(frozen=True)
@@ -19,7 +21,9 @@ class SparseLinear:
     Feature v lists classes klass[i] and deltas delta[i] for i in start[v]:start[v+1]. With a pseudo-count,
     ln θ_kv = ln α − ln(N_k + αV) + ln(1 + n_kv/α): only the last term is a matter of class *and* word, and
     it is zero for words the class never had, so a thousand classes need no dense table.
-    `hard` says that a word a class never had is impossible in it (maximum likelihood).
+
+    `hard` marks words that are impossible in a class that never had them (no pseudo-count), `mute` words that
+    carry no evidence (never seen at all). `carrier` is as in `Linear`.
     """
 
     start: NDArray[np.int64]
@@ -30,8 +34,14 @@ class SparseLinear:
     base: Array
     scale: Array
     threshold: float | None = None
-    hard: bool = False
-    carrier: None = None
+    hard: NDArray[np.bool_] | None = None
+    mute: NDArray[np.bool_] | None = None
+    carrier: Literal["log_factorial"] | None = None
+
+    @property
+    def special(self) -> bool:
+        """Whether some words follow rules of their own."""
+        return self.hard is not None or self.mute is not None
 
     @property
     def n_classes(self) -> int:
@@ -44,35 +54,43 @@ class SparseLinear:
         return np.repeat(np.arange(len(self.base)), np.diff(self.start))
 
     def read(self, X: Any) -> Any:
-        """X as CSR of what the score sees: values, or indicators."""
+        """X as CSR of what the score sees: values, or indicators; nothing of mute words."""
         from scipy.sparse import csr_array
 
-        Z = csr_array(X, dtype=np.float64)
+        Z = csr_array(X, dtype=np.float64, copy=True)
         if self.threshold is not None:
             Z.data = (Z.data > self.threshold).astype(np.float64)
+        if self.mute is not None:
+            Z.data[self.mute[Z.indices]] = 0.0
         return Z
 
-    def sparse_delta(self, values: Array | None = None) -> Any:
-        """The entries as a V×K matrix."""
+    def _entries(self, values: Array) -> Any:
+        """Values of the listed entries as a V×K matrix."""
         from scipy.sparse import csr_array
 
-        shape = (len(self.base), self.n_classes)
-        return csr_array((self.delta if values is None else values, self.klass, self.start), shape=shape)
+        return csr_array((values, self.klass, self.start), shape=(len(self.base), self.n_classes))
 
     def joint(self, X: Any) -> Array:
         """See `ScoreForm.joint`."""
-        Z = self.read(X)
-        score: Array = (Z @ self.sparse_delta()).toarray()
-        score += self.bias + np.outer(Z.sum(axis=1), self.slope) + np.outer(Z @ self.base, self.scale)
-        if self.hard:
-            score[self._strange(Z)] = -np.inf
+        score = self.sparse_joint(X)
+        if self.carrier is not None:
+            score -= log_factorial(np.asarray(X))[:, None]
         return score
 
-    def _strange(self, Z: Any) -> NDArray[np.bool_]:
-        """Whether row i has a word that class k never had."""
+    def sparse_joint(self, X: Any) -> Array:
+        """The score without its carrier."""
+        Z = self.read(X)
+        score: Array = (Z @ self._entries(self.delta)).toarray()
+        score += self.bias + np.outer(Z.sum(axis=1), self.slope) + np.outer(Z @ self.base, self.scale)
+        if self.hard is not None:
+            score[self._strange(Z, self.hard)] = -np.inf
+        return score
+
+    def _strange(self, Z: Any, hard: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Whether row i has a hard word that class k never had."""
         words = Z.copy()
-        words.data = (words.data != 0).astype(np.float64)
-        known = (words @ self.sparse_delta(np.ones(len(self.delta)))).toarray()
+        words.data = ((words.data != 0) & hard[words.indices]).astype(np.float64)
+        known = (words @ self._entries(np.ones(len(self.delta)))).toarray()
         return known < words.sum(axis=1)[:, None]
 
     def pieces(self, X: Any, k: NDArray[np.intp], l: NDArray[np.intp]) -> Pieces:
@@ -101,22 +119,18 @@ class SparseLinear:
         default = self.slope[k] + self.scale[k] * self.base[v]
         delta = np.zeros(len(wanted))
         delta[found] = self.delta[at[found]]
-        return np.where(~found & self.hard, -np.inf, default + delta)
-
-    def dense_weights(self) -> Array:
-        """All K×V weights, written out."""
-        weights = self.slope[:, None] + np.outer(self.scale, self.base)
-        if self.hard:
-            weights[:] = -np.inf
-            v = self.feature
-            weights[self.klass, v] = self.slope[self.klass] + self.scale[self.klass] * self.base[v] + self.delta
-            return weights
-        weights[self.klass, self.feature] += self.delta
-        return weights
+        weight = default + delta
+        return weight if self.hard is None else np.where(~found & self.hard[v], -np.inf, weight)
 
     def linear(self) -> Boundary:
-        """See `ScoreForm.linear`."""
-        return Boundary(self.dense_weights(), self.bias)
+        """See `ScoreForm.linear`; this writes out all K×V weights."""
+        if self.hard is not None:
+            raise UndefinedError(INFINITE)
+        weights = self.slope[:, None] + np.outer(self.scale, self.base)
+        weights[self.klass, self.feature] += self.delta
+        if self.mute is not None:
+            weights[:, self.mute] = 0.0
+        return Boundary(weights, self.bias)
 
     def quadratic(self) -> Conic:
         """See `ScoreForm.quadratic`."""
