@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban import engines
-from deciban.errors import InputError, UndefinedError
+from deciban.errors import InputError, SchemaError, UndefinedError
 from deciban.families import ClassPrior, Complement, Family
 from deciban.families.complement import WHY
 from deciban.families.family import log
@@ -86,7 +86,15 @@ class Model:
     def complete(self) -> Ledger:
         """What is remembered, with what is imagined."""
         imagined = self.assumption.imagined
-        return self.ledger if imagined is None else self.ledger + imagined
+        if imagined is None:
+            return self.ledger
+        strange = [label for label in imagined.schema.classes if label not in self.ledger.schema.classes]
+        if strange:
+            raise SchemaError(
+                f"the imagined examples have a class that the model has not: {strange[0]!r}. "
+                f"Hint: imagine examples of {list(self.ledger.schema.classes)} only"
+            )
+        return self.ledger + imagined
 
     @cached_property
     def solved(self) -> Solved:
@@ -181,7 +189,7 @@ class Model:
             raise InputError("an explanation compares two classes, and this model has one")
         n = parts[0].shape[0]
         if pair is None:
-            order = np.argsort(-self.scores(parts, "joint", threads), axis=1, kind="stable")
+            order = np.argsort(-self.scores(parts, "log_posterior", threads), axis=1, kind="stable")
             k, l = order[:, 0], order[:, 1]
         else:
             k, l = np.full(n, pair[0]), np.full(n, pair[1])

@@ -4,14 +4,14 @@ import warnings
 
 import numpy as np
 import pytest
-from engines.paths import CASES, PATHS, WAYS, by_definition, every_case, many_blocks, near
-from laws.matrix import assert_same
 from scipy.sparse import csr_array, csr_matrix
 
 from deciban.engines import BadValue, apply, summarise
 from deciban.errors import DecibanWarning, InputError
 from deciban.ledger import Needs
 from deciban.scores import Linear
+from engines.paths import CASES, PATHS, WAYS, by_definition, every_case, many_blocks, near
+from laws.matrix import assert_same
 
 every_path = pytest.mark.parametrize("path", PATHS)
 pytestmark = pytest.mark.filterwarnings("ignore::deciban.errors.DecibanWarning")

@@ -4,12 +4,12 @@ import re
 
 import numpy as np
 import pytest
-from engines.paths import WAYS, Case, flags, near, tallied, words
 from scipy.sparse import csr_array
 
-from deciban.errors import UndefinedError
+from deciban.errors import InputError, UndefinedError
 from deciban.families import Bernoulli, Complement, Multinomial, Poisson
 from deciban.ledger import Counts, Tallies
+from engines.paths import WAYS, Case, flags, near, tallied, words
 
 pytestmark = pytest.mark.filterwarnings("ignore::deciban.errors.DecibanWarning")
 
@@ -24,9 +24,9 @@ def rare(rng, n):
 
 
 CASES = [
-    *(Case(f"bernoulli {a}", Bernoulli(alpha=a), flags) for a in (1.0, 1e-10, 0.0, EACH, SOME)),
+    *(Case(f"bernoulli {a}", Bernoulli(alpha=a), flags) for a in (1.0, 1e-10)),
     *(Case(f"multinomial {a}", Multinomial(alpha=a), rare, holes=False) for a in (1.0, 1e-10, 0.0, EACH, SOME)),
-    *(Case(f"poisson {a}", Poisson(alpha=a), rare) for a in (1.0, 1e-10, 0.0, EACH, SOME)),
+    *(Case(f"poisson {a}", Poisson(alpha=a), rare) for a in (1.0, 1e-10, 0.0)),
     *(
         Case(f"complement {a}{' norm' * norm}", Complement(alpha=a, norm=norm), words, holes=False, density=False)
         for a in (1.0, 1e-10, 0.0, EACH, SOME)
@@ -90,18 +90,30 @@ def test_boundaries_agree(case):
 def test_missing_values_say_nothing(case, store):
     dense, sparse, Q = both(case)
     Q = np.where(np.random.default_rng(3).random(Q.shape) < 0.3, np.nan, Q)
-    for wanted in case.wanted:
+    for wanted in set(case.wanted) - {"winner"}:  # ties are many here, and rounding decides them
         near(sparse.scores([store(Q)], wanted, 1), dense.scores([store(Q)], wanted, 1))
     told = [model.explain([store(Q)], (0, 1), np.arange(K), 1) for model in (dense, sparse)]
     near(told[1].total, told[0].total)
 
 
-@pytest.mark.parametrize("alpha", [1.0, 0.0, EACH], ids=str)
-@pytest.mark.parametrize("family", [Bernoulli, Multinomial, Poisson], ids=lambda f: f.__name__)
-def test_solving_never_writes_out_classes_times_words(family, alpha):
+@every_case
+def test_solving_never_writes_out_classes_times_words(case):
     """A thousand classes by a hundred thousand words would be 800 MB; here it is told by the shape of the form."""
-    case = Case("", family(alpha=alpha), rare)
+    if isinstance(case.family, Complement) and not np.all(case.family.alpha):
+        pytest.skip("without a pseudo-count a complement is solved dense, or refused")
     _, sparse, _ = both(case)
     (form,) = sparse.solved.forms
     tables = [v for v in vars(form).values() if isinstance(v, np.ndarray) and v.shape == (K, 6)]
     assert not tables, type(form).__name__
+
+
+@pytest.mark.parametrize(
+    "family",
+    [*(Bernoulli(alpha=a) for a in (0.0, EACH, SOME)), *(Poisson(alpha=a) for a in (EACH, SOME))],
+    ids=lambda family: f"{type(family).__name__} {family.alpha}",
+)
+def test_pseudo_counts_that_would_need_a_full_table_are_refused(family):
+    """An honest gap: every absent word would then count differently, in every class."""
+    _, sparse, _ = both(Case("", family, rare))
+    with pytest.raises(InputError, match="kept sparse, which takes one alpha"):
+        sparse.solved  # noqa: B018

@@ -40,8 +40,8 @@ class Complement:
         elsewhere = everywhere - counts.total + self.alpha
         self._refuse_infinite(elsewhere, everywhere + self.alpha)
         known = elsewhere > 0  # without alpha, a word seen nowhere says nothing
-        logged = np.log(np.where(known, elsewhere, 1.0)) - np.log(elsewhere.sum(axis=1, keepdims=True))
-        logged = np.where(known, logged, 0.0)
+        whole = np.broadcast_to(elsewhere.sum(axis=1, keepdims=True), elsewhere.shape)
+        logged = np.log(np.where(known, elsewhere, 1.0)) - np.log(np.where(known, whole, 1.0))
         return divide(logged, logged.sum(axis=1, keepdims=True)) if self.norm else -logged
 
     def _refuse_infinite(self, elsewhere: Array, anywhere: Array) -> None:

@@ -51,14 +51,14 @@ class Multinomial:
         if not alpha.any():
             part = part.pooled_where_empty()
         hard = alpha == 0
-        at = None if np.ndim(self.alpha) == 0 else part.feature
-        delta = (
-            log1p_ratio(part.total, alpha[0] if at is None else np.where(hard, 1.0, alpha)[at]) if V else part.total
-        )
-        if hard.any():
-            delta = np.where(hard[part.feature], np.log(part.total), delta)
-        slope = -log(np.maximum(part.per_class(part.total) + alpha.sum(), np.finfo(float).tiny))
-        base = np.where(hard, 0.0, log(np.where(hard, 1.0, alpha)))
+        if hard.any() or np.ndim(self.alpha):
+            a = alpha[part.feature]
+            delta = np.where(a == 0, np.log(part.total), np.log1p(part.total / np.where(a == 0, 1.0, a)))
+        else:
+            delta = log1p_ratio(part.total, self.alpha)
+        total = part.per_class(part.total) + alpha.sum()
+        slope = -np.log(np.where(total == 0, 1.0, total))  # no words at all: nothing is known of any class
+        base = np.log(np.where(hard, 1.0, alpha))
         return SparseLinear(
             part.start, part.klass, delta, np.zeros(K), slope, base, np.ones(K), hard=hard if hard.any() else None
         )

@@ -126,4 +126,4 @@ def _equal(a: NDArray[Any], b: NDArray[Any]) -> bool:
         x, y = np.broadcast_arrays(a, b)
     except ValueError:
         return False
-    return bool((x == y).all())
+    return x.size == max(a.size, b.size) and bool((x == y).all())

@@ -21,7 +21,7 @@ INFINITE = (
 
 @dataclass(frozen=True)
 class Barrier:
-    """What maximum likelihood has ruled out: `on[k, j]` if x_j ≠ 0, `off[k, j]` if x_j = 0 is impossible in k.
+    """What maximum likelihood has ruled out: `on[k, j]` if x_j ≠ 0, `off[k, j]` if x_j < 1 is impossible in k.
 
     Infinite log-probabilities are kept apart from the finite ones: ∞ · 0 and ∞ − ∞ have no value, a count
     of broken rules has.
@@ -32,12 +32,12 @@ class Barrier:
 
     def broken(self, x: Array) -> NDArray[np.bool_]:
         """Whether row i is impossible in class k; NaN breaks no rule."""
-        seen, absent = (np.nan_to_num(x) != 0).astype(float), (x == 0).astype(float)
+        seen, absent = (np.nan_to_num(x) != 0).astype(float), (x < 1).astype(float)
         return (seen @ self.on.T + absent @ self.off.T) > 0
 
     def pieces(self, x: Array, k: NDArray[np.intp], l: NDArray[np.intp]) -> Array:
         """±∞ where the feature rules out one of the two classes, NaN where it rules out both."""
-        seen, absent = np.nan_to_num(x) != 0, x == 0
+        seen, absent = np.nan_to_num(x) != 0, x < 1
         out_k = (seen & (self.on[k] > 0)) | (absent & (self.off[k] > 0))
         out_l = (seen & (self.on[l] > 0)) | (absent & (self.off[l] > 0))
         infinite = np.where(out_k, np.where(out_l, np.nan, -np.inf), np.inf)

@@ -59,7 +59,7 @@ class SparseLinear:
 
         Z = csr_array(X, dtype=np.float64, copy=True)
         if self.threshold is not None:
-            Z.data = (Z.data > self.threshold).astype(np.float64)
+            Z.data = np.where(np.isnan(Z.data), np.nan, Z.data > self.threshold)
         if self.mute is not None:
             Z.data[self.mute[Z.indices]] = 0.0
         return Z
@@ -80,11 +80,29 @@ class SparseLinear:
     def sparse_joint(self, X: Any) -> Array:
         """The score without its carrier."""
         Z = self.read(X)
+        unknown = self._take_missing(Z)
         score: Array = (Z @ self._entries(self.delta)).toarray()
         score += self.bias + np.outer(Z.sum(axis=1), self.slope) + np.outer(Z @ self.base, self.scale)
         if self.hard is not None:
             score[self._strange(Z, self.hard)] = -np.inf
+        for row, v in zip(*unknown):
+            score[row] -= self._absence(np.arange(self.n_classes), np.full(self.n_classes, v))
         return score
+
+    def _take_missing(self, Z: Any) -> tuple[NDArray[np.intp], NDArray[Any]]:
+        """The rows and words of missing values, which are zero in Z from now on."""
+        at = np.flatnonzero(np.isnan(Z.data))
+        Z.data[at] = 0.0
+        return np.searchsorted(Z.indptr, at, side="right") - 1, Z.indices[at]
+
+    def _absence(self, k: NDArray[Any], v: NDArray[Any]) -> Array:
+        """What the absence of word v says for class k, part of the bias: ln(1 − θ), −λ, or nothing."""
+        if self.threshold is not None:
+            return -np.logaddexp(0, self._weights(k, v))
+        if self.carrier is None:
+            return np.zeros(len(k))
+        silent = False if self.mute is None else self.mute[v]
+        return np.where(silent, 0.0, -np.exp(self._weights(k, v)))
 
     def _strange(self, Z: Any, hard: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Whether row i has a hard word that class k never had."""
@@ -94,20 +112,17 @@ class SparseLinear:
         return known < words.sum(axis=1)[:, None]
 
     def pieces(self, X: Any, k: NDArray[np.intp], l: NDArray[np.intp]) -> Pieces:
-        """See `ScoreForm.pieces`; CSR, with evidence where the row has the word, and all `absent` words together.
-
-        For indicators the weight is the logit of θ, and ln(1 − θ) = −ln(1 + e^logit) passes from absent to present.
-        """
+        """See `ScoreForm.pieces`; CSR, with evidence where the row has the word, and all `absent` words together."""
         Z = self.read(X)
+        missing = np.isnan(Z.data)
+        self._take_missing(Z)
         row = np.repeat(np.arange(Z.shape[0]), np.diff(Z.indptr))
-        for_k, for_l = self._weights(k[row], Z.indices), self._weights(l[row], Z.indices)
-        absent = self.bias[k] - self.bias[l]
+        told = missing | (Z.data != 0)  # a word that is here, or unknown, says nothing by its absence
+        moved = np.where(told, self._absence(k[row], Z.indices) - self._absence(l[row], Z.indices), 0.0)
+        absent = self.bias[k] - self.bias[l] - np.bincount(row, weights=moved, minlength=Z.shape[0])
         with np.errstate(invalid="ignore"):  # impossible under both classes: −∞ − −∞ has no value
-            Z.data = np.where(Z.data == 0, 0.0, Z.data * (for_k - for_l))
-        if self.threshold is not None:
-            moved = np.where(Z.data == 0, 0.0, np.logaddexp(0, for_l) - np.logaddexp(0, for_k))
-            Z.data += moved
-            absent = absent - np.bincount(row, weights=moved, minlength=Z.shape[0])
+            gap = self._weights(k[row], Z.indices) - self._weights(l[row], Z.indices)
+            Z.data = np.where(Z.data == 0, 0.0, Z.data * gap + moved)
         return Pieces(Z, {"absent": absent} if absent.any() else {})
 
     def _weights(self, k: NDArray[Any], v: NDArray[Any]) -> Array:

@@ -1,0 +1,168 @@
+"""Seven shapes of covariance: against NumPy and scikit-learn, and usable however few rows there are."""
+
+import numpy as np
+import pytest
+from sklearn.covariance import oas as sklearn_oas
+
+from deciban.families import Gaussian
+from deciban.families.covariance import oas
+from deciban.ledger import Moments, Scatter
+
+SHAPES = ["full", "tied", "diagonal", "tied_diagonal", "spherical", "tied_spherical", "identity"]
+every_shape = pytest.mark.parametrize("shape", SHAPES)
+K, D = 3, 4
+
+
+def statistic(shape, X, codes, weight=None, K=K):
+    return (Scatter if shape in ("full", "tied") else Moments).of(X, codes, weight, K)
+
+
+def rows(n=60, seed=0):
+    rng = np.random.default_rng(seed)
+    codes = (np.arange(n) % 7 % K).astype(np.int32)
+    return rng.normal(size=(n, D)) @ rng.normal(size=(D, D)) * [1, 1, 5, 0.2] + codes[:, None], codes
+
+
+def covariance(form):
+    """K×D×D, whatever the form."""
+    if hasattr(form, "variance"):
+        return np.stack([np.diag(v) for v in form.variance])
+    return np.broadcast_to(form.covariance, (K, D, D))
+
+
+def expected(shape, X, codes):
+    own = np.stack([np.cov(X[codes == k].T, ddof=0) for k in range(K)])
+    n = np.bincount(codes)
+    tied = np.broadcast_to(np.average(own, axis=0, weights=n), own.shape)
+    diagonals = lambda c: np.stack([np.diag(np.diag(m)) for m in c])  # noqa: E731
+    spheres = lambda c: np.stack([np.eye(D) * np.trace(m) / D for m in c])  # noqa: E731
+    return {
+        "full": own,
+        "tied": tied,
+        "diagonal": diagonals(own),
+        "tied_diagonal": diagonals(tied),
+        "spherical": spheres(own),
+        "tied_spherical": spheres(tied),
+        "identity": np.broadcast_to(np.eye(D), own.shape),
+    }[shape]
+
+
+@every_shape
+def test_shapes_are_those_of_numpy(shape):
+    X, codes = rows()
+    form = Gaussian(shape).solve(statistic(shape, X, codes))
+    np.testing.assert_allclose(covariance(form), expected(shape, X, codes), rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(form.mean, [X[codes == k].mean(axis=0) for k in range(K)], rtol=1e-12)
+
+
+@every_shape
+@pytest.mark.parametrize("a", [0.0, 0.3, 1.0])
+def test_shrinking_pulls_every_class_to_one_sphere(shape, a):
+    X, codes = rows()
+    form = Gaussian(shape, shrinkage=a).solve(statistic(shape, X, codes))
+    sphere = np.eye(D) * np.trace(expected("tied", X, codes)[0]) / D
+    if shape != "identity":
+        goal = (1 - a) * expected(shape, X, codes) + a * sphere
+        np.testing.assert_allclose(covariance(form), goal, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [5, 20, 300])
+def test_oas_is_that_of_scikit_learn(n):
+    X, _ = rows(n, seed=n)
+    raw = np.cov(X.T, ddof=0)
+    _, a = sklearn_oas(X)
+    np.testing.assert_allclose(oas(raw[None], np.array([float(n)])), [a], rtol=1e-10)
+
+
+def test_oas_shrinks_each_class_by_its_own_rows_and_a_shared_matrix_by_all():
+    X, codes = rows(200)
+    target = np.eye(D) * np.trace(expected("tied", X, codes)[0]) / D
+    own = Gaussian("full", shrinkage="oas").solve(statistic("full", X, codes)).covariance
+    for k in range(K):
+        _, a = sklearn_oas(X[codes == k])
+        np.testing.assert_allclose(
+            own[k], (1 - a) * expected("full", X, codes)[k] + a * target, rtol=1e-9, atol=1e-12
+        )
+    within = np.concatenate([X[codes == k] - X[codes == k].mean(axis=0) for k in range(K)])
+    _, a = sklearn_oas(within, assume_centered=True)
+    tied = Gaussian("tied", shrinkage="oas").solve(statistic("tied", X, codes)).covariance[0]
+    np.testing.assert_allclose(tied, (1 - a) * expected("tied", X, codes)[0] + a * target, rtol=1e-9, atol=1e-12)
+
+
+@every_shape
+@pytest.mark.parametrize("seed", range(6))
+def test_oas_never_leaves_the_range_between_data_and_sphere(shape, seed):
+    X, codes = rows(40, seed)
+    form = Gaussian(shape, shrinkage="oas").solve(statistic(shape, X, codes))
+    raw = Gaussian(shape).solve(statistic(shape, X, codes))
+    top = max(np.trace(c) for c in [*covariance(raw), np.trace(expected("tied", X, codes)[0]) * np.eye(1)])
+    for c in covariance(form):
+        assert 0 < np.linalg.eigvalsh(c).min() <= np.linalg.eigvalsh(c).max() <= top * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("d", range(1, 12))
+def test_oas_of_a_sphere_is_complete(d):
+    for variance in np.random.default_rng(d).random(20):
+        assert oas(np.eye(d)[None] * variance, np.array([10.0])).tolist() == [1.0]
+
+
+@pytest.mark.parametrize("shape", ["tied", "tied_diagonal", "tied_spherical"])
+@pytest.mark.parametrize("shrinkage", [None, 0.3, "oas"])
+def test_tied_shapes_stay_tied_and_linear(shape, shrinkage):
+    rng = np.random.default_rng(1)
+    codes = np.repeat(np.arange(K), [20, 200, 800]).astype(np.int32)
+    X = rng.normal(size=(1020, D)) * [1, 10, 100, 1000]
+    form = Gaussian(shape, shrinkage=shrinkage).solve(statistic(shape, X, codes))
+    np.testing.assert_allclose(covariance(form), covariance(form)[[0] * K], rtol=1e-12)
+    assert form.linear().weights.shape == (K, D)
+
+
+def test_imagined_rows_have_the_columns_own_pooled_variance():
+    X, codes = rows()
+    own, tied, n = expected("full", X, codes), expected("tied", X, codes), np.bincount(codes)[:, None, None]
+    goal = (5 * tied + n * own) / (5 + n)
+    full = Gaussian("full", prior_rows=5.0).solve(statistic("full", X, codes))
+    np.testing.assert_allclose(covariance(full), goal, rtol=1e-10, atol=1e-12)
+    diagonal = Gaussian(prior_rows=5.0).solve(statistic("diagonal", X, codes))
+    np.testing.assert_allclose(diagonal.variance, [np.diag(c) for c in goal], rtol=1e-10)
+
+
+AWKWARD = {
+    "one row": (np.array([[1.0, 2, 3, 4]]), [0]),
+    "fewer rows than features": (rows(6)[0], [0, 0, 0, 1, 1, 2]),
+    "constant columns": (rows(30)[0] * [1, 0, 1, 0] + [0, 5, 0, 0], np.arange(30) % K),
+    "nothing varies": (np.full((6, D), 3.25), np.arange(6) % K),
+    "nothing varies within a class": (
+        np.repeat([[1.0] * D, [2.0] * D, [3.0] * D], 3, axis=0),
+        np.repeat([0, 1, 2], 3),
+    ),
+    "a class without rows": (rows(20)[0], np.arange(20) % 2),
+    "copies of one column": (np.repeat(rows(30)[0][:, :1], D, axis=1), np.arange(30) % K),
+    "wildly different scales": (rows(30)[0] * [1e-8, 1, 1e8, 1e3], np.arange(30) % K),
+    "far from zero": (rows(30)[0] + 1e8, np.arange(30) % K),
+    "a column never present": (np.where([True, True, True, False], rows(30)[0], np.nan), np.arange(30) % K),
+    "holes everywhere": (np.where(np.arange(120).reshape(30, 4) % 3 > 0, rows(30)[0], np.nan), np.arange(30) % K),
+    "no rows": (np.empty((0, D)), []),
+    "tiny": (rows(30)[0] * 1e-100, np.arange(30) % K),
+    "large": (rows(30)[0] * 1e100, np.arange(30) % K),
+}
+
+
+@every_shape
+@pytest.mark.parametrize("name", AWKWARD)
+@pytest.mark.parametrize("shrinkage", [None, 0.5, "oas"])
+def test_scores_are_finite_however_poor_the_data(shape, name, shrinkage):
+    X, codes = AWKWARD[name]
+    form = Gaussian(shape, shrinkage=shrinkage).solve(statistic(shape, X, np.array(codes, np.int32)))
+    if shape != "identity":  # its unit is one, however large the data
+        assert np.isfinite(form.joint(X)).all()
+        assert np.isfinite(form.joint(np.full((1, D), np.nan))).all()
+
+
+@every_shape
+def test_weights_are_rows_many_times(shape):
+    X, codes = rows(21)
+    w = np.arange(21) % 3 + 1
+    weighted = Gaussian(shape).solve(statistic(shape, X, codes, w.astype(float)))
+    repeated = Gaussian(shape).solve(statistic(shape, np.repeat(X, w, axis=0), np.repeat(codes, w)))
+    np.testing.assert_allclose(weighted.joint(X), repeated.joint(X), rtol=1e-9)
