@@ -28,6 +28,9 @@ BLOCK_SCORES = 1 << 16
 FEW_ROWS = 64
 """So few rows are scored at once, without a thought of threads."""
 
+SQUARABLE = 1e150
+"""Numbers up to here have squares, and sums of squares, that a double can hold."""
+
 
 def summarise(
     needs: Needs, X: NDArray[Any], codes: Codes, weight: Array | None, n_classes: int, threads: int
@@ -50,12 +53,14 @@ def merged(parts: Iterable[Statistic]) -> Statistic:
     with np.errstate(over="ignore", invalid="ignore"):
         whole = reduce(lambda a, b: a + b, parts)
         sums = {name: array.sum() for name, array in whole.arrays().items() if array.dtype.kind == "f"}
-    for name, total in sums.items():
-        if not np.isfinite(total):
-            raise InputError(
-                f"X holds values so large that their {name} overflows (a double holds up to 1.8e308). "
-                f"Hint: rescale the columns."
-            )
+    broken = [name for name, total in sums.items() if not np.isfinite(total)]
+    if isinstance(whole, (Moments, Scatter)) and np.abs(whole.mean).max(initial=0.0) > SQUARABLE:
+        broken.append("square")
+    if broken:
+        raise InputError(
+            f"X holds values so large that their {broken[0]} overflows (a double holds up to 1.8e308). "
+            f"Hint: rescale the columns."
+        )
     return whole
 
 

@@ -65,7 +65,7 @@ def plain(X: NDArray[Any], whole: bool = False) -> NDArray[Any]:
 def level_codes(X: NDArray[Any]) -> NDArray[Any]:
     """Level codes as whole numbers, −1 for a missing one."""
     if X.dtype.kind != "f":
-        return plain(X, whole=True)
+        return plain(np.minimum(X, UNSEEN) if X.dtype == np.uint64 else X, whole=True)
     missing = np.isnan(X)
     codes = np.where(missing, 0, np.clip(X, -1, UNSEEN)).astype(np.int64)
     codes[missing] = -1
@@ -188,8 +188,9 @@ def score(
 def _contrast(form: Full, X: NDArray[Any], out: Array) -> bool:
     """One product for all classes, where only their differences are wanted; what is missing or infinite shows."""
     with np.errstate(over="ignore", invalid="ignore"):
-        out += form.contrast(X)
-    return bool(np.isfinite(out.sum()))
+        contrast = form.contrast(X)
+    out += contrast
+    return bool(np.isfinite(contrast.sum()))
 
 
 def _diagonal(apply: ModuleType, form: Diagonal, X: NDArray[Any], needs: Needs, out: Array) -> bool:

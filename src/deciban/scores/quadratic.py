@@ -75,7 +75,8 @@ class Diagonal:
         def part(c: NDArray[np.intp]) -> Array:
             return self.log_norm[c] - 0.5 * self.precision[c] * (x - self.mean[c]) ** 2
 
-        return Pieces(np.where(np.isnan(x), 0.0, part(k) - part(l)))
+        with np.errstate(over="ignore", invalid="ignore"):  # so far off that both densities are zero: undefined
+            return Pieces(np.where(np.isnan(x), 0.0, part(k) - part(l)))
 
     def linear(self) -> Boundary:
         """See `ScoreForm.linear`: with shared variances the squares are the same for every class."""
