@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from deciban import engines
 from deciban.errors import InputError, SchemaError, UndefinedError
-from deciban.families import ClassPrior, Complement, Family
+from deciban.families import ClassPrior, Family
 from deciban.families.complement import WHY
 from deciban.families.family import log
 from deciban.ledger import Block, Cells, Ledger, Needs, Schema
@@ -22,6 +22,8 @@ from deciban.scores.posterior import Finish
 
 DRAWS = 100_000
 """Rows drawn where an error can only be estimated."""
+
+DRAWN_AT_ONCE = 4096
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ class Assumption:
     @property
     def probabilistic(self) -> bool:
         """Whether the scores are log-probabilities of x."""
-        return not any(isinstance(family, Complement) for family in self.families)
+        return all(family.probabilistic for family in self.families)
 
 
 class Solved(NamedTuple):
@@ -69,7 +71,9 @@ def learn(
 ) -> Ledger:
     """The ledger of these rows: one matrix for each block, the place of each row's class, and its weight."""
     K = len(classes)
-    blocks = tuple(Block(n.kind, X.shape[1], name) for n, X, name in zip(assumption.needs, parts, names))
+    blocks = tuple(
+        Block(n.kind, X.shape[1], name, reading=n.reading) for n, X, name in zip(assumption.needs, parts, names)
+    )
     rows = np.bincount(codes, weights=weight, minlength=K).astype(np.float64)
     sums = [engines.summarise(n, X, codes, weight, K, threads) for n, X in zip(assumption.needs, parts)]
     return Ledger(Schema(tuple(classes), blocks), rows, tuple(sums))
@@ -115,19 +119,14 @@ class Model:
             raise UndefinedError(WHY.format(what=what))
 
     def log_likelihood(self, parts: Sequence[Any], codes: Codes, weight: Array | None, threads: int) -> float:
-        """Σ w ln p(x, y) over rows with known classes."""
+        """Σ w ln p(x, y) over rows with known classes and weights above zero."""
         self._need_probability("likelihood")
         joint = self.scores(parts, "joint", threads)[np.arange(len(codes)), codes]
-        return float(joint.sum() if weight is None else np.dot(joint[weight > 0], weight[weight > 0]))
+        return float(joint.sum() if weight is None else np.dot(joint, weight))
 
     def training_log_likelihood(self) -> float:
         """Σ w ln p(x, y) over the rows that were learned, from the ledger alone."""
         self._need_probability("likelihood")
-        if self.assumption.imagined is not None:
-            raise UndefinedError(
-                "with imagined examples the ledger alone does not give the likelihood of the real ones. "
-                "Hint: log_likelihood(X, y) computes it from the rows."
-            )
         if any(
             isinstance(p, Cells) and not np.allclose(p.count.sum(axis=1), self.ledger.rows) for p in self.ledger.parts
         ):
@@ -137,7 +136,8 @@ class Model:
             )
         seen = self.ledger.rows > 0
         prior = float((self.ledger.rows[seen] * self.solved.log_prior[seen]).sum())
-        return prior + sum(f.log_likelihood(p) for f, p in zip(self.assumption.families, self.ledger.parts))
+        blocks = zip(self.assumption.families, self.ledger.parts, self.complete.parts)
+        return prior + sum(family.log_likelihood(part, solved) for family, part, solved in blocks)
 
     def sample(self, n: int, rng: np.random.Generator) -> tuple[list[NDArray[Any]], NDArray[np.intp]]:
         """n rows drawn from the model: the matrix of each block, and the classes' places."""
@@ -152,18 +152,15 @@ class Model:
         Exact where one block of discrete features has few combinations, else over rows drawn from the model.
         """
         self._need_probability("Bayes error")
-        rows = self._every_row()
-        if rows is not None:
-            return float(1 - np.exp(self.scores([rows], "joint", threads)).max(axis=1).sum())
-        parts, _ = self.sample(n_draws, rng)
-        return float(1 - self.scores(parts, "posterior", threads).max(axis=1).mean())
-
-    def _every_row(self) -> NDArray[np.int64] | None:
-        """All rows there can be, if there is one block and they are few."""
-        if len(self.assumption.families) > 1:
-            return None
-        support = getattr(self.assumption.families[0], "every_row", None)
-        return support(self.complete.parts[0]) if support is not None else None
+        every = self.assumption.families[0].every_row(self.complete.parts[0])
+        if every is not None and len(self.assumption.families) == 1:
+            rows, log_times = every
+            return float(1 - np.exp(self.scores([rows], "joint", threads).max(axis=1) + log_times).sum())
+        sure = 0.0
+        for start in range(0, n_draws, DRAWN_AT_ONCE):
+            parts, _ = self.sample(min(DRAWN_AT_ONCE, n_draws - start), rng)
+            sure += float(self.scores(parts, "posterior", threads).max(axis=1).sum())
+        return 1 - sure / n_draws
 
     def boundary(self) -> Boundary:
         """The score as weights · x + bias, for one block of features."""
@@ -188,12 +185,11 @@ class Model:
         if len(labels) < 2:
             raise InputError("an explanation compares two classes, and this model has one")
         n = parts[0].shape[0]
-        if pair is None:
-            order = np.argsort(-self.scores(parts, "log_posterior", threads), axis=1, kind="stable")
-            k, l = order[:, 0], order[:, 1]
-        else:
+        order = np.argsort(-self.scores(parts, "log_posterior", threads), axis=1, kind="stable")
+        k, l = order[:, 0], order[:, 1]
+        if pair is not None:
             k, l = np.full(n, pair[0]), np.full(n, pair[1])
-        pieces = [_pieces(form, X, n, k, l) for form, X, n in zip(self.solved.forms, parts, self.solved.needs)]
+        pieces = [_pieces(form, X, need, k, l) for form, X, need in zip(self.solved.forms, parts, self.solved.needs)]
         return self._explained(pieces, labels, k, l)
 
     def _explained(
@@ -234,7 +230,7 @@ class Numbered(Sequence[str]):
 def _pieces(form: ScoreForm, X: Any, needs: Needs, k: NDArray[np.intp], l: NDArray[np.intp]) -> Pieces:
     if hasattr(X, "tocsr"):
         X = engines.settled(X)
-        if isinstance(form, Linear) and form.barrier is None:
+        if isinstance(form, Linear):
             return form.stored_pieces(X, k, l)
         if not isinstance(form, SparseLinear):
             X = X.toarray()

@@ -5,7 +5,7 @@ import pytest
 from sklearn.covariance import oas as sklearn_oas
 
 from deciban.families import Gaussian
-from deciban.families.covariance import oas
+from deciban.families.covariance import shrunk
 from deciban.ledger import Moments, Scatter
 
 SHAPES = ["full", "tied", "diagonal", "tied_diagonal", "spherical", "tied_spherical", "identity"]
@@ -71,7 +71,8 @@ def test_oas_is_that_of_scikit_learn(n):
     X, _ = rows(n, seed=n)
     raw = np.cov(X.T, ddof=0)
     _, a = sklearn_oas(X)
-    np.testing.assert_allclose(oas(raw[None], np.array([float(n)])), [a], rtol=1e-10)
+    pulled = shrunk(raw[None], np.array([float(n)]), "oas", 7.0)[0]
+    np.testing.assert_allclose(pulled, (1 - a) * raw + a * 7.0 * np.eye(len(raw)), rtol=1e-10)
 
 
 def test_oas_shrinks_each_class_by_its_own_rows_and_a_shared_matrix_by_all():
@@ -103,7 +104,8 @@ def test_oas_never_leaves_the_range_between_data_and_sphere(shape, seed):
 @pytest.mark.parametrize("d", range(1, 12))
 def test_oas_of_a_sphere_is_complete(d):
     for variance in np.random.default_rng(d).random(20):
-        assert oas(np.eye(d)[None] * variance, np.array([10.0])).tolist() == [1.0]
+        pulled = shrunk(np.eye(d)[None] * variance, np.array([10.0]), "oas", 7.0)[0]
+        assert pulled.tolist() == (7.0 * np.eye(d)).tolist()
 
 
 @pytest.mark.parametrize("shape", ["tied", "tied_diagonal", "tied_spherical"])

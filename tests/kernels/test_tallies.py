@@ -230,14 +230,3 @@ def test_read_only_rows_need_no_second_compilation() -> None:
     after, _ = tally.tally_dense(*case.args(), 1)
     np.testing.assert_array_equal(before, after)
     assert len(tallies.tally_classes.signatures) == compiled
-
-
-@settings(deadline=None)
-@given(
-    st.lists(st.one_of(st.integers(0, 3000).map(float), st.floats(0, 1e12)), max_size=40),
-    st.sampled_from([1.0, 0.5, 1e-10, 3.7]),
-    st.integers(1, 3),
-)
-def test_the_table_of_logarithms_agrees_with_numpy(totals: list[float], alpha: float, n_threads: int) -> None:
-    total = np.array(totals, np.float64)
-    np.testing.assert_allclose(tally.log1p_ratio(total, alpha, n_threads), np.log1p(total / alpha), rtol=1e-15)

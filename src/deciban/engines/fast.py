@@ -1,7 +1,7 @@
 """Where a kernel can do the work of a definition: for large inputs of a plain kind.
 
-Every function here gives None or False when no kernel fits, or when the rows hold something a kernel does
-not deal with (NaN, ±∞, negative counts); the caller then goes through the definition.
+Every function here gives None or False when no kernel fits, or when the rows hold something no kernel deals
+with (±∞, negative counts); the caller then goes through the definition.
 """
 
 from __future__ import annotations
@@ -60,6 +60,11 @@ def plain(X: NDArray[Any], whole: bool = False) -> NDArray[Any]:
     rows = X.view()
     rows.flags.writeable = False
     return rows
+
+
+def as_read(threshold: float | None, X: Any) -> float | None:
+    """A threshold in X's own kind of number: what is above 0.1 must not depend on who compares."""
+    return float(X.dtype.type(threshold)) if threshold is not None and X.dtype.kind == "f" else threshold
 
 
 def level_codes(X: NDArray[Any]) -> NDArray[Any]:
@@ -127,7 +132,8 @@ def _counts(fill: ModuleType, needs: Needs, X: NDArray[Any], codes: Codes, w: Ar
         fill.count_small(X, codes, int(np.clip(np.floor(needs.threshold), -1, 255)), few)
         return Counts(few.astype(np.float64), rows)
     total = np.zeros((K, X.shape[1]))
-    threshold = np.nan if needs.threshold is None else float(needs.threshold)
+    bar = as_read(needs.threshold, X)
+    threshold = np.nan if bar is None else bar
     if fill.fill_counts(X, codes, w, threshold, total):
         return Counts(total, rows)
     return _counts_of_some(needs, X, codes, w, threshold, K) if needs.skips else None
@@ -208,7 +214,8 @@ def _lookup(apply: ModuleType, form: Lookup, X: NDArray[Any], out: Array) -> boo
 
 
 def _linear(apply: ModuleType, form: Linear, X: NDArray[Any], needs: Needs, wanted: Finish, out: Array) -> bool:
-    threshold = np.nan if form.threshold is None else float(form.threshold)
+    bar = as_read(form.threshold, X)
+    threshold = np.nan if bar is None else bar
     done = apply.linear(X, form.weights, form.whole_bias, threshold, needs.signed, out)
     if done < len(X):
         if not needs.skips:

@@ -43,7 +43,7 @@ def encode(y: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
     return classes, codes.reshape(-1).astype(np.int32)
 
 
-def encode_known(y: NDArray[Any], classes: NDArray[Any]) -> Codes:
+def encode_known(y: NDArray[Any], classes: NDArray[Any], hint: str = "use labels that were learned") -> Codes:
     """Each row's place among known classes; a label that is none of them is refused."""
     present, codes = encode(y)
     place = {label: k for k, label in enumerate(classes.tolist())}
@@ -51,8 +51,8 @@ def encode_known(y: NDArray[Any], classes: NDArray[Any]) -> Codes:
     if -1 in found:
         strange = present[np.array(found) < 0]
         raise InputError(
-            f"The target label(s) {strange} in y do not exist in the initial classes {classes}. Nothing was learned. "
-            f"Hint: name every class on the first call, partial_fit(X, y, classes=...)"
+            f"The target label(s) {strange} in y do not exist in the initial classes {classes}. Nothing was changed. "
+            f"Hint: {hint}"
         )
     return np.array(found, dtype=np.int32)[codes] if found else codes
 

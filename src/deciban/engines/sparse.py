@@ -34,8 +34,13 @@ def summarise(needs: Needs, X: Any, codes: Codes, weight: Array | None, n_classe
     part, flaw = count(needs, X, codes, weight, n_classes, wide, threads)
     if flaw < 0:
         return arrays.merged([part])
-    if np.isnan(X.data[flaw]) and needs.skips and not wide:
-        return _by_dense_blocks(needs, X, codes, weight, n_classes, threads)
+    if np.isnan(X.data[flaw]) and needs.skips:
+        if not wide:
+            return _by_dense_blocks(needs, X, codes, weight, n_classes, threads)
+        raise InputError(
+            f"X has missing values, and a model of {n_classes} classes × {X.shape[1]} features is kept sparse, with "
+            f"one weight per class, so it cannot learn them. Hint: leave such rows out, or use fewer classes or features."
+        )
     raise bad_value(X, flaw)
 
 
@@ -65,10 +70,11 @@ def _large(
     from deciban.engines import tally
 
     rows = class_weight(codes, weight, K)
+    bar = fast.as_read(needs.threshold, X.data)
     if wide:
-        start, klass, total, flaw = tally.tally_sparse(X, codes, weight, K, needs.threshold, threads)
+        start, klass, total, flaw = tally.tally_sparse(X, codes, weight, K, bar, threads)
         return Tallies(start, klass, total, rows), flaw
-    dense, flaw = tally.tally_dense(X, codes, weight, K, needs.threshold, threads)
+    dense, flaw = tally.tally_dense(X, codes, weight, K, bar, threads)
     return Counts(dense, rows), flaw
 
 
@@ -164,13 +170,14 @@ def _kernel(
 ) -> None:
     from deciban.engines import tally
 
+    bar = fast.as_read(form.threshold, X.data)
     if isinstance(form, Linear):
         bias = form.whole_bias + log_prior
-        tally.score_dense(X, form.by_feature, bias, form.threshold, joint, threads, winner=best)
+        tally.score_dense(X, form.by_feature, bias, bar, joint, threads, winner=best)
     else:
         bias = form.bias + log_prior
         lists = form.start, form.klass, form.delta, bias, form.slope, form.base, form.scale
-        tally.score_sparse(X, *lists, form.threshold, joint, threads, winner=best)
+        tally.score_sparse(X, *lists, bar, joint, threads, winner=best)
 
 
 def _log_factorial(X: Any) -> Array:

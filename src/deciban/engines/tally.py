@@ -9,13 +9,13 @@ to inherit across a fork.
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from deciban.engines.threads import run
 from deciban.kernels import tallies
 
 Floats = npt.NDArray[np.float64]
@@ -30,8 +30,6 @@ ENTRIES_PER_THREAD = 1 << 15
 # Zipf's words, full rows for features of more than half of the classes took scoring from 3.9 s to 2.2 s
 # (one thread); more than a quarter or an eighth gave no steady gain, for two and five times the rows.
 COMMON_SHARE = 0.5
-# Nearly all totals of words are small whole numbers, and this many logarithms stay in the first cache.
-WHOLE_TOTALS = 1024
 
 
 class SparseRows(Protocol):
@@ -179,25 +177,6 @@ def score_sparse(
     return _first_flaw(data, -tallies.HIGHEST) if flaws else -1
 
 
-def log1p_ratio(total: Floats, alpha: float, n_threads: int) -> Floats:
-    """How much more often than its prior a feature was shown: log(1 + total/α), in nats.
-
-    >>> log1p_ratio(np.array([0.0, 1.0, 2.5]), 1.0, 1).round(4)
-    array([0.    , 0.6931, 1.2528])
-    """
-    total, out = _read_only(total), np.empty(total.size)
-    table = np.log1p(np.arange(WHOLE_TOTALS) / alpha)
-
-    def fill(begin: int, end: int) -> None:
-        tallies.log1p_table(begin, end, total, alpha, table, out)
-
-    ends = np.array([0, total.size])
-    n = _threads(ends, n_threads)
-    cuts = [total.size * t // n for t in range(n + 1)]
-    _share(fill, list(pairwise(cuts)))
-    return out
-
-
 def _common_rows(start: Ints, klass: Codes, delta: Floats, n_classes: int, entries: int) -> tuple[Codes, Floats]:
     """Full rows for the features of more than half of the classes: their numbers (−1: none), and the rows.
 
@@ -254,11 +233,8 @@ def _spans(cumulative: npt.NDArray[Any], n_spans: int) -> list[Span]:
 
 
 def _share(work: Callable[[Any, Any], T], parts: list[Any]) -> list[T]:
-    """The results of `work` on every part, in order: one thread each, or no thread at all for a single part."""
-    if len(parts) <= 1:
-        return [work(*part) for part in parts]
-    with ThreadPoolExecutor(len(parts)) as pool:
-        return list(pool.map(lambda part: work(*part), parts))
+    """The results of `work` on every part, in order, one thread each."""
+    return list(run(lambda part: work(*part), parts, len(parts)))
 
 
 def _arrays(X: SparseRows) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:

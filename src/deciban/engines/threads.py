@@ -12,10 +12,12 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
+from threading import Lock
 from typing import Any, TypeVar
 
 from deciban.errors import InputError
 
+S = TypeVar("S")
 T = TypeVar("T")
 
 LIMITS = ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS", "LOKY_MAX_CPU_COUNT")
@@ -63,8 +65,35 @@ def one_core_products(wanted: bool) -> Iterator[None]:
     if not wanted:
         yield
         return
-    with _controller().limit(limits=1, user_api="blas"):
+    _limit_products.enter()
+    try:
         yield
+    finally:
+        _limit_products.leave()
+
+
+class _ProductLimit:
+    """The process-wide limit, set by the first call that needs it and lifted by the last."""
+
+    def __init__(self) -> None:
+        self.lock, self.calls = Lock(), 0
+        self.limit: Any = None
+
+    def enter(self) -> None:
+        with self.lock:
+            self.calls += 1
+            if self.calls == 1:
+                self.limit = _controller().limit(limits=1, user_api="blas")
+                self.limit.__enter__()
+
+    def leave(self) -> None:
+        with self.lock:
+            self.calls -= 1
+            if self.calls == 0:
+                self.limit.__exit__(None, None, None)
+
+
+_limit_products = _ProductLimit()
 
 
 @cache
@@ -74,7 +103,7 @@ def _controller() -> Any:
     return ThreadpoolController()
 
 
-def run(task: Callable[[slice], T], blocks: Iterable[slice], threads: int) -> Iterator[T]:
+def run(task: Callable[[S], T], blocks: Iterable[S], threads: int) -> Iterator[T]:
     """The results of the blocks, in their order."""
     todo = list(blocks)
     if threads == 1 or len(todo) < 2:

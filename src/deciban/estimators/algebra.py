@@ -37,6 +37,8 @@ class Algebra:
 
     def decay(self, factor: float) -> Self:
         """Let everything learned so far weigh `factor` times as much."""
+        if not isinstance(factor, (int, float, np.integer, np.floating)):
+            raise InputError(f"a model decays by a finite factor ≥ 0, not by {factor!r}")
         self._take(self.ledger_ * factor)
         return self
 
@@ -57,6 +59,9 @@ class Algebra:
         """The same evidence under other class priors: an array in the order of `classes_`, a mapping, or a name."""
         ledger = self.ledger_
         if isinstance(priors, Mapping):
+            strange = [label for label in priors if label not in self.classes_.tolist()]
+            if strange:
+                raise InputError(f"a prior is given for {strange[0]!r}, which is none of the classes {self.classes_}")
             priors = [self._named(priors, label) for label in self.classes_.tolist()]
         if not isinstance(priors, str) and priors is not None and not np.isclose(np.sum(priors), 1.0):
             raise InputError(f"The sum of the priors should be 1. Got {np.sum(priors):g}.")
@@ -77,13 +82,14 @@ class Algebra:
         """Our ledger and the other's, combined; refused where the two are not models of the same thing."""
         if not _kin(self, other):
             raise SchemaError(f"{type(self).__name__} cannot be combined with {type(other).__name__}")
+        ours, theirs = self.ledger_, other.ledger_
         self._same_parameters(other)
         if not np.array_equal(self.classes_, other.classes_):
             raise SchemaError(
                 f"the two models have different classes: {self.classes_.tolist()} and {other.classes_.tolist()}. "
                 f"Hint: name all classes in both, partial_fit(X, y, classes=...)"
             )
-        return operation(self.ledger_, other.ledger_)
+        return operation(ours, theirs)
 
     def _same_parameters(self, other: Self) -> None:
         mine, theirs = self.get_params(), other.get_params()

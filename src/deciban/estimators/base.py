@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from deciban.engines import FEW_ROWS, BadValue, encode, encode_known, thread_count
@@ -21,6 +23,13 @@ from deciban.ledger.statistic import Array
 from deciban.model import DRAWS, Assumption, Model, learn
 from deciban.scores import Boundary, Conic, Explanation
 from deciban.scores.posterior import Finish
+
+SHARED_CONSTRAINTS: dict[str, list[Any]] = {
+    "missing": [StrOptions({"skip", "error"})],
+    "prior_alpha": [Interval(Real, 0, None, closed="left")],
+    "n_jobs": [None, Interval(Integral, None, None, closed="neither")],
+}
+"""Constraints on the arguments that every facade has."""
 
 
 class Bayes(Algebra, ClassifierMixin, BaseEstimator):
@@ -59,7 +68,8 @@ class Bayes(Algebra, ClassifierMixin, BaseEstimator):
             X, y = checked_rows(self, X, y, reset=first)
             weight = checked_weight(sample_weight, X)
             self.classes_ = known
-            ledger = self._summary(X, encode_known(y, known), weight)
+            hint = "name every class on the first call, partial_fit(X, y, classes=...)"
+            ledger = self._summary(X, encode_known(y, known, hint), weight)
             self._take(ledger if first else self.ledger_ + ledger, X if first else None)
         return self
 
@@ -87,6 +97,7 @@ class Bayes(Algebra, ClassifierMixin, BaseEstimator):
 
     def _take(self, ledger: Ledger, X: Any = None) -> None:
         """Go on with another ledger; `X` is given where the kind of number is to be remembered."""
+        self._validate_params()
         if X is not None:
             self._dtype = X.dtype if X.dtype == np.float32 else np.dtype(np.float64)
         self._model = Model(self._assumption(self.n_features_in_, len(self.classes_)), ledger)
@@ -130,11 +141,15 @@ class Bayes(Algebra, ClassifierMixin, BaseEstimator):
     def _scores(self, X: Any, wanted: Finish) -> NDArray[Any]:
         model = self._fitted()
         X = checked_X(self, X)
+        self._refuse_question(X)
         threads = 1 if X.shape[0] <= FEW_ROWS else thread_count(self.n_jobs)
         try:
             return model.scores((X,), wanted, threads)
         except BadValue as bad:
             raise self._words(bad) from None
+
+    def _refuse_question(self, X: Any) -> None:
+        """What a facade will not be asked about, beyond what its family refuses."""
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of each row."""
@@ -164,8 +179,10 @@ class Bayes(Algebra, ClassifierMixin, BaseEstimator):
             return model.training_log_likelihood()
         X, y = checked_rows(self, X, y, reset=False)
         weight = checked_weight(sample_weight, X)
+        X, codes, weight = without_weightless(X, encode_known(y, self.classes_), weight)
+        self._refuse_question(X)
         with self._worded():
-            return model.log_likelihood([X], encode_known(y, self.classes_), weight, thread_count(self.n_jobs))
+            return model.log_likelihood([X], codes, weight, thread_count(self.n_jobs))
 
     def sample(self, n: int = 1, random_state: Any = None) -> tuple[NDArray[Any], NDArray[Any]]:
         """n rows drawn from the model, and their classes."""
@@ -180,6 +197,7 @@ class Bayes(Algebra, ClassifierMixin, BaseEstimator):
         """The evidence of each feature in decibans, for the winner against the runner-up or for two given classes."""
         model = self._fitted()
         X = checked_X(self, X)
+        self._refuse_question(X)
         pair = None if classes is None else self._pair(classes)
         with self._worded():
             return model.explain([X], pair, self.classes_, thread_count(self.n_jobs))
@@ -195,7 +213,10 @@ class Bayes(Algebra, ClassifierMixin, BaseEstimator):
         return int(k), int(l)
 
     def linear_form(self) -> Boundary:
-        """score_k(x) = weights_k · x + bias_k; for two classes the log-odds of the second are w · x + b."""
+        """score_k(x) = weights_k · x + bias_k; for two classes the log-odds of the second are w · x + b.
+
+        Up to what all classes share. For `BernoulliNB` x is the indicator [value > binarize].
+        """
         return self._fitted().boundary()
 
     def quadratic_form(self) -> Conic:

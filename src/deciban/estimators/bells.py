@@ -7,8 +7,7 @@ from typing import Any
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from deciban.estimators.base import Bayes
-from deciban.estimators.discrete import SHARED_CONSTRAINTS
+from deciban.estimators.base import SHARED_CONSTRAINTS, Bayes
 from deciban.estimators.priors import PRIOR_NAMES, chosen_prior
 from deciban.families import Gaussian
 from deciban.ledger import Ledger

@@ -10,19 +10,13 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from deciban.errors import InputError
-from deciban.estimators.base import Bayes
+from deciban.estimators.base import SHARED_CONSTRAINTS, Bayes
 from deciban.estimators.priors import PRIOR_NAMES, chosen_prior
 from deciban.families import ClassPrior, Family
 from deciban.families.family import Alpha
 from deciban.ledger import Counts, Ledger, Tallies
 from deciban.ledger.statistic import Array
 from deciban.model import Assumption
-
-SHARED_CONSTRAINTS: dict[str, list[Any]] = {
-    "missing": [StrOptions({"skip", "error"})],
-    "prior_alpha": [Interval(Real, 0, None, closed="left")],
-    "n_jobs": [None, Interval(Real, None, None, closed="neither")],
-}
 
 LEAST_ALPHA = 1e-10
 """What scikit-learn raises a smaller pseudo-count to, unless it is forced."""
@@ -77,10 +71,10 @@ class DiscreteBayes(Bayes):
             if alpha.shape != (n_features,):
                 raise InputError(
                     "When alpha is an array, it should contains `n_features`. "
-                    f"Got {alpha.shape[0]} elements instead of {n_features}."
+                    f"Got shape {alpha.shape} instead of ({n_features},)."
                 )
-            if not (alpha >= 0).all():
-                raise InputError(f"All values in alpha must be greater than 0. The least is {alpha.min():g}.")
+            if not ((alpha >= 0) & np.isfinite(alpha)).all():
+                raise InputError(f"All values in alpha must be greater than 0. Got {alpha.min():g}.")
         if not self.force_alpha and alpha.size and alpha.min() < LEAST_ALPHA:
             warnings.warn(
                 f"alpha too small will result in numeric errors, setting alpha = {LEAST_ALPHA:.1e}. "

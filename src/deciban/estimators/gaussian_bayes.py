@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from deciban.errors import InputError
 from deciban.estimators.bells import BellBayes
 from deciban.families import Gaussian
 from deciban.families.parameters import GAUSSIAN
@@ -55,6 +56,8 @@ class GaussianBayes(BellBayes):
         self.n_jobs = n_jobs
 
     def _family(self, prior_rows: float) -> Gaussian:
+        if self.covariance == "identity" and self.shrinkage is not None:
+            raise InputError('covariance="identity" estimates no variance, so there is nothing to shrink')
         return Gaussian(self.covariance, self.shrinkage, prior_rows)  # type: ignore[arg-type]
 
     @property

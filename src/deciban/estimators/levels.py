@@ -9,11 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from deciban.engines import level_codes
 from deciban.errors import InputError
 from deciban.estimators.discrete import DiscreteBayes
 from deciban.ledger import Ledger
-from deciban.scores.posterior import Finish
 
 
 class LevelBayes(DiscreteBayes):
@@ -69,22 +67,19 @@ class LevelBayes(DiscreteBayes):
         """V_j."""
         raise AssertionError
 
-    def _scores(self, X: Any, wanted: Finish) -> NDArray[Any]:
-        if self.unseen == "error":
-            self._refuse_unseen(X)
-        return super()._scores(X, wanted)
-
-    def _refuse_unseen(self, X: Any) -> None:
-        codes = level_codes(np.asarray(X.toarray() if hasattr(X, "toarray") else X))
-        if codes.ndim != 2 or codes.shape[1] != self.n_features_in_:
-            return  # worded by the usual checks
-        strange = codes >= self._known_levels()
-        if strange.any():
-            row, column = (int(i) for i in np.argwhere(strange)[0])
-            names = getattr(self, "feature_names_in_", range(codes.shape[1]))
+    def _refuse_question(self, X: Any) -> None:
+        """With unseen="error", a level beyond those learned."""
+        if self.unseen != "error":
+            return
+        known = self._known_levels()
+        highest = X.max(axis=0).toarray().ravel() if hasattr(X, "tocsr") else np.fmax.reduce(X, axis=0)
+        strange = np.flatnonzero(highest >= known)
+        if strange.size:
+            j = int(strange[0])
+            names = getattr(self, "feature_names_in_", None)
             raise InputError(
-                f"column {names[column]!r} has level {codes[row, column]} in row {row}, which was never learned "
-                f"(known: 0 to {self._known_levels()[column] - 1}). Hint: unseen='ignore' or unseen='smooth'"
+                f"column {j if names is None else repr(names[j])} has level {highest[j]:g}, which was never learned "
+                f"(known: 0 to {known[j] - 1}). Hint: unseen='ignore' or unseen='smooth'"
             )
 
     def __sklearn_tags__(self) -> Any:

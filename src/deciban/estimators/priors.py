@@ -23,7 +23,9 @@ def chosen_prior(given: Any, alpha: float, n_classes: int, *, scaled: bool) -> C
         return ClassPrior(given, alpha)  # type: ignore[arg-type]
     p = np.asarray(given, dtype=np.float64)
     if p.shape != (n_classes,):
-        raise InputError(f"Number of priors must match number of classes. Got {p.size} for {n_classes} classes.")
+        raise InputError(
+            f"Number of priors must match number of classes. Got shape {p.shape} for {n_classes} classes."
+        )
     if not (p >= 0).all():
         raise InputError(f"Priors must be non-negative. Got {p.tolist()}.")
     if not np.isclose(p.sum(), 1.0):

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
+from deciban.engines import encode
 from deciban.errors import InputError
 from deciban.ledger.statistic import Array
 
@@ -16,6 +17,8 @@ from deciban.ledger.statistic import Array
 def checked_rows(estimator: Any, X: Any, y: Any, *, reset: bool) -> tuple[Any, NDArray[Any]]:
     """X and y as arrays of equal length, by scikit-learn's rules; NaN and ±∞ in X are looked at later."""
     X, y = validate_data(estimator, X, y, accept_sparse="csr", ensure_all_finite=False, reset=reset)
+    if y.dtype.kind == "O":
+        encode(y)  # words what labels without a common order are
     if y.dtype.kind not in "iubUS":
         check_classification_targets(y)
     return X, y
@@ -61,7 +64,10 @@ def declared(estimator: Any, classes: Any) -> NDArray[Any]:
                 "classes must be passed on the first call to partial_fit. "
                 "Hint: partial_fit(X, y, classes=np.unique(all_labels))"
             )
-        return np.unique(np.asarray(classes))
+        named = np.asarray(classes)
+        if len(np.unique(named)) != named.size:
+            raise InputError(f"`classes={classes!r}` names a class twice")
+        return np.unique(named)
     if classes is not None and not np.array_equal(known, np.sort(np.asarray(classes))):
         raise InputError(f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {known!r}")
     return np.asarray(known)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deciban.errors import InputError
 from deciban.families.categorical import combinations
-from deciban.families.family import Alpha, dot, log, log1p_ratio, share
+from deciban.families.family import Alpha, EveryRow, dot, log, log1p_ratio, share, written_out
 from deciban.ledger import Counts, Needs, Tallies
 from deciban.ledger.statistic import Array
 from deciban.scores import Linear, ScoreForm, SparseLinear
@@ -29,6 +29,8 @@ class Bernoulli:
     alpha: Alpha = 1.0
     threshold: float | None = 0.0
 
+    probabilistic: ClassVar[bool] = True
+
     def needs(self) -> Needs:
         """See `Family.needs`."""
         return Needs(
@@ -45,7 +47,7 @@ class Bernoulli:
 
     def log_theta(self, part: Counts | Tallies) -> Array:
         """ln θ_kj, K×d."""
-        return log(self.theta(part.dense() if isinstance(part, Tallies) else part))
+        return log(self.theta(written_out(part)))
 
     def solve(self, part: Counts | Tallies) -> ScoreForm:
         """See `Family.solve`."""
@@ -77,23 +79,23 @@ class Bernoulli:
 
     def sample(self, part: Counts | Tallies, codes: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.int64]:
         """See `Family.sample`."""
-        theta = self.theta(part.dense() if isinstance(part, Tallies) else part)
+        theta = self.theta(written_out(part))
         return self._shown(rng.random((len(codes), part.n_features)) < theta[codes])
 
-    def every_row(self, part: Counts | Tallies) -> NDArray[np.int64] | None:
-        """All rows of zeros and ones above the threshold; None where they are too many to write out."""
-        rows = combinations([2] * part.n_features)
-        return None if rows is None else self._shown(rows)
+    def every_row(self, part: Counts | Tallies) -> EveryRow | None:
+        """See `Family.every_row`."""
+        every = combinations([2] * part.n_features)
+        return None if every is None else (self._shown(every[0]), every[1])
 
     def _shown(self, bits: NDArray[Any]) -> NDArray[np.int64]:
         """Presence as the least whole number above the threshold, at least 1."""
         return bits.astype(np.int64) * max(1, int(np.floor(self.threshold or 0.0)) + 1)
 
-    def log_likelihood(self, part: Counts | Tallies) -> float:
+    def log_likelihood(self, part: Counts | Tallies, solved: Counts | Tallies) -> float:
         """See `Family.log_likelihood`."""
-        counts = part.dense() if isinstance(part, Tallies) else part
+        counts, prior = written_out(part), written_out(solved)
         absent = counts.weight - counts.total
-        return dot(counts.total, log(self.theta(counts))) + dot(absent, log(self._off(counts)))
+        return dot(counts.total, log(self.theta(prior))) + dot(absent, log(self._off(prior)))
 
     def n_parameters(self, part: Counts | Tallies) -> int:
         """Kd."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.families.family import dot, log, pool_empty
+from deciban.families.family import EveryRow, dot, log, pool_empty
 from deciban.ledger import Levels, Needs
 from deciban.ledger.statistic import Array, divide
 from deciban.scores import Lookup, ScoreForm
@@ -21,11 +21,12 @@ ENUMERABLE = 1 << 18
 """Most combinations of levels that are ever written out."""
 
 
-def combinations(sizes: Sequence[int]) -> NDArray[np.int64] | None:
-    """Every row of level codes, or None where they are too many."""
+def combinations(sizes: Sequence[int]) -> EveryRow | None:
+    """Every row of level codes, each once, or None where they are too many."""
     if math.prod(sizes) > ENUMERABLE:
         return None
-    return np.stack([axis.ravel() for axis in np.indices(tuple(sizes))], axis=1)
+    rows = np.stack([axis.ravel() for axis in np.indices(tuple(sizes))], axis=1)
+    return rows, np.zeros(len(rows))
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,8 @@ class Categorical:
     alpha: float = 1.0
     unseen: Unseen = "ignore"
     min_levels: tuple[int, ...] | None = None
+
+    probabilistic: ClassVar[bool] = True
 
     def needs(self) -> Needs:
         """See `Family.needs`."""
@@ -85,14 +88,14 @@ class Categorical:
             X[:, j] = (draw[:, j, None] * steps[codes, -1:] >= steps[codes]).sum(axis=1) if steps.size else 0
         return X
 
-    def every_row(self, part: Levels) -> NDArray[np.int64] | None:
-        """All combinations of levels; None where they are too many to write out."""
+    def every_row(self, part: Levels) -> EveryRow | None:
+        """See `Family.every_row`."""
         return combinations([max(1, int(v) + (self.unseen == "smooth")) for v in self.full(part).sizes])
 
-    def log_likelihood(self, part: Levels) -> float:
+    def log_likelihood(self, part: Levels, solved: Levels) -> float:
         """See `Family.log_likelihood`."""
-        part = self.full(part)
-        return dot(part.table, self.log_theta(part))
+        solved = self.full(solved)
+        return dot(part.widen(solved.sizes).table, self.log_theta(solved))
 
     def n_parameters(self, part: Levels) -> int:
         """K Σ_j (V_j − 1)."""

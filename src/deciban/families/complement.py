@@ -6,12 +6,13 @@ Not a likelihood: there is no p(x|k) here, so there is no density, no sampling a
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deciban.errors import InputError, UndefinedError
-from deciban.families.family import Alpha
+from deciban.families.family import Alpha, EveryRow, written_out
 from deciban.ledger import Counts, Needs, Tallies
 from deciban.ledger.statistic import Array, divide
 from deciban.scores import Linear, ScoreForm, SparseLinear
@@ -29,13 +30,15 @@ class Complement:
     alpha: Alpha = 1.0
     norm: bool = False
 
+    probabilistic: ClassVar[bool] = False
+
     def needs(self) -> Needs:
         """See `Family.needs`."""
         return Needs("counts", signed=False, skips=False)
 
     def log_theta(self, part: Counts | Tallies) -> Array:
         """The weights, K×V: −ln θ̄_kv, normalised if asked for."""
-        counts = part.dense() if isinstance(part, Tallies) else part
+        counts = written_out(part)
         everywhere = counts.total.sum(axis=0)
         elsewhere = everywhere - counts.total + self.alpha
         self._refuse_infinite(elsewhere, everywhere + self.alpha)
@@ -76,7 +79,11 @@ class Complement:
         """There is nothing to draw from."""
         raise UndefinedError(WHY.format(what="rows to draw"))
 
-    def log_likelihood(self, part: Counts | Tallies) -> float:
+    def every_row(self, part: Counts | Tallies) -> EveryRow | None:
+        """Bags have no end."""
+        return None
+
+    def log_likelihood(self, part: Counts | Tallies, solved: Counts | Tallies) -> float:
         """There is no likelihood."""
         raise UndefinedError(WHY.format(what="likelihood"))
 

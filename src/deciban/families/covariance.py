@@ -33,24 +33,24 @@ def shrunk(covariance: Array, rows: Array, shrinkage: float | Literal["oas"] | N
     if shrinkage is None:
         return covariance
     d = covariance.shape[1]
-    a = oas(covariance, rows) if shrinkage == "oas" else np.full(len(covariance), float(shrinkage))
+    mean_variance = np.trace(covariance, axis1=1, axis2=2) / d
+    unit = divide(covariance, mean_variance[:, None, None])  # shares do not depend on scale, and squares may overflow
+    a = share_of_sphere(shrinkage, (unit**2).sum(axis=(1, 2)), d, rows)
     return (1 - a)[:, None, None] * covariance + (a * target)[:, None, None] * np.eye(d)
 
 
-def oas(covariance: Array, rows: Array) -> Array:
-    """Oracle-approximating shrinkage of each matrix (Chen et al. 2010), in the form scikit-learn uses.
+def share_of_sphere(shrinkage: float | Literal["oas"] | None, squares: Array, d: int, rows: Array) -> Array:
+    """a, how far each matrix is pulled towards the sphere: as given, or by oracle-approximating shrinkage.
 
-    a = min(1, (m + s²) / ((n + 1)(m − s²/d))), m the mean squared entry, s the mean variance.
+    `squares` is the sum of all squared entries of a matrix whose mean variance is one. OAS (Chen et al. 2010) in the
+    form scikit-learn uses: a = min(1, (m + s²) / ((n + 1)(m − s²/d))), s the mean variance, m the mean squared entry.
     """
-    d = covariance.shape[1]
-    mean_variance = np.trace(covariance, axis1=1, axis2=2) / d
-    unit = divide(
-        covariance, mean_variance[:, None, None]
-    )  # a does not depend on the scale, but squares may overflow
-    m = (unit**2).mean(axis=(1, 2))
-    beyond_sphere = m - 1 / d
-    sphere = beyond_sphere <= 1e-12 * m
-    return np.where(sphere, 1.0, np.minimum(1.0, divide(m + 1, (rows + 1) * beyond_sphere, 1.0)))
+    if shrinkage != "oas":
+        return np.full(len(rows), 0.0 if shrinkage is None else float(shrinkage))
+    m = squares / d**2
+    beyond = m - 1 / d
+    sphere = beyond <= 1e-12 * m
+    return np.where(sphere, 1.0, np.minimum(1.0, divide(m + 1, (rows + 1) * beyond, 1.0)))
 
 
 def sound(covariance: Array, scale: Array) -> Array:

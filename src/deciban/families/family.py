@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.ledger import Needs
+from deciban.ledger import Counts, Needs, Tallies
 from deciban.ledger.statistic import Array, divide
 from deciban.scores import ScoreForm
 
@@ -18,8 +18,16 @@ SMALL_TOTALS = 4096
 """Whole numbers below this have their logarithms looked up."""
 
 
+EveryRow = tuple[NDArray[np.int64], Array]
+
+
 class Family(Protocol):
     """How a block of features is distributed given the class."""
+
+    @property
+    def probabilistic(self) -> bool:
+        """Whether its score is the logarithm of a probability of x."""
+        ...
 
     def needs(self) -> Needs:
         """The statistic to be remembered."""
@@ -33,8 +41,15 @@ class Family(Protocol):
         """A row for each class code, drawn from the solved model."""
         ...
 
-    def log_likelihood(self, part: Any) -> float:
-        """Σ ln p(x|y) of the data that the statistic was learned from."""
+    def every_row(self, part: Any) -> EveryRow | None:
+        """Rows that between them stand for all there can be, each with the logarithm of how many; None: too many."""
+        ...
+
+    def log_likelihood(self, part: Any, solved: Any) -> float:
+        """Σ ln p(x|y) of the data that `part` was learned from, with the parameters of `solved`.
+
+        The two differ by the imagined examples.
+        """
         ...
 
     def n_parameters(self, part: Any) -> int:
@@ -62,6 +77,11 @@ def log(x: Array) -> Array:
 def dot(count: Array, log_theta: Array) -> float:
     """Σ count · ln θ, where what never happened adds nothing, even if it is impossible."""
     return float((count * np.where(count == 0, 0.0, log_theta)).sum())
+
+
+def written_out(part: Counts | Tallies) -> Counts:
+    """Counts with their zeros."""
+    return part.dense() if isinstance(part, Tallies) else part
 
 
 def log1p_ratio(total: Array, alpha: Alpha) -> Array:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deciban.errors import UndefinedError
-from deciban.families.covariance import class_covariances, shrunk, sound, tied_covariance
-from deciban.families.family import pool_empty
+from deciban.families.covariance import class_covariances, share_of_sphere, shrunk, sound, tied_covariance
+from deciban.families.family import EveryRow, pool_empty
 from deciban.families.parameters import GAUSSIAN
 from deciban.ledger import Moments, Needs, Scatter
 from deciban.ledger.statistic import Array, divide
@@ -44,6 +44,8 @@ class Gaussian:
         """Whether pairs of features matter."""
         return self.covariance in ("full", "tied")
 
+    probabilistic: ClassVar[bool] = True
+
     def needs(self) -> Needs:
         """See `Family.needs`."""
         return Needs("scatter" if self.paired else "moments")
@@ -74,7 +76,8 @@ class Gaussian:
         total = total_variance(part)
         if not total.any():
             return np.where(spread == 0, UNIT_SCALE, spread)
-        return np.maximum(spread, VARIANCE_FLOOR * scale(total))
+        never = np.broadcast_to(part.weight, part.mean.shape).sum(axis=0) == 0
+        return np.where(never, UNIT_SCALE, np.maximum(spread, VARIANCE_FLOOR * scale(total)))
 
     def _raw_variances(self, part: Moments) -> Array:
         """(ν₀ s²_j + M2_kj) / (ν₀ + n_kj), averaged over classes or features as the shape asks."""
@@ -92,12 +95,12 @@ class Gaussian:
         return np.ones(shape) if self.covariance == "identity" else own
 
     def _shrunk(self, spread: Array, part: Moments) -> Array:
-        matrices = np.stack([np.diag(row) for row in spread])
         rows = part.weight.max(axis=1)
         if "tied" in self.covariance:
             rows = np.full_like(rows, rows.sum())
-        pulled = shrunk(matrices, rows, self.shrinkage, pooled_variance(part).mean())
-        return np.stack([np.diag(matrix) for matrix in pulled])
+        unit = divide(spread, spread.mean(axis=1, keepdims=True))
+        a = share_of_sphere(self.shrinkage, (unit**2).sum(axis=1), spread.shape[1], rows)
+        return (1 - a)[:, None] * spread + (a * pooled_variance(part).mean())[:, None]
 
     def epsilon(self, part: Moments) -> float:
         """The variance that `var_smoothing` adds."""
@@ -118,22 +121,29 @@ class Gaussian:
             turned[rows] = noise[rows] @ lower[0 if form.shared else k].T
         return form.mean[codes] + turned
 
-    def log_likelihood(self, part: Moments | Scatter) -> float:
-        """See `Family.log_likelihood`."""
-        form = self.solve(part)
+    def every_row(self, part: Moments | Scatter) -> EveryRow | None:
+        """Numbers have no end."""
+        return None
+
+    def log_likelihood(self, part: Moments | Scatter, solved: Moments | Scatter) -> float:
+        """See `Family.log_likelihood`: squares about the solved mean are those about the own mean, and n·gap²."""
+        form = self.solve(solved)
+        moments = part.moments if isinstance(part, Scatter) else part
         if isinstance(form, Diagonal):
-            moments = part.moments if isinstance(part, Scatter) else part
-            return float((moments.weight * form.log_norm - 0.5 * moments.m2 * form.precision).sum())
+            squares = moments.m2 + moments.weight * (moments.mean + moments.rest - form.mean) ** 2
+            return float((moments.weight * form.log_norm - 0.5 * squares * form.precision).sum())
         assert isinstance(form, Full)
         assert isinstance(part, Scatter)
-        if part.weight.shape[1] > 1:
+        if not part.complete:
             raise UndefinedError(
                 "with missing values a full covariance's likelihood is no function of the ledger. "
                 "Hint: log_likelihood(X, y) computes it from the rows."
             )
         half = np.array([shape.half_log_det for shape in form.shapes])
-        squares = (form.precision * part.comoment).sum(axis=(1, 2))
-        return float(-(part.weight[:, 0, 0] * half + 0.5 * squares).sum())
+        n, gap = moments.weight[:, 0], moments.mean + moments.rest - form.mean
+        about = part.comoment + n[:, None, None] * gap[:, :, None] * gap[:, None, :]
+        squares = (form.precision * about).sum(axis=(1, 2))
+        return float(-(n * half + 0.5 * squares).sum())
 
     def n_parameters(self, part: Moments | Scatter) -> int:
         """As `parameter_count("gaussian", …)` lists them."""

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.families.categorical import Unseen, combinations
-from deciban.families.family import dot, log
+from deciban.families.categorical import Unseen
+from deciban.families.family import EveryRow, dot
 from deciban.ledger import Cells, Needs
-from deciban.ledger.statistic import divide
-from deciban.scores import ScoreForm, Table
+from deciban.ledger.statistic import Array
+from deciban.scores import Table
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,8 @@ class Joint:
     unseen: Unseen = "ignore"
     min_levels: tuple[int, ...] | None = None
 
+    probabilistic: ClassVar[bool] = True
+
     def needs(self) -> Needs:
         """See `Family.needs`."""
         return Needs("cells", signed=False)
@@ -32,36 +36,58 @@ class Joint:
         least = np.zeros(part.n_features, dtype=np.int64) if self.min_levels is None else np.array(self.min_levels)
         return tuple(int(v) for v in np.maximum(part.sizes, least))
 
-    def solve(self, part: Cells) -> ScoreForm:
+    def solve(self, part: Cells) -> Table:
         """See `Family.solve`."""
         return Table(part.cell, part.count, self.sizes(part), self.alpha, self.unseen == "smooth")
 
-    def _n_cells(self, part: Cells) -> int:
-        """How many combinations share the pseudo-counts."""
-        return math.prod(v + (self.unseen == "smooth") for v in self.sizes(part))
-
     def sample(self, part: Cells, codes: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.int64]:
         """See `Family.sample`: a seen cell, or, with the pseudo-counts' share, any cell."""
-        sizes = self.sizes(part)
-        imagined = self.alpha * self._n_cells(part)
-        total = part.count.sum(axis=1)
-        room = [max(1, v + (self.unseen == "smooth")) for v in sizes]
-        X = np.stack([rng.integers(0, v, len(codes)) for v in room], axis=1)
-        for i, k in enumerate(codes):
-            weight = part.count[k] if total[k] > 0 or imagined > 0 else part.count.sum(axis=0)
-            if rng.random() * (weight.sum() + imagined) < weight.sum():
-                X[i] = part.cell[rng.choice(len(weight), p=weight / weight.sum())]
+        form = self.solve(part)
+        X = rng.integers(0, np.array(form.room, dtype=np.int64), (len(codes), part.n_features))
+        seen = rng.random(len(codes)) < _share(form)[codes]
+        for k in np.unique(codes[seen]):
+            mine = np.flatnonzero(seen & (codes == k))
+            weight = form.filled[k]
+            X[mine] = part.cell[rng.choice(len(weight), size=len(mine), p=weight / weight.sum())]
         return X
 
-    def every_row(self, part: Cells) -> NDArray[np.int64] | None:
-        """All combinations of levels; None where they are too many to write out."""
-        return combinations([max(1, v + (self.unseen == "smooth")) for v in self.sizes(part)])
+    def every_row(self, part: Cells) -> EveryRow | None:
+        """The cells seen, and one of those never seen for all of them, which are alike.
 
-    def log_likelihood(self, part: Cells) -> float:
+        >>> part = Cells.of(np.array([[0, 0], [1, 1]]), np.array([0, 1], np.int32), None, 2)
+        >>> rows, log_times = Joint(alpha=1.0).every_row(part)
+        >>> rows.tolist(), np.exp(log_times).round(3).tolist()
+        ([[0, 0], [1, 1], [0, 1]], [1.0, 1.0, 2.0])
+        """
+        m, form = len(part.cell), self.solve(part)
+        if self.alpha == 0 and not part.count.any():  # nothing known: any row scores 0, and stands for all
+            return np.zeros((1, part.n_features), dtype=np.int64), np.zeros(1)
+        left = math.prod(form.room) - m
+        if self.alpha == 0 or left == 0:
+            return part.cell, np.zeros(m)
+        rows = np.concatenate([part.cell, _never_seen(part.cell, form.room)[None]])
+        return rows, np.append(np.zeros(m), math.log(left))
+
+    def log_likelihood(self, part: Cells, solved: Cells) -> float:
         """See `Family.log_likelihood`."""
-        weight = part.count.sum(axis=1, keepdims=True) + self.alpha * self._n_cells(part)
-        return dot(part.count, log(divide(part.count + self.alpha, weight)))
+        return dot(part.count, self.solve(solved).joint(part.cell).T)
 
     def n_parameters(self, part: Cells) -> int:
         """K(Π_j V_j − 1)."""
-        return part.n_classes * (math.prod(self.sizes(part)) - 1)
+        return part.n_classes * (math.prod(max(1, v) for v in self.sizes(part)) - 1)
+
+
+def _share(form: Table) -> Array:
+    """N_k / (N_k + αM), the rows of each class that were seen and not imagined."""
+    whole = np.logaddexp(form.log_seen, form.log_imagined)
+    return np.exp(form.log_seen - np.where(np.isneginf(whole), 0.0, whole))
+
+
+def _never_seen(cell: NDArray[np.int64], room: Sequence[int]) -> NDArray[np.int64]:
+    """The first row in lexicographic order that is no cell: among m + 1 rows there is one."""
+    rows = np.zeros((len(cell) + 1, len(room)), dtype=np.int64)
+    left = np.arange(len(rows))
+    for j in reversed(range(len(room))):
+        left, rows[:, j] = np.divmod(left, room[j])
+    seen = {row.tobytes() for row in cell}
+    return next(row for row in rows if row.tobytes() not in seen)

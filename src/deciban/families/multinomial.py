@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.families.family import Alpha, dot, log, log1p_ratio, share
+from deciban.families.family import Alpha, EveryRow, dot, log, log1p_ratio, share, written_out
 from deciban.ledger import Counts, Needs, Tallies
 from deciban.ledger.statistic import Array
 from deciban.scores import Linear, ScoreForm, SparseLinear
@@ -25,6 +26,8 @@ class Multinomial:
 
     alpha: Alpha = 1.0
 
+    probabilistic: ClassVar[bool] = True
+
     def needs(self) -> Needs:
         """See `Family.needs`."""
         return Needs("counts", signed=False, skips=False)
@@ -36,7 +39,7 @@ class Multinomial:
 
     def log_theta(self, part: Counts | Tallies) -> Array:
         """ln θ_kv, K×V."""
-        return log(self.theta(part.dense() if isinstance(part, Tallies) else part))
+        return log(self.theta(written_out(part)))
 
     def solve(self, part: Counts | Tallies) -> ScoreForm:
         """See `Family.solve`."""
@@ -65,17 +68,21 @@ class Multinomial:
 
     def sample(self, part: Counts | Tallies, codes: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.int64]:
         """A bag for each class code; its length is Poisson about the class's mean length."""
-        counts = part.dense() if isinstance(part, Tallies) else part
+        counts = written_out(part)
         theta = self.theta(counts)
         length = share(counts.total.sum(axis=1, keepdims=True), counts.weight.max(axis=1, keepdims=True))[:, 0]
-        return np.stack(
-            [rng.multinomial(n, theta[k] / theta[k].sum()) for n, k in zip(rng.poisson(length[codes]), codes)]
-        )
+        bags = np.zeros((len(codes), part.n_features), dtype=np.int64)
+        for i, (n, k) in enumerate(zip(rng.poisson(length[codes]), codes)):
+            bags[i] = rng.multinomial(n, theta[k] / theta[k].sum())
+        return bags
 
-    def log_likelihood(self, part: Counts | Tallies) -> float:
+    def every_row(self, part: Counts | Tallies) -> EveryRow | None:
+        """Bags have no end."""
+        return None
+
+    def log_likelihood(self, part: Counts | Tallies, solved: Counts | Tallies) -> float:
         """See `Family.log_likelihood`."""
-        counts = part.dense() if isinstance(part, Tallies) else part
-        return dot(counts.total, log(self.theta(counts)))
+        return dot(written_out(part).total, log(self.theta(written_out(solved))))
 
     def n_parameters(self, part: Counts | Tallies) -> int:
         """K(V − 1)."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from numbers import Integral
 from typing import Literal, NamedTuple
 
 from deciban.errors import InputError
@@ -63,7 +64,7 @@ def parameter_count(
 
 
 def _levels(levels: int | Sequence[int], d: int) -> list[int]:
-    each = [levels] * d if isinstance(levels, int) else list(levels)
+    each = [int(levels)] * d if isinstance(levels, Integral) else list(levels)  # type: ignore[arg-type]
     if len(each) != d:
         raise InputError(f"levels has {len(each)} entries for {d} features. Hint: one number, or one per feature")
     return [_whole("levels", v, 1) for v in each]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deciban.errors import InputError, UndefinedError
-from deciban.families.family import Alpha, log, share
+from deciban.families.family import Alpha, EveryRow, log, share, written_out
 from deciban.ledger import Counts, Needs, Tallies
 from deciban.ledger.statistic import Array, divide
 from deciban.scores import Linear, ScoreForm, SparseLinear
@@ -21,13 +22,15 @@ class Poisson:
 
     alpha: Alpha = 1.0
 
+    probabilistic: ClassVar[bool] = True
+
     def needs(self) -> Needs:
         """See `Family.needs`."""
         return Needs("counts", signed=False)
 
     def rates(self, part: Counts | Tallies) -> Array:
         """λ_kj; 0 in a column that never had a count."""
-        counts = part.dense() if isinstance(part, Tallies) else part
+        counts = written_out(part)
         weight = np.broadcast_to(counts.weight, counts.total.shape)
         mean = divide(counts.total.sum(axis=0), weight.sum(axis=0))
         return share(counts.total + self.alpha * mean, weight + self.alpha)
@@ -70,7 +73,11 @@ class Poisson:
         """See `Family.sample`."""
         return rng.poisson(self.rates(part)[codes])
 
-    def log_likelihood(self, part: Counts | Tallies) -> float:
+    def every_row(self, part: Counts | Tallies) -> EveryRow | None:
+        """Counts have no end."""
+        return None
+
+    def log_likelihood(self, part: Counts | Tallies, solved: Counts | Tallies) -> float:
         """The ledger keeps Σ x but not Σ ln x!."""
         raise UndefinedError(
             "a Poisson likelihood needs Σ ln x! of the data, which the ledger does not keep. "

@@ -12,7 +12,6 @@ test inside the counting loop).
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -214,14 +213,3 @@ def score_rows_sparse(
         for k in range(scores.size):
             scores[k] = 0.0
     return flaws
-
-
-@kernel
-def log1p_table(begin: int, end: int, total: Floats, alpha: float, table: Floats, out: Floats) -> None:
-    """out = log1p(total / α), read from `table` where the total is one of its whole numbers."""
-    for q in range(np.uintp(begin), np.uintp(end)):
-        t = total[q]
-        if 0.0 <= t < table.size and t == math.floor(t):
-            out[q] = table[np.uintp(t)]
-        else:
-            out[q] = math.log1p(t / alpha)

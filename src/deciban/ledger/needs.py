@@ -22,3 +22,8 @@ class Needs:
     signed: bool = True
     skips: bool = True
     unit: bool = False
+
+    @property
+    def reading(self) -> str:
+        """How a value is read, in writing."""
+        return "x" if self.threshold is None else f"[x > {self.threshold!r}]"

@@ -74,6 +74,11 @@ class Scatter:
         return self.comoment.shape[1]
 
     @property
+    def complete(self) -> bool:
+        """Whether every pair of features was seen in the same rows: nothing was missing."""
+        return bool((self.weight == self.weight[:, :1, :1]).all())
+
+    @property
     def moments(self) -> Moments:
         """The diagonal: each feature's own weight, mean and squares."""
         d = np.arange(self.n_features)

@@ -25,13 +25,15 @@ class Block:
     """Features that one statistic counts together.
 
     `names` are the features' names, if they have any; `levels` the names of a categorical feature's
-    levels, if they have any (without them levels are the codes 0, 1, 2, … and may grow).
+    levels, if they have any (without them levels are the codes 0, 1, 2, … and may grow); `reading` how a value
+    is read before it is counted.
     """
 
     kind: Kind
     width: int
     names: tuple[str, ...] | None = None
     levels: tuple[tuple[str, ...], ...] | None = None
+    reading: str = "x"
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class Schema:
         """A short name for exactly this schema: equal schemas, and only they, have equal fingerprints."""
         content = [
             [_canonical(label) for label in self.classes],
-            [[b.kind, b.width, b.names, b.levels] for b in self.blocks],
+            [[b.kind, b.width, b.names, b.levels, b.reading] for b in self.blocks],
         ]
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]
 
@@ -126,6 +128,8 @@ def _united_classes(a: tuple[Label, ...], b: tuple[Label, ...]) -> tuple[Label, 
 def _unite_blocks(a: Block, b: Block) -> tuple[Block, Places | None, tuple[Any, Any]]:
     if a.kind != b.kind:
         raise SchemaError(f"one counts {a.kind}, the other {b.kind}. Hint: train both as the same family.")
+    if a.reading != b.reading:
+        raise SchemaError(f"one counts {a.reading}, the other {b.reading}. Hint: read the data of both the same way.")
     if a.width != b.width:
         raise SchemaError(f"one has {a.width} features, the other {b.width}{_only(a, b)}")
     order = _order(a, b)
@@ -141,7 +145,7 @@ def _unite_blocks(a: Block, b: Block) -> tuple[Block, Places | None, tuple[Any, 
     levels = tuple(tuple(dict.fromkeys((*x, *y))) for x, y in zip(a.levels, theirs))
     sizes = [len(names) for names in levels]
     return (
-        Block(a.kind, a.width, a.names, levels),
+        Block(a.kind, a.width, a.names, levels, a.reading),
         order,
         ((_places(a.levels, levels), sizes), (_places(theirs, levels), sizes)),
     )

@@ -4,13 +4,13 @@ A score form gives ln p(x|k) for rows x and classes k. Plain NumPy: this room is
 score; kernels compute the same, faster.
 """
 
+from deciban.scores.diagonal import Diagonal
 from deciban.scores.evidence import DECIBAN, Explanation, Pieces
 from deciban.scores.form import Boundary, Conic, ScoreForm
 from deciban.scores.full import Full
 from deciban.scores.linear import Linear
 from deciban.scores.lookup import Lookup
 from deciban.scores.posterior import finish, log_sum_exp
-from deciban.scores.quadratic import Diagonal
 from deciban.scores.sparse import SparseLinear
 from deciban.scores.table import Table
 

@@ -26,7 +26,7 @@ class Pieces(NamedTuple):
     extras: Mapping[str, Array] = {}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Explanation:
     """Why row i went to `winner[i]` rather than `runner_up[i]`, in decibans.
 
@@ -62,6 +62,7 @@ class Explanation:
 
     def entries(self, row: int = 0) -> list[tuple[str, float]]:
         """(name, decibans) of everything that counted in a row, strongest first; they add up to its total."""
+        row = range(len(self))[row]
         values = self._dense(row)
         named = [("prior", float(self.prior[row])), *((n, float(v[row])) for n, v in self.extras.items())]
         named += [(self.features[int(j)], float(values[j])) for j in np.flatnonzero(values)]
@@ -73,6 +74,7 @@ class Explanation:
 
     def text(self, row: int = 0, most: int = 10) -> str:
         """One row's reasons as a small table."""
+        row = range(len(self))[row]
         entries = self.entries(row)
         shown, rest = entries[:most], entries[most:]
         width = max([len(name) for name, _ in shown] + [len("everything else")])

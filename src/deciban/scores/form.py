@@ -39,7 +39,7 @@ class ScoreForm(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Boundary:
     """score_k(x) = weights_k · x + bias_k. For two classes the log-odds of the second are w · x + b."""
 
@@ -66,7 +66,7 @@ class Boundary:
             )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Conic:
     """score_k(x) = xᵀ A_k x + weights_k · x + bias_k; A is K×d×d, or K×d where it is diagonal."""
 

@@ -37,11 +37,29 @@ class Barrier:
 
     def pieces(self, x: Array, k: NDArray[np.intp], l: NDArray[np.intp]) -> Array:
         """±∞ where the feature rules out one of the two classes, NaN where it rules out both."""
+        return self.entries(x, (k,), (l,))
+
+    def entries(self, x: Array, in_k: tuple[Any, ...], in_l: tuple[Any, ...]) -> Array:
+        """The same, for values with the places of their rules in class k and in class l."""
         seen, absent = np.nan_to_num(x) != 0, x < 1
-        out_k = (seen & (self.on[k] > 0)) | (absent & (self.off[k] > 0))
-        out_l = (seen & (self.on[l] > 0)) | (absent & (self.off[l] > 0))
-        infinite = np.where(out_k, np.where(out_l, np.nan, -np.inf), np.inf)
-        return np.where(out_k | out_l, infinite, 0.0)
+        out_k = (seen & (self.on[in_k] > 0)) | (absent & (self.off[in_k] > 0))
+        out_l = (seen & (self.on[in_l] > 0)) | (absent & (self.off[in_l] > 0))
+        return _ruled_out(out_k, out_l)
+
+    def absent(self, x: Array, row: NDArray[Any], j: NDArray[Any], k: NDArray[Any], l: NDArray[Any]) -> Array:
+        """The same for all features that a sparse row does not store, together."""
+
+        def broken(c: NDArray[Any]) -> NDArray[np.bool_]:
+            stored = np.bincount(row, weights=self.off[c[row], j], minlength=len(c))
+            return self.off.sum(axis=1)[c] - stored > 0
+
+        return _ruled_out(broken(k), broken(l))
+
+
+def _ruled_out(out_k: NDArray[np.bool_], out_l: NDArray[np.bool_]) -> Array:
+    """ln p(x|k) − ln p(x|l) where one of the two is impossible: ∓∞, undefined where both are, else nothing."""
+    infinite = np.where(out_k, np.where(out_l, np.nan, -np.inf), np.inf)
+    return np.where(out_k | out_l, infinite, 0.0)
 
 
 @dataclass(frozen=True)
@@ -76,10 +94,12 @@ class Linear:
 
     def read(self, X: NDArray[Any]) -> Array:
         """A value as the score sees it: itself, or its indicator; NaN stays NaN."""
-        x = np.asarray(X, dtype=np.float64)
         if self.threshold is None:
-            return x
-        return np.where(np.isnan(x), np.nan, x > self.threshold)
+            return np.asarray(X, dtype=np.float64)
+        seen = (self.threshold < X).astype(np.float64)  # in X's own kind of number, as it was learned
+        if X.dtype.kind == "f":
+            seen[np.isnan(X)] = np.nan
+        return seen
 
     def joint(self, X: NDArray[Any]) -> Array:
         """See `ScoreForm.joint`."""
@@ -110,8 +130,8 @@ class Linear:
 
     def stored_pieces(self, Z: Any, k: NDArray[np.intp], l: NDArray[np.intp]) -> Pieces:
         """The same for CSR rows: evidence where a value is stored, all that is absent together as `absent`."""
-        Z = Z.astype(np.float64)
         x = self.read(Z.data)
+        Z = Z.astype(np.float64)
         row = np.repeat(np.arange(Z.shape[0]), np.diff(Z.indptr))
         at = (k[row], Z.indices), (l[row], Z.indices)
         parts = np.nan_to_num(x) * (self.weights[at[0]] - self.weights[at[1]])
@@ -120,6 +140,8 @@ class Linear:
             stored = self.offsets[at[0]] - self.offsets[at[1]]
             parts += np.where(np.isnan(x), 0.0, stored)
             gap = gap - np.bincount(row, weights=stored, minlength=Z.shape[0])
+        if self.barrier is not None:
+            parts, gap = parts + self.barrier.entries(x, *at), gap + self.barrier.absent(x, row, Z.indices, k, l)
         Z.data = parts
         return Pieces(Z, {"absent": gap} if gap.any() else {})
 

@@ -57,8 +57,10 @@ class SparseLinear:
         """X as CSR of what the score sees: values, or indicators; nothing of mute words."""
         from scipy.sparse import csr_array
 
-        Z = csr_array(X, dtype=np.float64, copy=True)
-        if self.threshold is not None:
+        Z = csr_array(X, copy=True)
+        if self.threshold is None:
+            Z.data = Z.data.astype(np.float64)
+        else:  # compared in X's own kind of number, as it was learned
             Z.data = np.where(np.isnan(Z.data), np.nan, Z.data > self.threshold)
         if self.mute is not None:
             Z.data[self.mute[Z.indices]] = 0.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,17 @@ from deciban.errors import UndefinedError
 from deciban.scores.evidence import Pieces
 from deciban.scores.form import Array, Boundary, Conic
 
+FEW = 100
+"""Rows below which searching the cells for each is faster than grouping all cells by what the rows have."""
+
 
 @dataclass(frozen=True)
 class Table:
     """p(x|k) = (count_k(x) + α) / (N_k + αM), M the number of cells; the cells never seen are not stored.
 
     A missing value, or an unseen level that is to be ignored, is summed over: the cells that agree with
-    what the row has, counted together.
+    what the row has, counted together. M overflows any float soon, so all is done in logarithms:
+    ln p = ln(count_k + α Π_free v_j) − ln(N_k + α Π_j v_j).
     """
 
     cell: NDArray[np.int64]
@@ -33,31 +38,97 @@ class Table:
         """K."""
         return self.count.shape[0]
 
+    @cached_property
+    def room(self) -> tuple[int, ...]:
+        """v_j, how many levels share the pseudo-counts; a feature nobody ever had has one."""
+        return tuple(max(1, v + self.smooth_unseen) for v in self.sizes)
+
+    @cached_property
+    def filled(self) -> Array:
+        """The counts, where without pseudo-counts a class never seen says what all classes together say."""
+        empty = self.count.sum(axis=1, keepdims=True) == 0
+        return np.where(empty & (self.alpha == 0), self.count.sum(axis=0), self.count)
+
+    @cached_property
+    def log_seen(self) -> Array:
+        """ln N_k."""
+        return _log(self.filled.sum(axis=1))
+
+    @cached_property
+    def log_imagined(self) -> float:
+        """ln αM, the pseudo-counts of all cells together."""
+        return self._log_alpha + float(self._log_room.sum())
+
+    @property
+    def _log_alpha(self) -> float:
+        return math.log(self.alpha) if self.alpha > 0 else -math.inf
+
+    @cached_property
+    def _log_room(self) -> Array:
+        return np.log(np.array(self.room, dtype=np.float64))
+
+    @cached_property
+    def _short(self) -> NDArray[Any]:
+        """The cells in the fewest bytes."""
+        return self._shorten(self.cell)
+
+    @cached_property
+    def _columns(self) -> NDArray[Any]:
+        return np.ascontiguousarray(self._short.T)
+
+    @cached_property
+    def _whole(self) -> tuple[dict[bytes, int], Array]:
+        """The place of each cell, and the counts there."""
+        return _grouped(self._short, self.filled)
+
+    def _shorten(self, codes: NDArray[np.int64]) -> NDArray[Any]:
+        """Codes in the fewest bytes; V_j stands for any beyond the known."""
+        sizes = np.array(self.sizes, dtype=np.int64)
+        return np.minimum(codes, sizes).astype(np.min_scalar_type(int(sizes.max(initial=0))))
+
     def joint(self, X: NDArray[Any]) -> Array:
         """See `ScoreForm.joint`."""
-        rows, back = np.unique(np.asarray(X, dtype=np.int64), axis=0, return_inverse=True)
-        if not len(rows):
-            return np.zeros((0, self.n_classes))
-        return np.stack([self._one(row) for row in rows])[back.reshape(-1)]
+        X = np.asarray(X, dtype=np.int64)
+        have = X >= 0
+        if not self.smooth_unseen:
+            have &= np.array(self.sizes, dtype=np.int64) > X
+        whole = np.logaddexp(self.log_seen, self.log_imagined)
+        if np.isneginf(whole).any():  # nothing seen in any class, nothing imagined: nothing to say
+            return np.zeros((len(X), self.n_classes))
+        free = np.where(have, 0.0, self._log_room).sum(axis=1, keepdims=True)
+        return np.logaddexp(_log(self._agreeing(self._shorten(X), have)), self._log_alpha + free) - whole
 
-    def _one(self, row: NDArray[np.int64]) -> Array:
-        sizes = np.array(self.sizes, dtype=object)
-        strange = row >= np.array(self.sizes)
-        have = (row >= 0) & ~(strange & (not self.smooth_unseen))
-        agree = (self.cell[:, have] == row[have]).all(axis=1)
-        total = self.count.sum(axis=1)
-        cells = math.prod(int(v) + self.smooth_unseen for v in sizes)
-        free = math.prod(int(v) + self.smooth_unseen for v in sizes[~have])
-        weight = total + self.alpha * cells
-        part = self.count[:, agree].sum(axis=1) + self.alpha * free
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(weight > 0, np.log(part / weight), self._pooled(agree))
+    def _agreeing(self, codes: NDArray[Any], have: NDArray[np.bool_]) -> Array:
+        """How often each class was seen with what each row has, n×K."""
+        count = np.empty((len(codes), self.n_classes))
+        complete = have.all(axis=1)
+        count[complete] = _found(codes[complete], *self._whole)
+        part = np.flatnonzero(~complete)
+        pattern, which = _distinct(np.packbits(have[part], axis=1))
+        order = np.argsort(which, kind="stable")
+        for rows in np.split(part[order], np.cumsum(np.bincount(which, minlength=len(pattern)))[:-1]):
+            if len(rows):
+                features = np.flatnonzero(have[rows[0]])
+                count[rows] = self._summed(codes[np.ix_(rows, features)], features)
+        return count
 
-    def _pooled(self, agree: NDArray[np.bool_]) -> float:
-        """A class never seen says what all classes together say."""
-        everything = self.count.sum()
-        part = self.count[:, agree].sum()
-        return math.log(part / everything) if part > 0 else (-math.inf if everything > 0 else 0.0)
+    def _summed(self, codes: NDArray[Any], features: NDArray[np.intp]) -> Array:
+        """The counts of the cells that agree with each row in these features, r×K."""
+        if len(codes) < FEW:
+            first, which = _distinct(codes)
+            return np.stack([self._searched(codes[i], features) for i in first])[which]
+        return _found(codes, *_grouped(self._short[:, features], self.filled))
+
+    def _searched(self, row: NDArray[Any], features: NDArray[np.intp]) -> Array:
+        """The same for one row, feature by feature among the cells that still agree."""
+        if not len(row):
+            return self.filled.sum(axis=1)
+        at = np.flatnonzero(self._columns[features[0]] == row[0])
+        for j, v in zip(features[1:], row[1:]):
+            if not len(at):
+                break
+            at = at[self._columns[j][at] == v]
+        return self.filled[:, at].sum(axis=1)
 
     def pieces(self, X: NDArray[Any], k: NDArray[np.intp], l: NDArray[np.intp]) -> Pieces:
         """The combination speaks as one: no feature's share can be told apart."""
@@ -78,3 +149,34 @@ class Table:
         """A table follows no curve."""
         self.linear()
         raise AssertionError
+
+
+def _log(x: Array) -> Array:
+    with np.errstate(divide="ignore"):
+        return np.log(x)
+
+
+def _numbered(rows: NDArray[Any]) -> tuple[dict[bytes, int], NDArray[np.intp]]:
+    """The distinct rows, numbered as they come, and the number of each row."""
+    number: dict[bytes, int] = {}
+    return number, np.array([number.setdefault(row.tobytes(), len(number)) for row in rows], dtype=np.intp)
+
+
+def _distinct(rows: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Where each distinct row comes first, and which of them each row is."""
+    number, which = _numbered(rows)
+    first = np.empty(len(number), dtype=np.intp)
+    first[which[::-1]] = np.arange(len(rows))[::-1]
+    return first, which
+
+
+def _grouped(cell: NDArray[Any], count: Array) -> tuple[dict[bytes, int], Array]:
+    """The distinct cells and how often each class had them; the row after the last has zeros, for the others."""
+    number, which = _numbered(cell)
+    return number, np.stack([np.bincount(which, weights=c, minlength=len(number) + 1) for c in count], axis=1)
+
+
+def _found(rows: NDArray[Any], number: dict[bytes, int], count: Array) -> Array:
+    """The counts of each row, n×K."""
+    other = len(number)
+    return count[np.array([number.get(row.tobytes(), other) for row in rows], dtype=np.intp)]
