@@ -39,7 +39,7 @@ def summarise(needs: Needs, X: Any, codes: Codes, weight: Array | None, n_classe
             return _by_dense_blocks(needs, X, codes, weight, n_classes, threads)
         raise InputError(
             f"X has missing values, and a model of {n_classes} classes × {X.shape[1]} features is kept sparse, with "
-            f"one weight per class, so it cannot learn them. Hint: leave such rows out, or use fewer classes or features."
+            f"one weight per class, so it cannot learn them. Hint: leave such rows out, or take fewer features."
         )
     raise bad_value(X, flaw)
 

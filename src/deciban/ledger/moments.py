@@ -43,17 +43,16 @@ class Moments:
         n = np.zeros((n_classes, X.shape[1] if some else 1))
         mean, rest, m2 = np.zeros((3, n_classes, X.shape[1]))
         for k, rows in rows_by_class(codes):
-            x, w = (
-                X[rows].astype(np.float64, copy=False),
-                np.ones((len(rows), 1)) if weight is None else weight[rows, None],
-            )
-            known = ~np.isnan(x) if some else True
-            w = w * known
-            n[k] = w.sum(axis=0)
-            mean[k] = divide((w * np.where(known, x, 0.0)).sum(axis=0), n[k])
-            gap = np.where(known, x - mean[k], 0.0)
-            rest[k] = divide((w * gap).sum(axis=0), n[k])
-            m2[k] = np.maximum((w * gap**2).sum(axis=0) - n[k] * rest[k] ** 2, 0.0)
+            x = X[rows].astype(np.float64, copy=False)
+            w = None if weight is None else weight[rows, None]
+            if some:
+                known = ~np.isnan(x)
+                x, w = np.where(known, x, 0.0), known * (1.0 if w is None else w)
+            n[k] = len(rows) if w is None else w.sum(axis=0)
+            mean[k] = divide(_weighted(x, w), n[k])
+            gap = x - mean[k]
+            rest[k] = divide(_weighted(gap, w), n[k])
+            m2[k] = np.maximum(_weighted(gap * gap, w) - n[k] * rest[k] ** 2, 0.0)
         return cls(n, mean, rest, m2)
 
     @classmethod
@@ -117,6 +116,11 @@ class Moments:
     def arrays(self) -> Mapping[str, NDArray[Any]]:
         """See `Statistic.arrays`."""
         return {"weight": self.weight, "mean": self.mean, "rest": self.rest, "m2": self.m2}
+
+
+def _weighted(x: Array, w: Array | None) -> Array:
+    """Σ w·x by column; without weights every row weighs one."""
+    return x.sum(axis=0) if w is None else (w * x).sum(axis=0)
 
 
 def clamp(squares: Array, before: Array, n: Array, slip: Array) -> Array:
