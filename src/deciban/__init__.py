@@ -7,41 +7,39 @@ v a level or word, V how many; n a count or weight, w a row's weight; π a class
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from deciban.lazy import lazily
 
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from deciban.estimators import (
-        BernoulliNB,
-        CategoricalNB,
-        ComplementNB,
-        GaussianBayes,
-        GaussianNB,
-        JointBayes,
-        MultinomialNB,
-        PoissonNB,
-    )
-    from deciban.families import ParameterCount, parameter_count
+    from deciban.estimators.bernoulli_nb import BernoulliNB
+    from deciban.estimators.categorical_nb import CategoricalNB
+    from deciban.estimators.complement_nb import ComplementNB
+    from deciban.estimators.gaussian_bayes import GaussianBayes
+    from deciban.estimators.gaussian_nb import GaussianNB
+    from deciban.estimators.joint_bayes import JointBayes
+    from deciban.estimators.multinomial_nb import MultinomialNB
+    from deciban.estimators.poisson_nb import PoissonNB
+    from deciban.families.parameters import ParameterCount, parameter_count
     from deciban.ledger import Ledger
     from deciban.scores import Explanation
 
 _HOMES = {
-    "BernoulliNB": "deciban.estimators",
-    "CategoricalNB": "deciban.estimators",
-    "ComplementNB": "deciban.estimators",
-    "GaussianBayes": "deciban.estimators",
-    "GaussianNB": "deciban.estimators",
-    "JointBayes": "deciban.estimators",
-    "MultinomialNB": "deciban.estimators",
-    "PoissonNB": "deciban.estimators",
+    "BernoulliNB": "deciban.estimators.bernoulli_nb",
+    "CategoricalNB": "deciban.estimators.categorical_nb",
+    "ComplementNB": "deciban.estimators.complement_nb",
+    "GaussianBayes": "deciban.estimators.gaussian_bayes",
+    "GaussianNB": "deciban.estimators.gaussian_nb",
+    "JointBayes": "deciban.estimators.joint_bayes",
+    "MultinomialNB": "deciban.estimators.multinomial_nb",
+    "PoissonNB": "deciban.estimators.poisson_nb",
     "Ledger": "deciban.ledger",
     "Explanation": "deciban.scores",
-    "ParameterCount": "deciban.families",
-    "parameter_count": "deciban.families",
+    "ParameterCount": "deciban.families.parameters",
+    "parameter_count": "deciban.families.parameters",
 }
-"""Where each public name lives; its room is opened when the name is first used."""
 
 __all__ = [
     "BernoulliNB",
@@ -59,12 +57,4 @@ __all__ = [
     "parameter_count",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    raise AttributeError(f"module 'deciban' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazily(__name__, _HOMES)

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from deciban import engines
 from deciban.errors import InputError, SchemaError, UndefinedError
-from deciban.families import ClassPrior, Family
-from deciban.families.complement import WHY
-from deciban.families.family import log
+from deciban.families.family import NO_LIKELIHOOD, Family, log
+from deciban.families.prior import ClassPrior
 from deciban.ledger import Block, Cells, Ledger, Needs, Schema
 from deciban.ledger.statistic import Array, Codes
 from deciban.scores import DECIBAN, Boundary, Conic, Explanation, Linear, Pieces, ScoreForm, SparseLinear
@@ -116,7 +115,7 @@ class Model:
 
     def _need_probability(self, what: str) -> None:
         if not self.assumption.probabilistic:
-            raise UndefinedError(WHY.format(what=what))
+            raise UndefinedError(NO_LIKELIHOOD.format(what=what))
 
     def log_likelihood(self, parts: Sequence[Any], codes: Codes, weight: Array | None, threads: int) -> float:
         """Σ w ln p(x, y) over rows with known classes and weights above zero."""
@@ -228,14 +227,11 @@ class Numbered(Sequence[str]):
 
 
 def _pieces(form: ScoreForm, X: Any, needs: Needs, k: NDArray[np.intp], l: NDArray[np.intp]) -> Pieces:
-    if hasattr(X, "tocsr"):
-        X = engines.settled(X)
-        if isinstance(form, Linear):
-            return form.stored_pieces(X, k, l)
-        if not isinstance(form, SparseLinear):
-            X = X.toarray()
-    elif needs.kind in ("levels", "cells"):
-        X = engines.level_codes(X)
+    X = engines.readable(X, needs)
+    if engines.is_sparse(X) and isinstance(form, Linear):
+        return form.stored_pieces(X, k, l)
+    if engines.is_sparse(X) and not isinstance(form, SparseLinear):
+        X = X.toarray()
     return form.pieces(X, k, l)
 
 

@@ -9,16 +9,14 @@ import pytest
 from scipy.sparse import csr_array, csr_matrix
 
 from deciban.engines import arrays, fast, sparse, tally
-from deciban.families import (
-    Bernoulli,
-    Categorical,
-    ClassPrior,
-    Complement,
-    Gaussian,
-    Joint,
-    Multinomial,
-    Poisson,
-)
+from deciban.families.bernoulli import Bernoulli
+from deciban.families.categorical import Categorical
+from deciban.families.complement import Complement
+from deciban.families.gaussian import Gaussian
+from deciban.families.joint import Joint
+from deciban.families.multinomial import Multinomial
+from deciban.families.poisson import Poisson
+from deciban.families.prior import ClassPrior
 from deciban.model import Assumption, Model, learn
 
 FINISHES = ["joint", "log_posterior", "posterior", "winner", "density"]

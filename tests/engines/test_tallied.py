@@ -7,7 +7,10 @@ import pytest
 from scipy.sparse import csr_array
 
 from deciban.errors import InputError, UndefinedError
-from deciban.families import Bernoulli, Complement, Multinomial, Poisson
+from deciban.families.bernoulli import Bernoulli
+from deciban.families.complement import Complement
+from deciban.families.multinomial import Multinomial
+from deciban.families.poisson import Poisson
 from deciban.ledger import Counts, Tallies
 from engines.paths import WAYS, Case, flags, near, tallied, words
 

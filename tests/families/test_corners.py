@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from deciban.errors import DecibanError
-from deciban.families import Bernoulli, Complement, Multinomial
+from deciban.families.bernoulli import Bernoulli
+from deciban.families.complement import Complement
+from deciban.families.multinomial import Multinomial
 from deciban.ledger import Counts
 from deciban.model import Assumption, ClassPrior, Model, learn
 from engines.paths import Case, flags, words

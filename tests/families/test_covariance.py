@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.covariance import oas as sklearn_oas
 
-from deciban.families import Gaussian
 from deciban.families.covariance import shrunk
+from deciban.families.gaussian import Gaussian
 from deciban.ledger import Moments, Scatter
 
 SHAPES = ["full", "tied", "diagonal", "tied_diagonal", "spherical", "tied_spherical", "identity"]

@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 
 from deciban.errors import UndefinedError
-from deciban.families import Bernoulli, Categorical, Complement, Gaussian, Joint, Multinomial, Poisson
+from deciban.families.bernoulli import Bernoulli
+from deciban.families.categorical import Categorical
+from deciban.families.complement import Complement
+from deciban.families.gaussian import Gaussian
+from deciban.families.joint import Joint
+from deciban.families.multinomial import Multinomial
+from deciban.families.poisson import Poisson
 from engines.paths import Case, codes, flags, measurements, words
 
 N, K = 20_000, 3

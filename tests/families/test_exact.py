@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import oracle
-from deciban.families import Bernoulli, Categorical, ClassPrior, Complement, Gaussian, Joint, Multinomial, Poisson
+from deciban.families.bernoulli import Bernoulli
+from deciban.families.categorical import Categorical
+from deciban.families.complement import Complement
+from deciban.families.gaussian import Gaussian
+from deciban.families.joint import Joint
+from deciban.families.multinomial import Multinomial
+from deciban.families.poisson import Poisson
+from deciban.families.prior import ClassPrior
 from deciban.ledger import Cells, Counts, Levels, Moments, Tallies
 
 K = 3

@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from deciban.estimators.base import SHARED_CONSTRAINTS, Bayes
 from deciban.estimators.priors import PRIOR_NAMES, chosen_prior
-from deciban.families import Gaussian
+from deciban.families.gaussian import Gaussian
 from deciban.ledger import Ledger
 from deciban.ledger.statistic import Array
 from deciban.model import Assumption

@@ -8,7 +8,7 @@ from typing import Any
 from sklearn.utils._param_validation import Interval
 
 from deciban.estimators.discrete import CountBayes
-from deciban.families import Bernoulli
+from deciban.families.bernoulli import Bernoulli
 
 
 class BernoulliNB(CountBayes):

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.estimators.levels import LevelBayes
-from deciban.families import Categorical
+from deciban.families.categorical import Categorical
 from deciban.ledger import Levels
 from deciban.ledger.statistic import Array
 

@@ -6,8 +6,8 @@ from typing import Any, Self
 
 from deciban.errors import UndefinedError
 from deciban.estimators.discrete import CountBayes, dense
-from deciban.families import Complement
-from deciban.families.complement import WHY
+from deciban.families.complement import Complement
+from deciban.families.family import NO_LIKELIHOOD
 from deciban.ledger.statistic import Array
 
 
@@ -52,12 +52,12 @@ class ComplementNB(CountBayes):
 
     def with_priors(self, priors: Any) -> Self:
         """There is no prior in the score to change."""
-        raise UndefinedError(WHY.format(what="class prior in its score"))
+        raise UndefinedError(NO_LIKELIHOOD.format(what="class prior in its score"))
 
     @property
     def score_samples(self) -> Any:
         """There is no p(x); being no attribute, scikit-learn's tools see that too."""
-        raise UndefinedError(WHY.format(what="density p(x)"))
+        raise UndefinedError(NO_LIKELIHOOD.format(what="density p(x)"))
 
     @property
     def feature_all_(self) -> Array:

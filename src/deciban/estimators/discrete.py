@@ -12,8 +12,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from deciban.errors import InputError
 from deciban.estimators.base import SHARED_CONSTRAINTS, Bayes
 from deciban.estimators.priors import PRIOR_NAMES, chosen_prior
-from deciban.families import ClassPrior, Family
-from deciban.families.family import Alpha
+from deciban.families.family import Alpha, Family
+from deciban.families.prior import ClassPrior
 from deciban.ledger import Counts, Ledger, Tallies
 from deciban.ledger.statistic import Array
 from deciban.model import Assumption

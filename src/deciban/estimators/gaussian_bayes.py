@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from deciban.errors import InputError
 from deciban.estimators.bells import BellBayes
-from deciban.families import Gaussian
+from deciban.families.gaussian import Gaussian
 from deciban.families.parameters import GAUSSIAN
 from deciban.ledger.statistic import Array
 

@@ -8,7 +8,7 @@ from typing import Any
 from sklearn.utils._param_validation import Interval
 
 from deciban.estimators.bells import BellBayes
-from deciban.families import Gaussian
+from deciban.families.gaussian import Gaussian
 from deciban.ledger.statistic import Array
 
 

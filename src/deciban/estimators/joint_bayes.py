@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.estimators.levels import LevelBayes
-from deciban.families import Joint
+from deciban.families.joint import Joint
 
 
 class JointBayes(LevelBayes):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from deciban.estimators.discrete import CountBayes
-from deciban.families import Multinomial
+from deciban.families.multinomial import Multinomial
 
 
 class MultinomialNB(CountBayes):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from deciban.estimators.discrete import CountBayes
-from deciban.families import Poisson
+from deciban.families.poisson import Poisson
 from deciban.ledger.statistic import Array
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from deciban.errors import DecibanWarning, InputError
-from deciban.families import ClassPrior
+from deciban.families.prior import ClassPrior
 
 PRIOR_NAMES = {"empirical", "smoothed", "uniform"}
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from deciban.errors import InputError
 from deciban.families.categorical import combinations
-from deciban.families.family import Alpha, EveryRow, dot, log, log1p_ratio, share, written_out
+from deciban.families.family import Alpha, EveryRow, dot, log, share, smoothed_entries, written_out
 from deciban.ledger import Counts, Needs, Tallies
 from deciban.ledger.statistic import Array
 from deciban.scores import Linear, ScoreForm, SparseLinear
@@ -71,7 +71,7 @@ class Bernoulli:
             )
         a, V, n = float(self.alpha), part.n_features, part.weight[:, 0]
         absent = np.log(n[part.klass] - part.total + a) - np.log(n + a)[part.klass]
-        delta = log1p_ratio(part.total, a) - absent
+        delta = smoothed_entries(part, a)[1] - absent
         bias = V * (np.log(n + a) - np.log(n + 2 * a)) + part.per_class(absent)
         slope, base = -np.log(n + a), np.full(V, np.log(a))
         ones = np.ones(part.n_classes)

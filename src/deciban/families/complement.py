@@ -12,15 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.errors import InputError, UndefinedError
-from deciban.families.family import Alpha, EveryRow, written_out
+from deciban.families.family import NO_LIKELIHOOD, Alpha, EveryRow, written_out
 from deciban.ledger import Counts, Needs, Tallies
 from deciban.ledger.statistic import Array, divide
 from deciban.scores import Linear, ScoreForm, SparseLinear
-
-WHY = (
-    "complement naive Bayes scores a class by the words of all other classes, which is no probability of x given "
-    "the class, so it has no {what}. Hint: MultinomialNB has."
-)
 
 
 @dataclass(frozen=True)
@@ -77,7 +72,7 @@ class Complement:
 
     def sample(self, part: Counts | Tallies, codes: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.int64]:
         """There is nothing to draw from."""
-        raise UndefinedError(WHY.format(what="rows to draw"))
+        raise UndefinedError(NO_LIKELIHOOD.format(what="rows to draw"))
 
     def every_row(self, part: Counts | Tallies) -> EveryRow | None:
         """Bags have no end."""
@@ -85,7 +80,7 @@ class Complement:
 
     def log_likelihood(self, part: Counts | Tallies, solved: Counts | Tallies) -> float:
         """There is no likelihood."""
-        raise UndefinedError(WHY.format(what="likelihood"))
+        raise UndefinedError(NO_LIKELIHOOD.format(what="likelihood"))
 
     def n_parameters(self, part: Counts | Tallies) -> int:
         """K(V − 1)."""

@@ -14,8 +14,17 @@ from deciban.scores import ScoreForm
 Alpha = float | Array
 """A pseudo-count: one for all features, or one each."""
 
+NO_LIKELIHOOD = (
+    "complement naive Bayes scores a class by the words of all other classes, which is no probability of x given "
+    "the class, so it has no {what}. Hint: MultinomialNB has."
+)
+"""Why a complement model has no such quantity."""
+
 SMALL_TOTALS = 4096
 """Whole numbers below this have their logarithms looked up."""
+
+MANY_ENTRIES = 1 << 20
+"""From so many entries on they are smoothed by a kernel."""
 
 
 EveryRow = tuple[NDArray[np.int64], Array]
@@ -84,9 +93,12 @@ def written_out(part: Counts | Tallies) -> Counts:
     return part.dense() if isinstance(part, Tallies) else part
 
 
-def log1p_ratio(total: Array, alpha: Alpha) -> Array:
-    """ln(1 + total/α); for whole totals, as counts of words are, from a table of the small ones."""
-    whole = total.astype(np.int32) if np.ndim(alpha) == 0 and total.size > SMALL_TOTALS else None
-    if whole is None or whole.max() >= SMALL_TOTALS or not (whole == total).all():
-        return np.log1p(total / alpha)
-    return np.log1p(np.arange(SMALL_TOTALS) / alpha)[whole]
+def smoothed_entries(part: Tallies, alpha: float) -> tuple[Array, Array]:
+    """Σ n_kv of each class, and ln(1 + n_kv/α) of each entry; most counts of words are small, and looked up."""
+    if len(part.total) < MANY_ENTRIES:
+        return part.per_class(part.total), np.log1p(part.total / alpha)
+    from deciban.kernels.tallies import smooth
+
+    sums, delta = np.zeros(part.n_classes), np.empty(len(part.total))
+    smooth(part.klass, part.total, alpha, np.log1p(np.arange(SMALL_TOTALS) / alpha), sums, delta)
+    return sums, delta

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.families.family import Alpha, EveryRow, dot, log, log1p_ratio, share, written_out
+from deciban.families.family import Alpha, EveryRow, dot, log, share, smoothed_entries, written_out
 from deciban.ledger import Counts, Needs, Tallies
 from deciban.ledger.statistic import Array
 from deciban.scores import Linear, ScoreForm, SparseLinear
@@ -56,10 +56,11 @@ class Multinomial:
         hard = alpha == 0
         if hard.any() or np.ndim(self.alpha):
             a = alpha[part.feature]
+            total = part.per_class(part.total)
             delta = np.where(a == 0, np.log(part.total), np.log1p(part.total / np.where(a == 0, 1.0, a)))
         else:
-            delta = log1p_ratio(part.total, self.alpha)
-        total = part.per_class(part.total) + alpha.sum()
+            total, delta = smoothed_entries(part, float(self.alpha))
+        total = total + alpha.sum()
         slope = -np.log(np.where(total == 0, 1.0, total))  # no words at all: nothing is known of any class
         base = np.log(np.where(hard, 1.0, alpha))
         return SparseLinear(

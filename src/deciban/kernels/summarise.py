@@ -17,77 +17,70 @@ from deciban.kernels.compile import kernel
 Array = NDArray[np.float64]
 Codes = NDArray[np.int32]
 
-CACHED_BYTES = 1 << 18
-"""A block of rows this large is still in the cache when it is read the second time."""
+BLOCK_BYTES = 1 << 18
+"""After this much data the sums are taken about the new mean."""
 
 
 @kernel
 def fill_moments(X: NDArray[Any], codes: Codes, w: Array, n: Array, mean: Array, rest: Array, m2: Array) -> bool:
     """Weight (K,), mean in two parts and centred squares (K×d) of the rows; `w` is empty where all weigh one.
 
-    Two passes over each cache-sized block, means then what is left about them; blocks merged by Chan's update.
+    One pass: sums of x − c and (x − c)², c the class's first row, and from the second block on its mean so far;
+    blocks merged by Chan's update. Sums about a number this close to the mean lose no digits that count: what c
+    lies off the mean of a block is part of the variance between blocks.
     """
     rows, d = X.shape
     K = len(n)
-    block = max(64, CACHED_BYTES // max(1, d * X.itemsize))
+    block = max(64, BLOCK_BYTES // max(1, d * X.itemsize))
     here = np.zeros(K)
-    centre = np.zeros((K, d))
     drift = np.zeros((K, d))
     squares = np.zeros((K, d))
     for start in range(0, rows, block):
-        stop = min(rows, start + block)
-        for i in range(start, stop):
+        for i in range(start, min(rows, start + block)):
             k = codes[i]
             wi = w[i] if len(w) else 1.0
+            if wi == 0.0:
+                continue
+            if n[k] + here[k] == 0.0:
+                for j in range(d):
+                    mean[k, j] = X[i, j]
             here[k] += wi
             for j in range(d):
-                centre[k, j] += wi * X[i, j]
-        for k in range(K):
-            if here[k] > 0:
-                total = 0.0
-                for j in range(d):
-                    centre[k, j] /= here[k]
-                    total += centre[k, j]
-                if not np.isfinite(total):
-                    return False
-        for i in range(start, stop):
-            k = codes[i]
-            wi = w[i] if len(w) else 1.0
-            for j in range(d):
-                gap = X[i, j] - centre[k, j]
+                gap = X[i, j] - mean[k, j]
                 drift[k, j] += wi * gap
                 squares[k, j] += wi * gap * gap
         for k in range(K):
             if here[k] > 0:
-                _merge(here[k], centre[k], drift[k], squares[k], n[k], mean[k], rest[k], m2[k])
+                if not _merge(here[k], drift[k], squares[k], n[k], mean[k], rest[k], m2[k]):
+                    return False
                 n[k] += here[k]
                 here[k] = 0.0
     return True
 
 
 @kernel
-def _merge(
-    w: float, centre: Array, drift: Array, squares: Array, n: float, mean: Array, rest: Array, m2: Array
-) -> None:
-    """Add one class's block (its sums are then zero again) to its moments, as `Moments.__add__` does."""
+def _merge(w: float, drift: Array, squares: Array, n: float, mean: Array, rest: Array, m2: Array) -> bool:
+    """Add sums of one class about its mean so far to its moments, as `Moments.__add__` does; they are zero again.
+
+    Returns False where they are not finite.
+    """
     share = w / (n + w)
+    odd = 0.0
     for j in range(len(mean)):
         low = drift[j] / w
         inner = max(squares[j] - drift[j] * low, 0.0)
-        gap = (centre[j] - mean[j]) + (low - rest[j])
+        gap = low - rest[j]
         step = gap * share
-        if n == 0:
-            mean[j], rest[j] = centre[j], low
-        else:
-            moved = mean[j] + step
-            back = moved - mean[j]
-            lost = (mean[j] - (moved - back)) + (step - back) + rest[j]
-            whole = moved + lost
-            mean[j], rest[j] = whole, lost - (whole - moved)
+        moved = mean[j] + step
+        back = moved - mean[j]
+        lost = (mean[j] - (moved - back)) + (step - back) + rest[j]
+        whole = moved + lost
+        mean[j], rest[j] = whole, lost - (whole - moved)
         m2[j] += inner + gap * gap * (n * share)
-        centre[j] = 0.0
+        odd += low - low
         drift[j] = 0.0
         squares[j] = 0.0
+    return odd == 0.0
 
 
 @kernel

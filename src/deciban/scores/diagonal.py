@@ -23,7 +23,7 @@ CHUNK = 1 << 16
 """Most numbers held at a time while scoring by the definition."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Diagonal:
     """score_k(x) = Σ_j −½ ln(2πσ²_kj) − ½ (x_j − μ_kj)² / σ²_kj over the features that are present."""
 

@@ -35,7 +35,7 @@ def shape_of(covariance: Array) -> Shape:
     return Shape(np.tril(whiten), float(np.log(np.diag(lower)).sum() + 0.5 * len(lower) * LOG_2PI))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Full:
     """score_k(x) = −½ ln|2πΣ_k| − ½ (x−μ_k)ᵀ Σ_k⁻¹ (x−μ_k); `covariance` is K×d×d, or 1×d×d if shared.
 

@@ -19,7 +19,7 @@ INFINITE = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Barrier:
     """What maximum likelihood has ruled out: `on[k, j]` if x_j ≠ 0, `off[k, j]` if x_j < 1 is impossible in k.
 
@@ -62,7 +62,7 @@ def _ruled_out(out_k: NDArray[np.bool_], out_l: NDArray[np.bool_]) -> Array:
     return np.where(out_k | out_l, infinite, 0.0)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Linear:
     """score_k(x) = bias_k + Σ_j (weights_kj x_j + offsets_kj) over the features that are present.
 

@@ -14,7 +14,7 @@ from deciban.scores.evidence import Pieces
 from deciban.scores.form import Array, Boundary, Conic
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Lookup:
     """score_k(x) = Σ_j log_theta[k, offset_j + x_j]; a missing (negative) code says nothing.
 

@@ -14,7 +14,7 @@ from deciban.scores.form import Array, Boundary, Conic
 from deciban.scores.linear import INFINITE, log_factorial
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SparseLinear:
     """weight_kv = slope_k + scale_k · base_v + delta_kv, with delta zero but for the listed entries.
 

@@ -18,7 +18,7 @@ FEW = 100
 """Rows below which searching the cells for each is faster than grouping all cells by what the rows have."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Table:
     """p(x|k) = (count_k(x) + α) / (N_k + αM), M the number of cells; the cells never seen are not stored.
 
