@@ -14,7 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.ledger.counts import place
-from deciban.ledger.statistic import ROUNDING, Array, Codes, Lacking, divide, nudge, rows_by_class, same, take_away
+from deciban.ledger.statistic import (
+    ROUNDING,
+    Array,
+    Codes,
+    Lacking,
+    divide,
+    merged_means,
+    nudge,
+    rows_by_class,
+    same,
+    take_away,
+)
 
 ULPS = 64 * np.finfo(np.float64).eps
 """Means carry rounding of about this fraction of themselves, so squares below (ULPS·mean)² are noise."""
@@ -72,13 +83,8 @@ class Moments:
         return self.mean.shape[1]
 
     def __add__(self, other: Self) -> Self:
-        n = self.weight + other.weight
-        share = divide(other.weight, n)
-        first, last = self.weight == 0, other.weight == 0
-        gap = np.where(first | last, 0.0, (other.mean - self.mean) + (other.rest - self.rest))
-        mean, rest = nudge(self.mean, self.rest, gap * share)
-        mean, rest = np.where(first, other.mean, mean), np.where(first, other.rest, rest)
-        return type(self)(n, mean, rest, self.m2 + other.m2 + gap**2 * (self.weight * share))
+        n, mean, rest, gap, pull = merged_means(self, other)
+        return type(self)(n, mean, rest, self.m2 + other.m2 + gap**2 * pull)
 
     def __sub__(self, other: Self) -> Self:
         """The moments that, merged with `other`, give these."""

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from deciban.ledger.counts import place
 from deciban.ledger.moments import ULPS, Moments, clamp
-from deciban.ledger.statistic import Array, Codes, divide, nudge, rows_by_class, same, take_away
+from deciban.ledger.statistic import Array, Codes, divide, merged_means, nudge, rows_by_class, same, take_away
 
 
 def flip(pairs: Array) -> Array:
@@ -87,14 +87,8 @@ class Scatter:
         return Moments(*(a[:, d, d] for a in (self.weight, self.mean, self.rest, self.comoment)))
 
     def __add__(self, other: Self) -> Self:
-        n = self.weight + other.weight
-        share = divide(other.weight, n)
-        first, last = self.weight == 0, other.weight == 0
-        gap = np.where(first | last, 0.0, (other.mean - self.mean) + (other.rest - self.rest))
-        mean, rest = nudge(self.mean, self.rest, gap * share)
-        mean, rest = np.where(first, other.mean, mean), np.where(first, other.rest, rest)
-        between = gap * flip(gap) * (self.weight * share)
-        return type(self)(n, mean, rest, self.comoment + other.comoment + between)
+        n, mean, rest, gap, pull = merged_means(self, other)
+        return type(self)(n, mean, rest, self.comoment + other.comoment + gap * flip(gap) * pull)
 
     def __sub__(self, other: Self) -> Self:
         """The scatter that, merged with `other`, gives this."""

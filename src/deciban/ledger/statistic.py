@@ -106,6 +106,38 @@ def nudge(mean: Array, rest: Array, step: Array) -> tuple[Array, Array]:
     return whole, lost - (whole - moved)
 
 
+class Centred(Protocol):
+    """Sums that are kept about a mean in two parts."""
+
+    @property
+    def weight(self) -> Array:
+        """n."""
+        ...
+
+    @property
+    def mean(self) -> Array:
+        """The nearest double to the mean."""
+        ...
+
+    @property
+    def rest(self) -> Array:
+        """What it cannot hold."""
+        ...
+
+
+def merged_means(a: Centred, b: Centred) -> tuple[Array, Array, Array, Array, Array]:
+    """Chan, Golub & LeVeque: weight, mean and rest of both, the gap between their means, and n_a n_b / n.
+
+    What has no weight has no mean, so it leaves no gap.
+    """
+    n = a.weight + b.weight
+    share = divide(b.weight, n)
+    first, last = a.weight == 0, b.weight == 0
+    gap = np.where(first | last, 0.0, (b.mean - a.mean) + (b.rest - a.rest))
+    mean, rest = nudge(a.mean, a.rest, gap * share)
+    return n, np.where(first, b.mean, mean), np.where(first, b.rest, rest), gap, a.weight * share
+
+
 def divide(numerator: Array, denominator: Array, otherwise: Array | float = 0.0) -> Array:
     """numerator / denominator, and `otherwise` where the denominator is zero."""
     shape = np.broadcast_shapes(numerator.shape, denominator.shape)
