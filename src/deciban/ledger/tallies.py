@@ -13,6 +13,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban.errors import SchemaError
 from deciban.ledger.counts import Counts, place
 from deciban.ledger.statistic import Array, Lacking, same, take_away
 
@@ -41,12 +42,13 @@ class Tallies:
     def from_counts(cls, counts: Counts) -> Self:
         """The same counts, zeros left out."""
         feature, klass = np.nonzero(counts.total.T)
-        weight = counts.weight if counts.weight.shape[1] == 1 else counts.weight.max(axis=1, keepdims=True)
+        if counts.weight.shape[1] > 1:
+            raise SchemaError("tallies keep one weight per class, and these counts have one per feature")
         return cls(
             _starts(feature, counts.n_features),
             klass.astype(np.int32),
             counts.total.T[feature, klass],
-            weight,
+            counts.weight,
         )
 
     def dense(self) -> Counts:
