@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from matplotlib import pyplot
 
 import deciban
 
@@ -43,6 +44,7 @@ def test_the_code_of_the_readme_runs_and_prints_what_it_says(tmp_path, monkeypat
         for line in shown:
             assert line in printed.getvalue(), f"block {number} promises {line!r} and prints\n{printed.getvalue()}"
         everything += printed.getvalue()
+    pyplot.close("all")
     for output in blocks("README.md", "text"):
         assert output in everything
 

@@ -195,8 +195,9 @@ def _contrast(form: Full, X: NDArray[Any], out: Array) -> bool:
     """One product for all classes, where only their differences are wanted; what is missing or infinite shows."""
     with np.errstate(over="ignore", invalid="ignore"):
         contrast = form.contrast(X)
+        fine = bool(np.isfinite(contrast.sum()))
     out += contrast
-    return bool(np.isfinite(contrast.sum()))
+    return fine
 
 
 def _diagonal(apply: ModuleType, form: Diagonal, X: NDArray[Any], needs: Needs, out: Array) -> bool:
