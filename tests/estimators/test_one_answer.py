@@ -9,6 +9,7 @@ from threadpoolctl import threadpool_info
 
 import deciban
 from deciban.engines import fast
+from deciban.engines.threads import one_core_products
 from deciban.errors import InputError, SchemaError, UndefinedError
 
 TENTHS = np.repeat([[0.1, 0.1], [0.3, 0.3]], 3, axis=0)
@@ -100,16 +101,30 @@ def test_wide_rows_are_explained_sparsely_without_pseudo_counts_too():
 
 
 def test_the_threads_of_matrix_products_are_as_before_after_calls_side_by_side():
-    rng = np.random.default_rng(2)
-    X, y = rng.normal(size=(3000, 20)), np.arange(3000) % 3
-    model = deciban.GaussianBayes().fit(X, y)
-    before = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
-    calls = [threading.Thread(target=lambda: [model.predict(X) for _ in range(20)]) for _ in range(4)]
-    for call in calls:
-        call.start()
-    for call in calls:
-        call.join()
-    assert [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"] == before
+    """The last call to end runs in another thread than the first to begin, which is still alive."""
+    before, step = product_threads(), threading.Barrier(2)
+
+    def first():
+        with one_core_products(True):
+            step.wait(10)
+            step.wait(10)
+        step.wait(10)
+        step.wait(10)
+
+    starter = threading.Thread(target=first)
+    starter.start()
+    step.wait(10)
+    with one_core_products(True):
+        step.wait(10)
+        step.wait(10)
+        assert set(product_threads()) == {1}
+    assert product_threads() == before
+    step.wait(10)
+    starter.join()
+
+
+def product_threads():
+    return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
 
 
 def test_refusals_say_what_they_are_about():

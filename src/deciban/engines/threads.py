@@ -73,7 +73,7 @@ def one_core_products(wanted: bool) -> Iterator[None]:
 
 
 class _ProductLimit:
-    """The process-wide limit, set by the first call that needs it and lifted by the last."""
+    """The process-wide limit, set by the first call that needs it and lifted by the last, whatever their threads."""
 
     def __init__(self) -> None:
         self.lock, self.calls = Lock(), 0
@@ -84,13 +84,14 @@ class _ProductLimit:
             self.calls += 1
             if self.calls == 1:
                 self.limit = _controller().limit(limits=1, user_api="blas")
-                self.limit.__enter__()
 
     def leave(self) -> None:
         with self.lock:
             self.calls -= 1
             if self.calls == 0:
-                self.limit.__exit__(None, None, None)
+                _disown_products()
+                self.limit.restore_original_limits()
+                _disown_products()
 
 
 _limit_products = _ProductLimit()
@@ -101,6 +102,13 @@ def _controller() -> Any:
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
+
+
+def _disown_products() -> None:
+    """Let any thread set the number of threads again: threadpoolctl heeds only the one that set it first."""
+    from threadpoolctl import OpenBLASController
+
+    OpenBLASController.clear_controlling_thread(force=True)
 
 
 def run(task: Callable[[S], T], blocks: Iterable[S], threads: int) -> Iterator[T]:
