@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, csr_matrix
 
+from deciban.belief import Assumption, Belief, learn
 from deciban.engines import arrays, fast, sparse, tally
 from deciban.families.bernoulli import Bernoulli
 from deciban.families.categorical import Categorical
@@ -17,7 +18,6 @@ from deciban.families.joint import Joint
 from deciban.families.multinomial import Multinomial
 from deciban.families.poisson import Poisson
 from deciban.families.prior import ClassPrior
-from deciban.model import Assumption, Model, learn
 
 FINISHES = ["joint", "log_posterior", "posterior", "winner", "density"]
 NEVER = 2**62
@@ -95,7 +95,7 @@ class Case:
 
     def model(self, X, codes, weight=None, K=3, threads=1):
         assumption = Assumption((self.family,), ClassPrior("empirical"))
-        return Model(assumption, learn(assumption, range(K), [None], [X], codes, weight, threads))
+        return Belief(assumption, learn(assumption, range(K), [None], [X], codes, weight, threads))
 
 
 def flags(rng, n):

@@ -20,7 +20,7 @@ class Algebra:
 
     if TYPE_CHECKING:  # what the facades bring
         classes_: NDArray[Any]
-        _model: Any
+        _belief: Any
         _take: Callable[..., None]
         _validate_params: Callable[[], None]
         get_params: Callable[[], dict[str, Any]]
@@ -69,7 +69,7 @@ class Algebra:
         setattr(new, self._prior_name, priors)
         new._validate_params()
         new._take(ledger)
-        new._model.solved  # noqa: B018  an unusable prior is refused here, not at the first prediction
+        new._belief.solved  # noqa: B018  an unusable prior is refused here, not at the first prediction
         return new
 
     @staticmethod

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from deciban.belief import DRAWS, Assumption, Belief, learn
 from deciban.engines import FEW_ROWS, BadValue, encode, encode_known, thread_count
 from deciban.errors import InputError
 from deciban.estimators.algebra import Algebra
@@ -20,7 +21,6 @@ from deciban.estimators.rows import checked_rows, checked_weight, checked_X, dec
 from deciban.estimators.words import worded
 from deciban.ledger import Ledger
 from deciban.ledger.statistic import Array
-from deciban.model import DRAWS, Assumption, Model, learn
 from deciban.scores import Boundary, Conic, Explanation
 from deciban.scores.posterior import Finish
 
@@ -37,7 +37,7 @@ class Bayes(Algebra, ClassifierMixin, BaseEstimator):
 
     classes_: NDArray[Any]
     n_features_in_: int
-    _model: Model
+    _belief: Belief
 
     _proposal = "leave such rows out, or replace the values"
 
@@ -56,7 +56,7 @@ class Bayes(Algebra, ClassifierMixin, BaseEstimator):
             self.classes_, codes = encode(y)
             ledger = self._summary(X, codes, weight)
             self._take(ledger, X)
-            self._model.solved  # noqa: B018  solved now, so that the first prediction need not wait
+            self._belief.solved  # noqa: B018  solved now, so that the first prediction need not wait
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -64,7 +64,7 @@ class Bayes(Algebra, ClassifierMixin, BaseEstimator):
         with self._unchanged_if_refused():
             self._validate_params()
             known = declared(self, classes)
-            first = not hasattr(self, "_model")
+            first = not hasattr(self, "_belief")
             X, y = checked_rows(self, X, y, reset=first)
             weight = checked_weight(sample_weight, X)
             self.classes_ = known
@@ -100,7 +100,7 @@ class Bayes(Algebra, ClassifierMixin, BaseEstimator):
         self._validate_params()
         if X is not None:
             self._dtype = X.dtype if X.dtype == np.float32 else np.dtype(np.float64)
-        self._model = Model(self._assumption(self.n_features_in_, len(self.classes_)), ledger)
+        self._belief = Belief(self._assumption(self.n_features_in_, len(self.classes_)), ledger)
 
     @contextmanager
     def _unchanged_if_refused(self) -> Iterator[None]:
@@ -131,9 +131,9 @@ class Bayes(Algebra, ClassifierMixin, BaseEstimator):
         """How many numbers the model estimates, the class prior included."""
         return self._fitted().n_parameters
 
-    def _fitted(self) -> Model:
+    def _fitted(self) -> Belief:
         try:
-            return self._model
+            return self._belief
         except AttributeError:
             check_is_fitted(self)
             raise

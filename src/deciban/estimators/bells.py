@@ -7,12 +7,12 @@ from typing import Any
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from deciban.belief import Assumption
 from deciban.estimators.base import SHARED_CONSTRAINTS, Bayes
 from deciban.estimators.priors import PRIOR_NAMES, chosen_prior
 from deciban.families.gaussian import Gaussian
 from deciban.ledger import Ledger
 from deciban.ledger.statistic import Array
-from deciban.model import Assumption
 
 
 class BellBayes(Bayes):

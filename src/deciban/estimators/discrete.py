@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from deciban.belief import Assumption
 from deciban.errors import InputError
 from deciban.estimators.base import SHARED_CONSTRAINTS, Bayes
 from deciban.estimators.priors import PRIOR_NAMES, chosen_prior
@@ -16,7 +17,6 @@ from deciban.families.family import Alpha, Family
 from deciban.families.prior import ClassPrior
 from deciban.ledger import Counts, Ledger, Tallies
 from deciban.ledger.statistic import Array
-from deciban.model import Assumption
 
 LEAST_ALPHA = 1e-10
 """What scikit-learn raises a smaller pseudo-count to, unless it is forced."""

@@ -1,4 +1,4 @@
-"""THE NOUN: what we assume, what we remember, and everything that follows from the two."""
+"""BELIEF: what we assume, what we remember, and everything that follows from the two."""
 
 from __future__ import annotations
 
@@ -79,8 +79,8 @@ def learn(
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
-    """A ledger under an assumption. Values: learning more makes another model."""
+class Belief:
+    """A ledger under an assumption. A value: learning more makes another."""
 
     assumption: Assumption
     ledger: Ledger
