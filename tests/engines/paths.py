@@ -11,6 +11,7 @@ from scipy.sparse import csr_array, csr_matrix
 from deciban.belief import Assumption, Belief, learn
 from deciban.engines import arrays, fast, sparse, tally
 from deciban.families.bernoulli import Bernoulli
+from deciban.families.binned import Binned
 from deciban.families.categorical import Categorical
 from deciban.families.complement import Complement
 from deciban.families.gaussian import Gaussian
@@ -79,6 +80,7 @@ class Case:
     draw: Any
     holes: bool = True
     density: bool = True
+    told: bool = False
     finishes: list = field(default_factory=lambda: FINISHES)
 
     def rows(self, n=60, K=3, seed=0, holes=0.0, weights=False):
@@ -87,7 +89,10 @@ class Case:
         if holes and self.holes:
             X = np.where(rng.random(X.shape) < holes, np.nan, X)
         weight = rng.choice([0.5, 1.0, 3.0], n) if weights else None
-        return X, rng.integers(0, K, n).astype(np.int32), weight
+        codes = rng.integers(0, K, n).astype(np.int32)
+        if self.told:  # the first columns tell classes apart
+            X = np.where(np.arange(X.shape[1]) < 4, X * (1.0 + codes[:, None]), X)
+        return X, codes, weight
 
     @property
     def wanted(self):
@@ -114,6 +119,11 @@ def measurements(rng, n):
     return rng.normal(3, 2, (n, 6)) * (rng.random((n, 6)) < 0.8)
 
 
+def parted(rng, n):
+    """Numbers that follow no bell: one near each of six others, some of them far away."""
+    return rng.choice([-300.0, -2.0, 0.0, 0.5, 7.0, 4e5], (n, 6)) * rng.normal(1, 0.1, (n, 6))
+
+
 CASES = [
     Case("bernoulli", Bernoulli(alpha=0.5), flags),
     Case("bernoulli, maximum likelihood", Bernoulli(alpha=0.0, threshold=1.0), flags),
@@ -126,6 +136,9 @@ CASES = [
     Case("poisson, maximum likelihood", Poisson(alpha=0.0), words),
     Case("categorical", Categorical(alpha=0.5), codes),
     Case("categorical, smoothed", Categorical(alpha=0.5, unseen="smooth"), codes),
+    Case("categorical, few told apart", Categorical(alpha=0.5, holes="unseen", most=2), codes),
+    Case("binned", Binned(alpha=0.5), parted, told=True),
+    Case("binned, maximum likelihood", Binned(alpha=0.0), parted, told=True),
     Case("joint", Joint(alpha=0.5), lambda rng, n: codes(rng, n)[:, :2]),
     Case("gaussian", Gaussian(), measurements),
     Case("gaussian, spherical", Gaussian("spherical"), measurements),

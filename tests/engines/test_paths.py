@@ -102,6 +102,8 @@ BAD = [
     (Needs("moments"), -np.inf, "infinite"),
     (Needs("moments", skips=False), np.nan, "missing"),
     (Needs("scatter"), np.inf, "infinite"),
+    (Needs("grid"), -np.inf, "infinite"),
+    (Needs("grid", skips=False), np.nan, "missing"),
 ]
 
 
@@ -146,7 +148,7 @@ def test_rows_impossible_under_every_class_are_counted_and_take_the_prior(way):
 
 @pytest.mark.parametrize("kind", [np.float32, np.int64, np.uint8, np.bool_, ">f8"])
 @pytest.mark.parametrize(
-    "name", ["bernoulli", "multinomial", "poisson", "gaussian", "gaussian, full", "categorical", "joint"]
+    "name", ["bernoulli", "multinomial", "poisson", "gaussian", "gaussian, full", "categorical", "binned", "joint"]
 )
 @every_path
 def test_every_kind_of_number_is_read_as_its_value(path, name, kind):

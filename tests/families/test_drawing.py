@@ -5,13 +5,14 @@ import pytest
 
 from deciban.errors import UndefinedError
 from deciban.families.bernoulli import Bernoulli
+from deciban.families.binned import Binned
 from deciban.families.categorical import Categorical
 from deciban.families.complement import Complement
 from deciban.families.gaussian import Gaussian
 from deciban.families.joint import Joint
 from deciban.families.multinomial import Multinomial
 from deciban.families.poisson import Poisson
-from engines.paths import Case, codes, flags, measurements, words
+from engines.paths import Case, codes, flags, measurements, parted, words
 
 N, K = 20_000, 3
 SHAPES = ["full", "tied", "diagonal", "tied_diagonal", "spherical", "tied_spherical", "identity"]
@@ -29,6 +30,8 @@ CASES = [
     Case("categorical", Categorical(), codes),
     Case("categorical, maximum likelihood", Categorical(alpha=0.0), codes),
     Case("categorical, smoothed", Categorical(unseen="smooth"), codes),
+    Case("categorical, few told apart", Categorical(holes="unseen", most=3), codes),
+    Case("binned", Binned(), parted, told=True),
     Case("joint", Joint(alpha=0.5), pairs),
     Case("joint, smoothed", Joint(alpha=0.5, unseen="smooth"), pairs),
     Case("poisson", Poisson(), words),
@@ -41,8 +44,12 @@ UNTOLD = [Gaussian("full"), Gaussian("tied"), Gaussian("full", shrinkage=0.3)]
 every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 
 
-def indicators(case, X):
-    """What should come out right on average: values, or which level or cell."""
+def indicators(case, form, X):
+    """What should come out right on average: values, or which level, cell or bin."""
+    if isinstance(case.family, Binned):
+        lookup, bins = form.lookup, form.bins(X)
+        sizes = np.diff(lookup.offset)
+        return np.concatenate([bins[:, [j]] == np.arange(B) for j, B in enumerate(sizes)], axis=1).astype(float)
     if isinstance(case.family, Categorical | Joint):
         each = [(v == X).astype(float) for v in range(4)]
         if isinstance(case.family, Joint):
@@ -61,7 +68,7 @@ def test_rows_drawn_come_out_as_the_parameters_say(case):
     assert np.abs(share - model.solved.prior).max() < 5 * np.sqrt(0.25 / N)
     (form,) = model.solved.forms
     for c in range(K):
-        mine = indicators(case, draws[k == c])
+        mine = indicators(case, form, draws[k == c])
         error = mine.std(axis=0) / np.sqrt(len(mine)) + 1e-9
         assert (np.abs(mine.mean(axis=0) - means_of(case, model, form, c)) < 5 * error + 1e-3 * (error < 1e-8)).all()
 
@@ -76,6 +83,8 @@ def means_of(case, model, form, c):
         return family.theta(part)[c] * part.total[c].sum() / part.weight[c, 0]
     if isinstance(family, Gaussian):
         return form.mean[c]
+    if isinstance(family, Binned):
+        return np.exp(form.log_theta[c])
     return table_means(family, form, c)
 
 
@@ -139,11 +148,19 @@ def test_complement_has_nothing_to_draw_and_no_likelihood():
 
 @pytest.mark.parametrize(
     "family",
-    [Categorical(), Categorical(unseen="smooth"), Joint(alpha=0.5), Joint(alpha=0.5, unseen="smooth"), Bernoulli()],
+    [
+        Categorical(),
+        Categorical(unseen="smooth"),
+        Categorical(holes="unseen", most=1),
+        Joint(alpha=0.5),
+        Joint(alpha=0.5, unseen="smooth"),
+        Bernoulli(),
+        Binned(),
+    ],
     ids=str,
 )
 def test_the_bayes_error_of_a_table_is_that_of_its_own_draws(family):
-    case = Case("", family, pairs)
+    case = Case("", family, parted if isinstance(family, Binned) else pairs, told=isinstance(family, Binned))
     X, y, _ = case.rows(n=60)
     model = case.model(X, y)
     exact = model.bayes_error(0, np.random.default_rng(0), 1)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from deciban.engines import arrays, fast
 from deciban.kernels import score, summarise
 from deciban.ledger import Counts, Levels, Moments, Needs, Scatter
-from deciban.scores import Diagonal, Linear, Lookup, finish, log_sum_exp
+from deciban.scores import Diagonal, Linear, Lookup, Steps, finish, log_sum_exp
 from laws.matrix import assert_same
 
 ROWS = [0, 1, 2, 31, 32, 33, 63, 64, 65, 130]
@@ -23,6 +23,7 @@ BAG = Needs("counts", signed=False, skips=False)
 COUNTS = Needs("counts", signed=False)
 INDICATOR = Needs("counts", threshold=1.0)
 LEVELS = Needs("levels", signed=False)
+GRID = Needs("grid")
 
 
 def laid_out(X, memory):
@@ -80,6 +81,26 @@ def test_moments_far_from_zero(table):
     assert_statistic(MOMENTS, table)
 
 
+@given(table=tables(), scale=st.sampled_from([1.0, -3.0, 1e-300, 1e300]))
+def test_grids_of_any_kind_of_number(table, scale):
+    X, *rest = table
+    assert_statistic(GRID, (X if X.dtype != np.float64 else X * scale, *rest))
+
+
+@given(table=tables(kinds=[np.float64, np.float32], top=None))
+def test_grids_of_measurements(table):
+    assert_statistic(GRID, table)
+
+
+@pytest.mark.parametrize("rows", [4095, 4096, 4097, 9000])
+@pytest.mark.parametrize("columns", [1, 15, 16, 17, 33])
+def test_grids_across_the_blocks_of_the_kernel(rows, columns):
+    rng = np.random.default_rng(rows)
+    X = np.where(rng.random((rows, columns)) < 0.1, np.nan, rng.normal(size=(rows, columns)))
+    X[:, 0] = np.nan
+    assert_statistic(GRID, (X, rng.integers(0, 3, rows).astype(np.int32), None, 4))
+
+
 @given(table=tables())
 def test_counts(table):
     assert_statistic(BAG, table)
@@ -95,7 +116,7 @@ def test_levels(table):
     assert_statistic(LEVELS, table)
 
 
-@pytest.mark.parametrize("needs", [MOMENTS, COUNTS, INDICATOR, LEVELS], ids=lambda n: f"{n.kind} {n.threshold}")
+@pytest.mark.parametrize("needs", [MOMENTS, COUNTS, INDICATOR, LEVELS, GRID], ids=lambda n: f"{n.kind} {n.threshold}")
 @given(table=tables(kinds=[np.float64, np.float32]), seed=st.integers(0, 999))
 def test_statistics_of_rows_with_missing_values(needs, table, seed):
     X, *rest = table
@@ -154,7 +175,7 @@ def test_levels_that_appear_only_in_late_rows_are_counted():
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, -1.0, -1e-300])
 @pytest.mark.parametrize(
-    "needs", [MOMENTS, BAG, INDICATOR, LEVELS], ids=["moments", "counts", "indicators", "levels"]
+    "needs", [MOMENTS, BAG, INDICATOR, LEVELS, GRID], ids=["moments", "counts", "indicators", "levels", "grid"]
 )
 @given(table=tables(kinds=[np.float64, np.float32]), seed=st.integers(0, 999))
 def test_what_a_kernel_cannot_count_it_leaves_to_the_definition(needs, value, table, seed):
@@ -189,6 +210,13 @@ def linear_form(rng, K, d, threshold):
 def lookup_form(rng, K, d):
     offset = np.concatenate([[0], np.cumsum(rng.integers(0, 5, d))]).astype(np.int64)
     return Lookup(rng.normal(-2, 1, (K, offset[-1])), offset, rng.normal(-3, 1, (K, d)))
+
+
+def steps_form(rng, K, d):
+    sizes = rng.choice([0, 1, 2, 3, 8, 9, 40], d)
+    start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    cuts = np.concatenate([np.zeros(0), *(np.sort(rng.integers(-4, 5, size) / 2) for size in sizes)])
+    return Steps(cuts, start, rng.normal(-2, 1, (K, len(cuts) + d)))
 
 
 def scored(form, X, needs, K, wanted="joint"):
@@ -255,6 +283,17 @@ def test_lookup_scores_of_known_unseen_and_missing_levels(table, seed, holes):
         assert_near(out, 0.5 + form.joint(fast.level_codes(X)), 0.5 + 12.0 * X.shape[1])
 
 
+@given(table=tables(), seed=st.integers(0, 999), holes=st.booleans())
+def test_scores_by_bins(table, seed, holes):
+    X, _, _, K = table
+    X = holed(X, seed) if holes and X.dtype.kind == "f" else X
+    form = steps_form(np.random.default_rng(seed), K, X.shape[1])
+    out, done = scored(form, X, GRID, K)
+    assert done == bool(X.size)
+    if done:
+        assert_near(out, 0.5 + form.joint(X), 0.5 + 12.0 * X.shape[1])
+
+
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, -1.0])
 @given(table=tables(kinds=[np.float64, np.float32]), seed=st.integers(0, 999))
 def test_rows_a_kernel_cannot_score_it_leaves_to_the_definition(value, table, seed):
@@ -268,6 +307,8 @@ def test_rows_a_kernel_cannot_score_it_leaves_to_the_definition(value, table, se
     assert scored(linear_form(rng, K, d, 0.0), X, INDICATOR, K)[1] == known
     assert not scored(linear_form(rng, K, d, None), X, BAG, K)[1]
     assert scored(lookup_form(rng, K, d), X, LEVELS, K)[1] == np.isnan(value)
+    assert scored(steps_form(rng, K, d), X, GRID, K)[1] == known
+    assert scored(steps_form(rng, K, d), X, Needs("grid", skips=False), K)[1] == np.isfinite(value)
 
 
 JOINTS = st.sampled_from([-np.inf, -np.inf, -1e17, -745.2, -3.0, 0.0, 0.5, 700.0])

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from deciban.ledger import Cells, Counts, Levels, Moments, Scatter, Tallies
+from deciban.ledger import Cells, Counts, Grid, Levels, Moments, Scatter, Tallies
 
 RELATIVE = 1e-12
 NOISE = 64 * np.finfo(np.float64).eps
@@ -49,6 +49,9 @@ KINDS = [
     Kind("levels, missing", Levels.of, Levels.empty, missing_code, np.int64),
     Kind("cells", Cells.of, Cells.empty, code, np.int64),
     Kind("cells, missing", Cells.of, Cells.empty, missing_code, np.int64),
+    Kind("grid", Grid.of, Grid.empty, number),
+    Kind("grid, missing", Grid.of, Grid.empty, number | nan),
+    Kind("grid of whole numbers", Grid.of, Grid.empty, small, np.int64),
     Kind("moments", Moments.of, Moments.empty, number, exact=False),
     Kind("moments, missing", Moments.of, Moments.empty, number | nan, exact=False),
     Kind("moments at 1e8", Moments.of, Moments.empty, far, exact=False),

@@ -1,11 +1,13 @@
 """The Ledger lines up what can be lined up, refuses the rest by name, and adds like its statistics."""
 
+from time import perf_counter
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deciban.errors import ForgetError, InputError, SchemaError
+from deciban.errors import ForgetError, InputError, SchemaError, UndefinedError
 from deciban.ledger import Block, Cells, Counts, Ledger, Levels, Schema, Tallies
 from laws.matrix import KINDS, assert_same, frozen, rows_of
 
@@ -54,9 +56,9 @@ def test_named_levels_are_united(of):
         return Ledger(Schema(("k",), (block,)), np.array([float(len(X))]), (part,))
 
     both = ledger(("red", "blue"), [[0], [1], [1]]) + ledger(("blue", "green"), [[0], [1]])
-    assert both.schema.blocks[0].levels == (("red", "blue", "green"),)
+    assert both.schema.blocks[0].levels == (("blue", "green", "red"),)
     counts = both.parts[0].table if of == Levels.of else both.parts[0].count
-    assert counts.tolist() == [[1, 3, 1]]
+    assert counts.tolist() == [[3, 1, 1]]
 
 
 def test_named_levels_follow_their_feature_when_it_moves():
@@ -69,6 +71,97 @@ def test_the_order_of_merging_does_not_show_in_named_levels():
     a = levelled(("x",), (("red", "blue"),), [[0], [1]])
     b = levelled(("x",), (("green", "red"),), [[0], [1]])
     assert named_counts(a + b) == named_counts(b + a) == {"x": {"red": 2, "blue": 1, "green": 1}}
+
+
+NAMES = ("ash", "beech", "cedar", "elm", "fir")
+
+
+@st.composite
+def trees(draw):
+    """Rows of two features of named levels, in two classes."""
+    n = draw(st.integers(0, 8))
+    return [(draw(st.sampled_from(NAMES)), draw(st.sampled_from(NAMES)), draw(st.integers(0, 1))) for _ in range(n)]
+
+
+def wooded(rows, kind):
+    """The ledger of one pass over such rows: only the names that occur, in order."""
+    names = [sorted({row[j] for row in rows}) for j in range(2)]
+    X = np.array([[names[j].index(row[j]) for j in range(2)] for row in rows], dtype=np.int64).reshape(-1, 2)
+    codes = np.array([row[2] for row in rows], dtype=np.int32)
+    part = (Levels if kind == "levels" else Cells).of(X, codes, None, 2)
+    block = Block(kind, 2, ("x", "y"), tuple(map(tuple, names)))
+    return Ledger(Schema((0, 1), (block,)), np.bincount(codes, minlength=2).astype(float), (frozen(part),))
+
+
+@pytest.mark.parametrize("kind", ["levels", "cells"])
+@given(north=trees(), south=trees())
+def test_named_levels_are_those_of_one_pass_however_it_is_split(kind, north, south):
+    both = wooded(north + south, kind)
+    assert wooded(north, kind) + wooded(south, kind) == both
+    assert both - wooded(south, kind) == wooded(north, kind)
+    assert both - wooded(north, kind) == wooded(south, kind)
+
+
+@pytest.mark.parametrize("kind", ["levels", "cells"])
+@given(north=trees(), south=trees())
+def test_without_keeps_the_schema(kind, north, south):
+    both = wooded(north + south, kind)
+    left = both.without(wooded(south, kind))
+    assert left.schema == both.schema
+    assert left - left.empty() == wooded(north, kind)
+    assert left + wooded(south, kind) == both
+
+
+def test_without_what_was_never_learned_is_refused_by_name():
+    few, other = levelled(("x",), (("red",),), [[0]]), levelled(("x",), (("blue", "red"),), [[0], [1]])
+    with pytest.raises(SchemaError, match="'blue'"):
+        few.without(other)
+    with pytest.raises(SchemaError, match="'eggs'"):
+        counted().without(counted(classes=("eggs", "ham")))
+    with pytest.raises(ForgetError, match="class 'ham'"):
+        counted().without(counted() * 2)
+    assert counted().without(counted(names=("c", "a", "b"), total=[[3, 1, 2], [6, 4, 5]])) == counted() * 0
+
+
+def test_a_million_named_levels_unite_in_seconds():
+    names = [f"{i:07d}" for i in range(1_000_000)]
+    halves = names[: len(names) * 2 // 3], names[len(names) // 3 :]
+    a, b = (levelled(("x",), (tuple(half),), np.arange(len(half))[:, None]) for half in halves)
+    start = perf_counter()
+    both = a + b
+    assert both.schema.blocks[0].levels == (tuple(names),)
+    left = both - b
+    assert perf_counter() - start < 20
+    assert left == a
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+@given(data=st.data())
+def test_choosing_features_is_counting_them_alone(kind, data):
+    rows = data.draw(rows_of(kind))
+    chosen = data.draw(st.permutations(range(rows.d)))[: data.draw(st.integers(0, rows.d))]
+    whole = Ledger(
+        Schema(tuple(range(rows.K)), (Block("counts", rows.d, tuple("xyz"[: rows.d])), Block("counts", 3))),
+        np.ones(rows.K),
+        (rows.statistic(), counted(classes=range(rows.K)).parts[0]),
+    )
+    if kind.name.startswith("cells") and 0 < len(chosen) < rows.d:
+        with pytest.raises(UndefinedError, match="joint table"):
+            whole.choose([chosen, []])
+        return
+    part = whole.choose([chosen, [2]])
+    assert part.schema.blocks[-1] == Block("counts", 1)
+    assert part.parts[-1].total.tolist() == whole.parts[1].total[:, 2:].tolist()
+    assert len(part.parts) == 1 + bool(chosen)
+    if chosen:
+        alone = kind.of(rows.X[:, chosen], rows.codes, rows.weight, rows.K)
+        assert part.schema.blocks[0].names == tuple("xyz"[j] for j in chosen)
+        assert_same(part.parts[0], alone.dense() if isinstance(alone, Tallies) else alone)
+
+
+def test_choosing_for_other_blocks_than_there_are_is_refused():
+    with pytest.raises(InputError, match="2 entries for 1 blocks"):
+        counted().choose([[0], [1]])
 
 
 def test_levels_with_and_without_names_are_not_mixed():

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import oracle
 from deciban.errors import ForgetError
-from deciban.ledger import Cells, Counts, Levels, Moments, Scatter, Tallies
+from deciban.ledger import Cells, Counts, Grid, Levels, Moments, Scatter, Tallies
 from laws.matrix import KINDS, Rows, assert_same, frozen, rows_of
 
 every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
@@ -204,6 +204,8 @@ def test_merging_never_overflows_what_one_pass_can_hold(of):
         (Moments.empty(1, 1), Moments.empty(2, 3)),
         (Scatter.empty(1, 1), Scatter.empty(2, 3)),
         (Levels.empty(1, 1), Levels.empty(3, 1)),
+        (Grid.empty(1, 1), Grid.empty(3, 1)),
+        (Grid.of(np.ones((1, 1)), np.zeros(1, np.int32), None, 1), Grid.empty(1, 1)),
         (Tallies.empty(1, 1), Tallies.empty(2, 1)),
         (Cells.of(np.array([[0]]), np.zeros(1, np.int32), None, 1), Cells.empty(1, 1)),
     ],

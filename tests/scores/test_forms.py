@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 from scipy.stats import bernoulli, multivariate_normal, norm, poisson
 
 from deciban.errors import UndefinedError
-from deciban.scores import Diagonal, Full, Linear, Lookup, SparseLinear, Table
+from deciban.scores import Diagonal, Full, Linear, Lookup, SparseLinear, Steps, Table
 from deciban.scores.linear import Barrier
 
 K, D, N = 4, 3, 40
@@ -53,6 +53,8 @@ FORMS = {
     "sparse linear, hard": (SparseLinear(*LISTS, np.zeros(K), *LINES[1:3], np.zeros(K), hard=HARD), csr_array(WORDS)),
     "lookup": (Lookup(RNG.normal(size=(K, 9)), np.array([0, 3, 6, 9]), RNG.normal(size=(K, D))), CODES),
     "lookup, impossible": (Lookup(IMPOSSIBLE, np.array([0, 3, 6, 9]), np.full((K, D), -np.inf)), CODES),
+    "steps": (Steps(np.array([-1.0, 0.0, 1.0, 0.5]), np.array([0, 3, 3, 4]), RNG.normal(size=(K, 7))), NUMBERS),
+    "steps, impossible": (Steps(np.array([-1.0, 0.0]), np.array([0, 0, 1, 2]), IMPOSSIBLE[:, :5]), NUMBERS),
     "diagonal": (Diagonal(MEAN, RATE), NUMBERS),
     "full": (Full(MEAN, covariances(K)), NUMBERS),
     "full, shared": (Full(MEAN, covariances(1)), NUMBERS),
@@ -121,6 +123,31 @@ def test_diagonal_scores_are_sums_of_scipys_bells():
     np.testing.assert_allclose(form.joint(x)[0], norm(MEAN, np.sqrt(RATE)).logpdf(x).sum(axis=1), rtol=1e-12)
 
 
+@pytest.mark.parametrize("name", ["steps", "steps, impossible"])
+def test_a_number_scores_by_the_bin_it_is_in(name):
+    form, X = FORMS[name]
+    expected = np.zeros((N, K))
+    for i, j in product(range(N), range(D)):
+        cuts = form.cuts[form.start[j] : form.start[j + 1]]
+        if not np.isnan(X[i, j]):
+            expected[i] += form.log_theta[:, form.start[j] + j + sum(X[i, j] >= c for c in cuts)]
+    np.testing.assert_allclose(form.joint(X), expected, rtol=1e-12)
+
+
+def test_a_number_on_a_cut_is_above_it():
+    form = Steps(np.array([-0.0, 1.5]), np.array([0, 2]), np.arange(3.0)[None])
+    X = np.array([-1e-300, -0.0, 0.0, np.nextafter(1.5, 0), 1.5, 9.0])
+    assert form.joint(X[:, None])[:, 0].tolist() == [0, 1, 1, 1, 2, 2]
+    assert form.joint(np.array([[1], [2]], dtype=np.int32))[:, 0].tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("name", ["steps", "diagonal"])
+def test_a_form_of_whole_numbers_is_that_of_the_same_numbers(name):
+    form, X = FORMS[name]
+    whole = np.nan_to_num(X * 3).astype(np.int64)
+    np.testing.assert_array_equal(form.joint(whole), form.joint(whole.astype(float)))
+
+
 @pytest.mark.parametrize("name", ["table", "table, smoothed", "table, maximum likelihood"])
 def test_a_table_sums_over_what_is_missing_or_unseen(name):
     form, X = FORMS[name]
@@ -161,7 +188,9 @@ def test_a_conic_is_the_score(name):
     np.testing.assert_allclose(told - told[:, :1], scores - scores[:, :1], rtol=1e-10, atol=1e-10)
 
 
-@pytest.mark.parametrize("name", ["linear, barrier", "sparse linear, hard", "lookup", "diagonal", "full", "table"])
+@pytest.mark.parametrize(
+    "name", ["linear, barrier", "sparse linear, hard", "lookup", "steps", "diagonal", "full", "table"]
+)
 def test_a_form_without_finite_weights_says_so(name):
     with pytest.raises(UndefinedError):
         FORMS[name][0].linear()

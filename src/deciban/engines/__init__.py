@@ -6,8 +6,9 @@ They know how rows are stored and how to be fast; they know nothing of families.
 from deciban.engines.arrays import FEW_ROWS
 from deciban.engines.bad import BadValue
 from deciban.engines.dispatch import apply, is_sparse, readable, summarise
+from deciban.engines.fast import prepare
 from deciban.engines.labels import encode, encode_known
-from deciban.engines.threads import thread_count
+from deciban.engines.threads import run, thread_count
 
 __all__ = [
     "FEW_ROWS",
@@ -16,7 +17,9 @@ __all__ = [
     "encode",
     "encode_known",
     "is_sparse",
+    "prepare",
     "readable",
+    "run",
     "summarise",
     "thread_count",
 ]

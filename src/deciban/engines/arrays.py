@@ -14,7 +14,7 @@ from deciban.engines import fast
 from deciban.engines.bad import check
 from deciban.engines.threads import one_core_products, row_blocks, run
 from deciban.errors import InputError
-from deciban.ledger import Cells, Counts, Levels, Moments, Needs, Scatter, Statistic
+from deciban.ledger import Cells, Counts, Grid, Levels, Moments, Needs, Scatter, Statistic
 from deciban.ledger.statistic import Array, Codes
 from deciban.scores import ScoreForm, finish
 from deciban.scores.posterior import Finish, warn_impossible
@@ -86,6 +86,8 @@ def define(needs: Needs, X: NDArray[Any], codes: Codes, weight: Array | None, n_
     """The statistic by its definition."""
     if needs.kind == "counts":
         return Counts.of(X, codes, weight, n_classes, needs.threshold)
+    if needs.kind == "grid":
+        return Grid.of(X, codes, weight, n_classes)
     if needs.kind in ("levels", "cells"):
         return (Levels if needs.kind == "levels" else Cells).of(fast.level_codes(X), codes, weight, n_classes)
     return (Moments if needs.kind == "moments" else Scatter).of(X, codes, weight, n_classes)

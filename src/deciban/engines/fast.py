@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.engines.bad import MOST_LEVELS
-from deciban.ledger import Counts, Levels, Moments, Needs, Scatter, Statistic
+from deciban.ledger import Counts, Grid, Levels, Moments, Needs, Scatter, Statistic
+from deciban.ledger.grid import BIAS, KEY_BITS
 from deciban.ledger.statistic import Array, Codes
-from deciban.scores import Diagonal, Full, Linear, Lookup, ScoreForm
+from deciban.scores import Diagonal, Full, Linear, Lookup, ScoreForm, Steps
 from deciban.scores.linear import log_factorial
 from deciban.scores.posterior import Finish
 
@@ -28,6 +29,9 @@ UNIT_WEIGHT = np.empty(0)
 
 UNSEEN = 2**52
 """A level code beyond this is one that was never seen, whatever it is exactly."""
+
+GRID_COLUMNS = 16
+"""Columns whose cells are found at once: each has half a megabyte to mark them in, little of which is touched."""
 
 
 _loaded: dict[str, ModuleType] = {}
@@ -42,6 +46,11 @@ def kernels(name: str, work: int) -> ModuleType | None:
     if module is None and work >= LARGE:
         module = _loaded[name] = import_module(f"deciban.kernels.{name}")
     return module
+
+
+def prepare(work: int) -> None:
+    """Have the kernels that count at hand where all the work together is large, though each piece may be small."""
+    kernels("summarise", work)
 
 
 def plain(X: NDArray[Any], whole: bool = False) -> NDArray[Any]:
@@ -91,6 +100,8 @@ def statistic(
         return _scatter(fill, plain(X), codes, w, K)
     if needs.kind == "levels":
         return _levels(fill, needs, X, codes, w, K)
+    if needs.kind == "grid":
+        return _grid(needs, X, codes, w, K)
     return _counts(fill, needs, plain(X), codes, w, K)
 
 
@@ -159,10 +170,32 @@ def _levels(fill: ModuleType, needs: Needs, X: NDArray[Any], codes: Codes, w: Ar
             return None
         offset = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         table = np.zeros((K, int(offset[-1])))
-        short = fill.fill_levels(x, codes, w, offset, X.dtype.kind == "f", table)
+        short = fill.fill_levels(x, codes, w, offset, X.dtype.kind == "f" or needs.signed, table)
         if short <= 0:
             return Levels(table, offset).trimmed() if short == 0 else None
     return None
+
+
+def _grid(needs: Needs, X: NDArray[Any], codes: Codes, w: Array, K: int) -> Statistic | None:
+    """A few columns at a time, for each has a place for every cell there is; the first is that of NaN."""
+    grid = import_module("deciban.kernels.grid")
+    bits = plain(X.astype(np.float64, copy=False)).view(np.int64)
+    n, d = X.shape
+    keys, tables, place = [], [], np.empty(2 * BIAS, dtype=np.int32)
+    for first in range(0, d, GRID_COLUMNS):
+        width = min(GRID_COLUMNS, d - first)
+        cells, seen = np.empty((width, n), dtype=np.int32), np.zeros((width, 2 * BIAS), dtype=np.bool_)
+        if not grid.find_cells(bits, first, needs.skips, cells, seen):
+            return None
+        seen[:, 0] = True
+        for j in range(width):
+            known = np.flatnonzero(seen[j])
+            place[known] = np.arange(len(known))
+            count = np.zeros((len(known), K))
+            grid.count_cells(cells[j], codes, w, place, count)
+            keys.append(((first + j) << KEY_BITS) + known[1:])
+            tables.append(count[1:].T)
+    return Grid.from_keys(np.concatenate(keys), np.concatenate(tables, axis=1), d)
 
 
 def _are_codes(X: NDArray[Any], needs: Needs) -> bool:
@@ -182,12 +215,15 @@ def score(
     """
     if isinstance(form, Full):
         return form.shared and wanted not in ("joint", "density") and _contrast(form, X, out)
-    if apply is None or not X.size or needs.unit or not isinstance(form, (Diagonal, Lookup, Linear)):
+    if apply is None or not X.size or needs.unit or not isinstance(form, (Diagonal, Lookup, Steps, Linear)):
         return False
     if isinstance(form, Diagonal):
         return _diagonal(apply, form, plain(X), needs, out)
     if isinstance(form, Lookup):
-        return _are_codes(X, needs) and _lookup(apply, form, X, out)
+        return _are_codes(X, needs) and _lookup(apply, form, X, needs, out)
+    if isinstance(form, Steps):
+        by_bin, _ = form.lookup.by_level
+        return bool(apply.steps(plain(X), form.cuts, form.start, by_bin, needs.skips, out) == len(X))
     return form.barrier is None and _linear(apply, form, plain(X), needs, wanted, out)
 
 
@@ -208,9 +244,10 @@ def _diagonal(apply: ModuleType, form: Diagonal, X: NDArray[Any], needs: Needs, 
     return bool(rest(X[done:], form.mean, form.precision, form.log_norm, np.zeros(form.n_classes), out[done:]))
 
 
-def _lookup(apply: ModuleType, form: Lookup, X: NDArray[Any], out: Array) -> bool:
+def _lookup(apply: ModuleType, form: Lookup, X: NDArray[Any], needs: Needs, out: Array) -> bool:
     by_level, unseen = form.by_level
-    done = apply.lookup(level_codes(X), by_level, form.offset, unseen, X.dtype.kind == "f", out)
+    missing = X.dtype.kind == "f" or needs.signed
+    done = apply.lookup(level_codes(X), by_level, form.offset, unseen, missing, out)
     return bool(done == len(X))
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from deciban.families.family import EveryRow, dot, log, pool_empty
 from deciban.ledger import Levels, Needs
+from deciban.ledger.levels import sums_by_feature
 from deciban.ledger.statistic import Array, divide
 from deciban.scores import Lookup, ScoreForm
 
@@ -30,11 +31,32 @@ def combinations(sizes: Sequence[int]) -> EveryRow | None:
 
 
 @dataclass(frozen=True)
+class Told:
+    """The levels that are told apart, side by side as in `Levels`, and the column there of each level; −1: unseen."""
+
+    counts: Levels
+    column: NDArray[np.int64]
+
+    def codes(self, part: Levels, j: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The first code that each of feature j's columns stands for, then one never seen; all codes of the last."""
+        a, b = part.offset[j : j + 2]
+        at, size = self.column[a:b] - self.counts.offset[j], int(self.counts.sizes[j])
+        seen = np.flatnonzero(at >= 0)[::-1]
+        first = np.full(size + 1, b - a)
+        first[at[seen]] = seen
+        return first, np.flatnonzero(at == size - 1)
+
+
+@dataclass(frozen=True)
 class Categorical:
     """ln p(x|k) = Σ_j ln θ_kj,x_j. `min_levels` are levels known to exist; `unseen` says what another means.
 
     An unseen level is ignored (no evidence), or smoothed: it takes one of V_j + 1 shares of the pseudo-counts,
     n_kj + α(V_j + 1) in the denominator of every level.
+
+    `holes`: whether a level below the highest that no class has any weight in is a level like others, or "unseen".
+    `most`: at most so many levels of a feature are told apart, those with the most weight over all classes (of equals
+    the lower code); all others together are one more level, whose counts are pooled.
 
     >>> table = Levels.of(np.array([[0], [1], [1]]), np.array([0, 0, 1], np.int32), None, 2)
     >>> np.exp(Categorical(alpha=1.0).solve(table).log_theta).round(3).tolist()
@@ -44,53 +66,97 @@ class Categorical:
     alpha: float = 1.0
     unseen: Unseen = "ignore"
     min_levels: tuple[int, ...] | None = None
+    holes: Literal["level", "unseen"] = "level"
+    most: int | None = None
 
     probabilistic: ClassVar[bool] = True
 
     def needs(self) -> Needs:
-        """See `Family.needs`."""
-        return Needs("levels", signed=False)
+        """See `Family.needs`; with named levels the code −1 is a missing value."""
+        return Needs("levels", signed=self.holes == "unseen")
 
     def full(self, part: Levels) -> Levels:
         """The counts, with room for the levels that are known to exist."""
         return part if self.min_levels is None else part.widen(np.array(self.min_levels, dtype=np.int64))
 
+    def told(self, part: Levels) -> Told:
+        """Which levels of the full counts are told apart."""
+        if self.holes == "level" and self.most is None:
+            return Told(part, np.arange(part.table.shape[1]))
+        owner, total = part.owner, part.table.sum(axis=0)
+        known = self._known(part, total)
+        order = np.lexsort((-total, ~known, owner))  # stable: of equals the lower code comes first
+        rank = np.empty(len(order), dtype=np.int64)
+        rank[order] = np.arange(len(order)) - part.offset[owner]
+        apart = known & (rank < (len(order) if self.most is None else self.most))
+        return _gathered(part, apart, known & ~apart)
+
+    def _known(self, part: Levels, total: Array) -> NDArray[np.bool_]:
+        if self.holes == "level":
+            return np.ones(len(total), dtype=np.bool_)
+        declared = np.array(self.min_levels or [0] * part.n_features, dtype=np.int64)
+        return (total > 0) | (np.arange(len(total)) - part.offset[part.owner] < declared[part.owner])
+
     def _denominator(self, part: Levels) -> Array:
         return part.weight + self.alpha * (part.sizes + (self.unseen == "smooth"))
 
-    def log_theta(self, part: Levels) -> Array:
-        """ln θ_kjv, the tables of all features side by side."""
+    def _log_shares(self, part: Levels) -> Array:
+        """ln θ of levels that are all told apart."""
         weight = self._denominator(part)[:, part.owner]
         theta = divide(part.table + self.alpha, weight)
         together = divide(part.table.sum(axis=0), part.weight.sum(axis=0)[part.owner])
         return log(pool_empty(theta, weight, together))
 
+    def _log_unseen(self, part: Levels) -> Array:
+        """ln θ_kj of any level never seen, given those that are told apart."""
+        nothing = np.zeros((part.n_classes, part.n_features))
+        if self.unseen != "smooth":
+            return nothing
+        return log(divide(nothing + self.alpha, self._denominator(part)))
+
+    def log_theta(self, part: Levels) -> Array:
+        """ln θ_kjv, the tables of all features side by side."""
+        told = self.told(part)
+        shares = self._log_shares(told.counts)
+        if told.counts is part:
+            return shares
+        unseen = self._log_unseen(told.counts)[:, part.owner]
+        return np.where(told.column < 0, unseen, np.column_stack([shares, unseen[:, :1]])[:, told.column])
+
     def solve(self, part: Levels) -> ScoreForm:
         """See `Family.solve`."""
         part = self.full(part)
-        unseen = np.zeros((part.n_classes, part.n_features))
-        if self.unseen == "smooth":
-            unseen = log(divide(np.full_like(unseen, self.alpha), self._denominator(part)))
-        return Lookup(self.log_theta(part), part.offset, unseen)
+        return Lookup(self.log_theta(part), part.offset, self._log_unseen(self.told(part).counts))
 
     def sample(self, part: Levels, codes: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.int64]:
-        """See `Family.sample`; the code after the last level stands for one never seen, if it has a share."""
+        """See `Family.sample`; the code after the last level stands for one never seen, if it has a share.
+
+        Of levels that are not told apart, each is drawn as often as it was seen in all classes together.
+        """
         part = self.full(part)
-        form = self.solve(part)
-        assert isinstance(form, Lookup)
+        told = self.told(part)
+        shares = Levels(np.exp(self._log_shares(told.counts)), told.counts.offset)
+        unseen = np.exp(self._log_unseen(told.counts))
         draw = rng.random((len(codes), part.n_features))
-        X = np.empty(draw.shape, dtype=np.int64)
-        for j, (a, b) in enumerate(zip(part.offset[:-1], part.offset[1:])):
-            shares = np.exp(form.log_theta[:, a:b])
+        X = np.zeros(draw.shape, dtype=np.int64)
+        for j, share in enumerate(shares.tables()):
             if self.unseen == "smooth":
-                shares = np.column_stack([shares, np.exp(form.unseen[:, j])])
-            steps = np.cumsum(shares, axis=1)
-            X[:, j] = (draw[:, j, None] * steps[codes, -1:] >= steps[codes]).sum(axis=1) if steps.size else 0
+                share = np.column_stack([share, unseen[:, j]])
+            steps = np.cumsum(share, axis=1)
+            if steps.size:
+                column = (draw[:, j, None] * steps[codes, -1:] >= steps[codes]).sum(axis=1)
+                X[:, j] = _drawn(column, *told.codes(part, j), part.table[:, part.offset[j] :].sum(axis=0), rng)
         return X
 
     def every_row(self, part: Levels) -> EveryRow | None:
-        """See `Family.every_row`."""
-        return combinations([max(1, int(v) + (self.unseen == "smooth")) for v in self.full(part).sizes])
+        """See `Family.every_row`; levels that are not told apart have one code to stand for all."""
+        part = self.full(part)
+        told = self.told(part)
+        every = combinations([max(1, int(v) + (self.unseen == "smooth")) for v in told.counts.sizes])
+        if every is None or told.counts is part:
+            return every
+        rows = [told.codes(part, j)[0][column] for j, column in enumerate(every[0].T)]
+        return np.stack(rows, axis=1), every[1]
 
     def log_likelihood(self, part: Levels, solved: Levels) -> float:
         """See `Family.log_likelihood`."""
@@ -99,5 +165,29 @@ class Categorical:
 
     def n_parameters(self, part: Levels) -> int:
         """K Σ_j (V_j − 1)."""
-        sizes = self.full(part).sizes
+        sizes = self.told(self.full(part)).counts.sizes
         return part.n_classes * int(np.maximum(sizes - 1, 0).sum())
+
+
+def _gathered(part: Levels, apart: NDArray[np.bool_], other: NDArray[np.bool_]) -> Told:
+    """The counts of the levels told apart, in their order, and after them those of all the others of a feature."""
+    alone, rest = (sums_by_feature(mask[None].astype(np.float64), part.offset)[0] for mask in (apart, other))
+    offset = np.concatenate([[0], np.cumsum(alone + (rest > 0))]).astype(np.int64)
+    before = np.cumsum(apart) - apart - np.concatenate([[0], np.cumsum(alone)])[part.owner]
+    column = offset[part.owner] + np.where(apart, before, alone[part.owner]).astype(np.int64)
+    column = np.where(apart | other, column, -1)
+    seen = column >= 0
+    table = [np.bincount(column[seen], weights=row[seen], minlength=offset[-1]) for row in part.table]
+    return Told(Levels(np.array(table, dtype=np.float64).reshape(part.n_classes, -1), offset), column)
+
+
+def _drawn(
+    column: NDArray[np.intp], first: NDArray[np.int64], last: NDArray[np.int64], seen: Array, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """A code for each column drawn: the one it stands for, or one of several by how often each was seen."""
+    code = first[column]
+    if len(last) > 1:
+        rows = np.flatnonzero(column == len(first) - 2)
+        weight = seen[last] if seen[last].any() else np.ones(len(last))
+        code[rows] = rng.choice(last, size=len(rows), p=weight / weight.sum())
+    return code

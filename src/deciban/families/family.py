@@ -27,7 +27,7 @@ MANY_ENTRIES = 1 << 20
 """From so many entries on they are smoothed by a kernel."""
 
 
-EveryRow = tuple[NDArray[np.int64], Array]
+EveryRow = tuple[NDArray[Any], Array]
 
 
 class Family(Protocol):

@@ -21,6 +21,9 @@ ROWS = 32
 COLUMNS = 64
 """A tile of so many rows and columns of doubles is a third of a core's first cache."""
 
+FEW_CUTS = 8
+"""So few cuts are compared one by one."""
+
 
 @kernel
 def diagonal(X: NDArray[Any], mean: Array, precision: Array, constant: Array, out: Array) -> int:
@@ -114,6 +117,36 @@ def lookup(X: NDArray[Any], table: Array, offset: NDArray[np.int64], unseen: Arr
             else:
                 for k in range(K):
                     out[i, k] += unseen[j, k]
+    return rows
+
+
+@kernel
+def steps(X: NDArray[Any], cuts: Array, start: NDArray[np.int64], table: Array, missing: bool, out: Array) -> int:
+    """Σ_j table[bin of x_j, k], a row a bin, feature j's from row start[j] + j on; its bin is how many cuts are ≤ x.
+
+    NaN adds nothing if values may be `missing`; otherwise it ends the loop, as ±∞ does, its row half done.
+    """
+    rows, d = X.shape
+    K = table.shape[1]
+    for i in range(rows):
+        for j in range(d):
+            x = np.float64(X[i, j])
+            if not np.isfinite(x):
+                if x == x or not missing:
+                    return i
+                continue
+            low, high = start[j], start[j + 1]
+            while high - low > FEW_CUTS:
+                middle = (low + high) // 2
+                if x >= cuts[middle]:
+                    low = middle + 1
+                else:
+                    high = middle
+            at = low + j
+            for c in range(low, high):  # no branch to guess wrong
+                at += x >= cuts[c]
+            for k in range(K):
+                out[i, k] += table[at, k]
     return rows
 
 

@@ -8,6 +8,7 @@ gives the statistic of one pass.
 from deciban.ledger.book import Ledger
 from deciban.ledger.cells import Cells
 from deciban.ledger.counts import Counts
+from deciban.ledger.grid import Grid
 from deciban.ledger.levels import Levels
 from deciban.ledger.moments import Moments
 from deciban.ledger.needs import Needs
@@ -20,6 +21,7 @@ __all__ = [
     "Block",
     "Cells",
     "Counts",
+    "Grid",
     "Ledger",
     "Levels",
     "Moments",

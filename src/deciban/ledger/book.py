@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, Self
+from dataclasses import dataclass, replace
+from itertools import compress
+from typing import Any, Self, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
-from deciban.errors import ForgetError, InputError
+from deciban.errors import ForgetError, InputError, UndefinedError
+from deciban.ledger.cells import Cells
 from deciban.ledger.counts import Counts
-from deciban.ledger.schema import Block, Schema, unite
+from deciban.ledger.levels import Levels
+from deciban.ledger.schema import Block, Move, Schema, fit, unite
 from deciban.ledger.statistic import Array, Lacking, Statistic, take_away
 from deciban.ledger.tallies import Tallies
 
@@ -43,14 +47,31 @@ class Ledger:
     def __sub__(self, other: Self) -> Self:
         if not isinstance(other, Ledger):
             return NotImplemented
-        schema, a, b = _aligned(self, other)
-        with _named(schema, None):
-            rows = take_away(a.rows, b.rows, "weight")
-        parts = []
-        for block, x, y in zip(schema.blocks, a.parts, b.parts):
-            with _named(schema, block):
-                parts.append(_joined(x, y, lambda x, y: x - y))
-        return type(self)(schema, rows, tuple(parts))
+        return _less(*_aligned(self, other)[1:])._without_lost_levels()
+
+    def without(self, other: Self) -> Self:
+        """What is left without `other`, counted by the same schema; `-` drops the names of levels that nobody has.
+
+        So the models of a cross-validation, each without the rows of one fold, agree about what there is to count.
+        """
+        if other.schema == self.schema:
+            return _less(self, other)
+        return _less(self, _moved(other, self.schema, fit(other.schema, self.schema)))
+
+    def choose(self, columns: Sequence[Sequence[int]]) -> Self:
+        """The ledger of these features alone, given by number for each block; a block left without any is dropped."""
+        if len(columns) != len(self.parts):
+            raise InputError(f"columns has {len(columns)} entries for {len(self.parts)} blocks. Hint: one for each")
+        kept = [i for i, features in enumerate(columns) if len(features)]
+        blocks = tuple(self.schema.blocks[i].choose(columns[i]) for i in kept)
+        parts = tuple(_chosen(self.parts[i], columns[i]) for i in kept)
+        return type(self)(Schema(self.schema.classes, blocks), self.rows, parts)
+
+    def _without_lost_levels(self) -> Self:
+        """The same without the named levels that no class has any weight in."""
+        pairs = [_of_known_levels(block, part) for block, part in zip(self.schema.blocks, self.parts)]
+        schema = Schema(self.schema.classes, tuple(block for block, _ in pairs))
+        return type(self)(schema, self.rows, tuple(part for _, part in pairs))
 
     def __mul__(self, factor: float) -> Self:
         if not isinstance(factor, (int, float, np.integer, np.floating)):
@@ -103,11 +124,58 @@ def _aligned(a: Ledger, b: Ledger) -> tuple[Schema, Ledger, Ledger]:
     if a.schema == b.schema:
         return a.schema, a, b
     schema, move_a, move_b = unite(a.schema, b.schema)
-    moved = [
-        Ledger(schema, move.rows(x.rows), tuple(move.apply(i, p) for i, p in enumerate(x.parts)))
-        for x, move in ((a, move_a), (b, move_b))
-    ]
-    return schema, moved[0], moved[1]
+    return schema, _moved(a, schema, move_a), _moved(b, schema, move_b)
+
+
+def _moved(ledger: Any, schema: Schema, move: Move) -> Any:
+    parts = tuple(move.apply(i, part) for i, part in enumerate(ledger.parts))
+    return type(ledger)(schema, move.rows(ledger.rows), parts)
+
+
+def _less(a: Any, b: Ledger) -> Any:
+    """What is left of a, both of one schema; a refusal names class and feature."""
+    with _named(a.schema, None):
+        rows = take_away(a.rows, b.rows, "weight")
+    parts = []
+    for block, x, y in zip(a.schema.blocks, a.parts, b.parts):
+        with _named(a.schema, block):
+            parts.append(_joined(x, y, lambda x, y: x - y))
+    return type(a)(a.schema, rows, tuple(parts))
+
+
+def _of_known_levels(block: Block, part: Any) -> tuple[Block, Statistic]:
+    """A block of named levels, and its counts, without the levels that have no weight."""
+    if block.levels is None:
+        return block, part
+    known = [_has_weight(part, j, len(names)) for j, names in enumerate(block.levels)]
+    if all(seen.all() for seen in known):
+        return block, part
+    levels = tuple(tuple(compress(names, seen)) for seen, names in zip(known, block.levels))
+    places = [np.where(seen, np.cumsum(seen) - 1, -1) for seen in known]
+    return replace(block, levels=levels), part.relevel(places, [len(names) for names in levels])
+
+
+def _has_weight(part: Levels | Cells, j: int, n_levels: int) -> NDArray[np.bool_]:
+    """Whether any class has weight in each level of feature j."""
+    seen = np.zeros(n_levels, dtype=np.bool_)
+    if isinstance(part, Cells):
+        seen[part.cell[:, j]] = True
+    else:
+        a, b = part.offset[j : j + 2]
+        seen[: b - a] = part.table[:, a:b].any(axis=0)
+    return seen
+
+
+def _chosen(part: Any, features: Sequence[int]) -> Statistic:
+    order = np.asarray(features, dtype=np.intp)
+    if isinstance(part, Cells) and len(set(features)) < part.n_features:
+        raise UndefinedError(
+            "a joint table counts all its features together: rows that miss one of them are in no cell, so the table "
+            "of some features alone is not known. Hint: learn it anew from the rows."
+        )
+    if isinstance(part, Tallies):
+        return part.dense().reorder(order)
+    return cast(Statistic, part.reorder(order))
 
 
 def _joined(a: Any, b: Any, operation: Callable[[Any, Any], Statistic]) -> Statistic:

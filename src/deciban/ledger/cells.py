@@ -97,6 +97,10 @@ class Cells:
         """See `Statistic.spread`."""
         return type(self)(self.cell, place(self.count, index, n_classes))
 
+    def take(self, index: NDArray[np.intp]) -> Self:
+        """See `Statistic.take`."""
+        return type(self)(self.cell, self.count[index])._without_empty()
+
     def reorder(self, order: NDArray[np.intp]) -> Self:
         """See `Statistic.reorder`."""
         return self._sorted(self.cell[:, order])

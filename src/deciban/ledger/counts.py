@@ -86,6 +86,10 @@ class Counts:
         """See `Statistic.spread`."""
         return type(self)(place(self.total, index, n_classes), place(self.weight, index, n_classes))
 
+    def take(self, index: NDArray[np.intp]) -> Self:
+        """See `Statistic.take`."""
+        return type(self)(self.total[index], self.weight[index])
+
     def reorder(self, order: NDArray[np.intp]) -> Self:
         """See `Statistic.reorder`."""
         weight = self.weight if self.weight.shape[1] == 1 else self.weight[:, order]

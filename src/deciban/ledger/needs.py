@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["counts", "levels", "moments", "scatter", "cells"]
+Kind = Literal["counts", "levels", "moments", "scatter", "cells", "grid"]
 
 
 @dataclass(frozen=True, slots=True)

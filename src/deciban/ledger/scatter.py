@@ -125,6 +125,10 @@ class Scatter:
         """See `Statistic.spread`."""
         return type(self)(*(place(a, index, n_classes) for a in self.arrays().values()))
 
+    def take(self, index: NDArray[np.intp]) -> Self:
+        """See `Statistic.take`."""
+        return type(self)(*(a[index] for a in self.arrays().values()))
+
     def reorder(self, order: NDArray[np.intp]) -> Self:
         """See `Statistic.reorder`."""
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -18,6 +19,7 @@ from deciban.ledger.statistic import Statistic
 
 Label = Any
 Places = NDArray[np.intp]
+Names = tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,12 @@ class Block:
     names: tuple[str, ...] | None = None
     levels: tuple[tuple[str, ...], ...] | None = None
     reading: str = "x"
+
+    def choose(self, features: Sequence[int]) -> Block:
+        """The same with these features alone, in this order."""
+        names = None if self.names is None else tuple(self.names[j] for j in features)
+        levels = None if self.levels is None else tuple(self.levels[j] for j in features)
+        return Block(self.kind, len(features), names, levels, self.reading)
 
 
 @dataclass(frozen=True)
@@ -93,18 +101,32 @@ class Move:
 def unite(a: Schema, b: Schema) -> tuple[Schema, Move, Move]:
     """The schema that counts what either counts, and how each moves there; refused if they cannot line up.
 
-    Classes and named levels are united; features of the same names in another order are reordered.
+    Classes and named levels are united, in sorted order; features of the same names in another order are reordered.
     """
-    if len(a.blocks) != len(b.blocks):
-        raise SchemaError(f"one has {len(a.blocks)} blocks of features, the other {len(b.blocks)}")
     classes = _united_classes(a.classes, b.classes)
-    pairs = [_unite_blocks(x, y) for x, y in zip(a.blocks, b.blocks)]
+    pairs = [_unite_blocks(x, y, _sorted_union) for x, y in _paired(a, b)]
     schema = Schema(classes, tuple(block for block, _, _ in pairs))
     return (
         schema,
         _move(a, classes, [None for _ in pairs], [levels for _, _, (levels, _) in pairs]),
         _move(b, classes, [order for _, order, _ in pairs], [levels for _, _, (_, levels) in pairs]),
     )
+
+
+def fit(b: Schema, into: Schema) -> Move:
+    """How what b counts moves into another schema, unchanged; refused if that has no place for a class or a level."""
+    known = set(into.classes)
+    strange = [label for label in b.classes if label not in known]
+    if strange:
+        raise SchemaError(f"class {strange[0]!r} is not known. Hint: one of {list(into.classes)[:5]}")
+    pairs = [_unite_blocks(x, y, _all_known) for x, y in _paired(into, b)]
+    return _move(b, into.classes, [order for _, order, _ in pairs], [levels for _, _, (_, levels) in pairs])
+
+
+def _paired(a: Schema, b: Schema) -> Iterator[tuple[Block, Block]]:
+    if len(a.blocks) != len(b.blocks):
+        raise SchemaError(f"one has {len(a.blocks)} blocks of features, the other {len(b.blocks)}")
+    return zip(a.blocks, b.blocks)
 
 
 def _move(old: Schema, classes: tuple[Label, ...], features: Sequence[Any], levels: Sequence[Any]) -> Move:
@@ -125,7 +147,9 @@ def _united_classes(a: tuple[Label, ...], b: tuple[Label, ...]) -> tuple[Label, 
         ) from None
 
 
-def _unite_blocks(a: Block, b: Block) -> tuple[Block, Places | None, tuple[Any, Any]]:
+def _unite_blocks(
+    a: Block, b: Block, united: Callable[[Names, Names], Names]
+) -> tuple[Block, Places | None, tuple[Any, Any]]:
     if a.kind != b.kind:
         raise SchemaError(f"one counts {a.kind}, the other {b.kind}. Hint: train both as the same family.")
     if a.reading != b.reading:
@@ -142,7 +166,7 @@ def _unite_blocks(a: Block, b: Block) -> tuple[Block, Places | None, tuple[Any, 
     theirs = b.levels if order is None else tuple(b.levels[j] for j in order)
     if a.levels == theirs:
         return a, order, (None, None)
-    levels = tuple(tuple(dict.fromkeys((*x, *y))) for x, y in zip(a.levels, theirs))
+    levels = tuple(x if x == y else united(x, y) for x, y in zip(a.levels, theirs))
     sizes = [len(names) for names in levels]
     return (
         Block(a.kind, a.width, a.names, levels, a.reading),
@@ -151,8 +175,27 @@ def _unite_blocks(a: Block, b: Block) -> tuple[Block, Places | None, tuple[Any, 
     )
 
 
-def _places(old: Sequence[Sequence[str]], new: Sequence[Sequence[str]]) -> list[Places]:
-    return [np.array([y.index(name) for name in x], dtype=np.intp) for x, y in zip(old, new)]
+def _sorted_union(x: Names, y: Names) -> Names:
+    """All names in sorted order, so that it does not show who met whom first."""
+    return tuple(sorted(dict.fromkeys((*x, *y))))  # in their order: two sorted runs are merged, not sorted
+
+
+def _all_known(x: Names, y: Names) -> Names:
+    """The names of x, which must be known to have those of y."""
+    strange = set(y).difference(x)
+    if strange:
+        raise SchemaError(f"level {min(strange)!r} is not known. Hint: one of {list(x)[:5]}")
+    return x
+
+
+def _places(old: Sequence[Names], new: Sequence[Names]) -> list[Places | None]:
+    """Where the names of each feature are now; None where they have not moved."""
+    return [None if x is y else _place(x, y) for x, y in zip(old, new)]
+
+
+def _place(old: Names, new: Names) -> Places:
+    place = dict(zip(new, range(len(new))))
+    return np.fromiter(map(place.__getitem__, old), dtype=np.intp, count=len(old))
 
 
 def _order(a: Block, b: Block) -> Places | None:
@@ -160,9 +203,9 @@ def _order(a: Block, b: Block) -> Places | None:
     if a.names == b.names or a.names is None or b.names is None:
         return None
     for block in (a, b):
-        twice = sorted({name for name in block.names or () if (block.names or ()).count(name) > 1})
+        twice = [name for name, times in Counter(block.names).items() if times > 1]
         if twice:
-            raise SchemaError(f"two features are both named {twice[0]!r}, so they cannot be lined up by name")
+            raise SchemaError(f"two features are both named {min(twice)!r}, so they cannot be lined up by name")
     if set(a.names) != set(b.names):
         raise SchemaError(f"the features differ{_only(a, b)}")
     place = {name: j for j, name in enumerate(b.names)}
@@ -173,6 +216,7 @@ def _only(a: Block, b: Block) -> str:
     """Which names stand on one side alone."""
     if a.names is None or b.names is None:
         return ""
-    mine = [n for n in a.names if n not in set(b.names)]
-    theirs = [n for n in b.names if n not in set(a.names)]
+    first, second = set(a.names), set(b.names)
+    mine = [n for n in a.names if n not in second]
+    theirs = [n for n in b.names if n not in first]
     return f": only in the first {mine[:5]}, only in the second {theirs[:5]}"

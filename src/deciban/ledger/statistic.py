@@ -40,6 +40,10 @@ class Statistic(Protocol):
         """The same sums with class k at place index[k] among n_classes."""
         ...
 
+    def take(self, index: NDArray[np.intp]) -> Self:
+        """The sums of these classes alone, in this order."""
+        ...
+
     def reorder(self, order: NDArray[np.intp]) -> Self:
         """The same sums with feature order[j] at place j."""
         ...

@@ -137,6 +137,15 @@ class Tallies:
         )
         return moved._sorted(moved.feature)
 
+    def take(self, index: NDArray[np.intp]) -> Self:
+        """See `Statistic.take`."""
+        place_of = np.full(self.n_classes, -1, dtype=np.int32)
+        place_of[index] = np.arange(len(index))
+        kept = place_of[self.klass] >= 0
+        klass, feature = place_of[self.klass[kept]], self.feature[kept]
+        start = _starts(feature, self.n_features)
+        return type(self)(start, klass, self.total[kept], self.weight[index])._sorted(feature)
+
     def reorder(self, order: NDArray[np.intp]) -> Self:
         """See `Statistic.reorder`."""
         new_place = np.argsort(order)

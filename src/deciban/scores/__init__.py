@@ -12,6 +12,7 @@ from deciban.scores.linear import Linear
 from deciban.scores.lookup import Lookup
 from deciban.scores.posterior import finish, log_sum_exp
 from deciban.scores.sparse import SparseLinear
+from deciban.scores.steps import Steps
 from deciban.scores.table import Table
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "Pieces",
     "ScoreForm",
     "SparseLinear",
+    "Steps",
     "Table",
     "finish",
     "log_sum_exp",

@@ -41,6 +41,8 @@ class Explanation:
     runner_up: NDArray[Any]
     features: Sequence[str]
     extras: Mapping[str, Array] = field(default_factory=dict)
+    values: NDArray[Any] | None = None
+    """What each feature was in each row, as it is to be shown, where that is known."""
 
     def __len__(self) -> int:
         return len(self.prior)
@@ -58,6 +60,7 @@ class Explanation:
             self.runner_up[rows],
             self.features,
             {name: values[rows] for name, values in self.extras.items()},
+            None if self.values is None else self.values[rows],
         )
 
     def entries(self, row: int = 0) -> list[tuple[str, float]]:
@@ -65,8 +68,13 @@ class Explanation:
         row = range(len(self))[row]
         values = self._dense(row)
         named = [("prior", float(self.prior[row])), *((n, float(v[row])) for n, v in self.extras.items())]
-        named += [(self.features[int(j)], float(values[j])) for j in np.flatnonzero(values)]
+        named += [(self._shown(row, int(j)), float(values[j])) for j in np.flatnonzero(values)]
         return sorted(named, key=lambda entry: -abs(entry[1]))
+
+    def _shown(self, row: int, j: int) -> str:
+        """A feature's name, and its value where that is known."""
+        value = None if self.values is None else self.values[row, j]
+        return self.features[j] if value is None else f"{self.features[j]} = {value}"
 
     def _dense(self, row: int) -> Array:
         one = self.evidence[row : row + 1]

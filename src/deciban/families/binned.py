@@ -1,0 +1,135 @@
+"""Binned: a number by the bin it falls in, θ_kjb = (n_kjb + α) / (n_kj + αB_j); for numbers that follow no bell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban.families.categorical import Categorical
+from deciban.families.cuts import best_cuts
+from deciban.families.family import EveryRow, dot
+from deciban.ledger import Grid, Levels, Needs
+from deciban.ledger.grid import cells_of, edges
+from deciban.ledger.statistic import Array
+from deciban.scores import ScoreForm, Steps
+
+
+@dataclass(frozen=True)
+class Bins:
+    """Feature j's bins begin at its cells first[start[j]:start[j+1]], and one lies below them all."""
+
+    first: NDArray[np.int32]
+    start: NDArray[np.int64]
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """B_j."""
+        return np.diff(self.start) + 1
+
+    def of(self, part: Grid) -> NDArray[np.int64]:
+        """The bin of each cell of a grid, the bins of all features side by side."""
+        mine, cells = part.owner.astype(np.int64), part.cell.astype(np.int64)
+        owner = np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
+        keys = (owner << 32) + self.first
+        return np.searchsorted(keys, (mine << 32) + cells, side="right") + mine
+
+    def counts(self, part: Grid) -> Levels:
+        """How often each bin was seen in each class."""
+        offset = np.concatenate([[0], np.cumsum(self.sizes)]).astype(np.int64)
+        at = self.of(part)
+        table = [np.bincount(at, weights=row, minlength=offset[-1]) for row in part.table]
+        return Levels(np.array(table, dtype=np.float64).reshape(part.n_classes, -1), offset)
+
+
+@dataclass(frozen=True)
+class Binned:
+    """ln p(x|k) = Σ_j ln θ_kj,b(x_j), b(x) the bin of x; cut where the classes say so (see `families/cuts.py`).
+
+    The probability is that of the bin, not of the number in it.
+
+    >>> x, y = np.array([[1.0], [2.0], [8.0], [9.0]]), np.array([0, 0, 1, 1], np.int32)
+    >>> form = Binned(alpha=1.0).solve(Grid.of(x, y, None, 2))
+    >>> form.cuts.tolist(), np.exp(form.log_theta).tolist()
+    ([5.0], [[0.75, 0.25], [0.25, 0.75]])
+    """
+
+    alpha: float = 1.0
+
+    probabilistic: ClassVar[bool] = True
+
+    def needs(self) -> Needs:
+        """See `Family.needs`."""
+        return Needs("grid")
+
+    def bins(self, part: Grid) -> Bins:
+        """The bins of each feature."""
+        each = [_first_cells(*part.feature(j)) for j in range(part.n_features)]
+        start = np.cumsum([0, *map(len, each)], dtype=np.int64)
+        return Bins(np.concatenate([np.zeros(0, dtype=np.int32), *each]), start)
+
+    def _log_theta(self, counts: Levels) -> Array:
+        """ln θ_kjb; a single bin is certain, even for a class, or a feature, that nothing is known of."""
+        return np.where((counts.sizes == 1)[counts.owner], 0.0, Categorical(self.alpha).log_theta(counts))
+
+    def solve(self, part: Grid) -> ScoreForm:
+        """See `Family.solve`."""
+        bins = self.bins(part)
+        return Steps(edges(bins.first), bins.start, self._log_theta(bins.counts(part)))
+
+    def sample(self, part: Grid, codes: NDArray[np.intp], rng: np.random.Generator) -> Array:
+        """See `Family.sample`: a bin, a cell of it as often as it was seen in all classes, a number of that cell.
+
+        A feature that nobody ever had is missing.
+        """
+        bins = self.bins(part)
+        counts = bins.counts(part)
+        bin_of_cell, seen = bins.of(part), np.cumsum(np.concatenate([[0.0], part.table.sum(axis=0)]))
+        known = counts.weight.sum(axis=0) > 0
+        drawn = Categorical(self.alpha).sample(counts, codes, rng) + counts.offset[:-1]
+        X = np.full(drawn.shape, np.nan)
+        for j in np.flatnonzero(known):
+            low, high = (np.searchsorted(bin_of_cell, drawn[:, j], side=side) for side in ("left", "right"))
+            spot = seen[low] + rng.random(len(codes)) * (seen[high] - seen[low])
+            cell = part.cell[np.clip(np.searchsorted(seen, spot, side="right") - 1, low, high - 1)]
+            X[:, j] = _within(cell, rng)
+        return X
+
+    def every_row(self, part: Grid) -> EveryRow | None:
+        """See `Family.every_row`: a number for each bin, which stands for all of it."""
+        form = self.solve(part)
+        assert isinstance(form, Steps)
+        every = Categorical().every_row(self.bins(part).counts(part))
+        if every is None:
+            return None
+        numbers = [_one_each(form.cuts[a:b]) for a, b in zip(form.start[:-1], form.start[1:])]
+        return np.stack([mine[column] for mine, column in zip(numbers, every[0].T)], axis=1), every[1]
+
+    def log_likelihood(self, part: Grid, solved: Grid) -> float:
+        """See `Family.log_likelihood`."""
+        bins = self.bins(solved)
+        return dot(bins.counts(part).table, self._log_theta(bins.counts(solved)))
+
+    def n_parameters(self, part: Grid) -> int:
+        """K Σ_j (B_j − 1)."""
+        return part.n_classes * len(self.bins(part).first)
+
+
+def _first_cells(cells: NDArray[np.int32], table: Array) -> NDArray[np.int32]:
+    """The first cell of each bin but the lowest: half-way across the gap between what was seen on either side."""
+    at = np.array(best_cuts(table), dtype=np.intp)
+    return cells_of(edges(cells[at - 1] + 1) / 2 + edges(cells[at]) / 2)
+
+
+def _within(cell: NDArray[np.int32], rng: np.random.Generator) -> Array:
+    """A number anywhere in each cell."""
+    low, high = edges(cell), edges(cell + 1)
+    return np.minimum(low + rng.random(len(cell)) * (high - low), np.nextafter(high, -np.inf))
+
+
+def _one_each(cuts: Array) -> Array:
+    """A number in each bin."""
+    below = np.nextafter(cuts[:1], -np.inf) if len(cuts) else np.zeros(1)
+    return np.concatenate([below, cuts])

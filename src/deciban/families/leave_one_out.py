@@ -1,0 +1,125 @@
+"""Leave-one-out evidence: how surprised a model of one column alone is by the class of a row it has not seen.
+
+Each row is taken out of the sums, its class is predicted from this column and the class shares, and −ln p(y|x) is
+averaged. Nothing is fitted again: a row's share in a mean, a variance or a count is known and subtracted. All rows of
+a cell and class are alike, so this costs a pass over the cells, whatever the number of rows.
+
+What is approximate: a row's number is known up to its cell of the grid, and every row weighs one. In the Gaussian,
+the pooled variance that `prior_rows` imagines is that of all rows. In the bins, the cuts were chosen with the row
+among the others, which flatters them a little. A class's only row is left out of the average: without it nothing is
+known of the class.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from deciban.families.binned import Binned
+from deciban.families.family import log
+from deciban.families.gaussian import VARIANCE_FLOOR, Gaussian, pooled_variance, scale, total_variance
+from deciban.families.poisson import Poisson
+from deciban.ledger import Counts, Grid, Moments
+from deciban.ledger.grid import edges, middles
+from deciban.ledger.statistic import Array, divide
+
+
+def gaussian_or_binned(moments: Moments, grid: Grid, alpha: float, prior_rows: float) -> tuple[Array, Array]:
+    """The mean loss in nats of each column as bells and by bins; 0 where a column has nothing to predict from.
+
+    >>> x, y = np.array([[1.0], [1.5], [2.0], [8.0], [8.5], [9.0]]), np.array([0, 0, 0, 1, 1, 1], np.int32)
+    >>> bells, bins = gaussian_or_binned(Moments.of(x, y, None, 2), Grid.of(x, y, None, 2), 1.0, 1.0)
+    >>> bells.round(2).tolist(), bins.round(2).tolist()
+    ([0.0], [0.34])
+    """
+    return gaussian_loss(moments, grid, prior_rows), binned_loss(grid, alpha)
+
+
+def gaussian_loss(moments: Moments, grid: Grid, prior_rows: float) -> Array:
+    """The loss of a bell per class, each row at the middle of its cell, known to within the cell's width."""
+    columns = _Bells(moments, prior_rows)
+    return np.array([_mean_loss(*columns.scores(j, grid), grid.feature(j)[1]) for j in range(grid.n_features)])
+
+
+def binned_loss(grid: Grid, alpha: float) -> Array:
+    """The loss of the bins that all rows together ask for: θ = (n_kb − 1 + α) / (n_k − 1 + αB) for the row's own."""
+    each = Binned(alpha).bins(grid).counts(grid).tables()
+    return np.array([_mean_loss(*_bin_scores(table, alpha), table) for table in each])
+
+
+def poisson_loss(counts: Counts, grid: Grid, alpha: float) -> Array:
+    """The loss of a Poisson rate per class; each row has the lowest whole number of its cell."""
+    rates = Poisson(alpha).rates(counts)
+    weight = np.broadcast_to(counts.weight, counts.total.shape)
+    mean = divide(counts.total.sum(axis=0), weight.sum(axis=0))
+    loss = np.zeros(grid.n_features)
+    for j in range(grid.n_features):
+        cells, table = grid.feature(j)
+        x, n, total = np.ceil(edges(cells)), weight[:, j, None], counts.total[:, j, None]
+        own = divide(np.maximum(total - x, 0.0) + alpha * mean[j], np.maximum(n - 1, 0.0) + alpha)
+        scores = _poisson(x, rates[:, j, None]) + log(n), _poisson(x, own) + log(np.maximum(n - 1, 0.0))
+        loss[j] = _mean_loss(*scores, table)
+    return loss
+
+
+def _mean_loss(scores: Array, own: Array, count: Array) -> float:
+    """The mean of −ln p(y|x) over counts (K×m) of class y at place x.
+
+    `scores` are ln p(x, k) as all rows have it, `own` what it is for a row of class k that has been left out.
+    """
+    told = np.where(count.sum(axis=1, keepdims=True) > 1, count, 0.0)
+    with np.errstate(invalid="ignore"):  # impossible under every class: no less surprising than under its own
+        loss = np.logaddexp(_of_others(scores), own) - own
+    loss = np.where(np.isneginf(own), np.inf, loss)
+    return float(divide((told * np.where(told > 0, loss, 0.0)).sum(), told.sum()))
+
+
+def _of_others(scores: Array) -> Array:
+    """ln Σ_{l≠k} exp(scores_l): sums from either end, for a difference would lose the small ones."""
+    nothing = np.full((1, scores.shape[1]), -np.inf)
+    before = np.logaddexp.accumulate(np.concatenate([nothing, scores[:-1]]), axis=0)
+    after = np.logaddexp.accumulate(np.concatenate([nothing, scores[:0:-1]]), axis=0)[::-1]
+    return np.logaddexp(before, after)
+
+
+def _bin_scores(table: Array, alpha: float) -> tuple[Array, Array]:
+    """ln n_k θ_kb with all rows, and without one of that class and bin."""
+    n, bins = table.sum(axis=1, keepdims=True), table.shape[1]
+    fewer, left = np.maximum(table - 1, 0.0), np.maximum(n - 1, 0.0)
+    whole = log(n) + log(divide(table + alpha, n + alpha * bins))
+    return whole, log(left) + log(divide(fewer + alpha, left + alpha * bins))
+
+
+def _poisson(x: Array, rate: Array) -> Array:
+    """x ln λ − λ; a rate of 0 has no count but 0."""
+    return np.where(x == 0, 0.0, x * log(rate)) - rate
+
+
+class _Bells:
+    """The Gaussian of each class and column, with all rows and without one."""
+
+    def __init__(self, moments: Moments, prior_rows: float) -> None:
+        self.prior_rows = prior_rows
+        self.n = np.broadcast_to(moments.weight, moments.mean.shape)
+        self.mean, self.m2 = moments.mean + moments.rest, moments.m2
+        self.variance = Gaussian(prior_rows=prior_rows).variances(moments)
+        self.pooled = pooled_variance(moments)
+        self.floor = VARIANCE_FLOOR * scale(total_variance(moments))
+
+    def scores(self, j: int, grid: Grid) -> tuple[Array, Array]:
+        """ln n_k p(x|k) at each cell of column j with all rows, and without one of that class and cell."""
+        cells, _ = grid.feature(j)
+        x, width = middles(cells), edges(cells + 1) - edges(cells)
+        n, mean, m2 = (a[:, j, None] for a in (self.n, self.mean, self.m2))
+        left = np.maximum(n - 1, 0.0)
+        lever = divide(np.ones_like(n), left)
+        squares = np.maximum(m2 - (x - mean) ** 2 * n * lever, 0.0)
+        own = divide(self.prior_rows * self.pooled[j] + squares, self.prior_rows + left, self.pooled[j])
+        about = mean - (x - mean) * lever
+        whole = log(n) + _bell(x - mean, self.variance[:, j, None], width)
+        return whole, log(left) + _bell(x - about, np.maximum(own, self.floor[j]), width)
+
+
+def _bell(gap: Array, variance: Array, width: Array) -> Array:
+    """The logarithm of a bell, up to a constant; that x is anywhere in its cell adds width²/12 to the variance."""
+    spread = variance + width**2 / 12
+    return -0.5 * (log(spread) + gap**2 / spread)

@@ -1,0 +1,211 @@
+"""Grid: how often numbers fell into each cell of a fixed grid in each class, the statistic of binned numbers.
+
+The grid is that of the floating numbers themselves, so it depends on no data: a cell is the sign, the exponent and
+the leading bits of the mantissa. It is about as fine everywhere, in proportion: 128 cells from 1 to 2, as many from
+10⁶ to 2·10⁶; finer from 256 to 4096, where every whole number has a cell of its own, since years and counts live there.
+Cells keep the order of the numbers, so any bins whose ends are cells' ends can be counted from them later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban.ledger.counts import place
+from deciban.ledger.levels import columns_of, sums_by_feature
+from deciban.ledger.statistic import Array, Codes, Lacking, same, take_away
+
+MANTISSA_BITS = 7
+"""Leading bits of the mantissa that tell cells apart: 2⁷ cells from each power of two to the next."""
+
+WHOLE_BITS = 12
+"""Whole numbers of so many bits have a cell each."""
+
+MANTISSA = 52
+"""Bits of a double's mantissa."""
+
+MAGNITUDE = (1 << 63) - 1
+"""All bits of a double but its sign."""
+
+
+def _left_out() -> NDArray[np.int64]:
+    """Bits of the mantissa that cells leave out, for each exponent as a double stores it."""
+    power = np.arange(2048) - 1023
+    kept = np.where((power > MANTISSA_BITS) & (power < WHOLE_BITS), power, MANTISSA_BITS)
+    return (MANTISSA - kept).astype(np.int64)
+
+
+DROP = _left_out()
+FIRST = np.concatenate([[0], np.cumsum(np.left_shift(1, MANTISSA - DROP))[:-1]]).astype(np.int64)
+"""The first cell of each exponent, counted from zero upwards; below zero cells mirror those above."""
+
+BIAS = int(FIRST[-1]) + 1
+"""Cells lie strictly between −BIAS and BIAS."""
+
+KEY_BITS = (2 * BIAS).bit_length()
+"""A key is a feature's number, then its cell above −BIAS in so many bits: features first, cells in order."""
+
+
+def cells_of(x: NDArray[Any]) -> NDArray[np.int32]:
+    """The cell of each number: rising with it, and the same for all numbers that agree in their leading bits.
+
+    −0.0 is 0.0; NaN has no cell, so it must not be asked about.
+
+    >>> cells_of(np.array([-1.0, 0.0, 1.0, 1.007, 1.008])).tolist()
+    [-130944, 0, 130944, 130944, 130945]
+    >>> np.diff(cells_of(np.array([1999.0, 2000.0, 2000.5, 2001.0]))).tolist()
+    [1, 0, 1]
+    """
+    bits = np.ascontiguousarray(x, dtype=np.float64).view(np.int64)
+    size = bits & MAGNITUDE
+    exponent = size >> MANTISSA
+    drop = DROP[exponent]
+    rest = size & ((1 << MANTISSA) - 1)
+    below = (bits < 0) & ((rest & ((np.int64(1) << drop) - 1)) > 0)  # towards zero is up
+    cell = FIRST[exponent] + (rest >> drop) + below
+    return np.where(bits < 0, -cell, cell).astype(np.int32)
+
+
+def edges(cells: NDArray[Any]) -> Array:
+    """The smallest number of each cell: x ≥ edge if and only if the cell of x is this one or a later one.
+
+    >>> edges(cells_of(np.array([-4.0, -3.99, 2.4499])))
+    array([-4.    , -4.    ,  2.4375])
+    """
+    wanted = np.asarray(cells, dtype=np.int64)
+    count = np.abs(wanted)
+    exponent = np.searchsorted(FIRST, count, side="right") - 1
+    size = ((exponent << MANTISSA) + ((count - FIRST[exponent]) << DROP[exponent])).view(np.float64)
+    most = np.finfo(np.float64).max
+    return np.clip(np.where(wanted < 0, -size, size), -most, most)
+
+
+def middles(cells: NDArray[Any]) -> Array:
+    """Half-way between the ends of each cell."""
+    wanted = np.asarray(cells, dtype=np.int64)
+    return edges(wanted) / 2 + edges(wanted + 1) / 2
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Grid:
+    """The cells seen, feature j's in order from offset[j] to offset[j+1], and their count per class (K×m).
+
+    Only cells with weight are kept, so that what is forgotten leaves no trace; a missing value is in no cell. The
+    weight of class k and feature j is the sum over its cells.
+
+    >>> g = Grid.of(np.array([[1.0], [1.001], [2.0]]), np.array([0, 1, 1], np.int32), None, 2)
+    >>> edges(g.cell).tolist(), g.table.tolist()
+    ([1.0, 2.0], [[1.0, 0.0], [1.0, 1.0]])
+    """
+
+    cell: NDArray[np.int32]
+    offset: NDArray[np.int64]
+    table: Array
+
+    @classmethod
+    def of(cls, X: NDArray[Any], codes: Codes, weight: Array | None, n_classes: int) -> Self:
+        """Count numbers into their cells; NaN is left out."""
+        w = np.ones(len(X)) if weight is None else weight
+        present = ~np.isnan(X) if X.dtype.kind == "f" else np.ones(X.shape, dtype=np.bool_)
+        row, feature = np.nonzero(present)
+        seen = (feature << KEY_BITS) + BIAS + cells_of(X[present])
+        keys, inverse = np.unique(seen, return_inverse=True)
+        at = codes[row].astype(np.int64) * len(keys) + inverse.reshape(-1)
+        table = np.bincount(at, weights=w[row], minlength=n_classes * len(keys)).astype(np.float64, copy=False)
+        return cls.from_keys(keys, table.reshape(n_classes, len(keys)), X.shape[1])
+
+    @classmethod
+    def from_keys(cls, keys: NDArray[np.int64], table: Array, n_features: int) -> Self:
+        """The counts (K×m) of cells numbered by feature, then cell, ascending; those without weight are dropped."""
+        seen = table.any(axis=0)
+        if not seen.all():
+            keys, table = keys[seen], table[:, seen]
+        starts = np.arange(n_features + 1, dtype=np.int64) << KEY_BITS
+        cell = (keys & ((1 << KEY_BITS) - 1)) - BIAS
+        return cls(cell.astype(np.int32), np.searchsorted(keys, starts).astype(np.int64), table)
+
+    @classmethod
+    def empty(cls, n_classes: int, n_features: int) -> Self:
+        """No number seen yet."""
+        return cls(np.zeros(0, dtype=np.int32), np.zeros(n_features + 1, dtype=np.int64), np.zeros((n_classes, 0)))
+
+    @property
+    def n_classes(self) -> int:
+        """K."""
+        return self.table.shape[0]
+
+    @property
+    def n_features(self) -> int:
+        """d."""
+        return len(self.offset) - 1
+
+    @property
+    def owner(self) -> NDArray[np.intp]:
+        """The feature that each cell belongs to."""
+        return np.repeat(np.arange(self.n_features), np.diff(self.offset))
+
+    @property
+    def weight(self) -> Array:
+        """n_kj, the weight of the rows that have feature j."""
+        return sums_by_feature(self.table, self.offset)
+
+    def feature(self, j: int) -> tuple[NDArray[np.int32], Array]:
+        """One feature's cells, in order, and its own table, K×m_j."""
+        mine = slice(self.offset[j], self.offset[j + 1])
+        return self.cell[mine], self.table[:, mine]
+
+    def _keys(self) -> NDArray[np.int64]:
+        return (self.owner.astype(np.int64) << KEY_BITS) + BIAS + self.cell
+
+    def _together(self, other: Self) -> tuple[NDArray[np.int64], Array, Array]:
+        """The cells of both, and each one's counts in them."""
+        mine, theirs = self._keys(), other._keys()
+        keys = np.union1d(mine, theirs)
+        a, b = np.zeros((2, self.n_classes, len(keys)))
+        a[:, np.searchsorted(keys, mine)] = self.table
+        b[:, np.searchsorted(keys, theirs)] = other.table
+        return keys, a, b
+
+    def __add__(self, other: Self) -> Self:
+        keys, a, b = self._together(other)
+        return type(self).from_keys(keys, a + b, self.n_features)
+
+    def __sub__(self, other: Self) -> Self:
+        keys, a, b = self._together(other)
+        try:
+            left = take_away(a, b, "count of a cell")
+        except Lacking as lack:
+            j = int(keys[lack.j or 0]) >> KEY_BITS
+            raise Lacking(lack.what, lack.k, j, lack.had, lack.asked) from None
+        return type(self).from_keys(keys, left, self.n_features)
+
+    def __mul__(self, factor: float) -> Self:
+        return type(self).from_keys(self._keys(), self.table * factor, self.n_features)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Grid) and same(self, other)
+
+    def spread(self, index: NDArray[np.intp], n_classes: int) -> Self:
+        """See `Statistic.spread`."""
+        return type(self)(self.cell, self.offset, place(self.table, index, n_classes))
+
+    def take(self, index: NDArray[np.intp]) -> Self:
+        """See `Statistic.take`."""
+        return self.from_keys(self._keys(), self.table[index], self.n_features)
+
+    def reorder(self, order: NDArray[np.intp]) -> Self:
+        """See `Statistic.reorder`; features that `order` leaves out are gone."""
+        columns, offset = columns_of(self.offset, order)
+        return type(self)(self.cell[columns], offset, self.table[:, columns])
+
+    def relevel(self, places: Sequence[NDArray[np.intp] | None], sizes: Sequence[int]) -> Self:
+        """A grid is the same for all data."""
+        return self
+
+    def arrays(self) -> Mapping[str, NDArray[Any]]:
+        """See `Statistic.arrays`."""
+        return {"cell": self.cell, "offset": self.offset, "table": self.table}
