@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -11,12 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban import engines
-from deciban.errors import InputError, SchemaError, UndefinedError
+from deciban.errors import DecibanError, InputError, SchemaError, UndefinedError
+from deciban.families import written as family_files
 from deciban.families.family import NO_LIKELIHOOD, Family, log
 from deciban.families.prior import ClassPrior
+from deciban.files import Section
 from deciban.ledger import Block, Cells, Ledger, Needs, Schema
+from deciban.ledger import written as ledger_files
 from deciban.ledger.statistic import Array, Codes
 from deciban.scores import DECIBAN, Boundary, Conic, Explanation, Linear, Pieces, ScoreForm, SparseLinear
+from deciban.scores import written as form_files
 from deciban.scores.posterior import Finish
 
 DRAWS = 100_000
@@ -85,6 +90,11 @@ class Belief:
     assumption: Assumption
     ledger: Ledger
 
+    @property
+    def schema(self) -> Schema:
+        """The names of what is counted."""
+        return self.ledger.schema
+
     @cached_property
     def complete(self) -> Ledger:
         """What is remembered, with what is imagined."""
@@ -103,7 +113,13 @@ class Belief:
     def solved(self) -> Solved:
         """The class prior and the score forms, solved once."""
         prior = self.assumption.prior.solve(self.complete.rows)
-        forms = tuple(f.solve(part) for f, part in zip(self.assumption.families, self.complete.parts))
+        try:
+            forms = tuple(f.solve(part) for f, part in zip(self.assumption.families, self.complete.parts))
+        except np.linalg.LinAlgError:
+            raise InputError(
+                "what was learned has no covariance that can be computed: its numbers are too far apart. "
+                "Hint: scale the columns, or leave some out."
+            ) from None
         silent = not self.assumption.probabilistic and len(prior) > 1
         return Solved(prior, np.zeros(len(prior)) if silent else log(prior), forms, self.assumption.needs)
 
@@ -205,7 +221,7 @@ class Belief:
     @property
     def feature_names(self) -> Sequence[str]:
         """The features' names, or their numbers where they have none."""
-        blocks = self.ledger.schema.blocks
+        blocks = self.schema.blocks
         if len(blocks) == 1:
             return blocks[0].names or Numbered(blocks[0].width)
         return [name for block in blocks for name in (block.names or Numbered(block.width))]
@@ -237,3 +253,80 @@ def _pieces(form: ScoreForm, X: Any, needs: Needs, k: NDArray[np.intp], l: NDArr
 
 def _side_by_side(parts: Sequence[Any]) -> Any:
     return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+
+
+class Recalled(Belief):
+    """A belief as a file has it: the ledger is looked at when it is needed, and what was solved need not be again."""
+
+    _section: Section
+
+    def __init__(self, assumption: Assumption, section: Section) -> None:
+        vars(self).update(assumption=assumption, _section=section)
+        if section.eager:  # a small file is read in full, so that it is sound from now on
+            self.ledger, section.has("solved") and self.solved
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """What is remembered, read when it is first asked for."""
+        return ledger_files.read(self._section.part("ledger"))
+
+    @cached_property
+    def schema(self) -> Schema:
+        """The names of what is counted; the ledger stays unread."""
+        return ledger_files.read_schema(self._section.part("ledger").part("schema"))
+
+    @cached_property
+    def solved(self) -> Solved:
+        """What was solved when the file was written; the ledger stays unread."""
+        if not self._section.has("solved"):
+            return Belief(self.assumption, self.ledger).solved
+        section, blocks = self._section.part("solved"), ledger_files.read_outline(self._section.part("ledger"))
+        K, forms = len(ledger_files.read_classes(self._section.part("ledger"))), section.parts("forms")
+        if len(forms) != len(blocks):
+            section.refuse(f"there are {len(forms)} score forms for {len(blocks)} blocks of features")
+        read = tuple(form_files.read(form, K, block.width) for form, block in zip(forms, blocks))
+        return Solved(*_read_priors(section, K), read, self.assumption.needs)
+
+    def __reduce__(self) -> Any:
+        return Belief, (self.assumption, self.ledger)
+
+
+def written(belief: Belief) -> Section:
+    """A belief as a section of a model file: assumption, ledger and, if it can be solved, what follows from them."""
+    assumption, blocks = belief.assumption, belief.ledger.schema.blocks
+    families = [family_files.written(f, block.width) for f, block in zip(assumption.families, blocks)]
+    section = Section().put("missing", assumption.missing).add_all("families", families)
+    section.add("prior", family_files.written_prior(assumption.prior))
+    section.add("ledger", ledger_files.written(belief.ledger))
+    if assumption.imagined is not None:
+        section.add("imagined", ledger_files.written(assumption.imagined))
+    with suppress(DecibanError):  # what cannot be solved now will be, or be refused, when the file is used
+        section.add("solved", _written_solved(belief.solved, [block.width for block in blocks]))
+    return section
+
+
+def _written_solved(solved: Solved, widths: Sequence[int]) -> Section:
+    section = Section().put("prior", solved.prior).put("log_prior", solved.log_prior)
+    _read_priors(section, len(solved.prior))
+    return section.add_all("forms", [form_files.written(form, d) for form, d in zip(solved.forms, widths)])
+
+
+def _read_priors(section: Section, K: int) -> tuple[Array, Array]:
+    """π and what of it is added to the scores."""
+    return section.floats("prior", (K,), least=0), section.floats("log_prior", (K,), least=-np.inf)
+
+
+def recalled(section: Section) -> Belief:
+    """The belief of a section."""
+    ledger, families = section.part("ledger"), section.parts("families")
+    K, blocks = len(ledger_files.read_classes(ledger)), ledger_files.read_outline(ledger)
+    if len(families) != len(blocks):
+        section.refuse(f"there are {len(families)} families for {len(blocks)} blocks of features")
+    read = tuple(family_files.read(family, block.width) for family, block in zip(families, blocks))
+    for part, needs, block in zip(families, (family.needs() for family in read), blocks):
+        if (needs.kind, needs.reading) != (block.kind, block.reading):
+            part.refuse(f"it takes {needs.kind} of {needs.reading}, not {block.kind} of {block.reading}")
+    imagined = ledger_files.read(section.part("imagined")) if section.has("imagined") else None
+    prior = family_files.read_prior(section.part("prior"), K)
+    missing = section.text("missing", among=["skip", "error"])
+    return Recalled(Assumption(read, prior, imagined, missing), section)

@@ -4,6 +4,8 @@
     ├── InputError      (ValueError)   data or an argument breaks a rule
     ├── SchemaError     (ValueError)   two ledgers or models count different things
     ├── ForgetError     (ValueError)   asked to take away what was never learned
+    ├── ModelFileError  (ValueError)   a model file cannot be read or written; the text says why
+    ├── MissingExtraError (ImportError) an optional part needs a library that is not installed
     └── UndefinedError  (TypeError and AttributeError)  the model has no such quantity; the text says why
 
     DecibanWarning      (UserWarning)  the answer stands, but the user should know something
@@ -28,6 +30,14 @@ class SchemaError(DecibanError, ValueError):
 
 class ForgetError(DecibanError, ValueError):
     """A subtraction would take away what was never learned."""
+
+
+class ModelFileError(DecibanError, ValueError):
+    """A model file cannot be written, or is not what was written."""
+
+
+class MissingExtraError(DecibanError, ImportError):
+    """A library that an optional part needs is not installed."""
 
 
 class UndefinedError(DecibanError, TypeError, AttributeError):

@@ -17,6 +17,8 @@ class Algebra:
     """`a + b`, `a - b`, `a * f` give new models; `merge` and `decay` change their own."""
 
     _prior_name = "class_prior"
+    _free_parameters = frozenset({"n_jobs"})
+    """Arguments in which two models may differ and still count the same things."""
 
     if TYPE_CHECKING:  # what the facades bring
         classes_: NDArray[Any]
@@ -93,7 +95,7 @@ class Algebra:
 
     def _same_parameters(self, other: Self) -> None:
         mine, theirs = self.get_params(), other.get_params()
-        for name in mine.keys() - {"n_jobs"}:
+        for name in mine.keys() - self._free_parameters:
             if not _same(mine[name], theirs[name]):
                 raise SchemaError(
                     f"the two models differ in {name}: {mine[name]!r} and {theirs[name]!r}. "

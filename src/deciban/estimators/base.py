@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Any, Self
@@ -19,7 +20,8 @@ from deciban.errors import InputError
 from deciban.estimators.algebra import Algebra
 from deciban.estimators.rows import checked_rows, checked_weight, checked_X, declared, without_weightless
 from deciban.estimators.words import worded
-from deciban.ledger import Ledger
+from deciban.files import Section
+from deciban.ledger import Block, Ledger
 from deciban.ledger.statistic import Array
 from deciban.scores import Boundary, Conic, Explanation
 from deciban.scores.posterior import Finish
@@ -49,7 +51,7 @@ class Bayes(Algebra, ClassifierMixin, BaseEstimator):
         """Learn from X (rows × features, dense or CSR) and labels y, forgetting what was learned before."""
         with self._unchanged_if_refused():
             self._validate_params()
-            X, y = checked_rows(self, X, y, reset=True)
+            X, y = self._rows(X, y, reset=True)
             weight = checked_weight(sample_weight, X)
             if weight is not None and not weight.any():
                 raise InputError("sample_weight is zero in every row, so there is nothing to learn from")
@@ -65,7 +67,7 @@ class Bayes(Algebra, ClassifierMixin, BaseEstimator):
             self._validate_params()
             known = declared(self, classes)
             first = not hasattr(self, "_belief")
-            X, y = checked_rows(self, X, y, reset=first)
+            X, y = self._rows(X, y, reset=first)
             weight = checked_weight(sample_weight, X)
             self.classes_ = known
             hint = "name every class on the first call, partial_fit(X, y, classes=...)"
@@ -81,10 +83,14 @@ class Bayes(Algebra, ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         with self._unchanged_if_refused():
-            X, y = checked_rows(self, X, y, reset=False)
+            X, y = self._rows(X, y, reset=False)
             weight = checked_weight(sample_weight, X)
             self._take(self.ledger_ - self._summary(X, encode_known(y, self.classes_), weight))
         return self
+
+    def _rows(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, NDArray[Any]]:
+        """X and y, checked; `reset`: what is told of the columns is learned anew."""
+        return checked_rows(self, X, y, reset=reset)
 
     def _summary(self, X: Any, codes: NDArray[np.int32], weight: Array | None) -> Ledger:
         """The ledger of checked rows."""
@@ -177,7 +183,7 @@ class Bayes(Algebra, ClassifierMixin, BaseEstimator):
         model = self._fitted()
         if X is None and y is None:
             return model.training_log_likelihood()
-        X, y = checked_rows(self, X, y, reset=False)
+        X, y = self._rows(X, y, reset=False)
         weight = checked_weight(sample_weight, X)
         X, codes, weight = without_weightless(X, encode_known(y, self.classes_), weight)
         self._refuse_question(X)
@@ -222,6 +228,26 @@ class Bayes(Algebra, ClassifierMixin, BaseEstimator):
     def quadratic_form(self) -> Conic:
         """score_k(x) = xᵀ A_k x + weights_k · x + bias_k."""
         return self._fitted().conic()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to one file, whole or not at all; `deciban.load` reads it."""
+        from deciban.estimators.saved import save
+
+        save(self, path)
+
+    def _write(self, section: Section) -> None:
+        """Add to a model file what belief, arguments and classes do not tell."""
+        section.put("named", hasattr(self, "feature_names_in_"))
+
+    def _read(self, section: Section, blocks: Sequence[Block]) -> None:
+        """What `_write` wrote, and the features of the ledger's blocks."""
+        if len(blocks) != 1:
+            section.refuse(f"{type(self).__name__} has one block of features, and this file {len(blocks)}")
+        self.n_features_in_ = blocks[0].width
+        if section.flag("named"):
+            if blocks[0].names is None:
+                section.refuse("the features are said to have names, and have none")
+            self.feature_names_in_ = np.array(blocks[0].names, dtype=object)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.errors import DecibanError
+from deciban.errors import MissingExtraError
 
 COLOURS = (
     "#0072B2",
@@ -50,10 +50,6 @@ BENEATH = 42
 
 MANY_CLASSES = 6
 """More than this and the key stands beside the picture, without equations."""
-
-
-class MissingExtraError(DecibanError, ImportError):
-    """A library that an optional part needs is not installed."""
 
 
 def need_matplotlib() -> None:

@@ -1,0 +1,207 @@
+"""Facades in model files: their arguments, and what they believe."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban import belief, files
+from deciban.errors import DecibanError, ModelFileError
+from deciban.families import written as family_files
+from deciban.files import Section
+from deciban.ledger import Block, Ledger
+from deciban.ledger import written as ledger_files
+
+if TYPE_CHECKING:
+    from deciban.estimators.base import Bayes
+
+FACADES = {
+    "BernoulliNB": "deciban.estimators.bernoulli_nb",
+    "CategoricalNB": "deciban.estimators.categorical_nb",
+    "ComplementNB": "deciban.estimators.complement_nb",
+    "GaussianBayes": "deciban.estimators.gaussian_bayes",
+    "GaussianNB": "deciban.estimators.gaussian_nb",
+    "JointBayes": "deciban.estimators.joint_bayes",
+    "MultinomialNB": "deciban.estimators.multinomial_nb",
+    "NaiveBayes": "deciban.estimators.naive_bayes",
+    "PoissonNB": "deciban.estimators.poisson_nb",
+}
+"""The facades that files may name, and where they live."""
+
+WIDEST_LABELS = 1 << 24
+"""Bytes that the classes may take as texts of fixed width."""
+
+MOST_THREADS = 4096
+"""Largest n_jobs that is believed of a file."""
+
+
+def save(estimator: Bayes, path: str | os.PathLike[str]) -> None:
+    """Write a fitted facade to a file, whole or not at all."""
+    name, module = type(estimator).__name__, type(estimator).__module__
+    if FACADES.get(name) != module:
+        raise ModelFileError(f"{module}.{name} cannot be saved; only deciban's own can be, {sorted(FACADES)}")
+    believed = estimator._fitted()
+    section = Section({"kind": "estimator", "estimator": name, "rows": believed.ledger.n_rows}, eager=False)
+    section.add("parameters", _written_parameters(estimator, believed.assumption.imagined))
+    section.put("labels", estimator.classes_.dtype.str).put("number", estimator._dtype.name)
+    section.add("belief", belief.written(believed))
+    estimator._write(section)
+    _estimator(section)
+    files.write(path, section.header, section.arrays)
+
+
+def opened(contents: files.Contents) -> Bayes:
+    """The facade of a file."""
+    return _estimator(contents.section())
+
+
+def _estimator(section: Section) -> Bayes:
+    name = section.text("estimator", among=FACADES)
+    believed = belief.recalled(section.part("belief"))
+    ledger = section.part("belief").part("ledger")
+    blocks, classes = ledger_files.read_blocks(ledger), ledger_files.read_classes(ledger)
+    parameters = _read_parameters(section.part("parameters"), believed.assumption.imagined)
+    try:
+        estimator: Bayes = getattr(import_module(FACADES[name]), name)(**parameters)
+    except TypeError as error:
+        section.refuse(str(error))
+    estimator.classes_ = _labels(section, classes)
+    estimator._read(section, blocks)
+    estimator._dtype = np.dtype(section.text("number", among=["float32", "float64"]))
+    _check_assumption(section, estimator, believed, blocks)
+    estimator._belief = believed
+    return estimator
+
+
+def _check_assumption(section: Section, estimator: Bayes, believed: belief.Belief, blocks: Sequence[Block]) -> None:
+    """Refuse arguments that the facade itself would refuse, or that make another kind of model."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what there is to say was said when it was fitted
+            estimator._validate_params()
+            assumption = estimator._assumption(estimator.n_features_in_, len(estimator.classes_))
+            for family, block in zip(assumption.families, blocks):
+                family_files.written(family, block.width)
+    except (DecibanError, ValueError, TypeError, OverflowError) as error:
+        section.refuse(f"the arguments are not sound: {error}")
+    if [type(f) for f in assumption.families] != [type(f) for f in believed.assumption.families]:
+        section.refuse(f"a {type(estimator).__name__} assumes something else")
+
+
+def _labels(section: Section, classes: tuple[Any, ...]) -> NDArray[Any]:
+    """The classes as the array that they were."""
+    kind = section.text("labels")
+    if not re.fullmatch(r"[<>|][biufUSO]\d{0,8}", kind, re.ASCII):
+        section.refuse("'labels' should be a kind of array")
+    try:
+        dtype = np.dtype(kind)
+        if dtype.itemsize * len(classes) > WIDEST_LABELS:
+            section.refuse(f"the classes would take {dtype.itemsize * len(classes)} bytes")
+        labels = np.array(classes, dtype=dtype)
+    except (ValueError, TypeError, OverflowError) as error:
+        section.refuse(f"the classes are not of kind {kind}: {error}")
+    if labels.tolist() != list(classes):
+        section.refuse(f"the classes are not of kind {kind}")
+    return labels
+
+
+def _written_parameters(estimator: Bayes, imagined: Ledger | None) -> Section:
+    section = Section()
+    for name, value in estimator.get_params().items():
+        if value is imagined and imagined is not None:
+            section.add(name, Section({"type": "imagined"}))
+        else:
+            section.add(name, _written_value(name, value))
+    return section
+
+
+def _written_value(name: str, value: Any) -> Section:
+    if isinstance(value, Ledger):
+        return Section({"type": "ledger"}).add("value", ledger_files.written(value))
+    if value is None or isinstance(value, (bool, np.bool_, str)):
+        return Section({"type": "plain", "value": bool(value) if isinstance(value, np.bool_) else value})
+    if isinstance(value, Integral):
+        return Section({"type": "plain", "value": int(value)})
+    if isinstance(value, Real):
+        return Section({"type": "number"}).put("value", float(value))
+    if isinstance(value, (list, tuple)):
+        items = [_written_value(name, item) for item in value]
+        return Section({"type": type(value).__name__}).add_all("value", items)
+    if isinstance(value, Mapping) and all(isinstance(text, str) for pair in value.items() for text in pair):
+        return Section({"type": "texts"}).add("value", Section(dict(value)))
+    if hasattr(value, "__array__"):
+        return Section({"type": "array"}).put("value", _plain_array(name, np.asarray(value)))
+    raise _unwritable(name, value)
+
+
+def _plain_array(name: str, array: NDArray[Any]) -> NDArray[Any]:
+    if array.dtype.kind not in "biuf" or (array.dtype == np.uint64 and array.size and array.max() >= 1 << 63):
+        raise _unwritable(name, array)
+    return array.astype({"b": np.bool_, "f": np.float64}.get(array.dtype.kind, np.int64))
+
+
+def _unwritable(name: str, value: Any) -> ModelFileError:
+    return ModelFileError(
+        f"the argument {name}={value!r} cannot be written to a model file: it is a {type(value).__name__}. "
+        f"Hint: give it as a number, a text, a list or an array."
+    )
+
+
+def _read_parameters(section: Section, imagined: Ledger | None) -> dict[str, Any]:
+    values = {name: _read_value(section.part(name), imagined) for name in section.header}
+    jobs = values.get("n_jobs")
+    if isinstance(jobs, int) and abs(jobs) > MOST_THREADS:
+        section.refuse(f"n_jobs={jobs} is beyond {MOST_THREADS}")
+    return values
+
+
+def _read_value(section: Section, imagined: Ledger | None) -> Any:
+    kind = section.text("type", among=VALUES)
+    if kind == "imagined":
+        return imagined if imagined is not None else section.refuse("there are no imagined examples")
+    return VALUES[kind](section)
+
+
+def _read_plain(section: Section) -> Any:
+    value = section.value("value")
+    return value if value is None or isinstance(value, (bool, int, str)) else section.refuse("it is no plain value")
+
+
+def _read_number(section: Section) -> float:
+    return math.nan if section.value("value") == "nan" else section.number("value", -math.inf, math.inf)
+
+
+def _read_array(section: Section) -> NDArray[Any]:
+    found = section.arrays.get(f"{section.name}value")
+    return section.refuse("there is no array") if found is None else found
+
+
+def _read_list(section: Section) -> list[Any]:
+    return [_read_value(item, None) for item in section.parts("value")]
+
+
+def _read_texts(section: Section) -> dict[str, str]:
+    texts = section.part("value")
+    return {name: texts.text(name) for name in texts.header}
+
+
+VALUES: Mapping[str, Callable[[Section], Any]] = {
+    "plain": _read_plain,
+    "number": _read_number,
+    "array": _read_array,
+    "ledger": lambda section: ledger_files.read(section.part("value")),
+    "list": _read_list,
+    "texts": _read_texts,
+    "tuple": lambda section: tuple(_read_list(section)),
+    "imagined": lambda section: None,
+}
+"""How an argument is read, by its type in the file."""

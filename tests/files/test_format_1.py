@@ -1,0 +1,52 @@
+"""Files of format 1 are read for ever, and say what they said when they were written."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.files.fixture import answers
+
+import deciban
+from deciban import files
+
+HERE = Path(__file__).parent
+EXPECTED = json.loads((HERE / "format-1" / "expected.json").read_text())
+CASES = pd.DataFrame({"temperature °C": [36.8, 39.0, np.nan], "pulse": [65.0, 91.0, 80.0]})
+
+PREDICTED = ["well", "flu", "well"]
+PROBABILITY = [
+    [1.015356551748029e-07, 0.9999998984643449],
+    [1.0, 3.947833156840151e-21],
+    [0.3465871226093095, 0.6534128773906905],
+]
+
+
+def test_the_file_tells_who_wrote_it():
+    contents = files.read(HERE / "format-1.deciban")
+    assert (contents.format, contents.library) == (1, "0.1.0")
+    assert contents.header["estimator"] == "GaussianBayes"
+
+
+def test_the_file_gives_the_predictions_it_must_give():
+    model = deciban.load(HERE / "format-1.deciban")
+    assert model.predict(CASES).tolist() == PREDICTED
+    np.testing.assert_allclose(model.predict_proba(CASES), PROBABILITY, rtol=1e-9)
+    assert model.ledger_.rows.tolist() == [6.0, 6.0]
+
+
+def test_the_file_goes_on_learning():
+    model = deciban.load(HERE / "format-1.deciban")
+    model.partial_fit(CASES, ["well", "flu", "flu"])
+    assert model.ledger_.rows.tolist() == [8.0, 7.0]
+    model.forget(CASES, ["well", "flu", "flu"])
+    np.testing.assert_allclose(model.predict_proba(CASES), PROBABILITY, rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_every_kind_of_model_is_read(name):
+    model = deciban.load(HERE / "format-1" / f"{name}.deciban")
+    said = answers(model)
+    np.testing.assert_allclose(said.pop("joint"), EXPECTED[name]["joint"], rtol=1e-9)
+    assert said == {key: EXPECTED[name][key] for key in said}

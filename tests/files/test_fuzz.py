@@ -1,0 +1,111 @@
+"""Thousands of harmed files: none does worse than a ModelFileError, none takes long or much memory."""
+
+import contextlib
+import os
+import resource
+import time
+import warnings
+from collections import Counter
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from tests.estimators.facades import FACADES
+from tests.files.mutate import MUTATIONS
+
+import deciban
+from deciban.errors import DecibanError, ModelFileError
+
+PER_MODEL = 180
+SLOWEST = 1.0
+MOST_MEMORY = 512 << 20
+"""Address space beyond what the process has when it begins."""
+
+
+def use(model):
+    """Everything that a model read from a file may be asked; it may refuse, in our own words."""
+    X = np.vstack([np.zeros(model.n_features_in_), np.ones(model.n_features_in_)])
+    y = np.resize(model.classes_, 2)
+    asked = [
+        lambda: model.ledger_ + model.ledger_,
+        lambda: model.predict(X),
+        lambda: model.predict_proba(X),
+        lambda: model.explain(X),
+        lambda: model.n_parameters_,
+        lambda: model.forget(X, y),
+        lambda: model.partial_fit(X, y).predict(X),
+        lambda: repr(model),
+    ]
+    for ask in asked:
+        with contextlib.suppress(DecibanError):
+            ask()
+
+
+@pytest.fixture
+def bounded(monkeypatch):
+    """Little memory, no waiting for the disk, and no word about strange numbers."""
+    monkeypatch.setattr(os, "fsync", lambda handle: None)
+    with open("/proc/self/statm") as statm:
+        now = int(statm.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (now + MOST_MEMORY, before[1]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+    resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+def kept_sparse():
+    X = csr_array(np.random.default_rng(0).poisson(0.1, (60, 40)).astype(float))
+    return deciban.MultinomialNB().fit(X, np.arange(60) % 20)
+
+
+def with_missing():
+    facade = next(f for f in FACADES if f.name == "GaussianBayes-full")
+    X, y = facade.data()
+    X[::7, 0] = np.nan
+    return facade.make().fit(X, y)
+
+
+def with_imagined():
+    facade = next(f for f in FACADES if f.name == "CategoricalNB")
+    return facade.fitted(alpha=facade.fitted(9, seed=5).ledger_)
+
+
+MODELS = {facade.name: facade.fitted for facade in FACADES} | {
+    "kept sparse": kept_sparse,
+    "with missing": with_missing,
+    "with imagined": with_imagined,
+}
+
+
+@pytest.mark.usefixtures("bounded")
+@pytest.mark.parametrize("name", MODELS)
+def test_a_harmed_file_does_no_worse_than_a_model_file_error(name, tmp_path, monkeypatch):
+    monkeypatch.setattr("deciban.engines.sparse.DENSE_CELLS", 100)
+    rng = np.random.default_rng(list(name.encode()))
+    whole, harmed = tmp_path / "whole", tmp_path / "harmed"
+    MODELS[name]().save(whole)
+    met = Counter()
+    for number in range(PER_MODEL):
+        mutate = MUTATIONS[number % len(MUTATIONS)]
+        try:
+            mutate(rng, whole, harmed)
+        except ModelFileError:  # such a file is not even written
+            continue
+        start = time.perf_counter()
+        try:
+            model = deciban.load(harmed)
+            met["read"] += 1
+            use(model)
+        except ModelFileError:
+            met["refused"] += 1
+        except BaseException as worse:
+            worse.add_note(f"{mutate.__name__}, number {number}")
+            raise
+        assert time.perf_counter() - start < SLOWEST
+    assert met["refused"] > met["read"] > 0
+
+
+def test_there_are_more_than_two_thousand_such_files():
+    assert PER_MODEL * len(MODELS) >= 2000
