@@ -21,10 +21,16 @@ if TYPE_CHECKING:
     from deciban.estimators.gaussian_nb import GaussianNB
     from deciban.estimators.joint_bayes import JointBayes
     from deciban.estimators.multinomial_nb import MultinomialNB
+    from deciban.estimators.naive_bayes import NaiveBayes
     from deciban.estimators.poisson_nb import PoissonNB
     from deciban.families.parameters import ParameterCount, parameter_count
+    from deciban.judge.report import Report
     from deciban.ledger import Ledger
+    from deciban.model.model import Model
+    from deciban.opening import load
     from deciban.scores import Explanation
+    from deciban.training.fit import train
+    from deciban.training.judged import evaluate
 
 _HOMES = {
     "BernoulliNB": "deciban.estimators.bernoulli_nb",
@@ -34,11 +40,17 @@ _HOMES = {
     "GaussianNB": "deciban.estimators.gaussian_nb",
     "JointBayes": "deciban.estimators.joint_bayes",
     "MultinomialNB": "deciban.estimators.multinomial_nb",
+    "NaiveBayes": "deciban.estimators.naive_bayes",
     "PoissonNB": "deciban.estimators.poisson_nb",
     "Ledger": "deciban.ledger",
+    "Model": "deciban.model.model",
+    "Report": "deciban.judge.report",
+    "evaluate": "deciban.training.judged",
+    "train": "deciban.training.fit",
     "Explanation": "deciban.scores",
     "ParameterCount": "deciban.families.parameters",
     "parameter_count": "deciban.families.parameters",
+    "load": "deciban.opening",
 }
 
 __all__ = [
@@ -50,11 +62,17 @@ __all__ = [
     "GaussianNB",
     "JointBayes",
     "Ledger",
+    "Model",
     "MultinomialNB",
+    "NaiveBayes",
     "ParameterCount",
     "PoissonNB",
+    "Report",
     "__version__",
+    "evaluate",
+    "load",
     "parameter_count",
+    "train",
 ]
 
 __getattr__, __dir__ = lazily(__name__, _HOMES)

@@ -1,0 +1,163 @@
+"""The cells of an Arrow column as numbers, as texts with codes, or as parts of a date."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban.engines.arrow.source import as_role
+from deciban.errors import InputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+
+
+def numbers(array: Any, name: str) -> NDArray[np.float64]:
+    """The values as doubles, NaN where one is missing."""
+    import pyarrow as pa
+
+    array = _decoded(array)
+    if pa.types.is_temporal(array.type):
+        array = array.cast(pa.int64(), safe=False) if not pa.types.is_date32(array.type) else array.cast(pa.int32())
+    if pa.types.is_boolean(array.type):
+        array = array.cast(pa.uint8())
+    try:
+        doubles = array.cast(pa.float64(), safe=False)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise InputError(
+            f"column {name!r} holds {_first_strange(array)}, and a number is wanted. "
+            f"Hint: {as_role(name, 'category')}"
+        ) from None
+    return np.asarray(doubles.to_numpy(zero_copy_only=False), dtype=np.float64)
+
+
+def _first_strange(array: Any) -> str:
+    """The first value that is no number, or the kind of them all."""
+    import pyarrow as pa
+
+    if not (pa.types.is_string(array.type) or pa.types.is_large_string(array.type)):
+        return f"values of type {array.type}"
+    for value in array.drop_null().to_pylist():
+        try:
+            float(value)
+        except ValueError:
+            return repr(value)
+    return "texts"
+
+
+def texts(array: Any) -> pa.DictionaryArray:
+    """The values as text, each different one told once; nulls and NaN are missing."""
+    import pyarrow as pa
+
+    if not pa.types.is_dictionary(array.type):
+        return _in_words(array).dictionary_encode()
+    if pa.types.is_string(array.type.value_type) and pa.types.is_signed_integer(array.type.index_type):
+        return array
+    return pa.DictionaryArray.from_arrays(array.indices.cast(pa.int64()), _in_words(array.dictionary))
+
+
+def _in_words(array: Any) -> Any:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_floating(array.type):
+        array = pc.if_else(pc.is_nan(array), pa.scalar(None, array.type), array)
+    try:
+        return array.cast(pa.string())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise InputError(f"values of type {array.type} have no text. Hint: leave that column out") from None
+
+
+def _decoded(array: Any) -> Any:
+    import pyarrow as pa
+
+    return array.cast(array.type.value_type) if pa.types.is_dictionary(array.type) else array
+
+
+def timestamps(array: Any) -> Any:
+    """Dates and times, whatever way they are written; raises pyarrow's error where they are not."""
+    import pyarrow as pa
+
+    array = _decoded(array)
+    if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
+        try:
+            return array.cast(pa.timestamp("us"))
+        except pa.ArrowInvalid:
+            return array.cast(pa.timestamp("us", tz="UTC"))
+    return array.cast(pa.timestamp("us"), safe=False)
+
+
+DATE_PARTS: dict[str, Sequence[str]] = {
+    "month": tuple(f"{m:02}" for m in range(1, 13)),
+    "weekday": WEEKDAYS,
+    "hour": tuple(f"{h:02}" for h in range(24)),
+}
+"""What a date is broken into, and the levels of each part."""
+
+
+def date_part(array: Any, part: str, name: str) -> NDArray[np.int64]:
+    """The month, weekday or hour of each date as a place among its levels, −1 where it is missing."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    try:
+        when = timestamps(array)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise InputError(
+            f"column {name!r} holds no dates: {str(error).splitlines()[0]}. Hint: {as_role(name, 'category')}"
+        ) from None
+    read = {"month": lambda t: pc.subtract(pc.month(t), 1), "weekday": pc.day_of_week, "hour": pc.hour}[part]
+    return np.asarray(pc.fill_null(read(when), -1), dtype=np.int64)
+
+
+class Names:
+    """The texts of a column and their codes, in order of appearance; fixed, or growing as new ones come."""
+
+    def __init__(self, known: Sequence[str] = (), grows: bool = False) -> None:
+        self.list = list(known) if grows else known
+        self.grows = grows
+        self._codes: dict[str, int] | None = None
+        self._last: tuple[Any, NDArray[np.int64]] | None = None
+
+    def __len__(self) -> int:
+        return len(self.list)
+
+    def encode(self, array: Any) -> NDArray[np.int64]:
+        """A code for each value: −1 where it is missing, and one past the last where it is not known."""
+        told = texts(array)
+        indices = told.indices.fill_null(-1) if told.null_count else told.indices
+        used = np.asarray(indices)
+        if not len(told.dictionary):
+            return used.astype(np.int64)
+        return np.take(self._places(told.dictionary, used), used)
+
+    def _places(self, words: Any, used: NDArray[Any]) -> NDArray[np.int64]:
+        """The code of each word of a dictionary, and −1 after them all; words that no row uses are not taken in."""
+        if self._last is not None and self._last[0].equals(words):
+            return self._last[1]
+        told = words.to_pylist()
+        codes = [self._known.get(word, -1 if word is None else len(self.list)) for word in told]
+        if self.grows and len(self.list) in codes:
+            self._take_in([told[i] for i in np.unique(used) if i >= 0 and told[i] is not None])
+            codes = [self._known.get(word, -1) for word in told]
+        places = np.array([*codes, -1], dtype=np.int64)
+        if not self.grows or min(codes) >= 0:
+            self._last = (words, places)
+        return places
+
+    def _take_in(self, words: Sequence[str]) -> None:
+        for word in words:
+            if word not in self._known:
+                self._known[word] = len(self.list)
+                self.list.append(word)  # type: ignore[attr-defined]
+
+    @property
+    def _known(self) -> dict[str, int]:
+        if self._codes is None:
+            self._codes = {word: i for i, word in enumerate(self.list)}
+        return self._codes

@@ -1,0 +1,112 @@
+"""DuckDB: the embedded engine that reads files and answers queries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from deciban.engines.arrow.source import Reading
+from deciban.errors import InputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+READ_AT_ONCE = 1 << 17
+"""Rows in a batch that DuckDB hands over; a CSV of 10⁷ rows took 4.5 s so, and 5.7 with half as many."""
+
+LOOK_AHEAD = "64MB"
+"""How far DuckDB may read ahead of us: with its own 1 MB the same file took 4.8 s, with this 4.0."""
+
+
+def connection() -> Any:
+    """A database of our own in memory, that may use the cores of this process."""
+    import duckdb
+
+    from deciban.engines.threads import thread_count
+
+    made = duckdb.connect()
+    made.execute(f"set threads={thread_count(None)}")
+    made.execute(f"set streaming_buffer_size='{LOOK_AHEAD}'")
+    made.execute("set enable_progress_bar=false")
+    return made
+
+
+def quoted(name: str) -> str:
+    """A column's name in SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """A text in SQL."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def from_duckdb(error: Any) -> bool:
+    """Whether DuckDB complains; while rows are streamed its errors come as Arrow's, without a number."""
+    import duckdb
+
+    return isinstance(error, duckdb.Error) or (isinstance(error, OSError) and error.errno is None)
+
+
+def first_line(error: Exception) -> str:
+    """What DuckDB complains about, without its advice."""
+    return str(error).split("\n")[0]
+
+
+@dataclass(frozen=True)
+class Query:
+    """A relation: a query that has not run yet, and that runs anew for every reading."""
+
+    relation: Any
+    name: str = "the query"
+    typed: bool = True
+    n_rows: int | None = None
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """See `Source.columns`."""
+        return list(self.relation.columns)
+
+    def head(self, n: int) -> pa.Table:
+        """See `Source.head`."""
+        with Complaints("the query fails"):
+            return self.relation.limit(n).to_arrow_table()
+
+    def batches(self, wanted: Mapping[str, Reading]) -> Iterator[pa.RecordBatch]:
+        """See `Source.batches`."""
+        with Complaints("the query fails"):
+            chosen = self.relation.project(", ".join(quoted(name) for name in wanted))
+            yield from chosen.to_arrow_reader(READ_AT_ONCE)
+
+
+class Complaints:
+    """Word DuckDB's errors as ours."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if from_duckdb(error):
+            raise InputError(f"{self.what}: {first_line(error)}") from error
+
+
+def query(source: Any, sql: str) -> Query:
+    """A query on files, on the connection that is given, or on frames by their names in a mapping."""
+    con = source if hasattr(source, "register") and hasattr(source, "sql") else connection()
+    if isinstance(source, Mapping):
+        for name, frame in source.items():
+            con.register(name, frame)
+    elif source is not None and con is not source:
+        raise InputError(
+            f"with sql= the source is a DuckDB connection, a mapping of names to frames, or left out; "
+            f"not {type(source).__name__}. Hint: train(sql=\"select * from 'data.csv'\", target=...)"
+        )
+    with Complaints("the query cannot be read"):
+        relation = con.sql(sql)
+    if relation is None:
+        raise InputError("the query gives no rows. Hint: a query that begins with select")
+    return Query(relation)

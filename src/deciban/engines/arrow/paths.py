@@ -1,0 +1,101 @@
+"""Files by their names: which format, which compression, and all that a glob matches."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Sequence
+
+from deciban.engines.arrow.source import FileOptions, Source
+from deciban.errors import InputError
+
+FORMATS = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".txt": "csv",
+    ".data": "csv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+    ".arrows": "arrow",
+}
+"""What an ending says."""
+
+COMPRESSED = (".gz", ".zst")
+KNOWN = "csv, tsv, jsonl, parquet, arrow"
+
+
+def open_path(path: str, options: FileOptions) -> Source:
+    """A file, or all files that a pattern matches, in the order of their names."""
+    if os.path.exists(path):
+        return open_paths([path], options)
+    matched = sorted(glob.glob(path, recursive=True)) if glob.has_magic(path) else []
+    if not matched:
+        what = "no file matches" if glob.has_magic(path) else "there is no file"
+        raise InputError(f"{what} {path!r}{_near(path)}")
+    return open_paths(matched, options)
+
+
+def open_paths(paths: Sequence[str], options: FileOptions) -> Source:
+    """Files of one format, read one after the other."""
+    for path in paths:
+        if os.path.isdir(path):
+            raise InputError(f"{path!r} is a folder. Hint: name the files in it, {os.path.join(path, '*.csv')!r}")
+    formats = {options.format or file_format(path) for path in paths}
+    if len(formats) > 1:
+        raise InputError(
+            f"the files have different formats: {', '.join(sorted(formats))}. Hint: read one kind at a time"
+        )
+    form = formats.pop()
+    if form in ("csv", "tsv"):
+        from deciban.engines.arrow.delimited import Delimited
+
+        return Delimited.open(paths, "\t" if form == "tsv" else None, options)
+    if form == "jsonl":
+        from deciban.engines.arrow.lines import Lines
+
+        return Lines.open(paths, options)
+    if form == "parquet":
+        from deciban.engines.arrow.parquet import Parquet
+
+        return Parquet.open(paths)
+    if form == "arrow":
+        from deciban.engines.arrow.ipc import Ipc
+
+        return Ipc.open(paths)
+    raise InputError(f"format {form!r} is not known. Hint: one of {KNOWN}")
+
+
+def file_format(path: str) -> str:
+    """The format that the file's name or its first bytes tell."""
+    stem = path.lower()
+    for ending in COMPRESSED:
+        stem = stem.removesuffix(ending)
+    form = FORMATS.get(os.path.splitext(stem)[1])
+    if form is not None:
+        return form
+    with open(path, "rb") as file:
+        start = file.read(8)
+    if start[:4] == b"PAR1":
+        return "parquet"
+    if start[:6] == b"ARROW1":
+        return "arrow"
+    return "jsonl" if start.lstrip()[:1] == b"{" else "csv"
+
+
+def _near(path: str) -> str:
+    """A file of nearly that name, if there is one."""
+    from difflib import get_close_matches
+
+    folder, name = os.path.split(path)
+    try:
+        close = get_close_matches(name, os.listdir(folder or "."), n=1, cutoff=0.7)
+    except OSError:
+        return f". Hint: there is no folder {folder!r} either" if folder else ""
+    return f". Hint: did you mean {os.path.join(folder, close[0])!r}?" if close else ""

@@ -1,0 +1,136 @@
+"""Where a table comes from: its columns, its first rows, and all of its rows as a stream of batches."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from deciban.errors import InputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+BLOCK_CELLS = 1 << 22
+"""Rows are summarised in blocks of about so many cells, whatever the source: every source gives the same bits."""
+
+MOST_ROWS, FEWEST_ROWS = 1 << 18, 1 << 12
+
+Reading = Literal["number", "text", "as it is"]
+"""How a column of a file without types is to be read."""
+
+
+@dataclass(frozen=True)
+class FileOptions:
+    """What a file does not say itself: its format, its encoding, and which texts stand for a missing value."""
+
+    format: str | None = None
+    encoding: str = "utf-8"
+    missing: tuple[str, ...] = ()
+
+
+class Source(Protocol):
+    """A table that can be read from its beginning; not `typed` where all columns are text until told otherwise."""
+
+    @property
+    def name(self) -> str:
+        """What to call it in a message."""
+        ...
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """The names of the columns, in order."""
+        ...
+
+    @property
+    def typed(self) -> bool:
+        """Whether the columns have types of their own."""
+        ...
+
+    @property
+    def n_rows(self) -> int | None:
+        """How many rows there are, if that is known without reading them; a guess for some files."""
+        ...
+
+    def head(self, n: int) -> pa.Table:
+        """The first n rows; of a source without types, as text."""
+        ...
+
+    def batches(self, wanted: Mapping[str, Reading]) -> Iterator[pa.RecordBatch]:
+        """All rows, from the first, with the wanted columns."""
+        ...
+
+
+def open_source(source: Any, sql: str | None = None, options: FileOptions | None = None) -> Source:
+    """The source that a path, glob, query, frame or mapping of arrays describes."""
+    if sql is not None:
+        from deciban.engines.arrow.database import query
+
+        return _distinct(query(source, sql))
+    if isinstance(source, (str, os.PathLike)):
+        from deciban.engines.arrow.paths import open_path
+
+        return _distinct(open_path(os.fspath(source), options or FileOptions()))
+    if isinstance(source, (list, tuple)) and source and all(isinstance(item, (str, Path)) for item in source):
+        from deciban.engines.arrow.paths import open_paths
+
+        return _distinct(open_paths([os.fspath(item) for item in source], options or FileOptions()))
+    from deciban.engines.arrow.frames import open_frame
+
+    return _distinct(open_frame(source))
+
+
+def _distinct(source: Source) -> Source:
+    """Refuse a table that names two columns alike: neither could be asked for."""
+    seen: set[str] = set()
+    for name in source.columns:
+        if name in seen:
+            raise InputError(f"{source.name} has two columns named {name!r}. Hint: rename one of them")
+        seen.add(name)
+    return source
+
+
+def as_role(column: str, role: str) -> str:
+    """How to give a column another role, on the command line and in Python."""
+    return f"--as {column}={role} (roles={{{column!r}: {role!r}}})"
+
+
+def first_rows(source: Source, n: int) -> pa.Table:
+    """The head of a source, in types that everything can be asked of: string views cannot be filtered yet."""
+    import pyarrow as pa
+
+    head = source.head(n)
+    plain = [pa.field(f.name, _without_views(f.type)) for f in head.schema]
+    return head.cast(pa.schema(plain))
+
+
+def _without_views(kind: Any) -> Any:
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(kind):
+        return pa.dictionary(kind.index_type, _without_views(kind.value_type))
+    return pa.string() if pa.types.is_string_view(kind) else kind
+
+
+def block_rows(n_features: int) -> int:
+    """How many rows a block has: a power of two that depends on the number of features alone."""
+    wanted = BLOCK_CELLS // max(1, n_features)
+    return min(MOST_ROWS, max(FEWEST_ROWS, 1 << (wanted.bit_length() - 1)))
+
+
+def in_blocks(batches: Iterator[pa.RecordBatch], size: int) -> Iterator[list[pa.RecordBatch]]:
+    """The same rows in blocks of one size, each a list of slices that lie in memory as they came."""
+    block: list[pa.RecordBatch] = []
+    room = size
+    for batch in batches:
+        while batch.num_rows:
+            part, batch = batch.slice(0, room), batch.slice(min(room, batch.num_rows))
+            block.append(part)
+            room -= part.num_rows
+            if not room:
+                yield block
+                block, room = [], size
+    if block:
+        yield block

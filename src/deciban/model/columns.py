@@ -1,0 +1,109 @@
+"""Columns and their roles: which family each is left to, and where its features stand in the matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from deciban.engines.arrow.cells import DATE_PARTS
+from deciban.engines.arrow.source import Reading
+from deciban.ledger.needs import Kind
+
+Role = Literal["number", "binned", "count", "flag", "category", "date", "skip", "undecided"]
+
+ROLES: Mapping[str, str] = {
+    "number": "a quantity, bell-shaped in each class (Gaussian)",
+    "binned": "a quantity of any shape, in bins that tell the classes apart",
+    "count": "how often something happened (Poisson)",
+    "flag": "one of two values (Bernoulli)",
+    "category": "one of several values",
+    "date": "a date, by month, weekday and hour",
+    "skip": "left out",
+}
+"""What each role means. `undecided`, between number and binned, is settled at the end of training."""
+
+BLOCKS: Mapping[Kind, tuple[Role, ...]] = {
+    "moments": ("number", "undecided"),
+    "grid": ("binned", "undecided"),
+    "counts": ("count",),
+    "levels": ("flag", "category", "date"),
+}
+"""Which roles each kind of statistic serves, in the order of a model's blocks."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the table, its role, and why it has it; of a date also the parts that it is broken into."""
+
+    name: str
+    role: Role
+    reason: str = ""
+    parts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One column of a matrix: a column of the table, or a part of a date."""
+
+    column: str
+    role: Role
+    part: str | None = None
+
+    @property
+    def name(self) -> str:
+        """What it is called in explanations."""
+        return self.column if self.part is None else f"{self.column}.{self.part}"
+
+    @property
+    def fixed_levels(self) -> tuple[str, ...]:
+        """The levels known beforehand."""
+        return () if self.part is None else tuple(DATE_PARTS[self.part])
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which features stand in which block."""
+
+    columns: tuple[Column, ...]
+
+    @cached_property
+    def blocks(self) -> dict[Kind, tuple[Feature, ...]]:
+        """The features of each block that has any."""
+        found = {kind: self._features(roles) for kind, roles in BLOCKS.items()}
+        return {kind: features for kind, features in found.items() if features}
+
+    def _features(self, roles: Sequence[Role]) -> tuple[Feature, ...]:
+        return tuple(
+            Feature(column.name, column.role, part)
+            for column in self.columns
+            if column.role in roles
+            for part in (column.parts if column.role == "date" else (None,))
+        )
+
+    @property
+    def levels(self) -> tuple[Feature, ...]:
+        """The features that are levels."""
+        return self.blocks.get("levels", ())
+
+    def readings(self) -> dict[str, Reading]:
+        """How each column that matters is read from a file without types."""
+        levels: tuple[Role, ...] = BLOCKS["levels"]
+        used = [column for column in self.columns if column.role != "skip"]
+        return {column.name: "text" if column.role in levels else "number" for column in used}
+
+    def features_of(self, column: Column) -> tuple[Feature, ...]:
+        """The features that a column gives; none for one that is left out."""
+        if column.role in ("skip", "undecided"):
+            return ()
+        return self.__class__((column,)).every_feature()
+
+    def order(self) -> list[int]:
+        """Where each feature stands among the blocks' features, in the order of the table."""
+        place = {feature.name: i for i, feature in enumerate(self.every_feature())}
+        return [place[feature.name] for column in self.columns for feature in self.features_of(column)]
+
+    def every_feature(self) -> tuple[Feature, ...]:
+        """All features, block by block."""
+        return tuple(feature for features in self.blocks.values() for feature in features)

@@ -1,0 +1,236 @@
+"""Description: what a table model has learned, for people and for programs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deciban.families.strength import strengths
+from deciban.ledger.statistic import Array
+from deciban.model.columns import Column, Feature
+from deciban.model.sayings import Saying, Typical, amount, speakers
+from deciban.scores import DECIBAN
+
+if TYPE_CHECKING:
+    from deciban.model.model import Model
+
+WORDED = 10
+"""The strongest features whose evidence is put into words."""
+
+SHOWN_CLASSES, SHOWN_FEATURES, SHOWN_COLUMNS = 10, 5, 40
+"""How many of each a terminal is shown; `to_dict` has all."""
+
+WIDTH = 80
+
+
+@dataclass(frozen=True)
+class ClassShare:
+    """A class, the weight of its rows, and its share before any evidence."""
+
+    label: Any
+    weight: float
+    prior: float
+
+
+@dataclass(frozen=True)
+class ColumnNote:
+    """A column's role and the reason for it, how many rows have a value, and the share that has none.
+
+    Of a column that is left out nothing was counted.
+    """
+
+    name: str
+    role: str
+    reason: str
+    rows: float | None
+    missing: float | None
+
+
+@dataclass(frozen=True)
+class Strength:
+    """Average evidence of a feature for the true class of a row against another, in decibans, and a 90 % interval.
+
+    `rows` is the weight of the rows that have the feature, `fewest` that of the class which has least of them.
+    """
+
+    feature: str
+    column: str
+    evidence: float
+    low: float
+    high: float
+    rows: float
+    fewest: float
+    fewest_label: Any
+    says: tuple[Saying, ...] = ()
+
+
+@dataclass(frozen=True)
+class Description:
+    """All that a model can say about itself; `strongest` has every feature, the strongest first."""
+
+    target: str
+    classes: tuple[ClassShare, ...]
+    rows: int
+    rows_without_class: int
+    weight: float
+    n_parameters: int
+    columns: tuple[ColumnNote, ...]
+    strongest: tuple[Strength, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as JSON has it; a number without end by its name."""
+        found: dict[str, Any] = _plain(asdict(self))
+        for entry, strength in zip(found["strongest"], self.strongest):
+            entry["text"] = [str(saying) for saying in strength.says]
+        return found
+
+    def __str__(self) -> str:
+        parts = [self._head(), self._classes(), self._strongest(), self._columns()]
+        return "\n\n".join(part for part in parts if part)
+
+    def _head(self) -> str:
+        read = amount(self.rows) + " read" if self.rows else ""
+        without = f" ({self.rows_without_class} without a class)" if self.rows_without_class else ""
+        counted = amount(self.weight) if self.rows != self.weight else ""
+        told = ", ".join(filter(None, [read + without, counted and f"{counted} learned"]))
+        used = sum(note.role != "skip" for note in self.columns)
+        return f"{self.target} from {used} column{'' if used == 1 else 's'}: {told}; {self.n_parameters} parameters"
+
+    def _classes(self) -> str:
+        shown = self.classes[:SHOWN_CLASSES]
+        width = min(40, max(len(name) for name in ["class", *(str(share.label) for share in shown)]))
+        lines = [f"  {'class':<{width}}  {'rows':>12}  {'prior':>8}"]
+        lines += [
+            f"  {cut(str(share.label), width):<{width}}  {share.weight:>12.10g}  {share.prior:>8.1%}"
+            for share in shown
+        ]
+        return "\n".join([*lines, *_more(len(self.classes) - len(shown), "classes")])
+
+    def _strongest(self) -> str:
+        shown = self.strongest[:SHOWN_FEATURES]
+        if not shown:
+            return ""
+        width = min(24, max(len(strength.feature) for strength in shown))
+        lines = ["strongest columns: average evidence for the true class (90 % interval)"]
+        for strength in shown:
+            lines += _strength_lines(strength, width)
+        return "\n".join([*lines, *_more(len(self.strongest) - len(shown), "columns or parts of dates")])
+
+    def _columns(self) -> str:
+        shown = self.columns[:SHOWN_COLUMNS]
+        if not shown:
+            return ""
+        width = min(24, max(len(note.name) for note in shown))
+        lines = [f"  {cut(note.name, width):<{width}}  {note.role:<8}  {_gaps(note)}{note.reason}" for note in shown]
+        return "\n".join(["columns", *map(cut, lines), *_more(len(self.columns) - len(shown), "columns")])
+
+
+def described(model: Model) -> Description:
+    """What this model has learned; quick for many columns and levels, since only the strongest are put into words."""
+    belief, ledger = model.belief, model.ledger
+    n, prior = ledger.rows.tolist(), belief.solved.prior.tolist()
+    weights = _weights(model)
+    return Description(
+        model.target,
+        tuple(ClassShare(*share) for share in zip(model.classes, n, prior)),
+        model.origin.rows_read,
+        model.origin.rows_without_class,
+        ledger.n_rows,
+        belief.n_parameters,
+        tuple(_note(model, column, weights) for column in model.columns),
+        _strengths(model, weights),
+    )
+
+
+def _weights(model: Model) -> dict[str, Array]:
+    """The weight of the rows of each class that have each feature."""
+    K = len(model.ledger.rows)
+    found: dict[str, Array] = {}
+    for part, features in zip(model.ledger.parts, model.layout.blocks.values()):
+        weight = np.broadcast_to(part.weight, (K, len(features)))  # type: ignore[attr-defined]
+        found |= {feature.name: weight[:, j] for j, feature in enumerate(features)}
+    return found
+
+
+def _note(model: Model, column: Column, weights: dict[str, Array]) -> ColumnNote:
+    features = model.layout.features_of(column)
+    if not features:
+        return ColumnNote(column.name, column.role, column.reason, None, None)
+    rows, n = float(weights[features[0].name].sum()), model.ledger.n_rows
+    return ColumnNote(column.name, column.role, column.reason, rows, max(0.0, 1 - rows / n) if n else 0.0)
+
+
+def _strengths(model: Model, weights: dict[str, Array]) -> tuple[Strength, ...]:
+    belief, rng = model.belief, np.random.default_rng(0)
+    found: list[tuple[Strength, int, int]] = []
+    families = zip(belief.assumption.families, belief.complete.parts, model.layout.blocks.values())
+    for block, (family, part, features) in enumerate(families):
+        told = strengths(family, part, belief.solved.prior, rng)
+        spans = np.stack([told.value, told.low, told.high], axis=1) * DECIBAN
+        found += [
+            (_strength(model, feature, span.tolist(), weights[feature.name]), block, j)
+            for j, (feature, span) in enumerate(zip(features, spans))
+        ]
+    found.sort(key=lambda entry: -entry[0].evidence)
+    voices = speakers(belief, model.labels)
+    return tuple(
+        _with_words(strength, voices[block].says(j)) if place < WORDED else strength
+        for place, (strength, block, j) in enumerate(found)
+    )
+
+
+def _strength(model: Model, feature: Feature, span: Sequence[float], weight: Array) -> Strength:
+    known = np.flatnonzero(model.ledger.rows > 0)
+    least = int(known[np.argmin(weight[known])]) if known.size else 0
+    value, low, high = span
+    rests = (float(weight.sum()), float(weight[least]), model.classes[least])
+    return Strength(feature.name, feature.column, value, low, high, *rests)
+
+
+def _with_words(strength: Strength, says: Sequence[Saying]) -> Strength:
+    return Strength(**{**vars(strength), "says": tuple(says)})
+
+
+def _strength_lines(strength: Strength, width: int) -> list[str]:
+    name = f"{cut(strength.feature, width):<{width}}"
+    span = f"{strength.evidence:>6.2f} dB  ({strength.low:.2f} … {strength.high:.2f})"
+    rests = f"{amount(strength.rows)}, {strength.fewest:.10g} of {strength.fewest_label}"
+    lines = [cut(f"  {name}  {span}  {rests}")]
+    return lines + [_line(saying) for saying in strength.says]
+
+
+def _line(saying: Saying) -> str:
+    """What a feature says, below its name; where that is too long, less of the level's name."""
+    who = saying.what if isinstance(saying, Typical) else saying.value
+    room = WIDTH - len(f"       {saying.message()}")
+    return cut(f"      {cut(who, max(room, 10))} {saying.message()}")
+
+
+def _gaps(note: ColumnNote) -> str:
+    return f"{note.missing:.1%} missing; " if note.missing else ""
+
+
+def _more(n: int, what: str) -> list[str]:
+    return [f"  … and {n} more {what}"] if n > 0 else []
+
+
+def cut(text: str, width: int = WIDTH) -> str:
+    """The text, or as much of it as fits."""
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has it."""
+    if isinstance(value, dict):
+        return {name: _plain(inner) for name, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(inner) for inner in value]
+    if isinstance(value, np.generic):
+        return _plain(value.item())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else repr(value)
+    return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)

@@ -1,0 +1,33 @@
+"""Whether two models count the same things, so that they can be added."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deciban.errors import SchemaError
+
+if TYPE_CHECKING:
+    from deciban.model.model import Model
+
+WAY_OUT = "Hint: train one with the schema of the other, `deciban train … --like MODEL` (train(…, like=model))"
+
+
+def check_alike(a: Model, b: Model) -> None:
+    """Refuse two models that differ in target, roles or options, naming the first difference."""
+    if a.target != b.target:
+        raise SchemaError(f"the two models have different targets: {a.target!r} and {b.target!r}")
+    mine, theirs = a.roles, b.roles
+    for name in (*mine, *theirs):
+        x, y = mine.get(name, "absent"), theirs.get(name, "absent")
+        if x != y and {x, y} != {"skip", "absent"}:
+            raise SchemaError(f"the two models differ in column {name!r}: {x} in one, {y} in the other. {WAY_OUT}")
+    parts = {column.name: column.parts for column in b.columns}
+    for column in a.columns:
+        if column.parts != parts.get(column.name, column.parts):
+            raise SchemaError(
+                f"the two models break the dates of column {column.name!r} into different parts. {WAY_OUT}"
+            )
+    for name in ("alpha", "parameter_prior", "unseen", "most_levels", "prior"):
+        x, y = getattr(a.options, name), getattr(b.options, name)
+        if x != y:
+            raise SchemaError(f"the two models differ in {name}: {x!r} and {y!r}. {WAY_OUT}")

@@ -1,0 +1,99 @@
+"""From Arrow batches to the matrices of a model's blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban.engines.arrow.ahead import ahead
+from deciban.engines.arrow.cells import Names, date_part, numbers
+from deciban.engines.arrow.source import Reading, Source, block_rows, in_blocks
+from deciban.errors import InputError
+from deciban.ledger.needs import Kind
+from deciban.model.columns import Feature, Layout
+
+CACHED_CELLS = 1 << 14
+
+
+@dataclass(frozen=True)
+class Matrices:
+    """How a layout's blocks are filled: numbers as doubles, levels as codes by their names."""
+
+    layout: Layout
+    names: Sequence[Names]
+
+    @classmethod
+    def growing(cls, layout: Layout) -> Matrices:
+        """For learning: level names are taken in as they come."""
+        return cls(layout, [Names(f.fixed_levels, grows=True) for f in layout.levels])
+
+    def of(self, batches: Sequence[Any]) -> list[NDArray[Any]]:
+        """One matrix for each block, of the rows of these batches."""
+        return [matrix(columns) for columns in self.columns(batches)]
+
+    def columns(self, batches: Sequence[Any]) -> list[list[NDArray[Any]]]:
+        """The columns of each block; a number that stands in two blocks is read once."""
+        read: dict[tuple[bool, str], NDArray[Any]] = {}
+        for kind, features in self.layout.blocks.items():
+            for j, feature in enumerate(features):
+                if (kind == "levels", feature.name) not in read:
+                    parts = [self._cells(kind, j, feature, batch) for batch in batches]
+                    read[kind == "levels", feature.name] = parts[0] if len(parts) == 1 else np.concatenate(parts)
+        blocks = self.layout.blocks.items()
+        return [[read[kind == "levels", feature.name] for feature in features] for kind, features in blocks]
+
+    def _cells(self, kind: Kind, j: int, feature: Feature, batch: Any) -> NDArray[Any]:
+        if feature.column not in batch.schema.names:  # allowed to be absent: all of it is missing
+            return np.full(batch.num_rows, -1) if kind == "levels" else np.full(batch.num_rows, np.nan)
+        array = batch.column(feature.column)
+        if kind != "levels":
+            return numbers(array, feature.column)
+        if feature.part is not None:
+            place = {name: v for v, name in enumerate(self.names[j].list)}  # names are sorted, or were forgotten
+            where = [place.get(level, len(place)) for level in feature.fixed_levels]
+            return np.array([*where, -1], dtype=np.int64)[date_part(array, feature.part, feature.column)]
+        return self.names[j].encode(array)
+
+
+def matrix(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Columns side by side, some rows at a time, so that those being written stay in the cache."""
+    out = np.empty((len(columns[0]), len(columns)), dtype=columns[0].dtype)
+    step = max(256, CACHED_CELLS // len(columns))
+    for start in range(0, len(out), step):
+        for j, column in enumerate(columns):
+            out[start : start + step, j] = column[start : start + step]
+    return out
+
+
+def checked(source: Source, wanted: Mapping[str, Reading], allow_missing: bool) -> dict[str, Reading]:
+    """The wanted columns that the source has; refused where it lacks one, unless that is allowed."""
+    have = set(source.columns)
+    absent = [name for name in wanted if name not in have]
+    if absent and not allow_missing:
+        more = f" (nor {len(absent) - 1} others)" if len(absent) > 1 else ""
+        raise InputError(
+            f"{source.name} has no column {absent[0]!r}{more}, which the model asks for"
+            f"{did_you_mean(absent[0], source.columns)}. "
+            f"Hint: --allow-missing-columns (allow_missing_columns=True) treats it as missing"
+        )
+    return {name: reading for name, reading in wanted.items() if name in have}
+
+
+def did_you_mean(name: str, known: Sequence[str]) -> str:
+    """The nearest name, as a question."""
+    from difflib import get_close_matches
+
+    near = {known_name.lower(): known_name for known_name in known}
+    close = get_close_matches(name.lower(), list(near), n=1, cutoff=0.6)
+    return f"; did you mean {near[close[0]]!r}?" if close else ""
+
+
+def row_blocks(source: Source, wanted: Mapping[str, Reading], layout: Layout) -> Iterator[list[Any]]:
+    """All rows in blocks of a size that the layout alone decides."""
+    if not wanted:
+        wanted = {next(iter(source.columns)): "text"}  # rows are rows, even if nothing in them matters
+    return in_blocks(ahead(source.batches(wanted)), block_rows(len(layout.every_feature())))

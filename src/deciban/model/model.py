@@ -1,0 +1,337 @@
+"""Model: a table's columns with their roles, a target, and the belief learned about it."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban import engines
+from deciban.belief import Belief
+from deciban.engines.arrow.cells import Names
+from deciban.engines.arrow.source import FileOptions, Source, open_source
+from deciban.errors import InputError
+from deciban.ledger import Ledger
+from deciban.model.answers import answer
+from deciban.model.columns import Column, Layout
+from deciban.model.gathering import Gathering, Progress
+from deciban.model.matching import check_alike
+from deciban.model.matrices import Matrices, checked, row_blocks
+from deciban.model.options import Options, class_prior
+from deciban.model.strange import Watch
+from deciban.scores import Explanation
+from deciban.scores.posterior import Finish
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from deciban.model.description import Description
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a model comes from: rows read, rows without a class, and when it was made."""
+
+    rows_read: int = 0
+    rows_without_class: int = 0
+    created: str = ""
+    source: str = ""
+
+
+class Model:
+    """What was learned of a table: made by `deciban.train` or `deciban.load`.
+
+    `add` and `forget` change the model and return it; `+`, `-`, `*` and `with_priors` give a new one. A refused
+    operation changes nothing.
+    """
+
+    def __init__(
+        self,
+        target: str,
+        columns: Sequence[Column],
+        options: Options,
+        ledger: Ledger | None = None,
+        *,
+        belief: Belief | None = None,
+        target_type: str = "string",
+        weights: str | None = None,
+        origin: Origin | None = None,
+        held_out: Any = None,
+        quality: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.target, self.columns, self.options = target, tuple(columns), options
+        self.layout = Layout(self.columns)
+        self.target_type, self.weights = target_type, weights
+        self.origin = origin or Origin()
+        self.held_out, self._quality = held_out, quality
+        if belief is None:
+            assert ledger is not None
+            belief = Belief(options.assumption(self.layout), ledger)
+        self._belief = belief
+
+    @property
+    def belief(self) -> Belief:
+        """The ledger under the families that the roles name."""
+        return self._belief
+
+    @property
+    def ledger(self) -> Ledger:
+        """All that is remembered of the data."""
+        return self._belief.ledger
+
+    @property
+    def quality(self) -> Mapping[str, Any] | None:
+        """The figures of `held_out`, also where the model comes from a file."""
+        return self._quality if self.held_out is None else self.held_out.to_dict()
+
+    @property
+    def roles(self) -> dict[str, str]:
+        """Each column's role."""
+        return {column.name: column.role for column in self.columns}
+
+    @cached_property
+    def labels(self) -> NDArray[Any]:
+        """The classes, in order, as the target column had them."""
+        import pyarrow as pa
+
+        texts = pa.array([str(label) for label in self._belief.schema.classes], pa.string())
+        if self.target_type == "string":
+            return np.array(texts.to_pylist(), dtype=object)
+        return np.asarray(texts.cast(pa.type_for_alias(self.target_type)).to_numpy(zero_copy_only=False))
+
+    @property
+    def classes(self) -> list[Any]:
+        """The classes, in order, as the target column had them."""
+        return list(self.labels.tolist())
+
+    @property
+    def priors(self) -> dict[Any, float]:
+        """The share of each class before any evidence."""
+        return dict(zip(self.classes, self._belief.solved.prior.tolist()))
+
+    @property
+    def n_parameters(self) -> int:
+        """How many numbers the model estimates."""
+        return self._belief.n_parameters
+
+    def _open(self, source: Any, sql: str | None, reading: Mapping[str, Any]) -> Source:
+        return open_source(source, sql, file_options(reading))
+
+    def blocks(self, source: Source, allow_missing_columns: bool = False) -> Iterator[tuple[list[Any], list[Any]]]:
+        """The source's rows in blocks: as Arrow batches, and as the matrices of the model's blocks of features."""
+        wanted = checked(source, self.layout.readings(), allow_missing_columns)
+        matrices = Matrices(self.layout, self.level_names())
+        with Watch(self.layout, matrices.names) as watch:
+            for batches in row_blocks(source, wanted, self.layout):
+                parts = matrices.of(batches)
+                watch.look(parts)
+                if self.options.unseen == "error":
+                    watch.refuse(batches, parts)
+                yield batches, parts
+
+    def level_names(self) -> list[Names]:
+        """The names of the levels, for each feature that has levels."""
+        levels = next((b.levels for b in self._belief.schema.blocks if b.kind == "levels"), None)
+        return [Names(names) for names in levels or ()]
+
+    def scores(self, parts: Sequence[Any], wanted: Finish, threads: int | None = None) -> NDArray[Any]:
+        """See `Belief.scores`; a value that has no meaning is named by its column."""
+        try:
+            return self._belief.scores(parts, wanted, threads or engines.thread_count(None))
+        except engines.BadValue as bad:
+            for features, X in zip(self.layout.blocks.values(), parts):
+                if bad.column < X.shape[1] and X[bad.row, bad.column] == bad.value:
+                    name = features[bad.column].name
+                    raise InputError(
+                        f"column {name!r} holds {bad.value:g}, which is "
+                        f"{'negative' if bad.rule == 'negative' else 'not finite'}. "
+                        f"Hint: make that cell empty to treat it as missing"
+                    ) from None
+            raise
+
+    def _answer(self, source: Any, sql: str | None, wanted: Finish, allow: bool, reading: Mapping[str, Any]) -> Any:
+        opened = self._open(source, sql, reading)
+        checked(opened, self.layout.readings(), allow)
+        labels = self.labels
+
+        def each() -> Iterator[NDArray[Any]]:
+            for _, parts in self.blocks(opened, allow):
+                scores = self.scores(parts, wanted)
+                yield labels[scores] if wanted == "winner" else scores
+
+        names = [self.target] if wanted == "winner" else ["log_density"]
+        if wanted in ("posterior", "log_posterior"):
+            names = [str(label) for label in labels.tolist()]
+        return answer(source if sql is None else None, each, names)
+
+    def predict(
+        self, source: Any = None, *, sql: str | None = None, allow_missing_columns: bool = False, **reading: Any
+    ) -> Any:
+        """The most probable class of each row, in the source's own kind of frame; a stream for a file or query.
+
+        `reading` is how a file is read: `encoding`, `format`, and `missing`, texts that stand for a missing value.
+        """
+        return self._answer(source, sql, "winner", allow_missing_columns, reading)
+
+    def predict_proba(
+        self, source: Any = None, *, sql: str | None = None, allow_missing_columns: bool = False, **reading: Any
+    ) -> Any:
+        """p(k|x) of each row, a column for each class."""
+        return self._answer(source, sql, "posterior", allow_missing_columns, reading)
+
+    def predict_log_proba(
+        self, source: Any = None, *, sql: str | None = None, allow_missing_columns: bool = False, **reading: Any
+    ) -> Any:
+        """ln p(k|x) of each row, a column for each class."""
+        return self._answer(source, sql, "log_posterior", allow_missing_columns, reading)
+
+    def score_samples(
+        self, source: Any = None, *, sql: str | None = None, allow_missing_columns: bool = False, **reading: Any
+    ) -> Any:
+        """ln p(x) of each row: low for rows unlike anything learned."""
+        return self._answer(source, sql, "density", allow_missing_columns, reading)
+
+    def explain(
+        self,
+        source: Any = None,
+        classes: tuple[Any, Any] | None = None,
+        *,
+        sql: str | None = None,
+        rows: int | None = None,
+        allow_missing_columns: bool = False,
+        **reading: Any,
+    ) -> Explanation:
+        """The evidence of each column in decibans, for the winner against the runner-up or for two given classes.
+
+        `rows` stops after that many.
+        """
+        from deciban.model.explaining import explained
+
+        return explained(self, self._open(source, sql, reading), classes, rows, allow_missing_columns)
+
+    def sample(self, n: int = 1, random_state: Any = None) -> Any:
+        """n rows drawn from the model, as an Arrow table with the target in its place at the end."""
+        from deciban.model.sampling import sampled
+
+        return sampled(self, n, np.random.default_rng(random_state))
+
+    def summary(
+        self, source: Any, sql: str | None = None, progress: Progress | None = None, **reading: Any
+    ) -> Gathering:
+        """One pass over other rows, counted as this model counts."""
+        opened = self._open(source, sql, reading)
+        gathering = Gathering(self.layout, self._belief.assumption.needs, self.target, self._weight_column(opened))
+        for _ in gathering.read(opened, progress):
+            pass
+        return gathering
+
+    def _weight_column(self, source: Source) -> str | None:
+        return self.weights
+
+    def add(
+        self, source: Any = None, *, sql: str | None = None, progress: Progress | None = None, **reading: Any
+    ) -> Self:
+        """Learn more rows; the model becomes what one training on all rows, with these roles, would have given."""
+        more = self.summary(source, sql, progress, **reading)
+        self._take(self.ledger + more.ledgers()[0])
+        self.origin = replace(self.origin, rows_read=self.origin.rows_read + more.n_read)
+        return self
+
+    def forget(
+        self, source: Any = None, *, sql: str | None = None, progress: Progress | None = None, **reading: Any
+    ) -> Self:
+        """Unlearn rows: the model becomes what it would be had they never been learned.
+
+        Whether these very rows were learned cannot be told from sums; what is plainly not there is refused.
+        """
+        less = self.summary(source, sql, progress, **reading)
+        self._take(self.ledger - less.ledgers()[0])
+        return self
+
+    def _take(self, ledger: Ledger) -> None:
+        """Go on with another ledger, what was judged of the old one forgotten."""
+        belief = Belief(self._assumption(ledger), ledger)
+        self._belief, self.held_out, self._quality = belief, None, None
+        self.__dict__.pop("labels", None)
+
+    def _assumption(self, ledger: Ledger) -> Any:
+        given = self.options.prior.given
+        if given is not None and len(given) != len(ledger.rows):
+            raise InputError(
+                f"the class priors were given for {len(given)} classes, and now there are {len(ledger.rows)}. "
+                f"Hint: with_priors('empirical') first"
+            )
+        return self.options.assumption(self.layout)
+
+    def _with(self, ledger: Ledger) -> Self:
+        new = copy.copy(self)
+        new.__dict__.pop("labels", None)
+        new._take(ledger)
+        return new
+
+    def __add__(self, other: Model) -> Self:
+        if not isinstance(other, Model):
+            return NotImplemented
+        check_alike(self, other)
+        new = self._with(self.ledger + other.ledger)
+        new.origin = replace(self.origin, rows_read=self.origin.rows_read + other.origin.rows_read)
+        return new
+
+    def __sub__(self, other: Model) -> Self:
+        if not isinstance(other, Model):
+            return NotImplemented
+        check_alike(self, other)
+        return self._with(self.ledger - other.ledger)
+
+    def __mul__(self, factor: float) -> Self:
+        if not isinstance(factor, (int, float, np.integer, np.floating)):
+            return NotImplemented
+        return self._with(self.ledger * factor)
+
+    __rmul__ = __mul__
+
+    def with_priors(self, priors: Any) -> Self:
+        """The same evidence under other class priors: a share for each class, or a name such as 'uniform'."""
+        new = copy.copy(self)
+        new.options = replace(self.options, prior=class_prior(priors, self.ledger.schema.classes))
+        new._belief = Belief(new.options.assumption(self.layout), self.ledger)
+        return new
+
+    def describe(self) -> Description:
+        """Classes, priors, roles, parameters, and the strongest columns with what they rest on."""
+        from deciban.model.description import described
+
+        return described(self)
+
+    def save(self, path: str | Path) -> None:
+        """Write the model into one file, whole or not at all; `deciban.load` reads it."""
+        from deciban.model.saved import save
+
+        save(self, path)
+
+    def __repr__(self) -> str:
+        used = sum(column.role != "skip" for column in self.columns)
+        return (
+            f"<Model: {self.target} in {self.classes[:5]}{'…' if len(self.classes) > 5 else ''} from {used} columns; "
+            f"weight {self.ledger.n_rows:g}>"
+        )
+
+
+def file_options(reading: Mapping[str, Any]) -> FileOptions:
+    """How a file is read, checked."""
+    unknown = [name for name in reading if name not in ("format", "encoding", "missing")]
+    if unknown:
+        raise TypeError(
+            f"{unknown[0]!r} is no argument here. Hint: format, encoding or missing say how a file is read"
+        )
+    missing = reading.get("missing") or ()
+    return FileOptions(
+        reading.get("format"),
+        reading.get("encoding") or "utf-8",
+        (missing,) if isinstance(missing, str) else tuple(missing),
+    )

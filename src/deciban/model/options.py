@@ -1,0 +1,92 @@
+"""What a table model assumes beyond the roles of its columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from deciban.belief import Assumption
+from deciban.errors import InputError
+from deciban.families.binned import Binned
+from deciban.families.categorical import Categorical, Unseen
+from deciban.families.family import Family
+from deciban.families.gaussian import Gaussian
+from deciban.families.poisson import Poisson
+from deciban.families.prior import ClassPrior
+from deciban.ledger.needs import Kind
+from deciban.model.columns import Feature, Layout
+
+MOST_LEVELS = 1000
+"""Levels of a category that are told apart; the rarer ones count as one."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """Pseudo-counts and priors.
+
+    `alpha` is added to every count of a level, bin or rate; `parameter_prior` imagines that many rows with the
+    column's own pooled variance in every class; of a category the `most_levels` most frequent levels are told apart.
+    """
+
+    alpha: float = 1.0
+    parameter_prior: float = 1.0
+    unseen: Unseen = "ignore"
+    most_levels: int = MOST_LEVELS
+    prior: ClassPrior = field(default_factory=ClassPrior)
+
+    def __post_init__(self) -> None:
+        for name in ("alpha", "parameter_prior"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < float("inf"):
+                raise InputError(f"{name} must be a finite number ≥ 0, not {value!r}")
+        if self.unseen not in ("ignore", "smooth", "error"):
+            raise InputError(f"unseen must be 'ignore', 'smooth' or 'error', not {self.unseen!r}")
+        if not isinstance(self.most_levels, int) or self.most_levels < 1:
+            raise InputError(f"most_levels must be a whole number ≥ 1, not {self.most_levels!r}")
+
+    def assumption(self, layout: Layout) -> Assumption:
+        """A family for each block of features."""
+        families = tuple(self._family(kind, features) for kind, features in layout.blocks.items())
+        return Assumption(families, self.prior)
+
+    def _family(self, kind: Kind, features: tuple[Feature, ...]) -> Family:
+        made: dict[Kind, Any] = {
+            "moments": lambda: Gaussian(prior_rows=float(self.parameter_prior)),
+            "grid": lambda: Binned(float(self.alpha)),
+            "counts": lambda: Poisson(float(self.alpha)),
+            "levels": lambda: Categorical(
+                float(self.alpha),
+                self.unseen,
+                tuple(map(_least_levels, features)),
+                holes="unseen",
+                most=self.most_levels,
+            ),
+        }
+        family: Family = made[kind]()
+        return family
+
+
+def _least_levels(feature: Feature) -> int:
+    """A flag has two values, and a year twelve months, whether or not they have all been seen."""
+    return 2 if feature.role == "flag" else len(feature.fixed_levels)
+
+
+def class_prior(given: Any, classes: tuple[Any, ...]) -> ClassPrior:
+    """A prior by its name, or a share for each class by the class's name."""
+    if given is None or isinstance(given, ClassPrior):
+        return given or ClassPrior()
+    if isinstance(given, str):
+        if given not in ("empirical", "smoothed", "uniform"):
+            raise InputError(f"a prior is empirical, smoothed, uniform or a share for each class, not {given!r}")
+        return ClassPrior(given)  # type: ignore[arg-type]
+    shares = dict(given) if hasattr(given, "items") else dict(zip(classes, given, strict=True))
+    named = {str(label): float(share) for label, share in shares.items()}
+    for label in (*named, *map(str, classes)):
+        if label not in named:
+            raise InputError(f"no prior is given for class {label!r}. Hint: name every class")
+        if label not in map(str, classes):
+            raise InputError(f"a prior is given for {label!r}, which is none of the classes {list(classes)}")
+    total = sum(named.values())
+    if not all(0 <= share < float("inf") for share in named.values()) or abs(total - 1) > 1e-9:
+        raise InputError(f"the shares of the classes must be ≥ 0 and add up to 1, not {named} (sum {total:g})")
+    return ClassPrior("given", given=tuple(named[str(label)] for label in classes))

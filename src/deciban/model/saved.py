@@ -1,0 +1,112 @@
+"""Table models in model files: their columns, their options, and what they believe."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from deciban import belief, files
+from deciban.engines.arrow.cells import DATE_PARTS
+from deciban.errors import InputError
+from deciban.files import Section
+from deciban.ledger import Block
+from deciban.model.columns import ROLES, Column, Layout
+from deciban.model.model import Model, Origin
+from deciban.model.options import Options
+
+TARGET_TYPES = (
+    "string", "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+    "halffloat", "float", "double",
+)  # fmt: skip
+"""Kinds of label that a file may name."""
+
+
+def save(model: Model, path: str | os.PathLike[str]) -> None:
+    """Write a model to a file, whole or not at all."""
+    section = Section({"kind": "table", "target": model.target, "target_type": model.target_type}, eager=False)
+    section.put("weights", model.weights).put("rows", model.ledger.n_rows)
+    write_columns(section, model.columns)
+    section.add("options", _written_options(model.options))
+    section.put("origin", {name: getattr(model.origin, name) for name in Origin.__dataclass_fields__})
+    section.put("held_out", model.quality)
+    section.add("belief", belief.written(model.belief))
+    _model(section)
+    files.write(path, section.header, section.arrays)
+
+
+def write_columns(section: Section, columns: Sequence[Column]) -> None:
+    """Write the columns with their roles."""
+    section.add_all("columns", [_written_column(column) for column in columns])
+
+
+def _written_column(column: Column) -> Section:
+    made = Section({"name": column.name, "role": column.role, "reason": column.reason})
+    return made.put("parts", list(column.parts)) if column.parts else made
+
+
+def _written_options(options: Options) -> Section:
+    names = ("alpha", "parameter_prior", "unseen", "most_levels")
+    return Section({name: getattr(options, name) for name in names})
+
+
+def opened(contents: files.Contents) -> Model:
+    """The model of a file."""
+    return _model(contents.section())
+
+
+def _model(section: Section) -> Model:
+    believed = belief.recalled(section.part("belief"))
+    return Model(
+        section.text("target"),
+        read_columns(section, believed.schema.blocks),
+        _options(section.part("options"), believed),
+        belief=believed,
+        target_type=section.text("target_type", among=TARGET_TYPES),
+        weights=None if section.value("weights") is None else section.text("weights"),
+        origin=_origin(section.part("origin")),
+        quality=None if section.value("held_out") is None else section.part("held_out").header,
+    )
+
+
+def read_columns(section: Section, blocks: Sequence[Block]) -> tuple[Column, ...]:
+    """The columns, which must be those of the ledger's blocks."""
+    columns = tuple(_column(part) for part in section.parts("columns"))
+    if len({column.name for column in columns}) < len(columns):
+        section.refuse("two columns have the same name")
+    _check_layout(section, columns, blocks)
+    return columns
+
+
+def _column(section: Section) -> Column:
+    parts = section.value("parts") if section.has("parts") else []
+    if not isinstance(parts, list) or not all(isinstance(p, str) and p in DATE_PARTS for p in parts):
+        section.refuse(f"'parts' should be some of {sorted(DATE_PARTS)}")
+    role = section.text("role", among=ROLES)
+    return Column(section.text("name"), role, section.text("reason"), tuple(parts))  # type: ignore[arg-type]
+
+
+def _check_layout(section: Section, columns: tuple[Column, ...], blocks: Sequence[Block]) -> None:
+    """The columns must be those that the ledger counts, block by block."""
+    told = [(kind, tuple(f.name for f in features)) for kind, features in Layout(columns).blocks.items()]
+    if told != [(block.kind, block.names) for block in blocks]:
+        section.refuse("the columns are not those that the ledger counts")
+    if any(block.kind == "levels" and block.levels is None for block in blocks):
+        section.refuse("the levels of the categories have no names")
+
+
+def _options(section: Section, believed: belief.Belief) -> Options:
+    try:
+        return Options(
+            section.number("alpha", least=0),
+            section.number("parameter_prior", least=0),
+            section.text("unseen"),  # type: ignore[arg-type]
+            section.whole("most_levels", least=1),
+            believed.assumption.prior,
+        )
+    except InputError as error:
+        section.refuse(str(error))
+
+
+def _origin(section: Section) -> Origin:
+    counts = (section.whole("rows_read"), section.whole("rows_without_class"))
+    return Origin(*counts, section.text("created"), section.text("source"))

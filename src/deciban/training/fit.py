@@ -1,0 +1,138 @@
+"""`train`: one pass over a table, the numbers settled, the model, and how good it is on rows it had not learned."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from deciban import engines
+from deciban.errors import InputError
+from deciban.judge.folds import score_folds, without_each
+from deciban.judge.report import Report
+from deciban.ledger import Ledger
+from deciban.model.gathering import Gathering, Progress, Rows
+from deciban.model.model import Model, Origin
+from deciban.model.options import MOST_LEVELS, class_prior
+from deciban.training.decide import decide
+from deciban.training.reservoir import Reservoir
+from deciban.training.task import Task, plan
+
+FOLDS = 10
+
+
+def train(
+    source: Any = None,
+    *,
+    target: str,
+    roles: Mapping[str, str] | None = None,
+    like: Model | None = None,
+    numbers: str | None = None,
+    weights: str | None = None,
+    classes: Sequence[str] | None = None,
+    prior: Any = None,
+    sql: str | None = None,
+    judge: bool = True,
+    progress: Progress | None = None,
+    alpha: float = 1.0,
+    parameter_prior: float = 1.0,
+    unseen: str = "ignore",
+    most_levels: int = MOST_LEVELS,
+    format: str | None = None,
+    encoding: str = "utf-8",
+    missing: Sequence[str] | str = (),
+) -> Model:
+    """Learn to tell a table's `target` from its other columns.
+
+    The source is a path or glob (CSV, TSV, JSON lines, Parquet, Arrow), a DuckDB relation, a query (`sql`), a frame
+    that speaks Arrow (pandas, polars, pyarrow, …), or a mapping of names to arrays. Roles are inferred from the first
+    rows; `roles` overrides them, `numbers` says how all numbers are taken ("number", "binned" or "auto"), `like`
+    takes everything from another model, so that the two can be added. The model's `held_out` says how good it is.
+    """
+    task = plan(
+        source, target=target, roles=roles, like=like, numbers=numbers, weights=weights, classes=classes, prior=prior,
+        sql=sql, alpha=alpha, parameter_prior=parameter_prior, unseen=unseen, most_levels=most_levels,
+        format=format, encoding=encoding, missing=missing,
+    )  # fmt: skip
+    trained = learned(task, FOLDS if judge else 1, progress)
+    trained.model.held_out = trained.held_out()
+    return trained.model
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A model, the ledgers of the folds it was learned from, and a sample of the rows."""
+
+    model: Model
+    folds: Sequence[Ledger]
+    sample: Rows | None
+
+    def held_out(self) -> Report | None:
+        """Each row of the sample judged by the model without its fold; None where no folds were kept."""
+        if self.sample is None or len(self.folds) < 2:
+            return None
+        model, rows = self.model, self.sample
+        beliefs = without_each(model.belief.assumption, model.ledger, self.folds)
+        fold = rows.number % len(self.folds)
+        card = score_folds(beliefs, rows.parts, fold, rows.codes, rows.weight, engines.thread_count(None))
+        n, whole = len(rows.codes), model.origin.rows_read - model.origin.rows_without_class
+        which = f"all {n} rows" if n >= whole else f"{n} of {whole} rows, drawn at random"
+        return card.report(
+            model.classes, f"{len(self.folds)}-fold: {which}, each judged by the model without its fold"
+        )
+
+
+def learned(task: Task, n_folds: int, progress: Progress | None) -> Trained:
+    """One pass over the rows, then everything that was open is settled."""
+    gathering = task.gathering(n_folds)
+    sample = Reservoir(len(task.layout.every_feature()), task.source.n_rows)
+    for rows in gathering.read(task.source, progress):
+        if n_folds > 1:
+            sample.offer(rows)
+    folds = gathering.ledgers()
+    total = reduce(lambda a, b: a + b, folds)
+    _check_classes(total, task.target, gathering)
+    columns, kept = decide(task.columns, total, task.options)
+    total = total.choose(kept)
+    wished = task.options.prior if task.prior is None else class_prior(task.prior, total.schema.classes)
+    model = Model(
+        task.target, columns, replace(task.options, prior=wished), total,
+        target_type=task.target_type, weights=task.weights, origin=_origin(task, gathering),
+    )  # fmt: skip
+    model.belief.solved  # noqa: B018  what cannot be solved is refused here
+    return Trained(model, [fold.choose(kept) for fold in folds], _in_order(gathering, total, sample.rows(), kept))
+
+
+def _origin(task: Task, gathering: Gathering) -> Origin:
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    return Origin(gathering.n_read, gathering.n_without_class, now, task.source.name)
+
+
+def _check_classes(total: Ledger, target: str, gathering: Gathering) -> None:
+    seen = [str(label) for label, weight in zip(total.schema.classes, total.rows) if weight > 0]
+    if len(total.schema.classes) < 2:
+        raise InputError(
+            f"column {target!r} has one class only, {seen[0]!r}, in all {gathering.n_learned} rows; telling "
+            f"classes apart takes two. "
+            f"Hint: another target, or name those that are to come, --classes a,b (classes=['a', 'b'])"
+        )
+
+
+def _in_order(gathering: Gathering, total: Ledger, sample: Rows | None, kept: Sequence[Sequence[int]]) -> Rows | None:
+    """The sample by the order of names that the ledgers have, and of each block the features that are kept."""
+    if sample is None:
+        return None
+    place = {label: k for k, label in enumerate(total.schema.classes)}
+    codes = np.array([place[label] for label in gathering.classes.list], dtype=np.int32)[sample.codes]
+    columns = list(sample.columns)
+    kinds = list(gathering.layout.blocks)
+    if "levels" in kinds:
+        i = kinds.index("levels")
+        places = gathering.level_places()
+        columns[i] = [np.append(where, -1)[codes] for where, codes in zip(places, columns[i])]
+    columns = [[block[j] for j in index] for block, index in zip(columns, kept) if len(index)]
+    return replace(sample, columns=columns, codes=codes)

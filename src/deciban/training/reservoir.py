@@ -1,0 +1,71 @@
+"""A uniform sample of the rows that pass by: those whose numbers, shuffled by a fixed hash, come first."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban.model.gathering import Rows
+
+MOST_ROWS = 200_000
+MOST_CELLS = 1 << 24
+
+
+def shuffled(number: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """A fixed, thorough mixing of row numbers (the finaliser of SplitMix64, Steele et al. 2014)."""
+    z = (number.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+class Reservoir:
+    """At most `room` of the rows offered, each with the same chance; which ones depends on their numbers alone.
+
+    Where it is known about how many rows will come, most of them need never be kept.
+    """
+
+    def __init__(self, n_features: int, expected: int | None = None) -> None:
+        self.room = min(MOST_ROWS, MOST_CELLS // max(1, n_features))
+        self.kept: list[Rows] = []
+        self.n_kept = 0
+        self.bar = np.uint64(2**64 - 1)
+        if expected is not None and expected > 2 * self.room:
+            self.bar = np.uint64(int(1.5 * self.room / expected * 2**64))
+
+    def offer(self, rows: Rows) -> None:
+        """Keep those of these rows that have a place."""
+        chosen = shuffled(rows.number) <= self.bar
+        if chosen.any():
+            self.kept.append(rows if chosen.all() else rows[chosen])
+            self.n_kept += int(chosen.sum())
+        if self.n_kept > 2 * self.room:
+            self._trim()
+
+    def _trim(self) -> None:
+        together = _joined(self.kept)
+        order = shuffled(together.number)
+        if len(order) > self.room:
+            self.bar = np.partition(order, self.room - 1)[self.room - 1]
+            together = together[order <= self.bar]
+        self.kept, self.n_kept = [together], len(together.codes)
+
+    def rows(self) -> Rows | None:
+        """The sample, in the order of the table."""
+        if not self.kept:
+            return None
+        self._trim()
+        return self.kept[0]
+
+
+def _joined(kept: list[Rows]) -> Rows:
+    if len(kept) == 1:
+        return kept[0]
+    weight = (
+        None if kept[0].weight is None else np.concatenate([rows.weight for rows in kept if rows.weight is not None])
+    )
+    columns = [[np.concatenate(c) for c in zip(*blocks)] for blocks in zip(*(rows.columns for rows in kept))]
+    codes, number = (np.concatenate([getattr(rows, name) for rows in kept]) for name in ("codes", "number"))
+    return replace(kept[0], columns=columns, codes=codes, weight=weight, number=number)

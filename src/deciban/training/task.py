@@ -1,0 +1,135 @@
+"""What is to be learned: source, target, roles and options, checked before all is read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from deciban.engines.arrow.source import Source, as_role, first_rows, open_source
+from deciban.errors import InputError
+from deciban.model.columns import Column, Layout
+from deciban.model.gathering import Gathering
+from deciban.model.matrices import did_you_mean
+from deciban.model.model import Model, file_options
+from deciban.model.options import MOST_LEVELS, Options
+from deciban.training.roles import HEAD, infer
+
+MOST_LABELS = 0.5
+"""A column with more different values than this share of its rows is no target."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is to be learned from which table."""
+
+    source: Source
+    target: str
+    columns: Sequence[Column]
+    options: Options
+    weights: str | None = None
+    classes: Sequence[str] | None = None
+    prior: Any = None
+    target_type: str = "string"
+
+    @property
+    def layout(self) -> Layout:
+        """Which features stand in which block; undecided numbers in two."""
+        return Layout(tuple(self.columns))
+
+    def gathering(self, n_folds: int) -> Gathering:
+        """An empty one, ready to read."""
+        needs = self.options.assumption(self.layout).needs
+        classes = None if self.classes is None else sorted(str(label) for label in self.classes)
+        return Gathering(self.layout, needs, self.target, self.weights, n_folds, classes)
+
+
+def plan(
+    source: Any = None,
+    *,
+    target: str,
+    roles: Mapping[str, str] | None = None,
+    like: Model | None = None,
+    numbers: str | None = None,
+    weights: str | None = None,
+    classes: Sequence[str] | None = None,
+    prior: Any = None,
+    sql: str | None = None,
+    alpha: float = 1.0,
+    parameter_prior: float = 1.0,
+    unseen: Any = "ignore",
+    most_levels: int = MOST_LEVELS,
+    format: str | None = None,
+    encoding: str = "utf-8",
+    missing: Sequence[str] | str = (),
+) -> Task:
+    """The task that these arguments describe; see `train`."""
+    opened = open_source(source, sql, file_options({"format": format, "encoding": encoding, "missing": missing}))
+    options = Options(alpha, parameter_prior, unseen, most_levels) if like is None else like.options
+    _check_target(opened, target)
+    head = first_rows(opened, HEAD)
+    _check_labels(head, target)
+    if like is not None:
+        columns = _like(like, target, roles, numbers)
+    else:
+        columns = _inferred(opened, head, [target, *([weights] if weights else [])], roles or {}, numbers)
+    return Task(opened, target, columns, options, weights, classes, prior, _target_type(opened, head, target))
+
+
+def _check_target(source: Source, target: str) -> None:
+    if target not in source.columns:
+        near = did_you_mean(target, source.columns) or f". Its columns: {_listed(source.columns)}"
+        raise InputError(f"{source.name} has no column {target!r} for the target{near}")
+
+
+def _inferred(
+    source: Source, head: Any, leave_out: Sequence[str], roles: Mapping[str, str], numbers: str | None
+) -> Sequence[Column]:
+    if numbers not in (None, "number", "binned", "auto"):
+        raise InputError(f"numbers must be 'number', 'binned' or 'auto', not {numbers!r}")
+    columns = infer(source, head, leave_out, roles, numbers)
+    if all(column.role == "skip" for column in columns):
+        why = "; ".join(f"{column.name}: {column.reason}" for column in columns[:5]) or "the target is the only one"
+        raise InputError(
+            f"no column is left to learn from ({why}). Hint: give one a role, {as_role('COLUMN', 'ROLE')}"
+        )
+    return columns
+
+
+def _like(like: Model, target: str, roles: Mapping[str, str] | None, numbers: str | None) -> Sequence[Column]:
+    if like.target != target:
+        raise InputError(f"the model to be like has the target {like.target!r}, not {target!r}")
+    if roles or numbers:
+        raise InputError("with like= the roles are those of the other model. Hint: leave roles and numbers out")
+    return [replace(column, reason="as in the model") for column in like.columns]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:12]) + (" …" if len(names) > 12 else "")
+
+
+def _target_type(source: Source, head: Any, target: str) -> str:
+    """The kind of label the user has, where it is more than text."""
+    import pyarrow as pa
+
+    if not source.typed:
+        return "string"
+    kind = head.schema.field(target).type
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    plain = pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_floating(kind)
+    return str(kind) if plain else "string"
+
+
+def _check_labels(head: Any, target: str) -> None:
+    """Refuse a target that is a quantity or an identifier, before everything is read."""
+    import pyarrow as pa
+
+    if pa.types.is_nested(head.schema.field(target).type):
+        raise InputError(f"column {target!r} is of type {head.schema.field(target).type}, which names no classes")
+    labels = head.column(target).drop_null()
+    distinct = len(labels.unique())
+    if len(labels) >= 50 and distinct > MOST_LABELS * len(labels):
+        raise InputError(
+            f"column {target!r} has {distinct} different values in {len(labels)} rows, so it names no classes. "
+            f"Hint: another target; a quantity can be cut into classes first"
+        )

@@ -1,0 +1,121 @@
+"""Every column gets a role, and a reason for it that a person can check."""
+
+import datetime
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import deciban
+from deciban.errors import InputError
+
+RNG = np.random.default_rng(0)
+N = 60
+LABELS = ["a", "b"] * (N // 2)
+
+
+def column(values, **settings):
+    """The role of one column beside a plain number."""
+    columns = {"other": RNG.normal(size=N), "it": values, "y": LABELS}
+    table = columns if isinstance(values, np.ndarray) else pa.table({n: pa.array(v) for n, v in columns.items()})
+    model = deciban.train(table, target="y", judge=False, **settings)
+    return next(c for c in model.columns if c.name == "it")
+
+
+def csv_column(cells, tmp_path, **settings):
+    lines = [
+        "other,it,y",
+        *(f"{i * 0.37 % 1:.3f},{cell},{label}" for i, (cell, label) in enumerate(zip(cells, LABELS))),
+    ]
+    (tmp_path / "t.csv").write_text("\n".join(lines))
+    model = deciban.train(tmp_path / "t.csv", target="y", judge=False, **settings)
+    return next(c for c in model.columns if c.name == "it")
+
+
+@pytest.mark.parametrize(
+    ("values", "role", "reason"),
+    [
+        (RNG.normal(size=N), "number", "a bell"),
+        (RNG.poisson(3.0, N), "count", "counts"),
+        (RNG.integers(0, 1000, N), "number", "numbers"),
+        (RNG.integers(0, 2, N), "flag", "0 or 1"),
+        (RNG.integers(0, 2, N).astype(bool).tolist(), "flag", "true or false"),
+        (["t", "f", None] * 20, "flag", "f or t"),
+        (["red", "green", "blue"] * 20, "category", "3 different values"),
+        ([f"id-{i}" for i in range(N)], "skip", "identifier"),
+        (list(range(7, 7 + N)), "skip", "numbers the rows"),
+        ([5.0] * N, "skip", "always the same"),
+        ([None] * N, "skip", "no value"),
+        ([f"the patient said {i} things about it" for i in range(N)], "skip", "free text"),
+        ([datetime.date(2024, 1, 1) + datetime.timedelta(days=i) for i in range(N)], "date", "month, weekday"),
+        ([datetime.datetime(2024, 1, 1, i % 24) for i in range(N)], "date", "hour"),
+        ([datetime.timedelta(hours=i * i % 7) for i in range(N)], "number", "numbers"),
+        ([[1, 2]] * N, "skip", "list"),
+    ],
+)  # fmt: skip
+def test_roles_follow_type_and_values(values, role, reason):
+    found = column(values)
+    assert (found.role in (role, "binned")) if role == "number" else found.role == role
+    assert reason in found.reason or role == "number"
+
+
+@pytest.mark.parametrize(
+    ("cells", "role"),
+    [
+        (["007", "012", "100"] * 20, "category"),
+        (["2024-01", "2024-02", "2024-03"] * 20, "category"),
+        (["2024-01-15", "2024-02-20", "2024-03-31"] * 20, "date"),
+        (["1.5", "NA", "2.5", "3.7"] * 15, "number"),
+        (["yes", "no"] * 30, "flag"),
+        (["1", "x", "2"] * 20, "category"),
+        (["1e5", "2e5", "3e7", "-1"] * 15, "number"),
+    ],
+)
+def test_a_file_without_types_is_read_for_what_it_says(cells, role, tmp_path):
+    found = csv_column(cells, tmp_path)
+    assert found.role == role or (role == "number" and found.role == "binned")
+
+
+def test_counts_are_inferred_only_where_they_vary_as_counts_do():
+    assert column(RNG.poisson(4.0, N)).role == "count"
+    spread = np.concatenate([np.zeros(N // 2), np.full(N // 2, 40)]).astype(int)
+    assert column(spread + RNG.integers(0, 3, N)).role != "count"
+
+
+def test_a_given_role_is_taken_and_a_wish_for_numbers_overrides_counts():
+    counts = RNG.poisson(3.0, N)
+    assert column(counts, roles={"it": "category"}).role == "category"
+    assert column(counts, roles={"it": "category"}).reason == "as you said"
+    assert column(counts, numbers="number").role == "number"
+    assert column(counts, numbers="binned").role == "binned"
+    assert column(RNG.normal(size=N), numbers="number").role == "number"
+
+
+def test_auto_bins_what_is_no_bell_and_says_by_how_much():
+    """Two classes with the same mean and spread, one of them with a hole in the middle."""
+    x = np.where(np.arange(N) % 2, RNG.choice([-1.0, 1.0], N) + RNG.normal(0, 0.05, N), RNG.normal(0, 1, N))
+    found = column(x)
+    assert found.role == "binned"
+    assert "dB a row" in found.reason
+    bells = RNG.normal(np.arange(N) % 2 * 3.0, 1.0)
+    assert column(bells).role == "number"
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"roles": {"itt": "number"}}, "'itt', which is no column; did you mean 'it'"),
+        ({"roles": {"it": "numbr"}}, "role 'numbr' is not known"),
+        ({"roles": {"y": "number"}}, "is the target"),
+        ({"numbers": "some"}, "numbers must be"),
+        ({"roles": {"it": "skip", "other": "skip"}}, "no column is left"),
+    ],
+)
+def test_what_is_no_role_is_refused(settings, words):
+    with pytest.raises(InputError, match=words):
+        column(RNG.normal(size=N), **settings)
+
+
+def test_text_cannot_be_a_number_and_the_refusal_says_which(tmp_path):
+    with pytest.raises(InputError, match=r"'it' holds 'x', which is no number.*--as it=category"):
+        csv_column(["1", "x", "2"] * 20, tmp_path, roles={"it": "number"})

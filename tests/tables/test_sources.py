@@ -1,0 +1,103 @@
+"""Whatever a table comes as, the same ledger is learned from it, bit for bit."""
+
+import duckdb
+import numpy as np
+import pytest
+from tests.tables import clinic
+
+import deciban
+
+
+@pytest.fixture(scope="module")
+def table():
+    return clinic.patients()
+
+
+@pytest.fixture(scope="module")
+def reference(table):
+    return deciban.train(table, target="diagnosis")
+
+
+@pytest.mark.parametrize("name", clinic.SOURCES)
+def test_every_source_gives_the_same_roles_and_the_same_ledger(name, table, reference, tmp_path):
+    model = deciban.train(clinic.SOURCES[name](table, tmp_path), target="diagnosis")
+    assert model.roles == reference.roles
+    assert model.ledger == reference.ledger
+    assert model.ledger.schema.fingerprint == reference.ledger.schema.fingerprint
+
+
+def test_a_query_gives_the_same_ledger(table, reference, tmp_path):
+    path = clinic.parquet(table, tmp_path / "t.parquet")
+    assert deciban.train(sql=f"select * from '{path}'", target="diagnosis").ledger == reference.ledger
+    con = duckdb.connect()
+    con.register("patients", table)
+    assert deciban.train(con, sql="from patients", target="diagnosis").ledger == reference.ledger
+
+
+@pytest.mark.parametrize("name", clinic.SOURCES)
+def test_every_source_is_predicted_alike(name, table, reference, tmp_path):
+    answer = reference.predict_proba(clinic.SOURCES[name](table, tmp_path))
+    expected = np.column_stack(reference.predict_proba(table).columns)
+    np.testing.assert_array_equal(as_matrix(answer), expected)
+
+
+def as_matrix(answer):
+    if hasattr(answer, "read_all"):
+        answer = answer.read_all()
+    if hasattr(answer, "columns") and hasattr(answer, "num_rows"):
+        return np.column_stack(answer.columns)
+    return np.asarray(answer)
+
+
+def test_labels_and_categories_are_what_the_file_says(table, tmp_path):
+    path = clinic.csv(table, tmp_path / "t.csv")
+    model = deciban.train(path, target="smoker", roles={"visits": "category"})
+    assert model.classes == ["no", "yes"]
+    levels = dict(zip(*next((b.names, b.levels) for b in model.ledger.schema.blocks if b.kind == "levels")))
+    assert levels["code"] == ("007", "1e5", "2024-01", "née", 'say "ah"', "x,y")
+    assert {"0", "1", "2", "3"} <= set(levels["visits"])
+
+
+@pytest.mark.parametrize(
+    "labels", [[1, 2, 2, 1], [True, False, True, False], [1.5, 2.5, 1.5, 2.5], ["a", "b", "a", "b"]]
+)
+def test_predictions_have_the_type_of_the_labels(labels):
+    model = deciban.train({"x": np.array([1.0, 5.0, 1.5, 5.5]), "y": np.array(labels)}, target="y", judge=False)
+    answer = model.predict({"x": np.array([1.0, 5.0])})
+    assert type(answer.tolist()[0]) is type(labels[0])
+    assert set(answer.tolist()) <= set(labels)
+
+
+def test_predictions_come_back_in_the_users_own_kind_of_frame(table, reference, tmp_path):
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+    frame = table.to_pandas().set_index("patient", drop=False)
+    assert isinstance(reference.predict(frame), pd.Series)
+    assert reference.predict(frame).index.equals(frame.index)
+    assert list(reference.predict_proba(frame).columns) == ["ill", "well"]
+    assert isinstance(reference.predict(pl.from_arrow(table)), pl.Series)
+    assert isinstance(reference.predict_proba(pl.from_arrow(table)), pl.DataFrame)
+    assert isinstance(reference.predict_proba(table), pa.Table)
+    assert isinstance(reference.predict(clinic.csv(table, tmp_path / "t.csv")), pa.RecordBatchReader)
+    assert isinstance(reference.predict(clinic.typed_arrays(table)), np.ndarray)
+
+
+def test_rows_in_many_blocks_give_the_same_bits_from_every_source(monkeypatch, table, tmp_path):
+    """Blocks are cut by row numbers, not by how a source happens to be stored."""
+    from deciban.engines.arrow import source
+
+    monkeypatch.setattr(source, "MOST_ROWS", 64)
+    monkeypatch.setattr(source, "FEWEST_ROWS", 64)
+    models = [
+        deciban.train(clinic.SOURCES[name](table, tmp_path), target="diagnosis")
+        for name in ("pyarrow table", "batches", "csv", "parquet", "arrow stream")
+    ]
+    assert all(model.ledger == models[0].ledger for model in models)
+
+
+def test_a_stream_can_be_learned_from_but_not_twice(table):
+    stream = clinic.SOURCES["batches"](table, None)
+    with pytest.raises(deciban.errors.InputError, match="read to its end"):
+        deciban.evaluate(stream, target="diagnosis")
