@@ -1,0 +1,271 @@
+"""NaiveBayes: tables of numbers, counts, flags, categories and dates, some cells missing, in one model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, NoReturn, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from deciban.belief import Assumption
+from deciban.engines import encode_known, thread_count
+from deciban.engines.arrow.frames import Frame
+from deciban.engines.arrow.source import first_rows
+from deciban.errors import InputError, SchemaError, UndefinedError
+from deciban.estimators.base import SHARED_CONSTRAINTS, Bayes, generator
+from deciban.estimators.priors import PRIOR_NAMES, chosen_prior
+from deciban.estimators.rows import checked_weight
+from deciban.estimators.tables import (
+    KINDS,
+    checked_labels,
+    free_name,
+    kind_of,
+    present,
+    rows_like,
+    table_of,
+    with_classes,
+)
+from deciban.files import Section
+from deciban.ledger import Block, Ledger, Schema
+from deciban.ledger.statistic import Array
+from deciban.model.columns import Column, Layout
+from deciban.model.model import Model, Origin
+from deciban.model.options import MOST_LEVELS, Options
+from deciban.model.saved import read_columns, write_columns
+from deciban.scores import Explanation
+from deciban.scores.posterior import Finish
+from deciban.training.decide import decide
+from deciban.training.roles import HEAD, infer
+from deciban.training.task import Task
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from deciban.model.description import Description
+
+
+class NaiveBayes(Bayes):
+    """Naive Bayes over a table: each column by the family that its role names.
+
+    X is a pandas, polars or pyarrow frame, a mapping of names to arrays, or an array, whose columns are x0, x1 …
+    Roles are inferred from the first rows, or given: `roles={"age": "number"}`; `numbers` says how all numbers are
+    taken ("number", "binned", or "auto": whichever tells the classes apart better). A missing cell (NaN, null) is
+    left out.
+
+    >>> from deciban import NaiveBayes
+    >>> patients = {"age": [61, 44, 70, 39], "pain": ["chest", "none", "chest", None]}
+    >>> model = NaiveBayes(numbers="number").fit(patients, ["ill", "well", "ill", "well"])
+    >>> model.predict({"age": [58, None], "pain": ["chest", "none"]}).tolist()
+    ['ill', 'well']
+    """
+
+    _prior_name = "priors"
+    _free_parameters = frozenset({"n_jobs", "roles", "numbers"})  # roles are compared as they turned out
+    _dtype = np.dtype(np.float64)
+    missing = "skip"
+    _columns: tuple[Column, ...] | None
+    _names: tuple[str, ...]
+    _kind: str
+    _target: str
+
+    _parameter_constraints: dict[str, list[Any]] = {
+        "roles": [Mapping, None],
+        "numbers": [StrOptions({"number", "binned", "auto"}), None],
+        "alpha": [Interval(Real, 0, None, closed="left")],
+        "parameter_prior": [Interval(Real, 0, None, closed="left")],
+        "priors": ["array-like", StrOptions(PRIOR_NAMES), None],
+        "unseen": [StrOptions({"ignore", "smooth", "error"})],
+        "most_levels": [Interval(Integral, 1, None, closed="left")],
+        "n_jobs": SHARED_CONSTRAINTS["n_jobs"],
+    }
+
+    def __init__(
+        self,
+        *,
+        roles: Mapping[str, str] | None = None,
+        numbers: str | None = None,
+        alpha: float = 1.0,
+        parameter_prior: float = 1.0,
+        priors: Any = None,
+        unseen: str = "ignore",
+        most_levels: int = MOST_LEVELS,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.roles = roles
+        self.numbers = numbers
+        self.alpha = alpha
+        self.parameter_prior = parameter_prior
+        self.priors = priors
+        self.unseen = unseen
+        self.most_levels = most_levels
+        self.n_jobs = n_jobs
+
+    def _options(self, n_classes: int) -> Options:
+        prior = chosen_prior("empirical" if self.priors is None else self.priors, 1.0, n_classes, scaled=False)
+        alpha, rows = float(self.alpha), float(self.parameter_prior)
+        return Options(alpha, rows, self.unseen, int(self.most_levels), prior)  # type: ignore[arg-type]
+
+    def _assumption(self, n_features: int, n_classes: int) -> Assumption:
+        return self._options(n_classes).assumption(Layout(self._columns or ()))
+
+    def _rows(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, NDArray[Any]]:
+        table = table_of(self, X, None if reset else self._names)
+        labels = checked_labels(self, y, table)
+        if reset:
+            self._columns, self._names, self._kind = None, tuple(table.column_names), kind_of(X)
+            name = getattr(y, "name", None)
+            self._target = free_name(name if isinstance(name, str) and name else "y", self._names)
+        return table, labels
+
+    def _summary(self, X: Any, codes: NDArray[np.int32], weight: Array | None) -> Ledger:
+        """The ledger of a table; the first one settles the roles."""
+        X, codes, weight = present(X, codes, weight)
+        options = self._options(len(self.classes_))
+        source, target, weights, classes = with_classes(X, codes, len(self.classes_), weight)
+        columns = self._columns or self._inferred(X)
+        gathering = Task(source, target, columns, options, weights, classes).gathering(1)
+        gathering.n_jobs = self.n_jobs
+        for _ in gathering.read(source):
+            pass
+        (ledger,) = gathering.ledgers()
+        if self._columns is None:
+            settled, kept = decide(columns, ledger, options)
+            self._columns, ledger = tuple(settled), ledger.choose(kept)
+        return replace(ledger, schema=Schema(tuple(self.classes_.tolist()), ledger.schema.blocks))
+
+    def _inferred(self, table: pa.Table) -> tuple[Column, ...]:
+        source = Frame(table)
+        columns = infer(source, first_rows(source, HEAD), (), self.roles or {}, self.numbers)
+        if all(column.role == "skip" for column in columns):
+            why = "; ".join(f"{column.name}: {column.reason}" for column in columns[:5])
+            rows = "1 sample" if table.num_rows == 1 else f"{table.num_rows} samples"
+            raise InputError(
+                f"no column is left to learn from in {rows} ({why}). Hint: roles={{{columns[0].name!r}: 'number'}}"
+            )
+        return tuple(columns)
+
+    def _take(self, ledger: Ledger, X: Any = None) -> None:
+        super()._take(ledger)
+
+    def _model(self) -> Model:
+        """The table model that this is a facade of."""
+        belief = self._fitted()
+        options = self._options(len(self.classes_))
+        rows = Origin(source="a frame")
+        model = Model(self._target, self._columns or (), options, belief=belief, origin=rows)
+        model.labels = self.classes_
+        return model
+
+    def _scores(self, X: Any, wanted: Finish) -> NDArray[Any]:
+        model = self._model()
+        threads = thread_count(self.n_jobs)
+        table = table_of(self, X, self._names)
+        return np.concatenate([model.scores(parts, wanted, threads) for parts in self._parts(model, table)])
+
+    def _parts(self, model: Model, table: pa.Table) -> Iterator[list[Any]]:
+        """The matrices of each block of rows."""
+        for _, parts in model.blocks(Frame(table)):
+            yield parts
+
+    def log_likelihood(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> float:
+        """Σ ln p(x, y) over these rows; without arguments over the rows learned, from the ledger alone."""
+        if X is None and y is None:
+            return super().log_likelihood()
+        self._fitted()
+        X, y = self._rows(X, y, reset=False)
+        weight = checked_weight(sample_weight, X)
+        X, codes, weight = present(X, encode_known(y, self.classes_), weight)
+        own = self._scores(X, "joint")[np.arange(len(codes)), codes] if len(codes) else np.zeros(0)
+        return float(own.sum() if weight is None else np.dot(own, weight))
+
+    def sample(self, n: int = 1, random_state: Any = None) -> tuple[Any, NDArray[Any]]:
+        """n rows drawn from the model, in the kind of frame that was learned, and their classes.
+
+        What the model does not know, columns that are left out and dates, is missing in them.
+        """
+        drawn = self._model().sample(n, generator(random_state))
+        columns = {name: drawn.column(name) for name in drawn.column_names if name != self._target}
+        labels = drawn.column(self._target).to_numpy().astype(self.classes_.dtype)
+        return rows_like(self._kind, self._names, columns, n), labels
+
+    def explain(self, X: Any, classes: tuple[Any, Any] | None = None) -> Explanation:
+        """The evidence of each column in decibans, for the winner against the runner-up or for two given classes."""
+        from deciban.model.explaining import explained
+
+        model = self._model()
+        pair = None if classes is None else tuple(self.classes_[list(self._pair(classes))].tolist())
+        return explained(model, Frame(table_of(self, X, self._names)), pair, None, False)
+
+    def describe(self) -> Description:
+        """Classes, priors, roles, parameters, and the strongest columns with what they rest on."""
+        return self._model().describe()
+
+    @property
+    def roles_(self) -> dict[str, str]:
+        """Each column's role, as given or inferred."""
+        self._fitted()
+        return {column.name: column.role for column in self._columns or ()}
+
+    @property
+    def class_count_(self) -> Array:
+        """The weight of each class's rows."""
+        return self.ledger_.rows
+
+    @property
+    def class_prior_(self) -> Array:
+        """π_k."""
+        return self._fitted().solved.prior
+
+    def _with(self, other: Self, operation: Callable[[Ledger, Ledger], Ledger]) -> Ledger:
+        if isinstance(other, NaiveBayes):
+            self._fitted(), other._fitted()
+            _check_columns(self._columns or (), other._columns or ())
+        return super()._with(other, operation)
+
+    def _write(self, section: Section) -> None:
+        super()._write(section)
+        section.put_texts("names", self._names).put("target", self._target).put("frame", self._kind)
+        write_columns(section, self._columns or ())
+
+    def _read(self, section: Section, blocks: Sequence[Block]) -> None:
+        self._columns, self._names = read_columns(section, blocks), tuple(section.texts("names"))
+        if [column.name for column in self._columns] != list(self._names):
+            section.refuse("the columns with roles are not those of the table")
+        self._target, self._kind = section.text("target"), section.text("frame", among=KINDS)
+        self.n_features_in_ = len(self._names)
+        if section.flag("named"):
+            self.feature_names_in_ = np.array(self._names, dtype=object)
+
+    def linear_form(self) -> NoReturn:
+        """Columns of several kinds have no weights in common."""
+        raise UndefinedError(
+            "a model of columns of several kinds has no weights per column, nor a curve. "
+            "Hint: explain(X) gives the evidence of each column; GaussianNB and BernoulliNB have a form"
+        )
+
+    def quadratic_form(self) -> NoReturn:
+        """Columns of several kinds have no curve."""
+        self.linear_form()
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        return tags
+
+
+def _check_columns(mine: tuple[Column, ...], theirs: tuple[Column, ...]) -> None:
+    """Refuse two models that take a column differently, naming it."""
+    other = {column.name: column for column in theirs}
+    for column in mine:
+        match = other.get(column.name)
+        if match is not None and (column.role, column.parts) != (match.role, match.parts):
+            raise SchemaError(
+                f"the two models differ in column {column.name!r}: {column.role} in one, {match.role} in the other. "
+                f"Hint: fit one with the roles of the other, NaiveBayes(roles=other.roles_)"
+            )
