@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from . import memory, report, startup, timing
+from . import memory, report, startup, tables, timing
 from .case import Line
 from .cases import CASES
 from .data import ROOT
@@ -27,11 +27,14 @@ def jobs(quick: bool) -> Iterator[Job]:
     for case in CASES:
         yield f"speed {case.name}", partial(timing.time_case, case, scale)
     yield "speed GaussianNB one row", partial(timing.time_one_row, quick)
+    yield from tables.jobs("speed", quick, scale)
     for case in CASES:
         yield f"memory {case.name}", partial(memory.memory_lines, case, scale)
+    yield from tables.jobs("memory", quick, scale)
     yield "start-up small", partial(startup.first_prediction, quick)
     yield "start-up first large fit", partial(startup.first_large_fit, LARGE)
     yield "start-up read-only", partial(startup.read_only, LARGE)
+    yield from tables.jobs("start-up", quick, scale)
 
 
 def options() -> argparse.Namespace:
