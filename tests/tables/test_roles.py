@@ -12,6 +12,7 @@ from deciban.errors import InputError
 RNG = np.random.default_rng(0)
 N = 60
 LABELS = ["a", "b"] * (N // 2)
+COUNTS = RNG.poisson(np.where(np.arange(N) % 2, 2.0, 6.0))
 
 
 def column(values, **settings):
@@ -36,7 +37,7 @@ def csv_column(cells, tmp_path, **settings):
     ("values", "role", "reason"),
     [
         (RNG.normal(size=N), "number", "a bell"),
-        (RNG.poisson(3.0, N), "count", "counts"),
+        (COUNTS, "count", "a rate tells more"),
         (RNG.integers(0, 1000, N), "number", "numbers"),
         (RNG.integers(0, 2, N), "flag", "0 or 1"),
         (RNG.integers(0, 2, N).astype(bool).tolist(), "flag", "true or false"),
@@ -77,18 +78,26 @@ def test_a_file_without_types_is_read_for_what_it_says(cells, role, tmp_path):
 
 
 def test_counts_are_inferred_only_where_they_vary_as_counts_do():
-    assert column(RNG.poisson(4.0, N)).role == "count"
+    assert column(COUNTS).role == "count"
     spread = np.concatenate([np.zeros(N // 2), np.full(N // 2, 40)]).astype(int)
     assert column(spread + RNG.integers(0, 3, N)).role != "count"
 
 
 def test_a_given_role_is_taken_and_a_wish_for_numbers_overrides_counts():
-    counts = RNG.poisson(3.0, N)
+    counts = COUNTS
     assert column(counts, roles={"it": "category"}).role == "category"
     assert column(counts, roles={"it": "category"}).reason == "as you said"
     assert column(counts, numbers="number").role == "number"
     assert column(counts, numbers="binned").role == "binned"
     assert column(RNG.normal(size=N), numbers="number").role == "number"
+
+
+def test_whole_numbers_that_no_rate_explains_are_not_taken_for_counts():
+    """0 to 9, all alike in one class, twice as spread as any rate would have them in the other."""
+    narrow, wide = RNG.integers(4, 6, N), RNG.integers(0, 10, N)
+    found = column(np.where(np.arange(N) % 2, narrow, wide))
+    assert found.role in ("binned", "number")
+    assert "more than" in found.reason
 
 
 def test_auto_bins_what_is_no_bell_and_says_by_how_much():

@@ -11,7 +11,7 @@ from deciban.engines.arrow.cells import DATE_PARTS
 from deciban.engines.arrow.source import Reading
 from deciban.ledger.needs import Kind
 
-Role = Literal["number", "binned", "count", "flag", "category", "date", "skip", "undecided"]
+Role = Literal["number", "binned", "count", "flag", "category", "date", "skip", "undecided", "countable"]
 
 ROLES: Mapping[str, str] = {
     "number": "a quantity, bell-shaped in each class (Gaussian)",
@@ -22,12 +22,13 @@ ROLES: Mapping[str, str] = {
     "date": "a date, by month, weekday and hour",
     "skip": "left out",
 }
-"""What each role means. `undecided`, between number and binned, is settled at the end of training."""
+"""What each role means. Two are open until the end of training: `undecided` becomes number or binned, `countable`
+one of these or count."""
 
 BLOCKS: Mapping[Kind, tuple[Role, ...]] = {
-    "moments": ("number", "undecided"),
-    "grid": ("binned", "undecided"),
-    "counts": ("count",),
+    "moments": ("number", "undecided", "countable"),
+    "grid": ("binned", "undecided", "countable"),
+    "counts": ("count", "countable"),
     "levels": ("flag", "category", "date"),
 }
 """Which roles each kind of statistic serves, in the order of a model's blocks."""
@@ -95,7 +96,7 @@ class Layout:
 
     def features_of(self, column: Column) -> tuple[Feature, ...]:
         """The features that a column gives; none for one that is left out."""
-        if column.role in ("skip", "undecided"):
+        if column.role in ("skip", "undecided", "countable"):
             return ()
         return self.__class__((column,)).every_feature()
 

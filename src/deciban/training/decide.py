@@ -1,59 +1,69 @@
-"""Numbers as bells or in bins: settled column by column, by leave-one-out evidence."""
+"""Numbers as bells, in bins or as rates: settled column by column, by leave-one-out evidence."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
-from deciban.families.leave_one_out import gaussian_or_binned
-from deciban.ledger import Grid, Ledger, Moments
+import numpy as np
+
+from deciban.families.leave_one_out import binned_loss, gaussian_loss, poisson_loss
+from deciban.ledger import Ledger
+from deciban.ledger.needs import Kind
+from deciban.ledger.statistic import Array
 from deciban.model.columns import Column, Layout, Role
 from deciban.model.options import Options
 from deciban.scores import DECIBAN
+
+SERVED: Mapping[Kind, Role] = {"moments": "number", "grid": "binned", "counts": "count"}
+"""The role that each kind of statistic is kept for."""
+
+WORDS: Mapping[Role, str] = {"number": "a bell tells", "binned": "bins tell", "count": "a rate tells"}
 
 
 def decide(columns: Sequence[Column], ledger: Ledger, options: Options) -> tuple[list[Column], list[list[int]]]:
     """The columns with every role settled, and which features of each block are kept.
 
-    An undecided number has been counted both ways. It becomes the one that, alone, tells the class of a row
-    left out with less surprise.
+    An open column has been counted in all the ways it may be taken. It becomes the one that, alone, tells the
+    class of a row left out with the least surprise.
     """
     layout = Layout(tuple(columns))
-    roles = _settled(layout, ledger, options)
-    final = [replace(c, **roles[c.name]) if c.name in roles else c for c in columns]  # type: ignore[arg-type]
+    losses = {
+        name: loss for role in ("undecided", "countable") for name, loss in _losses(layout, ledger, options, role)
+    }
+    final = [_settled(column, losses[column.name]) if column.name in losses else column for column in columns]
     role = {column.name: column.role for column in final}
-    kept = []
-    for kind, features in layout.blocks.items():
-        dropped: Role | None = {"moments": "binned", "grid": "number"}.get(kind)  # type: ignore[assignment]
-        kept.append([j for j, feature in enumerate(features) if role[feature.column] != dropped])
+    kept = [
+        [j for j, feature in enumerate(features) if kind == "levels" or role[feature.column] == SERVED[kind]]
+        for kind, features in layout.blocks.items()
+    ]
     return final, kept
 
 
-def _settled(layout: Layout, ledger: Ledger, options: Options) -> dict[str, dict[str, str]]:
-    """Role and reason of each undecided column."""
-    open_columns = [column.name for column in layout.columns if column.role == "undecided"]
-    if not open_columns:
-        return {}
-    moments, grid = (_part(layout, ledger, kind, open_columns) for kind in ("moments", "grid"))
-    assert isinstance(moments, Moments)
-    assert isinstance(grid, Grid)
-    bell, bins = gaussian_or_binned(moments, grid, options.alpha, options.parameter_prior)
-    return {name: _choice(float(bell[j]), float(bins[j])) for j, name in enumerate(open_columns)}
-
-
-def _choice(bell: float, bins: float) -> dict[str, str]:
-    gain = abs(bell - bins) * DECIBAN
-    if bins < bell:
-        return {"role": "binned", "reason": f"numbers; bins tell more than a bell, {gain:.2g} dB a row"}
-    return {
-        "role": "number",
-        "reason": f"numbers; a bell tells more than bins, {gain:.2g} dB a row",
+def _losses(layout: Layout, ledger: Ledger, options: Options, role: str) -> list[tuple[str, dict[Role, float]]]:
+    """For each column of an open role, its mean loss in every way that it may be taken."""
+    names = [column.name for column in layout.columns if column.role == role]
+    if not names:
+        return []
+    moments, grid = _part(layout, ledger, "moments", names), _part(layout, ledger, "grid", names)
+    loss: dict[Role, Array] = {
+        "number": gaussian_loss(moments, grid, options.parameter_prior),
+        "binned": binned_loss(grid, options.alpha),
     }
+    if role == "countable":
+        loss["count"] = poisson_loss(_part(layout, ledger, "counts", names), grid, options.alpha)
+    return [(name, {way: float(each[j]) for way, each in loss.items()}) for j, name in enumerate(names)]
 
 
-def _part(layout: Layout, ledger: Ledger, kind: str, names: Sequence[str]) -> object:
-    import numpy as np
+def _settled(column: Column, losses: Mapping[Role, float]) -> Column:
+    best, second = sorted(losses, key=lambda role: losses[role])[:2]
+    gain = (losses[second] - losses[best]) * DECIBAN
+    than = WORDS[second].rsplit(" ", 1)[0]
+    return replace(column, role=best, reason=f"{column.reason}; {WORDS[best]} more than {than}, {gain:.2g} dB a row")
 
-    block = list(layout.blocks).index(kind)  # type: ignore[arg-type]
-    place = {feature.column: j for j, feature in enumerate(layout.blocks[kind])}  # type: ignore[index]
+
+def _part(layout: Layout, ledger: Ledger, kind: Kind, names: Sequence[str]) -> Any:
+    block = list(layout.blocks).index(kind)
+    place = {feature.column: j for j, feature in enumerate(layout.blocks[kind])}
     return ledger.parts[block].reorder(np.array([place[name] for name in names], dtype=np.intp))

@@ -85,16 +85,12 @@ def _asked(name: str, role: str, values: Any, typed: bool) -> Column:
 
 def _settled(column: Column, numbers: str | None) -> Column:
     """Numbers as the user wants them; without a wish, what is best is decided when all rows have been seen."""
-    if column.role == "count" and numbers is not None:
-        column = Column(column.name, "number", "numbers")
-    if column.role != "number":
+    if column.role not in ("number", "count"):
         return column
-    role: Role = "undecided" if numbers in (None, "auto") else numbers  # type: ignore[assignment]
-    return Column(
-        column.name,
-        role,
-        f"{column.reason}; {role} as you said" if numbers in ("number", "binned") else column.reason,
-    )
+    if numbers in ("number", "binned"):
+        return Column(column.name, numbers, f"numbers; {numbers} as you said")  # type: ignore[arg-type]
+    open_role: Role = "countable" if column.role == "count" and numbers is None else "undecided"
+    return Column(column.name, open_role, column.reason if open_role == "countable" else "numbers")
 
 
 def _inferred(name: str, values: Any, typed: bool, whole: bool) -> Column:
@@ -188,7 +184,7 @@ def _of_numbers(name: str, values: Any) -> Column:
         and distinct[-1] < np.inf
         and values.var() <= POISSON_SPREAD * values.mean()
     ):
-        return Column(name, "count", "whole numbers ≥ 0 that vary as counts do")
+        return Column(name, "count", "whole numbers ≥ 0")
     return Column(name, "number", "numbers")
 
 
