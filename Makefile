@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test check bench lab format clean
+.PHONY: demo test check bench lab guide format clean
 
 demo: .venv/ready
 	$(BIN)/deciban demo --folder demo
@@ -22,6 +22,9 @@ bench: .venv/ready
 
 lab: .venv/ready
 	$(BIN)/python -m benchmarks.lab
+
+guide: .venv/ready
+	$(BIN)/python docs/guides/make_guide.py
 
 format: .venv/ready
 	$(BIN)/ruff format .

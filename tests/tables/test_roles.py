@@ -10,9 +10,9 @@ import deciban
 from deciban.errors import InputError
 
 RNG = np.random.default_rng(0)
-N = 60
+N = 600
 LABELS = ["a", "b"] * (N // 2)
-COUNTS = RNG.poisson(np.where(np.arange(N) % 2, 2.0, 6.0))
+COUNTS = RNG.poisson(np.where(np.arange(N) % 2, 0.5, 2.0))
 
 
 def column(values, **settings):
@@ -41,8 +41,8 @@ def csv_column(cells, tmp_path, **settings):
         (RNG.integers(0, 1000, N), "number", "numbers"),
         (RNG.integers(0, 2, N), "flag", "0 or 1"),
         (RNG.integers(0, 2, N).astype(bool).tolist(), "flag", "true or false"),
-        (["t", "f", None] * 20, "flag", "f or t"),
-        (["red", "green", "blue"] * 20, "category", "3 different values"),
+        (["t", "f", None] * 200, "flag", "f or t"),
+        (["red", "green", "blue"] * 200, "category", "3 different values"),
         ([f"id-{i}" for i in range(N)], "skip", "identifier"),
         (list(range(7, 7 + N)), "skip", "numbers the rows"),
         ([5.0] * N, "skip", "always the same"),
@@ -63,13 +63,13 @@ def test_roles_follow_type_and_values(values, role, reason):
 @pytest.mark.parametrize(
     ("cells", "role"),
     [
-        (["007", "012", "100"] * 20, "category"),
-        (["2024-01", "2024-02", "2024-03"] * 20, "category"),
-        (["2024-01-15", "2024-02-20", "2024-03-31"] * 20, "date"),
-        (["1.5", "NA", "2.5", "3.7"] * 15, "number"),
-        (["yes", "no"] * 30, "flag"),
-        (["1", "x", "2"] * 20, "category"),
-        (["1e5", "2e5", "3e7", "-1"] * 15, "number"),
+        (["007", "012", "100"] * 200, "category"),
+        (["2024-01", "2024-02", "2024-03"] * 200, "category"),
+        (["2024-01-15", "2024-02-20", "2024-03-31"] * 200, "date"),
+        (["1.5", "NA", "2.5", "3.7"] * 150, "number"),
+        (["yes", "no"] * 300, "flag"),
+        (["1", "x", "2"] * 200, "category"),
+        (["1e5", "2e5", "3e7", "-1"] * 150, "number"),
     ],
 )
 def test_a_file_without_types_is_read_for_what_it_says(cells, role, tmp_path):
@@ -127,4 +127,4 @@ def test_what_is_no_role_is_refused(settings, words):
 
 def test_text_cannot_be_a_number_and_the_refusal_says_which(tmp_path):
     with pytest.raises(InputError, match=r"'it' holds 'x', which is no number.*--as it=category"):
-        csv_column(["1", "x", "2"] * 20, tmp_path, roles={"it": "number"})
+        csv_column(["1", "x", "2"] * 200, tmp_path, roles={"it": "number"})

@@ -1,35 +1,120 @@
-"""How a command fails: in a line or two with a way out, and exit code 1."""
+"""How a command fails: in a line or two with a way out.
+
+Exit codes: 0 done, 1 refused (the data, a file, or what was asked of them), 2 wrong usage, 130 interrupted.
+"""
 
 from __future__ import annotations
 
+import re
+import signal
+import sys
+import threading
+import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from types import FrameType
+from typing import Any
 
 import typer
 
-from deciban.errors import DecibanError
+from deciban.errors import DecibanError, DecibanWarning
+
+REFUSED, INTERRUPTED = 1, 130
+PYTHON = re.compile(
+    r" \((?:or |train\(…, )?"
+    r"(?:roles|missing|allow_missing_columns|classes|format|encoding|like|weights|unseen)=[^()]*\)+"
+)
+"""How a hint says in brackets what the same is in Python: nothing for a command line."""
 
 
 @contextmanager
 def manners(debug: bool) -> Iterator[None]:
-    """Turn errors into words on stderr; with `debug` let them through."""
+    """Turn errors and warnings into words on stderr; with `debug` let errors through."""
+    interrupts = Interrupts()
     try:
-        yield
-    except (typer.Exit, typer.Abort):
+        with warnings_in_words(), interrupts:
+            yield
+            sys.stdout.flush()  # a full disk behind a pipe or a redirection is noticed here, and not at exit
+    except (typer.Exit, typer.Abort, typer.BadParameter):
         raise
     except BrokenPipeError:  # whoever read our output has left: nothing to tell, and nobody to tell it to
         raise
-    except Exception as error:
+    except (KeyboardInterrupt, Exception) as error:
+        if isinstance(error, KeyboardInterrupt) or interrupts.seen:
+            typer.echo("interrupted: no file was written", err=True)
+            raise typer.Exit(INTERRUPTED) from None
         if debug:
             raise
         typer.echo(f"error: {_words(error)}", err=True)
-        raise typer.Exit(1) from None
+        raise typer.Exit(REFUSED) from None
 
 
 def _words(error: Exception) -> str:
     if isinstance(error, DecibanError):
-        return str(error)
+        what, hint, advice = str(error).partition("Hint: ")
+        return what + hint + PYTHON.sub("", advice)
     if isinstance(error, OSError) and error.strerror:
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror}"
+    if isinstance(error, MemoryError):
+        return "there is not enough memory. Hint: fewer columns, --as COLUMN=skip"
     return f"{type(error).__name__}: {error}\nHint: --debug shows where it happened."
+
+
+class Interrupts:
+    """Remembers that Ctrl-C was pressed, whatever a library makes of the exception.
+
+    DuckDB turns it into an error of its own, and an import within pyarrow swallows it.
+    """
+
+    latest: Interrupts | None = None
+
+    def __init__(self) -> None:
+        self.seen = False
+        self._before: Any = None
+        Interrupts.latest = self
+
+    def __enter__(self) -> None:
+        ours = threading.current_thread() is threading.main_thread()
+        if ours and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            self._before = signal.signal(signal.SIGINT, self._note)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self.seen = True
+        raise KeyboardInterrupt
+
+    def __exit__(self, *_: Any) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+
+
+def stop_if_interrupted() -> None:
+    """Raise the interrupt that a library has swallowed; to be asked now and then, and before a file is written."""
+    if Interrupts.latest is not None and Interrupts.latest.seen:
+        raise KeyboardInterrupt
+
+
+@contextmanager
+def warnings_in_words() -> Iterator[None]:
+    """Each warning of ours once, on a line of its own; other libraries' are not the user's business."""
+    told: set[str] = set()
+
+    def tell(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+        text = str(message)
+        if issubclass(category, DecibanWarning) and text not in told:
+            told.add(text)
+            typer.echo(f"warning: {text}", err=True)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", DecibanWarning)
+        warnings.showwarning = tell
+        yield
+
+
+def status(words: str) -> Any:
+    """A sign of life on a terminal while something takes its time; nothing elsewhere."""
+    if not sys.stderr.isatty():
+        return nullcontext()
+    from rich.console import Console
+
+    return Console(stderr=True, highlight=False).status(words)

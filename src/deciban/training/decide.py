@@ -49,7 +49,7 @@ def _losses(layout: Layout, ledger: Ledger, options: Options, role: str) -> list
     moments, grid = _part(layout, ledger, "moments", names), _part(layout, ledger, "grid", names)
     loss: dict[Role, Array] = {
         "number": gaussian_loss(moments, grid, options.parameter_prior),
-        "binned": binned_loss(grid, options.alpha),
+        "binned": binned_loss(grid, options.alpha, priced=True),
     }
     if role == "countable":
         loss["count"] = poisson_loss(_part(layout, ledger, "counts", names), grid, options.alpha)
