@@ -313,7 +313,10 @@ def _written_solved(solved: Solved, widths: Sequence[int]) -> Section:
 
 def _read_priors(section: Section, K: int) -> tuple[Array, Array]:
     """π and what of it is added to the scores."""
-    return section.floats("prior", (K,), least=0), section.floats("log_prior", (K,), least=-np.inf)
+    prior = section.floats("prior", (K,), least=0, most=1)
+    if abs(prior.sum() - 1) > 1e-6:
+        section.refuse(f"the class prior adds up to {prior.sum():g}, not to 1")
+    return prior, section.floats("log_prior", (K,), least=-np.inf)
 
 
 def recalled(section: Section) -> Belief:

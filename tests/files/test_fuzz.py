@@ -12,18 +12,44 @@ import pytest
 from scipy.sparse import csr_array
 from tests.estimators.facades import FACADES
 from tests.files.mutate import MUTATIONS
+from tests.tables import clinic
 
 import deciban
 from deciban.errors import DecibanError, ModelFileError
 
 PER_MODEL = 180
-SLOWEST = 1.0
+SLOWEST = 5.0
+"""Seconds; a hang is what must not be, and the machine may be busy."""
+
 MOST_MEMORY = 512 << 20
 """Address space beyond what the process has when it begins."""
 
 
+def use_table(model):
+    """The same for a model of a table."""
+    rows = clinic.patients(12)
+    asked = [
+        lambda: model.ledger + model.ledger,
+        lambda: model.predict(rows, allow_missing_columns=True),
+        lambda: model.predict_proba(rows, allow_missing_columns=True),
+        lambda: model.explain(rows, allow_missing_columns=True),
+        lambda: str(model.describe()),
+        lambda: model.sample(3, random_state=0),
+        lambda: model.with_priors("uniform").predict(rows),
+        lambda: model.forget(rows),
+        lambda: model.add(rows).predict(rows),
+        lambda: repr(model),
+    ]
+    for ask in asked:
+        with contextlib.suppress(DecibanError):
+            ask()
+
+
 def use(model):
     """Everything that a model read from a file may be asked; it may refuse, in our own words."""
+    if isinstance(model, deciban.Model):
+        use_table(model)
+        return
     X = np.vstack([np.zeros(model.n_features_in_), np.ones(model.n_features_in_)])
     y = np.resize(model.classes_, 2)
     asked = [
@@ -76,6 +102,9 @@ MODELS = {facade.name: facade.fitted for facade in FACADES} | {
     "kept sparse": kept_sparse,
     "with missing": with_missing,
     "with imagined": with_imagined,
+    "table": lambda: deciban.train(clinic.patients(80), target="diagnosis", prior={"ill": 0.5, "well": 0.5}),
+    "table in bins": lambda: deciban.train(clinic.patients(80), target="diagnosis", numbers="binned"),
+    "NaiveBayes": lambda: deciban.NaiveBayes(numbers="binned").fit(np.arange(60.0).reshape(30, 2) ** 2, [0, 1] * 15),
 }
 
 

@@ -16,6 +16,10 @@ from deciban.scores import Linear, ScoreForm, SparseLinear
 from deciban.scores.linear import Barrier
 
 
+LARGEST_DRAWN = 1e18
+"""Counts are drawn as whole numbers of 64 bits."""
+
+
 @dataclass(frozen=True)
 class Poisson:
     """ln p(x|k) = Σ_j x_j ln λ_kj − λ_kj − ln x_j!; m_j is the column's mean, so α rows of it are imagined."""
@@ -71,7 +75,10 @@ class Poisson:
 
     def sample(self, part: Counts | Tallies, codes: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.int64]:
         """See `Family.sample`."""
-        return rng.poisson(self.rates(part)[codes])
+        rates = self.rates(part)
+        if rates.max(initial=0.0) > LARGEST_DRAWN:
+            raise InputError(f"a rate of {rates.max():g} is too large to draw counts from. Hint: rescale the column.")
+        return rng.poisson(rates[codes])
 
     def every_row(self, part: Counts | Tallies) -> EveryRow | None:
         """Counts have no end."""

@@ -26,6 +26,10 @@ from deciban.ledger.statistic import Statistic
 from deciban.ledger.tallies import Tallies
 
 
+HEAVIEST = 1e300
+"""No class weighs more: the weights of all of them still have a sum."""
+
+
 def written(ledger: Ledger) -> Section:
     """A ledger as a section; refused where it could not be read again."""
     section = Section().add("schema", _written_schema(ledger.schema)).put("rows", ledger.rows)
@@ -40,7 +44,7 @@ def read(section: Section) -> Ledger:
     K, parts = len(schema.classes), section.parts("parts")
     if len(parts) != len(schema.blocks):
         section.refuse(f"there are {len(parts)} statistics for {len(schema.blocks)} blocks of features")
-    rows = section.floats("rows", (K,), least=0)
+    rows = section.floats("rows", (K,), least=0, most=HEAVIEST)
     return Ledger(schema, rows, tuple(_read_part(part, block, K) for part, block in zip(parts, schema.blocks)))
 
 

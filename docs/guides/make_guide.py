@@ -1,0 +1,75 @@
+"""Runs the terminal sessions of the documents and writes down what they print; fills in the tables of options.
+
+    python docs/guides/make_guide.py           renews README.md, docs/cli.md and docs/guides/first-table.md
+
+In a fenced block marked `console` every line after `$ ` is run by a shell, all of a document in one new folder.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = ("README.md", "docs/cli.md", "docs/guides/first-table.md")
+SESSION = re.compile(r"^```console\n(.*?)^```", flags=re.MULTILINE | re.DOTALL)
+OPTIONS = re.compile(r"<!-- options of (\w+) -->\n.*?<!-- end -->", flags=re.DOTALL)
+
+
+def renewed(text: str) -> str:
+    """A document with its sessions run and its tables of options filled in."""
+    text = OPTIONS.sub(lambda found: _options(found[1]), text)
+    with tempfile.TemporaryDirectory() as folder:
+        return SESSION.sub(lambda found: f"```console\n{_run(found[1], Path(folder))}```", text)
+
+
+def _run(session: str, folder: Path) -> str:
+    commands = re.findall(r"^\$ ((?:.*\\\n)*.*\n)", session, flags=re.MULTILINE)
+    return "".join(f"$ {command}{_output(command, folder)}" for command in commands)
+
+
+def _output(command: str, folder: Path) -> str:
+    """What a command prints to a terminal of 80 columns."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    env = {**os.environ, "PATH": path, "COLUMNS": "80", "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"}
+    both = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    done = subprocess.run(["sh", "-c", command], cwd=folder, env=env, text=True, check=False, **both)
+    if "Traceback" in done.stdout or "not found" in done.stdout:
+        raise SystemExit(f"{command}\n{done.stdout}")
+    return done.stdout if done.stdout.endswith("\n") or not done.stdout else done.stdout + "\n"
+
+
+def _options(command: str) -> str:
+    lines = ["| option | what it does |", "|---|---|"]
+    lines += [f"| {_spelling(option)} | {_escaped(option.help)} |" for option in options(command)]
+    return "\n".join([f"<!-- options of {command} -->", *lines, "<!-- end -->"])
+
+
+def options(command: str) -> list[Any]:
+    """The options of a command."""
+    import typer
+
+    from deciban.cli.main import app
+
+    found = typer.main.get_command(app).commands[command].params  # type: ignore[attr-defined]
+    return [p for p in found if p.param_type_name == "option" and "--help" not in p.opts]
+
+
+def _spelling(parameter: Any) -> str:
+    names = ", ".join(f"`{name}`" for name in (*parameter.opts, *parameter.secondary_opts))
+    return names if parameter.is_flag else f"{names} {_escaped(parameter.metavar)}"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    for name in DOCUMENTS:
+        document = ROOT / name
+        document.write_text(renewed(document.read_text()))

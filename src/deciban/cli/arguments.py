@@ -1,0 +1,164 @@
+"""The arguments and options that several commands share: one wording each."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+Debug = Annotated[bool, typer.Option("--debug", help="Show where an error happened.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Give the figures as JSON on stdout.")]
+
+ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.", show_default=False)]
+DATA = (
+    "CSV, TSV, JSON lines, Parquet or Arrow files (.gz and .zst too), a quoted pattern such as 'day-*.csv', "
+    "or - for standard input."
+)
+Tables = Annotated[list[str] | None, typer.Argument(metavar="DATA", help=DATA, show_default=False)]
+
+Target = Annotated[
+    str | None,
+    typer.Option("--target", metavar="COL", help="The column to predict.", show_default=False),
+]
+Roles = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--as",
+        metavar="COL=ROLE",
+        help="Take a column as number, binned, count, flag, category, date or skip. May be repeated.",
+    ),
+]
+Numbers = Annotated[
+    Literal["number", "binned", "auto"] | None,
+    typer.Option(
+        "--numbers",
+        metavar="number|binned|auto",
+        help="How all numbers are taken: bell-shaped (number), in bins, or whichever tells the classes apart better.",
+    ),
+]
+Like = Annotated[
+    Path | None,
+    typer.Option(
+        "--like",
+        metavar="MODEL",
+        help="Take roles and assumptions from this model, so that the two can be merged.",
+    ),
+]
+Weights = Annotated[
+    str | None,
+    typer.Option("--weights", metavar="COL", help="The column of the rows' weights."),
+]
+Classes = Annotated[
+    str | None,
+    typer.Option(
+        "--classes",
+        metavar="A,B,…",
+        help="The classes there are; any other is refused, and one without rows is known.",
+    ),
+]
+Prior = Annotated[
+    str | None,
+    typer.Option(
+        "--prior",
+        metavar="PRIOR",
+        help="Share of each class before any evidence: empirical, smoothed, uniform, or A=0.1,B=0.9.",
+    ),
+]
+Alpha = Annotated[
+    float | None,
+    typer.Option("--alpha", metavar="NUMBER", help="Pseudo-count for every level, bin and rate (1 unless given)."),
+]
+ParameterPrior = Annotated[
+    float | None,
+    typer.Option(
+        "--parameter-prior",
+        metavar="NUMBER",
+        help="Imagined rows with a number's overall spread in every class (1 unless given).",
+    ),
+]
+Unseen = Annotated[
+    Literal["ignore", "smooth", "error"] | None,
+    typer.Option(
+        "--unseen",
+        metavar="ignore|smooth|error",
+        help="What a value never seen in training means: nothing (ignore), a rare value (smooth), a mistake (error).",
+    ),
+]
+MostLevels = Annotated[
+    int | None,
+    typer.Option(
+        "--most-levels",
+        metavar="NUMBER",
+        help="Values of a category told apart; the rarer ones count as one (1000 unless given).",
+    ),
+]
+Sql = Annotated[
+    str | None,
+    typer.Option(
+        "--sql",
+        metavar="QUERY",
+        help="Read the answer to a DuckDB query instead of DATA: \"select * from 'a.csv'\".",
+    ),
+]
+Format = Annotated[
+    Literal["csv", "tsv", "jsonl", "parquet", "arrow"] | None,
+    typer.Option(
+        "--format", metavar="FORMAT", help="csv, tsv, jsonl, parquet or arrow, where a file's name does not tell."
+    ),
+]
+Encoding = Annotated[
+    str,
+    typer.Option("--encoding", metavar="NAME", help="The encoding of a text file: utf-8, utf-16, latin-1."),
+]
+Missing = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--missing",
+        metavar="TEXT",
+        help="A text that stands for a missing value in any column. May be repeated.",
+    ),
+]
+AllowMissing = Annotated[
+    bool,
+    typer.Option(
+        "--allow-missing-columns",
+        help="Treat a column that DATA lacks as missing in every row.",
+    ),
+]
+
+
+def example(*commands: str) -> str:
+    """The end of a command's help: how it is called."""
+    return "\b\nExample:\n" + "\n".join(f"  {command}" for command in commands)
+
+
+def listed(text: str) -> list[str]:
+    """The parts between commas; a part with a comma of its own stands in double quotes."""
+    return [part.strip() for part in next(csv.reader([text], skipinitialspace=True), [])]
+
+
+def given_roles(pairs: list[str] | None) -> dict[str, str]:
+    """COL=ROLE taken apart; a column's name may hold '=' itself."""
+    roles = {}
+    for pair in pairs or ():
+        column, equals, role = pair.rpartition("=")
+        if not equals or not column:
+            raise typer.BadParameter(f"{pair!r} is not COL=ROLE, as in --as age=number")
+        roles[column] = role.strip()
+    return roles
+
+
+def given_prior(text: str | None) -> Any:
+    """A prior by name, or shares by class."""
+    if text is None or "=" not in text:
+        return text
+    shares = {}
+    for part in listed(text):
+        label, _, share = part.rpartition("=")
+        try:
+            shares[label.strip()] = float(share)
+        except ValueError:
+            raise typer.BadParameter(f"{part!r} is not CLASS=SHARE, as in --prior ill=0.1,well=0.9") from None
+    return shares

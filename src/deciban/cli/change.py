@@ -1,0 +1,80 @@
+"""`deciban add` and `deciban forget`: a model that has learned some rows more, or never learned them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from deciban.cli import arguments as a
+from deciban.cli.manners import manners
+
+ADD = a.example("deciban add patients.deciban new-cases.csv")
+FORGET = a.example("deciban forget patients.deciban withdrawn.csv -o without.deciban")
+Out = Annotated[
+    str | None,
+    typer.Option("-o", "--output", metavar="MODEL", help="The file to write; MODEL itself unless given."),
+]
+
+
+def add(
+    model: a.ModelFile,
+    data: a.Tables = None,
+    output: Out = None,
+    sql: a.Sql = None,
+    format: a.Format = None,
+    encoding: a.Encoding = "utf-8",
+    missing: a.Missing = None,
+    debug: a.Debug = False,
+) -> None:
+    """Learn more rows: the model becomes what training on all rows, with its roles, would have given."""
+    _change("add", model, data, output, sql, format, encoding, missing, debug)
+
+
+def forget(
+    model: a.ModelFile,
+    data: a.Tables = None,
+    output: Out = None,
+    sql: a.Sql = None,
+    format: a.Format = None,
+    encoding: a.Encoding = "utf-8",
+    missing: a.Missing = None,
+    debug: a.Debug = False,
+) -> None:
+    """Unlearn rows: the model becomes what it would be had they never been learned."""
+    _change("forget", model, data, output, sql, format, encoding, missing, debug)
+
+
+def _change(
+    what: Literal["add", "forget"],
+    path: Path,
+    data: list[str] | None,
+    output: str | None,
+    sql: str | None,
+    format: str | None,
+    encoding: str,
+    missing: list[str] | None,
+    debug: bool,
+) -> None:
+    from deciban.cli.given import given, roles_are_settled
+
+    with manners(debug), roles_are_settled(), given(data, sql, format, encoding, missing) as table:
+        from deciban.cli.models import open_model
+        from deciban.cli.output import check_output, save
+        from deciban.cli.progress import progress
+        from deciban.cli.sheet import count, rows_in_words
+
+        out = output or str(path)
+        check_output(out, table.paths)
+        model = open_model(path)
+        before = model.ledger.n_rows
+        with progress(table, "learning" if what == "add" else "forgetting") as rows:
+            change = model.add if what == "add" else model.forget
+            change(table.source, progress=rows, **table.reading)
+        save(model, out)
+        after = model.ledger.n_rows
+        if out != "-":
+            done = "learned" if what == "add" else "forgot"
+            changed = rows_in_words(abs(after - before))
+            typer.echo(f"{out}: {done} {changed}, {count(before)} before and {count(after)} now", err=True)

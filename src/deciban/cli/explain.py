@@ -1,0 +1,90 @@
+"""`deciban explain`: the reasons for predictions, in decibans."""
+
+from __future__ import annotations
+
+import json as _json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from deciban.cli import arguments as a
+from deciban.cli.manners import manners
+from deciban.errors import InputError
+
+if TYPE_CHECKING:
+    from deciban.cli.given import Given
+
+EXAMPLE = a.example(
+    "deciban explain patients.deciban new-patients.csv --rows 2",
+    "deciban explain patients.deciban new-patients.csv --row 4 --classes flu,cold",
+)
+Rows = Annotated[
+    int, typer.Option("--rows", metavar="NUMBER", min=1, help="How many rows to explain, from the first.")
+]
+Row = Annotated[
+    int | None,
+    typer.Option("--row", metavar="NUMBER", min=1, help="Explain this row alone; the first after the header is 1."),
+]
+Pair = Annotated[
+    str | None,
+    typer.Option("--classes", metavar="FOR,AGAINST", help="Weigh these two; else the two most probable of each row."),
+]
+Most = Annotated[
+    int, typer.Option("--most", metavar="NUMBER", min=1, help="How many reasons to show of each row, the strongest.")
+]
+
+
+def command(
+    model: a.ModelFile,
+    data: a.Tables = None,
+    rows: Rows = 5,
+    row: Row = None,
+    classes: Pair = None,
+    most: Most = 10,
+    allow_missing_columns: a.AllowMissing = False,
+    sql: a.Sql = None,
+    format: a.Format = None,
+    encoding: a.Encoding = "utf-8",
+    missing: a.Missing = None,
+    json: a.AsJson = False,
+    debug: a.Debug = False,
+) -> None:
+    """Say why each row is predicted as it is: what every column adds to the odds."""
+    from deciban.cli.given import given, roles_are_settled
+
+    with manners(debug), roles_are_settled(), given(data, sql, format, encoding, missing) as table:
+        start, count = (0, rows) if row is None else (row - 1, 1)
+        run(model, table, start, count, _pair(classes), most, allow_missing_columns, json)
+
+
+def _pair(classes: str | None) -> tuple[str, str] | None:
+    if classes is None:
+        return None
+    pair = a.listed(classes)
+    if len(pair) != 2:
+        raise typer.BadParameter(f"--classes wants two classes, FOR,AGAINST; not {classes!r}")
+    return pair[0], pair[1]
+
+
+def run(
+    path: Path,
+    table: Given,
+    start: int,
+    count: int,
+    pair: tuple[str, str] | None,
+    most: int,
+    allow: bool,
+    as_json: bool,
+) -> None:
+    """Read the rows, weigh, tell."""
+    from deciban.cli.models import open_model
+    from deciban.cli.reasons import reasons, show
+
+    told = reasons(open_model(path), table.open(), start, count, pair, allow)
+    if not told:
+        raise InputError(f"{table.name} has no row {start + 1}. Hint: --row counts from 1, the header left out")
+    if as_json:
+        print(_json.dumps([reason.to_dict() for reason in told], indent=2, ensure_ascii=False))
+        return
+    show(told, most)

@@ -1,0 +1,131 @@
+"""`deciban inspect`: what is in a model file."""
+
+from __future__ import annotations
+
+import json as _json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from deciban.cli import arguments as a
+from deciban.cli.manners import manners
+
+if TYPE_CHECKING:
+    from deciban.model.description import Description, Strength
+    from deciban.model.model import Model
+
+EXAMPLE = a.example("deciban inspect patients.deciban", "deciban inspect patients.deciban --json")
+Most = Annotated[
+    int, typer.Option("--most", metavar="NUMBER", min=1, help="How many of the strongest columns to show.")
+]
+
+
+def command(model: a.ModelFile, most: Most = 10, json: a.AsJson = False, debug: a.Debug = False) -> None:
+    """Show a model: classes, assumptions, columns with roles and reasons, and what the strongest of them say."""
+    with manners(debug):
+        run(model, most, json)
+
+
+def run(path: Path, most: int, as_json: bool) -> None:
+    """Open the file, describe, tell."""
+    import deciban
+    from deciban.cli.models import load
+
+    found = load(path, verify=True)
+    if not isinstance(found, deciban.Model):
+        _estimator(found, as_json)
+        return
+    description = found.describe()
+    if as_json:
+        facts = {"file": str(path), **facts_of(found), "options": options_of(found)}
+        print(_json.dumps({**facts, **description.to_dict()}, indent=2, ensure_ascii=False))
+        return
+    _show(path, found, description, most)
+
+
+def _estimator(found: Any, as_json: bool) -> None:
+    """A model that was trained on a matrix: its class, parameters and classes."""
+    facts: dict[str, Any] = {
+        "estimator": type(found).__name__,
+        "parameters": {name: _plain(value) for name, value in found.get_params().items()},
+        "classes": [_plain(label) for label in getattr(found, "classes_", ())],
+    }
+    if as_json:
+        print(_json.dumps(facts, indent=2, ensure_ascii=False))
+        return
+    from deciban.cli.sheet import console, heading, line, pairs
+
+    out = console()
+    out.print(f"{facts['estimator']}, trained on a matrix", style="bold", soft_wrap=True)
+    heading(out, "Classes")
+    line(out, ", ".join(map(str, facts["classes"][:20])) + (" …" if len(facts["classes"]) > 20 else ""))
+    heading(out, "Parameters")
+    pairs(out, [(name, str(value)) for name, value in facts["parameters"].items()])
+
+
+def _plain(value: Any) -> Any:
+    value = value.item() if hasattr(value, "item") and getattr(value, "ndim", 1) == 0 else value
+    return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
+
+
+def facts_of(model: Model) -> dict[str, Any]:
+    """Where a model comes from."""
+    return {"source": model.origin.source, "created": model.origin.created, "weights": model.weights}
+
+
+def options_of(model: Model) -> dict[str, Any]:
+    """What a model assumes beyond the roles of its columns."""
+    options = model.options
+    prior = options.prior
+    shares = prior.given
+    return {
+        "alpha": options.alpha,
+        "parameter_prior": options.parameter_prior,
+        "unseen": options.unseen,
+        "most_levels": options.most_levels,
+        "prior": prior.kind if shares is None else dict(zip(map(str, model.classes), map(float, shares))),
+    }
+
+
+def _show(path: Path, model: Model, description: Description, most: int) -> None:
+    from deciban.cli.output import size_in_words
+    from deciban.cli.sheet import console, count, heading, one_line, pairs, table
+    from deciban.cli.trained import classes, missing, strongest
+
+    out = console()
+    out.print(one_line(f"{path}: a model of {model.target}"), style="bold", soft_wrap=True)
+    without = f" ({count(description.rows_without_class)} without a class)" if description.rows_without_class else ""
+    pairs(
+        out,
+        [
+            ("rows read", count(description.rows) + without),
+            ("weight", count(description.weight)),
+            ("learned from", model.origin.source or "–"),
+            ("made", model.origin.created or "–"),
+            ("parameters", count(description.n_parameters)),
+            ("file", size_in_words(path)),
+        ],
+    )
+    heading(out, "Classes")
+    classes(out, description)
+    heading(out, "Assumptions")
+    pairs(out, [(name.replace("_", " "), str(value)) for name, value in options_of(model).items()])
+    heading(out, "Columns")
+    body = [[note.name, note.role, note.reason + missing(note)] for note in description.columns]
+    table(out, ["column", "role", "why"], body, wide=2)
+    heading(out, "Strongest columns", "average evidence for the true class, with a 90 % interval")
+    strongest(out, description, most)
+    heading(out, "What they say")
+    sayings(out, description.strongest[:most])
+
+
+def sayings(out: Any, strengths: tuple[Strength, ...]) -> None:
+    """The strongest columns in words."""
+    from deciban.cli.sheet import line
+
+    for strength in strengths:
+        if strength.says:
+            line(out, strength.feature)
+        for saying in strength.says:
+            line(out, f"  {saying}")

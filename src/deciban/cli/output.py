@@ -1,0 +1,83 @@
+"""Where results go: a file that is written whole or not at all, or standard output."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from deciban.cli.manners import stop_if_interrupted
+from deciban.errors import InputError
+
+if TYPE_CHECKING:
+    from deciban.model.model import Model
+
+HINT = "Hint: -o names another place"
+
+
+def check_output(path: str | Path, inputs: Sequence[str | Path] = ()) -> None:
+    """Refuse, before any work is done, a file that could not be written or that is being read."""
+    if str(path) == "-":
+        return
+    from deciban.files.whole import refuse_unwritable
+
+    target = Path(os.path.realpath(path))
+    if not target.parent.is_dir():
+        raise InputError(f"cannot write {str(path)!r}: there is no folder {str(target.parent)!r}. {HINT}")
+    try:
+        refuse_unwritable(target)
+        if not os.access(target.parent, os.W_OK | os.X_OK):
+            raise PermissionError(13, "no permission to write in its folder")
+    except OSError as error:
+        raise cannot_write(path, error) from None
+    for other in inputs:
+        if target.exists() and os.path.exists(other) and target.samefile(other):
+            raise InputError(f"{str(path)!r} is what is read, so it is not overwritten. {HINT}")
+
+
+def cannot_write(path: str | Path, error: OSError) -> InputError:
+    """The refusal of a file system, worded."""
+    return InputError(f"cannot write {str(path)!r}: {(error.strerror or str(error)).lower()}. {HINT}")
+
+
+@contextmanager
+def whole_file(path: str | Path) -> Iterator[Path]:
+    """An unfinished file that takes the name when the block ends well."""
+    from deciban.files.whole import whole
+
+    try:
+        with whole(path) as unfinished:
+            yield unfinished
+            stop_if_interrupted()
+    except OSError as error:
+        if isinstance(error, BrokenPipeError):
+            raise
+        raise cannot_write(path, error) from None
+
+
+def save(model: Model, path: str | Path) -> None:
+    """Write a model file, or the same bytes to standard output for '-'."""
+    stop_if_interrupted()
+    if str(path) != "-":
+        model.save(path)
+        return
+    with tempfile.TemporaryDirectory(prefix="deciban-") as folder:
+        file = Path(folder) / "model.deciban"
+        model.save(file)
+        with file.open("rb") as complete:
+            shutil.copyfileobj(complete, sys.stdout.buffer)
+
+
+def size_in_words(path: str | Path) -> str:
+    """How large a file is, for people."""
+    size = float(os.path.getsize(path))
+    for unit in ("bytes", "kB", "MB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}" if unit == "bytes" else f"{size:.3g} {unit}"
+        size /= 1000
+    return f"{size:.3g} GB"

@@ -1,0 +1,66 @@
+"""`deciban sample`: rows drawn from a model, to see what it believes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from deciban.cli import arguments as a
+from deciban.cli.manners import manners
+
+EXAMPLE = a.example("deciban sample patients.deciban -n 5 --seed 1")
+AT_ONCE = 1 << 16
+"""Rows drawn at a time."""
+
+HowMany = Annotated[int, typer.Option("-n", "--rows", metavar="NUMBER", min=0, help="How many rows to draw.")]
+Seed = Annotated[
+    int | None, typer.Option("--seed", metavar="NUMBER", min=0, help="The same seed draws the same rows.")
+]
+Out = Annotated[
+    str | None,
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="OUT",
+        help="A .csv, .tsv, .jsonl, .parquet or .arrow file; CSV on stdout unless given.",
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="JSON lines on stdout instead of CSV.")]
+
+
+def command(
+    model: a.ModelFile,
+    rows: HowMany = 10,
+    seed: Seed = None,
+    output: Out = None,
+    json: Json = False,
+    debug: a.Debug = False,
+) -> None:
+    """Draw rows from a model: tables that look to it like the one it learned from."""
+    with manners(debug):
+        run(model, rows, seed, output, json)
+
+
+def run(path: Path, n: int, seed: int | None, out: str | None, as_json: bool) -> None:
+    """Draw and write, some rows at a time."""
+    import numpy as np
+
+    from deciban.cli.models import open_model
+    from deciban.cli.output import check_output
+    from deciban.cli.sinks import output_format, table_out
+
+    output_format(out, as_json)
+    check_output(out or "-", [path])
+    model, rng = open_model(path), np.random.default_rng(seed)
+    first = model.sample(min(n, AT_ONCE), rng)
+    with table_out(out, as_json, first.schema) as write:
+        drawn = 0
+        while first.num_rows:
+            for batch in first.to_batches():
+                write(batch)
+            drawn += first.num_rows
+            first = model.sample(min(n - drawn, AT_ONCE), rng) if drawn < n else first.slice(0, 0)
+    if out is not None and out != "-":
+        typer.echo(f"{drawn} rows to {out}", err=True)

@@ -1,0 +1,131 @@
+"""What is shown after training: rows and classes, roles with reasons, quality, the strongest columns, what next."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from deciban.cli.judged import quality
+from deciban.cli.output import size_in_words
+from deciban.cli.sheet import (
+    command,
+    console,
+    count,
+    heading,
+    line,
+    one_line,
+    pairs,
+    quoted,
+    rows_in_words,
+    short,
+    table,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import Console
+
+    from deciban.model.description import ColumnNote, Description
+    from deciban.model.model import Model
+
+MOST_CLASSES, MOST_COLUMNS, STRONGEST, BAR = 10, 30, 5, 16
+"""Beyond so many columns they are listed by role."""
+
+
+def figures(model: Model, description: Description, path: str) -> dict[str, Any]:
+    """Everything for a program."""
+    held_out = None if model.held_out is None else model.held_out.to_dict()
+    return {"model": path, **description.to_dict(), "held_out": held_out}
+
+
+def report(model: Model, description: Description, path: str, named: bool, aside: bool) -> None:
+    """Everything for a person; `aside` where standard output belongs to a program."""
+    out = console(stderr=aside)
+    _rows(out, model, description)
+    heading(out, "Classes", f"of {one_line(model.target)}")
+    classes(out, description)
+    heading(out, "Columns", "and what each is taken for (--as COLUMN=ROLE changes it)")
+    columns(out, description.columns)
+    heading(out, "Held out", "how well rows are predicted that were not learned from")
+    if model.held_out is None:
+        line(out, "not measured. deciban evaluate measures it")
+    else:
+        quality(out, model.held_out)
+    heading(out, "Strongest columns", "average evidence for the true class, with a 90 % interval")
+    strongest(out, description, STRONGEST)
+    _written(out, path, named)
+
+
+def _rows(out: Console, model: Model, description: Description) -> None:
+    without = model.origin.rows_without_class
+    left_out = f"; {rows_in_words(without)} without {one_line(model.target)} left out" if without else ""
+    weight = "" if model.weights is None else f", of weight {count(model.ledger.n_rows)}"
+    learned = model.origin.rows_read - without
+    words = f"{model.origin.source}: learned from {rows_in_words(learned)}{weight}{left_out}"
+    out.print(one_line(words), style="bold", soft_wrap=True)
+
+
+def classes(out: Console, description: Description) -> None:
+    """Each class with its rows and its share."""
+    shown = sorted(description.classes, key=lambda share: -share.weight)[:MOST_CLASSES]
+    body = [[share.label, count(share.weight), f"{100 * share.prior:.1f} %"] for share in shown]
+    table(out, ["class", "rows", "prior"], body, right=[1, 2])
+    if len(description.classes) > len(shown):
+        line(out, f"… and {len(description.classes) - len(shown)} classes more")
+
+
+def columns(out: Console, notes: Sequence[ColumnNote]) -> None:
+    """Each column with its role and the reason; a wide table by role."""
+    if len(notes) > MOST_COLUMNS:
+        by_role(out, notes)
+        return
+    body = [[note.name, note.role, note.reason + missing(note)] for note in notes]
+    table(out, ["column", "role", "why"], body, wide=2)
+
+
+def by_role(out: Console, notes: Sequence[ColumnNote]) -> None:
+    """How many columns have each role, and the first of them."""
+    roles: dict[str, list[str]] = {}
+    for note in notes:
+        roles.setdefault(note.role, []).append(note.name)
+    found = sorted(roles.items(), key=lambda item: -len(item[1]))
+    shown = {
+        role: ", ".join(short(name, 20) for name in names[:8]) + (" …" if len(names) > 8 else "")
+        for role, names in found
+    }
+    pairs(out, [(f"{len(roles[role])} {role}", words) for role, words in shown.items()])
+    line(out, "deciban inspect shows them all, with reasons")
+
+
+def missing(note: ColumnNote) -> str:
+    """How much of a column is missing."""
+    return f"; {100 * note.missing:.2g}% missing" if note.missing else ""
+
+
+def strongest(out: Console, description: Description, most: int) -> None:
+    """The columns that tell the classes apart best."""
+    shown = description.strongest[:most]
+    largest = max([s.evidence for s in shown] + [1e-9])
+    body = [
+        [
+            s.feature,
+            f"{s.evidence:.2f} dB",
+            f"({s.low:.2f} … {s.high:.2f})",
+            "█" * round(BAR * max(0.0, s.evidence) / largest),
+        ]
+        for s in shown
+    ]
+    table(out, ["column", "evidence", "90 % sure", ""], body, right=[1])
+    line(out, "dB is decibans: 10 is ten to one, 3 about two to one.")
+
+
+def _written(out: Console, path: str, named: bool) -> None:
+    if path == "-":
+        return
+    heading(out, "Written")
+    note = "" if named else "; -o names another file"
+    line(out, f"{path} ({size_in_words(path)}{note})")
+    heading(out, "Next")
+    for words in ("predict", "explain"):
+        command(out, f"deciban {words} {quoted(path)} NEW.csv")
+    command(out, f"deciban inspect {quoted(path)}")

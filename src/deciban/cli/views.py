@@ -1,0 +1,147 @@
+"""A source seen differently: some of its rows only, or with columns that are carried along as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from deciban.errors import InputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from deciban.engines.arrow.source import Reading, Source
+
+CARRIED = "\0carried:"
+"""Before the name of a column that is carried along; no column of a file can begin so."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """`count` rows of a source, from row `start` on (the first is 0); what comes after is not read."""
+
+    source: Source
+    start: int
+    count: int
+
+    @property
+    def name(self) -> str:
+        """See `Source.name`."""
+        return self.source.name
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """See `Source.columns`."""
+        return self.source.columns
+
+    @property
+    def typed(self) -> bool:
+        """See `Source.typed`."""
+        return self.source.typed
+
+    @property
+    def n_rows(self) -> int | None:
+        """See `Source.n_rows`."""
+        return self.count
+
+    def head(self, n: int) -> pa.Table:
+        """See `Source.head`."""
+        return self.source.head(self.start + min(n, self.count)).slice(self.start)
+
+    def batches(self, wanted: Mapping[str, Reading]) -> Iterator[pa.RecordBatch]:
+        """See `Source.batches`."""
+        skip, left = self.start, self.count
+        for batch in self.source.batches(wanted):
+            part = batch.slice(min(skip, batch.num_rows), left)
+            skip = max(0, skip - batch.num_rows)
+            left -= part.num_rows
+            if part.num_rows:
+                yield part
+            if not left:
+                return
+
+
+@dataclass(frozen=True)
+class Carrying:
+    """A source whose batches also hold some columns just as they stand in it, under names of their own."""
+
+    source: Source | Part
+    carried: Sequence[str]
+
+    @property
+    def name(self) -> str:
+        """See `Source.name`."""
+        return self.source.name
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """See `Source.columns`."""
+        return self.source.columns
+
+    @property
+    def typed(self) -> bool:
+        """See `Source.typed`."""
+        return self.source.typed
+
+    @property
+    def n_rows(self) -> int | None:
+        """See `Source.n_rows`."""
+        return self.source.n_rows
+
+    def head(self, n: int) -> pa.Table:
+        """See `Source.head`."""
+        return self.source.head(n)
+
+    def nothing(self) -> list[Any]:
+        """The carried columns without a row, for their types."""
+        head = self.source.head(1)
+        return [plain(head.column(name).combine_chunks().slice(0, 0)) for name in self.carried]
+
+    def batches(self, wanted: Mapping[str, Reading]) -> Iterator[pa.RecordBatch]:
+        """The wanted columns, and the carried ones; a cell is read once, as text, and made a number here."""
+        import pyarrow as pa
+
+        texts: Reading = "text"
+        read = {**wanted, **dict.fromkeys(self.carried, texts)}
+        both = [n for n in self.carried if wanted.get(n) == "number"] if not self.typed else []
+        for batch in self.source.batches(read):
+            columns = [self._as_wanted(batch, name, name in both) for name in wanted]
+            columns += [batch.column(name) for name in self.carried]
+            names = [*wanted, *(CARRIED + name for name in self.carried)]
+            yield pa.RecordBatch.from_arrays(columns, names=names)
+
+    def _as_wanted(self, batch: Any, name: str, convert: bool) -> Any:
+        return _doubles(batch.column(name), name, self.name) if convert else batch.column(name)
+
+    def carried_by(self, batches: Sequence[Any]) -> list[Any]:
+        """The carried columns of these batches."""
+        import pyarrow as pa
+
+        return [pa.concat_arrays([plain(batch.column(CARRIED + name)) for batch in batches]) for name in self.carried]
+
+
+def plain(array: Any) -> Any:
+    """The values themselves where they are told by a dictionary."""
+    import pyarrow as pa
+
+    return array.cast(array.type.value_type) if pa.types.is_dictionary(array.type) else array
+
+
+def _doubles(texts: Any, column: str, name: str) -> Any:
+    """Texts as numbers, by the rules that a file's numbers are read by."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    from deciban.engines.arrow.delimited import MISSING_NUMBERS
+
+    words = pc.utf8_trim_whitespace(texts.cast(pa.string()))
+    known = pc.if_else(pc.is_in(words, pa.array(MISSING_NUMBERS)), pa.scalar(None, pa.string()), words)
+    try:
+        return known.cast(pa.float64())
+    except pa.ArrowInvalid as error:
+        strange = str(error).split("'")[1] if "'" in str(error) else "a text"
+        raise InputError(
+            f"column {column!r} of {name} holds {strange!r}, which is no number. "
+            f"Hint: --missing {strange!r} says that it stands for nothing"
+        ) from None

@@ -1,0 +1,137 @@
+"""The documents show what the commands print, and name every one of them with all options."""
+
+import csv
+import importlib.util
+import re
+import subprocess
+import sys
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+import typer
+from tests.cli.terminal import EXAMPLES, done
+
+from deciban.cli.main import app
+
+ROOT = Path(__file__).parents[2]
+
+
+def script(name):
+    """A module of docs/guides, which is no package."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / "guides" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+make_guide, make_patients = script("make_guide"), script("make_patients")
+GROUP = typer.main.get_command(app)
+HEAVY = ("numpy", "pyarrow", "duckdb", "scipy", "sklearn", "numba", "pandas")
+
+
+@pytest.mark.parametrize("name", make_guide.DOCUMENTS)
+def test_the_sessions_of_the_documents_print_what_they_show(name):
+    text = (ROOT / name).read_text()
+    assert "```console" in text
+    assert make_guide.renewed(text) == text, f"{name} is out of date. Hint: make guide"
+
+
+def test_the_first_screen_of_the_readme_trains_reads_predicts_and_explains():
+    first = make_guide.SESSION.search((ROOT / "README.md").read_text())
+    assert first is not None
+    assert first.start() < 1000
+    commands = re.findall(r"^\$ deciban (\w+)", first[1], flags=re.MULTILINE)
+    assert [c for c in commands if c != "example"] == ["train", "predict", "explain"]
+
+
+@pytest.mark.parametrize("name", list(GROUP.commands))
+def test_every_command_has_a_chapter_with_all_its_options(name):
+    chapters = re.split(r"^## ", (ROOT / "docs" / "cli.md").read_text(), flags=re.MULTILINE)
+    chapter = next(c for c in chapters if c.startswith(f"{name}\n"))
+    for option in make_guide.options(name):
+        for spelling in (*option.opts, *option.secondary_opts):
+            assert f"`{spelling}`" in chapter, spelling
+        assert option.help
+        assert option.is_flag or option.metavar
+
+
+@pytest.mark.parametrize("code", ["| 0 |", "| 1 |", "| 2 |", "| 130 |"])
+def test_every_exit_code_is_documented(code):
+    assert code in (ROOT / "docs" / "cli.md").read_text()
+
+
+@pytest.mark.parametrize("name", list(GROUP.commands))
+def test_help_ends_with_an_example_that_could_be_typed(name):
+    lines = done(name, "--help").stdout.rstrip().splitlines()
+    start = lines.index("  Example:")
+    examples = lines[start + 1 :]
+    assert examples
+    for line in examples:
+        assert line.startswith(f"    deciban {name} ")
+        for option in re.findall(r"(?<=\s)--?[\w-]+(?=\s|$)", line):
+            known = [spelling for o in make_guide.options(name) for spelling in o.opts]
+            assert option in known or option == "-", (line, option)
+
+
+def test_the_list_of_commands_fits_on_a_screen():
+    lines = done("--help").stdout.splitlines()
+    assert len(lines) <= 40
+    assert max(map(len, lines)) <= 80
+    assert all("..." not in line for line in lines if line.startswith("  ") and "COMMAND" not in line)
+
+
+def test_the_example_tables_are_those_of_the_script_that_makes_them():
+    for name, text in make_patients.tables().items():
+        assert (EXAMPLES / name).read_text() == text
+        assert done("example", name.removesuffix(".csv")).stdout == text
+
+
+def test_the_example_has_a_column_for_every_kind_of_role():
+    rows = list(csv.DictReader((EXAMPLES / "patients.csv").open()))
+    assert len(rows) == 400
+    assert any(value == "" for row in rows for value in row.values())
+
+
+def test_the_example_tables_are_part_of_the_wheel(tmp_path):
+    pytest.importorskip("hatchling")
+    subprocess.run([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path], cwd=ROOT, check=True)
+    names = zipfile.ZipFile(next(tmp_path.glob("*.whl"))).namelist()
+    assert {"deciban/cli/examples/patients.csv", "deciban/cli/examples/new-patients.csv"} <= set(names)
+
+
+def test_completion_is_offered_for_a_shell():
+    command = [sys.executable, "-m", "deciban.cli.main", "--show-completion", "bash"]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "complete" in found.stdout
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["train", "--help"], ["predict", "--help"]])
+def test_help_and_version_load_no_heavy_library(arguments):
+    script = (
+        "import sys\nfrom deciban.cli.main import main\n"
+        f"sys.argv = ['deciban', *{arguments!r}]\n"
+        "try:\n    main()\nexcept SystemExit as leaving:\n    assert not leaving.code\n"
+        f"print('LOADED', [name for name in {HEAVY!r} if name in sys.modules])"
+    )
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert "LOADED []" in found.stdout
+
+
+def seconds(*command):
+    start = time.perf_counter()
+    subprocess.run([sys.executable, *command], capture_output=True, check=True)
+    return time.perf_counter() - start
+
+
+@pytest.mark.parametrize("option", ["--version", "--help"])
+def test_help_and_version_answer_within_three_times_an_import_of_numpy(option):
+    """Least of several tries, turn by turn: what else the machine does meanwhile can only lengthen one."""
+    ours, theirs = [], []
+    for _ in range(15):
+        ours.append(seconds("-m", "deciban.cli.main", option))
+        theirs.append(seconds("-c", "import numpy"))
+        if len(ours) >= 3 and min(ours) <= 3 * min(theirs):
+            return
+    assert min(ours) <= 3 * min(theirs), (min(ours), min(theirs))
