@@ -75,7 +75,7 @@ class Gathering:
 
     def __post_init__(self) -> None:
         self.classes = Names(self.declared or (), grows=self.declared is None)
-        self.matrices = Matrices.growing(self.layout)
+        self.matrices = Matrices.growing(self.layout, self.n_jobs)
 
     def read(self, source: Source, progress: Progress | None = None) -> Iterable[Rows]:
         """Take in all rows of a source; gives each block on, once it is counted."""
@@ -148,6 +148,10 @@ class Gathering:
 
     def fold_of(self, rows: Rows) -> NDArray[np.int32]:
         """Row number modulo the number of folds."""
+        first = int(rows.number[0])
+        if rows.number[-1] - first + 1 == len(rows.number):  # none left out: no division is needed
+            turn = np.arange(self.n_folds, dtype=np.int32)
+            return np.resize(np.roll(turn, -first % self.n_folds), len(rows.number))
         return (rows.number % self.n_folds).astype(np.int32)
 
     def _give_up_folds(self) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban import engines
 from deciban.engines.arrow.ahead import ahead
 from deciban.engines.arrow.cells import Names, date_part, numbers
 from deciban.engines.arrow.source import Reading, Source, block_rows, in_blocks
@@ -18,6 +19,9 @@ from deciban.model.columns import Feature, Layout
 
 CACHED_CELLS = 1 << 14
 
+MANY_ROWS = 1 << 14
+"""From so many rows on, columns are read side by side."""
+
 
 @dataclass(frozen=True)
 class Matrices:
@@ -25,11 +29,12 @@ class Matrices:
 
     layout: Layout
     names: Sequence[Names]
+    n_jobs: int | None = None
 
     @classmethod
-    def growing(cls, layout: Layout) -> Matrices:
+    def growing(cls, layout: Layout, n_jobs: int | None = None) -> Matrices:
         """For learning: level names are taken in as they come."""
-        return cls(layout, [Names(f.fixed_levels, grows=True) for f in layout.levels])
+        return cls(layout, [Names(f.fixed_levels, grows=True) for f in layout.levels], n_jobs)
 
     def of(self, batches: Sequence[Any]) -> list[NDArray[Any]]:
         """One matrix for each block, of the rows of these batches."""
@@ -37,14 +42,16 @@ class Matrices:
 
     def columns(self, batches: Sequence[Any]) -> list[list[NDArray[Any]]]:
         """The columns of each block; a number that stands in two blocks is read once."""
-        read: dict[tuple[bool, str], NDArray[Any]] = {}
-        for kind, features in self.layout.blocks.items():
-            for j, feature in enumerate(features):
-                if (kind == "levels", feature.name) not in read:
-                    parts = [self._cells(kind, j, feature, batch) for batch in batches]
-                    read[kind == "levels", feature.name] = parts[0] if len(parts) == 1 else np.concatenate(parts)
-        blocks = self.layout.blocks.items()
-        return [[read[kind == "levels", feature.name] for feature in features] for kind, features in blocks]
+        blocks = self.layout.blocks
+        jobs = {(k == "levels", f.name): (k, j, f) for k, features in blocks.items() for j, f in enumerate(features)}
+
+        def one(job: tuple[Kind, int, Feature]) -> NDArray[Any]:
+            parts = [self._cells(*job, batch) for batch in batches]
+            return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+        threads = engines.thread_count(self.n_jobs) if sum(b.num_rows for b in batches) >= MANY_ROWS else 1
+        read = dict(zip(jobs, engines.run(one, jobs.values(), threads)))
+        return [[read[kind == "levels", feature.name] for feature in features] for kind, features in blocks.items()]
 
     def _cells(self, kind: Kind, j: int, feature: Feature, batch: Any) -> NDArray[Any]:
         if feature.column not in batch.schema.names:  # allowed to be absent: all of it is missing

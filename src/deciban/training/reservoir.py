@@ -16,9 +16,10 @@ MOST_CELLS = 1 << 24
 def shuffled(number: NDArray[np.int64]) -> NDArray[np.uint64]:
     """A fixed, thorough mixing of row numbers (the finaliser of SplitMix64, Steele et al. 2014)."""
     z = (number.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)):
+        z ^= z >> np.uint64(shift)
+        z *= np.uint64(factor)
+    return z
 
 
 class Reservoir:

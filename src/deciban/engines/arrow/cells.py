@@ -8,11 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban.engines import fast
+from deciban.engines.arrow.short import ShortTexts
 from deciban.engines.arrow.source import as_role
 from deciban.errors import InputError
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+NAME_STEPS = 16
+"""Elementary steps in finding the code of one text."""
 
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
@@ -26,6 +31,8 @@ def numbers(array: Any, name: str) -> NDArray[np.float64]:
         array = array.cast(pa.int64(), safe=False) if not pa.types.is_date32(array.type) else array.cast(pa.int32())
     if pa.types.is_boolean(array.type):
         array = array.cast(pa.uint8())
+    if pa.types.is_decimal(array.type):
+        array = array.cast(pa.string())  # Arrow's own way to a double is off by a unit in the last place, 44.9 say
     try:
         doubles = array.cast(pa.float64(), safe=False)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
@@ -115,6 +122,12 @@ def date_part(array: Any, part: str, name: str) -> NDArray[np.int64]:
     return np.asarray(pc.fill_null(read(when), -1), dtype=np.int64)
 
 
+def _plain_strings(array: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_string(array.type))
+
+
 class Names:
     """The texts of a column and their codes, in order of appearance; fixed, or growing as new ones come."""
 
@@ -123,12 +136,33 @@ class Names:
         self.grows = grows
         self._codes: dict[str, int] | None = None
         self._last: tuple[Any, NDArray[np.int64]] | None = None
+        self._short: ShortTexts | None = None
+        self._long = False
 
     def __len__(self) -> int:
         return len(self.list)
 
     def encode(self, array: Any) -> NDArray[np.int64]:
         """A code for each value: −1 where it is missing, and one past the last where it is not known."""
+        codes = self._encode_short(array)
+        return self._encode_any(array) if codes is None else codes
+
+    def _encode_short(self, array: Any) -> NDArray[np.int64] | None:
+        """The codes by a kernel, where the array is large and its texts short; new texts go the other way."""
+        kernels = None if self._long or not _plain_strings(array) else fast.kernels("names", len(array) * NAME_STEPS)
+        if kernels is None:
+            return None
+        self._short = self._short or ShortTexts(kernels)
+        codes = self._short.find(array) if self._short.learn(self.list) else None
+        if codes is None:
+            self._long = True
+            return None
+        new = np.flatnonzero(codes == kernels.UNKNOWN)
+        if len(new):
+            codes[new] = self._encode_any(array.take(new))
+        return codes
+
+    def _encode_any(self, array: Any) -> NDArray[np.int64]:
         told = texts(array)
         indices = told.indices.fill_null(-1) if told.null_count else told.indices
         used = np.asarray(indices)

@@ -1,0 +1,77 @@
+"""The loop that finds the codes of short texts: up to 15 bytes are two machine words, told apart at a glance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban.kernels.compile import kernel
+
+Words = NDArray[np.uint64]
+Codes = NDArray[np.int64]
+
+LONGEST = 15
+"""Bytes that two words hold beside the length."""
+
+UNKNOWN = -2
+"""The code of a text that is not in the table."""
+
+
+@kernel
+def slot_of(low: np.uint64, high: np.uint64, lows: Words, highs: Words, codes: Codes) -> np.uint64:
+    """Where a text is in the table, or the empty place where it belongs; the size is a power of two."""
+    mixed = (low * np.uint64(0x9E3779B97F4A7C15)) ^ (high * np.uint64(0xC2B2AE3D27D4EB4F))
+    mask = np.uint64(len(codes) - 1)
+    slot = (mixed ^ (mixed >> np.uint64(29))) & mask
+    while codes[slot] >= 0 and (lows[slot] != low or highs[slot] != high):
+        slot = (slot + np.uint64(1)) & mask
+    return slot
+
+
+@kernel
+def find_codes(
+    utf8: NDArray[np.uint8],
+    offsets: NDArray[np.int32],
+    missing: NDArray[np.bool_],
+    lows: Words,
+    highs: Words,
+    codes: Codes,
+    out: Codes,
+) -> int:
+    """The code of each text, −1 where it is missing, UNKNOWN where it is new; how many are new, or −1 at a long text.
+
+    The length stands in the highest byte of the second word: "a" and "a" with a NUL behind it differ.
+    """
+    new = 0
+    for i in range(len(out)):
+        out[i] = -1
+        if len(missing) and missing[i]:
+            continue
+        start, size = offsets[i], offsets[i + 1] - offsets[i]
+        if size > LONGEST:
+            return -1
+        low, high = np.uint64(0), np.uint64(size) << np.uint64(56)
+        for j in range(min(size, 8)):
+            low |= np.uint64(utf8[start + j]) << np.uint64(8 * j)
+        for j in range(8, size):
+            high |= np.uint64(utf8[start + j]) << np.uint64(8 * (j - 8))
+        code = codes[slot_of(low, high, lows, highs, codes)]
+        out[i] = code if code >= 0 else UNKNOWN
+        new += code < 0
+    return new
+
+
+@kernel
+def enter(low: Words, high: Words, code: Codes, lows: Words, highs: Words, codes: Codes) -> None:
+    """Put texts with their codes into the table, which has room for them."""
+    for i in range(len(code)):
+        slot = slot_of(low[i], high[i], lows, highs, codes)
+        lows[slot], highs[slot], codes[slot] = low[i], high[i], code[i]
+
+
+def two_words(text: bytes) -> tuple[Any, Any]:
+    """A short text as the two words that the loops make of it."""
+    padded = text.ljust(LONGEST, b"\0")
+    return int.from_bytes(padded[:8], "little"), int.from_bytes(padded[8:], "little") | len(text) << 56
