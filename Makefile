@@ -22,6 +22,7 @@ bench: .venv/ready
 
 lab: .venv/ready
 	$(BIN)/python -m benchmarks.lab
+	$(BIN)/python -m benchmarks.lab_tables
 
 guide: .venv/ready
 	$(BIN)/python docs/guides/make_guide.py

@@ -64,7 +64,7 @@ def finish(axes: Any, bars: Sequence[Line], positions: Sequence[float]) -> None:
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.grid(axis="x", color="0.9", lw=0.8)
     axes.set_axisbelow(True)
-    axes.set_xlabel("scikit-learn ÷ deciban, log scale (right of 1×: deciban is faster, or needs less memory)")
+    axes.set_xlabel("peer ÷ deciban, log scale (right of 1×: deciban is faster, or needs less memory)")
     headings(axes, bars, positions)
     legend(axes)
 

@@ -5,7 +5,7 @@ import platform
 from importlib.metadata import version
 from pathlib import Path
 
-PARTS = ("numpy", "scipy", "numba", "scikit-learn")
+PARTS = ("numpy", "scipy", "numba", "scikit-learn", "pyarrow", "duckdb", "pandas", "polars")
 
 
 def processor() -> str:

@@ -11,19 +11,19 @@ from . import machine
 from .case import Group, Line
 
 TITLES: dict[Group, str] = {"speed": "Speed", "memory": "Peak memory", "start-up": "Start-up"}
-COLUMNS = ("case", "ours", "scikit-learn", "ratio", "target", "verdict")
+COLUMNS = ("case", "ours", "peer", "ratio", "target", "verdict")
 
 PAGE = """# Benchmarks
 
-deciban against scikit-learn, side by side. Written by `make bench` on {date}; do not edit.
+deciban against scikit-learn (and, for files, DuckDB), side by side. Written by `make bench` on {date}; do not edit.
 
 Machine: {machine}.
 
 {summary}
 
-![Ratios to scikit-learn with their targets](benchmarks.png)
+![Ratios to the peer with their targets](benchmarks.png)
 
-How it is measured. *Ratio* is scikit-learn's figure divided by ours: above 1 we are faster or smaller.
+How it is measured. *Ratio* is the peer's figure divided by ours: above 1 we are faster or smaller.
 
 - *Speed*: both in one process on the same data from a fixed seed, each run once untimed, then taking turns
   with garbage collected in between; the medians are compared, and a target counts as met only where at least

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban import engines
+from deciban.engines.arrow.known import Known
 from deciban.errors import DecibanError, InputError, SchemaError, UndefinedError
 from deciban.families import written as family_files
 from deciban.families.family import NO_LIKELIHOOD, Family, log
@@ -19,8 +20,9 @@ from deciban.families.prior import ClassPrior
 from deciban.files import Section
 from deciban.ledger import Block, Cells, Ledger, Needs, Schema
 from deciban.ledger import written as ledger_files
+from deciban.ledger.needs import Kind
 from deciban.ledger.statistic import Array, Codes
-from deciban.scores import DECIBAN, Boundary, Conic, Explanation, Linear, Pieces, ScoreForm, SparseLinear
+from deciban.scores import DECIBAN, Boundary, Conic, Explanation, Linear, Lookup, Pieces, ScoreForm, SparseLinear
 from deciban.scores import written as form_files
 from deciban.scores.posterior import Finish
 
@@ -28,6 +30,16 @@ DRAWS = 100_000
 """Rows drawn where an error can only be estimated."""
 
 DRAWN_AT_ONCE = 4096
+
+FORMS: dict[Kind, tuple[str, ...]] = {
+    "counts": ("Linear", "SparseLinear"),
+    "levels": ("Lookup",),
+    "moments": ("Diagonal",),
+    "scatter": ("Full",),
+    "cells": ("Table",),
+    "grid": ("Steps",),
+}
+"""The score forms that what is counted may be solved into; a file that names another is not sound."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +106,20 @@ class Belief:
     def schema(self) -> Schema:
         """The names of what is counted."""
         return self.ledger.schema
+
+    @property
+    def outline(self) -> Schema:
+        """The names of classes and features; those of levels may be left out."""
+        return self.schema
+
+    @property
+    def level_names(self) -> Sequence[Sequence[str]]:
+        """The names of the levels, for each feature that has levels with names."""
+        return next((block.levels for block in self.schema.blocks if block.kind == "levels"), None) or ()
+
+    def afresh(self) -> Belief:
+        """The same, in which everything follows from the ledger."""
+        return self
 
     @cached_property
     def complete(self) -> Ledger:
@@ -221,7 +247,7 @@ class Belief:
     @property
     def feature_names(self) -> Sequence[str]:
         """The features' names, or their numbers where they have none."""
-        blocks = self.schema.blocks
+        blocks = self.outline.blocks
         if len(blocks) == 1:
             return blocks[0].names or Numbered(blocks[0].width)
         return [name for block in blocks for name in (block.names or Numbered(block.width))]
@@ -272,19 +298,42 @@ class Recalled(Belief):
 
     @cached_property
     def schema(self) -> Schema:
-        """The names of what is counted; the ledger stays unread."""
+        """The names of what is counted; the sums stay unread."""
+        if "ledger" in vars(self):
+            return self.ledger.schema
         return ledger_files.read_schema(self._section.part("ledger").part("schema"))
+
+    @cached_property
+    def outline(self) -> Schema:
+        """The names of classes and features: a million names of levels stay unread."""
+        section = self._section.part("ledger")
+        return Schema(ledger_files.read_classes(section), ledger_files.read_features(section))
+
+    @cached_property
+    def level_names(self) -> Sequence[Sequence[str]]:
+        """The names of the levels where they lie in the file."""
+        if "ledger" in vars(self):
+            return super().level_names
+        return [Known(names) for names in ledger_files.level_arrays(self._section.part("ledger"))]
+
+    def afresh(self) -> Belief:
+        """The same as if nothing had been solved when the file was written."""
+        return Belief(self.assumption, self.ledger)
 
     @cached_property
     def solved(self) -> Solved:
         """What was solved when the file was written; the ledger stays unread."""
         if not self._section.has("solved"):
-            return Belief(self.assumption, self.ledger).solved
-        section, blocks = self._section.part("solved"), ledger_files.read_outline(self._section.part("ledger"))
-        K, forms = len(ledger_files.read_classes(self._section.part("ledger"))), section.parts("forms")
-        if len(forms) != len(blocks):
+            return self.afresh().solved
+        section, ledger = self._section.part("solved"), self._section.part("ledger")
+        K, blocks = len(ledger_files.read_classes(ledger)), ledger_files.read_outline(ledger)
+        forms, counted = section.parts("forms"), ledger.parts("parts")
+        if not len(forms) == len(counted) == len(blocks):
             section.refuse(f"there are {len(forms)} score forms for {len(blocks)} blocks of features")
-        read = tuple(form_files.read(form, K, block.width) for form, block in zip(forms, blocks))
+        read = tuple(_read_form(form, block, K) for form, block in zip(forms, blocks))
+        for part, form, family, sums in zip(forms, read, self.assumption.families, counted):
+            if isinstance(form, Lookup):
+                _check_levels(part, form, family, sums)
         return Solved(*_read_priors(section, K), read, self.assumption.needs)
 
     def __reduce__(self) -> Any:
@@ -309,6 +358,18 @@ def _written_solved(solved: Solved, widths: Sequence[int]) -> Section:
     section = Section().put("prior", solved.prior).put("log_prior", solved.log_prior)
     _read_priors(section, len(solved.prior))
     return section.add_all("forms", [form_files.written(form, d) for form, d in zip(solved.forms, widths)])
+
+
+def _read_form(section: Section, block: Block, K: int) -> ScoreForm:
+    section.text("form", among=FORMS[block.kind])
+    return form_files.read(section, K, block.width)
+
+
+def _check_levels(section: Section, form: Lookup, family: Any, counted: Section) -> None:
+    """All levels that are counted or known to exist have scores: so a small file speaks of few."""
+    sizes = np.diff(counted.wholes("offset", (len(form.offset),)))
+    if (np.diff(form.offset) < np.maximum(sizes, family.min_levels or 0)).any():
+        section.refuse("fewer levels have scores than were counted or are known to exist")
 
 
 def _read_priors(section: Section, K: int) -> tuple[Array, Array]:

@@ -1,5 +1,6 @@
 """Whatever is wrong is said in a line or two, with a way out; and no file is left behind."""
 
+import json
 import os
 import re
 import resource
@@ -143,9 +144,9 @@ def test_names_in_any_script_and_names_like_options(tmp_path):
     assert "of --target" in done("train", data, "--target", "--target", "-o", model).stdout
 
 
-def lacking(folder):
-    """The new patients without their temperatures."""
-    cells = [line.split(",") for line in NEW.read_text().splitlines()]
+def lacking(folder, data=NEW):
+    """Patients without their temperatures."""
+    cells = [line.split(",") for line in data.read_text().splitlines()]
     path = folder / "lacking.csv"
     path.write_text("\n".join(",".join(row[:3] + row[4:]) for row in cells) + "\n")
     return path
@@ -157,6 +158,37 @@ def test_a_column_that_is_missing_when_predicting_is_refused_unless_allowed(tmp_
     assert "has no column 'temperature', which the model asks for" in words
     assert "--allow-missing-columns" in words
     assert len(done("predict", trained, data, "--allow-missing-columns").stdout.splitlines()) == 7
+
+
+def test_a_column_that_is_missing_when_judging_is_refused_unless_allowed(tmp_path, trained):
+    data = lacking(tmp_path, PATIENTS)
+    assert "--allow-missing-columns" in refused(tmp_path, "evaluate", data, "--model", trained)
+    told = json.loads(done("evaluate", data, "--model", trained, "--allow-missing-columns", "--json").stdout)
+    guesses = done("predict", trained, data, "--allow-missing-columns").stdout.splitlines()[1:]
+    truth = [line.rsplit(",", 1)[1] for line in data.read_text().splitlines()[1:]]
+    right = [guess.split(",")[0] == label for guess, label in zip(guesses, truth) if label]
+    assert told["accuracy"] == pytest.approx(sum(right) / len(right))
+
+
+def test_a_word_among_numbers_when_judging_points_to_the_training(tmp_path, trained):
+    path = tmp_path / "hot.csv"
+    path.write_text(PATIENTS.read_text().replace("37.1", "hot"))
+    assert "Hint: in training --as" in refused(tmp_path, "evaluate", path, "--model", trained)
+
+
+def test_hints_are_such_as_a_command_line_can_follow(tmp_path):
+    strict, wet = tmp_path / "strict.deciban", tmp_path / "wet.csv"
+    done("train", PATIENTS, "--target", "diagnosis", "--unseen", "error", "--no-judge", "-o", strict)
+    wet.write_text(PATIENTS.read_text().replace(",dry,", ",wet,"))
+    words = refused(tmp_path, "predict", strict, wet, "-o", tmp_path / "out.csv")
+    assert "'wet', which was never learned. Hint: train with --unseen ignore" in words
+    shares, plague = tmp_path / "shares.deciban", tmp_path / "plague.csv"
+    prior = ("--prior", "cold=0.2,flu=0.3,pneumonia=0.5")
+    done("train", PATIENTS, "--target", "diagnosis", *prior, "--no-judge", "-o", shares)
+    plague.write_text(re.sub(",cold$", ",plague", PATIENTS.read_text(), flags=re.MULTILINE))
+    more = refused(tmp_path, "add", shares, plague)
+    assert "were given for 3 classes, and now there are 4. Hint: train with --prior empirical" in more
+    assert not re.search(r"\w=|\(", (words + more).partition("Hint")[2])
 
 
 def test_extra_and_reordered_columns_change_nothing(tmp_path, trained):
@@ -274,13 +306,54 @@ def test_a_full_disk_behind_stdout_is_noticed(trained):
     assert result.stderr == "error: No space left on device\n"
 
 
-def test_a_reader_who_leaves_early_gets_no_complaint(trained):
-    process = program("predict", trained, PATIENTS, "--all", wait=False)
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--help"],
+        ["example", "patients"],
+        ["predict", "MODEL", PATIENTS, "--all"],
+        ["predict", "MODEL", PATIENTS, "--json"],
+        ["sample", "MODEL", "-n", "70000"],
+        ["explain", "MODEL", PATIENTS],
+        ["inspect", "MODEL"],
+        ["inspect", "MODEL", "--json"],
+        ["train", PATIENTS, "--target", "diagnosis", "--no-judge", "-o", "-"],
+    ],
+    ids=lambda arguments: " ".join(a for a in map(str, arguments) if "/" not in a),
+)
+def test_a_reader_who_leaves_early_gets_no_complaint_and_the_exit_code_of_other_programs(trained, arguments):
+    process = program(*(trained if a == "MODEL" else a for a in arguments), wait=False)
     process.stdout.close()
     process.stdout = None
     _, err = process.communicate(timeout=300)
+    talk = "Held out" in err  # the report of a training whose model goes to stdout
+    assert (process.returncode, "" if talk else err) == (141, "")
     assert "Traceback" not in err
     assert "Exception" not in err
+
+
+def test_a_reader_who_leaves_early_leaves_no_copy_of_standard_input_behind(tmp_path, trained):
+    with PATIENTS.open() as rows:
+        process = program("predict", trained, "-", wait=False, stdin=rows, TMPDIR=str(tmp_path))
+        process.stdout.close()
+        process.stdout = None
+        process.communicate(timeout=300)
+    assert process.returncode == 141
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_training_whose_report_nobody_reads_has_written_its_model(tmp_path):
+    process = program("train", PATIENTS, "--target", "diagnosis", "-o", tmp_path / "m.deciban", wait=False)
+    process.stdout.close()
+    process.stdout = None
+    assert process.communicate(timeout=300)[1] == ""
+    assert process.returncode == 141
+    assert "pneumonia" in done("inspect", tmp_path / "m.deciban").stdout
+
+
+def test_a_closed_output_is_no_error(trained):
+    result = program("inspect", trained, before=lambda: os.close(1))
+    assert (result.returncode, result.stderr) == (0, "")
 
 
 @pytest.fixture(scope="module")
@@ -327,6 +400,7 @@ def test_debug_shows_where_it_happened(tmp_path):
         (["explain", "m", NEW, "--classes", "a"], "wants two classes"),
         (["explain", "m", NEW, "--row", "0"], "--row"),
         (["evaluate", NEW, "--model", "m", "--target", "y"], "--target is for training"),
+        (["evaluate", NEW, "--target", "y", "--allow-missing-columns"], "--allow-missing-columns is for --model"),
         (["merge", "m", "-o", "c"], "two models or more"),
         (["trian"], "train"),
         (["train", "--targt", "y"], "--target"),

@@ -3,11 +3,13 @@
 The files are never written again: a new format gets files of its own.
 """
 
+import datetime
 import json
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from scipy.sparse import csr_array
 from tests.estimators.facades import FACADES
 
@@ -55,12 +57,89 @@ def answers(model):
     }
 
 
-if __name__ == "__main__":
-    one().save(HERE / "format-1.deciban")
-    folder = HERE / "format-1"
-    folder.mkdir(exist_ok=True)
-    models = others()
+PATIENTS = {
+    "id": ["a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12"],
+    "temperature °C": [36.6, 38.9, 39.4, 36.9, None, 37.0, 36.4, 38.2, 38.8, 39.9, 36.8, 37.1],
+    "visits": [0, 3, 2, 1, 4, 0, 1, 2, None, 5, 0, 1],
+    "smoker": ["no", "yes", "no", "no", "yes", "no", None, "no", "yes", "yes", "no", "no"],
+    "pain": ["none", "chest", "head", "none", "chest", "head", "none", None, "chest", "né", "none", "head"],
+    "admitted": [datetime.date(2024, 1 + i, 2 * i + 1) if i != 5 else None for i in range(12)],
+    "weight": [1.0, 1.0, 2.0, 1.0, 0.5, 1.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0],
+    "state": ["well", "flu", "flu", "well", "flu", "well", "well", "flu", "flu", "flu", "well", None],
+}
+ROLES = {
+    "id": "skip",
+    "temperature °C": "number",
+    "visits": "count",
+    "smoker": "flag",
+    "pain": "category",
+    "admitted": "date",
+}
+
+
+def table():
+    """Every role but `binned`, cells missing in each, weights, and a prior of its own."""
+    given = {"target": "state", "weights": "weight", "prior": {"flu": 0.25, "well": 0.75}}
+    return deciban.train(pa.table(PATIENTS), roles=ROLES, **given)
+
+
+def binned_table():
+    """Numbers by bins, classes that are whole numbers, and levels never seen that take a share."""
+    columns = {name: PATIENTS[name] * 3 for name in ("temperature °C", "visits", "pain")}
+    rows = {**columns, "ward": [1, 3, 3, 2, 3, 1, 1, 2, 3, 2, 1, 2] * 3}
+    return deciban.train(pa.table(rows), target="ward", numbers="binned", unseen="smooth", alpha=0.5, most_levels=2)
+
+
+def naive_bayes():
+    """The same patients as a scikit-learn classifier has them."""
+    frame = pd.DataFrame({name: PATIENTS[name] for name in ROLES})
+    state = ["ill" if state == "flu" else "well" for state in PATIENTS["state"]]
+    return deciban.NaiveBayes(roles=ROLES, priors=[0.5, 0.5]).fit(frame, state)
+
+
+TABLES = {"table": table, "table-binned": binned_table, "NaiveBayes": naive_bayes}
+
+ASKED = {
+    "id": ["b1", "b2", "b3", "b4"],
+    "temperature °C": [36.7, 39.0, None, 38.0],
+    "visits": [0, 4, 1, None],
+    "smoker": ["no", "yes", None, "no"],
+    "pain": ["none", "chest", None, "tooth"],
+    "admitted": [datetime.date(2025, 2, 1), datetime.date(2025, 3, 4), None, datetime.date(2025, 12, 24)],
+}
+
+
+def table_answers(model):
+    """What a model of a table says of patients it has not seen, and how much it has learned."""
+    rows = pd.DataFrame(ASKED)
+    if isinstance(model, deciban.NaiveBayes):
+        said = {"ledger": model.ledger_, "roles": model.roles_, "classes": model.classes_.tolist()}
+    else:
+        said = {"ledger": model.ledger, "roles": model.roles, "classes": model.classes}
+    density = np.asarray(model.score_samples(rows))[:, None]
+    ledger = said.pop("ledger")
+    return {
+        "joint": (np.asarray(model.predict_log_proba(rows)) + density).tolist(),
+        "rows": ledger.rows.tolist(),
+        "fingerprint": ledger.schema.fingerprint,
+        **said,
+    }
+
+
+def write(folder, models, expected, ask):
+    """Write the files that are not there yet, and what they must say: what is there is never written again."""
+    if (folder / expected).exists():
+        return
     for name, model in models.items():
         model.save(folder / f"{name}.deciban")
-    expected = {name: answers(model) for name, model in models.items()}
-    (folder / "expected.json").write_text(json.dumps(expected, indent=1) + "\n")
+    told = {name: ask(model) for name, model in models.items()}
+    (folder / expected).write_text(json.dumps(told, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    folder = HERE / "format-1"
+    folder.mkdir(exist_ok=True)
+    if not (HERE / "format-1.deciban").exists():
+        one().save(HERE / "format-1.deciban")
+    write(folder, {name: make() for name, make in TABLES.items()}, "expected-tables.json", table_answers)
+    write(folder, others(), "expected.json", answers)

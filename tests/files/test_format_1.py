@@ -6,13 +6,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from tests.files.fixture import answers
+from tests.files.fixture import ASKED, PATIENTS, answers, table_answers
 
 import deciban
 from deciban import files
 
 HERE = Path(__file__).parent
 EXPECTED = json.loads((HERE / "format-1" / "expected.json").read_text())
+TABLES = json.loads((HERE / "format-1" / "expected-tables.json").read_text())
 CASES = pd.DataFrame({"temperature °C": [36.8, 39.0, np.nan], "pulse": [65.0, 91.0, 80.0]})
 
 PREDICTED = ["well", "flu", "well"]
@@ -50,3 +51,38 @@ def test_every_kind_of_model_is_read(name):
     said = answers(model)
     np.testing.assert_allclose(said.pop("joint"), EXPECTED[name]["joint"], rtol=1e-9)
     assert said == {key: EXPECTED[name][key] for key in said}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_every_kind_of_table_model_is_read(name):
+    said = table_answers(deciban.load(HERE / "format-1" / f"{name}.deciban"))
+    np.testing.assert_allclose(said.pop("joint"), TABLES[name]["joint"], rtol=1e-9)
+    assert said == {key: TABLES[name][key] for key in said}
+
+
+def test_a_table_model_goes_on_learning():
+    model = deciban.load(HERE / "format-1" / "table.deciban")
+    more = pd.DataFrame({**ASKED, "weight": [1.0, 2.0, 1.0, 1.0], "state": ["well", "flu", "well", None]})
+    model.add(more)
+    assert model.ledger.rows.tolist() == [7.5, 7.0]
+    model.forget(more)
+    np.testing.assert_allclose(table_answers(model)["joint"], TABLES["table"]["joint"], rtol=1e-9)
+
+
+def test_a_table_model_tells_where_it_comes_from():
+    model = deciban.load(HERE / "format-1" / "table.deciban")
+    assert (model.target, model.weights, model.target_type) == ("state", "weight", "string")
+    assert (model.origin.rows_read, model.origin.rows_without_class) == (12, 1)
+    assert model.quality["rows"] == 10
+    assert "temperature °C" in str(model.describe())
+
+
+def test_a_table_model_counted_what_the_table_holds():
+    rows = pd.DataFrame(PATIENTS).query("weight > 0")
+    ledger = deciban.load(HERE / "format-1" / "table.deciban").ledger
+    by_name = {block.kind: (block, part) for block, part in zip(ledger.schema.blocks, ledger.parts)}
+    block, part = by_name["levels"]
+    j = block.names.index("pain")
+    expected = rows.groupby(["state", "pain"])["weight"].sum().unstack(fill_value=0.0)[list(block.levels[j])]
+    assert part.tables()[j].tolist() == expected.to_numpy().tolist()
+    assert ledger.rows.tolist() == rows.groupby("state")["weight"].sum().tolist()

@@ -2,6 +2,7 @@
 
 import json
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -92,7 +93,15 @@ def test_any_split_adds_up(data):
     assert total.bins == pytest.approx(whole.bins, abs=1e-12)
     if whole.weight:
         a, b = total.report(CLASSES), whole.report(CLASSES)
-        for name in ("accuracy", "log_loss", "log_loss_error", "brier", "calibration_error", "majority"):
+        for name in (
+            "accuracy",
+            "effective_rows",
+            "log_loss",
+            "log_loss_error",
+            "brier",
+            "calibration_error",
+            "majority",
+        ):
             assert getattr(a, name) == pytest.approx(getattr(b, name), rel=1e-12, abs=1e-12, nan_ok=True)
 
 
@@ -102,8 +111,57 @@ def test_weight_two_is_a_row_twice_and_weight_nothing_a_row_absent():
     often = np.repeat(np.arange(20), w.astype(int))
     one = Scorecard.of(log_posterior, truth, w).report(CLASSES)
     other = Scorecard.of(log_posterior[often], truth[often]).report(CLASSES)
-    for name in ("weight", "accuracy", "log_loss", "log_loss_error", "brier", "calibration_error"):
+    for name in ("weight", "accuracy", "log_loss", "brier", "calibration_error"):
         assert getattr(one, name) == pytest.approx(getattr(other, name), rel=1e-12)
+
+
+@pytest.mark.parametrize("unit", [1e-6, 0.001, 3.0, 1000.0])
+def test_the_unit_of_the_weights_changes_only_what_is_a_weight(unit):
+    log_posterior, truth, w = judged(n=60)
+    truth[:5] = -1
+    one, other = (Scorecard.of(log_posterior, truth, v).report(CLASSES).to_dict() for v in (w, w * unit))
+    for told, factor in ((one, unit), (other, 1.0)):
+        told["weight"] *= factor
+        told["confusion"] = [cell * factor for line in told["confusion"] for cell in line]
+    assert one.keys() == other.keys()
+    for name, value in one.items():
+        words = name in ("measured", "commonest", "classes")
+        assert value == (other[name] if words else pytest.approx(other[name], rel=1e-9))
+
+
+def test_equal_weights_are_as_sure_as_rows_without_weights():
+    log_posterior, truth, _ = judged(n=60)
+    plain, weighed = (Scorecard.of(log_posterior, truth, w).report(CLASSES) for w in (None, np.full(60, 0.001)))
+    assert plain.effective_rows == 60
+    assert weighed.accuracy_interval == pytest.approx(plain.accuracy_interval, rel=1e-9)
+    assert weighed.log_loss_error == pytest.approx(plain.log_loss_error, rel=1e-9)
+    assert "the weights differ" not in str(plain) + str(weighed)
+
+
+def test_unequal_weights_are_as_sure_as_kish_says():
+    """One of 8 rows with weight 4, the others 1: (Σw)²/Σw² = 121/23, and the error of a mean of so many rows."""
+    p = np.array([0.9, 0.8, 0.7, 0.6, 0.4, 0.3, 0.2, 0.9])
+    w = np.array([4.0, 1, 1, 1, 1, 1, 1, 1])
+    report = Scorecard.of(np.log(np.column_stack([p, 1 - p])), np.zeros(8, dtype=int), w).report("ab")
+    n = Fraction(121, 23)
+    assert report.effective_rows == pytest.approx(float(n), rel=1e-12)
+    assert report.accuracy_interval == pytest.approx(wilson(8 / 11, float(n)), rel=1e-12)
+    variance = np.cov(-np.log(p), aweights=w)  # unbiased for weights that say how much a row counts
+    assert report.log_loss_error == pytest.approx(math.sqrt(variance / n), rel=1e-12)
+    assert "those of 5.261 rows of equal weight" in str(report)
+
+
+def test_one_row_has_no_standard_error_whatever_its_weight():
+    for w in (0.3, 1.0, 7.0):
+        report = Scorecard.of(np.log([[0.9, 0.1]]), np.array([0]), np.array([w])).report("ab")
+        assert (report.effective_rows, math.isnan(report.log_loss_error)) == (1.0, True)
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e200])
+def test_weights_whose_squares_no_double_holds_leave_the_interval_open(unit):
+    report = Scorecard.of(np.log([[0.9, 0.1], [0.2, 0.8]]), np.array([0, 1]), np.full(2, unit)).report("ab")
+    assert (report.accuracy, report.accuracy_interval) == (1.0, (0.0, 1.0))
+    assert report.to_dict()["effective_rows"] is None
 
 
 def test_a_row_of_weight_nothing_may_even_be_impossible():

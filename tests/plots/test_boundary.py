@@ -16,8 +16,8 @@ from sklearn.datasets import load_iris
 from sklearn.naive_bayes import GaussianNB as TheirNB
 
 import deciban
-from deciban.errors import DecibanError, InputError, UndefinedError
-from deciban.plots import MissingExtraError, boundary
+from deciban.errors import DecibanError, InputError, MissingExtraError, UndefinedError
+from deciban.plots import boundary
 from deciban.plots.geometry import segments, thresholds
 from deciban.plots.surface import surface_of
 from deciban.plots.view import around

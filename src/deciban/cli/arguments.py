@@ -55,7 +55,7 @@ Classes = Annotated[
     typer.Option(
         "--classes",
         metavar="A,B,…",
-        help="The classes there are; any other is refused, and one without rows is known.",
+        help="The classes there are: any other in DATA is refused, and one without rows is known.",
     ),
 ]
 Prior = Annotated[

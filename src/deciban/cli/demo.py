@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,8 @@ from rich.console import Console
 
 from deciban import __version__
 from deciban.cli.folder import check_writable, write
+from deciban.cli.output import print_json
+from deciban.files.plain import json_text
 
 PICTURE, REPORT = "boundary.png", "report.json"
 
@@ -32,7 +33,7 @@ def run(folder: Path, as_json: bool) -> None:
         "digits": asdict(digits),
         "forgetting": [asdict(line) for line in forgetting],
     }
-    report = json.dumps(figures, indent=2, ensure_ascii=False).encode() + b"\n"
+    report = json_text(figures, indent=2).encode() + b"\n"
     files = write(folder, {**({PICTURE: picture} if picture else {}), REPORT: report})
     _tell(figures, diagnosis, digits, forgetting, files, as_json, talk)
 
@@ -40,7 +41,7 @@ def run(folder: Path, as_json: bool) -> None:
 def _picture(talk: Console) -> bytes | None:
     """The picture, or a word on how to get one."""
     from deciban.cli.picture import three_boundaries
-    from deciban.plots import MissingExtraError
+    from deciban.errors import MissingExtraError
 
     try:
         return three_boundaries()
@@ -55,7 +56,7 @@ def _tell(
     from deciban.cli.report import closing, report
 
     if as_json:
-        print(json.dumps({**figures, "files": [str(path) for path in files]}, indent=2, ensure_ascii=False))
+        print_json({**figures, "files": [str(path) for path in files]})
         closing(talk, files)
         return
     out = Console(highlight=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as _json
 import math
 from collections.abc import Mapping
 from pathlib import Path
@@ -33,10 +32,11 @@ def command(
     """Compare two models: rows, classes, priors, roles, assumptions, and whose evidence moved most."""
     with manners(debug):
         from deciban.cli.models import open_model
+        from deciban.cli.output import print_json
 
         found = differences(open_model(model), open_model(other))
         if json:
-            print(_json.dumps(found, indent=2, ensure_ascii=False))
+            print_json(found)
         else:
             show(str(model), str(other), found, most)
 

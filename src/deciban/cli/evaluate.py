@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as _json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -33,6 +32,7 @@ def command(
     target: a.Target = None,
     model: Judged = None,
     folds: Folds = None,
+    allow_missing_columns: a.AllowMissing = False,
     roles: a.Roles = None,
     numbers: a.Numbers = None,
     like: a.Like = None,
@@ -60,7 +60,10 @@ def command(
     with manners(debug), given(data, sql, format, encoding, missing) as table:
         if model is not None:
             _check_alone(target, wished)
-            show(judged(table, model, weights), f"{model}, judged by rows that it may not have learned from", json)
+            report = judged(table, model, weights, allow_missing_columns)
+            show(report, f"{model}, judged by rows that it may not have learned from", json)
+        elif allow_missing_columns:
+            raise typer.BadParameter("--allow-missing-columns is for --model: training takes the columns there are")
         else:
             report = in_folds(table, target, weights, wished)
             show(report, f"{target} of {table.name}, predicted for rows not learned from", json)
@@ -73,15 +76,23 @@ def _check_alone(target: str | None, wished: dict[str, Any]) -> None:
             raise typer.BadParameter(f"--{option} is for training; --model judges a model that is trained already")
 
 
-def judged(table: Given, path: Path, weights: str | None) -> Report:
+def judged(table: Given, path: Path, weights: str | None, allow: bool) -> Report:
     """A model on other rows."""
     import deciban
+    from deciban.cli.given import roles_are_settled
     from deciban.cli.models import open_model
     from deciban.cli.progress import progress
 
     model = open_model(path)
-    with progress(table, "judging") as rows:
-        return deciban.evaluate(table.source, model=model, weights=weights, progress=rows, **table.reading)
+    with roles_are_settled(), progress(table, "judging") as rows:
+        return deciban.evaluate(
+            table.source,
+            model=model,
+            weights=weights,
+            allow_missing_columns=allow,
+            progress=rows,
+            **table.reading,
+        )
 
 
 def in_folds(table: Given, target: str | None, weights: str | None, wished: dict[str, Any]) -> Report:
@@ -98,8 +109,10 @@ def in_folds(table: Given, target: str | None, weights: str | None, wished: dict
 
 def show(report: Report, title: str, as_json: bool) -> None:
     """The figures, for a program or for a person."""
+    from deciban.cli.output import print_json
+
     if as_json:
-        print(_json.dumps(report.to_dict(), indent=2, ensure_ascii=False))
+        print_json(report.to_dict())
         return
     from deciban.cli.judged import quality
     from deciban.cli.sheet import console, one_line

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as _json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -79,12 +78,13 @@ def run(
 ) -> None:
     """Read the rows, weigh, tell."""
     from deciban.cli.models import open_model
+    from deciban.cli.output import print_json
     from deciban.cli.reasons import reasons, show
 
     told = reasons(open_model(path), table.open(), start, count, pair, allow)
     if not told:
         raise InputError(f"{table.name} has no row {start + 1}. Hint: --row counts from 1, the header left out")
     if as_json:
-        print(_json.dumps([reason.to_dict() for reason in told], indent=2, ensure_ascii=False))
+        print_json([reason.to_dict() for reason in told])
         return
     show(told, most)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as _json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -31,6 +30,7 @@ def run(path: Path, most: int, as_json: bool) -> None:
     """Open the file, describe, tell."""
     import deciban
     from deciban.cli.models import load
+    from deciban.cli.output import print_json
 
     found = load(path, verify=True)
     if not isinstance(found, deciban.Model):
@@ -39,34 +39,31 @@ def run(path: Path, most: int, as_json: bool) -> None:
     description = found.describe()
     if as_json:
         facts = {"file": str(path), **facts_of(found), "options": options_of(found)}
-        print(_json.dumps({**facts, **description.to_dict()}, indent=2, ensure_ascii=False))
+        print_json({**facts, **description.to_dict()})
         return
     _show(path, found, description, most)
 
 
 def _estimator(found: Any, as_json: bool) -> None:
     """A model that was trained on a matrix: its class, parameters and classes."""
+    from deciban.cli.output import print_json
+    from deciban.cli.sheet import console, heading, line, pairs
+    from deciban.files.plain import plain
+
     facts: dict[str, Any] = {
         "estimator": type(found).__name__,
-        "parameters": {name: _plain(value) for name, value in found.get_params().items()},
-        "classes": [_plain(label) for label in getattr(found, "classes_", ())],
+        "parameters": plain(found.get_params()),
+        "classes": plain(list(getattr(found, "classes_", ()))),
     }
     if as_json:
-        print(_json.dumps(facts, indent=2, ensure_ascii=False))
+        print_json(facts)
         return
-    from deciban.cli.sheet import console, heading, line, pairs
-
     out = console()
     out.print(f"{facts['estimator']}, trained on a matrix", style="bold", soft_wrap=True)
     heading(out, "Classes")
     line(out, ", ".join(map(str, facts["classes"][:20])) + (" …" if len(facts["classes"]) > 20 else ""))
     heading(out, "Parameters")
     pairs(out, [(name, str(value)) for name, value in facts["parameters"].items()])
-
-
-def _plain(value: Any) -> Any:
-    value = value.item() if hasattr(value, "item") and getattr(value, "ndim", 1) == 0 else value
-    return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
 
 
 def facts_of(model: Model) -> dict[str, Any]:

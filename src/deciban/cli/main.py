@@ -14,12 +14,12 @@ from deciban import __version__
 from deciban.cli import change, diff, evaluate, example, explain, inspect, merge, predict, sample, train
 from deciban.cli.arguments import AsJson, Debug
 from deciban.cli.arguments import example as in_help
-from deciban.cli.manners import INTERRUPTED, manners
+from deciban.cli.manners import INTERRUPTED, UNREAD, manners
 
 app = typer.Typer(
     name="deciban",
     help="Classify by weighing evidence: naive Bayes, Gaussian Bayes and their kin.",
-    epilog="\b\nExit codes: 0 done, 1 refused, 2 wrong usage, 130 interrupted.\n"
+    epilog="\b\nExit codes: 0 done, 1 refused, 2 wrong usage, 130 interrupted, 141 unread.\n"
     "Begin with: deciban example patients > patients.csv",
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -79,25 +79,40 @@ def demo(
 
 
 def main() -> None:
-    """The console entry point; a terminal that lacks a character gets '?' and no error."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")
+    """The console entry point; a terminal that lacks a character gets '?' and no error, nor does a closed stream."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115  as long as the process
+        if hasattr(getattr(sys, name), "reconfigure"):
+            getattr(sys, name).reconfigure(errors="replace")
     try:
         app()
     except KeyboardInterrupt:
-        _leave()
+        _leave(INTERRUPTED)
     except SystemExit as leaving:
         if leaving.code == INTERRUPTED:
-            _leave()
+            _leave(INTERRUPTED)
+        if _unread(leaving):
+            _leave(UNREAD)
         raise
 
 
-def _leave() -> NoReturn:
-    """End at once after Ctrl-C: a library's threads may be at work still, and crash an orderly end."""
+def _unread(leaving: SystemExit) -> bool:
+    """Whether the reader of a pipe has left: typer and rich make an exit of their own of it, or it shows now."""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        return isinstance(error, BrokenPipeError)
+    return isinstance(leaving.__context__, BrokenPipeError)
+
+
+def _leave(code: int) -> NoReturn:
+    """End at once: an orderly end writes what a closed pipe still waits for, and crashes where, after Ctrl-C, a
+    library's threads are at work still.
+    """
     with suppress(OSError):
         sys.stderr.flush()
-    os._exit(INTERRUPTED)
+    os._exit(code)
 
 
 if __name__ == "__main__":

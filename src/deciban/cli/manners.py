@@ -1,6 +1,7 @@
 """How a command fails: in a line or two with a way out.
 
-Exit codes: 0 done, 1 refused (the data, a file, or what was asked of them), 2 wrong usage, 130 interrupted.
+Exit codes: 0 done, 1 refused (the data, a file, or what was asked of them), 2 wrong usage, 130 interrupted, 141 if
+whoever reads our output leaves early (128 + SIGPIPE, as a shell says of other programs).
 """
 
 from __future__ import annotations
@@ -19,12 +20,15 @@ import typer
 
 from deciban.errors import DecibanError, DecibanWarning
 
-REFUSED, INTERRUPTED = 1, 130
+REFUSED, INTERRUPTED, UNREAD = 1, 130, 141
 PYTHON = re.compile(
     r" \((?:or |train\(…, )?"
-    r"(?:roles|missing|allow_missing_columns|classes|format|encoding|like|weights|unseen)=[^()]*\)+"
+    r"(?:(?:roles|missing|allow_missing_columns|classes|format|encoding|like|weights|unseen)=|with_priors\()[^()]*\)+"
 )
 """How a hint says in brackets what the same is in Python: nothing for a command line."""
+
+PRIORS = re.compile(r"with_priors\('(\w+)'\) first")
+"""A hint that only Python can follow: no command gives a model other priors."""
 
 
 @contextmanager
@@ -52,13 +56,22 @@ def manners(debug: bool) -> Iterator[None]:
 def _words(error: Exception) -> str:
     if isinstance(error, DecibanError):
         what, hint, advice = str(error).partition("Hint: ")
-        return what + hint + PYTHON.sub("", advice)
+        return what + hint + for_commands(advice)
     if isinstance(error, OSError) and error.strerror:
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror}"
     if isinstance(error, MemoryError):
         return "there is not enough memory. Hint: fewer columns, --as COLUMN=skip"
     return f"{type(error).__name__}: {error}\nHint: --debug shows where it happened."
+
+
+def for_commands(advice: str) -> str:
+    """A hint for those who do not write Python.
+
+    >>> for_commands("--encoding latin-1 (or encoding='latin-1')"), for_commands("with_priors('empirical') first")
+    ('--encoding latin-1', 'train with --prior empirical')
+    """
+    return PRIORS.sub(r"train with --prior \1", PYTHON.sub("", advice))
 
 
 class Interrupts:

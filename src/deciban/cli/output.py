@@ -1,4 +1,4 @@
-"""Where results go: a file that is written whole or not at all, or standard output."""
+"""Where results go: a file that is written whole or not at all, or standard output; figures for programs as JSON."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from deciban.cli.manners import stop_if_interrupted
 from deciban.errors import InputError
@@ -71,6 +71,13 @@ def save(model: Model, path: str | Path) -> None:
         model.save(file)
         with file.open("rb") as complete:
             shutil.copyfileobj(complete, sys.stdout.buffer)
+
+
+def print_json(figures: Any) -> None:
+    """Figures on standard output, as every reader of JSON takes them."""
+    from deciban.files.plain import json_text
+
+    print(json_text(figures, indent=2))
 
 
 def size_in_words(path: str | Path) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from deciban.cli.sheet import console, heading, line, one_line, short
+from deciban.files.plain import plain
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -33,21 +34,19 @@ class Reason:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON knows it: evidence without bound is None."""
-        return {
-            "row": self.row,
-            "prediction": self.prediction,
-            "probability": self.probability,
-            "truth": self.truth,
-            "for": self.favoured,
-            "against": self.against,
-            "evidence": [{"what": name, "decibans": finite(value)} for name, value in self.entries],
-            "total": finite(self.total),
-        }
-
-
-def finite(value: float) -> float | None:
-    """A number that JSON knows, or None."""
-    return value if math.isfinite(value) else None
+        told: dict[str, Any] = plain(
+            {
+                "row": self.row,
+                "prediction": self.prediction,
+                "probability": self.probability,
+                "truth": self.truth,
+                "for": self.favoured,
+                "against": self.against,
+                "evidence": [{"what": name, "decibans": value} for name, value in self.entries],
+                "total": self.total,
+            }
+        )
+        return told
 
 
 def reasons(

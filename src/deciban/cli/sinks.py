@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ import typer
 
 from deciban.cli.output import whole_file
 from deciban.errors import InputError
+from deciban.files.plain import json_text
 
 Write = Callable[[Any], None]
 
@@ -100,10 +100,4 @@ def _needs_quotes(batch: Any, delimiter: str) -> bool:
 
 
 def _json_lines(file: Any, batch: Any) -> None:
-    lines = (json.dumps(_finite(row), ensure_ascii=False, default=str) for row in batch.to_pylist())
-    file.write("".join(f"{line}\n" for line in lines).encode())
-
-
-def _finite(row: dict[str, Any]) -> dict[str, Any]:
-    """JSON knows no NaN."""
-    return {name: None if isinstance(value, float) and value != value else value for name, value in row.items()}
+    file.write("".join(f"{json_text(row)}\n" for row in batch.to_pylist()).encode())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as _json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -77,7 +76,7 @@ def run(
 ) -> None:
     """Read, learn, write, tell; nothing is written unless all went well."""
     from deciban.cli.models import default_file, settings
-    from deciban.cli.output import check_output, save
+    from deciban.cli.output import check_output, print_json, save
     from deciban.cli.progress import progress
 
     out = output or default_file(data)
@@ -94,5 +93,5 @@ def run(
         description = model.describe()
     save(model, out)
     if as_json and out != "-":
-        print(_json.dumps(figures(model, description, out), indent=2, ensure_ascii=False))
-    report(model, description, out, named=output is not None, aside=as_json or out == "-")
+        print_json(figures(model, description, out))
+    report(model, description, out, named=output is not None, aside=as_json or out == "-", wished=judge)

@@ -38,8 +38,11 @@ def figures(model: Model, description: Description, path: str) -> dict[str, Any]
     return {"model": path, **description.to_dict(), "held_out": held_out}
 
 
-def report(model: Model, description: Description, path: str, named: bool, aside: bool) -> None:
-    """Everything for a person; `aside` where standard output belongs to a program."""
+def report(model: Model, description: Description, path: str, named: bool, aside: bool, wished: bool) -> None:
+    """Everything for a person; `aside` where standard output belongs to a program.
+
+    `wished` says whether held-out quality was asked for.
+    """
     out = console(stderr=aside)
     _rows(out, model, description)
     heading(out, "Classes", f"of {one_line(model.target)}")
@@ -47,13 +50,25 @@ def report(model: Model, description: Description, path: str, named: bool, aside
     heading(out, "Columns", "and what each is taken for (--as COLUMN=ROLE changes it)")
     columns(out, description.columns)
     heading(out, "Held out", "how well rows are predicted that were not learned from")
-    if model.held_out is None:
-        line(out, "not measured. deciban evaluate measures it")
-    else:
+    if model.held_out is not None:
         quality(out, model.held_out)
+    elif wished:
+        _too_large(out, path)
+    else:
+        line(out, "not measured, as you said. deciban evaluate measures it")
     heading(out, "Strongest columns", "average evidence for the true class, with a 90 % interval")
     strongest(out, description, STRONGEST)
     _written(out, path, named)
+
+
+def _too_large(out: Console, path: str) -> None:
+    """Why nothing was measured, and how it can be; `evaluate` in folds would meet the same wall."""
+    line(
+        out,
+        "not measured: so many classes and levels are too much for ten ledgers at once, one for each tenth of the "
+        "rows. Keep some rows out of the training, and judge the model by them:",
+    )
+    command(out, f"deciban evaluate HELD_OUT.csv --model {'MODEL' if path == '-' else quoted(path)}")
 
 
 def _rows(out: Console, model: Model, description: Description) -> None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from deciban.engines.bad import MOST_LEVELS
 from deciban.ledger import Counts, Grid, Levels, Moments, Needs, Scatter, Statistic
-from deciban.ledger.grid import BIAS, KEY_BITS
+from deciban.ledger.grid import KEY_BITS
 from deciban.ledger.statistic import Array, Codes
 from deciban.scores import Diagonal, Full, Linear, Lookup, ScoreForm, Steps
 from deciban.scores.linear import log_factorial
@@ -31,7 +31,10 @@ UNSEEN = 2**52
 """A level code beyond this is one that was never seen, whatever it is exactly."""
 
 GRID_COLUMNS = 16
-"""Columns whose cells are found at once: each has half a megabyte to mark them in, little of which is touched."""
+"""Columns whose numbers are laid out in order at once: two lines of the cache from each row."""
+
+GRID_ROOM = 1 << 16
+"""Counts that a column's cells have room for at first."""
 
 
 _loaded: dict[str, ModuleType] = {}
@@ -48,9 +51,9 @@ def kernels(name: str, work: int) -> ModuleType | None:
     return module
 
 
-def prepare(work: int) -> None:
-    """Have the kernels that count at hand where all the work together is large, though each piece may be small."""
-    kernels("summarise", work)
+def prepare(name: str, work: int) -> None:
+    """Have kernels at hand where all the work together is large, though each piece of it may be small."""
+    kernels(name, work)
 
 
 def plain(X: NDArray[Any], whole: bool = False) -> NDArray[Any]:
@@ -95,6 +98,8 @@ def statistic(
     w = UNIT_WEIGHT if weight is None else weight
     if needs.kind == "moments":
         x = plain(X)
+        if X.shape[1] == 1:
+            return _moments_of_column(fill, x.reshape(-1), codes, w, K, needs.skips)
         return _moments(fill, x, codes, w, K) or (_moments_of_some(x, codes, w, K) if needs.skips else None)
     if needs.kind == "scatter":
         return _scatter(fill, plain(X), codes, w, K)
@@ -110,6 +115,15 @@ def _moments(fill: ModuleType, X: NDArray[Any], codes: Codes, w: Array, K: int) 
     if fill.fill_moments(X, codes, w, n, mean, rest, m2):
         return Moments(n[:, None], mean, rest, m2)
     return None
+
+
+def _moments_of_column(
+    fill: ModuleType, x: NDArray[Any], codes: Codes, w: Array, K: int, skips: bool
+) -> Moments | None:
+    """Moments of a single feature, whose weights have the same shape whether or not values are missing."""
+    n, (mean, rest, m2) = np.zeros(K), np.zeros((3, K, 1))
+    whole = fill.fill_column(x, codes, w, skips, n, mean, rest, m2)
+    return Moments(n[:, None], mean, rest, m2) if whole else None
 
 
 def _moments_of_some(X: NDArray[Any], codes: Codes, w: Array, K: int) -> Moments | None:
@@ -177,25 +191,34 @@ def _levels(fill: ModuleType, needs: Needs, X: NDArray[Any], codes: Codes, w: Ar
 
 
 def _grid(needs: Needs, X: NDArray[Any], codes: Codes, w: Array, K: int) -> Statistic | None:
-    """A few columns at a time, for each has a place for every cell there is; the first is that of NaN."""
+    """Column by column; a few are laid out in order at once."""
     grid = import_module("deciban.kernels.grid")
     bits = plain(X.astype(np.float64, copy=False)).view(np.int64)
-    n, d = X.shape
-    keys, tables, place = [], [], np.empty(2 * BIAS, dtype=np.int32)
-    for first in range(0, d, GRID_COLUMNS):
-        width = min(GRID_COLUMNS, d - first)
-        cells, seen = np.empty((width, n), dtype=np.int32), np.zeros((width, 2 * BIAS), dtype=np.bool_)
-        if not grid.find_cells(bits, first, needs.skips, cells, seen):
-            return None
-        seen[:, 0] = True
-        for j in range(width):
-            known = np.flatnonzero(seen[j])
-            place[known] = np.arange(len(known))
-            count = np.zeros((len(known), K))
-            grid.count_cells(cells[j], codes, w, place, count)
-            keys.append(((first + j) << KEY_BITS) + known[1:])
-            tables.append(count[1:].T)
-    return Grid.from_keys(np.concatenate(keys), np.concatenate(tables, axis=1), d)
+    keys: list[NDArray[np.int64]] = []
+    tables, place = [], np.empty(grid.SLOTS, dtype=np.uint32)
+    for first in range(0, X.shape[1], GRID_COLUMNS):
+        for column in plain(bits[:, first : first + GRID_COLUMNS].T, whole=True):
+            part = _cells(grid, column, codes, w, K, needs.skips, place)
+            if part is None:
+                return None
+            keys.append((len(keys) << KEY_BITS) + part[0])
+            tables.append(part[1].T)
+    return Grid.from_keys(np.concatenate(keys), np.concatenate(tables, axis=1), X.shape[1])
+
+
+def _cells(
+    grid: ModuleType, bits: NDArray[Any], codes: Codes, w: Array, K: int, skips: bool, place: NDArray[Any]
+) -> tuple[NDArray[np.int64], Array] | None:
+    """The cells of a column in order and their counts, m×K."""
+    room = min(len(bits), max(64, GRID_ROOM // K))
+    slots, count = np.empty(room, dtype=np.int32), np.empty((room, K))
+    row, used = grid.count_column(bits, codes, w, skips, 0, place, slots, 0, count)
+    while 0 <= row < len(bits):
+        slots, count = (np.concatenate([a, np.empty_like(a)]) for a in (slots, count))
+        row, used = grid.count_column(bits, codes, w, skips, row, place, slots, used, count)
+    cells = grid.cells_at(slots[:used])
+    order = np.argsort(cells)
+    return None if row < 0 else (cells[order], count[order])
 
 
 def _are_codes(X: NDArray[Any], needs: Needs) -> bool:

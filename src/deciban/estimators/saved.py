@@ -68,7 +68,7 @@ def _estimator(section: Section) -> Bayes:
     name = section.text("estimator", among=FACADES)
     believed = belief.recalled(section.part("belief"))
     ledger = section.part("belief").part("ledger")
-    blocks, classes = ledger_files.read_blocks(ledger), ledger_files.read_classes(ledger)
+    blocks, classes = ledger_files.read_features(ledger), ledger_files.read_classes(ledger)
     parameters = _read_parameters(section.part("parameters"), believed.assumption.imagined)
     try:
         estimator: Bayes = getattr(import_module(FACADES[name]), name)(**parameters)

@@ -15,7 +15,6 @@ from deciban.ledger.statistic import Array, divide
 from deciban.scores import Linear, ScoreForm, SparseLinear
 from deciban.scores.linear import Barrier
 
-
 LARGEST_DRAWN = 1e18
 """Counts are drawn as whole numbers of 64 bits."""
 

@@ -159,10 +159,10 @@ class Section:
         return self._within(name, self.array(name, np.int32, *shapes), least, most)
 
     def _within(self, name: str, array: NDArray[Any], least: float, most: float) -> NDArray[Any]:
-        if array.size:
+        """The array, if it lies within the bounds; large ones are not looked at more often than needed."""
+        if array.size and not (array.max() <= most and (least == -math.inf or array.min() >= least)):
             low, high = array.min(), array.max()
-            if not (low >= least and high <= most):
-                self.refuse(f"the array {name!r} should lie between {least:g} and {most:g}: {low:g} to {high:g}")
+            self.refuse(f"the array {name!r} should lie between {least:g} and {most:g}: {low:g} to {high:g}")
         return array
 
     def flags(self, name: str, *shapes: Shape) -> NDArray[np.bool_]:

@@ -69,18 +69,17 @@ def arrow(packed: Packed) -> Any:
     return texts
 
 
-def _sound(packed: Packed) -> NDArray[np.int64]:
+def _sound(packed: Packed) -> NDArray[Any]:
     """Where the texts begin, which must be in order and within the bytes."""
     utf8, offsets = packed
-    starts = offsets.astype(np.int64)
-    if utf8.ndim != 1 or offsets.ndim != 1 or not len(offsets) or starts[0] != 0 or starts[-1] != len(utf8):
+    if utf8.ndim != 1 or offsets.ndim != 1 or not len(offsets) or offsets[0] != 0 or offsets[-1] != len(utf8):
         raise ModelFileError("a list of texts does not fit its bytes")
-    if (np.diff(starts) < 0).any():
+    if (offsets[1:] < offsets[:-1]).any():
         raise ModelFileError("a list of texts has one that ends before it begins")
-    return starts
+    return offsets
 
 
-def _in_characters(utf8: NDArray[np.uint8], starts: NDArray[np.int64]) -> NDArray[np.int64]:
+def _in_characters(utf8: NDArray[np.uint8], starts: NDArray[Any]) -> NDArray[np.int64]:
     """The same places counted in characters."""
     begins = (utf8 & 0xC0) != 0x80
     if not begins[starts[:-1][starts[:-1] < len(utf8)]].all():

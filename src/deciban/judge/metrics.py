@@ -40,6 +40,8 @@ class Scorecard:
     """1×2: −ln p(truth), where it is finite, and Brier's score of the rows whose class the model knows."""
     bins: Array
     """3×B: weight, confidence and hits of the rows in each bin of confidence."""
+    squares: Array
+    """2: Σw² of all rows, and of those with a finite −ln p(truth)."""
     rows: NDArray[np.int64]
     """How many rows there are, how many of a class the model does not know, how many with p(truth) = 0."""
 
@@ -51,6 +53,7 @@ class Scorecard:
             np.zeros(n_classes + 1),
             Moments.empty(1, 2),
             np.zeros((3, bins)),
+            np.zeros(2),
             np.zeros(3, dtype=np.int64),
         )
 
@@ -81,6 +84,7 @@ class Scorecard:
             _sums(places[~sure] % (K + 1), w[~sure], K + 1),
             Moments.of(losses, np.zeros(n, dtype=np.int32), w, 1),
             _binned(confidence, w, sure & (called == places), bins),
+            _squares(w, np.isfinite(losses[:, 0])),
             np.array([n, n - sure.sum(), infinite.sum()], dtype=np.int64),
         )
 
@@ -110,17 +114,18 @@ class Scorecard:
         if not n:
             raise InputError("there is nothing to report: no row with a class was judged. Hint: check the target.")
         rows, unknown, impossible = (int(count) for count in self.rows)
-        loss, error = _mean_and_error(self.losses, 0)
+        loss, error = _mean_and_error(self.losses, float(self.squares[1]))
         truths = self.confusion.sum(axis=1) + self.unknown[:K]
         commonest = int(truths.argmax())
         return Report(
             rows=rows,
             weight=n,
+            effective_rows=_effective(n, float(self.squares[0])),
             classes=tuple(classes),
             accuracy=float(np.trace(self.confusion)) / n,
             log_loss=np.inf if impossible else loss,
             log_loss_error=np.nan if impossible else error,
-            brier=_mean_and_error(self.losses, 1)[0],
+            brier=_mean(self.losses, 1),
             calibration_error=float(np.abs(self.bins[1] - self.bins[2]).sum()) / n,
             confusion=self.confusion,
             commonest=classes[commonest],
@@ -181,8 +186,28 @@ def _sums(place: NDArray[np.intp], weight: Array, size: int) -> Array:
     return np.bincount(place, weights=weight, minlength=size).astype(np.float64)
 
 
-def _mean_and_error(losses: Moments, j: int) -> tuple[float, float]:
-    """The mean, and its standard error √(M2 / (n−1) / n); NaN where there are too few rows for one."""
-    n = float(np.broadcast_to(losses.weight, losses.mean.shape)[0, j])
-    mean = float(losses.mean[0, j] + losses.rest[0, j]) if n else np.nan
-    return mean, float(np.sqrt(losses.m2[0, j] / (n - 1) / n)) if n > 1 else np.nan
+def _squares(weight: Array, some: NDArray[np.bool_]) -> Array:
+    """Σw² of all rows and of some of them."""
+    with np.errstate(over="ignore"):  # ∞ is dealt with where the sum is used
+        squares = weight * weight
+    return np.array([squares.sum(), squares[some].sum()])
+
+
+def _effective(weight: float, squares: float) -> float:
+    """Kish's number of rows, (Σw)² / Σw²; NaN where the squares leave the range of a double."""
+    return weight * weight / squares if 0 < squares < np.inf else np.nan
+
+
+def _weight(losses: Moments, j: int) -> float:
+    return float(np.broadcast_to(losses.weight, losses.mean.shape)[0, j])
+
+
+def _mean(losses: Moments, j: int) -> float:
+    return float(losses.mean[0, j] + losses.rest[0, j]) if _weight(losses, j) else np.nan
+
+
+def _mean_and_error(losses: Moments, squares: float) -> tuple[float, float]:
+    """The mean log-loss, and its standard error √(M2 / Σw / (n−1)), n = (Σw)² / Σw²; NaN for too few rows."""
+    n = _effective(_weight(losses, 0), squares)
+    error = np.sqrt(losses.m2[0, 0] / _weight(losses, 0) / (n - 1)) if n > 1 else np.nan
+    return _mean(losses, 0), float(error)

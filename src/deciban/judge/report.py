@@ -6,12 +6,20 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
+from deciban.files.plain import plain
 from deciban.ledger.statistic import Array
 
 NORMAL_95 = 1.959963984540054
 """The 97.5 % point of the normal distribution: 95 % lie within so many deviations."""
+
+ROUNDING = 1e-9
+"""A share of the rows that makes no difference."""
+
+FIGURES = (
+    "rows", "weight", "effective_rows", "accuracy", "accuracy_interval", "majority", "commonest", "log_loss",
+    "log_loss_error", "brier", "calibration_error", "unknown", "impossible", "classes", "confusion", "measured",
+)  # fmt: skip
+"""What a report tells a program, in this order."""
 
 MOST_SHOWN = 8
 """Up to so many classes the confusion is printed."""
@@ -20,7 +28,7 @@ MOST_SHOWN = 8
 def wilson(share: float, n: float) -> tuple[float, float]:
     """The 95 % interval of a share seen in n rows (Wilson 1927): never below 0 nor above 1, good for small n.
 
-    (p + z²/2n ± z √(p(1−p)/n + z²/4n²)) / (1 + z²/n)
+    (p + z²/2n ± z √(p(1−p)/n + z²/4n²)) / (1 + z²/n); all from 0 to 1 where n is not known (NaN).
 
     >>> [round(end, 3) for end in wilson(1.0, 10)]
     [0.722, 1.0]
@@ -40,10 +48,14 @@ class Report:
     average, the confidence in the class called is from the share of hits among rows of about that confidence.
     `majority` is the accuracy of always saying `commonest`. Rows of a class the model had no row of (`unknown`)
     are errors, and are left out of log-loss, Brier's score and confusion.
+
+    Weights say how much a row counts in the figures; how sure these are is told by `effective_rows`, the number of
+    rows of equal weight that would say as much (Kish 1965): (Σw)² / Σw², whatever the unit of the weights.
     """
 
     rows: int
     weight: float
+    effective_rows: float
     classes: tuple[Any, ...]
     accuracy: float
     log_loss: float
@@ -60,27 +72,11 @@ class Report:
     @property
     def accuracy_interval(self) -> tuple[float, float]:
         """Where the accuracy lies, 95 % sure."""
-        return wilson(self.accuracy, self.weight)
+        return wilson(self.accuracy, self.effective_rows)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON knows it: a number that is not finite is None."""
-        return {
-            "rows": self.rows,
-            "weight": self.weight,
-            "accuracy": self.accuracy,
-            "accuracy_interval": list(self.accuracy_interval),
-            "majority": self.majority,
-            "commonest": _plain(self.commonest),
-            "log_loss": _finite(self.log_loss),
-            "log_loss_error": _finite(self.log_loss_error),
-            "brier": _finite(self.brier),
-            "calibration_error": self.calibration_error,
-            "unknown": self.unknown,
-            "impossible": self.impossible,
-            "classes": [_plain(label) for label in self.classes],
-            "confusion": self.confusion.tolist(),
-            "measured": self.measured,
-        }
+        return {name: plain(getattr(self, name)) for name in FIGURES}
 
     def entries(self) -> list[tuple[str, str]]:
         """(name, value) of every figure, worded for people."""
@@ -103,6 +99,10 @@ class Report:
     def notes(self) -> list[str]:
         """What must be known to read the figures."""
         lines = [self.measured] if self.measured else []
+        if self.effective_rows < self.rows * (1 - ROUNDING):
+            lines.append(
+                f"the weights differ: the intervals are those of {self.effective_rows:.4g} rows of equal weight"
+            )
         if self.unknown:
             lines.append(
                 f"{_rows(self.unknown)} of a class without training rows: counted as errors, left out of log-loss"
@@ -126,17 +126,6 @@ class Report:
             table.append([str(label), *(f"{cell:g}" for cell in line.round(3)), right])
         widths = [max(len(row[j]) for row in table) for j in range(len(head))]
         return ["  ".join([r[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(r[1:], widths[1:]))]) for r in table]
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
-
-
-def _plain(label: Any) -> Any:
-    """A label as JSON knows it."""
-    if isinstance(label, np.generic):
-        label = label.item()
-    return label if isinstance(label, (str, int, float, bool)) or label is None else str(label)
 
 
 def _shown(value: float) -> str:

@@ -20,6 +20,12 @@ Codes = NDArray[np.int32]
 BLOCK_BYTES = 1 << 18
 """After this much data the sums are taken about the new mean."""
 
+LANES = 2
+"""Sets of sums that the rows of a single column take turns in; a power of two."""
+
+FIRST_TURNS, MOST_TURNS = 8, 1 << 14
+"""Rows of a class that each lane adds up before they are merged: at first, and at most."""
+
 
 @kernel
 def fill_moments(X: NDArray[Any], codes: Codes, w: Array, n: Array, mean: Array, rest: Array, m2: Array) -> bool:
@@ -56,6 +62,61 @@ def fill_moments(X: NDArray[Any], codes: Codes, w: Array, n: Array, mean: Array,
                 n[k] += here[k]
                 here[k] = 0.0
     return True
+
+
+@kernel
+def fill_column(
+    x: NDArray[Any], codes: Codes, w: Array, skips: bool, n: Array, mean: Array, rest: Array, m2: Array
+) -> bool:
+    """What `fill_moments` gives, of a single column: K and K×1; NaN is left out where that `skips` it.
+
+    Rows take turns in `LANES` sets of sums, lest each addition wait for the one before where a class has long runs.
+    The sums of a class are merged whenever its rows have about doubled: those about a first row that lies far out
+    are then few, and lose no digits (a block of 32 768 about such a row loses six).
+    """
+    K = len(n)
+    turns = np.full(K, FIRST_TURNS)
+    lanes = np.zeros((K, LANES, 4))  # turns left, Σ w, Σ w (x − mean), Σ w (x − mean)²
+    for i in range(len(x)):
+        xi = np.float64(x[i])
+        wi = w[i] if len(w) else 1.0
+        if wi == 0.0 or (skips and xi != xi):
+            continue
+        k, lane = np.uint32(codes[i]), i & (LANES - 1)
+        if lanes[k, lane, 0] == 0.0 and not _settle(
+            lanes[k], turns[k : k + 1], xi, n[k : k + 1], mean[k], rest[k], m2[k]
+        ):
+            return False
+        gap = xi - mean[k, 0]
+        lanes[k, lane, 0] -= 1.0  # no view of the four: counting references to it takes longer than all the rest
+        lanes[k, lane, 1] += wi
+        lanes[k, lane, 2] += wi * gap
+        lanes[k, lane, 3] += wi * gap * gap
+    whole = True
+    for each in range(K):
+        whole &= _settle(
+            lanes[each], turns[each : each + 1], 0.0, n[each : each + 1], mean[each], rest[each], m2[each]
+        )
+    return whole
+
+
+@kernel
+def _settle(lanes: Array, turns: NDArray[np.int64], x: float, n: Array, mean: Array, rest: Array, m2: Array) -> bool:
+    """Merge the sums of one class, which may then go on for twice as long; about `x` where there are none yet."""
+    here, drift, squares = 0.0, np.zeros(1), np.zeros(1)
+    for lane in range(LANES):
+        here += lanes[lane, 1]
+        drift[0] += lanes[lane, 2]
+        squares[0] += lanes[lane, 3]
+        lanes[lane] = 0.0
+        lanes[lane, 0] = turns[0]
+    if here == 0.0:
+        mean[0] = x
+        return True
+    turns[0] = min(2 * turns[0], MOST_TURNS)
+    whole = _merge(here, drift, squares, n[0], mean, rest, m2)
+    n[0] += here
+    return whole
 
 
 @kernel

@@ -2,7 +2,7 @@
 
 The grid is that of the floating numbers themselves, so it depends on no data: a cell is the sign, the exponent and
 the leading bits of the mantissa. It is about as fine everywhere, in proportion: 128 cells from 1 to 2, as many from
-10⁶ to 2·10⁶; finer from 256 to 4096, where every whole number has a cell of its own, since years and counts live there.
+10⁶ to 2·10⁶; finer from 256 to 4096, where every whole number has a cell of its own, since years live there.
 Cells keep the order of the numbers, so any bins whose ends are cells' ends can be counted from them later.
 """
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -135,11 +135,28 @@ def _move(old: Schema, classes: tuple[Label, ...], features: Sequence[Any], leve
     return Move(index, len(classes), tuple(features), tuple(levels))
 
 
+def in_order(labels: Iterable[Label]) -> list[Label]:
+    """Classes in their order: texts that are all numbers by their size, everything else as Python sorts it.
+
+    >>> in_order({"10", "9"}), in_order({"b", "10", "9"})
+    (['9', '10'], ['10', '9', 'b'])
+    """
+    told = list(labels)
+    try:
+        return sorted(told, key=lambda label: (float(label), label)) if _texts(told) else sorted(told)
+    except ValueError:
+        return sorted(told)
+
+
+def _texts(labels: Sequence[Label]) -> bool:
+    return all(isinstance(label, str) for label in labels)
+
+
 def _united_classes(a: tuple[Label, ...], b: tuple[Label, ...]) -> tuple[Label, ...]:
     if a == b:
         return a
     try:
-        return tuple(sorted({*a, *b}))
+        return tuple(in_order({*a, *b}))
     except TypeError:
         raise SchemaError(
             f"classes of different types cannot be put in one order: {list(a)[:5]} and {list(b)[:5]}. "

@@ -12,7 +12,7 @@ import numpy as np
 
 from deciban.errors import ModelFileError
 from deciban.files import Section
-from deciban.files.section import LARGEST
+from deciban.files.section import LARGEST, Shape
 from deciban.ledger.book import Ledger
 from deciban.ledger.cells import Cells
 from deciban.ledger.counts import Counts
@@ -22,12 +22,11 @@ from deciban.ledger.moments import Moments
 from deciban.ledger.needs import Kind
 from deciban.ledger.scatter import Scatter
 from deciban.ledger.schema import Block, Label, Schema
-from deciban.ledger.statistic import Statistic
+from deciban.ledger.statistic import Array, Statistic
 from deciban.ledger.tallies import Tallies
 
-
 HEAVIEST = 1e300
-"""No class weighs more: the weights of all of them still have a sum."""
+"""No weight or count is larger: those of all classes, features and levels still have a sum."""
 
 
 def written(ledger: Ledger) -> Section:
@@ -44,7 +43,7 @@ def read(section: Section) -> Ledger:
     K, parts = len(schema.classes), section.parts("parts")
     if len(parts) != len(schema.blocks):
         section.refuse(f"there are {len(parts)} statistics for {len(schema.blocks)} blocks of features")
-    rows = section.floats("rows", (K,), least=0, most=HEAVIEST)
+    rows = _weights(section, "rows", (K,))
     return Ledger(schema, rows, tuple(_read_part(part, block, K) for part, block in zip(parts, schema.blocks)))
 
 
@@ -60,6 +59,22 @@ def read_classes(section: Section) -> tuple[Label, ...]:
 def read_blocks(section: Section) -> tuple[Block, ...]:
     """The blocks of features of a ledger's section alone."""
     return tuple(_read_block(block) for block in section.part("schema").parts("blocks"))
+
+
+def read_features(section: Section) -> tuple[Block, ...]:
+    """The blocks of a ledger's section with the names of their features, and without those of the levels."""
+    return tuple(_features(block) for block in section.part("schema").parts("blocks"))
+
+
+def level_arrays(section: Section) -> list[Any]:
+    """The names of each categorical feature's levels as pyarrow arrays over the file's own bytes."""
+    found: list[Any] = []
+    for block in section.part("schema").parts("blocks"):
+        if block.has("levels") and block.text("kind") == "levels":
+            names = block.arrow("levels")
+            starts = block.starts("level_starts", block.whole("width"), len(names)).tolist()
+            found += [names.slice(a, b - a) for a, b in pairwise(starts)]
+    return found
 
 
 def read_outline(section: Section) -> tuple[Block, ...]:
@@ -117,16 +132,21 @@ def _written_block(block: Block) -> Section:
 
 
 def _read_block(section: Section) -> Block:
+    block = _features(section)
+    return replace(block, levels=_read_levels(section, block.width))
+
+
+def _features(section: Section) -> Block:
     block = _outline(section)
     names = tuple(section.texts("names")) if section.has("names") else None
     if names is not None and len(names) != block.width:
         section.refuse(f"there are {len(names)} names for {block.width} features")
-    return replace(block, names=names, levels=_read_levels(section, block.width))
+    return replace(block, names=names)
 
 
 def _outline(section: Section) -> Block:
     kind: Any = section.text("kind", among=get_args(Kind))
-    return Block(kind, section.whole("width"), reading=section.text("reading"))
+    return Block(kind, section.whole("width", least=1), reading=section.text("reading"))
 
 
 def _read_levels(section: Section, width: int) -> tuple[tuple[str, ...], ...] | None:
@@ -164,26 +184,31 @@ def _check_named(section: Section, part: Statistic, levels: tuple[tuple[str, ...
         section.refuse("more levels are counted than have names")
 
 
+def _weights(section: Section, name: str, *shapes: Shape) -> Array:
+    """Weights or counts: none negative, and none so heavy that they have no sum."""
+    return section.floats(name, *shapes, least=0, most=HEAVIEST)
+
+
 def _counts(section: Section, K: int, d: int) -> Counts:
-    return Counts(section.floats("total", (K, d), least=0), section.floats("weight", (K, 1), (K, d), least=0))
+    return Counts(_weights(section, "total", (K, d)), _weights(section, "weight", (K, 1), (K, d)))
 
 
 def _tallies(section: Section, K: int, d: int) -> Tallies:
-    total = section.floats("total", (None,), least=0)
+    total = _weights(section, "total", (None,))
     start = section.starts("start", d, len(total))
     klass = section.shorts("klass", (len(total),), least=0, most=K - 1)
     if not _rising(klass, start):
         section.refuse("the classes of a feature should be in order, each once")
-    return Tallies(start, klass, total, section.floats("weight", (K, 1), least=0))
+    return Tallies(start, klass, total, _weights(section, "weight", (K, 1)))
 
 
 def _levels(section: Section, K: int, d: int) -> Levels:
-    table = section.floats("table", (K, None), least=0)
+    table = _weights(section, "table", (K, None))
     return Levels(table, section.starts("offset", d, table.shape[1]))
 
 
 def _moments(section: Section, K: int, d: int) -> Moments:
-    weight = section.floats("weight", (K, 1), (K, d), least=0)
+    weight = _weights(section, "weight", (K, 1), (K, d))
     return Moments(
         weight, section.floats("mean", (K, d)), section.floats("rest", (K, d)), section.floats("m2", (K, d), least=0)
     )
@@ -206,7 +231,7 @@ def _scatter(section: Section, K: int, d: int) -> Scatter:
 
 def _cells(section: Section, K: int, d: int) -> Cells:
     cell = section.wholes("cell", (None, d), least=0, most=MOST_LEVEL)
-    return Cells(cell, section.floats("count", (K, len(cell)), least=0))
+    return Cells(cell, _weights(section, "count", (K, len(cell))))
 
 
 def _grid(section: Section, K: int, d: int) -> Grid:
@@ -214,7 +239,7 @@ def _grid(section: Section, K: int, d: int) -> Grid:
     offset = section.starts("offset", d, len(cell))
     if not _rising(cell, offset):
         section.refuse("the cells of a feature should be in order, each once")
-    return Grid(cell, offset, section.floats("table", (K, len(cell)), least=0))
+    return Grid(cell, offset, _weights(section, "table", (K, len(cell))))
 
 
 def _rising(values: Any, starts: Any) -> bool:

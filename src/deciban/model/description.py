@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deciban.belief import Belief
 from deciban.families.strength import strengths
 from deciban.ledger.statistic import Array
 from deciban.model.columns import Column, Feature
@@ -131,7 +132,7 @@ class Description:
 
 def described(model: Model) -> Description:
     """What this model has learned; quick for many columns and levels, since only the strongest are put into words."""
-    belief, ledger = model.belief, model.ledger
+    belief, ledger = model.belief.afresh(), model.ledger
     n, prior = ledger.rows.tolist(), belief.solved.prior.tolist()
     weights = _weights(model)
     return Description(
@@ -142,7 +143,7 @@ def described(model: Model) -> Description:
         ledger.n_rows,
         belief.n_parameters,
         tuple(_note(model, column, weights) for column in model.columns),
-        _strengths(model, weights),
+        _strengths(model, belief, weights),
     )
 
 
@@ -164,8 +165,8 @@ def _note(model: Model, column: Column, weights: dict[str, Array]) -> ColumnNote
     return ColumnNote(column.name, column.role, column.reason, rows, max(0.0, 1 - rows / n) if n else 0.0)
 
 
-def _strengths(model: Model, weights: dict[str, Array]) -> tuple[Strength, ...]:
-    belief, rng = model.belief, np.random.default_rng(0)
+def _strengths(model: Model, belief: Belief, weights: dict[str, Array]) -> tuple[Strength, ...]:
+    rng = np.random.default_rng(0)
     found: list[tuple[Strength, int, int]] = []
     families = zip(belief.assumption.families, belief.complete.parts, model.layout.blocks.values())
     for block, (family, part, features) in enumerate(families):

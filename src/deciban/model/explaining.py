@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban import engines
-from deciban.engines.arrow.cells import DATE_PARTS, date_part
+from deciban.engines.arrow.cells import DATE_PARTS, date_part, label_text
 from deciban.engines.arrow.source import Source
 from deciban.errors import InputError
 from deciban.model.columns import Feature
@@ -43,9 +43,9 @@ def explained(
 
 
 def _pair(model: Model, classes: tuple[Any, Any]) -> tuple[int, int]:
-    known = {str(label): k for k, label in enumerate(model.belief.schema.classes)}
+    known = {str(label): k for k, label in enumerate(model.belief.outline.classes)}
     try:
-        first, second = (str(label) for label in classes)
+        first, second = (label_text(label) for label in classes)
     except (TypeError, ValueError):
         raise InputError(f"classes must name two classes, (for, against), not {classes!r}") from None
     for label in (first, second):

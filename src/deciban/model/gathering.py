@@ -16,6 +16,7 @@ from deciban.engines.arrow.source import Reading, Source, as_role
 from deciban.errors import InputError
 from deciban.ledger import Block, Ledger, Needs, Schema, Statistic
 from deciban.ledger.beside import beside
+from deciban.ledger.schema import in_order
 from deciban.ledger.statistic import Array
 from deciban.model.columns import Feature, Layout
 from deciban.model.matrices import Matrices, checked, did_you_mean, matrix, row_blocks
@@ -65,6 +66,8 @@ class Gathering:
     n_folds: int = 1
     declared: Sequence[str] | None = None
     n_jobs: int | None = None
+    known_classes: Sequence[str] = ()
+    known_levels: Sequence[Sequence[str]] | None = None
     classes: Names = field(init=False)
     matrices: Matrices = field(init=False)
     sums: list[Statistic] | None = None
@@ -74,8 +77,8 @@ class Gathering:
     n_learned: int = 0
 
     def __post_init__(self) -> None:
-        self.classes = Names(self.declared or (), grows=self.declared is None)
-        self.matrices = Matrices.growing(self.layout, self.n_jobs)
+        self.classes = Names(self.declared or self.known_classes, grows=self.declared is None)
+        self.matrices = Matrices.growing(self.layout, self.known_levels, self.n_jobs)
 
     def read(self, source: Source, progress: Progress | None = None) -> Iterable[Rows]:
         """Take in all rows of a source; gives each block on, once it is counted."""
@@ -102,7 +105,7 @@ class Gathering:
         if self.declared is not None and (codes == len(self.declared)).any():
             self._refuse_class(batches, codes)
         number = np.arange(self.n_read, self.n_read + len(codes))
-        weight = None if self.weights is None else self._weight(batches, self.weights)
+        weight = None if self.weights is None else row_weights(batches, self.weights, self.n_read)
         self.n_read += len(codes)
         known = codes >= 0
         self.n_without_class += int((~known).sum())
@@ -122,29 +125,33 @@ class Gathering:
             f"{list(self.declared)}. Hint: name it among the classes, or leave such rows out"
         )
 
-    def _weight(self, batches: Sequence[Any], name: str) -> Array:
-        weight = np.nan_to_num(np.concatenate([numbers(batch.column(name), name) for batch in batches]), nan=0.0)
-        if not (np.isfinite(weight) & (weight >= 0)).all():
-            at = int(np.argmin(np.isfinite(weight) & (weight >= 0)))
-            raise InputError(
-                f"column {name!r} holds {weight[at]:g} in row {self.n_read + at + 1}; a weight is finite and ≥ 0. "
-                f"Hint: mend that row, or leave the weights out"
-            )
-        return weight
-
     def _count(self, rows: Rows) -> None:
         K = self.n_folds * len(self.classes)
         codes = rows.codes if self.n_folds == 1 else rows.codes * np.int32(self.n_folds) + self.fold_of(rows)
         weight = np.bincount(codes, weights=rows.weight, minlength=K)
         self.rows = np.concatenate([self.rows, np.zeros(K - len(self.rows))]) + weight
-        threads = engines.thread_count(self.n_jobs)
-        try:
-            parts = summed(self.needs, rows.columns, codes, rows.weight, K, threads)
-        except engines.BadValue as bad:
-            raise self._worded(bad, rows) from None
+        parts = self._summed(rows, codes, K)
         self.sums = parts if self.sums is None else [grown(a, K) + b for a, b in zip(self.sums, parts)]
         if self.n_folds > 1 and sum(a.size for part in self.sums for a in part.arrays().values()) > MOST_CELLS:
             self._give_up_folds()
+
+    def _summed(self, rows: Rows, codes: NDArray[np.int32], n_classes: int) -> list[Statistic]:
+        """A statistic for each block, its columns counted one by one, side by side on as many threads as may be."""
+        engines.prepare("summarise", len(codes) * sum(map(len, rows.columns)))
+        blocks = [zip(features, columns) for features, columns in zip(self.layout.blocks.values(), rows.columns)]
+        jobs = [(need, feature, column) for need, block in zip(self.needs, blocks) for feature, column in block]
+
+        def one(job: tuple[Needs, Feature, NDArray[Any]]) -> Statistic:
+            need, feature, column = job
+            if feature.role == "countable" and need.kind == "counts":
+                column = np.maximum(column, 0.0)  # a negative value means no count, as the grid will tell
+            try:
+                return engines.summarise(need, column.reshape(-1, 1), codes, rows.weight, n_classes, 1)
+            except engines.BadValue as bad:
+                raise _worded(bad, feature, int(rows.number[bad.row])) from None
+
+        done = iter(list(engines.run(one, jobs, engines.thread_count(self.n_jobs))))
+        return [beside([next(done) for _ in columns]) for columns in rows.columns]
 
     def fold_of(self, rows: Rows) -> NDArray[np.int32]:
         """Row number modulo the number of folds."""
@@ -162,30 +169,14 @@ class Gathering:
         ]
         self.rows, self.n_folds = self.rows.reshape(K, F).sum(axis=1), 1
 
-    def _worded(self, bad: engines.BadValue, rows: Rows) -> InputError:
-        """The refusal of a value, with its column, its row in the table, and a way out."""
-        feature = self._culprit(bad, rows)
-        where = f"column {feature.column!r} holds {bad.value:g} in row {rows.number[bad.row] + 1}"
-        if bad.rule == "negative":
-            return InputError(f"{where}; a count is never negative. Hint: {as_role(feature.column, 'number')}")
-        return InputError(
-            f"{where}, which is not finite. Hint: make that cell empty, or {as_role(feature.column, 'skip')}"
-        )
-
-    def _culprit(self, bad: engines.BadValue, rows: Rows) -> Feature:
-        for features, columns in zip(self.layout.blocks.values(), rows.columns):
-            for feature, column in zip(features, columns):
-                if column[bad.row] == bad.value:
-                    return feature
-        raise bad
-
     def ledgers(self) -> list[Ledger]:
         """The ledger of each fold, classes and levels in order; what only rows without weight had is not there."""
         if self.sums is None:
             raise InputError(self._nothing())
         F, weight = self.n_folds, self.rows.reshape(-1, self.n_folds).sum(axis=1)
         known = [k for k in range(len(self.classes)) if weight[k] > 0 or self.declared is not None]
-        by_name = sorted(known, key=lambda k: self.classes.list[k])
+        names = {self.classes.list[k]: k for k in known}
+        by_name = [names[label] for label in in_order(names)]
         schema, places = self.schema([self.classes.list[k] for k in by_name]), self.level_places()
         return [
             Ledger(
@@ -240,23 +231,27 @@ class Gathering:
         return part.relevel(places, [int((place >= 0).sum()) for place in places])
 
 
-def summed(
-    needs: Sequence[Needs],
-    blocks: Sequence[Sequence[NDArray[Any]]],
-    codes: NDArray[np.int32],
-    weight: Array | None,
-    n_classes: int,
-    threads: int,
-) -> list[Statistic]:
-    """A statistic for each block, its columns counted one by one, side by side on as many threads as there are."""
-    engines.prepare(len(codes) * sum(map(len, blocks)))
-    jobs = [(need, column.reshape(-1, 1)) for need, block in zip(needs, blocks) for column in block]
+def row_weights(batches: Sequence[Any], name: str, first: int) -> Array:
+    """The weights of rows, 0 where one is missing; the first row is number `first`."""
+    given = np.concatenate([numbers(batch.column(name), name) for batch in batches])
+    weight = np.where(np.isnan(given), 0.0, given)
+    fine = np.isfinite(weight) & (weight >= 0)
+    if not fine.all():
+        at = int(np.argmin(fine))
+        raise InputError(
+            f"column {name!r} holds {weight[at]:g} in row {first + at + 1}; a weight is finite and ≥ 0. "
+            f"Hint: mend that row, or leave the weights out"
+        )
+    return weight
 
-    def one(job: tuple[Needs, NDArray[Any]]) -> Statistic:
-        return engines.summarise(job[0], job[1], codes, weight, n_classes, 1)
 
-    done = iter(list(engines.run(one, jobs, threads)))
-    return [beside([next(done) for _ in block]) for block in blocks]
+def _worded(bad: engines.BadValue, feature: Feature, row: int) -> InputError:
+    """The refusal of a value, with its column, its row in the table, and a way out."""
+    where = f"column {feature.column!r} holds {bad.value:g} in row {row + 1}"
+    if bad.rule == "negative":
+        return InputError(f"{where}; a count is never negative. Hint: {as_role(feature.column, 'number')}")
+    empty = "make that cell empty"
+    return InputError(f"{where}, which is not finite. Hint: {empty}, or {as_role(feature.column, 'skip')}")
 
 
 def grown(part: Statistic, n_classes: int) -> Statistic:

@@ -32,9 +32,10 @@ class Matrices:
     n_jobs: int | None = None
 
     @classmethod
-    def growing(cls, layout: Layout, n_jobs: int | None = None) -> Matrices:
-        """For learning: level names are taken in as they come."""
-        return cls(layout, [Names(f.fixed_levels, grows=True) for f in layout.levels], n_jobs)
+    def growing(cls, layout: Layout, known: Sequence[Sequence[str]] | None, n_jobs: int | None = None) -> Matrices:
+        """For learning: level names are taken in as they come, after those that are known already."""
+        first = [f.fixed_levels for f in layout.levels] if known is None else known
+        return cls(layout, [Names(names, grows=True) for names in first], n_jobs)
 
     def of(self, batches: Sequence[Any]) -> list[NDArray[Any]]:
         """One matrix for each block, of the rows of these batches."""

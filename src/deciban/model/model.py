@@ -42,6 +42,11 @@ class Origin:
     created: str = ""
     source: str = ""
 
+    def with_rows(self, read: int, without_class: int) -> Origin:
+        """The same with so many rows more, or fewer."""
+        rows = max(0, self.rows_read + read), max(0, self.rows_without_class + without_class)
+        return replace(self, rows_read=rows[0], rows_without_class=rows[1])
+
 
 class Model:
     """What was learned of a table: made by `deciban.train` or `deciban.load`.
@@ -99,10 +104,13 @@ class Model:
         """The classes, in order, as the target column had them."""
         import pyarrow as pa
 
-        texts = pa.array([str(label) for label in self._belief.schema.classes], pa.string())
-        if self.target_type == "string":
-            return np.array(texts.to_pylist(), dtype=object)
-        return np.asarray(texts.cast(pa.type_for_alias(self.target_type)).to_numpy(zero_copy_only=False))
+        texts = pa.array([str(label) for label in self._belief.outline.classes], pa.string())
+        try:
+            if self.target_type != "string":
+                return np.asarray(texts.cast(pa.type_for_alias(self.target_type)).to_numpy(zero_copy_only=False))
+        except pa.ArrowInvalid:  # a later label is of another kind
+            pass
+        return np.array(texts.to_pylist(), dtype=object)
 
     @property
     def classes(self) -> list[Any]:
@@ -136,8 +144,7 @@ class Model:
 
     def level_names(self) -> list[Names]:
         """The names of the levels, for each feature that has levels."""
-        levels = next((b.levels for b in self._belief.schema.blocks if b.kind == "levels"), None)
-        return [Names(names) for names in levels or ()]
+        return [Names(names) for names in self._belief.level_names]
 
     def scores(self, parts: Sequence[Any], wanted: Finish, threads: int | None = None) -> NDArray[Any]:
         """See `Belief.scores`; a value that has no meaning is named by its column."""
@@ -212,12 +219,16 @@ class Model:
         """
         from deciban.model.explaining import explained
 
+        if rows is not None and rows < 1:
+            raise InputError(f"rows must be at least 1, not {rows!r}")
         return explained(self, self._open(source, sql, reading), classes, rows, allow_missing_columns)
 
     def sample(self, n: int = 1, random_state: Any = None) -> Any:
         """n rows drawn from the model, as an Arrow table with the target in its place at the end."""
         from deciban.model.sampling import sampled
 
+        if n < 0:
+            raise InputError(f"n rows are drawn for a whole number n ≥ 0, not {n!r}")
         return sampled(self, n, np.random.default_rng(random_state))
 
     def summary(
@@ -225,13 +236,14 @@ class Model:
     ) -> Gathering:
         """One pass over other rows, counted as this model counts."""
         opened = self._open(source, sql, reading)
-        gathering = Gathering(self.layout, self._belief.assumption.needs, self.target, self._weight_column(opened))
+        classes, levels = [str(label) for label in self._belief.outline.classes], self._belief.level_names
+        gathering = Gathering(
+            self.layout, self._belief.assumption.needs, self.target, self.weights,
+            known_classes=classes, known_levels=levels,
+        )  # fmt: skip
         for _ in gathering.read(opened, progress):
             pass
         return gathering
-
-    def _weight_column(self, source: Source) -> str | None:
-        return self.weights
 
     def add(
         self, source: Any = None, *, sql: str | None = None, progress: Progress | None = None, **reading: Any
@@ -239,7 +251,7 @@ class Model:
         """Learn more rows; the model becomes what one training on all rows, with these roles, would have given."""
         more = self.summary(source, sql, progress, **reading)
         self._take(self.ledger + more.ledgers()[0])
-        self.origin = replace(self.origin, rows_read=self.origin.rows_read + more.n_read)
+        self.origin = self.origin.with_rows(more.n_read, more.n_without_class)
         return self
 
     def forget(
@@ -251,6 +263,7 @@ class Model:
         """
         less = self.summary(source, sql, progress, **reading)
         self._take(self.ledger - less.ledgers()[0])
+        self.origin = self.origin.with_rows(-less.n_read, -less.n_without_class)
         return self
 
     def _take(self, ledger: Ledger) -> None:
@@ -279,14 +292,16 @@ class Model:
             return NotImplemented
         check_alike(self, other)
         new = self._with(self.ledger + other.ledger)
-        new.origin = replace(self.origin, rows_read=self.origin.rows_read + other.origin.rows_read)
+        new.origin = self.origin.with_rows(other.origin.rows_read, other.origin.rows_without_class)
         return new
 
     def __sub__(self, other: Model) -> Self:
         if not isinstance(other, Model):
             return NotImplemented
         check_alike(self, other)
-        return self._with(self.ledger - other.ledger)
+        new = self._with(self.ledger - other.ledger)
+        new.origin = self.origin.with_rows(-other.origin.rows_read, -other.origin.rows_without_class)
+        return new
 
     def __mul__(self, factor: float) -> Self:
         if not isinstance(factor, (int, float, np.integer, np.floating)):
@@ -300,6 +315,7 @@ class Model:
         new = copy.copy(self)
         new.options = replace(self.options, prior=class_prior(priors, self.ledger.schema.classes))
         new._belief = Belief(new.options.assumption(self.layout), self.ledger)
+        new.held_out, new._quality = None, None
         return new
 
     def describe(self) -> Description:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from deciban.belief import Assumption
+from deciban.engines.arrow.cells import label_text
 from deciban.errors import InputError
 from deciban.families.binned import Binned
 from deciban.families.categorical import Categorical, Unseen
@@ -79,8 +80,10 @@ def class_prior(given: Any, classes: tuple[Any, ...]) -> ClassPrior:
         if given not in ("empirical", "smoothed", "uniform"):
             raise InputError(f"a prior is empirical, smoothed, uniform or a share for each class, not {given!r}")
         return ClassPrior(given)  # type: ignore[arg-type]
-    shares = dict(given) if hasattr(given, "items") else dict(zip(classes, given, strict=True))
-    named = {str(label): float(share) for label, share in shares.items()}
+    if not hasattr(given, "items") and (not hasattr(given, "__len__") or len(given) != len(classes)):
+        raise InputError(f"a prior is a name, or a share for each of the {len(classes)} classes; not {given!r}")
+    shares = dict(given) if hasattr(given, "items") else dict(zip(classes, given))
+    named = {label_text(label): float(share) for label, share in shares.items()}
     for label in (*named, *map(str, classes)):
         if label not in named:
             raise InputError(f"no prior is given for class {label!r}. Hint: name every class")

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import Any
 
 from deciban import belief, files
 from deciban.engines.arrow.cells import DATE_PARTS
 from deciban.errors import InputError
 from deciban.files import Section
 from deciban.ledger import Block
-from deciban.model.columns import ROLES, Column, Layout
+from deciban.ledger.written import level_arrays
+from deciban.model.columns import ROLES, Column, Feature, Layout
 from deciban.model.model import Model, Origin
 from deciban.model.options import Options
 
@@ -56,10 +58,14 @@ def opened(contents: files.Contents) -> Model:
 
 def _model(section: Section) -> Model:
     believed = belief.recalled(section.part("belief"))
+    columns = read_columns(section, believed.outline.blocks)
+    options = _options(section.part("options"), believed)
+    if options.assumption(Layout(columns)).families != believed.assumption.families:
+        section.refuse("the families are not those of its columns and options")
     return Model(
         section.text("target"),
-        read_columns(section, believed.schema.blocks),
-        _options(section.part("options"), believed),
+        columns,
+        options,
         belief=believed,
         target_type=section.text("target_type", among=TARGET_TYPES),
         weights=None if section.value("weights") is None else section.text("weights"),
@@ -87,11 +93,23 @@ def _column(section: Section) -> Column:
 
 def _check_layout(section: Section, columns: tuple[Column, ...], blocks: Sequence[Block]) -> None:
     """The columns must be those that the ledger counts, block by block."""
-    told = [(kind, tuple(f.name for f in features)) for kind, features in Layout(columns).blocks.items()]
+    layout = Layout(columns)
+    told = [(kind, tuple(f.name for f in features)) for kind, features in layout.blocks.items()]
     if told != [(block.kind, block.names) for block in blocks]:
         section.refuse("the columns are not those that the ledger counts")
-    if any(block.kind == "levels" and block.levels is None for block in blocks):
+    ledger = section.part("belief").part("ledger")
+    if any(b.text("kind") == "levels" and not b.has("levels") for b in ledger.part("schema").parts("blocks")):
         section.refuse("the levels of the categories have no names")
+    if any(feature.part for feature in layout.levels):
+        _check_dates(section, layout.levels, level_arrays(ledger))
+
+
+def _check_dates(section: Section, features: Sequence[Feature], names: Sequence[Any]) -> None:
+    """The levels of dates are months, weekdays and hours."""
+    for feature, levels in zip(features, names, strict=True):
+        known = feature.fixed_levels
+        if feature.part and (len(levels) > len(known) or not set(levels.to_pylist()) <= set(known)):
+            section.refuse(f"{feature.name!r} has a level that is no {feature.part}")
 
 
 def _options(section: Section, believed: belief.Belief) -> Options:

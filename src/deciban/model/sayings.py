@@ -76,7 +76,7 @@ Saying = Loud | Typical
 
 def amount(rows: float) -> str:
     """How many rows, or how much they weigh."""
-    return f"{rows:.10g} row{'' if rows == 1 else 's'}" if rows == int(rows) else f"weight {rows:.4g}"
+    return f"{rows:.10g} row{'' if rows == 1 else 's'}" if float(rows).is_integer() else f"weight {rows:.4g}"
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ class Watch:
                 cells = [cell for batch in batches for cell in batch.column(feature.column).to_pylist()]
                 raise InputError(
                     f"column {feature.column!r} holds {cells[strange[0]]!r}, which was never learned. "
-                    f"Hint: unseen='ignore' or unseen='smooth'"
+                    f"Hint: train with --unseen ignore (unseen='ignore') or smooth"
                 )
 
     def __enter__(self) -> Self:

@@ -9,6 +9,5 @@ plane.py     two columns; axis.py one column; boundary.py the way in
 """
 
 from deciban.plots.boundary import boundary
-from deciban.plots.style import MissingExtraError
 
-__all__ = ["MissingExtraError", "boundary"]
+__all__ = ["boundary"]

@@ -52,7 +52,9 @@ def _losses(layout: Layout, ledger: Ledger, options: Options, role: str) -> list
         "binned": binned_loss(grid, options.alpha, priced=True),
     }
     if role == "countable":
-        loss["count"] = poisson_loss(_part(layout, ledger, "counts", names), grid, options.alpha)
+        counts = poisson_loss(_part(layout, ledger, "counts", names), grid, options.alpha)
+        negative = [bool((grid.feature(j)[0] < 0).any()) for j in range(len(names))]
+        loss["count"] = np.where(negative, np.inf, counts)
     return [(name, {way: float(each[j]) for way, each in loss.items()}) for j, name in enumerate(names)]
 
 
@@ -60,7 +62,7 @@ def _settled(column: Column, losses: Mapping[Role, float]) -> Column:
     best, second = sorted(losses, key=lambda role: losses[role])[:2]
     gain = (losses[second] - losses[best]) * DECIBAN
     than = WORDS[second].rsplit(" ", 1)[0]
-    return replace(column, role=best, reason=f"{column.reason}; {WORDS[best]} more than {than}, {gain:.2g} dB a row")
+    return replace(column, role=best, reason=f"{WORDS[best]} more than {than}, {gain:.2g} dB a row")
 
 
 def _part(layout: Layout, ledger: Ledger, kind: Kind, names: Sequence[str]) -> Any:

@@ -12,7 +12,6 @@ import numpy as np
 
 from deciban import engines
 from deciban.errors import InputError
-from deciban.judge.folds import score_folds, without_each
 from deciban.judge.report import Report
 from deciban.ledger import Ledger
 from deciban.model.gathering import Gathering, Progress, Rows
@@ -21,6 +20,7 @@ from deciban.model.options import MOST_LEVELS, class_prior
 from deciban.training.decide import decide
 from deciban.training.reservoir import Reservoir
 from deciban.training.task import Task, plan
+from deciban.training.without import Without, judged, without_each
 
 FOLDS = 10
 
@@ -65,25 +65,29 @@ def train(
 
 @dataclass(frozen=True)
 class Trained:
-    """A model, the ledgers of the folds it was learned from, and a sample of the rows."""
+    """A model, and what it was made of: the ledgers of all rows and of the folds, open columns and all; a sample."""
 
+    task: Task
     model: Model
+    total: Ledger
     folds: Sequence[Ledger]
     sample: Rows | None
+
+    def without_each(self) -> list[Without]:
+        """What would have been learned without each fold."""
+        return list(without_each(self.task, self.model.options, self.total, self.folds))
 
     def held_out(self) -> Report | None:
         """Each row of the sample judged by the model without its fold; None where no folds were kept."""
         if self.sample is None or len(self.folds) < 2:
             return None
-        model, rows = self.model, self.sample
-        beliefs = without_each(model.belief.assumption, model.ledger, self.folds)
-        fold = rows.number % len(self.folds)
-        card = score_folds(beliefs, rows.parts, fold, rows.codes, rows.weight, engines.thread_count(None))
-        n, whole = len(rows.codes), model.origin.rows_read - model.origin.rows_without_class
+        model, n = self.model, len(self.sample.codes)
+        engines.prepare("score", n * len(model.labels) * len(model.layout.every_feature()))
+        card = judged(self.without_each(), self.sample)
+        whole = model.origin.rows_read - model.origin.rows_without_class
         which = f"all {n} rows" if n >= whole else f"{n} of {whole} rows, drawn at random"
-        return card.report(
-            model.classes, f"{len(self.folds)}-fold: {which}, each judged by the model without its fold"
-        )
+        words = f"{len(self.folds)}-fold: {which}, each judged by the model without its fold"
+        return card.report(model.classes, words)
 
 
 def learned(task: Task, n_folds: int, progress: Progress | None) -> Trained:
@@ -97,14 +101,13 @@ def learned(task: Task, n_folds: int, progress: Progress | None) -> Trained:
     total = reduce(lambda a, b: a + b, folds)
     _check_classes(total, task.target, gathering)
     columns, kept = decide(task.columns, total, task.options)
-    total = total.choose(kept)
     wished = task.options.prior if task.prior is None else class_prior(task.prior, total.schema.classes)
     model = Model(
-        task.target, columns, replace(task.options, prior=wished), total,
+        task.target, columns, replace(task.options, prior=wished), total.choose(kept),
         target_type=task.target_type, weights=task.weights, origin=_origin(task, gathering),
     )  # fmt: skip
     model.belief.solved  # noqa: B018  what cannot be solved is refused here
-    return Trained(model, [fold.choose(kept) for fold in folds], _in_order(gathering, total, sample.rows(), kept))
+    return Trained(task, model, total, folds, _in_order(gathering, total, sample.rows()))
 
 
 def _origin(task: Task, gathering: Gathering) -> Origin:
@@ -122,17 +125,15 @@ def _check_classes(total: Ledger, target: str, gathering: Gathering) -> None:
         )
 
 
-def _in_order(gathering: Gathering, total: Ledger, sample: Rows | None, kept: Sequence[Sequence[int]]) -> Rows | None:
-    """The sample by the order of names that the ledgers have, and of each block the features that are kept."""
+def _in_order(gathering: Gathering, total: Ledger, sample: Rows | None) -> Rows | None:
+    """The sample by the order of names that the ledgers have."""
     if sample is None:
         return None
     place = {label: k for k, label in enumerate(total.schema.classes)}
-    codes = np.array([place[label] for label in gathering.classes.list], dtype=np.int32)[sample.codes]
+    codes = np.array([place.get(label, -1) for label in gathering.classes.list], dtype=np.int32)[sample.codes]
     columns = list(sample.columns)
     kinds = list(gathering.layout.blocks)
     if "levels" in kinds:
         i = kinds.index("levels")
-        places = gathering.level_places()
-        columns[i] = [np.append(where, -1)[codes] for where, codes in zip(places, columns[i])]
-    columns = [[block[j] for j in index] for block, index in zip(columns, kept) if len(index)]
+        columns[i] = [np.append(where, -1)[v] for where, v in zip(gathering.level_places(), columns[i])]
     return replace(sample, columns=columns, codes=codes)

@@ -72,7 +72,7 @@ def _check_given(source: Source, leave_out: Sequence[str], given: Mapping[str, s
 
 def _asked(name: str, role: str, values: Any, typed: bool) -> Column:
     if role == "date":
-        return Column(name, "date", "as you said", _date_parts(values) or ("month", "weekday"))
+        return Column(name, "date", "as you said", _date_parts(values, whole=False))
     if role in ("number", "binned", "count") and not typed:
         strange = _first_text(values)
         if strange is not None:
@@ -108,7 +108,7 @@ def _inferred(name: str, values: Any, typed: bool, whole: bool) -> Column:
     if pa.types.is_dictionary(known.type):
         return _constant(name, known, whole) or _of_texts(name, known.cast(pa.string()), categorical=True)
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
-        return _constant(name, known, whole) or _of_dates(name, known)
+        return _constant(name, known, whole) or _of_dates(name, known, whole)
     if (
         pa.types.is_integer(kind)
         or pa.types.is_floating(kind)
@@ -117,7 +117,7 @@ def _inferred(name: str, values: Any, typed: bool, whole: bool) -> Column:
     ):
         return _constant(name, known, whole) or _of_numbers(name, _doubles(known))
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
-        return _constant(name, known, whole) or _of_words(name, known.cast(pa.string()), typed)
+        return _constant(name, known, whole) or _of_words(name, known.cast(pa.string()), typed, whole)
     return Column(name, "skip", f"of type {kind}, which is not read")
 
 
@@ -133,14 +133,14 @@ def _constant(name: str, known: Any, whole: bool) -> Column | None:
     return Column(name, "skip", "always the same value") if whole and len(known.unique()) == 1 else None
 
 
-def _of_words(name: str, known: Any, typed: bool) -> Column:
+def _of_words(name: str, known: Any, typed: bool, whole: bool) -> Column:
     """Text: numbers in a file without types, dates, or what it says."""
     if not typed:
         numeric = _as_numbers(known)
         if numeric is not None:
-            return _constant_numbers(name, numeric) or _of_numbers(name, numeric)
+            return (_constant_numbers(name, numeric) if whole else None) or _of_numbers(name, numeric)
     if _date_like(known):
-        return _of_dates(name, known)
+        return _of_dates(name, known, whole)
     return _of_texts(name, known)
 
 
@@ -214,17 +214,18 @@ def _date_like(known: Any) -> bool:
     return True
 
 
-def _of_dates(name: str, known: Any) -> Column:
-    parts = _date_parts(known)
+def _of_dates(name: str, known: Any, whole: bool) -> Column:
+    parts = _date_parts(known, whole)
     if not parts:
         return Column(name, "skip", "dates that all have the same month and weekday")
     return Column(name, "date", f"dates: by {', '.join(parts)}", parts)
 
 
-def _date_parts(known: Any) -> tuple[str, ...]:
-    """The parts of these dates that vary."""
+def _date_parts(known: Any, whole: bool) -> tuple[str, ...]:
+    """The parts of these dates that vary; where more are to come, month and weekday may yet."""
     import pyarrow.compute as pc
 
     when = timestamps(known.drop_null())
     reads = {"month": pc.month, "weekday": pc.day_of_week, "hour": pc.hour}
-    return tuple(part for part, read in reads.items() if len(read(when).unique()) > 1)
+    sure = () if whole else ("month", "weekday")
+    return tuple(part for part, read in reads.items() if part in sure or len(read(when).unique()) > 1)

@@ -6,8 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from deciban.engines.arrow.cells import label_text
 from deciban.engines.arrow.source import Source, as_role, first_rows, open_source
 from deciban.errors import InputError
+from deciban.families.prior import ClassPrior
+from deciban.ledger.schema import in_order
 from deciban.model.columns import Column, Layout
 from deciban.model.gathering import Gathering
 from deciban.model.matrices import did_you_mean
@@ -40,7 +43,7 @@ class Task:
     def gathering(self, n_folds: int) -> Gathering:
         """An empty one, ready to read."""
         needs = self.options.assumption(self.layout).needs
-        classes = None if self.classes is None else sorted(str(label) for label in self.classes)
+        classes = None if self.classes is None else in_order({label_text(label) for label in self.classes})
         return Gathering(self.layout, needs, self.target, self.weights, n_folds, classes)
 
 
@@ -65,7 +68,9 @@ def plan(
 ) -> Task:
     """The task that these arguments describe; see `train`."""
     opened = open_source(source, sql, file_options({"format": format, "encoding": encoding, "missing": missing}))
-    options = Options(alpha, parameter_prior, unseen, most_levels) if like is None else like.options
+    options = Options(alpha, parameter_prior, unseen, most_levels)
+    if like is not None:
+        options, prior = _options_like(like, prior)
     _check_target(opened, target)
     head = first_rows(opened, HEAD)
     _check_labels(head, target)
@@ -77,6 +82,8 @@ def plan(
 
 
 def _check_target(source: Source, target: str) -> None:
+    if not isinstance(target, str):
+        raise InputError(f"target names a column by a text, not by {target!r}")
     if target not in source.columns:
         near = did_you_mean(target, source.columns) or f". Its columns: {_listed(source.columns)}"
         raise InputError(f"{source.name} has no column {target!r} for the target{near}")
@@ -94,6 +101,15 @@ def _inferred(
             f"no column is left to learn from ({why}). Hint: give one a role, {as_role('COLUMN', 'ROLE')}"
         )
     return columns
+
+
+def _options_like(like: Model, prior: Any) -> tuple[Options, Any]:
+    """The options of another model; priors that were given for its classes are given by their names."""
+    given = like.options.prior.given
+    if given is None:
+        return like.options, prior
+    named = dict(zip(like.belief.schema.classes, given))
+    return replace(like.options, prior=ClassPrior()), named if prior is None else prior
 
 
 def _like(like: Model, target: str, roles: Mapping[str, str] | None, numbers: str | None) -> Sequence[Column]:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.engines import fast
+from deciban.engines.arrow.known import Known
 from deciban.engines.arrow.short import ShortTexts
 from deciban.engines.arrow.source import as_role
 from deciban.errors import InputError
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
 NAME_STEPS = 16
 """Elementary steps in finding the code of one text."""
+
+ZONE = r"(Z|[+-]\d\d:?\d\d)$"
+"""How a time says where it was taken."""
 
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
@@ -61,11 +65,19 @@ def texts(array: Any) -> pa.DictionaryArray:
     """The values as text, each different one told once; nulls and NaN are missing."""
     import pyarrow as pa
 
-    if not pa.types.is_dictionary(array.type):
-        return _in_words(array).dictionary_encode()
+    if not pa.types.is_dictionary(array.type) or len(array.dictionary) > len(array):
+        return _in_words(_decoded(array)).dictionary_encode()  # of a long dictionary only the words that rows have
     if pa.types.is_string(array.type.value_type) and pa.types.is_signed_integer(array.type.index_type):
         return array
     return pa.DictionaryArray.from_arrays(array.indices.cast(pa.int64()), _in_words(array.dictionary))
+
+
+def label_text(label: Any) -> str:
+    """A label as it is kept: True is true, 1.0 is 1."""
+    import pyarrow as pa
+
+    told = texts(pa.array([label.item() if hasattr(label, "item") else label]))
+    return str(told.dictionary[0].as_py()) if len(told.dictionary) else str(label)
 
 
 def _in_words(array: Any) -> Any:
@@ -83,19 +95,25 @@ def _in_words(array: Any) -> Any:
 def _decoded(array: Any) -> Any:
     import pyarrow as pa
 
-    return array.cast(array.type.value_type) if pa.types.is_dictionary(array.type) else array
+    if not pa.types.is_dictionary(array.type):
+        return array
+    words = array.dictionary
+    return (words.cast(pa.string()) if pa.types.is_string_view(words.type) else words).take(array.indices)
 
 
 def timestamps(array: Any) -> Any:
-    """Dates and times, whatever way they are written; raises pyarrow's error where they are not."""
+    """Dates and times by the clock on the wall where they were taken; raises pyarrow's error where they are none."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     array = _decoded(array)
     if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
         try:
             return array.cast(pa.timestamp("us"))
         except pa.ArrowInvalid:
-            return array.cast(pa.timestamp("us", tz="UTC"))
+            return pc.replace_substring_regex(array, ZONE, "").cast(pa.timestamp("us"))
+    if pa.types.is_timestamp(array.type) and array.type.tz is not None:
+        array = pc.local_timestamp(array)
     return array.cast(pa.timestamp("us"), safe=False)
 
 
@@ -126,6 +144,16 @@ def _plain_strings(array: Any) -> bool:
     import pyarrow as pa
 
     return bool(pa.types.is_string(array.type))
+
+
+def spellings(word: str, kind: Any) -> list[str]:
+    """How else a value of this type is written."""
+    import pyarrow as pa
+
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    if pa.types.is_boolean(kind):
+        return [word.capitalize()]
+    return [f"{word}.0"] if pa.types.is_floating(kind) or pa.types.is_integer(kind) else []
 
 
 class Names:
@@ -168,21 +196,34 @@ class Names:
         used = np.asarray(indices)
         if not len(told.dictionary):
             return used.astype(np.int64)
-        return np.take(self._places(told.dictionary, used), used)
+        return np.take(self._places(told.dictionary, used, array.type), used)
 
-    def _places(self, words: Any, used: NDArray[Any]) -> NDArray[np.int64]:
+    def _places(self, words: Any, used: NDArray[Any], kind: Any) -> NDArray[np.int64]:
         """The code of each word of a dictionary, and −1 after them all; words that no row uses are not taken in."""
         if self._last is not None and self._last[0].equals(words):
             return self._last[1]
-        told = words.to_pylist()
-        codes = [self._known.get(word, -1 if word is None else len(self.list)) for word in told]
+        told = self._spelled(words.to_pylist(), kind)
+        codes = self._codes_of(told)
         if self.grows and len(self.list) in codes:
             self._take_in([told[i] for i in np.unique(used) if i >= 0 and told[i] is not None])
-            codes = [self._known.get(word, -1) for word in told]
+            codes = [-1 if word is None else self._known.get(word, -1) for word in told]
         places = np.array([*codes, -1], dtype=np.int64)
         if not self.grows or min(codes) >= 0:
             self._last = (words, places)
         return places
+
+    def _spelled(self, words: list[str | None], kind: Any) -> list[str | None]:
+        """True, 1 and 1.0 of a typed column as a text file that was learned from spelt them."""
+        unknown = [w for w, code in zip(words, self._codes_of(words)) if w is not None and code == len(self.list)]
+        other = {word: also for word in unknown for also in spellings(word, kind)}
+        codes = self._codes_of(list(other.values())) if other else []
+        known = {word: also for (word, also), code in zip(other.items(), codes) if code < len(self.list)}
+        return [word if word is None else known.get(word, word) for word in words]
+
+    def _codes_of(self, words: Sequence[str | None]) -> list[int]:
+        if isinstance(self.list, Known):
+            return self.list.places(words)
+        return [-1 if word is None else self._known.get(word, len(self.list)) for word in words]
 
     def _take_in(self, words: Sequence[str]) -> None:
         for word in words:

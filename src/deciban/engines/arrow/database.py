@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -47,6 +48,11 @@ def from_duckdb(error: Any) -> bool:
     import duckdb
 
     return isinstance(error, duckdb.Error) or (isinstance(error, OSError) and error.errno is None)
+
+
+def as_it_is(path: str) -> str:
+    """A path that DuckDB takes for no pattern, whatever characters it has."""
+    return re.sub(r"([*?\[])", r"[\1]", path)
 
 
 def first_line(error: Exception) -> str:

@@ -13,17 +13,27 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from deciban.engines.arrow.database import READ_AT_ONCE, connection, first_line, from_duckdb, literal, quoted
+from deciban.engines.arrow.database import (
+    READ_AT_ONCE,
+    as_it_is,
+    connection,
+    first_line,
+    from_duckdb,
+    literal,
+    quoted,
+)
 from deciban.engines.arrow.source import FileOptions, Reading, as_role
 from deciban.errors import InputError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+ENCODINGS = ("utf-8", "utf-16", "latin-1")
 DELIMITERS = (",", ";", "\t", "|")
 MISSING_NUMBERS = ("NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?", "-", ".")
 """What a column of numbers may hold where one is missing; in other columns these are values like any other."""
 
+COMMA_NUMBER = r"[+-]?\d+,\d+"
 HEADER_BYTES = 1 << 20
 SAMPLE_BYTES = 1 << 16
 
@@ -37,6 +47,7 @@ class Delimited:
     delimiter: str
     options: FileOptions
     n_rows: int | None
+    decimal: str = "."
     typed: bool = False
 
     @property
@@ -55,7 +66,7 @@ class Delimited:
                 raise InputError(
                     f"{path!r} has other columns than {paths[0]!r}. Hint: files read together need one header"
                 )
-        return cls(paths, columns, delimiter, options, _guessed_rows(paths, start))
+        return cls(paths, columns, delimiter, options, _guessed_rows(paths, start), _decimal_mark(start, delimiter))
 
     def head(self, n: int) -> pa.Table:
         """See `Source.head`."""
@@ -64,7 +75,8 @@ class Delimited:
         relation = self._relation(dict.fromkeys(self.columns, "text"), ())
         with self._complaints():
             table = relation.limit(n).to_arrow_table()
-        return pa.Table.from_arrays(table.columns, names=list(self.columns))
+        columns = [_with_points(column) for column in table.columns] if self.decimal == "," else table.columns
+        return pa.Table.from_arrays(columns, names=list(self.columns))
 
     def batches(self, wanted: Mapping[str, Reading]) -> Iterator[pa.RecordBatch]:
         """See `Source.batches`; a mark for a missing number starts the reading anew, with that mark known."""
@@ -77,9 +89,9 @@ class Delimited:
                     done += batch.num_rows
                 return
             except _Unreadable as unreadable:
-                if unreadable.column in marked or unreadable.value not in MISSING_NUMBERS:
+                if marked or unreadable.value.strip() not in MISSING_NUMBERS:
                     raise unreadable.worded(self.name) from None
-                marked.add(unreadable.column)
+                marked = {name for name, reading in wanted.items() if reading == "number"}
 
     def _read(self, wanted: Mapping[str, Reading], marked: set[str], skip: int) -> Iterator[pa.RecordBatch]:
         """All rows but the first ones."""
@@ -95,12 +107,13 @@ class Delimited:
         direct = {name for name, reading in wanted.items() if reading == "number" and name not in marked}
         types = ", ".join(f"{alias[n]}: '{'DOUBLE' if n in direct else 'VARCHAR'}'" for n in self.columns)
         missing = ", ".join(literal(text) for text in ("", *self.options.missing))
-        files = ", ".join(literal(path) for path in self.paths)
+        files = ", ".join(literal(as_it_is(path)) for path in self.paths)
         reader = (
             f"read_csv([{files}], auto_detect=false, header=true, delim={literal(self.delimiter)}, quote='\"', "
-            f"escape='\"', nullstr=[{missing}], encoding={literal(self.options.encoding)}, columns={{{types}}})"
+            f"escape='\"', nullstr=[{missing}], encoding={literal(self.options.encoding)}, "
+            f"decimal_separator={literal(self.decimal)}, columns={{{types}}})"
         )
-        chosen = ", ".join(f"{_taken(alias[n], n in marked)} as {quoted(n)}" for n in wanted)
+        chosen = ", ".join(f"{_taken(alias[n], n in marked, self.decimal)} as {quoted(n)}" for n in wanted)
         with self._complaints():
             return connection().sql(f"select {chosen or 'c0'} from {reader}")
 
@@ -108,12 +121,30 @@ class Delimited:
         return _Complaints(self)
 
 
-def _taken(column: str, marked: bool) -> str:
+def _decimal_mark(start: str, delimiter: str) -> str:
+    """A comma, where cells are parted by something else and some of them are numbers only if it is one."""
+    lines = start[:SAMPLE_BYTES].splitlines()[1:]
+    cells = (cell.strip() for line in lines for cell in line.split(delimiter))
+    return "," if delimiter != "," and any(re.fullmatch(COMMA_NUMBER, cell) for cell in cells) else "."
+
+
+def _with_points(column: Any) -> Any:
+    """A column of numbers with decimal commas, with points; any other as it is."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    fits = pc.match_substring_regex(column, rf"^\s*({COMMA_NUMBER}|[+-]?\d+)\s*$")
+    known = pc.is_in(column, value_set=pa.array(MISSING_NUMBERS))
+    return pc.replace_substring(column, ",", ".") if pc.all(pc.or_(fits, known)).as_py() else column
+
+
+def _taken(column: str, marked: bool, decimal: str) -> str:
     """A column as it was parsed, or its texts as numbers where some of them stand for missing ones."""
     if not marked:
         return column
     marks = ", ".join(literal(mark) for mark in MISSING_NUMBERS)
-    return f"case when trim({column}) in ({marks}) then null else cast({column} as double) end"
+    number = f"replace({column}, ',', '.')" if decimal == "," else column
+    return f"case when trim({column}) in ({marks}) then null else cast({number} as double) end"
 
 
 def _start(path: str, encoding: str) -> str:
@@ -130,7 +161,11 @@ def _start(path: str, encoding: str) -> str:
     try:
         text = bytes(raw).decode("utf-8-sig" if encoding == "utf-8" else encoding, errors="replace")
     except LookupError:
-        raise InputError(f"encoding {encoding!r} is not known. Hint: utf-8, utf-16 or latin-1") from None
+        raise InputError(f"encoding {encoding!r} is not known. Hint: one of {', '.join(ENCODINGS)}") from None
+    if encoding.lower() not in ENCODINGS:
+        raise InputError(
+            f"files in {encoding} are not read. Hint: one of {', '.join(ENCODINGS)}; iconv makes UTF-8 of it"
+        )
     if bytes(raw[:2]) in (b"\xff\xfe", b"\xfe\xff") and encoding == "utf-8":
         raise InputError(f"{path!r} is not in UTF-8. Hint: --encoding utf-16 (encoding='utf-16')")
     if "\0" in text[:1000]:

@@ -69,8 +69,8 @@ def _from_pandas(frame: Any) -> pa.Table:
     named: dict[str, list[Any]] = {}
     for place, name in enumerate(frame.columns):
         try:
-            named.setdefault(str(name), []).append(pa.Array.from_pandas(frame.iloc[:, place]))
-        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+            named.setdefault(str(name), []).append(_column(frame.iloc[:, place]))
+        except pa.ArrowException as error:
             raise InputError(
                 f"column {str(name)!r} mixes types: {str(error).splitlines()[0]}. "
                 f"Hint: frame[{str(name)!r}].astype(str) makes them texts"
@@ -79,25 +79,44 @@ def _from_pandas(frame: Any) -> pa.Table:
     return pa.Table.from_arrays([array for _, array in columns], names=[name for name, _ in columns])
 
 
+def _column(series: Any) -> pa.Array:
+    """A column of a pandas frame; categories that are no plain values, such as intervals, by what they are called."""
+    import pyarrow as pa
+
+    array = pa.Array.from_pandas(series)
+    if pa.types.is_dictionary(array.type) and isinstance(array.type.value_type, pa.BaseExtensionType):
+        return pa.Array.from_pandas(series.cat.rename_categories(str))
+    return array
+
+
 def _from_arrays(arrays: Mapping[str, Any]) -> pa.Table:
     import numpy as np
     import pyarrow as pa
 
     made = {}
     for name, values in arrays.items():
-        plain = values if isinstance(values, (pa.Array, pa.ChunkedArray)) else np.ma.filled(np.asarray(values))
+        plain = values if isinstance(values, (pa.Array, pa.ChunkedArray)) else np.ma.asarray(values)
         if isinstance(plain, np.ndarray) and plain.ndim != 1:
             raise InputError(
                 f"{name!r} has {plain.ndim} dimensions; a column has one. Hint: give each column its name"
             )
         try:
-            made[str(name)] = pa.array(plain, from_pandas=True) if isinstance(plain, np.ndarray) else plain
-        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+            made[str(name)] = _masked(plain) if isinstance(plain, np.ma.MaskedArray) else plain
+        except pa.ArrowException as error:
             raise InputError(f"column {name!r} mixes types: {str(error).splitlines()[0]}") from None
     lengths = {name: len(array) for name, array in made.items()}
     if len(set(lengths.values())) > 1:
         raise InputError(f"the columns have different lengths: {lengths}")
     return pa.table(made)
+
+
+def _masked(values: Any) -> pa.Array:
+    """What is masked is missing."""
+    import numpy as np
+    import pyarrow as pa
+
+    mask = np.ma.getmaskarray(values) if np.ma.is_masked(values) else None
+    return pa.array(values.data, mask=mask, from_pandas=True)
 
 
 @dataclass(frozen=True)

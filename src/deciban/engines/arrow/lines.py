@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from deciban.engines.arrow.database import READ_AT_ONCE, Complaints, connection, literal, quoted
+from deciban.engines.arrow.database import READ_AT_ONCE, Complaints, as_it_is, connection, literal, quoted
 from deciban.engines.arrow.source import FileOptions, Reading
 from deciban.errors import InputError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+FIRST_LINE = 1 << 20
 NUMBERS = ("BIGINT", "UBIGINT", "HUGEINT", "DOUBLE")
 
 
@@ -33,6 +35,7 @@ class Lines:
     @classmethod
     def open(cls, paths: Sequence[str], options: FileOptions) -> Self:
         """Names and kinds of the columns, from all lines: true and false, numbers, and everything else as text."""
+        _check_case(paths[0])
         found = connection()
         with Complaints(f"{paths[0]!r} cannot be read as JSON lines"):
             described = found.sql(f"describe select * from {_reader(paths, 'sample_size=-1')}").fetchall()
@@ -64,6 +67,23 @@ class Lines:
             yield from self._relation(list(wanted)).to_arrow_reader(READ_AT_ONCE)
 
 
+def _check_case(path: str) -> None:
+    """DuckDB takes names that differ only in their case for one."""
+    import pyarrow as pa
+
+    with pa.input_stream(path, compression="detect") as file:
+        line = bytes(file.read(FIRST_LINE)).split(b"\n")[0]
+    try:
+        names = list(json.loads(line))
+    except ValueError:
+        return  # DuckDB says what is wrong
+    twice = [
+        name for name in names if isinstance(name, str) and [str(n).lower() for n in names].count(name.lower()) > 1
+    ]
+    if twice:
+        raise InputError(f"{path!r} has columns that differ only in case: {twice}. Hint: rename one of them")
+
+
 def _reader(paths: Sequence[str], more: str) -> str:
-    files = ", ".join(literal(path) for path in paths)
+    files = ", ".join(literal(as_it_is(path)) for path in paths)
     return f"read_json([{files}], format='newline_delimited', {more})"

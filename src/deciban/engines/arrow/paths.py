@@ -95,7 +95,7 @@ def _near(path: str) -> str:
 
     folder, name = os.path.split(path)
     try:
-        close = get_close_matches(name, os.listdir(folder or "."), n=1, cutoff=0.7)
+        close = get_close_matches(name, os.listdir(folder or "."), n=1, cutoff=0.8)
     except OSError:
         return f". Hint: there is no folder {folder!r} either" if folder else ""
     return f". Hint: did you mean {os.path.join(folder, close[0])!r}?" if close else ""

@@ -1,0 +1,53 @@
+"""What would have been learned without each fold, and how it judges the rows of that fold.
+
+Everything is settled anew without the fold: bells, bins or rates too. Settled once by all rows, 1000 columns of
+noise beside 300 random labels were "predicted" with 87 % of hits; settled without the fold, with 50.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+
+import numpy as np
+
+from deciban import engines
+from deciban.belief import Belief
+from deciban.judge.folds import score_rows
+from deciban.judge.metrics import Scorecard
+from deciban.ledger import Ledger
+from deciban.model.columns import Layout
+from deciban.model.gathering import Rows
+from deciban.model.options import Options
+from deciban.training.decide import decide
+from deciban.training.task import Task
+
+
+@dataclass(frozen=True)
+class Without:
+    """What is believed without one fold, and which of the features counted it uses."""
+
+    belief: Belief
+    kept: Sequence[Sequence[int]]
+
+    def judge(self, rows: Rows) -> Scorecard:
+        """Rows of the fold, with the columns of all blocks as they were counted."""
+        chosen = [[block[j] for j in index] for block, index in zip(rows.columns, self.kept) if len(index)]
+        parts = replace(rows, columns=chosen).parts
+        return score_rows(self.belief, parts, rows.codes, rows.weight, engines.thread_count(None))
+
+
+def without_each(task: Task, options: Options, total: Ledger, folds: Sequence[Ledger]) -> Iterator[Without]:
+    """What is believed without the first fold, without the second, …"""
+    for fold in folds:
+        rest = total.without(fold)
+        columns, kept = decide(task.columns, rest, options)
+        yield Without(Belief(options.assumption(Layout(tuple(columns))), rest.choose(kept)), kept)
+
+
+def judged(each: Sequence[Without], rows: Rows) -> Scorecard:
+    """Every row judged by what is believed without its fold: row number modulo the number of folds."""
+    fold = rows.number % len(each)
+    cards = (without.judge(rows[np.flatnonzero(fold == f)]) for f, without in enumerate(each))
+    return reduce(lambda a, b: a + b, cards)
