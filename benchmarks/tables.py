@@ -101,7 +101,7 @@ def frame_speed(kind: str, scale: float) -> Iterator[Line]:
     frame = table_data.frame(kind, scale)
     labels = np.asarray(frame[table_data.TARGET])
     categories = [*table_data.FRAME_LEVELS, *table_data.FRAME_FLAGS]
-    options = {"target": table_data.TARGET, "numbers": "number", "parameter_prior": 0.0}
+    options: dict[str, Any] = {"target": table_data.TARGET, "numbers": "number", "parameter_prior": 0.0}
 
     def peer() -> MixedNaiveBayes:
         return MixedNaiveBayes(list(table_data.FRAME_NUMBERS), categories, impute=False).fit(frame, labels)

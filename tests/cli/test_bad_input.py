@@ -306,56 +306,6 @@ def test_a_full_disk_behind_stdout_is_noticed(trained):
     assert result.stderr == "error: No space left on device\n"
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["--help"],
-        ["example", "patients"],
-        ["predict", "MODEL", PATIENTS, "--all"],
-        ["predict", "MODEL", PATIENTS, "--json"],
-        ["sample", "MODEL", "-n", "70000"],
-        ["explain", "MODEL", PATIENTS],
-        ["inspect", "MODEL"],
-        ["inspect", "MODEL", "--json"],
-        ["train", PATIENTS, "--target", "diagnosis", "--no-judge", "-o", "-"],
-    ],
-    ids=lambda arguments: " ".join(a for a in map(str, arguments) if "/" not in a),
-)
-def test_a_reader_who_leaves_early_gets_no_complaint_and_the_exit_code_of_other_programs(trained, arguments):
-    process = program(*(trained if a == "MODEL" else a for a in arguments), wait=False)
-    process.stdout.close()
-    process.stdout = None
-    _, err = process.communicate(timeout=300)
-    talk = "Held out" in err  # the report of a training whose model goes to stdout
-    assert (process.returncode, "" if talk else err) == (141, "")
-    assert "Traceback" not in err
-    assert "Exception" not in err
-
-
-def test_a_reader_who_leaves_early_leaves_no_copy_of_standard_input_behind(tmp_path, trained):
-    with PATIENTS.open() as rows:
-        process = program("predict", trained, "-", wait=False, stdin=rows, TMPDIR=str(tmp_path))
-        process.stdout.close()
-        process.stdout = None
-        process.communicate(timeout=300)
-    assert process.returncode == 141
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_training_whose_report_nobody_reads_has_written_its_model(tmp_path):
-    process = program("train", PATIENTS, "--target", "diagnosis", "-o", tmp_path / "m.deciban", wait=False)
-    process.stdout.close()
-    process.stdout = None
-    assert process.communicate(timeout=300)[1] == ""
-    assert process.returncode == 141
-    assert "pneumonia" in done("inspect", tmp_path / "m.deciban").stdout
-
-
-def test_a_closed_output_is_no_error(trained):
-    result = program("inspect", trained, before=lambda: os.close(1))
-    assert (result.returncode, result.stderr) == (0, "")
-
-
 @pytest.fixture(scope="module")
 def large(tmp_path_factory):
     path = tmp_path_factory.mktemp("large") / "large.csv"

@@ -301,46 +301,6 @@ def test_diff_names_what_differs_and_nothing_else(tmp_path, model):
     assert json.loads(done("diff", model, model, "--json").stdout)["same"] is True
 
 
-def strict(text):
-    """JSON as the standard has it: no NaN, no Infinity."""
-
-    def refuse(name):
-        raise AssertionError(f"{name} is no JSON")
-
-    return json.loads(text, parse_constant=refuse)
-
-
-def test_json_is_strict_where_evidence_has_no_end(tmp_path):
-    data = table(tmp_path / "sure.csv", "x,z,y", [("ab"[i % 2], i % 3, "pq"[i % 2]) for i in range(40)])
-    models = [tmp_path / "ml.deciban", tmp_path / "prior.deciban"]
-    for model, more in zip(models, (["--alpha", "0"], ["--prior", "p=0,q=1"])):
-        strict(done("train", data, "--target", "y", "--as", "z=category", *more, "-o", model, "--json").stdout)
-        strict(done("inspect", model, "--json").stdout)
-        told = strict(done("explain", model, data, "--classes", "p,q", "--json").stdout)
-        assert any(entry["decibans"] is None for reason in told for entry in reason["evidence"])
-        strict(done("evaluate", data, "--model", model, "--json").stdout)
-        for line in done("predict", model, data, "--json", "--proba").stdout.splitlines():
-            strict(line)
-    found = strict(done("diff", *models, "--json").stdout)
-    assert [entry["first"] for entry in found["evidence"] if entry["column"] == "x"] == [None]
-
-
-def test_cells_that_json_has_no_word_for_become_null_or_text(tmp_path, model):
-    rows = [dict(zip(HEADER.split(","), row.split(","))) for row in ROWS[:3]]
-    odd = {"inf": pa.array([math.inf, -math.inf, math.nan]), "day": pa.array([0, 1, 2], pa.date32())}
-    frame = pa.Table.from_pylist(rows)
-    for name, column in odd.items():
-        frame = frame.append_column(name, column)
-    pa.parquet.write_table(frame, tmp_path / "odd.parquet")
-    shown = done("predict", model, tmp_path / "odd.parquet", "--keep", "inf", "--keep", "day", "--json").stdout
-    told = [strict(line) for line in shown.splitlines()]
-    assert [(row["inf"], row["day"]) for row in told] == [
-        (None, "1970-01-01"),
-        (None, "1970-01-02"),
-        (None, "1970-01-03"),
-    ]
-
-
 def test_a_training_too_large_for_folds_says_why_and_how_else_to_judge(tmp_path, monkeypatch):
     monkeypatch.setattr("deciban.model.gathering.MOST_CELLS", 10)
     path = tmp_path / "m.deciban"

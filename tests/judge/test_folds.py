@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 
 from deciban.belief import Assumption, Belief, learn
-from deciban.errors import InputError
 from deciban.families.categorical import Categorical
 from deciban.families.gaussian import Gaussian
 from deciban.families.poisson import Poisson
 from deciban.families.prior import ClassPrior
-from deciban.judge import Scorecard, score_folds, without_each
+from deciban.judge import Scorecard, score_rows
 
 K, FOLDS, LEVELS = 3, 5, 4
 PRIOR = ClassPrior("empirical")
@@ -52,9 +51,18 @@ def without_by_fitting(assumption, parts, codes, weight, fold):
 
 
 def without_by_subtracting(assumption, parts, codes, weight, fold):
-    every = np.ones(len(codes), dtype=bool)
+    total = ledger(assumption, parts, codes, weight, fold >= 0)
     folds = (ledger(assumption, parts, codes, weight, fold == i) for i in range(FOLDS))
-    return without_each(assumption, ledger(assumption, parts, codes, weight, every), folds)
+    return [Belief(assumption, total.without(mine)) for mine in folds]
+
+
+def judged(beliefs, parts, fold, codes, weight):
+    """Every row judged by the belief of its own fold."""
+    card = Scorecard.empty(K)
+    for i, belief in enumerate(beliefs):
+        rows = fold == i
+        card += score_rows(belief, [X[rows] for X in parts], codes[rows], weight[rows], 1)
+    return card
 
 
 @pytest.mark.parametrize("kind", FAMILIES)
@@ -75,7 +83,7 @@ def test_the_figures_are_those_of_separate_fits(kind):
     assumption = Assumption(FAMILIES[kind], PRIOR)
     parts, codes, weight, fold = table(FAMILIES[kind])
     beliefs = without_by_subtracting(assumption, parts, codes, weight, fold)
-    report = score_folds(beliefs, parts, fold, codes, weight, 1).report(range(K))
+    report = judged(beliefs, parts, fold, codes, weight).report(range(K))
     log_posterior = np.empty((len(codes), K))
     for i, belief in enumerate(without_by_fitting(assumption, parts, codes, weight, fold)):
         log_posterior[fold == i] = belief.scores([X[fold == i] for X in parts], "log_posterior", 1)
@@ -91,49 +99,15 @@ def test_the_only_row_of_a_class_is_an_error_without_log_loss():
     codes = np.minimum(codes, 1).astype(np.int32)
     codes[7] = 2
     beliefs = without_by_subtracting(assumption, parts, codes, weight, fold)
-    report = score_folds(beliefs, parts, fold, codes, weight, 1).report(range(K))
+    report = judged(beliefs, parts, fold, codes, weight).report(range(K))
     assert report.unknown == 1
     assert np.isfinite(report.log_loss)
     assert report.confusion.sum() == report.weight - weight[7]
 
 
-def test_a_sample_of_the_rows_may_be_judged():
+def test_no_rows_to_judge_are_no_trouble():
     assumption = Assumption(FAMILIES["mixed"], PRIOR)
     parts, codes, weight, fold = table(FAMILIES["mixed"])
-    beliefs = list(without_by_subtracting(assumption, parts, codes, weight, fold))
-    halves = [
-        score_folds(beliefs, [X[rows] for X in parts], fold[rows], codes[rows], weight[rows], 1)
-        for rows in (slice(None, 90), slice(90, None))
-    ]
-    whole = score_folds(beliefs, parts, fold, codes, weight, 1)
-    assert np.array_equal((halves[0] + halves[1]).confusion, whole.confusion)
-
-
-def test_the_beliefs_are_made_one_at_a_time():
-    assumption = Assumption(FAMILIES["number"], PRIOR)
-    parts, codes, weight, fold = table(FAMILIES["number"])
-    total = ledger(assumption, parts, codes, weight, fold >= 0)
-
-    def folds():
-        yield ledger(assumption, parts, codes, weight, fold == 0)
-        raise AssertionError("the second fold was asked for before the first was used")
-
-    assert isinstance(next(without_each(assumption, total, folds())), Belief)
-
-
-def test_a_fold_without_rows_to_judge_is_no_trouble():
-    assumption = Assumption(FAMILIES["number"], PRIOR)
-    parts, codes, weight, fold = table(FAMILIES["number"])
-    beliefs = list(without_by_subtracting(assumption, parts, codes, weight, fold))
-    rows = fold != 2
-    card = score_folds(beliefs, [X[rows] for X in parts], fold[rows], codes[rows], None, 1)
-    assert isinstance(card, Scorecard)
-    assert card.weight == rows.sum()
-
-
-def test_rows_of_no_fold_are_refused():
-    assumption = Assumption(FAMILIES["number"], PRIOR)
-    parts, codes, weight, fold = table(FAMILIES["number"])
-    beliefs = without_by_subtracting(assumption, parts, codes, weight, fold)
-    with pytest.raises(InputError, match="40 of 200 rows belong to no fold"):
-        score_folds(beliefs, parts, fold + 1, codes, weight, 1)
+    belief = without_by_subtracting(assumption, parts, codes, weight, fold)[0]
+    card = score_rows(belief, [X[:0] for X in parts], codes[:0], None, 1)
+    assert card.weight == 0

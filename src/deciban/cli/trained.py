@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from deciban.cli.judged import quality
@@ -120,18 +121,23 @@ def missing(note: ColumnNote) -> str:
 def strongest(out: Console, description: Description, most: int) -> None:
     """The columns that tell the classes apart best."""
     shown = description.strongest[:most]
-    largest = max([s.evidence for s in shown] + [1e-9])
+    largest = max([s.evidence for s in shown if math.isfinite(s.evidence)] + [1e-9])
     body = [
         [
             s.feature,
             f"{s.evidence:.2f} dB",
             f"({s.low:.2f} … {s.high:.2f})",
-            "█" * round(BAR * max(0.0, s.evidence) / largest),
+            bar(s.evidence, largest),
         ]
         for s in shown
     ]
     table(out, ["column", "evidence", "90 % sure", ""], body, right=[1])
     line(out, "dB is decibans: 10 is ten to one, 3 about two to one.")
+
+
+def bar(evidence: float, largest: float) -> str:
+    """Evidence as a length; without end, as where something is called impossible, it is the longest there is."""
+    return "" if math.isnan(evidence) else "█" * round(BAR * min(1.0, max(0.0, evidence / largest)))
 
 
 def _written(out: Console, path: str, named: bool) -> None:

@@ -23,19 +23,17 @@ from deciban.ledger.grid import edges, middles
 from deciban.ledger.statistic import Array, divide
 
 
-def gaussian_or_binned(moments: Moments, grid: Grid, alpha: float, prior_rows: float) -> tuple[Array, Array]:
-    """The mean loss in nats of each column as bells and by bins; 0 where a column has nothing to predict from.
+def gaussian_loss(moments: Moments, grid: Grid, prior_rows: float) -> Array:
+    """The loss of a bell per class, each row at the middle of its cell, known to within the cell's width.
+
+    The mean in nats of each column; 0 where a column has nothing to predict from.
 
     >>> x, y = np.array([[1.0], [1.5], [2.0], [8.0], [8.5], [9.0]]), np.array([0, 0, 0, 1, 1, 1], np.int32)
-    >>> bells, bins = gaussian_or_binned(Moments.of(x, y, None, 2), Grid.of(x, y, None, 2), 1.0, 1.0)
-    >>> bells.round(2).tolist(), bins.round(2).tolist()
-    ([0.0], [0.34])
+    >>> gaussian_loss(Moments.of(x, y, None, 2), Grid.of(x, y, None, 2), 1.0).round(2).tolist()
+    [0.0]
+    >>> binned_loss(Grid.of(x, y, None, 2), 1.0).round(2).tolist()
+    [0.34]
     """
-    return gaussian_loss(moments, grid, prior_rows), binned_loss(grid, alpha)
-
-
-def gaussian_loss(moments: Moments, grid: Grid, prior_rows: float) -> Array:
-    """The loss of a bell per class, each row at the middle of its cell, known to within the cell's width."""
     columns = _Bells(moments, prior_rows)
     return np.array([_mean_loss(*columns.scores(j, grid), grid.feature(j)[1]) for j in range(grid.n_features)])
 

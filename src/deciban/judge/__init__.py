@@ -1,7 +1,7 @@
-"""AFTER THE SCORE: how good the answers are, and exact cross-validation by subtracting ledgers."""
+"""AFTER THE SCORE: how good the answers are."""
 
-from deciban.judge.folds import score_folds, score_rows, without_each
 from deciban.judge.metrics import BINS, Scorecard
 from deciban.judge.report import Report
+from deciban.judge.rows import score_rows
 
-__all__ = ["BINS", "Report", "Scorecard", "score_folds", "score_rows", "without_each"]
+__all__ = ["BINS", "Report", "Scorecard", "score_rows"]

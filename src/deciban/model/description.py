@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ import numpy as np
 
 from deciban.belief import Belief
 from deciban.families.strength import strengths
+from deciban.files.plain import plain
 from deciban.ledger.statistic import Array
 from deciban.model.columns import Column, Feature
 from deciban.model.sayings import Saying, Typical, amount, speakers
@@ -84,7 +84,7 @@ class Description:
 
     def to_dict(self) -> dict[str, Any]:
         """The same as JSON has it; a number without end by its name."""
-        found: dict[str, Any] = _plain(asdict(self))
+        found: dict[str, Any] = plain(asdict(self))
         for entry, strength in zip(found["strongest"], self.strongest):
             entry["text"] = [str(saying) for saying in strength.says]
         return found
@@ -222,16 +222,3 @@ def _more(n: int, what: str) -> list[str]:
 def cut(text: str, width: int = WIDTH) -> str:
     """The text, or as much of it as fits."""
     return text if len(text) <= width else text[: width - 1] + "…"
-
-
-def _plain(value: Any) -> Any:
-    """A value as JSON has it."""
-    if isinstance(value, dict):
-        return {name: _plain(inner) for name, inner in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(inner) for inner in value]
-    if isinstance(value, np.generic):
-        return _plain(value.item())
-    if isinstance(value, float) and not math.isfinite(value):
-        return None if math.isnan(value) else repr(value)
-    return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)

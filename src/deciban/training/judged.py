@@ -12,9 +12,9 @@ from deciban import engines
 from deciban.engines.arrow.cells import Names
 from deciban.engines.arrow.source import Reading, Source, open_source
 from deciban.errors import InputError
-from deciban.judge.folds import score_rows
 from deciban.judge.metrics import Scorecard
 from deciban.judge.report import Report
+from deciban.judge.rows import score_rows
 from deciban.model.gathering import Progress, Rows, row_weights
 from deciban.model.matrices import Matrices, checked, did_you_mean, row_blocks
 from deciban.model.model import Model, file_options

@@ -14,8 +14,8 @@ import numpy as np
 
 from deciban import engines
 from deciban.belief import Belief
-from deciban.judge.folds import score_rows
 from deciban.judge.metrics import Scorecard
+from deciban.judge.rows import score_rows
 from deciban.ledger import Ledger
 from deciban.model.columns import Layout
 from deciban.model.gathering import Rows

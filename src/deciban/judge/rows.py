@@ -1,0 +1,28 @@
+"""A belief judged by rows it has not learned."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban.belief import Belief
+from deciban.judge.metrics import BINS, Scorecard
+from deciban.ledger.statistic import Array
+
+
+def score_rows(
+    belief: Belief,
+    parts: Sequence[Any],
+    codes: NDArray[np.integer[Any]],
+    weight: Array | None,
+    threads: int,
+    bins: int = BINS,
+) -> Scorecard:
+    """Judge a belief by rows it has not learned; a class it has learned no row of is unknown to it."""
+    known = belief.ledger.rows > 0
+    if not len(codes):
+        return Scorecard.empty(len(known), bins)
+    return Scorecard.of(belief.scores(parts, "log_posterior", threads), codes, weight, known, bins)
