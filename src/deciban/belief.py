@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -12,34 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban import engines
-from deciban.engines.arrow.known import Known
-from deciban.errors import DecibanError, InputError, SchemaError, UndefinedError
-from deciban.families import written as family_files
+from deciban.errors import InputError, SchemaError, UndefinedError
 from deciban.families.family import NO_LIKELIHOOD, Family, log
 from deciban.families.prior import ClassPrior
-from deciban.files import Section
 from deciban.ledger import Block, Cells, Ledger, Needs, Schema
-from deciban.ledger import written as ledger_files
-from deciban.ledger.needs import Kind
 from deciban.ledger.statistic import Array, Codes
-from deciban.scores import DECIBAN, Boundary, Conic, Explanation, Linear, Lookup, Pieces, ScoreForm, SparseLinear
-from deciban.scores import written as form_files
+from deciban.scores import DECIBAN, Boundary, Conic, Explanation, Linear, Pieces, ScoreForm, SparseLinear
 from deciban.scores.posterior import Finish
 
 DRAWS = 100_000
 """Rows drawn where an error can only be estimated."""
 
 DRAWN_AT_ONCE = 4096
-
-FORMS: dict[Kind, tuple[str, ...]] = {
-    "counts": ("Linear", "SparseLinear"),
-    "levels": ("Lookup",),
-    "moments": ("Diagonal",),
-    "scatter": ("Full",),
-    "cells": ("Table",),
-    "grid": ("Steps",),
-}
-"""The score forms that what is counted may be solved into; a file that names another is not sound."""
 
 
 @dataclass(frozen=True)
@@ -279,118 +262,3 @@ def _pieces(form: ScoreForm, X: Any, needs: Needs, k: NDArray[np.intp], l: NDArr
 
 def _side_by_side(parts: Sequence[Any]) -> Any:
     return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
-
-
-class Recalled(Belief):
-    """A belief as a file has it: the ledger is looked at when it is needed, and what was solved need not be again."""
-
-    _section: Section
-
-    def __init__(self, assumption: Assumption, section: Section) -> None:
-        vars(self).update(assumption=assumption, _section=section)
-        if section.eager:  # a small file is read in full, so that it is sound from now on
-            self.ledger, section.has("solved") and self.solved
-
-    @cached_property
-    def ledger(self) -> Ledger:
-        """What is remembered, read when it is first asked for."""
-        return ledger_files.read(self._section.part("ledger"))
-
-    @cached_property
-    def schema(self) -> Schema:
-        """The names of what is counted; the sums stay unread."""
-        if "ledger" in vars(self):
-            return self.ledger.schema
-        return ledger_files.read_schema(self._section.part("ledger").part("schema"))
-
-    @cached_property
-    def outline(self) -> Schema:
-        """The names of classes and features: a million names of levels stay unread."""
-        section = self._section.part("ledger")
-        return Schema(ledger_files.read_classes(section), ledger_files.read_features(section))
-
-    @cached_property
-    def level_names(self) -> Sequence[Sequence[str]]:
-        """The names of the levels where they lie in the file."""
-        if "ledger" in vars(self):
-            return super().level_names
-        return [Known(names) for names in ledger_files.level_arrays(self._section.part("ledger"))]
-
-    def afresh(self) -> Belief:
-        """The same as if nothing had been solved when the file was written."""
-        return Belief(self.assumption, self.ledger)
-
-    @cached_property
-    def solved(self) -> Solved:
-        """What was solved when the file was written; the ledger stays unread."""
-        if not self._section.has("solved"):
-            return self.afresh().solved
-        section, ledger = self._section.part("solved"), self._section.part("ledger")
-        K, blocks = len(ledger_files.read_classes(ledger)), ledger_files.read_outline(ledger)
-        forms, counted = section.parts("forms"), ledger.parts("parts")
-        if not len(forms) == len(counted) == len(blocks):
-            section.refuse(f"there are {len(forms)} score forms for {len(blocks)} blocks of features")
-        read = tuple(_read_form(form, block, K) for form, block in zip(forms, blocks))
-        for part, form, family, sums in zip(forms, read, self.assumption.families, counted):
-            if isinstance(form, Lookup):
-                _check_levels(part, form, family, sums)
-        return Solved(*_read_priors(section, K), read, self.assumption.needs)
-
-    def __reduce__(self) -> Any:
-        return Belief, (self.assumption, self.ledger)
-
-
-def written(belief: Belief) -> Section:
-    """A belief as a section of a model file: assumption, ledger and, if it can be solved, what follows from them."""
-    assumption, blocks = belief.assumption, belief.ledger.schema.blocks
-    families = [family_files.written(f, block.width) for f, block in zip(assumption.families, blocks)]
-    section = Section().put("missing", assumption.missing).add_all("families", families)
-    section.add("prior", family_files.written_prior(assumption.prior))
-    section.add("ledger", ledger_files.written(belief.ledger))
-    if assumption.imagined is not None:
-        section.add("imagined", ledger_files.written(assumption.imagined))
-    with suppress(DecibanError):  # what cannot be solved now will be, or be refused, when the file is used
-        section.add("solved", _written_solved(belief.solved, [block.width for block in blocks]))
-    return section
-
-
-def _written_solved(solved: Solved, widths: Sequence[int]) -> Section:
-    section = Section().put("prior", solved.prior).put("log_prior", solved.log_prior)
-    _read_priors(section, len(solved.prior))
-    return section.add_all("forms", [form_files.written(form, d) for form, d in zip(solved.forms, widths)])
-
-
-def _read_form(section: Section, block: Block, K: int) -> ScoreForm:
-    section.text("form", among=FORMS[block.kind])
-    return form_files.read(section, K, block.width)
-
-
-def _check_levels(section: Section, form: Lookup, family: Any, counted: Section) -> None:
-    """All levels that are counted or known to exist have scores: so a small file speaks of few."""
-    sizes = np.diff(counted.wholes("offset", (len(form.offset),)))
-    if (np.diff(form.offset) < np.maximum(sizes, family.min_levels or 0)).any():
-        section.refuse("fewer levels have scores than were counted or are known to exist")
-
-
-def _read_priors(section: Section, K: int) -> tuple[Array, Array]:
-    """π and what of it is added to the scores."""
-    prior = section.floats("prior", (K,), least=0, most=1)
-    if abs(prior.sum() - 1) > 1e-6:
-        section.refuse(f"the class prior adds up to {prior.sum():g}, not to 1")
-    return prior, section.floats("log_prior", (K,), least=-np.inf)
-
-
-def recalled(section: Section) -> Belief:
-    """The belief of a section."""
-    ledger, families = section.part("ledger"), section.parts("families")
-    K, blocks = len(ledger_files.read_classes(ledger)), ledger_files.read_outline(ledger)
-    if len(families) != len(blocks):
-        section.refuse(f"there are {len(families)} families for {len(blocks)} blocks of features")
-    read = tuple(family_files.read(family, block.width) for family, block in zip(families, blocks))
-    for part, needs, block in zip(families, (family.needs() for family in read), blocks):
-        if (needs.kind, needs.reading) != (block.kind, block.reading):
-            part.refuse(f"it takes {needs.kind} of {needs.reading}, not {block.kind} of {block.reading}")
-    imagined = ledger_files.read(section.part("imagined")) if section.has("imagined") else None
-    prior = family_files.read_prior(section.part("prior"), K)
-    missing = section.text("missing", among=["skip", "error"])
-    return Recalled(Assumption(read, prior, imagined, missing), section)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from deciban import files
-from deciban.belief import Assumption, Belief, recalled, written
+from deciban.belief import Assumption, Belief
 from deciban.errors import ModelFileError
 from deciban.families import written as family_files
 from deciban.families.binned import Binned
@@ -17,6 +17,7 @@ from deciban.families.prior import ClassPrior
 from deciban.files import Section
 from deciban.ledger import Block, Cells, Counts, Grid, Ledger, Levels, Moments, Scatter, Schema, Tallies
 from deciban.ledger import written as ledger_files
+from deciban.recall import recalled, written
 from deciban.scores import Diagonal, Full, Linear, Lookup, SparseLinear, Table
 from deciban.scores import written as form_files
 from deciban.scores.linear import Barrier

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from tests.estimators.facades import FACADES, GENERATIVE, IDS, NAN_TAKERS
 
 import deciban
-from deciban import belief, files
+from deciban import files, recall
 from deciban.errors import ModelFileError, SchemaError
 from deciban.files import opened
 from deciban.ledger import Tallies
@@ -269,9 +269,9 @@ def test_what_differs_is_still_refused_after_loading(path):
 
 def test_a_belief_needs_no_facade(path):
     model = deciban.CategoricalNB().fit([[0, 1], [1, 0]], ["a", "b"])
-    section = belief.written(model._belief)
+    section = recall.written(model._belief)
     files.write(path, section.header, section.arrays)
-    read = belief.recalled(files.read(path).section())
+    read = recall.recalled(files.read(path).section())
     assert read.ledger == model.ledger_
     assert np.array_equal(read.solved.forms[0].log_theta, model._belief.solved.forms[0].log_theta)
 

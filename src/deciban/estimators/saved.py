@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban import belief, files
+from deciban import belief, files, recall
 from deciban.errors import DecibanError, ModelFileError
 from deciban.families import written as family_files
 from deciban.files import Section
@@ -53,7 +53,7 @@ def save(estimator: Bayes, path: str | os.PathLike[str]) -> None:
     section = Section({"kind": "estimator", "estimator": name, "rows": believed.ledger.n_rows}, eager=False)
     section.add("parameters", _written_parameters(estimator, believed.assumption.imagined))
     section.put("labels", estimator.classes_.dtype.str).put("number", estimator._dtype.name)
-    section.add("belief", belief.written(believed))
+    section.add("belief", recall.written(believed))
     estimator._write(section)
     _estimator(section)
     files.write(path, section.header, section.arrays)
@@ -66,7 +66,7 @@ def opened(contents: files.Contents) -> Bayes:
 
 def _estimator(section: Section) -> Bayes:
     name = section.text("estimator", among=FACADES)
-    believed = belief.recalled(section.part("belief"))
+    believed = recall.recalled(section.part("belief"))
     ledger = section.part("belief").part("ledger")
     blocks, classes = ledger_files.read_features(ledger), ledger_files.read_classes(ledger)
     parameters = _read_parameters(section.part("parameters"), believed.assumption.imagined)

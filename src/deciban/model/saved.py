@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from deciban import belief, files
+from deciban import belief, files, recall
 from deciban.engines.arrow.cells import DATE_PARTS
 from deciban.errors import InputError
 from deciban.files import Section
@@ -31,7 +31,7 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
     section.add("options", _written_options(model.options))
     section.put("origin", {name: getattr(model.origin, name) for name in Origin.__dataclass_fields__})
     section.put("held_out", model.quality)
-    section.add("belief", belief.written(model.belief))
+    section.add("belief", recall.written(model.belief))
     _model(section)
     files.write(path, section.header, section.arrays)
 
@@ -57,7 +57,7 @@ def opened(contents: files.Contents) -> Model:
 
 
 def _model(section: Section) -> Model:
-    believed = belief.recalled(section.part("belief"))
+    believed = recall.recalled(section.part("belief"))
     columns = read_columns(section, believed.outline.blocks)
     options = _options(section.part("options"), believed)
     if options.assumption(Layout(columns)).families != believed.assumption.families:

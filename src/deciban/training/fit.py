@@ -72,6 +72,7 @@ class Trained:
     total: Ledger
     folds: Sequence[Ledger]
     sample: Rows | None
+    n_learned: int
 
     def without_each(self) -> list[Without]:
         """What would have been learned without each fold."""
@@ -84,8 +85,7 @@ class Trained:
         model, n = self.model, len(self.sample.codes)
         engines.prepare("score", n * len(model.labels) * len(model.layout.every_feature()))
         card = judged(self.without_each(), self.sample)
-        whole = model.origin.rows_read - model.origin.rows_without_class
-        which = f"all {n} rows" if n >= whole else f"{n} of {whole} rows, drawn at random"
+        which = f"all {n} rows" if n >= self.n_learned else f"{n} of {self.n_learned} rows, drawn at random"
         words = f"{len(self.folds)}-fold: {which}, each judged by the model without its fold"
         return card.report(model.classes, words)
 
@@ -107,7 +107,7 @@ def learned(task: Task, n_folds: int, progress: Progress | None) -> Trained:
         target_type=task.target_type, weights=task.weights, origin=_origin(task, gathering),
     )  # fmt: skip
     model.belief.solved  # noqa: B018  what cannot be solved is refused here
-    return Trained(task, model, total, folds, _in_order(gathering, total, sample.rows()))
+    return Trained(task, model, total, folds, _in_order(gathering, total, sample.rows()), gathering.n_learned)
 
 
 def _origin(task: Task, gathering: Gathering) -> Origin:

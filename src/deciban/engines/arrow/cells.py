@@ -202,8 +202,7 @@ class Names:
         """The code of each word of a dictionary, and −1 after them all; words that no row uses are not taken in."""
         if self._last is not None and self._last[0].equals(words):
             return self._last[1]
-        told = self._spelled(words.to_pylist(), kind)
-        codes = self._codes_of(told)
+        told, codes = self._spelled(words.to_pylist(), kind)
         if self.grows and len(self.list) in codes:
             self._take_in([told[i] for i in np.unique(used) if i >= 0 and told[i] is not None])
             codes = [-1 if word is None else self._known.get(word, -1) for word in told]
@@ -212,13 +211,17 @@ class Names:
             self._last = (words, places)
         return places
 
-    def _spelled(self, words: list[str | None], kind: Any) -> list[str | None]:
-        """True, 1 and 1.0 of a typed column as a text file that was learned from spelt them."""
-        unknown = [w for w, code in zip(words, self._codes_of(words)) if w is not None and code == len(self.list)]
+    def _spelled(self, words: list[str | None], kind: Any) -> tuple[list[str | None], list[int]]:
+        """True, 1 and 1.0 of a typed column as a text file that was learned from spelt them, and their codes."""
+        codes = self._codes_of(words)
+        unknown = [word for word, code in zip(words, codes) if word is not None and code == len(self.list)]
         other = {word: also for word in unknown for also in spellings(word, kind)}
-        codes = self._codes_of(list(other.values())) if other else []
-        known = {word: also for (word, also), code in zip(other.items(), codes) if code < len(self.list)}
-        return [word if word is None else known.get(word, word) for word in words]
+        if not other:
+            return words, codes
+        found = self._codes_of(list(other.values()))
+        known = {word: also for (word, also), code in zip(other.items(), found) if code < len(self.list)}
+        told = [word if word is None else known.get(word, word) for word in words]
+        return told, self._codes_of(told)
 
     def _codes_of(self, words: Sequence[str | None]) -> list[int]:
         if isinstance(self.list, Known):
