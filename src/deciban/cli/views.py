@@ -41,6 +41,11 @@ class Part:
         return self.source.typed
 
     @property
+    def fills_cores(self) -> bool:
+        """See `Source.fills_cores`."""
+        return self.source.fills_cores
+
+    @property
     def n_rows(self) -> int | None:
         """See `Source.n_rows`."""
         return self.count
@@ -83,6 +88,11 @@ class Carrying:
     def typed(self) -> bool:
         """See `Source.typed`."""
         return self.source.typed
+
+    @property
+    def fills_cores(self) -> bool:
+        """See `Source.fills_cores`."""
+        return self.source.fills_cores
 
     @property
     def n_rows(self) -> int | None:

@@ -8,7 +8,7 @@ from deciban.engines.bad import BadValue
 from deciban.engines.dispatch import apply, is_sparse, readable, summarise
 from deciban.engines.fast import prepare
 from deciban.engines.labels import encode, encode_known
-from deciban.engines.threads import run, thread_count
+from deciban.engines.threads import shared, thread_count
 
 __all__ = [
     "FEW_ROWS",
@@ -19,7 +19,7 @@ __all__ = [
     "is_sparse",
     "prepare",
     "readable",
-    "run",
+    "shared",
     "summarise",
     "thread_count",
 ]

@@ -121,6 +121,16 @@ def run(task: Callable[[S], T], blocks: Iterable[S], threads: int) -> Iterator[T
         yield from pool.map(task, todo)
 
 
+def shared(task: Callable[[S], T], items: Iterable[S], threads: int) -> list[T]:
+    """The results in order, every thread taking its share of many small items in one go."""
+    todo = list(items)
+    shares = run(lambda share: [task(item) for item in share], [todo[i::threads] for i in range(threads)], threads)
+    done: dict[int, T] = {}
+    for i, results in enumerate(shares):
+        done.update(zip(range(i, len(todo), threads), results))
+    return [done[i] for i in range(len(todo))]
+
+
 def row_blocks(n_rows: int, size: int) -> list[slice]:
     """Slices of `size` rows; always at least one, so that no rows are a block too."""
     return [slice(start, min(start + size, n_rows)) for start in range(0, max(n_rows, 1), size)]

@@ -15,6 +15,9 @@ Codes = NDArray[np.int64]
 LONGEST = 15
 """Bytes that two words hold beside the length."""
 
+MASKS = np.array([(1 << 8 * n) - 1 for n in range(9)], dtype=np.uint64)
+"""The first n of eight bytes."""
+
 UNKNOWN = -2
 """The code of a text that is not in the table."""
 
@@ -24,10 +27,21 @@ def slot_of(low: np.uint64, high: np.uint64, lows: Words, highs: Words, codes: C
     """Where a text is in the table, or the empty place where it belongs; the size is a power of two."""
     mixed = (low * np.uint64(0x9E3779B97F4A7C15)) ^ (high * np.uint64(0xC2B2AE3D27D4EB4F))
     mask = np.uint64(len(codes) - 1)
-    slot = (mixed ^ (mixed >> np.uint64(29))) & mask
+    slot = (
+        mixed >> np.uint64(40)
+    ) & mask  # the upper bits: texts of a column often begin alike, and those are the lower
     while codes[slot] >= 0 and (lows[slot] != low or highs[slot] != high):
         slot = (slot + np.uint64(1)) & mask
     return slot
+
+
+@kernel
+def word_at(utf8: NDArray[np.uint8], at: np.uint64) -> np.uint64:
+    """Eight bytes as one number: the compiler makes one load of it, as the place is unsigned and never wraps."""
+    word = np.uint64(0)
+    for j in range(8):
+        word |= np.uint64(utf8[at + np.uint64(j)]) << np.uint64(8 * j)
+    return word
 
 
 @kernel
@@ -44,7 +58,7 @@ def find_codes(
 
     The length stands in the highest byte of the second word: "a" and "a" with a NUL behind it differ.
     """
-    new = 0
+    new, whole = 0, len(utf8) - 16
     for i in range(len(out)):
         out[i] = -1
         if len(missing) and missing[i]:
@@ -52,11 +66,17 @@ def find_codes(
         start, size = offsets[i], offsets[i + 1] - offsets[i]
         if size > LONGEST:
             return -1
-        low, high = np.uint64(0), np.uint64(size) << np.uint64(56)
-        for j in range(min(size, 8)):
-            low |= np.uint64(utf8[start + j]) << np.uint64(8 * j)
-        for j in range(8, size):
-            high |= np.uint64(utf8[start + j]) << np.uint64(8 * (j - 8))
+        low, high = np.uint64(0), np.uint64(0)
+        if start <= whole:
+            low = word_at(utf8, np.uint64(start)) & MASKS[min(size, 8)]
+            if size > 8:
+                high = word_at(utf8, np.uint64(start + 8)) & MASKS[size - 8]
+        else:
+            for j in range(min(size, 8)):
+                low |= np.uint64(utf8[start + j]) << np.uint64(8 * j)
+            for j in range(8, size):
+                high |= np.uint64(utf8[start + j]) << np.uint64(8 * (j - 8))
+        high |= np.uint64(size) << np.uint64(56)
         code = codes[slot_of(low, high, lows, highs, codes)]
         out[i] = code if code >= 0 else UNKNOWN
         new += code < 0

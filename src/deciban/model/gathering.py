@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban import engines
+from deciban.engines.arrow.ahead import ahead
 from deciban.engines.arrow.cells import Names, numbers
 from deciban.engines.arrow.source import Reading, Source, as_role
 from deciban.errors import InputError
@@ -82,8 +83,10 @@ class Gathering:
 
     def read(self, source: Source, progress: Progress | None = None) -> Iterable[Rows]:
         """Take in all rows of a source; gives each block on, once it is counted."""
-        for batches in row_blocks(source, self._wanted(source), self.layout):
-            rows = self._encoded(batches)
+        if source.fills_cores:
+            self.n_jobs = self.matrices.n_jobs = 1
+        blocks = row_blocks(source, self._wanted(source), self.layout)
+        for rows in ahead((self._encoded(batches) for batches in blocks), most=1):
             if len(rows.codes):
                 self._count(rows)
             if progress is not None:
@@ -150,15 +153,15 @@ class Gathering:
             except engines.BadValue as bad:
                 raise _worded(bad, feature, int(rows.number[bad.row])) from None
 
-        done = iter(list(engines.run(one, jobs, engines.thread_count(self.n_jobs))))
+        done = iter(engines.shared(one, jobs, engines.thread_count(self.n_jobs)))
         return [beside([next(done) for _ in columns]) for columns in rows.columns]
 
     def fold_of(self, rows: Rows) -> NDArray[np.int32]:
         """Row number modulo the number of folds."""
         first = int(rows.number[0])
         if rows.number[-1] - first + 1 == len(rows.number):  # none left out: no division is needed
-            turn = np.arange(self.n_folds, dtype=np.int32)
-            return np.resize(np.roll(turn, -first % self.n_folds), len(rows.number))
+            start, n = first % self.n_folds, len(rows.number)
+            return np.tile(np.arange(self.n_folds, dtype=np.int32), n // self.n_folds + 2)[start : start + n]
         return (rows.number % self.n_folds).astype(np.int32)
 
     def _give_up_folds(self) -> None:

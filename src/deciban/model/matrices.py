@@ -23,7 +23,7 @@ MANY_ROWS = 1 << 14
 """From so many rows on, columns are read side by side."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Matrices:
     """How a layout's blocks are filled: numbers as doubles, levels as codes by their names."""
 
@@ -51,7 +51,7 @@ class Matrices:
             return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
         threads = engines.thread_count(self.n_jobs) if sum(b.num_rows for b in batches) >= MANY_ROWS else 1
-        read = dict(zip(jobs, engines.run(one, jobs.values(), threads)))
+        read = dict(zip(jobs, engines.shared(one, jobs.values(), threads)))
         return [[read[kind == "levels", feature.name] for feature in features] for kind, features in blocks.items()]
 
     def _cells(self, kind: Kind, j: int, feature: Feature, batch: Any) -> NDArray[Any]:
@@ -104,4 +104,4 @@ def row_blocks(source: Source, wanted: Mapping[str, Reading], layout: Layout) ->
     """All rows in blocks of a size that the layout alone decides."""
     if not wanted:
         wanted = {next(iter(source.columns)): "text"}  # rows are rows, even if nothing in them matters
-    return in_blocks(ahead(source.batches(wanted)), block_rows(len(layout.every_feature())))
+    return ahead(in_blocks(source.batches(wanted), block_rows(len(layout.every_feature()))))

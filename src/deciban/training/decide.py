@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,31 +19,50 @@ from deciban.scores import DECIBAN
 SERVED: Mapping[Kind, Role] = {"moments": "number", "grid": "binned", "counts": "count"}
 """The role that each kind of statistic is kept for."""
 
+BEYOND_DOUBT = 100.0
+"""Nats by which all rows together must prefer one way, so that no tenth of them could turn the scale."""
+
 WORDS: Mapping[Role, str] = {"number": "a bell tells", "binned": "bins tell", "count": "a rate tells"}
 
 
-def decide(columns: Sequence[Column], ledger: Ledger, options: Options) -> tuple[list[Column], list[list[int]]]:
-    """The columns with every role settled, and which features of each block are kept.
+class Decision(NamedTuple):
+    """Columns with every role settled, the features of each block that are kept, and the columns beyond doubt."""
 
-    An open column has been counted in all the ways it may be taken. It becomes the one that, alone, tells the
-    class of a row left out with the least surprise.
+    columns: list[Column]
+    kept: list[list[int]]
+    sure: dict[str, Column]
+
+
+def decide(
+    columns: Sequence[Column], ledger: Ledger, options: Options, sure: Mapping[str, Column] | None = None
+) -> Decision:
+    """Settle every open column.
+
+    It has been counted in all the ways it may be taken, and becomes the one that, alone, tells the class of a row
+    left out with the least surprise. Columns that are `sure` already are taken as they are.
     """
-    layout = Layout(tuple(columns))
+    layout, known = Layout(tuple(columns)), dict(sure or {})
     losses = {
-        name: loss for role in ("undecided", "countable") for name, loss in _losses(layout, ledger, options, role)
+        name: loss
+        for role in ("undecided", "countable")
+        for name, loss in _losses(layout, ledger, options, [c.name for c in columns if c.role == role], known)
     }
-    final = [_settled(column, losses[column.name]) if column.name in losses else column for column in columns]
+    settled = {c.name: _settled(c, losses[c.name]) for c in columns if c.name in losses}
+    final = [known.get(c.name) or settled.get(c.name) or c for c in columns]
     role = {column.name: column.role for column in final}
     kept = [
         [j for j, feature in enumerate(features) if kind == "levels" or role[feature.column] == SERVED[kind]]
         for kind, features in layout.blocks.items()
     ]
-    return final, kept
+    certain = {name: settled[name] for name, loss in losses.items() if _gain(loss) * ledger.n_rows >= BEYOND_DOUBT}
+    return Decision(final, kept, {**known, **certain})
 
 
-def _losses(layout: Layout, ledger: Ledger, options: Options, role: str) -> list[tuple[str, dict[Role, float]]]:
-    """For each column of an open role, its mean loss in every way that it may be taken."""
-    names = [column.name for column in layout.columns if column.role == role]
+def _losses(
+    layout: Layout, ledger: Ledger, options: Options, names: Sequence[str], known: Mapping[str, Column]
+) -> list[tuple[str, dict[Role, float]]]:
+    """For each of these columns that is not known, its mean loss in every way that it may be taken."""
+    names = [name for name in names if name not in known]
     if not names:
         return []
     moments, grid = _part(layout, ledger, "moments", names), _part(layout, ledger, "grid", names)
@@ -51,18 +70,24 @@ def _losses(layout: Layout, ledger: Ledger, options: Options, role: str) -> list
         "number": gaussian_loss(moments, grid, options.parameter_prior),
         "binned": binned_loss(grid, options.alpha, priced=True),
     }
-    if role == "countable":
+    if next(column.role for column in layout.columns if column.name == names[0]) == "countable":
         counts = poisson_loss(_part(layout, ledger, "counts", names), grid, options.alpha)
         negative = [bool((grid.feature(j)[0] < 0).any()) for j in range(len(names))]
         loss["count"] = np.where(negative, np.inf, counts)
     return [(name, {way: float(each[j]) for way, each in loss.items()}) for j, name in enumerate(names)]
 
 
+def _gain(losses: Mapping[Role, float]) -> float:
+    """How much less the best way loses than the second, in nats a row."""
+    best, second = sorted(losses.values())[:2]
+    return second - best
+
+
 def _settled(column: Column, losses: Mapping[Role, float]) -> Column:
     best, second = sorted(losses, key=lambda role: losses[role])[:2]
-    gain = (losses[second] - losses[best]) * DECIBAN
     than = WORDS[second].rsplit(" ", 1)[0]
-    return replace(column, role=best, reason=f"{WORDS[best]} more than {than}, {gain:.2g} dB a row")
+    words = f"{WORDS[best]} more than {than}, {_gain(losses) * DECIBAN:.2g} dB a row"
+    return replace(column, role=best, reason=words)
 
 
 def _part(layout: Layout, ledger: Ledger, kind: Kind, names: Sequence[str]) -> Any:

@@ -14,6 +14,7 @@ from deciban import engines
 from deciban.errors import InputError
 from deciban.judge.report import Report
 from deciban.ledger import Ledger
+from deciban.model.columns import Column
 from deciban.model.gathering import Gathering, Progress, Rows
 from deciban.model.model import Model, Origin
 from deciban.model.options import MOST_LEVELS, class_prior
@@ -73,10 +74,11 @@ class Trained:
     folds: Sequence[Ledger]
     sample: Rows | None
     n_learned: int
+    sure: Mapping[str, Column]
 
     def without_each(self) -> list[Without]:
         """What would have been learned without each fold."""
-        return list(without_each(self.task, self.model.options, self.total, self.folds))
+        return list(without_each(self.task, self.model.options, self.total, self.folds, self.sure))
 
     def held_out(self) -> Report | None:
         """Each row of the sample judged by the model without its fold; None where no folds were kept."""
@@ -100,14 +102,14 @@ def learned(task: Task, n_folds: int, progress: Progress | None) -> Trained:
     folds = gathering.ledgers()
     total = reduce(lambda a, b: a + b, folds)
     _check_classes(total, task.target, gathering)
-    columns, kept = decide(task.columns, total, task.options)
+    columns, kept, sure = decide(task.columns, total, task.options)
     wished = task.options.prior if task.prior is None else class_prior(task.prior, total.schema.classes)
     model = Model(
         task.target, columns, replace(task.options, prior=wished), total.choose(kept),
         target_type=task.target_type, weights=task.weights, origin=_origin(task, gathering),
     )  # fmt: skip
     model.belief.solved  # noqa: B018  what cannot be solved is refused here
-    return Trained(task, model, total, folds, _in_order(gathering, total, sample.rows()), gathering.n_learned)
+    return Trained(task, model, total, folds, _in_order(gathering, total, sample.rows()), gathering.n_learned, sure)
 
 
 def _origin(task: Task, gathering: Gathering) -> Origin:

@@ -38,10 +38,10 @@ class Reservoir:
 
     def offer(self, rows: Rows) -> None:
         """Keep those of these rows that have a place."""
-        chosen = shuffled(rows.number) <= self.bar
-        if chosen.any():
-            self.kept.append(rows if chosen.all() else rows[chosen])
-            self.n_kept += int(chosen.sum())
+        chosen = np.flatnonzero(shuffled(rows.number) <= self.bar)
+        if len(chosen):
+            self.kept.append(rows if len(chosen) == len(rows.codes) else rows[chosen])
+            self.n_kept += len(chosen)
         if self.n_kept > 2 * self.room:
             self._trim()
 

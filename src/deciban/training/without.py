@@ -6,7 +6,7 @@ noise beside 300 random labels were "predicted" with 87 % of hits; settled witho
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
@@ -17,7 +17,7 @@ from deciban.belief import Belief
 from deciban.judge.metrics import Scorecard
 from deciban.judge.rows import score_rows
 from deciban.ledger import Ledger
-from deciban.model.columns import Layout
+from deciban.model.columns import Column, Layout
 from deciban.model.gathering import Rows
 from deciban.model.options import Options
 from deciban.training.decide import decide
@@ -38,11 +38,13 @@ class Without:
         return score_rows(self.belief, parts, rows.codes, rows.weight, engines.thread_count(None))
 
 
-def without_each(task: Task, options: Options, total: Ledger, folds: Sequence[Ledger]) -> Iterator[Without]:
-    """What is believed without the first fold, without the second, …"""
+def without_each(
+    task: Task, options: Options, total: Ledger, folds: Sequence[Ledger], sure: Mapping[str, Column]
+) -> Iterator[Without]:
+    """What is believed without the first fold, without the second, …; what is `sure` no fold could change."""
     for fold in folds:
         rest = total.without(fold)
-        columns, kept = decide(task.columns, rest, options)
+        columns, kept, _ = decide(task.columns, rest, options, sure)
         yield Without(Belief(options.assumption(Layout(tuple(columns))), rest.choose(kept)), kept)
 
 

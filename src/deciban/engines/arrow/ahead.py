@@ -10,16 +10,13 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-BATCHES = 2
-"""How many batches may wait."""
-
 PATIENCE = 0.1
 """Seconds between looks at whether anyone still wants them."""
 
 
-def ahead(items: Iterator[T]) -> Iterator[T]:
-    """The same items in the same order; an error comes when its turn has come."""
-    waiting: Queue[tuple[str, Any]] = Queue(BATCHES)
+def ahead(items: Iterator[T], most: int = 2) -> Iterator[T]:
+    """The same items in the same order, at most so many waiting; an error comes when its turn has come."""
+    waiting: Queue[tuple[str, Any]] = Queue(most)
     stopped = Event()
     reader = Thread(target=_fill, args=(items, waiting, stopped), daemon=True)
     reader.start()

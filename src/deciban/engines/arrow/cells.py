@@ -65,8 +65,12 @@ def texts(array: Any) -> pa.DictionaryArray:
     """The values as text, each different one told once; nulls and NaN are missing."""
     import pyarrow as pa
 
-    if not pa.types.is_dictionary(array.type) or len(array.dictionary) > len(array):
-        return _in_words(_decoded(array)).dictionary_encode()  # of a long dictionary only the words that rows have
+    if pa.types.is_dictionary(array.type) and len(array.dictionary) > len(array):
+        array = _decoded(array)  # of a long dictionary only the words that rows have
+    if not pa.types.is_dictionary(array.type):
+        if pa.types.is_string_view(array.type) or pa.types.is_temporal(array.type) or pa.types.is_decimal(array.type):
+            array = _in_words(array)  # what Arrow cannot tell apart as it is
+        array = array.dictionary_encode()
     if pa.types.is_string(array.type.value_type) and pa.types.is_signed_integer(array.type.index_type):
         return array
     return pa.DictionaryArray.from_arrays(array.indices.cast(pa.int64()), _in_words(array.dictionary))

@@ -67,6 +67,7 @@ class Query:
     relation: Any
     name: str = "the query"
     typed: bool = True
+    fills_cores: bool = True
     n_rows: int | None = None
 
     @property

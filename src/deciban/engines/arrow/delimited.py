@@ -49,6 +49,7 @@ class Delimited:
     n_rows: int | None
     decimal: str = "."
     typed: bool = False
+    fills_cores: bool = True
 
     @property
     def name(self) -> str:

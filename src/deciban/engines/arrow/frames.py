@@ -126,6 +126,7 @@ class Frame:
     table: pa.Table
     name: str = "the table"
     typed: bool = True
+    fills_cores: bool = False
 
     @property
     def columns(self) -> Sequence[str]:
@@ -151,6 +152,7 @@ class Stream:
 
     name = "the stream"
     typed = True
+    fills_cores = False
     n_rows = None
 
     def __init__(self, reader: Any) -> None:

@@ -20,6 +20,7 @@ class Ipc:
     paths: Sequence[str]
     schema: pa.Schema
     typed: bool = True
+    fills_cores: bool = False
     n_rows: int | None = None
 
     @property

@@ -26,6 +26,7 @@ class Lines:
     types: Mapping[str, str]
     n_rows: int | None = None
     typed: bool = True
+    fills_cores: bool = True
 
     @property
     def name(self) -> str:

@@ -19,10 +19,6 @@ MOST_AT_ONCE = 1 << 21
 """Cells of a row group that are held at once; larger groups are read in batches."""
 
 
-HANDED_ON = 1 << 17
-"""Rows handed on at once: slices of a row group, so that reading ahead holds one more group, not several."""
-
-
 @dataclass(frozen=True)
 class Parquet:
     """Parquet files, one after the other."""
@@ -31,6 +27,7 @@ class Parquet:
     schema: pa.Schema
     n_rows: int
     typed: bool = True
+    fills_cores: bool = False
 
     @property
     def name(self) -> str:
@@ -76,7 +73,7 @@ class Parquet:
 def _row_groups(file: Any, columns: list[str]) -> Iterator[pa.RecordBatch]:
     for group in range(file.num_row_groups):
         if file.metadata.row_group(group).num_rows * max(1, len(columns)) <= MOST_AT_ONCE * 8:
-            yield from file.read_row_group(group, columns=columns).to_batches(max_chunksize=HANDED_ON)
+            yield from file.read_row_group(group, columns=columns).combine_chunks().to_batches()
         else:
             yield from file.iter_batches(MOST_AT_ONCE // max(1, len(columns)), row_groups=[group], columns=columns)
 

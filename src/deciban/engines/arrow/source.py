@@ -50,6 +50,11 @@ class Source(Protocol):
         ...
 
     @property
+    def fills_cores(self) -> bool:
+        """Whether reading it keeps all cores busy, as DuckDB does: more threads of ours would only be in its way."""
+        ...
+
+    @property
     def n_rows(self) -> int | None:
         """How many rows there are, if that is known without reading them; a guess for some files."""
         ...
