@@ -18,7 +18,7 @@ check: .venv/ready
 	$(BIN)/pytest -q tests/docs
 
 bench: .venv/ready
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks; $(BIN)/python -m benchmarks --tables
 
 lab: .venv/ready
 	$(BIN)/python -m benchmarks.lab

@@ -27,14 +27,17 @@ def jobs(quick: bool) -> Iterator[Job]:
     for case in CASES:
         yield f"speed {case.name}", partial(timing.time_case, case, scale)
     yield "speed GaussianNB one row", partial(timing.time_one_row, quick)
-    yield from tables.jobs("speed", quick, scale)
     for case in CASES:
         yield f"memory {case.name}", partial(memory.memory_lines, case, scale)
-    yield from tables.jobs("memory", quick, scale)
     yield "start-up small", partial(startup.first_prediction, quick)
     yield "start-up first large fit", partial(startup.first_large_fit, LARGE)
     yield "start-up read-only", partial(startup.read_only, LARGE)
-    yield from tables.jobs("start-up", quick, scale)
+
+
+def table_jobs(quick: bool) -> Iterator[Job]:
+    """The same for files and frames, which have a page of their own."""
+    for group in report.TITLES:
+        yield from tables.jobs(group, quick, QUICK if quick else 1.0)
 
 
 def options() -> argparse.Namespace:
@@ -46,14 +49,15 @@ def options() -> argparse.Namespace:
     parser.add_argument(
         "--quick", action="store_true", help="small sizes, to see that everything runs; writes no files"
     )
+    parser.add_argument("--tables", action="store_true", help="files, frames and model files; their own page")
     parser.add_argument("--folder", type=Path, default=ROOT / "docs", help="where the page and the chart go")
     return parser.parse_args()
 
 
-def measure(only: str | None, quick: bool, talk: Console) -> list[Line]:
+def measure(todo: Iterator[Job], only: str | None, talk: Console) -> list[Line]:
     """Run the jobs, telling their names."""
     lines: list[Line] = []
-    for name, job in jobs(quick):
+    for name, job in todo:
         if only is None or re.search(only, name, re.IGNORECASE):
             with talk.status(name):
                 lines.extend(attempt(name, job))
@@ -75,11 +79,14 @@ def attempt(name: str, job: Callable[[], Iterator[Line]]) -> list[Line]:
 def main() -> int:
     """Measure, show, write; 1 if a target was missed."""
     chosen = options()
-    lines = measure(chosen.only, chosen.quick, Console(stderr=True))
-    title = "deciban against scikit-learn" + (" (quick: at a fiftieth of the sizes named)" if chosen.quick else "")
+    todo = (table_jobs if chosen.tables else jobs)(chosen.quick)
+    lines = measure(todo, chosen.only, Console(stderr=True))
+    title = ("deciban on tables" if chosen.tables else "deciban against scikit-learn") + (
+        " (quick: at a fiftieth of the sizes named)" if chosen.quick else ""
+    )
     report.show(lines, Console(width=None if sys.stdout.isatty() else 140), title)
     if not chosen.quick and chosen.only is None:
-        for path in report.write(lines, chosen.folder):
+        for path in report.write(lines, chosen.folder, "benchmarks-tables" if chosen.tables else "benchmarks"):
             print(f"wrote {path}", file=sys.stderr)
     return int(any(line.met is False for line in lines))
 

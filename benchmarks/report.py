@@ -21,7 +21,7 @@ Machine: {machine}.
 
 {summary}
 
-![Ratios to the peer with their targets](benchmarks.png)
+![Ratios to the peer with their targets]({picture})
 
 How it is measured. *Ratio* is the peer's figure divided by ours: above 1 we are faster or smaller.
 
@@ -67,9 +67,13 @@ def show(lines: Sequence[Line], console: Console, title: str) -> None:
     console.print(summary(lines))
 
 
-def markdown(lines: Sequence[Line]) -> str:
+def markdown(lines: Sequence[Line], picture: str) -> str:
     """The page: what, where, how, and a table for each group."""
-    page = [PAGE.format(date=date.today().isoformat(), machine=machine.describe(), summary=summary(lines))]
+    page = [
+        PAGE.format(
+            date=date.today().isoformat(), machine=machine.describe(), summary=summary(lines), picture=picture
+        )
+    ]
     for group, title in TITLES.items():
         page.append(f"## {title}\n")
         page.append("| " + " | ".join((*COLUMNS, "note")) + " |\n|---|--:|--:|--:|--:|---|---|")
@@ -78,11 +82,11 @@ def markdown(lines: Sequence[Line]) -> str:
     return "\n".join(page)
 
 
-def write(lines: Sequence[Line], folder: Path) -> list[Path]:
+def write(lines: Sequence[Line], folder: Path, name: str) -> list[Path]:
     """Write page and picture; gives their paths."""
     from . import chart
 
-    page, picture = folder / "benchmarks.md", folder / "benchmarks.png"
-    page.write_text(markdown(lines), encoding="utf-8")
+    page, picture = folder / f"{name}.md", folder / f"{name}.png"
+    page.write_text(markdown(lines, picture.name), encoding="utf-8")
     chart.draw(lines, picture)
     return [page, picture]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -37,8 +39,15 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
 
 
 def write_columns(section: Section, columns: Sequence[Column]) -> None:
-    """Write the columns with their roles."""
+    """Write the columns with their roles, and a fingerprint of how they are read."""
+    section.put("reader", fingerprint(columns))
     section.add_all("columns", [_written_column(column) for column in columns])
+
+
+def fingerprint(columns: Sequence[Column]) -> str:
+    """A short name for how a table is read: the same for the same columns in the same roles."""
+    told = [[column.name, column.role, list(column.parts)] for column in columns]
+    return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16]
 
 
 def _written_column(column: Column) -> Section:
@@ -80,6 +89,8 @@ def read_columns(section: Section, blocks: Sequence[Block]) -> tuple[Column, ...
     if len({column.name for column in columns}) < len(columns):
         section.refuse("two columns have the same name")
     _check_layout(section, columns, blocks)
+    if section.has("reader") and section.text("reader") != fingerprint(columns):
+        section.refuse("the columns are not those that the fingerprint of the reader names")
     return columns
 
 
