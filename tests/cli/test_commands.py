@@ -357,3 +357,14 @@ def test_a_program_of_its_own_has_no_colour_in_a_pipe_and_survives_a_poor_termin
     assert shown.returncode == 0, shown.stderr
     assert "\x1b" not in shown.stdout
     assert "Strongest columns" in shown.stdout
+
+
+def test_decimal_commas_are_carried_as_they_are_and_read_as_numbers(tmp_path):
+    lines = [f"{i % 7},{i % 10};{'ab'[i % 2]}" for i in range(60)]
+    table = tmp_path / "t.csv"
+    table.write_text("\n".join(["x;y", *lines]) + "\n")
+    done("train", table, "--target", "y", "--numbers", "number", "-o", tmp_path / "m.deciban")
+    plain = done("predict", tmp_path / "m.deciban", table).stdout.splitlines()[1:]
+    kept = done("predict", tmp_path / "m.deciban", table, "--keep", "x").stdout.splitlines()[1:]
+    assert [line.split(",", 1)[1] for line in plain] == [line.rsplit(",", 1)[1] for line in kept]
+    assert '"3,3"' in kept[3]

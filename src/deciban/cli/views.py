@@ -18,12 +18,10 @@ CARRIED = "\0carried:"
 
 
 @dataclass(frozen=True)
-class Part:
-    """`count` rows of a source, from row `start` on (the first is 0); what comes after is not read."""
+class View:
+    """What a view has of its source as it is."""
 
     source: Source
-    start: int
-    count: int
 
     @property
     def name(self) -> str:
@@ -44,6 +42,19 @@ class Part:
     def fills_cores(self) -> bool:
         """See `Source.fills_cores`."""
         return self.source.fills_cores
+
+    @property
+    def decimal(self) -> str:
+        """The decimal mark, where numbers come as texts."""
+        return getattr(self.source, "decimal", ".")
+
+
+@dataclass(frozen=True)
+class Part(View):
+    """`count` rows of a source, from row `start` on (the first is 0); what comes after is not read."""
+
+    start: int
+    count: int
 
     @property
     def n_rows(self) -> int | None:
@@ -68,31 +79,10 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Carrying:
+class Carrying(View):
     """A source whose batches also hold some columns just as they stand in it, under names of their own."""
 
-    source: Source | Part
     carried: Sequence[str]
-
-    @property
-    def name(self) -> str:
-        """See `Source.name`."""
-        return self.source.name
-
-    @property
-    def columns(self) -> Sequence[str]:
-        """See `Source.columns`."""
-        return self.source.columns
-
-    @property
-    def typed(self) -> bool:
-        """See `Source.typed`."""
-        return self.source.typed
-
-    @property
-    def fills_cores(self) -> bool:
-        """See `Source.fills_cores`."""
-        return self.source.fills_cores
 
     @property
     def n_rows(self) -> int | None:
@@ -122,7 +112,9 @@ class Carrying:
             yield pa.RecordBatch.from_arrays(columns, names=names)
 
     def _as_wanted(self, batch: Any, name: str, convert: bool) -> Any:
-        return _doubles(batch.column(name), name, self.name) if convert else batch.column(name)
+        if not convert:
+            return batch.column(name)
+        return _doubles(batch.column(name), name, self.name, self.decimal)
 
     def carried_by(self, batches: Sequence[Any]) -> list[Any]:
         """The carried columns of these batches."""
@@ -138,7 +130,7 @@ def plain(array: Any) -> Any:
     return array.cast(array.type.value_type) if pa.types.is_dictionary(array.type) else array
 
 
-def _doubles(texts: Any, column: str, name: str) -> Any:
+def _doubles(texts: Any, column: str, name: str, decimal: str) -> Any:
     """Texts as numbers, by the rules that a file's numbers are read by."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -148,7 +140,7 @@ def _doubles(texts: Any, column: str, name: str) -> Any:
     words = pc.utf8_trim_whitespace(texts.cast(pa.string()))
     known = pc.if_else(pc.is_in(words, pa.array(MISSING_NUMBERS)), pa.scalar(None, pa.string()), words)
     try:
-        return known.cast(pa.float64())
+        return pc.replace_substring(known, decimal, ".").cast(pa.float64())
     except pa.ArrowInvalid as error:
         strange = str(error).split("'")[1] if "'" in str(error) else "a text"
         raise InputError(
