@@ -28,6 +28,7 @@ FORMS: dict[Kind, tuple[str, ...]] = {
     "scatter": ("Full",),
     "cells": ("Table",),
     "grid": ("Steps",),
+    "bags": ("SparseLinear",),
 }
 """The score forms that what is counted may be solved into; a file that names another is not sound."""
 

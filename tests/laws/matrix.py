@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from deciban.ledger import Cells, Counts, Grid, Levels, Moments, Scatter, Tallies
+from deciban.ledger import Bags, Cells, Counts, Grid, Levels, Moments, Scatter, Tallies
 
 RELATIVE = 1e-12
 NOISE = 64 * np.finfo(np.float64).eps
@@ -33,6 +33,15 @@ def tallies(X, codes, weight, K):
     return Tallies.from_counts(Counts.of(X, codes, weight, K))
 
 
+def bags(X, codes, weight, K):
+    return Bags(tallies(X, codes, weight, K), tallies(X > 0, codes, weight, K))
+
+
+def presences(X, codes, weight, K):
+    once = tallies(X > 0, codes, weight, K)
+    return Bags(once, once)
+
+
 small = st.integers(0, 4)
 number = st.floats(-100, 100, width=32)
 far = number.map(lambda x: 1e8 + x / 100)
@@ -45,6 +54,8 @@ KINDS = [
     Kind("counts, missing", Counts.of, Counts.empty, small | nan),
     Kind("indicators, missing", partial(Counts.of, threshold=1.0), Counts.empty, small | nan),
     Kind("tallies", tallies, Tallies.empty, small),
+    Kind("bags", bags, Bags.empty, small),
+    Kind("bags of presence", presences, partial(Bags.empty, presence=True), small),
     Kind("levels", Levels.of, Levels.empty, code, np.int64),
     Kind("levels, missing", Levels.of, Levels.empty, missing_code, np.int64),
     Kind("cells", Cells.of, Cells.empty, code, np.int64),

@@ -7,8 +7,10 @@ from hypothesis import strategies as st
 
 import oracle
 from deciban.errors import ForgetError
-from deciban.ledger import Cells, Counts, Grid, Levels, Moments, Scatter, Tallies
+from deciban.ledger import Bags, Cells, Counts, Grid, Levels, Moments, Scatter, Tallies
 from laws.matrix import KINDS, Rows, assert_same, frozen, rows_of
+
+SPARSE = {"tallies", "bags", "bags of presence"}
 
 every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 
@@ -102,7 +104,7 @@ def test_taking_away_what_was_never_learned_is_refused_and_changes_nothing(kind,
     rows = data.draw(rows_of(kind, least=1))
     if rows.kind.dtype is np.int64:
         rows = Rows(kind, np.abs(rows.X), rows.codes, rows.weight, rows.K)  # a missing code is nothing to take away
-    rows = Rows(kind, np.nan_to_num(rows.X) + (1 if kind.name == "tallies" else 0), rows.codes, rows.weight, rows.K)
+    rows = Rows(kind, np.nan_to_num(rows.X) + (1 if kind.name in SPARSE else 0), rows.codes, rows.weight, rows.K)
     few, many = rows.statistic(), rows.weighing(rows.weight * 2).statistic()
     before = {name: array.copy() for name, array in few.arrays().items()}
     with pytest.raises(ForgetError, match="never learned"):
@@ -207,6 +209,7 @@ def test_merging_never_overflows_what_one_pass_can_hold(of):
         (Grid.empty(1, 1), Grid.empty(3, 1)),
         (Grid.of(np.ones((1, 1)), np.zeros(1, np.int32), None, 1), Grid.empty(1, 1)),
         (Tallies.empty(1, 1), Tallies.empty(2, 1)),
+        (Bags.empty(1, 1), Bags.empty(1, 2)),
         (Cells.of(np.array([[0]]), np.zeros(1, np.int32), None, 1), Cells.empty(1, 1)),
     ],
     ids=lambda s: type(s).__name__,

@@ -5,6 +5,7 @@ faster. Each statistic adds, subtracts and scales, so that any split of the data
 gives the statistic of one pass.
 """
 
+from deciban.ledger.bags import Bags
 from deciban.ledger.book import Ledger
 from deciban.ledger.cells import Cells
 from deciban.ledger.counts import Counts
@@ -16,8 +17,10 @@ from deciban.ledger.scatter import Scatter
 from deciban.ledger.schema import Block, Schema
 from deciban.ledger.statistic import Statistic
 from deciban.ledger.tallies import Tallies
+from deciban.ledger.vocabulary import Vocabulary
 
 __all__ = [
+    "Bags",
     "Block",
     "Cells",
     "Counts",
@@ -30,4 +33,5 @@ __all__ = [
     "Schema",
     "Statistic",
     "Tallies",
+    "Vocabulary",
 ]

@@ -12,12 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.errors import ForgetError, InputError, UndefinedError
+from deciban.ledger.alignment import Move, fit, unite
+from deciban.ledger.bags import Bags
 from deciban.ledger.cells import Cells
 from deciban.ledger.counts import Counts
 from deciban.ledger.levels import Levels
-from deciban.ledger.schema import Block, Move, Schema, fit, unite
+from deciban.ledger.schema import Block, Schema
 from deciban.ledger.statistic import Array, Lacking, Statistic, take_away
 from deciban.ledger.tallies import Tallies
+from deciban.ledger.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,10 +50,10 @@ class Ledger:
     def __sub__(self, other: Self) -> Self:
         if not isinstance(other, Ledger):
             return NotImplemented
-        return _less(*_aligned(self, other)[1:])._without_lost_levels()
+        return _less(*_aligned(self, other)[1:])._without_lost_names()
 
     def without(self, other: Self) -> Self:
-        """What is left without `other`, counted by the same schema; `-` drops the names of levels that nobody has.
+        """What is left without `other`, counted by the same schema; `-` drops levels and words that nobody has.
 
         So the models of a cross-validation, each without the rows of one fold, agree about what there is to count.
         """
@@ -58,18 +61,24 @@ class Ledger:
             return _less(self, other)
         return _less(self, _moved(other, self.schema, fit(other.schema, self.schema)))
 
-    def choose(self, columns: Sequence[Sequence[int]]) -> Self:
-        """The ledger of these features alone, given by number for each block; a block left without any is dropped."""
+    def choose(self, columns: Sequence[Sequence[int] | None]) -> Self:
+        """The ledger of these features alone, given by number for each block; a block left without any is dropped.
+
+        None leaves a block as it is.
+        """
         if len(columns) != len(self.parts):
             raise InputError(f"columns has {len(columns)} entries for {len(self.parts)} blocks. Hint: one for each")
-        kept = [i for i, features in enumerate(columns) if len(features)]
-        blocks = tuple(self.schema.blocks[i].choose(columns[i]) for i in kept)
-        parts = tuple(_chosen(self.parts[i], columns[i]) for i in kept)
-        return type(self)(Schema(self.schema.classes, blocks), self.rows, parts)
+        pairs = [
+            (block, part) if features is None else (block.choose(features), _chosen(part, features))
+            for block, part, features in zip(self.schema.blocks, self.parts, columns)
+            if features is None or len(features)
+        ]
+        schema = Schema(self.schema.classes, tuple(block for block, _ in pairs))
+        return type(self)(schema, self.rows, tuple(part for _, part in pairs))
 
-    def _without_lost_levels(self) -> Self:
-        """The same without the named levels that no class has any weight in."""
-        pairs = [_of_known_levels(block, part) for block, part in zip(self.schema.blocks, self.parts)]
+    def _without_lost_names(self) -> Self:
+        """The same without the named levels, and the words of open blocks, that no class has any weight in."""
+        pairs = [_of_known_names(block, part) for block, part in zip(self.schema.blocks, self.parts)]
         schema = Schema(self.schema.classes, tuple(block for block, _ in pairs))
         return type(self)(schema, self.rows, tuple(part for _, part in pairs))
 
@@ -117,7 +126,8 @@ def _named(schema: Schema, block: Block | None) -> Iterator[None]:
     except Lacking as lack:
         names = block.names if block is not None else None
         feature = None if lack.j is None else str(lack.j) if names is None else repr(names[lack.j])
-        raise ForgetError(lack.worded(repr(schema.classes[lack.k]), feature)) from None
+        noun = "word" if isinstance(names, Vocabulary) else "feature"
+        raise ForgetError(lack.worded(repr(schema.classes[lack.k]), feature, noun)) from None
 
 
 def _aligned(a: Ledger, b: Ledger) -> tuple[Schema, Ledger, Ledger]:
@@ -143,8 +153,10 @@ def _less(a: Any, b: Ledger) -> Any:
     return type(a)(a.schema, rows, tuple(parts))
 
 
-def _of_known_levels(block: Block, part: Any) -> tuple[Block, Statistic]:
-    """A block of named levels, and its counts, without the levels that have no weight."""
+def _of_known_names(block: Block, part: Any) -> tuple[Block, Statistic]:
+    """A block of named levels or of words, and its counts, without those that have no weight."""
+    if isinstance(block.names, Vocabulary):
+        return _of_known_words(block, block.names, part)
     if block.levels is None:
         return block, part
     known = [_has_weight(part, j, len(names)) for j, names in enumerate(block.levels)]
@@ -153,6 +165,15 @@ def _of_known_levels(block: Block, part: Any) -> tuple[Block, Statistic]:
     levels = tuple(tuple(compress(names, seen)) for seen, names in zip(known, block.levels))
     places = [np.where(seen, np.cumsum(seen) - 1, -1) for seen in known]
     return replace(block, levels=levels), part.relevel(places, [len(names) for names in levels])
+
+
+def _of_known_words(block: Block, words: Vocabulary, part: Bags) -> tuple[Block, Bags]:
+    seen = (np.diff(part.occurrences.start) > 0) | (np.diff(part.documents.start) > 0)
+    if seen.all():
+        return block, part
+    kept = np.flatnonzero(seen)
+    places = np.where(seen, np.cumsum(seen) - 1, -1)
+    return replace(block, width=len(kept), names=words.take(kept)), part.widen(places, len(kept))
 
 
 def _has_weight(part: Levels | Cells, j: int, n_levels: int) -> NDArray[np.bool_]:

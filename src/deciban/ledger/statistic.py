@@ -72,9 +72,9 @@ class Lacking(ForgetError):
         self.what, self.k, self.j, self.had, self.asked = what, k, j, had, asked
         super().__init__(self.worded(str(k), None if j is None else str(j)))
 
-    def worded(self, class_name: str, feature: str | None) -> str:
+    def worded(self, class_name: str, feature: str | None, noun: str = "feature") -> str:
         """The refusal, for people."""
-        where = f"class {class_name}" + ("" if feature is None else f", feature {feature}")
+        where = f"class {class_name}" + ("" if feature is None else f", {noun} {feature}")
         return (
             f"cannot forget what was never learned: the {self.what} of {where} is {self.had:g}, and {self.asked:g} "
             f"would be taken away. Nothing was changed. Hint: forget only rows that were learned, with the weight "

@@ -13,6 +13,8 @@ import numpy as np
 from deciban.errors import ModelFileError
 from deciban.files import Section
 from deciban.files.section import LARGEST, Shape
+from deciban.ledger import vocabulary_written
+from deciban.ledger.bags import Bags
 from deciban.ledger.book import Ledger
 from deciban.ledger.cells import Cells
 from deciban.ledger.counts import Counts
@@ -24,6 +26,7 @@ from deciban.ledger.scatter import Scatter
 from deciban.ledger.schema import Block, Label, Schema
 from deciban.ledger.statistic import Array, Statistic
 from deciban.ledger.tallies import Tallies
+from deciban.ledger.vocabulary import Vocabulary
 
 HEAVIEST = 1e300
 """No weight or count is larger: those of all classes, features and levels still have a sum."""
@@ -123,7 +126,9 @@ def _label(section: Section, text: str) -> Label:
 
 def _written_block(block: Block) -> Section:
     section = Section().put("kind", block.kind).put("width", block.width).put("reading", block.reading)
-    if block.names is not None:
+    if isinstance(block.names, Vocabulary):
+        vocabulary_written.put(section, "names", block.names)
+    elif block.names is not None:
         section.put_texts("names", block.names)
     if block.levels is not None:
         section.put_texts("levels", [name for names in block.levels for name in names])
@@ -138,6 +143,9 @@ def _read_block(section: Section) -> Block:
 
 def _features(section: Section) -> Block:
     block = _outline(section)
+    if block.kind == "bags":
+        words = vocabulary_written.read(section, "names", block.width) if section.has("names") else None
+        return replace(block, names=words)
     names = tuple(section.texts("names")) if section.has("names") else None
     if names is not None and len(names) != block.width:
         section.refuse(f"there are {len(names)} names for {block.width} features")
@@ -146,7 +154,8 @@ def _features(section: Section) -> Block:
 
 def _outline(section: Section) -> Block:
     kind: Any = section.text("kind", among=get_args(Kind))
-    return Block(kind, section.whole("width", least=1), reading=section.text("reading"))
+    least = 0 if kind == "bags" else 1  # texts without a word are texts
+    return Block(kind, section.whole("width", least=least), reading=section.text("reading"))
 
 
 def _read_levels(section: Section, width: int) -> tuple[tuple[str, ...], ...] | None:
@@ -193,13 +202,19 @@ def _counts(section: Section, K: int, d: int) -> Counts:
     return Counts(_weights(section, "total", (K, d)), _weights(section, "weight", (K, 1), (K, d)))
 
 
-def _tallies(section: Section, K: int, d: int) -> Tallies:
-    total = _weights(section, "total", (None,))
-    start = section.starts("start", d, len(total))
-    klass = section.shorts("klass", (len(total),), least=0, most=K - 1)
+def _tallies(section: Section, K: int, d: int, within: str = "") -> Tallies:
+    total = _weights(section, f"{within}total", (None,))
+    start = section.starts(f"{within}start", d, len(total))
+    klass = section.shorts(f"{within}klass", (len(total),), least=0, most=K - 1)
     if not _rising(klass, start):
         section.refuse("the classes of a feature should be in order, each once")
     return Tallies(start, klass, total, _weights(section, "weight", (K, 1)))
+
+
+def _bags(section: Section, K: int, d: int) -> Bags:
+    occurrences = _tallies(section, K, d)
+    documents = _tallies(section, K, d, "documents/") if section.has("documents/total") else occurrences
+    return Bags(occurrences, documents)
 
 
 def _levels(section: Section, K: int, d: int) -> Levels:
@@ -264,5 +279,6 @@ STATISTICS: dict[str, tuple[Kind, Callable[[Section, int, int], Statistic]]] = {
     "Scatter": ("scatter", _scatter),
     "Cells": ("cells", _cells),
     "Grid": ("grid", _grid),
+    "Bags": ("bags", _bags),
 }
 """How each statistic is read, by its name in the file, and the kind of block that it counts."""

@@ -1,0 +1,121 @@
+"""Bags: what the words of texts add up to per class, and in how many documents each of them was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban.ledger.statistic import Array, Lacking
+from deciban.ledger.tallies import Tallies
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Bags:
+    """Σ of the words' values, and the weight of the documents that have the word, per class: tallies of one K×V.
+
+    Their weight, that of each class's documents, is the same. Where only presence is counted the two are one,
+    and everything here keeps it so: `documents is occurrences`.
+
+    >>> once = Tallies(np.array([0, 1, 3]), np.array([1, 0, 1], np.int32), np.array([1.0, 1, 2]), np.ones((2, 1)))
+    >>> twice = Bags(once, once) + Bags(once, once)
+    >>> twice.presence, twice.occurrences.total.tolist()
+    (True, [2.0, 2.0, 4.0])
+    """
+
+    occurrences: Tallies
+    documents: Tallies
+
+    @classmethod
+    def empty(cls, n_classes: int, n_features: int, presence: bool = False) -> Self:
+        """Nothing counted yet."""
+        nothing = Tallies.empty(n_classes, n_features)
+        return cls(nothing, nothing if presence else replace(nothing))
+
+    @property
+    def presence(self) -> bool:
+        """Whether a word counts once for each document that has it."""
+        return self.documents is self.occurrences
+
+    @property
+    def weight(self) -> Array:
+        """The weight of each class's documents, K×1."""
+        return self.occurrences.weight
+
+    @property
+    def n_classes(self) -> int:
+        """K."""
+        return self.occurrences.n_classes
+
+    @property
+    def n_features(self) -> int:
+        """V."""
+        return self.occurrences.n_features
+
+    def __add__(self, other: Self) -> Self:
+        occurrences = self.occurrences + other.occurrences
+        if self.presence and other.presence:
+            return type(self)(occurrences, occurrences)
+        return type(self)(occurrences, _tied(self.documents + other.documents, occurrences))
+
+    def __sub__(self, other: Self) -> Self:
+        occurrences = self.occurrences - other.occurrences
+        if self.presence and other.presence:
+            return type(self)(occurrences, occurrences)
+        try:
+            documents = self.documents - other.documents
+        except Lacking as lack:
+            raise Lacking("number of documents", lack.k, lack.j, lack.had, lack.asked) from None
+        occurrences = occurrences.where_seen(documents)
+        return type(self)(occurrences, _tied(documents, occurrences))
+
+    def __mul__(self, factor: float) -> Self:
+        return self._each(lambda tallies: tallies * factor)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Bags) and self.occurrences == other.occurrences and self.documents == other.documents
+
+    def spread(self, index: NDArray[np.intp], n_classes: int) -> Self:
+        """See `Statistic.spread`."""
+        return self._each(lambda tallies: tallies.spread(index, n_classes))
+
+    def take(self, index: NDArray[np.intp]) -> Self:
+        """See `Statistic.take`."""
+        return self._each(lambda tallies: tallies.take(index))
+
+    def reorder(self, order: NDArray[np.intp]) -> Self:
+        """See `Statistic.reorder`; words that are not in `order` are left out."""
+        return self._each(lambda tallies: tallies.reorder(order))
+
+    def widen(self, places: NDArray[np.intp], n_features: int) -> Self:
+        """The same sums with word v at places[v] among n_features; where that is −1, without it."""
+        return self._each(lambda tallies: tallies.widen(places, n_features))
+
+    def relevel(self, places: Sequence[NDArray[np.intp] | None], sizes: Sequence[int]) -> Self:
+        """Words have no levels."""
+        return self
+
+    def arrays(self) -> Mapping[str, NDArray[Any]]:
+        """See `Statistic.arrays`; where only presence is counted, everything is there once."""
+        own = dict(self.occurrences.arrays())
+        if not self.presence:
+            theirs = self.documents.arrays()
+            own |= {f"documents/{name}": theirs[name] for name in ("start", "klass", "total")}
+        return own
+
+    def _each(self, change: Callable[[Tallies], Tallies]) -> Self:
+        occurrences = change(self.occurrences)
+        if self.presence:
+            return type(self)(occurrences, occurrences)
+        return type(self)(occurrences, _tied(change(self.documents), occurrences))
+
+
+def _tied(documents: Tallies, occurrences: Tallies) -> Tallies:
+    """The same documents; what they have in common with the occurrences, nearly always all places, is kept once."""
+    start, klass = documents.start, documents.klass
+    if np.array_equal(klass, occurrences.klass) and np.array_equal(start, occurrences.start):
+        start, klass = occurrences.start, occurrences.klass
+    return Tallies(start, klass, documents.total, occurrences.weight)

@@ -1,0 +1,147 @@
+"""The hash that words are kept in the order of: the same on every machine, today and in ten years."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+Bytes = NDArray[np.uint8]
+Offsets = NDArray[np.int64]
+Hashes = NDArray[np.uint64]
+
+C1: Final = 0x9E3779B97F4A7C15
+C2: Final = 0xC2B2AE3D27D4EB4F
+C3: Final = 0xD6E8FEB86659FD93
+M63: Final = (1 << 63) - 1
+M64: Final = (1 << 64) - 1
+TOP: Final = 1 << 63
+
+SHORT: Final = 7
+"""Parts of up to so many bytes have hashes of their own: no two of them are equal."""
+
+FEW: Final = 16
+"""Fewer words than this are hashed one by one: that is faster than to arrange them."""
+
+
+def hash_word(word: bytes) -> int:
+    """The hash of a word's UTF-8; words joined by spaces (n-grams) are hashed from the hashes of their parts.
+
+    The top bit is 0 exactly if the word is one part of at most seven bytes; equal hashes then mean equal words.
+    """
+    first, *rest = word.split(b" ")
+    h = _hash_part(first)
+    for part in rest:
+        x = (h * C3 + _hash_part(part)) & M64
+        x ^= x >> 32
+        x = x * C1 & M64
+        x ^= x >> 29
+        h = x | TOP
+    return h
+
+
+def _hash_part(part: bytes) -> int:
+    n = len(part)
+    if n <= SHORT:
+        return _mix_short(int.from_bytes(part, "little") | n << 56)
+    return _finish_long(_absorb(0, part), n)
+
+
+def _mix_short(x: int) -> int:
+    """Each step can be undone, so that short parts never have equal hashes."""
+    x ^= x >> 31
+    x = x * C1 & M63
+    x ^= x >> 29
+    x = x * C2 & M63
+    return x ^ x >> 32
+
+
+def _absorb(h: int, part: bytes) -> int:
+    padded = part + bytes(-len(part) % 8)
+    for chunk in np.frombuffer(padded, dtype="<u8").tolist():
+        h = (h ^ chunk) * C1 & M64
+        h ^= h >> 32
+    return h
+
+
+def _finish_long(h: int, n: int) -> int:
+    h ^= n
+    h = h * C2 & M64
+    return (h ^ h >> 29) | TOP
+
+
+def hash_words(blob: Bytes, offsets: Offsets) -> Hashes:
+    """`hash_word` of each of many words, word i being blob[offsets[i]:offsets[i+1]]."""
+    n = len(offsets) - 1
+    if n < FEW:
+        ends = offsets.tolist()
+        each = [hash_word(blob[a:b].tobytes()) for a, b in pairwise(ends)]
+        return np.array(each, dtype=np.uint64)
+    spaces = np.flatnonzero(blob == ord(" "))
+    if not spaces.size:
+        return _hash_parts(blob, offsets[:-1], np.diff(offsets))
+    more = np.bincount(np.searchsorted(offsets, spaces, side="right") - 1, minlength=n)
+    first = np.cumsum(more) - more + np.arange(n)
+    start, end = np.empty((2, n + len(spaces)), dtype=np.int64)
+    inner = np.ones(len(start), dtype=np.bool_)
+    inner[first] = False
+    start[first], start[inner] = offsets[:-1], spaces + 1
+    last = first + more
+    inner[first], inner[last] = True, False
+    end[last], end[inner] = offsets[1:], spaces
+    return _join(_hash_parts(blob, start, end - start), first, more)
+
+
+def _join(parts: Hashes, first: NDArray[np.int64], more: NDArray[np.int64]) -> Hashes:
+    """The hashes of words from those of their parts: part first[i] and `more[i]` that follow."""
+    h = parts[first]
+    step, rest = 1, np.flatnonzero(more)
+    while rest.size:
+        x = h[rest] * np.uint64(C3) + parts[first[rest] + step]
+        x ^= x >> np.uint64(32)
+        x *= np.uint64(C1)
+        x ^= x >> np.uint64(29)
+        h[rest] = x | np.uint64(TOP)
+        step += 1
+        rest = rest[more[rest] >= step]
+    return h
+
+
+def _hash_parts(blob: Bytes, start: NDArray[np.int64], n: NDArray[np.int64]) -> Hashes:
+    padded = np.concatenate([blob, np.zeros(16, dtype=np.uint8)])
+    eight: Hashes = np.ndarray((len(blob) + 8,), dtype="<u8", buffer=padded.data, strides=(1,))  # at any byte
+    x = (eight[start] & _mask(np.minimum(n, SHORT))) | n.astype(np.uint64) << np.uint64(56)
+    x ^= x >> np.uint64(31)
+    x = x * np.uint64(C1) & np.uint64(M63)
+    x ^= x >> np.uint64(29)
+    x = x * np.uint64(C2) & np.uint64(M63)
+    x ^= x >> np.uint64(32)
+    long = np.flatnonzero(n > SHORT)
+    x[long] = _hash_long(blob, eight, start[long], n[long])
+    return x
+
+
+def _hash_long(blob: Bytes, eight: Hashes, start: NDArray[np.int64], n: NDArray[np.int64]) -> Hashes:
+    h, at, rest = np.zeros(len(n), dtype=np.uint64), 0, np.arange(len(n))
+    while len(rest) >= FEW:
+        chunk = eight[start[rest] + at] & _mask(np.minimum(n[rest] - at, 8))
+        x = (h[rest] ^ chunk) * np.uint64(C1)
+        h[rest] = x ^ x >> np.uint64(32)
+        at += 8
+        rest = rest[n[rest] > at]
+    for i in rest.tolist():  # a few very long ones
+        h[i] = _absorb(int(h[i]), blob[start[i] + at : start[i] + n[i]].tobytes())
+    h ^= n.astype(np.uint64)
+    h *= np.uint64(C2)
+    h ^= h >> np.uint64(29)
+    return h | np.uint64(TOP)
+
+
+def _mask(n: NDArray[np.int64]) -> Hashes:
+    """The lowest n bytes of eight."""
+    return _MASKS[n]
+
+
+_MASKS = np.array([(1 << 8 * n) - 1 for n in range(9)], dtype=np.uint64)

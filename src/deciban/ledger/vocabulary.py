@@ -1,0 +1,219 @@
+"""Vocabulary: the words that an open block counts, in an order that two of them can be merged by at once."""
+
+from __future__ import annotations
+
+import hashlib
+import operator
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, Self, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban.ledger import stretches
+from deciban.ledger.hashing import Bytes, Hashes, Offsets, hash_word, hash_words
+
+__all__ = ["Vocabulary", "hash_word", "hash_words"]
+
+Places = NDArray[np.intp]
+
+LONE = "surrogatepass"
+"""Half characters are kept as they are."""
+
+
+class Vocabulary(Sequence[str]):
+    """Words, each once, in the order of their hashes (where these are equal: of their bytes).
+
+    Word i is the UTF-8 blob[offsets[i]:offsets[i+1]] and has the hash hashes[i].
+
+    >>> v = Vocabulary.of(["spam", "ham", "eggs", "ham"])
+    >>> len(v), sorted(v), "ham" in v, v.places(["ham", "tea"]).tolist() == [v.index("ham"), -1]
+    (3, ['eggs', 'ham', 'spam'], True, True)
+    """
+
+    def __init__(self, blob: Bytes, offsets: Offsets, hashes: Hashes) -> None:
+        self.blob, self.offsets, self.hashes = blob, offsets, hashes
+
+    @classmethod
+    def of(cls, words: Iterable[str]) -> Self:
+        """The vocabulary of these words."""
+        blob, offsets = _packed(dict.fromkeys(words))
+        return cls.arranged(blob, offsets)[0]
+
+    @classmethod
+    def arranged(cls, blob: Bytes, offsets: Offsets, hashes: Hashes | None = None) -> tuple[Self, Places]:
+        """Different words put in order, and which of them now stands at each place."""
+        hashes = hash_words(blob, offsets) if hashes is None else hashes
+        order = np.argsort(hashes, kind="stable")
+        in_order = hashes[order]
+        for a, b in _runs(in_order):
+            order[a:b] = sorted(order[a:b].tolist(), key=lambda i: blob[offsets[i] : offsets[i + 1]].tobytes())
+        return cls._gathered(blob, offsets, in_order, order), order
+
+    @classmethod
+    def _gathered(cls, blob: Bytes, offsets: Offsets, hashes: Hashes, index: Places) -> Self:
+        """The words at these places; the hashes are theirs already."""
+        start, length = offsets[index], offsets[index + 1] - offsets[index]
+        ends = _ends(length)
+        out = np.empty(int(ends[-1]), dtype=np.uint8)
+        stretches.copy(out, ends[:-1], blob, start, length)
+        return cls(out, ends, hashes)
+
+    def __len__(self) -> int:
+        return len(self.hashes)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        i = operator.index(index)
+        if not -len(self) <= i < len(self):
+            raise IndexError(f"there are {len(self)} words, and none at place {i}")
+        return self.word(i % len(self)).decode("utf-8", LONE)
+
+    def word(self, i: int) -> bytes:
+        """The UTF-8 of word i."""
+        return self.blob[self.offsets[i] : self.offsets[i + 1]].tobytes()
+
+    def __iter__(self) -> Iterator[str]:
+        content, ends = self.blob.tobytes(), self.offsets.tolist()
+        return (content[a:b].decode("utf-8", LONE) for a, b in pairwise(ends))
+
+    def __contains__(self, word: object) -> bool:
+        return isinstance(word, str) and bool(self.places([word])[0] >= 0)
+
+    def index(self, word: Any, start: int = 0, stop: int | None = None) -> int:
+        """The place of a word; ValueError if it is none of these."""
+        i = int(self.places([word])[0]) if isinstance(word, str) else -1
+        if i < 0 or i not in range(*slice(start, stop).indices(len(self))):
+            raise ValueError(f"{word!r} is not in the vocabulary")
+        return i
+
+    def count(self, word: Any) -> int:
+        """1 or 0."""
+        return int(word in self)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Vocabulary):
+            return NotImplemented
+        return self is other or (
+            np.array_equal(self.hashes, other.hashes)
+            and np.array_equal(self.offsets, other.offsets)
+            and np.array_equal(self.blob, other.blob)
+        )
+
+    def __hash__(self) -> int:
+        return hash((len(self), int(self.offsets[-1]), int(self.hashes.sum())))
+
+    def __repr__(self) -> str:
+        return f"<Vocabulary of {len(self)}: {', '.join(map(repr, self[:3]))}{', …' if len(self) > 3 else ''}>"
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory the words take."""
+        return self.blob.nbytes + self.offsets.nbytes + self.hashes.nbytes
+
+    @cached_property
+    def digest(self) -> str:
+        """A short name for exactly these words."""
+        digest = hashlib.sha256(np.ascontiguousarray(self.blob).data)
+        digest.update(np.ascontiguousarray(self.offsets, dtype="<i8").data)
+        return digest.hexdigest()[:16]
+
+    def places(self, words: Sequence[str]) -> Places:
+        """Where each of these words is; −1 where it is none of mine."""
+        blob, offsets = _packed(words)
+        return self._find(blob, offsets, hash_words(blob, offsets))
+
+    def find(self, other: Vocabulary) -> Places:
+        """Where each word of another vocabulary is; −1 where it is none of mine."""
+        if self is other:
+            return np.arange(len(self))
+        return self._find(other.blob, other.offsets, other.hashes)
+
+    def _find(self, blob: Bytes, offsets: Offsets, hashes: Hashes) -> Places:
+        found = np.full(len(hashes), -1, dtype=np.intp)
+        if not len(self):
+            return found
+        place = np.searchsorted(self.hashes, hashes)
+        near = np.minimum(place, len(self) - 1)
+        alike = np.flatnonzero(self.hashes[near] == hashes)
+        at, start = near[alike], offsets[alike]
+        length = self.offsets[at + 1] - self.offsets[at]
+        fits = length == offsets[alike + 1] - start
+        same = stretches.equal(self.blob, self.offsets[at], blob, start, np.where(fits, length, 0)) & fits
+        found[alike[same]] = at[same]
+        for i in alike[~same].tolist():  # another word of the same hash comes first: next to never
+            word = blob[offsets[i] : offsets[i + 1]].tobytes()
+            j = self._before(word, hashes[i])
+            if j < len(self) and self.hashes[j] == hashes[i] and self.word(j) == word:
+                found[i] = j
+        return found
+
+    def _before(self, word: bytes, hash_: np.uint64) -> int:
+        """How many of my words come before this one."""
+        low, high = np.searchsorted(self.hashes, hash_), np.searchsorted(self.hashes, hash_, side="right")
+        return int(low) + bisect_left(range(int(low), int(high)), word, key=self.word)
+
+    def unite(self, other: Vocabulary) -> tuple[Vocabulary, Places, Places]:
+        """The words of both, where each of mine is among them, and where each of the other's."""
+        theirs = self.find(other)
+        new = np.flatnonzero(theirs < 0)
+        if not new.size:
+            return self, np.arange(len(self)), theirs
+        before = np.searchsorted(self.hashes, other.hashes[new])
+        for i in np.flatnonzero(before != np.searchsorted(self.hashes, other.hashes[new], side="right")).tolist():
+            before[i] = self._before(other.word(int(new[i])), other.hashes[new[i]])
+        mine = np.arange(len(self)) + np.cumsum(np.bincount(before, minlength=len(self) + 1))[: len(self)]
+        theirs[theirs >= 0] = mine[theirs[theirs >= 0]]
+        theirs[new] = before + np.arange(len(new))
+        return self._merged(other, mine, theirs, new), mine, theirs
+
+    def _merged(self, other: Vocabulary, mine: Places, theirs: Places, new: Places) -> Vocabulary:
+        n = len(self) + len(new)
+        hashes, length = np.empty(n, dtype=np.uint64), np.empty(n, dtype=np.int64)
+        hashes[mine], hashes[theirs[new]] = self.hashes, other.hashes[new]
+        own, added = np.diff(self.offsets), other.offsets[new + 1] - other.offsets[new]
+        length[mine], length[theirs[new]] = own, added
+        ends = _ends(length)
+        blob = np.empty(int(ends[-1]), dtype=np.uint8)
+        run = np.flatnonzero(np.diff(mine, prepend=-2) > 1)  # words between which nothing new comes stay together
+        start = self.offsets[run]
+        stretches.copy(blob, ends[mine[run]], self.blob, start, np.diff(start, append=self.offsets[-1]))
+        stretches.copy(blob, ends[theirs[new]], other.blob, other.offsets[new], added)
+        return Vocabulary(blob, ends, hashes)
+
+    def take(self, kept: NDArray[Any]) -> Vocabulary:
+        """The words at these places, which are in order."""
+        index = np.asarray(kept, dtype=np.intp)
+        return self._gathered(self.blob, self.offsets, self.hashes[index], index)
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.blob, self.offsets, self.hashes)
+
+
+def _packed(words: Iterable[str]) -> tuple[Bytes, Offsets]:
+    encoded = [word.encode("utf-8", LONE) for word in words]
+    length = np.fromiter(map(len, encoded), np.int64, len(encoded))
+    return np.frombuffer(b"".join(encoded), dtype=np.uint8), _ends(length)
+
+
+def _ends(length: Offsets) -> Offsets:
+    ends = np.zeros(len(length) + 1, dtype=np.int64)
+    np.cumsum(length, out=ends[1:])
+    return ends
+
+
+def _runs(hashes: Hashes) -> list[tuple[int, int]]:
+    """Stretches of equal hashes among ascending ones; next to always none."""
+    equal = np.flatnonzero(hashes[1:] == hashes[:-1])
+    if not equal.size:
+        return []
+    first = np.unique(np.searchsorted(hashes, hashes[equal]))
+    return list(zip(first.tolist(), np.searchsorted(hashes, hashes[first], side="right").tolist()))
