@@ -19,6 +19,7 @@ from deciban.families.joint import Joint
 from deciban.families.multinomial import Multinomial
 from deciban.families.poisson import Poisson
 from deciban.families.prior import ClassPrior
+from deciban.kernels import loaded
 
 FINISHES = ["joint", "log_posterior", "posterior", "winner", "density"]
 NEVER = 2**62
@@ -37,7 +38,7 @@ def by_definition():
 def by_kernel():
     """Kernels, however small the input."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fast, "LARGE", 0)
+        patch.setattr(loaded, "LARGE", 0)
         patch.setattr(sparse, "LARGE", 0)
         patch.setattr(tally, "ENTRIES_PER_THREAD", 1)
         yield

@@ -8,8 +8,9 @@ import joblib
 import pytest
 
 from deciban.engines import thread_count
-from deciban.engines.threads import LIMITS, row_blocks, run
+from deciban.engines.threads import LIMITS, row_blocks
 from deciban.errors import InputError
+from deciban.kernels.together import run
 
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
 

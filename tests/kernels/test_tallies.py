@@ -11,8 +11,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from deciban.engines import sparse as engine
 from deciban.engines import tally
 from deciban.kernels import tallies
+from deciban.ledger import Needs
+from deciban.scores import SparseLinear
 
 KINDS = [
     (np.float64, np.int32),
@@ -170,6 +173,39 @@ def test_listed_weights_score_as_the_full_table_they_stand_for(case: Case, seed:
     full = slope[:, None] + scale[:, None] * base + delta
     np.testing.assert_allclose(out, bias + case.dense @ full.T, rtol=1e-12, atol=1e-12)
     np.testing.assert_array_equal(out.argmax(axis=1), winner)
+
+
+@settings(deadline=None)
+@given(cases(), st.integers(0, 99), st.integers(1, 3), st.data())
+def test_mute_words_are_as_if_they_were_absent(case: Case, seed: int, n_threads: int, data) -> None:
+    (n, V), K = case.X.shape, case.n_classes
+    delta = numbers(seed, K, V) * (numbers(seed + 1, K, V) > 0)
+    lines = [numbers(seed + j, size) for j, size in enumerate((K, K, V, K), start=2)]
+    mute = np.array(data.draw(st.lists(st.booleans(), min_size=V, max_size=V)))
+    form = SparseLinear(*feature_lists(delta), *lines, threshold=case.threshold, mute=mute)
+    out, winner = np.empty((n, K)), np.empty(n, np.int32)
+    lists = form.start, form.klass, form.delta, *lines, case.threshold
+    assert tally.score_sparse(case.X, *lists, out, n_threads, mute=mute) == -1
+    assert tally.score_sparse(case.X, *lists, None, n_threads, winner=winner, mute=mute) == -1
+    bias, slope, base, scale = lines
+    full = np.where(mute, 0.0, slope[:, None] + scale[:, None] * base + delta)
+    np.testing.assert_allclose(out, bias + case.dense @ full.T, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(out, form.sparse_joint(case.X), rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(out.argmax(axis=1), winner)
+
+
+def test_a_form_with_mute_words_takes_the_quick_path(monkeypatch) -> None:
+    case = larger_case()
+    rng, mute = np.random.default_rng(1), np.arange(400) % 3 == 0
+    lines = rng.normal(size=30), rng.normal(size=30), rng.normal(size=400), np.ones(30)
+    form = SparseLinear(*feature_lists(case.totals()), *lines, mute=mute)
+    needs, prior = Needs("counts", signed=False, skips=False), np.log(np.full(30, 1 / 30))
+    slow = {wanted: engine.apply(form, case.X, needs, prior, wanted, 2) for wanted in ("joint", "winner")}
+    monkeypatch.setattr(engine, "LARGE", 1)
+    monkeypatch.setattr(SparseLinear, "sparse_joint", None)
+    for wanted, expected in slow.items():
+        found = engine.apply(form, case.X, needs, prior, wanted, 2)
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
 
 
 @settings(deadline=None)

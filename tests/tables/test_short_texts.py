@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deciban.engines import fast
 from deciban.engines.arrow import cells
 from deciban.engines.arrow.cells import Names
+from deciban.kernels import loaded
 
 TEXTS = st.one_of(
     st.none(),
@@ -19,7 +19,7 @@ TEXTS = st.one_of(
 
 @pytest.fixture(autouse=True)
 def kernels_for_every_size(monkeypatch):
-    monkeypatch.setattr(cells, "NAME_STEPS", fast.LARGE)
+    monkeypatch.setattr(cells, "NAME_STEPS", loaded.LARGE)
 
 
 def by_definition(values, known, grows):

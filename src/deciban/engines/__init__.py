@@ -8,7 +8,8 @@ from deciban.engines.bad import BadValue
 from deciban.engines.dispatch import apply, is_sparse, readable, summarise
 from deciban.engines.fast import prepare
 from deciban.engines.labels import encode, encode_known
-from deciban.engines.threads import shared, thread_count
+from deciban.engines.threads import thread_count
+from deciban.kernels.together import shared
 
 __all__ = [
     "FEW_ROWS",

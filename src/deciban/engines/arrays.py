@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from deciban.engines import fast
 from deciban.engines.bad import check
-from deciban.engines.threads import one_core_products, row_blocks, run
+from deciban.engines.threads import one_core_products, row_blocks
 from deciban.errors import InputError
+from deciban.kernels.together import run
 from deciban.ledger import Cells, Counts, Grid, Levels, Moments, Needs, Scatter, Statistic
 from deciban.ledger.statistic import Array, Codes
 from deciban.scores import ScoreForm, finish

@@ -14,15 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.engines.bad import MOST_LEVELS
+from deciban.kernels.loaded import kernels as kernels
 from deciban.ledger import Counts, Grid, Levels, Moments, Needs, Scatter, Statistic
 from deciban.ledger.grid import KEY_BITS
 from deciban.ledger.statistic import Array, Codes
 from deciban.scores import Diagonal, Full, Linear, Lookup, ScoreForm, Steps
 from deciban.scores.linear import log_factorial
 from deciban.scores.posterior import Finish
-
-LARGE = 1 << 20
-"""Below this many elementary steps NumPy is done before Numba is imported."""
 
 UNIT_WEIGHT = np.empty(0)
 """How kernels are told that every row weighs one."""
@@ -35,20 +33,6 @@ GRID_COLUMNS = 16
 
 GRID_ROOM = 1 << 16
 """Counts that a column's cells have room for at first."""
-
-
-_loaded: dict[str, ModuleType] = {}
-
-
-def kernels(name: str, work: int) -> ModuleType | None:
-    """A module of kernels where it pays: for large work, or where it has been used before.
-
-    Asked once for a whole input, not block by block: what the first blocks load must not change the last ones.
-    """
-    module = _loaded.get(name)
-    if module is None and work >= LARGE:
-        module = _loaded[name] = import_module(f"deciban.kernels.{name}")
-    return module
 
 
 def prepare(name: str, work: int) -> None:

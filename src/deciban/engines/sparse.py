@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from deciban.engines import arrays, fast
 from deciban.engines.bad import BadValue, Rule
-from deciban.engines.fast import LARGE
-from deciban.engines.threads import row_blocks, run
+from deciban.engines.threads import row_blocks
 from deciban.errors import InputError
+from deciban.kernels.loaded import LARGE
+from deciban.kernels.together import run
 from deciban.ledger import Counts, Needs, Statistic, Tallies
 from deciban.ledger.statistic import Array, Codes
 from deciban.scores import Linear, ScoreForm, SparseLinear
@@ -108,7 +109,7 @@ def apply(form: ScoreForm, X: Any, needs: Needs, log_prior: Array, wanted: Finis
     if flaw >= 0 and not missing:
         raise bad_value(X, flaw)
     product = _has_product(form) and not missing and not needs.unit and not _shows_zeros(needs)
-    quick = product and X.nnz >= LARGE and not (isinstance(form, SparseLinear) and form.special)
+    quick = product and X.nnz >= LARGE and not (isinstance(form, SparseLinear) and form.hard is not None)
     if quick and wanted == "winner":
         return _winners(form, X, log_prior, threads)
     out = arrays.empty_answer(X.shape[0], len(log_prior), wanted)
@@ -177,7 +178,7 @@ def _kernel(
     else:
         bias = form.bias + log_prior
         lists = form.start, form.klass, form.delta, bias, form.slope, form.base, form.scale
-        tally.score_sparse(X, *lists, bar, joint, threads, winner=best)
+        tally.score_sparse(X, *lists, bar, joint, threads, winner=best, mute=form.mute)
 
 
 def _log_factorial(X: Any) -> Array:

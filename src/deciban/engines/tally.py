@@ -15,12 +15,13 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from deciban.engines.threads import run
 from deciban.kernels import tallies
+from deciban.kernels.together import run
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
+Flags = npt.NDArray[np.bool_]
 Span = tuple[int, int]
 T = TypeVar("T")
 
@@ -146,11 +147,13 @@ def score_dense(
 def score_sparse(
     X: SparseRows, start: Ints, klass: Codes, delta: Floats, bias: Floats, slope: Floats, base: Floats, scale: Floats,
     threshold: float | None, out: Floats | None, n_threads: int, *, winner: Codes | None = None,
+    mute: Flags | None = None,
 ) -> int:  # fmt: skip
     """How much each row speaks for each class, from each feature's list of classes that have shown it.
 
     out[i, k] = bias[k] + slope[k]·Σᵥ z + scale[k]·Σᵥ z·base[v] + Σᵥ z·delta[k, v] with z = f(xᵢᵥ), the lists laid
-    out as in `tally_sparse`. With `winner` alone no rows × classes table is made. Returns as `score_dense`.
+    out as in `tally_sparse`; z is zero for features that are `mute`. With `winner` alone no rows × classes table is
+    made. Returns as `score_dense`.
 
     >>> from scipy.sparse import csr_array
     >>> X, start = csr_array([[1, 0], [1, 1]]), np.array([0, 1, 2])
@@ -164,7 +167,8 @@ def score_sparse(
     indptr, indices, data = _arrays(X)
     common, common_delta = _common_rows(start, klass, delta, bias.size, int(indptr[-1]))
     lists = _read_only(start), _read_only(klass), _read_only(delta), common, common_delta
-    lines = _read_only(bias), _read_only(slope), _read_only(base), _read_only(scale)
+    silent = np.empty(0, np.bool_) if mute is None else mute
+    lines = _read_only(bias), _read_only(slope), _read_only(base), _read_only(scale), _read_only(silent)
     _, bar, binary = _reading(threshold)
     scores, best = _wanted(out, winner)
 

@@ -8,17 +8,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any
 
 from deciban.errors import InputError
-
-S = TypeVar("S")
-T = TypeVar("T")
 
 LIMITS = ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS", "LOKY_MAX_CPU_COUNT")
 
@@ -109,26 +105,6 @@ def _disown_products() -> None:
     from threadpoolctl import OpenBLASController
 
     OpenBLASController.clear_controlling_thread(force=True)
-
-
-def run(task: Callable[[S], T], blocks: Iterable[S], threads: int) -> Iterator[T]:
-    """The results of the blocks, in their order."""
-    todo = list(blocks)
-    if threads == 1 or len(todo) < 2:
-        yield from map(task, todo)
-        return
-    with ThreadPoolExecutor(min(threads, len(todo))) as pool:
-        yield from pool.map(task, todo)
-
-
-def shared(task: Callable[[S], T], items: Iterable[S], threads: int) -> list[T]:
-    """The results in order, every thread taking its share of many small items in one go."""
-    todo = list(items)
-    shares = run(lambda share: [task(item) for item in share], [todo[i::threads] for i in range(threads)], threads)
-    done: dict[int, T] = {}
-    for i, results in enumerate(shares):
-        done.update(zip(range(i, len(todo), threads), results))
-    return [done[i] for i in range(len(todo))]
 
 
 def row_blocks(n_rows: int, size: int) -> list[slice]:

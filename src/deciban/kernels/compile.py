@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import numba
+from llvmlite import ir
+from numba.core import types
+from numba.extending import intrinsic
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -36,3 +39,14 @@ def _warn_once() -> None:
             "(a second or two). Hint: set NUMBA_CACHE_DIR to a writable folder.",
             stacklevel=4,
         )
+
+
+def _trailing_zeros(typing_context: Any, x: Any) -> Any:
+    def built(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.uint64(types.uint64), built
+
+
+trailing_zeros: Any = intrinsic(_trailing_zeros)
+"""How many zeros a number that is not zero ends with in binary: one instruction, for which NumPy has no name."""

@@ -22,6 +22,7 @@ from deciban.kernels.compile import kernel
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
+Flags = npt.NDArray[np.bool_]
 Stored = npt.NDArray[Any]  # indptr, indices or data as the caller keeps them
 
 HIGHEST = float(np.finfo(np.float64).max)
@@ -187,19 +188,20 @@ def score_rows_dense(
 def score_rows_sparse(
     i0: int, i1: int, indptr: Stored, indices: Stored, data: Stored, start: Ints, klass: Codes, delta: Floats,
     common: Codes, common_delta: Floats, bias: Floats, slope: Floats, base: Floats, scale: Floats,
-    threshold: float, binary: bool, out: Floats, winner: Codes,
+    mute: Flags, threshold: float, binary: bool, out: Floats, winner: Codes,
 ) -> int:  # fmt: skip
     """Score rows i0 ≤ i < i1 by each feature's list of classes; return the number of flawed entries.
 
-    A feature whose `common[v]` is not negative is read from that row of `common_delta` instead of its list.
+    A feature whose `common[v]` is not negative is read from that row of `common_delta` instead of its list; one that
+    is `mute` says nothing (an empty array: none is).
     """
-    flaws, scores, any_common = 0, np.zeros(bias.size), common_delta.shape[0] > 0
+    flaws, scores, any_common, any_mute = 0, np.zeros(bias.size), common_delta.shape[0] > 0, mute.size > 0
     for i in range(i0, i1):
         begin, end, amount, level = np.uintp(indptr[i]), np.uintp(indptr[i + 1]), 0.0, 0.0
         flaws += _flaws(data, begin, end, -HIGHEST)
         for p in range(begin, end):
             z, v = _shown(data[p], threshold, binary), np.uintp(indices[p])
-            if z != 0.0:
+            if z != 0.0 and not (any_mute and mute[v]):
                 amount += z
                 level += z * base[v]
                 if any_common and common[v] >= 0:

@@ -1,0 +1,8 @@
+"""WORDS: how a text is read, and what of it is counted."""
+
+from deciban.text.counting import WordCounter
+from deciban.text.documents import Documents
+from deciban.text.rows import matrix, spelled, width
+from deciban.text.words import Words
+
+__all__ = ["Documents", "WordCounter", "Words", "matrix", "spelled", "width"]

@@ -1,0 +1,69 @@
+"""Documents as rows of a sparse matrix, a column for each word that is known."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from deciban.kernels.loaded import kernels
+from deciban.ledger import Vocabulary
+from deciban.text.bag import bag_of, hashed_bag_of
+from deciban.text.documents import Documents
+from deciban.text.words import Words
+
+
+def width(words: Words, vocabulary: Vocabulary | None) -> int:
+    """How many columns there are: a word each, or one for each value of the hash."""
+    if vocabulary is not None:
+        return len(vocabulary)
+    assert words.hashed is not None
+    return 1 << words.hashed
+
+
+def matrix(words: Words, vocabulary: Vocabulary | None, documents: Documents, threads: int = 1) -> Any:
+    """What each document has of each known word, as CSR; words that are not known are left out.
+
+    >>> known = Vocabulary.of(["cat", "the"])
+    >>> matrix(Words(), known, Documents(["the cat and the hat"])).toarray()[:, known.places(["cat", "the"])].tolist()
+    [[1.0, 2.0]]
+    """
+    from scipy.sparse import csr_array
+
+    if kernels("words", documents.nbytes) is not None:
+        from deciban.text.lexicon import known_lexicon
+        from deciban.text.shard import rows_of
+
+        data, indices, indptr = rows_of(known_lexicon(words, vocabulary), words, documents, threads)
+    else:
+        data, indices, indptr = _plain(words, vocabulary, documents)
+    X = csr_array((data, indices, indptr), shape=(len(documents), width(words, vocabulary)))
+    X.has_canonical_format = True
+    return X
+
+
+def _plain(words: Words, vocabulary: Vocabulary | None, documents: Documents) -> tuple[Any, Any, Any]:
+    texts = [documents.text(i) or "" for i in range(len(documents))]
+    if vocabulary is None:
+        bags = [hashed_bag_of(words, text) for text in texts]
+        rows = [sorted(bag.items()) for bag in bags]
+    else:
+        tokens = list({token for text in texts for token in words.tokens_of(text)})
+        place = {token: int(v) for token, v in zip(tokens, vocabulary.places(tokens)) if v >= 0}
+        named = [bag_of(words, text, place) for text in texts]
+        rows = [sorted((place[token], value) for token, value in bag.items()) for bag in named]
+    entries = [entry for row in rows for entry in row]
+    indptr = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
+    indices = np.array([v for v, _ in entries], dtype=np.int64)
+    return np.array([value for _, value in entries], dtype=np.float64), indices, indptr
+
+
+def spelled(X: Any, vocabulary: Vocabulary, once: bool, rng: np.random.Generator) -> list[str]:
+    """Texts that would be read as these rows: their words in any order, with a space between them."""
+    texts = []
+    for a, b in pairwise(X.indptr.tolist()):
+        times = np.ones(b - a, dtype=np.intp) if once else X.data[a:b].astype(np.intp)
+        drawn = rng.permutation(np.repeat(X.indices[a:b], times))
+        texts.append(" ".join(vocabulary[v] for v in drawn.tolist()))
+    return texts

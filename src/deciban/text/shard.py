@@ -1,0 +1,235 @@
+"""Shards: each thread counts its documents in tables of its own, and in the end all are put together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban.kernels import bags as kernel
+from deciban.kernels.together import run
+from deciban.ledger import Bags, Vocabulary
+from deciban.ledger.statistic import Array, Codes
+from deciban.text.counting import bags_of
+from deciban.text.documents import Documents, Offsets
+from deciban.text.lexicon import Desk, Lexicon, Numbers, Stream
+from deciban.text.words import Words
+
+CHUNK = 1 << 18
+"""Bytes that are read before they are counted: their numbers are still in the cache."""
+
+SHARE = 1 << 19
+"""Bytes below which another thread does not pay."""
+
+MANY_ENTRIES = 1 << 22
+"""From so many entries on those of the same class and word are added up now and then."""
+
+UNIT_WEIGHT = np.empty(0)
+NOBODY = -1
+VALUES = {"counts": kernel.COUNTS, "presence": kernel.PRESENCE, "log": kernel.LOG}
+LENGTHS = {None: kernel.PLAIN, "l1": kernel.SUM, "l2": kernel.EUCLID}
+
+
+class Shard:
+    """A lexicon that grows, and what was counted of its words: entries of word, class, sum and documents."""
+
+    def __init__(self, words: Words) -> None:
+        self.words, self.lexicon, self.desk = words, Lexicon(words), Desk()
+        self.state = np.array([NOBODY, 0, 0, 0])
+        self.word, self.klass = np.empty(CHUNK, np.int32), np.empty(CHUNK, np.int32)
+        self.entries = np.empty((CHUNK, 2))
+        self.weight = np.zeros(0)
+        self.compacted = 0
+        self._make_room()
+
+    def _make_room(self) -> None:
+        """Sums for as many words as the lexicon has room for."""
+        room = self.lexicon.room if self.words.hashed is None else 1 << self.words.hashed
+        old = getattr(self, "sums", np.zeros((0, 4))), getattr(self, "touched", np.zeros(0, np.int32))
+        self.sums, self.touched = np.zeros((room, 4)), np.empty(room, np.int32)
+        self.sums[: len(old[0])], self.touched[: len(old[1])] = old
+        self.times, self.distinct = np.zeros(room, np.int32), np.empty(room, np.int32)
+
+    @property
+    def n_entries(self) -> int:
+        """How many entries there are, those of the class that is being summed too."""
+        return int(self.state[kernel.ENTRIES] + self.state[kernel.TOUCHED])
+
+    def count(self, documents: Documents, order: Numbers, codes: Codes, weight: Array | None) -> None:
+        """Take in the documents of `order`, whose classes follow each other."""
+        n = int(codes[order].max(initial=-1)) + 1
+        self.weight = np.concatenate([self.weight, np.zeros(max(0, n - len(self.weight)))])
+        told = np.bincount(codes[order], None if weight is None else weight[order], len(self.weight))
+        self.weight += told
+        for chunk in _chunks(documents.utf8[1], order):
+            w = UNIT_WEIGHT if weight is None else weight[chunk]
+            self._add(self.lexicon.read(documents, chunk, self.desk), codes[chunk], w)
+
+    def _add(self, stream: Stream, codes: Codes, weight: Array) -> None:
+        if len(self.sums) < (self.lexicon.room if self.words.hashed is None else 0):
+            self._make_room()
+        done = 0
+        while done < len(codes):
+            done = kernel.count_documents(
+                done, *stream, codes, weight, VALUES[self.words.values], LENGTHS[self.words.length], self.times,
+                self.distinct, self.sums, self.touched, self.state, self.word, self.klass, self.entries,
+            )  # fmt: skip
+            if done < len(codes):
+                self._more_entries()
+
+    def _more_entries(self) -> None:
+        if self.state[kernel.ENTRIES] > max(MANY_ENTRIES, 2 * self.compacted):
+            self._compact()
+        room = max(len(self.word), 2 * self.n_entries)
+        for name in ("word", "klass", "entries"):
+            old = getattr(self, name)
+            new = np.empty((room, *old.shape[1:]), old.dtype)
+            new[: self.state[kernel.ENTRIES]] = old[: self.state[kernel.ENTRIES]]
+            setattr(self, name, new)
+
+    def _compact(self) -> None:
+        n, width = int(self.state[kernel.ENTRIES]), len(self.sums)
+        parts = [(np.arange(width), self.word[:n], self.klass[:n], self.entries[:n])]
+        start, klass, sums = _sorted_entries(parts, width)
+        self.compacted = m = len(klass)
+        self.word[:m], self.klass[:m] = np.repeat(np.arange(width), np.diff(start)), klass
+        self.entries[:m] = sums.T
+        self.state[kernel.ENTRIES] = m
+
+    def settle(self) -> None:
+        """Have everything among the entries."""
+        if self.n_entries > len(self.word):
+            self._more_entries()
+        kernel.flush(self.state, self.sums, self.touched, self.word, self.klass, self.entries)
+        self.state[kernel.CLASS] = NOBODY
+
+    def merge_classes(self, place: NDArray[np.int32]) -> None:
+        """See `WordCounter.merge_classes`."""
+        self.settle()
+        n = int(self.state[kernel.ENTRIES])
+        self.klass[:n] = place[self.klass[:n]]
+        self.weight = np.bincount(place[: len(self.weight)], self.weight).astype(np.float64)
+
+
+def count_together(shards: Sequence[Shard], documents: Documents, codes: Codes, weight: Array | None) -> None:
+    """Documents, by class, shared out among the shards by their bytes."""
+    order = np.argsort(codes.astype(np.int16) if codes.max() < 1 << 15 else codes, kind="stable")
+    offsets = documents.utf8[1]
+    so_far = np.cumsum(offsets[order + 1] - offsets[order])
+    n = min(len(shards), max(1, int(so_far[-1]) // SHARE))
+    cuts = np.searchsorted(so_far, np.arange(1, n) * (so_far[-1] / n))
+    shares = np.split(order, cuts)
+
+    def one(job: tuple[Shard, Numbers]) -> None:
+        job[0].count(documents, job[1], codes, weight)
+
+    list(run(one, list(zip(shards, shares)), n))
+
+
+def _chunks(offsets: Offsets, order: Numbers) -> Iterator[Numbers]:
+    """Documents in their order, about CHUNK bytes at a time."""
+    so_far = np.cumsum(offsets[order + 1] - offsets[order] + 1)
+    if len(order):
+        cuts = np.searchsorted(so_far, np.arange(CHUNK, int(so_far[-1]), CHUNK))
+        yield from (part for part in np.split(order, np.unique(cuts)) if len(part))
+
+
+def finished(shards: Sequence[Shard], words: Words, n_classes: int) -> tuple[Vocabulary | None, Bags]:
+    """What all shards have counted: the words in their order, and their sums."""
+    for shard in shards:
+        shard.settle()
+    weight = np.zeros((n_classes, 1))
+    for shard in shards:
+        weight[: len(shard.weight), 0] += shard.weight
+    if words.hashed is None:
+        vocabulary, places = _vocabulary(shards)
+        width = len(vocabulary)
+    else:
+        vocabulary, width = None, 1 << words.hashed
+        places = [np.arange(width)] * len(shards)
+    spans = [slice(0, int(shard.state[kernel.ENTRIES])) for shard in shards]
+    parts = [(p, s.word[n], s.klass[n], s.entries[n]) for p, s, n in zip(places, shards, spans)]
+    start, klass, sums = _sorted_entries(parts, width)
+    return vocabulary, bags_of(start, klass, sums[0], sums[1], weight, words)
+
+
+def _vocabulary(shards: Sequence[Shard]) -> tuple[Vocabulary, list[Numbers]]:
+    """The words that were counted, and where those of each shard are among them."""
+    used, ends = [_used(shard) for shard in shards], np.cumsum([0] + [s.lexicon.end for s in shards])
+    lexicons = [shard.lexicon for shard in shards]
+    hashes = np.concatenate([x.hashes[u] for x, u in zip(lexicons, used)])
+    begin = np.concatenate([x.begin[u] + end for x, u, end in zip(lexicons, used, ends)])
+    size = np.concatenate([x.size[u] for x, u in zip(lexicons, used)])
+    text = np.concatenate([x.text[: x.end] for x in lexicons])
+    place, first = np.empty(len(hashes), np.int64), np.empty(len(hashes), np.int64)
+    n = kernel.place_words(np.argsort(hashes), hashes, begin, size, text, place, first)
+    first = first[:n]
+    offsets = np.concatenate([[0], np.cumsum(size[first])])
+    blob = np.empty(int(offsets[-1]), np.uint8)
+    kernel.copy_words(first, begin, text, offsets, blob)
+    places, at = [], 0
+    for lexicon, mine in zip(lexicons, used):
+        where = np.full(lexicon.room, -1, np.int64)
+        where[mine] = place[at : at + len(mine)]
+        places.append(where)
+        at += len(mine)
+    return Vocabulary(blob, offsets, hashes[first]), places
+
+
+def _used(shard: Shard) -> Numbers:
+    """The words of a shard that have entries, their texts written out."""
+    shard.lexicon.spelled()
+    seen = np.zeros(shard.lexicon.room, np.bool_)
+    seen[shard.word[: shard.state[kernel.ENTRIES]]] = True
+    return np.flatnonzero(seen)
+
+
+def _sorted_entries(parts: Sequence[Any], width: int) -> tuple[Numbers, Codes, Array]:
+    """Entries by word and class, equal ones added up: where each word begins, classes, and sums over documents."""
+    counts = np.zeros(width, np.int64)
+    for place, word, _, _ in parts:
+        counts += np.bincount(place[word], minlength=width)
+    begins, n = np.cumsum(counts) - counts, sum(len(word) for _, word, _, _ in parts)
+    cursor = np.stack([begins, begins], axis=1)
+    klass, sums = np.empty(n, np.int32), np.empty((n, 2))
+    for place, word, codes, entries in parts:
+        kernel.sort_entries(place, word, codes, entries, cursor, klass, sums)
+    m = int((cursor[:, 1] - cursor[:, 0]).sum())
+    start, out_klass, out = np.zeros(width + 1, np.int64), np.empty(m, np.int32), np.empty((2, m))
+    kernel.close_gaps(cursor, klass, sums, start, out_klass, out)
+    return start, out_klass, out
+
+
+def rows_of(lexicon: Lexicon, words: Words, documents: Documents, threads: int) -> tuple[Array, Codes, Numbers]:
+    """Documents as the arrays of a CSR matrix, whose columns are the lexicon's words."""
+    chunks = list(_chunks(documents.utf8[1], np.arange(len(documents))))
+    width = len(lexicon.place) or (lexicon.n_words if words.hashed is None else 1 << words.hashed)
+
+    def some(share: Sequence[Numbers]) -> list[Rows]:
+        times, desk = np.zeros(width, np.int32), Desk()
+        return [_rows(lexicon, words, times, lexicon.read(documents, chunk, desk)) for chunk in share]
+
+    n = max(1, min(threads, documents.nbytes // SHARE))
+    shares = [chunks[len(chunks) * t // n : len(chunks) * (t + 1) // n] for t in range(n)]
+    return _stacked([rows for share in run(some, shares, n) for rows in share])
+
+
+Rows = tuple[Array, Codes, Numbers]
+
+
+def _rows(lexicon: Lexicon, words: Words, times: Codes, stream: Stream) -> Rows:
+    n = len(stream.numbers)
+    indptr, indices, data = np.zeros(len(stream.bounds), np.int64), np.empty(n, np.int32), np.empty(n)
+    distinct, kind = np.empty(min(len(times), n) + 1, np.int32), (VALUES[words.values], LENGTHS[words.length])
+    kernel.fill_rows(*stream, lexicon.place, *kind, times, distinct, indptr, indices, data)
+    return data[: indptr[-1]], indices[: indptr[-1]], indptr
+
+
+def _stacked(rows: Sequence[Rows]) -> Rows:
+    """Rows below rows."""
+    starts = np.cumsum([0, *(int(indptr[-1]) for _, _, indptr in rows)])
+    indptr = np.concatenate([[0], *(part[2][1:] + at for part, at in zip(rows, starts))]).astype(np.int64)
+    data = np.concatenate([np.zeros(0), *(part[0] for part in rows)])
+    return data, np.concatenate([np.zeros(0, np.int32), *(part[1] for part in rows)]), indptr
