@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 from scipy.stats import entropy, norm, poisson
+from tests.families.bags import bags, corpus
 
 from deciban.errors import UndefinedError
 from deciban.families.bernoulli import Bernoulli
@@ -14,6 +15,7 @@ from deciban.families.categorical import Categorical
 from deciban.families.gaussian import Gaussian
 from deciban.families.poisson import Poisson
 from deciban.families.strength import Strengths, strengths
+from deciban.families.text import Text
 from deciban.ledger import Counts, Grid, Levels, Moments, Scatter
 
 K, N = 3, 300
@@ -164,3 +166,32 @@ def test_what_is_impossible_in_a_class_is_infinitely_strong():
 def test_a_family_of_other_features_says_so():
     with pytest.raises(UndefinedError, match="Bernoulli"):
         strong(Bernoulli(), Counts.of(COUNTS, Y, None, K))
+
+
+@pytest.mark.parametrize("event", ["multinomial", "bernoulli"])
+@pytest.mark.parametrize("choice", [{}, {"most": 6}], ids=str)
+def test_a_text_is_as_strong_as_its_words_together(event, choice):
+    X, y = corpus(K=K)
+    family, part = Text("words", event, 0.5, **choice), bags(X, y, K)
+    kept = family.kept(part).places
+    theta = np.exp(family.log_theta(part))[:, kept]
+    length = np.array([X[y == k][:, kept].sum() / (y == k).sum() for k in range(K)])
+
+    def kl(k, l):
+        if event == "multinomial":
+            return length[k] * entropy(theta[k], theta[l])
+        return entropy([theta[k], 1 - theta[k]], [theta[l], 1 - theta[l]]).sum()
+
+    found = strong(family, part)
+    np.testing.assert_allclose(found.value, [averaged(kl)], rtol=1e-10)
+    assert found.low < found.value < found.high
+
+
+def test_a_text_that_nothing_is_known_of_has_no_strength():
+    nothing = bags(np.zeros((3, 4)), [0, 1, 2], K)
+    assert strong(Text("words"), nothing).value.tolist() == [0.0]
+    assert strong(Text("words"), bags([[1.0, 2]], [0], K)).value.tolist() == [0.0]
+    hard = strong(Text("words", alpha=0.0), bags([[1.0, 0], [0, 1], [1, 1]], [0, 1, 2], K))
+    assert hard.value.tolist() == [np.inf]
+    with pytest.raises(UndefinedError):
+        strong(Text("words", "complement"), nothing)

@@ -51,6 +51,10 @@ FORMS = {
     "linear, barrier": (Linear(MEAN, np.zeros(K), barrier=Barrier((MEAN > 1) * 1.0, (MEAN < -1) * 1.0)), FLAGS),
     "sparse linear": (SparseLinear(*LISTS, *LINES), csr_array(WORDS)),
     "sparse linear, hard": (SparseLinear(*LISTS, np.zeros(K), *LINES[1:3], np.zeros(K), hard=HARD), csr_array(WORDS)),
+    "sparse linear, mute": (SparseLinear(*LISTS, *LINES, mute=HARD), csr_array(WORDS)),
+    "sparse linear, mute bernoulli": (
+        SparseLinear(*LISTS, *LINES, threshold=0.0, mute=HARD), csr_array(np.nan_to_num(FLAGS)),
+    ),
     "lookup": (Lookup(RNG.normal(size=(K, 9)), np.array([0, 3, 6, 9]), RNG.normal(size=(K, D))), CODES),
     "lookup, impossible": (Lookup(IMPOSSIBLE, np.array([0, 3, 6, 9]), np.full((K, D), -np.inf)), CODES),
     "steps": (Steps(np.array([-1.0, 0.0, 1.0, 0.5]), np.array([0, 3, 3, 4]), RNG.normal(size=(K, 7))), NUMBERS),

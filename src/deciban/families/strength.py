@@ -5,10 +5,13 @@
 A closed form of the parameters. They rest on a number of rows, so they are drawn anew from what those rows leave open
 (Dirichlet shares, normal means, inverse-χ² variances, Gamma rates): the spread of the strength that comes out is
 given as an interval about it. A class that never had a feature, or has no prior, is left out of its strength.
+
+A text is one feature: its words speak together, in a document of the class's mean length.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +22,8 @@ from deciban.families.categorical import Categorical
 from deciban.families.family import log, written_out
 from deciban.families.gaussian import Gaussian
 from deciban.families.poisson import Poisson
-from deciban.ledger import Levels, Moments, Scatter
+from deciban.families.text import Text, mean_length
+from deciban.ledger import Bags, Levels, Moments, Scatter, Tallies
 from deciban.ledger.statistic import Array, divide
 from deciban.scores import Diagonal, Full
 
@@ -63,6 +67,8 @@ def strengths(family: Any, part: Any, prior: Array, rng: np.random.Generator) ->
         counts = family.told(family.full(part)).counts
         room = counts.sizes + (family.unseen == "smooth")
         return _of_tables(counts.widen(room), family.alpha, prior, rng)
+    if isinstance(family, Text) and family.probabilistic:
+        return _of_text(family, part, prior, rng)
     raise UndefinedError(
         f"{type(family).__name__} has no strength of single features. "
         f"Hint: Gaussian, Poisson, Categorical and Binned have."
@@ -159,3 +165,45 @@ def _of_table(smoothed: Array, prior: Array, rng: np.random.Generator, most: int
     drawn = np.maximum(rng.standard_gamma(smoothed, (draws, *smoothed.shape)), TINY)
     value = table_strength(smoothed / smoothed.sum(axis=1, keepdims=True), prior)
     return _about(value, table_strength(drawn / drawn.sum(axis=-1, keepdims=True), prior))
+
+
+def _of_text(family: Text, part: Bags, prior: Array, rng: np.random.Generator) -> Strengths:
+    """One value for all words together; the counts of words that a class has are drawn anew."""
+    counted, pi = family.kept(part).counted, _live(prior, part.weight)[:, 0]
+    live = np.flatnonzero(pi > 0)
+    counted, pi = counted.take(live), pi[live]
+    value = document_strength(family, counted, pi)
+    if not np.isfinite(value):
+        return Strengths(*np.full((3, 1), value))
+    draws = int(np.clip(MOST_NUMBERS // max(1, len(counted.total)), 20, DRAWS))
+    drawn = [document_strength(family, _drawn_anew(family, counted, rng), pi) for _ in range(draws)]
+    return _about(np.array([value]), np.array(drawn)[:, None])
+
+
+def document_strength(family: Text, counted: Tallies, pi: Array) -> float:
+    """From what is counted of the words that are kept, and priors: E_k[score_k − score_l], the score being linear.
+
+    A document of class k has word v r_k(n_kv + α) times on average, so the words a class never had need no visit.
+    """
+    K, V, alpha = counted.n_classes, counted.n_features, family.alpha
+    if K < 2 or not V:
+        return 0.0
+    form = family.of_kept(counted)
+    if form.hard is not None and len(counted.total) < K * V:
+        return float("inf")
+    own = counted.per_class(counted.total) + alpha * V
+    times = mean_length(counted) / own if family.event == "multinomial" else 1 / (counted.weight[:, 0] + 2 * alpha)
+    mean_delta = counted.per_feature(pi[counted.klass] * form.delta)
+    gap = counted.per_class((counted.total + alpha) * form.delta - counted.total * mean_delta[counted.feature])
+    gap += own * (form.slope - pi @ form.slope) - alpha * mean_delta.sum()
+    return max(0.0, float(np.sum(pi / (1 - pi) * (form.bias - pi @ form.bias + times * gap))))
+
+
+def _drawn_anew(family: Text, counted: Tallies, rng: np.random.Generator) -> Tallies:
+    """What the words might have added up to: gammas, or a Beta's share of the documents."""
+    n = counted.total
+    if family.event == "multinomial":
+        return replace(counted, total=np.maximum(rng.standard_gamma(n), TINY))
+    rows = counted.weight[counted.klass, 0]
+    share = rng.beta(n, np.maximum(rows - n, TINY))
+    return replace(counted, total=np.clip(share, TINY, 1.0) * rows)

@@ -19,11 +19,13 @@ from deciban.families.multinomial import Multinomial
 from deciban.families.poisson import Poisson
 from deciban.families.prior import ClassPrior
 from deciban.families.prior import Kind as PriorKind
+from deciban.families.selection import By
+from deciban.families.text import Event, Text
 from deciban.files import Section
 
 FAMILIES: dict[str, Callable[..., Any]] = {
     family.__name__: family
-    for family in (Bernoulli, Binned, Categorical, Complement, Gaussian, Joint, Multinomial, Poisson)
+    for family in (Bernoulli, Binned, Categorical, Complement, Gaussian, Joint, Multinomial, Poisson, Text)
 }
 """The families that files may name."""
 
@@ -108,6 +110,11 @@ FIELDS: dict[str, Callable[[Section, int], Any]] = {
     "covariance": lambda section, width: section.text("covariance", among=get_args(Covariance)),
     "shrinkage": _shrinkage,
     "prior_rows": lambda section, width: section.number("prior_rows", least=0),
+    "reading": lambda section, width: section.text("reading"),
+    "event": lambda section, width: section.text("event", among=get_args(Event)),
+    "least": lambda section, width: section.number("least", least=0),
+    "by": lambda section, width: section.text("by", among=get_args(By)),
+    "idf": lambda section, width: section.flag("idf"),
     "var_smoothing": lambda section, width: section.number("var_smoothing", least=0),
 }
 """How each field of a family is read; a name means the same in all of them."""

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,38 +47,50 @@ class Explanation:
     def __len__(self) -> int:
         return len(self.prior)
 
-    def __getitem__(self, rows: int | slice) -> Explanation:
+    def __getitem__(self, rows: int | slice) -> Self:
         """The explanation of these rows alone."""
-        if not isinstance(rows, slice):
-            i = range(len(self))[rows]
-            rows = slice(i, i + 1)
-        return Explanation(
-            self.evidence[rows],
-            self.prior[rows],
-            self.total[rows],
-            self.winner[rows],
-            self.runner_up[rows],
-            self.features,
-            {name: values[rows] for name, values in self.extras.items()},
-            None if self.values is None else self.values[rows],
+        rows = self._slice(rows)
+        return replace(
+            self,
+            evidence=self.evidence[rows],
+            prior=self.prior[rows],
+            total=self.total[rows],
+            winner=self.winner[rows],
+            runner_up=self.runner_up[rows],
+            extras={name: values[rows] for name, values in self.extras.items()},
+            values=None if self.values is None else self.values[rows],
         )
+
+    def _slice(self, rows: int | slice) -> slice:
+        if isinstance(rows, slice):
+            return rows
+        i = range(len(self))[rows]
+        return slice(i, i + 1)
 
     def entries(self, row: int = 0) -> list[tuple[str, float]]:
         """(name, decibans) of everything that counted in a row, strongest first; they add up to its total."""
         row = range(len(self))[row]
-        values = self._dense(row)
+        columns, values = self.told(row)
         named = [("prior", float(self.prior[row])), *((n, float(v[row])) for n, v in self.extras.items())]
-        named += [(self._shown(row, int(j)), float(values[j])) for j in np.flatnonzero(values)]
+        named += zip(self._shown(row, columns), values.tolist())
         return sorted(named, key=lambda entry: -abs(entry[1]))
 
-    def _shown(self, row: int, j: int) -> str:
-        """A feature's name, and its value where that is known."""
-        value = None if self.values is None else self.values[row, j]
-        return self.features[j] if value is None else f"{self.features[j]} = {value}"
-
-    def _dense(self, row: int) -> Array:
+    def told(self, row: int) -> tuple[NDArray[np.intp], Array]:
+        """The features that have evidence in a row, by their numbers, and how much."""
         one = self.evidence[row : row + 1]
-        return (one.toarray() if hasattr(one, "toarray") else np.asarray(one)).reshape(-1)
+        if hasattr(one, "indices"):
+            return one.indices[one.data != 0], one.data[one.data != 0]
+        values = (one.toarray() if hasattr(one, "toarray") else np.asarray(one)).reshape(-1)
+        columns = np.flatnonzero(values)
+        return columns, values[columns]
+
+    def _shown(self, row: int, columns: NDArray[np.intp]) -> list[str]:
+        """The features' names, and their values where these are known."""
+        named = []
+        for j in columns.tolist():
+            value = None if self.values is None else self.values[row, j]
+            named.append(self.features[j] if value is None else f"{self.features[j]} = {value}")
+        return named
 
     def text(self, row: int = 0, most: int = 10) -> str:
         """One row's reasons as a small table."""
@@ -87,10 +99,10 @@ class Explanation:
         shown, rest = entries[:most], entries[most:]
         width = max([len(name) for name, _ in shown] + [len("everything else")])
         lines = [f"{self.winner[row]} rather than {self.runner_up[row]}"]
-        lines += [f"  {name:<{width}}  {_decibans(value)}" for name, value in shown]
+        lines += [f"  {name:<{width}}  {decibans(value)}" for name, value in shown]
         if rest:
-            lines.append(f"  {'everything else':<{width}}  {_decibans(sum(v for _, v in rest))}  ({len(rest)} more)")
-        lines.append(f"  {'total':<{width}}  {_decibans(float(self.total[row]))}  {_odds(float(self.total[row]))}")
+            lines.append(f"  {'everything else':<{width}}  {decibans(sum(v for _, v in rest))}  ({len(rest)} more)")
+        lines.append(f"  {'total':<{width}}  {decibans(float(self.total[row]))}  {odds(float(self.total[row]))}")
         return "\n".join(lines)
 
     def __str__(self) -> str:
@@ -100,13 +112,15 @@ class Explanation:
         return "\n\n".join(shown)
 
 
-def _decibans(value: float) -> str:
+def decibans(value: float) -> str:
+    """Evidence in writing."""
     if math.isnan(value):
         return "undefined: impossible under both classes"
     return f"{'+∞' if value > 0 else '−∞':>8} dB" if math.isinf(value) else f"{value:>+8.2f} dB"
 
 
-def _odds(total: float) -> str:
+def odds(total: float) -> str:
+    """What a total comes to, as odds."""
     if math.isnan(total):
         return ""
     if abs(total) > 60:

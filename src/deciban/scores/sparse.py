@@ -23,7 +23,7 @@ class SparseLinear:
     it is zero for words the class never had, so a thousand classes need no dense table.
 
     `hard` marks words that are impossible in a class that never had them (no pseudo-count), `mute` words that
-    carry no evidence (never seen at all). `carrier` is as in `Linear`.
+    carry no evidence (never seen at all, or left out). `carrier` is as in `Linear`.
     """
 
     start: NDArray[np.int64]
@@ -37,11 +37,6 @@ class SparseLinear:
     hard: NDArray[np.bool_] | None = None
     mute: NDArray[np.bool_] | None = None
     carrier: Literal["log_factorial"] | None = None
-
-    @property
-    def special(self) -> bool:
-        """Whether some words follow rules of their own."""
-        return self.hard is not None or self.mute is not None
 
     @property
     def n_classes(self) -> int:
@@ -100,11 +95,11 @@ class SparseLinear:
     def _absence(self, k: NDArray[Any], v: NDArray[Any]) -> Array:
         """What the absence of word v says for class k, part of the bias: ln(1 − θ), −λ, or nothing."""
         if self.threshold is not None:
-            return -np.logaddexp(0, self._weights(k, v))
+            return -np.logaddexp(0, self.weights(k, v))
         if self.carrier is None:
             return np.zeros(len(k))
         silent = False if self.mute is None else self.mute[v]
-        return np.where(silent, 0.0, -np.exp(self._weights(k, v)))
+        return np.where(silent, 0.0, -np.exp(self.weights(k, v)))
 
     def _strange(self, Z: Any, hard: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Whether row i has a hard word that class k never had."""
@@ -123,12 +118,12 @@ class SparseLinear:
         moved = np.where(told, self._absence(k[row], Z.indices) - self._absence(l[row], Z.indices), 0.0)
         absent = self.bias[k] - self.bias[l] - np.bincount(row, weights=moved, minlength=Z.shape[0])
         with np.errstate(invalid="ignore"):  # impossible under both classes: −∞ − −∞ has no value
-            gap = self._weights(k[row], Z.indices) - self._weights(l[row], Z.indices)
+            gap = self.weights(k[row], Z.indices) - self.weights(l[row], Z.indices)
             Z.data = np.where(Z.data == 0, 0.0, Z.data * gap + moved)
         return Pieces(Z, {"absent": absent} if absent.any() else {})
 
-    def _weights(self, k: NDArray[Any], v: NDArray[Any]) -> Array:
-        """weight_kv for pairs of class and feature."""
+    def weights(self, k: NDArray[Any], v: NDArray[Any]) -> Array:
+        """weight_kv for pairs of class and feature; 0 for mute words."""
         key = self.feature.astype(np.int64) * self.n_classes + self.klass
         wanted = v.astype(np.int64) * self.n_classes + k
         at = np.searchsorted(key, wanted)
@@ -137,7 +132,9 @@ class SparseLinear:
         delta = np.zeros(len(wanted))
         delta[found] = self.delta[at[found]]
         weight = default + delta
-        return weight if self.hard is None else np.where(~found & self.hard[v], -np.inf, weight)
+        if self.hard is not None:
+            weight = np.where(~found & self.hard[v], -np.inf, weight)
+        return weight if self.mute is None else np.where(self.mute[v], 0.0, weight)
 
     def linear(self) -> Boundary:
         """See `ScoreForm.linear`; this writes out all K×V weights."""
