@@ -40,6 +40,10 @@ def apply(
     if len(parts) == 1 and is_sparse(parts[0]):
         answer: NDArray[Any] = _sparse().apply(forms[0], parts[0], needs[0], log_prior, wanted, threads)
         return answer
+    if any(map(is_sparse, parts)):
+        from deciban.engines import beside
+
+        return beside.apply(forms, parts, needs, log_prior, wanted, threads)
     return arrays.apply(forms, parts, needs, log_prior, wanted, threads)
 
 

@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 MOST_AT_ONCE = 1 << 21
 """Cells of a row group that are held at once; larger groups are read in batches."""
 
+MOST_BYTES = 1 << 24
+"""Bytes of a row group that are held at once where it has long texts, about."""
+
+PIECE = 1 << 22
+"""Bytes of a column that are fetched at a time."""
+
 
 @dataclass(frozen=True)
 class Parquet:
@@ -54,7 +60,7 @@ class Parquet:
 
         kept: list[Any] = []
         for path in self.paths:
-            for batch in _file(path).iter_batches(batch_size=n):
+            for batch in _file(path, in_pieces=True).iter_batches(batch_size=n):
                 kept.append(batch)
                 if sum(part.num_rows for part in kept) >= n:
                     return pa.Table.from_batches(kept).slice(0, n)
@@ -62,20 +68,30 @@ class Parquet:
 
     def batches(self, wanted: Mapping[str, Reading]) -> Iterator[pa.RecordBatch]:
         """See `Source.batches`."""
-        texts = [field.name for field in self.schema if field.name in wanted and _is_text(field.type)]
+        texts = [f.name for f in self.schema if f.name in wanted and _is_text(f.type) and wanted[f.name] != "words"]
+        long_texts = "words" in wanted.values()
         for path in self.paths:
             try:
-                yield from _row_groups(_file(path, texts), list(wanted))
+                yield from _row_groups(_file(path, texts, long_texts), list(wanted), long_texts)
             except (OSError, ValueError) as error:
                 raise InputError(f"{path!r} is damaged: {str(error).splitlines()[0]}") from None
 
 
-def _row_groups(file: Any, columns: list[str]) -> Iterator[pa.RecordBatch]:
+def _row_groups(file: Any, columns: list[str], long_texts: bool) -> Iterator[pa.RecordBatch]:
     for group in range(file.num_row_groups):
-        if file.metadata.row_group(group).num_rows * max(1, len(columns)) <= MOST_AT_ONCE * 8:
+        rows, size = _size(file.metadata.row_group(group), columns)
+        if long_texts and size > 2 * MOST_BYTES:
+            yield from file.iter_batches(max(1, rows * MOST_BYTES // size), row_groups=[group], columns=columns)
+        elif rows * max(1, len(columns)) <= MOST_AT_ONCE * 8:
             yield from file.read_row_group(group, columns=columns).combine_chunks().to_batches()
         else:
             yield from file.iter_batches(MOST_AT_ONCE // max(1, len(columns)), row_groups=[group], columns=columns)
+
+
+def _size(group: Any, columns: list[str]) -> tuple[int, int]:
+    """How many rows a group has, and how many bytes these columns take of it, unpacked."""
+    every = [group.column(i) for i in range(group.num_columns)]
+    return group.num_rows, sum(c.total_uncompressed_size for c in every if c.path_in_schema in columns)
 
 
 def _is_text(kind: Any) -> bool:
@@ -84,11 +100,13 @@ def _is_text(kind: Any) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
-def _file(path: str, texts: Sequence[str] = ()) -> Any:
+def _file(path: str, texts: Sequence[str] = (), in_pieces: bool = False) -> Any:
+    """The file, `texts` as dictionaries; in pieces, a group of rows, which may be all of it, is read as it goes."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
-        return pq.ParquetFile(path, read_dictionary=list(texts), memory_map=False)
+        how = {"buffer_size": PIECE, "pre_buffer": False} if in_pieces else {}
+        return pq.ParquetFile(path, read_dictionary=list(texts), memory_map=False, **how)
     except (pa.ArrowInvalid, OSError) as error:
         raise InputError(f"{path!r} is no Parquet file: {str(error).splitlines()[0]}") from None

@@ -13,7 +13,7 @@ FORMATS = {
     ".csv": "csv",
     ".tsv": "tsv",
     ".tab": "tsv",
-    ".txt": "csv",
+    ".txt": "lines",
     ".data": "csv",
     ".parquet": "parquet",
     ".pq": "parquet",
@@ -28,31 +28,31 @@ FORMATS = {
 """What an ending says."""
 
 COMPRESSED = (".gz", ".zst")
-KNOWN = "csv, tsv, jsonl, parquet, arrow"
+DOCUMENTS = ("lines", "text", "folders")
+KNOWN = ("csv", "tsv", "jsonl", "parquet", "arrow", *DOCUMENTS)
 
 
 def open_path(path: str, options: FileOptions) -> Source:
-    """A file, or all files that a pattern matches, in the order of their names."""
+    """A file or folder, or all files that a pattern matches, in the order of their names."""
     if os.path.exists(path):
         return open_paths([path], options)
     matched = sorted(glob.glob(path, recursive=True)) if glob.has_magic(path) else []
+    if options.format == "text":  # whatever is in a folder, and a folder is no document
+        matched = [found for found in matched if not os.path.isdir(found)]
     if not matched:
-        what = "no file matches" if glob.has_magic(path) else "there is no file"
+        thing = "folder" if options.format == "folders" else "file"
+        what = f"no {thing} matches" if glob.has_magic(path) else f"there is no {thing}"
         raise InputError(f"{what} {path!r}{_near(path)}")
     return open_paths(matched, options)
 
 
 def open_paths(paths: Sequence[str], options: FileOptions) -> Source:
-    """Files of one format, read one after the other."""
-    for path in paths:
-        if os.path.isdir(path):
-            raise InputError(f"{path!r} is a folder. Hint: name the files in it, {os.path.join(path, '*.csv')!r}")
-    formats = {options.format or file_format(path) for path in paths}
-    if len(formats) > 1:
-        raise InputError(
-            f"the files have different formats: {', '.join(sorted(formats))}. Hint: read one kind at a time"
-        )
-    form = formats.pop()
+    """Files of one format, read one after the other; or a folder of documents."""
+    if options.format == "folders":
+        from deciban.engines.arrow.folders import Folders
+
+        return Folders.open(paths, options)
+    form = _one_format(paths, options)
     if form in ("csv", "tsv"):
         from deciban.engines.arrow.delimited import Delimited
 
@@ -69,7 +69,33 @@ def open_paths(paths: Sequence[str], options: FileOptions) -> Source:
         from deciban.engines.arrow.ipc import Ipc
 
         return Ipc.open(paths)
-    raise InputError(f"format {form!r} is not known. Hint: one of {KNOWN}")
+    from deciban.engines.arrow.documents import TextLines, WholeFiles
+
+    return TextLines.open(paths, options) if form == "lines" else WholeFiles.open(paths, options)
+
+
+def _one_format(paths: Sequence[str], options: FileOptions) -> str:
+    """The format of all the files, checked."""
+    for path in paths:
+        if os.path.isdir(path):
+            raise InputError(
+                f"{path!r} is a folder. Hint: name the files in it, {os.path.join(path, '*.csv')!r}; --folders "
+                f"(format='folders') reads one that has a sub-folder of documents for each class"
+            )
+    formats = {options.format or file_format(path) for path in paths}
+    if len(formats) > 1:
+        raise InputError(
+            f"the files have different formats: {', '.join(sorted(formats))}. Hint: read one kind at a time"
+        )
+    form = formats.pop()
+    if form not in KNOWN:
+        raise InputError(f"format {form!r} is not known. Hint: one of {', '.join(KNOWN)}")
+    if options.errors != "strict" and form not in DOCUMENTS:
+        raise InputError(
+            f"errors={options.errors!r} is for documents, and {paths[0]!r} is read as {form}. "
+            f"Hint: --encoding latin-1 (encoding='latin-1') takes every byte for a letter"
+        )
+    return form
 
 
 def file_format(path: str) -> str:

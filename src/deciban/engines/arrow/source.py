@@ -16,19 +16,26 @@ if TYPE_CHECKING:
 BLOCK_CELLS = 1 << 22
 """Rows are summarised in blocks of about so many cells, whatever the source: every source gives the same bits."""
 
+BLOCK_BYTES = 1 << 24
+"""And of texts in blocks of about so many bytes; a single text may be longer."""
+
 MOST_ROWS, FEWEST_ROWS = 1 << 18, 1 << 12
 
-Reading = Literal["number", "text", "as it is"]
-"""How a column of a file without types is to be read."""
+Reading = Literal["number", "text", "words", "as it is"]
+"""How a column of a file without types is to be read; "words" is a text too, and long: few rows have the same."""
 
 
 @dataclass(frozen=True)
 class FileOptions:
-    """What a file does not say itself: its format, its encoding, and which texts stand for a missing value."""
+    """What a file does not say itself: its format, its encoding, and which texts stand for a missing value.
+
+    `errors` says what becomes of bytes that the encoding does not have, in documents: "strict" or "replace".
+    """
 
     format: str | None = None
     encoding: str = "utf-8"
     missing: tuple[str, ...] = ()
+    errors: str = "strict"
 
 
 class Source(Protocol):
@@ -125,17 +132,56 @@ def block_rows(n_features: int) -> int:
     return min(MOST_ROWS, max(FEWEST_ROWS, 1 << (wanted.bit_length() - 1)))
 
 
-def in_blocks(batches: Iterator[pa.RecordBatch], size: int) -> Iterator[list[pa.RecordBatch]]:
-    """The same rows in blocks of one size, each a list of slices that lie in memory as they came."""
+def in_blocks(
+    batches: Iterator[pa.RecordBatch], size: int, texts: Sequence[str] = ()
+) -> Iterator[list[pa.RecordBatch]]:
+    """The same rows in blocks of one size, each a list of slices that lie in memory as they came.
+
+    A block ends early with the row at which its `texts`, columns of long texts, have come to `BLOCK_BYTES`.
+    """
     block: list[pa.RecordBatch] = []
-    room = size
+    room, left = size, BLOCK_BYTES
     for batch in batches:
-        while batch.num_rows:
-            part, batch = batch.slice(0, room), batch.slice(min(room, batch.num_rows))
-            block.append(part)
-            room -= part.num_rows
-            if not room:
+        ends = _text_ends(batch, texts)
+        at = 0
+        while at < batch.num_rows:
+            n = min(room, batch.num_rows - at)
+            if ends is not None:
+                n = min(n, int(ends.searchsorted(ends[at] + left)) - at)
+                left -= int(ends[at + n] - ends[at])
+            block.append(batch.slice(at, n))
+            room, at = room - n, at + n
+            if not room or left <= 0:
                 yield block
-                block, room = [], size
+                block, room, left = [], size, BLOCK_BYTES
     if block:
         yield block
+
+
+def _text_ends(batch: pa.RecordBatch, texts: Sequence[str]) -> Any:
+    """How many bytes of text come before each row, and before the end; None where no text is."""
+    import numpy as np
+
+    here = [batch.column(name) for name in texts if name in batch.schema.names]
+    if not here:
+        return None
+    ends = np.zeros(batch.num_rows + 1, dtype=np.int64)
+    np.cumsum(sum(_text_bytes(column) for column in here), out=ends[1:])
+    return ends
+
+
+def _text_bytes(column: Any) -> Any:
+    """The size of each text, 0 where it is missing; of what is no text, none."""
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        sizes = np.append(_text_bytes(column.dictionary), 0)
+        return sizes[pc.fill_null(column.indices.cast(pa.int64()), -1).to_numpy(zero_copy_only=False)]
+    if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind):
+        column = column.cast(pa.large_binary())
+    elif not (pa.types.is_large_string(kind) or pa.types.is_string(kind) or pa.types.is_binary(kind)):
+        return np.zeros(len(column), dtype=np.int64)
+    return pc.fill_null(pc.binary_length(column), 0).to_numpy(zero_copy_only=False).astype(np.int64)
