@@ -23,12 +23,14 @@ if TYPE_CHECKING:
     from deciban.estimators.multinomial_nb import MultinomialNB
     from deciban.estimators.naive_bayes import NaiveBayes
     from deciban.estimators.poisson_nb import PoissonNB
+    from deciban.estimators.text_classifier import TextClassifier
     from deciban.families.parameters import ParameterCount, parameter_count
     from deciban.judge.report import Report
     from deciban.ledger import Ledger
     from deciban.model.model import Model
     from deciban.opening import load
     from deciban.scores import Explanation
+    from deciban.text import Words
     from deciban.training.fit import train
     from deciban.training.judged import evaluate
 
@@ -42,6 +44,8 @@ _HOMES = {
     "MultinomialNB": "deciban.estimators.multinomial_nb",
     "NaiveBayes": "deciban.estimators.naive_bayes",
     "PoissonNB": "deciban.estimators.poisson_nb",
+    "TextClassifier": "deciban.estimators.text_classifier",
+    "Words": "deciban.text",
     "Ledger": "deciban.ledger",
     "Model": "deciban.model.model",
     "Report": "deciban.judge.report",
@@ -68,6 +72,8 @@ __all__ = [
     "ParameterCount",
     "PoissonNB",
     "Report",
+    "TextClassifier",
+    "Words",
     "__version__",
     "evaluate",
     "load",

@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 from tests.estimators.facades import FACADES
 from tests.files.mutate import MUTATIONS
 from tests.tables import clinic
+from tests.tables.reviews import reviews
 
 import deciban
 from deciban.errors import DecibanError, ModelFileError
@@ -31,12 +32,13 @@ WIDEST = 1 << 20
 
 def use_table(model):
     """The same for a model of a table."""
-    rows = clinic.patients(12)
+    rows = reviews(12) if "text" in model.roles.values() else clinic.patients(12)
     asked = [
         lambda: model.ledger + model.ledger,
+        lambda: model.telltales(model.classes[0]),
         lambda: model.predict(rows, allow_missing_columns=True),
         lambda: model.predict_proba(rows, allow_missing_columns=True),
-        lambda: model.explain(rows, allow_missing_columns=True),
+        lambda: str(model.explain(rows, allow_missing_columns=True)),
         lambda: str(model.describe()),
         lambda: model.sample(3, random_state=0),
         lambda: model.with_priors("uniform").predict(rows),
@@ -49,10 +51,34 @@ def use_table(model):
             ask()
 
 
+def use_texts(model):
+    """The same for a model of documents."""
+    documents, labels = ["tea pot", "", "milk tea zebra"], np.resize(model.classes_, 3)
+    asked = [
+        lambda: model.ledger_ + model.ledger_,
+        lambda: model.predict(documents),
+        lambda: model.predict_proba(documents),
+        lambda: str(model.explain(documents)),
+        lambda: model.telltales(labels[0]),
+        lambda: model.sample(3, random_state=0),
+        lambda: model.n_parameters_,
+        lambda: model.select(2).predict(documents),
+        lambda: model.forget(documents, labels),
+        lambda: model.partial_fit(documents, labels).predict(documents),
+        lambda: repr(model),
+    ]
+    for ask in asked:
+        with contextlib.suppress(DecibanError):
+            ask()
+
+
 def use(model):
     """Everything that a model read from a file may be asked; it may refuse, in our own words."""
     if isinstance(model, deciban.Model):
         use_table(model)
+        return
+    if isinstance(model, deciban.TextClassifier):
+        use_texts(model)
         return
     if model.n_features_in_ > WIDEST:
         return
@@ -104,12 +130,28 @@ def with_imagined():
     return facade.fitted(alpha=facade.fitted(9, seed=5).ledger_)
 
 
+def table_with_texts(**arguments):
+    roles = {"text": "text", "stars": "number", "head": "skip", "country": "category"}
+    return deciban.train(reviews(30), target="verdict", roles=roles, **arguments)
+
+
+def of_texts(**arguments):
+    documents = ["tea pot tea", "milk, cup and pot", "", "sugar leaf leaf", "tea with milk", "go to the pot"]
+    return deciban.TextClassifier(**arguments).fit(documents, [*"abcabc"])
+
+
 MODELS = {facade.name: facade.fitted for facade in FACADES} | {
     "kept sparse": kept_sparse,
     "with missing": with_missing,
     "with imagined": with_imagined,
     "table": lambda: deciban.train(clinic.patients(80), target="diagnosis", prior={"ill": 0.5, "well": 0.5}),
     "table in bins": lambda: deciban.train(clinic.patients(80), target="diagnosis", numbers="binned"),
+    "table with texts": lambda: table_with_texts(words={"ngrams": 2, "stop": ["a"]}),
+    "table with texts, hashed": lambda: table_with_texts(words={"hashed": 5}, prior="uniform"),
+    "texts": of_texts,
+    "texts, presence": lambda: of_texts(event="bernoulli", words=deciban.Words(ngrams=2, stop=["the"]), most=5),
+    "texts, hashed": lambda: of_texts(event="complement", words={"hashed": 4, "tokens": "whitespace"}),
+    "texts, tfidf": lambda: of_texts(weighting="tfidf", alpha=0.1),
     "NaiveBayes": lambda: deciban.NaiveBayes(numbers="binned").fit(np.arange(60.0).reshape(30, 2) ** 2, [0, 1] * 15),
 }
 

@@ -15,7 +15,20 @@ from deciban.families.gaussian import Gaussian
 from deciban.families.multinomial import Multinomial
 from deciban.families.prior import ClassPrior
 from deciban.files import Section
-from deciban.ledger import Block, Cells, Counts, Grid, Ledger, Levels, Moments, Scatter, Schema, Tallies
+from deciban.ledger import (
+    Bags,
+    Block,
+    Cells,
+    Counts,
+    Grid,
+    Ledger,
+    Levels,
+    Moments,
+    Scatter,
+    Schema,
+    Tallies,
+    Vocabulary,
+)
 from deciban.ledger import written as ledger_files
 from deciban.recall import recalled, written
 from deciban.scores import Diagonal, Full, Linear, Lookup, SparseLinear, Table
@@ -28,7 +41,20 @@ NUMBERS = np.array([[1.0, -2.0], [3.5, np.nan], [2.0, 8.0], [0.0, 1e-9], [7.0, 4
 LEVELS = np.array([[0, 2], [1, -1], [1, 0], [0, 1], [2, 2]])
 NAMED = (("a", "b", "ü"), ("", "x", "y"))
 
+SPARSE = Tallies.from_counts(Counts(np.array([[0.0, 2.0, 1.5], [3.0, 1.0, 0.0]]), np.ones((2, 1)) * 2))
+ONCE = Tallies.from_counts(Counts(np.array([[0.0, 2.0, 1.0], [1.0, 1.0, 0.0]]), np.ones((2, 1)) * 2))
+WORDS = Vocabulary.of(["spam", "ünïcode and more", "\ud800 \0"])
+
 LEDGERS = {
+    "bags": Ledger(
+        Schema(("no", "yes"), (Block("bags", 3, WORDS, reading="words, 1 to 2 of them"),)),
+        np.array([2.0, 2.0]),
+        (Bags(SPARSE, ONCE),),
+    ),
+    "hashed bags": Ledger(Schema((1, 2), (Block("bags", 3),)), np.array([2.0, 2.0]), (Bags(ONCE, ONCE),)),
+    "no words": Ledger(
+        Schema((1, 2), (Block("bags", 0, Vocabulary.of([])),)), np.array([2.0, 2.0]), (Bags.empty(2, 0),)
+    ),
     "counts": Ledger(
         Schema(("no", "yes"), (Block("counts", 2, ("p", "q")),)),
         np.array([2.0, 3.0]),
@@ -73,6 +99,24 @@ def test_ledgers_come_back(name, tmp_path):
 
 
 WRONG = [
+    ("bags", "schema/blocks/0/names/hashes", lambda a: a[::-1].copy(), "order of their hashes"),
+    ("bags", "schema/blocks/0/names/hashes", lambda a: np.full_like(a, 7), "not those of its words"),
+    ("bags", "schema/blocks/0/names/hashes", lambda a: a + np.array([1, 0, 0]), "not those of its words"),
+    ("bags", "schema/blocks/0/names/hashes", lambda a: a[:2].copy(), "shape"),
+    ("bags", "schema/blocks/0/names/hashes", lambda a: a.astype(np.int32), "kind int64"),
+    ("bags", "schema/blocks/0/names/offsets", lambda a: a[:3].copy(), "shape"),
+    ("bags", "schema/blocks/0/names/offsets", lambda a: a.astype(np.int32), "kind int64"),
+    ("bags", "schema/blocks/0/names/offsets", lambda a: a * 2, "should rise"),
+    ("bags", "schema/blocks/0/names/offsets", lambda a: a - 1, "should rise"),
+    ("bags", "schema/blocks/0/names/utf8", lambda a: a[:-1].copy(), "should rise"),
+    ("bags", "schema/blocks/0/names/utf8", lambda a: np.full_like(a, 0xFF), "no UTF-8"),
+    ("bags", "schema/blocks/0/names/utf8", lambda a: np.full_like(a, 0x80), "no UTF-8"),
+    ("bags", "schema/blocks/0/names/utf8", lambda a: np.full_like(a, ord("a")), "not those of its words"),
+    ("bags", "parts/0/documents/klass", lambda a: a[:1], "shape"),
+    ("bags", "parts/0/documents/start", lambda a: a[::-1].copy(), "should rise"),
+    ("bags", "parts/0/documents/total", lambda a: -a, "between"),
+    ("bags", "parts/0/total", lambda a: a * np.nan, "between"),
+    ("no words", "parts/0/start", lambda a: np.arange(2), "shape"),
     ("counts", "rows", lambda a: a[:1], "shape"),
     ("counts", "rows", lambda a: -a, "between"),
     ("counts", "parts/0/total", lambda a: a * np.nan, "between"),
@@ -104,6 +148,45 @@ def test_arrays_that_do_not_agree_are_refused(name, array, change, why, tmp_path
     section.arrays = {**section.arrays, array: change(section.arrays[array])}
     with pytest.raises(ModelFileError, match=why):
         ledger_files.read(through_a_file(section, tmp_path))
+
+
+@pytest.mark.parametrize(("name", "shared"), [("bags", False), ("hashed bags", True)])
+def test_where_only_presence_is_counted_it_is_written_and_read_once(name, shared, tmp_path):
+    section = ledger_files.written(LEDGERS[name])
+    assert ("parts/0/documents/total" in section.arrays) is not shared
+    part = ledger_files.read(through_a_file(section, tmp_path)).parts[0]
+    assert part.presence is shared
+
+
+def test_words_stay_where_they_lie_in_the_file_and_an_outline_does_not_look_at_them(tmp_path):
+    section = through_a_file(ledger_files.written(LEDGERS["bags"]), tmp_path)
+    (block,) = ledger_files.read_features(section)
+    assert block == LEDGERS["bags"].schema.blocks[0]
+    assert not any(array.flags.owndata for array in (block.names.blob, block.names.offsets, block.names.hashes))
+    unread = {name: array for name, array in section.arrays.items() if "names" not in name}
+    assert ledger_files.read_outline(Section(section.header, unread, file="f")) == (
+        Block("bags", 3, reading="words, 1 to 2 of them"),
+    )
+
+
+def test_a_word_that_begins_within_a_character_is_refused(tmp_path):
+    section = ledger_files.written(LEDGERS["bags"])
+    offsets, at = WORDS.offsets.copy(), [word[0] for word in WORDS].index("ü")
+    offsets[max(at, 1)] = offsets[at] + 1
+    section.arrays = {**section.arrays, "schema/blocks/0/names/offsets": offsets}
+    with pytest.raises(ModelFileError, match="no UTF-8"):
+        ledger_files.read(through_a_file(section, tmp_path))
+
+
+def test_words_of_equal_hashes_are_in_the_order_of_their_bytes(tmp_path):
+    section = ledger_files.written(LEDGERS["bags"])
+    offsets, name = np.array([0, 1, 2, 4]), "schema/blocks/0/names/"
+    for utf8 in (b"baab", b"aaab"):
+        words = np.frombuffer(utf8, dtype=np.uint8)
+        changed = {name + "utf8": words, name + "offsets": offsets, name + "hashes": np.full(3, 7)}
+        section.arrays = {**section.arrays, **changed}
+        with pytest.raises(ModelFileError, match="order of their hashes, each word once"):
+            ledger_files.read(through_a_file(section, tmp_path))
 
 
 def test_a_ledger_that_would_not_be_read_is_not_written():

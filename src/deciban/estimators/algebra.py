@@ -41,6 +41,7 @@ class Algebra:
         """Let everything learned so far weigh `factor` times as much."""
         if not isinstance(factor, (int, float, np.integer, np.floating)):
             raise InputError(f"a model decays by a finite factor ≥ 0, not by {factor!r}")
+        self._need_sums("decay")
         self._take(self.ledger_ * factor)
         return self
 
@@ -53,6 +54,7 @@ class Algebra:
     def __mul__(self, factor: float) -> Self:
         if not isinstance(factor, (int, float, np.integer, np.floating)):
             return NotImplemented
+        self._need_sums("scale")
         return self._copy(self.ledger_ * factor)
 
     __rmul__ = __mul__
@@ -85,6 +87,7 @@ class Algebra:
         if not _kin(self, other):
             raise SchemaError(f"{type(self).__name__} cannot be combined with {type(other).__name__}")
         ours, theirs = self.ledger_, other.ledger_
+        self._need_sums("combine")
         self._same_parameters(other)
         if not np.array_equal(self.classes_, other.classes_):
             raise SchemaError(
@@ -93,9 +96,12 @@ class Algebra:
             )
         return operation(ours, theirs)
 
+    def _need_sums(self, verb: str) -> None:
+        """Refuse where sums of ledgers are no ledger of the sums; nearly everywhere they are."""
+
     def _same_parameters(self, other: Self) -> None:
         mine, theirs = self.get_params(), other.get_params()
-        for name in mine.keys() - self._free_parameters:
+        for name in sorted(mine.keys() - self._free_parameters):
             if not _same(mine[name], theirs[name]):
                 raise SchemaError(
                     f"the two models differ in {name}: {mine[name]!r} and {theirs[name]!r}. "

@@ -65,6 +65,7 @@ class Bayes(Algebra, ClassifierMixin, BaseEstimator):
         """Learn more rows; the first call names all classes. Any split of the data gives the same model."""
         with self._unchanged_if_refused():
             self._validate_params()
+            self._need_sums("learn more")
             known = declared(self, classes)
             first = not hasattr(self, "_belief")
             X, y = self._rows(X, y, reset=first)
@@ -82,6 +83,7 @@ class Bayes(Algebra, ClassifierMixin, BaseEstimator):
         and nothing changes.
         """
         check_is_fitted(self)
+        self._need_sums("forget")
         with self._unchanged_if_refused():
             X, y = self._rows(X, y, reset=False)
             weight = checked_weight(sample_weight, X)

@@ -1,4 +1,4 @@
-"""NaiveBayes: tables of numbers, counts, flags, categories and dates, some cells missing, in one model."""
+"""NaiveBayes: tables of numbers, counts, flags, categories, dates and texts, some cells missing, in one model."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from deciban.belief import Assumption
 from deciban.engines import encode_known, thread_count
 from deciban.engines.arrow.frames import Frame
 from deciban.engines.arrow.source import first_rows
-from deciban.errors import InputError, SchemaError, UndefinedError
+from deciban.errors import DecibanError, InputError, SchemaError, UndefinedError
 from deciban.estimators.base import SHARED_CONSTRAINTS, Bayes, generator
 from deciban.estimators.priors import PRIOR_NAMES, chosen_prior
 from deciban.estimators.rows import checked_weight
@@ -34,10 +34,11 @@ from deciban.ledger import Block, Ledger, Schema
 from deciban.ledger.statistic import Array
 from deciban.model.columns import Column, Layout
 from deciban.model.model import Model, Origin
-from deciban.model.options import MOST_LEVELS, Options
+from deciban.model.options import MOST_LEVELS, Options, words_of
 from deciban.model.saved import read_columns, write_columns
 from deciban.scores import Explanation
 from deciban.scores.posterior import Finish
+from deciban.text import Words
 from deciban.training.decide import decide
 from deciban.training.roles import HEAD, infer
 from deciban.training.task import Task
@@ -45,6 +46,7 @@ from deciban.training.task import Task
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from deciban.families.telltales import Telltale
     from deciban.model.description import Description
 
 
@@ -53,8 +55,8 @@ class NaiveBayes(Bayes):
 
     X is a pandas, polars or pyarrow frame, a mapping of names to arrays, or an array, whose columns are x0, x1 …
     Roles are inferred from the first rows, or given: `roles={"age": "number"}`; `numbers` says how all numbers are
-    taken ("number", "binned", or "auto": whichever tells the classes apart better). A missing cell (NaN, null) is
-    left out.
+    taken ("number", "binned", or "auto": whichever tells the classes apart better); `words` how texts are read, as
+    `Words` or its arguments in a mapping. A missing cell (NaN, null) is left out.
 
     >>> from deciban import NaiveBayes
     >>> patients = {"age": [61, 44, 70, 39], "pain": ["chest", "none", "chest", None]}
@@ -64,7 +66,7 @@ class NaiveBayes(Bayes):
     """
 
     _prior_name = "priors"
-    _free_parameters = frozenset({"n_jobs", "roles", "numbers"})  # roles are compared as they turned out
+    _free_parameters = frozenset({"n_jobs", "roles", "numbers", "words"})  # compared as they turned out
     _dtype = np.dtype(np.float64)
     missing = "skip"
     _columns: tuple[Column, ...] | None
@@ -80,6 +82,7 @@ class NaiveBayes(Bayes):
         "priors": ["array-like", StrOptions(PRIOR_NAMES), None],
         "unseen": [StrOptions({"ignore", "smooth", "error"})],
         "most_levels": [Interval(Integral, 1, None, closed="left")],
+        "words": [Words, Mapping, None],
         "n_jobs": SHARED_CONSTRAINTS["n_jobs"],
     }
 
@@ -93,6 +96,7 @@ class NaiveBayes(Bayes):
         priors: Any = None,
         unseen: str = "ignore",
         most_levels: int = MOST_LEVELS,
+        words: Words | Mapping[str, Any] | None = None,
         n_jobs: int | None = None,
     ) -> None:
         self.roles = roles
@@ -102,12 +106,14 @@ class NaiveBayes(Bayes):
         self.priors = priors
         self.unseen = unseen
         self.most_levels = most_levels
+        self.words = words
         self.n_jobs = n_jobs
 
     def _options(self, n_classes: int) -> Options:
         prior = chosen_prior("empirical" if self.priors is None else self.priors, 1.0, n_classes, scaled=False)
         alpha, rows = float(self.alpha), float(self.parameter_prior)
-        return Options(alpha, rows, self.unseen, int(self.most_levels), prior)  # type: ignore[arg-type]
+        words = words_of(self.words)
+        return Options(alpha, rows, self.unseen, int(self.most_levels), prior, words)  # type: ignore[arg-type]
 
     def _assumption(self, n_features: int, n_classes: int) -> Assumption:
         return self._options(n_classes).assumption(Layout(self._columns or ()))
@@ -200,6 +206,10 @@ class NaiveBayes(Bayes):
         pair = None if classes is None else tuple(self.classes_[list(self._pair(classes))].tolist())
         return explained(model, Frame(table_of(self, X, self._names)), pair, None, False)
 
+    def telltales(self, label: Any, n: int = 10, column: str | None = None) -> list[Telltale]:
+        """The n words that tell a class most surely from all others; `column` names one of several texts."""
+        return self._model().telltales(label, n, column)
+
     def describe(self) -> Description:
         """Classes, priors, roles, parameters, and the strongest columns with what they rest on."""
         return self._model().describe()
@@ -224,15 +234,20 @@ class NaiveBayes(Bayes):
         if isinstance(other, NaiveBayes):
             self._fitted(), other._fitted()
             _check_columns(self._columns or (), other._columns or ())
+            _check_words(self, other)
         return super()._with(other, operation)
 
     def _write(self, section: Section) -> None:
         super()._write(section)
         section.put_texts("names", self._names).put("target", self._target).put("frame", self._kind)
-        write_columns(section, self._columns or ())
+        write_columns(section, self._columns or (), words_of(self.words))
 
     def _read(self, section: Section, blocks: Sequence[Block]) -> None:
-        self._columns, self._names = read_columns(section, blocks), tuple(section.texts("names"))
+        try:
+            words = words_of(self.words)
+        except (DecibanError, TypeError) as error:
+            section.refuse(f"the arguments are not sound: {error}")
+        self._columns, self._names = read_columns(section, blocks, words), tuple(section.texts("names"))
         if [column.name for column in self._columns] != list(self._names):
             section.refuse("the columns with roles are not those of the table")
         self._target, self._kind = section.text("target"), section.text("frame", among=KINDS)
@@ -269,3 +284,10 @@ def _check_columns(mine: tuple[Column, ...], theirs: tuple[Column, ...]) -> None
                 f"the two models differ in column {column.name!r}: {column.role} in one, {match.role} in the other. "
                 f"Hint: fit one with the roles of the other, NaiveBayes(roles=other.roles_)"
             )
+
+
+def _check_words(mine: NaiveBayes, theirs: NaiveBayes) -> None:
+    """Refuse two models that read texts differently, naming how."""
+    apart = words_of(mine.words).difference(words_of(theirs.words)) if "text" in mine.roles_.values() else ""
+    if apart:
+        raise SchemaError(f"the two models read texts differently: {apart}. Hint: fit both with the same words=")

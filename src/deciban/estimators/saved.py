@@ -20,6 +20,7 @@ from deciban.families import written as family_files
 from deciban.files import Section
 from deciban.ledger import Block, Ledger
 from deciban.ledger import written as ledger_files
+from deciban.text import Words
 
 if TYPE_CHECKING:
     from deciban.estimators.base import Bayes
@@ -34,6 +35,7 @@ FACADES = {
     "MultinomialNB": "deciban.estimators.multinomial_nb",
     "NaiveBayes": "deciban.estimators.naive_bayes",
     "PoissonNB": "deciban.estimators.poisson_nb",
+    "TextClassifier": "deciban.estimators.text_classifier",
 }
 """The facades that files may name, and where they live."""
 
@@ -138,9 +140,20 @@ def _written_value(name: str, value: Any) -> Section:
         return Section({"type": type(value).__name__}).add_all("value", items)
     if isinstance(value, Mapping) and all(isinstance(text, str) for pair in value.items() for text in pair):
         return Section({"type": "texts"}).add("value", Section(dict(value)))
+    if isinstance(value, Words) or (isinstance(value, Mapping) and all(isinstance(key, str) for key in value)):
+        return _written_words(name, value)
     if hasattr(value, "__array__"):
         return Section({"type": "array"}).put("value", _plain_array(name, np.asarray(value)))
     raise _unwritable(name, value)
+
+
+def _written_words(name: str, value: Words | Mapping[str, Any]) -> Section:
+    """A reading of texts, as such or as a mapping of its arguments."""
+    told, kind = (value.to_dict(), "words") if isinstance(value, Words) else (value, "mapping")
+    parts = Section()
+    for argument, inner in told.items():
+        parts.add(argument, _written_value(name, inner))
+    return Section({"type": kind}).add("value", parts)
 
 
 def _plain_array(name: str, array: NDArray[Any]) -> NDArray[Any]:
@@ -194,6 +207,18 @@ def _read_texts(section: Section) -> dict[str, str]:
     return {name: texts.text(name) for name in texts.header}
 
 
+def _read_mapping(section: Section) -> dict[str, Any]:
+    parts = section.part("value")
+    return {name: _read_value(parts.part(name), None) for name in parts.header}
+
+
+def _read_words(section: Section) -> Words:
+    try:
+        return Words.from_dict(_read_mapping(section))
+    except (DecibanError, TypeError) as error:
+        section.refuse(f"it is no reading of texts: {error}")
+
+
 VALUES: Mapping[str, Callable[[Section], Any]] = {
     "plain": _read_plain,
     "number": _read_number,
@@ -201,6 +226,8 @@ VALUES: Mapping[str, Callable[[Section], Any]] = {
     "ledger": lambda section: ledger_files.read(section.part("value")),
     "list": _read_list,
     "texts": _read_texts,
+    "mapping": _read_mapping,
+    "words": _read_words,
     "tuple": lambda section: tuple(_read_list(section)),
     "imagined": lambda section: None,
 }

@@ -1,0 +1,210 @@
+"""TextClassifier: documents by the words they have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Integral, Real
+from typing import Any, NoReturn, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from deciban.belief import DRAWS, Assumption
+from deciban.errors import InputError, UndefinedError
+from deciban.estimators import texts
+from deciban.estimators.base import SHARED_CONSTRAINTS, generator
+from deciban.estimators.priors import PRIOR_NAMES, chosen_prior
+from deciban.estimators.text_bayes import TextBayes
+from deciban.families.family import NO_LIKELIHOOD
+from deciban.families.prior import ClassPrior
+from deciban.families.selection import By
+from deciban.families.telltales import Telltale, telltales
+from deciban.families.text import Event, Text
+from deciban.ledger.statistic import Array
+from deciban.text import Words, spelled
+
+EVENTS: dict[str, Event] = {
+    "multinomial": "multinomial",
+    "boolean": "multinomial",  # of documents that have each word once
+    "bernoulli": "bernoulli",
+    "complement": "complement",
+}
+
+
+class TextClassifier(TextBayes):
+    """Naive Bayes over documents: texts in a list, an array or a column of any kind of frame.
+
+    `event`: words are drawn one by one (multinomial), the same of documents that have each word once (boolean), each
+    word is there or not (bernoulli), or a class is what the others are not (complement; `norm` as in `ComplementNB`).
+    `words` says how a text is read, as `Words` or its arguments in a mapping. `alpha` is added to every count.
+
+    Kept are words of at least `least` documents, and of these the `most` most telling (`by` information or chi2). It
+    is decided from what was counted and may change at any time (`select`); so may `idf`: rare words count more.
+    `weighting` does what sums of counts cannot: "tfidf" makes each document one long after idf, as scikit-learn does;
+    "twcnb" is Rennie et al.'s complement model (2003). Such a model cannot learn more, forget or be merged.
+
+    >>> from deciban import TextClassifier
+    >>> mail = ["cheap pills, buy now", "buy cheap watches", "lunch at noon?", "the report is at noon"]
+    >>> model = TextClassifier().fit(mail, ["spam", "spam", "ham", "ham"])
+    >>> model.predict(["buy pills at noon", "cheap pills"]).tolist()
+    ['ham', 'spam']
+    >>> print(model.explain(["Lunch, or cheap pills?"]).text())
+    spam rather than ham
+      cheap               1×     +5.01 dB  Lunch, or [cheap] pills?
+      pills               1×     +3.25 dB  Lunch, or cheap [pills]?
+      lunch               1×     -2.78 dB  [Lunch], or cheap pills?
+      prior                      +0.00 dB
+      total                      +5.48 dB  (3.53 to 1)
+    >>> [(told.word, round(told.decibans, 1)) for told in model.select(4).telltales("ham")]
+    [('noon', 4.8), ('at', 4.8)]
+    """
+
+    _free_parameters = frozenset({"n_jobs", "words", "encoding", "errors"})  # words are compared as they are read
+
+    _parameter_constraints: dict[str, list[Any]] = {
+        "event": [StrOptions(set(EVENTS))],
+        "words": [Words, Mapping, None],
+        "alpha": [Interval(Real, 0, None, closed="left")],
+        "norm": ["boolean"],
+        "idf": ["boolean"],
+        "weighting": [StrOptions({"tfidf", "twcnb"}), None],
+        "most": [Interval(Integral, 1, None, closed="left"), None],
+        "by": [StrOptions({"information", "chi2"})],
+        "least": [Interval(Real, 0, None, closed="left")],
+        "fit_prior": ["boolean"],
+        "class_prior": ["array-like", StrOptions(PRIOR_NAMES), None],
+        "prior_alpha": SHARED_CONSTRAINTS["prior_alpha"],
+        "encoding": [str],
+        "errors": [StrOptions({"strict", "replace", "ignore"})],
+        "n_jobs": SHARED_CONSTRAINTS["n_jobs"],
+    }
+
+    def __init__(
+        self,
+        *,
+        event: str = "multinomial",
+        words: Words | Mapping[str, Any] | None = None,
+        alpha: float = 1.0,
+        norm: bool = False,
+        idf: bool = False,
+        weighting: str | None = None,
+        most: int | None = None,
+        by: By = "information",
+        least: float = 0,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+        prior_alpha: float = 1.0,
+        encoding: str = "utf-8",
+        errors: str = "strict",
+        n_jobs: int | None = None,
+    ) -> None:
+        self.event = event
+        self.words = words
+        self.alpha = alpha
+        self.norm = norm
+        self.idf = idf
+        self.weighting = weighting
+        self.most = most
+        self.by = by
+        self.least = least
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+        self.prior_alpha = prior_alpha
+        self.encoding = encoding
+        self.errors = errors
+        self.n_jobs = n_jobs
+
+    def _assumption(self, n_features: int, n_classes: int) -> Assumption:
+        if self.class_prior is None:
+            prior = ClassPrior("empirical" if self.fit_prior else "uniform")
+        else:
+            prior = chosen_prior(self.class_prior, self.prior_alpha, n_classes, scaled=True)
+        return Assumption((self._family(),), prior)
+
+    def _family(self) -> Text:
+        texts.refuse_together(self.event, self.weighting, self.idf, self.norm)
+        rennie = self.weighting == "twcnb"
+        return Text(
+            self._reading.reading,
+            "complement" if rennie else EVENTS[self.event],
+            float(self.alpha),
+            bool(self.norm) or rennie,
+            float(self.least),
+            None if self.most is None else int(self.most),
+            self.by,
+            bool(self.idf),
+        )
+
+    def sample(self, n: int = 1, random_state: Any = None) -> tuple[list[str], NDArray[Any]]:  # type: ignore[override]
+        """n documents of words drawn from the model, in no order, and their classes."""
+        self._fitted()
+        self._need_counts("document to draw")
+        texts.refuse_writing(self._reading)
+        rng = generator(random_state)
+        (rows,), codes = self._fitted().sample(n, rng)
+        once = self._reading.values == "presence"
+        return spelled(rows, self.vocabulary_, once, rng), self.classes_[codes]
+
+    def bayes_error(self, n_draws: int = DRAWS, random_state: Any = 0) -> float:
+        """The least error any rule could have if the model were true, by drawing."""
+        self._fitted()
+        self._need_counts("Bayes error")
+        return super().bayes_error(n_draws, random_state)
+
+    def _need_counts(self, what: str) -> None:
+        if not self._fitted().assumption.probabilistic:
+            raise UndefinedError(NO_LIKELIHOOD.format(what=what))
+        given = "idf=True" if self.idf else None if self._weighting is None else f"weighting={self._weighting!r}"
+        texts.refuse_drawing(self._reading, given, what)
+
+    def telltales(self, label: Any, n: int = 10) -> list[Telltale]:
+        """The words that tell a class from all others, the most telling first: by what they say at least."""
+        part: Any = self.ledger_.parts[0]
+        words = self.vocabulary_
+        classes = self.classes_.tolist()
+        if label not in classes:
+            raise InputError(f"{label!r} is none of the {len(classes)} classes. Hint: one of {classes[:20]}")
+        return telltales(self._solved_family, part, classes.index(label), n, words)
+
+    def select(self, k: int | None, by: By = "information", least: float | None = None) -> Self:
+        """Keep the k most telling words (None: all) of those in `least` documents; what was counted stays."""
+        ledger = self.ledger_
+        with self._unchanged_if_refused():
+            self.most, self.by, self.least = k, by, self.least if least is None else least
+            self._take(ledger)
+            self._belief.solved  # noqa: B018  solved now, so that the first prediction need not wait
+        return self
+
+    def with_priors(self, priors: Any) -> Self:
+        """See `Algebra.with_priors`; a complement model has no prior in its score to change."""
+        if not self._fitted().assumption.probabilistic:
+            raise UndefinedError(NO_LIKELIHOOD.format(what="class prior in its score"))
+        return super().with_priors(priors)
+
+    @property
+    def class_count_(self) -> Array:
+        """The weight of each class's documents."""
+        return self.ledger_.rows
+
+    @property
+    def class_log_prior_(self) -> Array:
+        """ln π_k."""
+        with np.errstate(divide="ignore"):
+            return np.log(self._fitted().solved.prior)
+
+    @property
+    def feature_count_(self) -> Array:
+        """Σ w·x per class and word, K×V numbers, made when asked for."""
+        part: Any = self.ledger_.parts[0]
+        return part.occurrences.dense().total
+
+    @property
+    def feature_log_prob_(self) -> Array:
+        """ln θ_kv, K×V numbers, made when asked for; of words that are not kept 0."""
+        part: Any = self.ledger_.parts[0]
+        return self._solved_family.log_theta(part)
+
+    def quadratic_form(self) -> NoReturn:
+        """Words have no squares."""
+        raise UndefinedError("the score of a document is linear in its words. Hint: linear_form()")
