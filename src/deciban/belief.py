@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +16,7 @@ from deciban import engines
 from deciban.errors import InputError, SchemaError, UndefinedError
 from deciban.families.family import NO_LIKELIHOOD, Family, log
 from deciban.families.prior import ClassPrior
-from deciban.ledger import Block, Cells, Ledger, Needs, Schema
+from deciban.ledger import Block, Cells, Ledger, Needs, Schema, Vocabulary
 from deciban.ledger.statistic import Array, Codes
 from deciban.scores import DECIBAN, Boundary, Conic, Explanation, Linear, Pieces, ScoreForm, SparseLinear
 from deciban.scores.posterior import Finish
@@ -99,6 +101,11 @@ class Belief:
     def level_names(self) -> Sequence[Sequence[str]]:
         """The names of the levels, for each feature that has levels with names."""
         return next((block.levels for block in self.schema.blocks if block.kind == "levels"), None) or ()
+
+    @property
+    def vocabularies(self) -> list[Vocabulary | None]:
+        """The words of each block of words; None where their hashes stand for them."""
+        return vocabularies(self.outline)
 
     def afresh(self) -> Belief:
         """The same, in which everything follows from the ledger."""
@@ -222,7 +229,9 @@ class Belief:
         with np.errstate(invalid="ignore"):  # two classes without rows: −∞ − −∞ has no value
             prior = (self.solved.log_prior[k] - self.solved.log_prior[l]) * DECIBAN
         evidence = _side_by_side([p.features * DECIBAN for p in pieces])
-        extras = {name: value * DECIBAN for p in pieces for name, value in p.extras.items()}
+        extras: dict[str, Array] = {}
+        for name, value in (extra for p in pieces for extra in p.extras.items()):
+            extras[name] = extras.get(name, 0.0) + value * DECIBAN
         with np.errstate(invalid="ignore"):
             total = prior + np.asarray(evidence.sum(axis=1)).reshape(-1) + sum(extras.values())
         return Explanation(evidence, prior, total, labels[k], labels[l], self.feature_names, extras)
@@ -230,10 +239,8 @@ class Belief:
     @property
     def feature_names(self) -> Sequence[str]:
         """The features' names, or their numbers where they have none."""
-        blocks = self.outline.blocks
-        if len(blocks) == 1:
-            return blocks[0].names or Numbered(blocks[0].width)
-        return [name for block in blocks for name in (block.names or Numbered(block.width))]
+        named = [Numbered(b.width) if b.names is None else b.names for b in self.outline.blocks]
+        return named[0] if len(named) == 1 else Chained(named)
 
 
 class Numbered(Sequence[str]):
@@ -251,6 +258,30 @@ class Numbered(Sequence[str]):
         return f"x{range(self.length)[j]}"
 
 
+class Chained(Sequence[str]):
+    """The names of several blocks, one after the other; a million words are not copied for that."""
+
+    def __init__(self, parts: Sequence[Sequence[str]]) -> None:
+        self.parts = parts
+        self.ends = list(accumulate(map(len, parts)))
+
+    def __len__(self) -> int:
+        return self.ends[-1] if self.ends else 0
+
+    def __getitem__(self, j: Any) -> Any:
+        if isinstance(j, slice):
+            return [self[i] for i in range(len(self))[j]]
+        j = range(len(self))[j]
+        part = bisect_right(self.ends, j)
+        return self.parts[part][j - (self.ends[part - 1] if part else 0)]
+
+
+def vocabularies(schema: Schema) -> list[Vocabulary | None]:
+    """The words of each block of words; None where their hashes stand for them."""
+    words = [block.names for block in schema.blocks if block.kind == "bags"]
+    return [names if isinstance(names, Vocabulary) else None for names in words]
+
+
 def _pieces(form: ScoreForm, X: Any, needs: Needs, k: NDArray[np.intp], l: NDArray[np.intp]) -> Pieces:
     X = engines.readable(X, needs)
     if engines.is_sparse(X) and isinstance(form, Linear):
@@ -261,4 +292,11 @@ def _pieces(form: ScoreForm, X: Any, needs: Needs, k: NDArray[np.intp], l: NDArr
 
 
 def _side_by_side(parts: Sequence[Any]) -> Any:
-    return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+    """One matrix; sparse if any of them is."""
+    if len(parts) == 1:
+        return parts[0]
+    if not any(map(engines.is_sparse, parts)):
+        return np.concatenate(parts, axis=1)
+    from scipy.sparse import csr_array, hstack
+
+    return csr_array(hstack([part if engines.is_sparse(part) else csr_array(part) for part in parts], format="csr"))

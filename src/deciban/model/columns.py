@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from deciban.engines.arrow.cells import DATE_PARTS
 from deciban.engines.arrow.source import Reading
 from deciban.ledger.needs import Kind
 
-Role = Literal["number", "binned", "count", "flag", "category", "date", "skip", "undecided", "countable"]
+Role = Literal["number", "binned", "count", "flag", "category", "date", "text", "skip", "undecided", "countable"]
 
 ROLES: Mapping[str, str] = {
     "number": "a quantity, bell-shaped in each class (Gaussian)",
@@ -20,6 +20,7 @@ ROLES: Mapping[str, str] = {
     "flag": "one of two values (Bernoulli)",
     "category": "one of several values",
     "date": "a date, by month, weekday and hour",
+    "text": "free text, by its words (multinomial)",
     "skip": "left out",
 }
 """What each role means. Two are open until the end of training: `undecided` becomes number or binned, `countable`
@@ -30,6 +31,7 @@ BLOCKS: Mapping[Kind, tuple[Role, ...]] = {
     "grid": ("binned", "undecided", "countable"),
     "counts": ("count", "countable"),
     "levels": ("flag", "category", "date"),
+    "bags": ("text",),
 }
 """Which roles each kind of statistic serves, in the order of a model's blocks."""
 
@@ -63,6 +65,13 @@ class Feature:
         return () if self.part is None else tuple(DATE_PARTS[self.part])
 
 
+class Group(NamedTuple):
+    """Features that stand in one block, and the kind of statistic that counts them."""
+
+    kind: Kind
+    features: tuple[Feature, ...]
+
+
 @dataclass(frozen=True)
 class Layout:
     """Which features stand in which block."""
@@ -70,10 +79,15 @@ class Layout:
     columns: tuple[Column, ...]
 
     @cached_property
-    def blocks(self) -> dict[Kind, tuple[Feature, ...]]:
-        """The features of each block that has any."""
-        found = {kind: self._features(roles) for kind, roles in BLOCKS.items()}
-        return {kind: features for kind, features in found.items() if features}
+    def blocks(self) -> tuple[Group, ...]:
+        """The blocks that have any features; each text is one of its own, and these come last, by their names.
+
+        A vocabulary does not say whose words it has, so two models must agree about the order of their texts, however
+        their tables were laid out.
+        """
+        found = [Group(kind, self._features(roles)) for kind, roles in BLOCKS.items() if kind != "bags"]
+        texts = sorted(self._features(BLOCKS["bags"]), key=lambda feature: feature.column)
+        return (*(group for group in found if group.features), *(Group("bags", (text,)) for text in texts))
 
     def _features(self, roles: Sequence[Role]) -> tuple[Feature, ...]:
         return tuple(
@@ -83,16 +97,25 @@ class Layout:
             for part in (column.parts if column.role == "date" else (None,))
         )
 
+    def place(self, kind: Kind) -> int | None:
+        """Which block is the first of this kind."""
+        return next((i for i, group in enumerate(self.blocks) if group.kind == kind), None)
+
     @property
     def levels(self) -> tuple[Feature, ...]:
         """The features that are levels."""
-        return self.blocks.get("levels", ())
+        return next((group.features for group in self.blocks if group.kind == "levels"), ())
+
+    @property
+    def texts(self) -> tuple[Feature, ...]:
+        """The features that are texts: their blocks are the last ones."""
+        return tuple(group.features[0] for group in self.blocks if group.kind == "bags")
 
     def readings(self) -> dict[str, Reading]:
         """How each column that matters is read from a file without types."""
         levels: tuple[Role, ...] = BLOCKS["levels"]
-        used = [column for column in self.columns if column.role != "skip"]
-        return {column.name: "text" if column.role in levels else "number" for column in used}
+        readings: dict[Role, Reading] = {**dict.fromkeys(levels, "text"), "text": "words"}
+        return {column.name: readings.get(column.role, "number") for column in self.columns if column.role != "skip"}
 
     def features_of(self, column: Column) -> tuple[Feature, ...]:
         """The features that a column gives; none for one that is left out."""
@@ -107,4 +130,4 @@ class Layout:
 
     def every_feature(self) -> tuple[Feature, ...]:
         """All features, block by block."""
-        return tuple(feature for features in self.blocks.values() for feature in features)
+        return tuple(feature for group in self.blocks for feature in group.features)

@@ -151,7 +151,7 @@ def _weights(model: Model) -> dict[str, Array]:
     """The weight of the rows of each class that have each feature."""
     K = len(model.ledger.rows)
     found: dict[str, Array] = {}
-    for part, features in zip(model.ledger.parts, model.layout.blocks.values()):
+    for part, (_, features) in zip(model.ledger.parts, model.layout.blocks):
         weight = np.broadcast_to(part.weight, (K, len(features)))  # type: ignore[attr-defined]
         found |= {feature.name: weight[:, j] for j, feature in enumerate(features)}
     return found
@@ -168,8 +168,8 @@ def _note(model: Model, column: Column, weights: dict[str, Array]) -> ColumnNote
 def _strengths(model: Model, belief: Belief, weights: dict[str, Array]) -> tuple[Strength, ...]:
     rng = np.random.default_rng(0)
     found: list[tuple[Strength, int, int]] = []
-    families = zip(belief.assumption.families, belief.complete.parts, model.layout.blocks.values())
-    for block, (family, part, features) in enumerate(families):
+    families = zip(belief.assumption.families, belief.complete.parts, model.layout.blocks)
+    for block, (family, part, (_, features)) in enumerate(families):
         told = strengths(family, part, belief.solved.prior, rng)
         spans = np.stack([told.value, told.low, told.high], axis=1) * DECIBAN
         found += [
@@ -177,7 +177,7 @@ def _strengths(model: Model, belief: Belief, weights: dict[str, Array]) -> tuple
             for j, (feature, span) in enumerate(zip(features, spans))
         ]
     found.sort(key=lambda entry: -entry[0].evidence)
-    voices = speakers(belief, model.labels)
+    voices = speakers(belief, model.labels, [group.features for group in model.layout.blocks])
     return tuple(
         _with_words(strength, voices[block].says(j)) if place < WORDED else strength
         for place, (strength, block, j) in enumerate(found)

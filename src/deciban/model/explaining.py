@@ -9,14 +9,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban import engines
+from deciban.belief import Numbered
 from deciban.engines.arrow.cells import DATE_PARTS, date_part, label_text
 from deciban.engines.arrow.source import Source
 from deciban.errors import InputError
 from deciban.model.columns import Feature
+from deciban.model.matrices import documents_of
+from deciban.model.table_explanation import TableExplanation
 from deciban.scores import Explanation
+from deciban.scores.passages import TextExplanation, clipped, visible
+from deciban.text.places import Finder
 
 if TYPE_CHECKING:
     from deciban.model.model import Model
+
+SHOWN_TEXT = 40
+"""Characters of a text that stand for it."""
 
 
 def explained(
@@ -27,7 +35,7 @@ def explained(
     kept: list[tuple[list[Any], list[Any]]] = []
     wanted = rows
     for batches, parts in model.blocks(source, allow_missing):
-        n = len(parts[0]) if parts else sum(batch.num_rows for batch in batches)
+        n = parts[0].shape[0] if parts else sum(batch.num_rows for batch in batches)
         take = n if wanted is None else min(n, wanted)
         kept.append((batches, [part[:take] for part in parts]))
         wanted = None if wanted is None else wanted - take
@@ -35,11 +43,47 @@ def explained(
             break
     if not kept:
         raise InputError(f"{source.name} has no rows to explain")
-    parts = [np.concatenate(block) for block in zip(*(parts for _, parts in kept))]
+    parts = [_below(block) for block in zip(*(parts for _, parts in kept))]
     told = model.belief.explain(parts, pair, model.labels, engines.thread_count(None))
-    order = model.layout.order()
-    values = _values(model, [batch for batches, _ in kept for batch in batches], len(told))
+    batches = [batch for each, _ in kept for batch in each]
+    told = _by_column(model, told, [part.shape[1] for part in parts], batches) if model.layout.texts else told
+    order, values = model.layout.order(), _values(model, batches, len(told))
     return replace(told, evidence=told.evidence[:, order], features=[told.features[i] for i in order], values=values)
+
+
+def _below(parts: tuple[Any, ...]) -> Any:
+    """Blocks of rows, one below the other."""
+    if not engines.is_sparse(parts[0]):
+        return np.concatenate(parts)
+    from scipy.sparse import csr_array, vstack
+
+    return parts[0] if len(parts) == 1 else csr_array(vstack(parts, format="csr"))
+
+
+def _by_column(model: Model, told: Explanation, widths: list[int], batches: list[Any]) -> TableExplanation:
+    """The same with one feature for each text: what its words say together."""
+    texts = model.layout.texts
+    ends = np.cumsum([0, *widths])[len(widths) - len(texts) :].tolist()
+    said = {text.column: told.evidence[:, a:b] for text, a, b in zip(texts, ends, ends[1:])}
+    with np.errstate(invalid="ignore"):  # impossible under both classes: the total is undefined
+        together = {column: np.asarray(words.sum(axis=1)).reshape(-1) for column, words in said.items()}
+    dense = told.evidence[:, : ends[0]]
+    evidence = np.column_stack([dense.toarray(), *together.values()])
+    documents = {
+        column: TextExplanation(
+            words, np.zeros(len(told)), together[column], told.winner, told.runner_up, vocabulary or Numbered(b - a),
+            texts=_texts(batches, column, len(told)), find=Finder(model.options.words, vocabulary),
+        )
+        for (column, words), vocabulary, a, b in zip(said.items(), model.belief.vocabularies, ends, ends[1:])
+    }  # fmt: skip
+    features = [feature.name for feature in model.layout.every_feature()]
+    return TableExplanation(**{**vars(told), "evidence": evidence, "features": features}, documents=documents)
+
+
+def _texts(batches: list[Any], column: str, n: int) -> list[str]:
+    """The texts of the first n rows; nothing for one that is missing."""
+    found = [documents_of(column, batch) for batch in batches]
+    return [part.text(i) or "" for part in found for i in range(len(part))][:n]
 
 
 def _pair(model: Model, classes: tuple[Any, Any]) -> tuple[int, int]:
@@ -63,7 +107,8 @@ def _values(model: Model, batches: list[Any], n: int) -> NDArray[Any]:
     for j, feature in enumerate(features):
         held = [batch.column(feature.column) for batch in batches if feature.column in batch.schema.names]
         cells = [cell for array in held for cell in _cells(array, feature)]
-        out[:, j] = [_shown(cell) for cell in cells[:n]] if cells else None
+        show = _beginning if feature.role == "text" else _shown
+        out[:, j] = [show(cell) for cell in cells[:n]] if cells else None
     return out
 
 
@@ -78,3 +123,8 @@ def _shown(cell: Any) -> str | None:
     if cell is None or cell != cell:
         return None
     return f"{cell:g}" if isinstance(cell, float) else str(cell)
+
+
+def _beginning(text: Any) -> str | None:
+    """As much of a text as fits on a line."""
+    return None if text is None else clipped(visible(str(text)[: 4 * SHOWN_TEXT]).strip(), SHOWN_TEXT)

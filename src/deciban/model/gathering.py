@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
@@ -19,8 +19,10 @@ from deciban.ledger import Block, Ledger, Needs, Schema, Statistic
 from deciban.ledger.beside import beside
 from deciban.ledger.schema import in_order
 from deciban.ledger.statistic import Array
-from deciban.model.columns import Feature, Layout
+from deciban.model.columns import Feature, Group, Layout
 from deciban.model.matrices import Matrices, checked, did_you_mean, matrix, row_blocks
+from deciban.model.texts import Counted, Texts
+from deciban.text import Words
 
 MOST_CELLS = 1 << 25
 """Most numbers that the folds' tables may hold between them; beyond it the folds are given up, and nothing else."""
@@ -33,10 +35,11 @@ Progress = Callable[[int], None]
 class Rows:
     """Rows that have a class: the columns of each block, the classes' codes, weights, and their numbers in the table.
 
-    By columns, as tables are stored: laying them out as matrices took a sixth of the time of a training.
+    By columns, as tables are stored: laying them out as matrices took a sixth of the time of a training. A text is
+    the one column of its block: documents while words are gathered, a matrix of known words afterwards.
     """
 
-    columns: list[list[NDArray[Any]]]
+    columns: list[list[Any]]
     codes: NDArray[np.int32]
     weight: Array | None
     number: NDArray[np.int64]
@@ -47,7 +50,7 @@ class Rows:
         return Rows(columns, self.codes[rows], weight, self.number[rows])
 
     @property
-    def parts(self) -> list[NDArray[Any]]:
+    def parts(self) -> list[Any]:
         """The matrix of each block."""
         return [matrix(block) for block in self.columns]
 
@@ -69,8 +72,10 @@ class Gathering:
     n_jobs: int | None = None
     known_classes: Sequence[str] = ()
     known_levels: Sequence[Sequence[str]] | None = None
+    words: Words = field(default_factory=Words)
     classes: Names = field(init=False)
     matrices: Matrices = field(init=False)
+    texts: Texts = field(init=False)
     sums: list[Statistic] | None = None
     rows: Array = field(default_factory=lambda: np.zeros(0))
     n_read: int = 0
@@ -80,10 +85,11 @@ class Gathering:
     def __post_init__(self) -> None:
         self.classes = Names(self.declared or self.known_classes, grows=self.declared is None)
         self.matrices = Matrices.growing(self.layout, self.known_levels, self.n_jobs)
+        self.texts = Texts(self.words, len(self.layout.texts))
 
     def read(self, source: Source, progress: Progress | None = None) -> Iterable[Rows]:
         """Take in all rows of a source; gives each block on, once it is counted."""
-        if source.fills_cores:
+        if source.fills_cores and not self.layout.texts:  # words take longer to count than to read
             self.n_jobs = self.matrices.n_jobs = 1
         blocks = row_blocks(source, self._wanted(source), self.layout)
         for rows in ahead((self._encoded(batches) for batches in blocks), most=1):
@@ -135,13 +141,20 @@ class Gathering:
         self.rows = np.concatenate([self.rows, np.zeros(K - len(self.rows))]) + weight
         parts = self._summed(rows, codes, K)
         self.sums = parts if self.sums is None else [grown(a, K) + b for a, b in zip(self.sums, parts)]
-        if self.n_folds > 1 and sum(a.size for part in self.sums for a in part.arrays().values()) > MOST_CELLS:
+        documents = [column for (column,) in rows.columns[len(parts) :]]
+        self.texts.count(documents, codes, rows.weight, engines.thread_count(self.n_jobs))
+        cells = sum(a.size for part in self.sums for a in part.arrays().values()) + self.texts.size
+        if self.n_folds > 1 and cells > MOST_CELLS:
             self._give_up_folds()
 
     def _summed(self, rows: Rows, codes: NDArray[np.int32], n_classes: int) -> list[Statistic]:
-        """A statistic for each block, its columns counted one by one, side by side on as many threads as may be."""
-        engines.prepare("summarise", len(codes) * sum(map(len, rows.columns)))
-        blocks = [zip(features, columns) for features, columns in zip(self.layout.blocks.values(), rows.columns)]
+        """A statistic for each block, its columns counted one by one, side by side on as many threads as may be.
+
+        Texts come after them, and are counted otherwise.
+        """
+        groups = [group for group in self.layout.blocks if group.kind != "bags"]
+        engines.prepare("summarise", len(codes) * sum(len(features) for _, features in groups))
+        blocks = [zip(features, columns) for (_, features), columns in zip(groups, rows.columns)]
         jobs = [(need, feature, column) for need, block in zip(self.needs, blocks) for feature, column in block]
 
         def one(job: tuple[Needs, Feature, NDArray[Any]]) -> Statistic:
@@ -154,7 +167,7 @@ class Gathering:
                 raise _worded(bad, feature, int(rows.number[bad.row])) from None
 
         done = iter(engines.shared(one, jobs, engines.thread_count(self.n_jobs)))
-        return [beside([next(done) for _ in columns]) for columns in rows.columns]
+        return [beside([next(done) for _ in features]) for _, features in groups]
 
     def fold_of(self, rows: Rows) -> NDArray[np.int32]:
         """Row number modulo the number of folds."""
@@ -167,28 +180,36 @@ class Gathering:
     def _give_up_folds(self) -> None:
         assert self.sums is not None
         K, F = len(self.classes), self.n_folds
+        self.texts.give_up_folds(K, F)
         self.sums = [
             reduce(lambda a, b: a + b, (p.take(np.arange(f, K * F, F)) for f in range(F))) for p in self.sums
         ]
         self.rows, self.n_folds = self.rows.reshape(K, F).sum(axis=1), 1
 
     def ledgers(self) -> list[Ledger]:
-        """The ledger of each fold, classes and levels in order; what only rows without weight had is not there."""
+        """The ledger of each fold; see `books`."""
+        return self.books[1]
+
+    @cached_property
+    def books(self) -> tuple[Ledger, list[Ledger]]:
+        """The ledger of all rows, and that of each fold; classes and levels in order.
+
+        What only rows without weight had is not there.
+        """
         if self.sums is None:
             raise InputError(self._nothing())
         F, weight = self.n_folds, self.rows.reshape(-1, self.n_folds).sum(axis=1)
         known = [k for k in range(len(self.classes)) if weight[k] > 0 or self.declared is not None]
         names = {self.classes.list[k]: k for k in known}
         by_name = [names[label] for label in in_order(names)]
-        schema, places = self.schema([self.classes.list[k] for k in by_name]), self.level_places()
-        return [
-            Ledger(
-                schema,
-                self.rows[index],
-                tuple(self._ordered(places, i, p.take(index)) for i, p in enumerate(self.sums)),
-            )
-            for index in (np.array(by_name) * F + f for f in range(F))
-        ]
+        texts = self.texts.counted(len(self.classes), by_name, F)
+        schema, places = self.schema([self.classes.list[k] for k in by_name], texts), self.level_places()
+        folds = []
+        for f in range(F):
+            index = np.array(by_name) * F + f
+            dense = [self._ordered(places, i, part.take(index)) for i, part in enumerate(self.sums)]
+            folds.append(Ledger(schema, self.rows[index], (*dense, *(text.folds[f] for text in texts))))
+        return _all_folds(folds, texts), folds
 
     def _nothing(self) -> str:
         if not self.n_read:
@@ -199,9 +220,10 @@ class Gathering:
 
     def _levels(self) -> list[list[str]]:
         """The names of the levels that have any weight, in order, for each feature that has levels."""
-        if "levels" not in self.layout.blocks or self.sums is None:
+        place = self.layout.place("levels")
+        if place is None or self.sums is None:
             return []
-        part: Any = self.sums[list(self.layout.blocks).index("levels")]
+        part: Any = self.sums[place]
         tables = zip(self.matrices.names, part.tables())
         return [sorted(names.list[v] for v in np.flatnonzero(table.any(axis=0)).tolist()) for names, table in tables]
 
@@ -213,25 +235,34 @@ class Gathering:
             for place, names in zip(order, self.matrices.names)
         ]
 
-    def schema(self, classes: Sequence[str]) -> Schema:
+    def schema(self, classes: Sequence[str], texts: Sequence[Counted] = ()) -> Schema:
         """The names of everything counted."""
         levels = tuple(tuple(names) for names in self._levels())
-        blocks = [
-            Block(
-                kind,
-                len(features),
-                tuple(f.name for f in features),
-                levels if kind == "levels" else None,
-                need.reading,
-            )
-            for need, (kind, features) in zip(self.needs, self.layout.blocks.items())
-        ]
-        return Schema(tuple(classes), tuple(blocks))
+        words = iter(texts)
+
+        def block(need: Needs, group: Group) -> Block:
+            if group.kind == "bags":
+                counted = next(words)
+                return Block("bags", counted.total.n_features, counted.vocabulary, None, need.reading)
+            names = tuple(feature.name for feature in group.features)
+            return Block(group.kind, len(names), names, levels if group.kind == "levels" else None, need.reading)
+
+        return Schema(tuple(classes), tuple(map(block, self.needs, self.layout.blocks)))
 
     def _ordered(self, places: list[NDArray[np.intp]], block: int, part: Statistic) -> Statistic:
         if self.needs[block].kind != "levels":
             return part
         return part.relevel(places, [int((place >= 0).sum()) for place in places])
+
+
+def _all_folds(folds: Sequence[Ledger], texts: Sequence[Counted]) -> Ledger:
+    """The ledger of all rows: the folds added up, but for texts, whose sum is known."""
+    if len(folds) == 1:
+        return folds[0]
+    n = len(folds[0].parts) - len(texts)
+    some: list[Sequence[int] | None] = [*[None] * n, *[[]] * len(texts)]
+    dense = reduce(lambda a, b: a + b, (fold.choose(some) for fold in folds))
+    return Ledger(folds[0].schema, dense.rows, (*dense.parts, *(text.total for text in texts)))
 
 
 def row_weights(batches: Sequence[Any], name: str, first: int) -> Array:

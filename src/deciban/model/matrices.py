@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,10 +12,13 @@ from numpy.typing import NDArray
 from deciban import engines
 from deciban.engines.arrow.ahead import ahead
 from deciban.engines.arrow.cells import Names, date_part, numbers
-from deciban.engines.arrow.source import Reading, Source, block_rows, in_blocks
+from deciban.engines.arrow.source import Reading, Source, as_role, block_rows, in_blocks
 from deciban.errors import InputError
+from deciban.ledger import Vocabulary
 from deciban.ledger.needs import Kind
 from deciban.model.columns import Feature, Layout
+from deciban.text import Documents, Words
+from deciban.text import matrix as word_matrix
 
 CACHED_CELLS = 1 << 14
 
@@ -25,11 +28,16 @@ MANY_ROWS = 1 << 14
 
 @dataclass
 class Matrices:
-    """How a layout's blocks are filled: numbers as doubles, levels as codes by their names."""
+    """How a layout's blocks are filled: numbers as doubles, levels as codes by their names, texts by their words.
+
+    Without `vocabularies`, one for each text (None where hashes stand for words), texts stay as they are.
+    """
 
     layout: Layout
     names: Sequence[Names]
     n_jobs: int | None = None
+    words: Words = field(default_factory=Words)
+    vocabularies: Sequence[Vocabulary | None] | None = None
 
     @classmethod
     def growing(cls, layout: Layout, known: Sequence[Sequence[str]] | None, n_jobs: int | None = None) -> Matrices:
@@ -37,14 +45,14 @@ class Matrices:
         first = [f.fixed_levels for f in layout.levels] if known is None else known
         return cls(layout, [Names(names, grows=True) for names in first], n_jobs)
 
-    def of(self, batches: Sequence[Any]) -> list[NDArray[Any]]:
+    def of(self, batches: Sequence[Any]) -> list[Any]:
         """One matrix for each block, of the rows of these batches."""
         return [matrix(columns) for columns in self.columns(batches)]
 
-    def columns(self, batches: Sequence[Any]) -> list[list[NDArray[Any]]]:
+    def columns(self, batches: Sequence[Any]) -> list[list[Any]]:
         """The columns of each block; a number that stands in two blocks is read once."""
-        blocks = self.layout.blocks
-        jobs = {(k == "levels", f.name): (k, j, f) for k, features in blocks.items() for j, f in enumerate(features)}
+        groups = [group for group in self.layout.blocks if group.kind != "bags"]
+        jobs = {(k == "levels", f.name): (k, j, f) for k, features in groups for j, f in enumerate(features)}
 
         def one(job: tuple[Kind, int, Feature]) -> NDArray[Any]:
             parts = [self._cells(*job, batch) for batch in batches]
@@ -52,7 +60,15 @@ class Matrices:
 
         threads = engines.thread_count(self.n_jobs) if sum(b.num_rows for b in batches) >= MANY_ROWS else 1
         read = dict(zip(jobs, engines.shared(one, jobs.values(), threads)))
-        return [[read[kind == "levels", feature.name] for feature in features] for kind, features in blocks.items()]
+        dense = [[read[kind == "levels", feature.name] for feature in features] for kind, features in groups]
+        return [*dense, *([self._text(i, text, batches)] for i, text in enumerate(self.layout.texts))]
+
+    def _text(self, i: int, feature: Feature, batches: Sequence[Any]) -> Any:
+        """The documents of a column, or a row of words for each."""
+        found = Documents.joined([documents_of(feature.column, batch) for batch in batches])
+        if self.vocabularies is None:
+            return found
+        return word_matrix(self.words, self.vocabularies[i], found, engines.thread_count(self.n_jobs))
 
     def _cells(self, kind: Kind, j: int, feature: Feature, batch: Any) -> NDArray[Any]:
         if feature.column not in batch.schema.names:  # allowed to be absent: all of it is missing
@@ -67,8 +83,20 @@ class Matrices:
         return self.names[j].encode(array)
 
 
-def matrix(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
+def documents_of(name: str, batch: Any) -> Documents:
+    """The texts of a column; a column that is absent, which is allowed when asking, has none."""
+    if name not in batch.schema.names:
+        return Documents([None] * batch.num_rows)
+    try:
+        return Documents.of(batch.column(name))
+    except InputError as error:
+        raise InputError(f"column {name!r} cannot be read as text: {error}; or {as_role(name, 'category')}") from None
+
+
+def matrix(columns: Sequence[Any]) -> Any:
     """Columns side by side, some rows at a time, so that those being written stay in the cache."""
+    if not isinstance(columns[0], np.ndarray):  # a text by its words, which is a matrix already
+        return columns[0]
     out = np.empty((len(columns[0]), len(columns)), dtype=columns[0].dtype)
     step = max(256, CACHED_CELLS // len(columns))
     for start in range(0, len(out), step):
@@ -101,7 +129,9 @@ def did_you_mean(name: str, known: Sequence[str]) -> str:
 
 
 def row_blocks(source: Source, wanted: Mapping[str, Reading], layout: Layout) -> Iterator[list[Any]]:
-    """All rows in blocks of a size that the layout alone decides."""
+    """All rows in blocks of a size that the layout alone decides; of long texts fewer go into one."""
     if not wanted:
         wanted = {next(iter(source.columns)): "text"}  # rows are rows, even if nothing in them matters
-    return ahead(in_blocks(source.batches(wanted), block_rows(len(layout.every_feature()))))
+    texts = [feature.column for feature in layout.texts]
+    blocks = in_blocks(source.batches(wanted), block_rows(len(layout.every_feature())), texts)
+    return ahead(blocks, most=1 if texts else 2)

@@ -30,6 +30,7 @@ from deciban.scores.posterior import Finish
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from deciban.families.telltales import Telltale
     from deciban.model.description import Description
 
 
@@ -133,26 +134,28 @@ class Model:
     def blocks(self, source: Source, allow_missing_columns: bool = False) -> Iterator[tuple[list[Any], list[Any]]]:
         """The source's rows in blocks: as Arrow batches, and as the matrices of the model's blocks of features."""
         wanted = checked(source, self.layout.readings(), allow_missing_columns)
-        matrices = Matrices(self.layout, self.level_names())
-        with Watch(self.layout, matrices.names) as watch:
+        matrices = self.matrices()
+        with Watch(self.layout, matrices.names, self._belief.solved.forms if self.layout.texts else ()) as watch:
             for batches in row_blocks(source, wanted, self.layout):
                 parts = matrices.of(batches)
-                watch.look(parts)
+                watch.look(batches, parts)
                 if self.options.unseen == "error":
                     watch.refuse(batches, parts)
                 yield batches, parts
 
-    def level_names(self) -> list[Names]:
-        """The names of the levels, for each feature that has levels."""
-        return [Names(names) for names in self._belief.level_names]
+    def matrices(self) -> Matrices:
+        """How rows become the matrices of the model's blocks: by the names of levels and the words that it knows."""
+        names = [Names(names) for names in self._belief.level_names]
+        vocabularies = self._belief.vocabularies if self.layout.texts else ()
+        return Matrices(self.layout, names, words=self.options.words, vocabularies=vocabularies)
 
     def scores(self, parts: Sequence[Any], wanted: Finish, threads: int | None = None) -> NDArray[Any]:
         """See `Belief.scores`; a value that has no meaning is named by its column."""
         try:
             return self._belief.scores(parts, wanted, threads or engines.thread_count(None))
         except engines.BadValue as bad:
-            for features, X in zip(self.layout.blocks.values(), parts):
-                if bad.column < X.shape[1] and X[bad.row, bad.column] == bad.value:
+            for (_, features), X in zip(self.layout.blocks, parts):
+                if bad.column < len(features) and X[bad.row, bad.column] == bad.value:
                     name = features[bad.column].name
                     raise InputError(
                         f"column {name!r} holds {bad.value:g}, which is "
@@ -181,7 +184,8 @@ class Model:
     ) -> Any:
         """The most probable class of each row, in the source's own kind of frame; a stream for a file or query.
 
-        `reading` is how a file is read: `encoding`, `format`, and `missing`, texts that stand for a missing value.
+        `reading` is how a file is read: `encoding`, `errors`, `format`, and `missing`, texts that stand for a missing
+        value.
         """
         return self._answer(source, sql, "winner", allow_missing_columns, reading)
 
@@ -224,7 +228,10 @@ class Model:
         return explained(self, self._open(source, sql, reading), classes, rows, allow_missing_columns)
 
     def sample(self, n: int = 1, random_state: Any = None) -> Any:
-        """n rows drawn from the model, as an Arrow table with the target in its place at the end."""
+        """n rows drawn from the model, as an Arrow table with the target in its place at the end.
+
+        Texts are words in any order; where words overlap (n-grams) or were not kept, a text is left out.
+        """
         from deciban.model.sampling import sampled
 
         if n < 0:
@@ -239,7 +246,7 @@ class Model:
         classes, levels = [str(label) for label in self._belief.outline.classes], self._belief.level_names
         gathering = Gathering(
             self.layout, self._belief.assumption.needs, self.target, self.weights,
-            known_classes=classes, known_levels=levels,
+            known_classes=classes, known_levels=levels, words=self.options.words,
         )  # fmt: skip
         for _ in gathering.read(opened, progress):
             pass
@@ -318,6 +325,15 @@ class Model:
         new.held_out, new._quality = None, None
         return new
 
+    def telltales(self, label: Any, n: int = 10, column: str | None = None) -> list[Telltale]:
+        """The n words that tell a class most surely from all others, in decibans, with a 90 % interval and counts.
+
+        `column` names the column of texts where there are several.
+        """
+        from deciban.model.telltales import told
+
+        return told(self, label, n, column)
+
     def describe(self) -> Description:
         """Classes, priors, roles, parameters, and the strongest columns with what they rest on."""
         from deciban.model.description import described
@@ -340,14 +356,15 @@ class Model:
 
 def file_options(reading: Mapping[str, Any]) -> FileOptions:
     """How a file is read, checked."""
-    unknown = [name for name in reading if name not in ("format", "encoding", "missing")]
+    unknown = [name for name in reading if name not in ("format", "encoding", "errors", "missing")]
     if unknown:
         raise TypeError(
-            f"{unknown[0]!r} is no argument here. Hint: format, encoding or missing say how a file is read"
+            f"{unknown[0]!r} is no argument here. Hint: format, encoding, errors or missing say how a file is read"
         )
     missing = reading.get("missing") or ()
     return FileOptions(
         reading.get("format"),
         reading.get("encoding") or "utf-8",
         (missing,) if isinstance(missing, str) else tuple(missing),
+        reading.get("errors") or "strict",
     )

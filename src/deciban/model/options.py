@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,8 +15,10 @@ from deciban.families.family import Family
 from deciban.families.gaussian import Gaussian
 from deciban.families.poisson import Poisson
 from deciban.families.prior import ClassPrior
+from deciban.families.text import Text
 from deciban.ledger.needs import Kind
 from deciban.model.columns import Feature, Layout
+from deciban.text import Words
 
 MOST_LEVELS = 1000
 """Levels of a category that are told apart; the rarer ones count as one."""
@@ -23,9 +26,9 @@ MOST_LEVELS = 1000
 
 @dataclass(frozen=True)
 class Options:
-    """Pseudo-counts and priors.
+    """Pseudo-counts and priors, and how texts are read.
 
-    `alpha` is added to every count of a level, bin or rate; `parameter_prior` imagines that many rows with the
+    `alpha` is added to every count of a level, bin, rate or word; `parameter_prior` imagines that many rows with the
     column's own pooled variance in every class; of a category the `most_levels` most frequent levels are told apart.
     """
 
@@ -34,6 +37,7 @@ class Options:
     unseen: Unseen = "ignore"
     most_levels: int = MOST_LEVELS
     prior: ClassPrior = field(default_factory=ClassPrior)
+    words: Words = field(default_factory=Words)
 
     def __post_init__(self) -> None:
         for name in ("alpha", "parameter_prior"):
@@ -44,10 +48,12 @@ class Options:
             raise InputError(f"unseen must be 'ignore', 'smooth' or 'error', not {self.unseen!r}")
         if not isinstance(self.most_levels, int) or self.most_levels < 1:
             raise InputError(f"most_levels must be a whole number ≥ 1, not {self.most_levels!r}")
+        if not isinstance(self.words, Words):
+            raise InputError(f"words must be deciban.Words, not {self.words!r}")
 
     def assumption(self, layout: Layout) -> Assumption:
         """A family for each block of features."""
-        families = tuple(self._family(kind, features) for kind, features in layout.blocks.items())
+        families = tuple(self._family(kind, features) for kind, features in layout.blocks)
         return Assumption(families, self.prior)
 
     def _family(self, kind: Kind, features: tuple[Feature, ...]) -> Family:
@@ -62,9 +68,21 @@ class Options:
                 holes="unseen",
                 most=self.most_levels,
             ),
+            "bags": lambda: Text(self.words.reading, alpha=float(self.alpha)),
         }
         family: Family = made[kind]()
         return family
+
+
+def words_of(given: Any) -> Words:
+    """How texts are read, by a specification, by what differs in it from the usual one, or as usual."""
+    if given is None or isinstance(given, Words):
+        return given or Words()
+    if isinstance(given, Mapping):
+        return Words.from_dict(given)
+    raise InputError(
+        f"words must be deciban.Words or a mapping of its arguments, not {given!r}. Hint: words={{'ngrams': 2}}"
+    )
 
 
 def _least_levels(feature: Feature) -> int:

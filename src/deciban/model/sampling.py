@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deciban.engines.arrow.cells import DATE_PARTS
+from deciban.text import Words, spelled
 
 if TYPE_CHECKING:
     from deciban.model.model import Model
@@ -22,7 +23,11 @@ def sampled(model: Model, n: int, rng: np.random.Generator) -> Any:
 
     parts, codes = model.belief.sample(n, rng)
     drawn: dict[str, Any] = {}
-    for block, X, (kind, features) in zip(model.belief.schema.blocks, parts, model.layout.blocks.items()):
+    for block, X, (kind, features) in zip(model.belief.schema.blocks, parts, model.layout.blocks):
+        if kind == "bags":
+            texts = _written(X, block.names, model.options.words, rng)
+            drawn |= {} if texts is None else {features[0].name: texts}
+            continue
         for j, feature in enumerate(features):
             levels = block.levels[j] if kind == "levels" and block.levels else None
             drawn[feature.name] = X[:, j] if levels is None else _named(X[:, j], levels)
@@ -31,9 +36,16 @@ def sampled(model: Model, n: int, rng: np.random.Generator) -> Any:
         features = model.layout.features_of(column)
         if column.role == "date":
             table[column.name] = _dates({str(f.part): drawn[f.name] for f in features}, n, rng)
-        elif features:
+        elif features and column.name in drawn:
             table[column.name] = pa.array(drawn[column.name])
     return pa.table({**table, model.target: pa.array(model.labels[codes])})
+
+
+def _written(X: Any, vocabulary: Any, words: Words, rng: np.random.Generator) -> list[str] | None:
+    """Texts of the words drawn; None where what was counted makes no text."""
+    if vocabulary is None or words.by_character or words.span != (1, 1) or not words.whole:
+        return None
+    return spelled(X.tocsr(), vocabulary, words.values == "presence", rng)
 
 
 def _named(codes: Any, levels: Sequence[str]) -> list[str | None]:

@@ -17,6 +17,7 @@ from deciban.ledger.written import level_arrays
 from deciban.model.columns import ROLES, Column, Feature, Layout
 from deciban.model.model import Model, Origin
 from deciban.model.options import Options
+from deciban.text import Words
 
 TARGET_TYPES = (
     "string", "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
@@ -24,13 +25,16 @@ TARGET_TYPES = (
 )  # fmt: skip
 """Kinds of label that a file may name."""
 
+MOST_GRAMS = 1000
+"""Neighbours that a file may ask to be taken together."""
+
 
 def save(model: Model, path: str | os.PathLike[str]) -> None:
     """Write a model to a file, whole or not at all."""
     section = Section({"kind": "table", "target": model.target, "target_type": model.target_type}, eager=False)
     section.put("weights", model.weights).put("rows", model.ledger.n_rows)
-    write_columns(section, model.columns)
-    section.add("options", _written_options(model.options))
+    write_columns(section, model.columns, model.options.words)
+    section.add("options", _written_options(model.options, model.layout))
     section.put("origin", {name: getattr(model.origin, name) for name in Origin.__dataclass_fields__})
     section.put("held_out", model.quality)
     section.add("belief", recall.written(model.belief))
@@ -38,15 +42,17 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
     files.write(path, section.header, section.arrays)
 
 
-def write_columns(section: Section, columns: Sequence[Column]) -> None:
+def write_columns(section: Section, columns: Sequence[Column], words: Words) -> None:
     """Write the columns with their roles, and a fingerprint of how they are read."""
-    section.put("reader", fingerprint(columns))
+    section.put("reader", fingerprint(columns, words))
     section.add_all("columns", [_written_column(column) for column in columns])
 
 
-def fingerprint(columns: Sequence[Column]) -> str:
-    """A short name for how a table is read: the same for the same columns in the same roles."""
-    told = [[column.name, column.role, list(column.parts)] for column in columns]
+def fingerprint(columns: Sequence[Column], words: Words) -> str:
+    """A short name for how a table is read: the same for the same columns in the same roles, texts read alike."""
+    told: list[Any] = [[column.name, column.role, list(column.parts)] for column in columns]
+    if any(column.role == "text" for column in columns):
+        told.append(words.fingerprint)
     return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16]
 
 
@@ -55,9 +61,10 @@ def _written_column(column: Column) -> Section:
     return made.put("parts", list(column.parts)) if column.parts else made
 
 
-def _written_options(options: Options) -> Section:
+def _written_options(options: Options, layout: Layout) -> Section:
     names = ("alpha", "parameter_prior", "unseen", "most_levels")
-    return Section({name: getattr(options, name) for name in names})
+    section = Section({name: getattr(options, name) for name in names})
+    return section.put("words", options.words.to_dict()) if layout.texts else section
 
 
 def opened(contents: files.Contents) -> Model:
@@ -67,8 +74,8 @@ def opened(contents: files.Contents) -> Model:
 
 def _model(section: Section) -> Model:
     believed = recall.recalled(section.part("belief"))
-    columns = read_columns(section, believed.outline.blocks)
     options = _options(section.part("options"), believed)
+    columns = read_columns(section, believed.outline.blocks, options.words)
     if options.assumption(Layout(columns)).families != believed.assumption.families:
         section.refuse("the families are not those of its columns and options")
     return Model(
@@ -83,13 +90,14 @@ def _model(section: Section) -> Model:
     )
 
 
-def read_columns(section: Section, blocks: Sequence[Block]) -> tuple[Column, ...]:
+def read_columns(section: Section, blocks: Sequence[Block], words: Words) -> tuple[Column, ...]:
     """The columns, which must be those of the ledger's blocks."""
     columns = tuple(_column(part) for part in section.parts("columns"))
     if len({column.name for column in columns}) < len(columns):
         section.refuse("two columns have the same name")
     _check_layout(section, columns, blocks)
-    if section.has("reader") and section.text("reader") != fingerprint(columns):
+    _check_words(section, blocks, words)
+    if section.has("reader") and section.text("reader") != fingerprint(columns, words):
         section.refuse("the columns are not those that the fingerprint of the reader names")
     return columns
 
@@ -105,14 +113,25 @@ def _column(section: Section) -> Column:
 def _check_layout(section: Section, columns: tuple[Column, ...], blocks: Sequence[Block]) -> None:
     """The columns must be those that the ledger counts, block by block."""
     layout = Layout(columns)
-    told = [(kind, tuple(f.name for f in features)) for kind, features in layout.blocks.items()]
-    if told != [(block.kind, block.names) for block in blocks]:
+    told = [(kind, None if kind == "bags" else tuple(f.name for f in features)) for kind, features in layout.blocks]
+    if told != [(block.kind, None if block.kind == "bags" else block.names) for block in blocks]:
         section.refuse("the columns are not those that the ledger counts")
     ledger = section.part("belief").part("ledger")
     if any(b.text("kind") == "levels" and not b.has("levels") for b in ledger.part("schema").parts("blocks")):
         section.refuse("the levels of the categories have no names")
     if any(feature.part for feature in layout.levels):
         _check_dates(section, layout.levels, level_arrays(ledger))
+
+
+def _check_words(section: Section, blocks: Sequence[Block], words: Words) -> None:
+    """Words have names, or as many places as hashes of so many bits."""
+    for block in (block for block in blocks if block.kind == "bags"):
+        if block.reading != words.reading:
+            section.refuse(f"texts are read as {words.reading}, and {block.reading} are counted")
+        if (block.names is None) != (words.hashed is not None):
+            section.refuse("words are counted by their hashes, or by their names; not as the options say")
+        if words.hashed is not None and block.width != 1 << words.hashed:
+            section.refuse(f"{block.width} hashes are counted, and not 2 to the power of {words.hashed}")
 
 
 def _check_dates(section: Section, features: Sequence[Feature], names: Sequence[Any]) -> None:
@@ -131,9 +150,21 @@ def _options(section: Section, believed: belief.Belief) -> Options:
             section.text("unseen"),  # type: ignore[arg-type]
             section.whole("most_levels", least=1),
             believed.assumption.prior,
+            read_words(section.part("words")) if section.has("words") else Words(),
         )
     except InputError as error:
         section.refuse(str(error))
+
+
+def read_words(section: Section) -> Words:
+    """How texts are read, as a file says."""
+    try:
+        words = Words.from_dict(section.header)
+    except (InputError, TypeError) as error:
+        section.refuse(str(error))
+    if words.span[1] > MOST_GRAMS:
+        section.refuse(f"no text is read by so many neighbours at once: {words.span}")
+    return words
 
 
 def _origin(section: Section) -> Origin:

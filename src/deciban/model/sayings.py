@@ -13,9 +13,11 @@ from deciban.belief import Belief
 from deciban.families.binned import Bins
 from deciban.families.categorical import Categorical, Told
 from deciban.families.gaussian import means
-from deciban.ledger import Counts, Grid, Levels, Moments
+from deciban.families.telltales import telltales
+from deciban.ledger import Bags, Counts, Grid, Levels, Moments
 from deciban.ledger.grid import cells_of
 from deciban.ledger.statistic import Array, divide
+from deciban.model.columns import Feature
 from deciban.scores import DECIBAN, Diagonal, Lookup, Steps
 
 DRAWS = 400
@@ -94,12 +96,11 @@ class Table:
 class Speaker:
     """Puts into words what the features of one block say."""
 
-    def __init__(self, belief: Belief, block: int, labels: NDArray[Any]) -> None:
+    def __init__(self, belief: Belief, block: int, labels: NDArray[Any], names: Sequence[str]) -> None:
         self.family: Any = belief.assumption.families[block]
         self.part: Any = belief.complete.parts[block]
         self.form: Any = belief.solved.forms[block]
-        names = belief.ledger.schema.blocks[block].names
-        self.names = tuple(f"x{j}" for j in range(self.part.n_features)) if names is None else names
+        self.names, self.words = names, belief.complete.schema.blocks[block].names
         self.levels = belief.ledger.schema.blocks[block].levels
         self.prior, self.labels = belief.solved.prior, labels
         self._told: Told | None = None
@@ -111,6 +112,8 @@ class Speaker:
             return list(loudest(self._levels(j), self.prior, self.labels))
         if isinstance(self.part, Grid):
             return list(loudest(self._bins(j), self.prior, self.labels))
+        if isinstance(self.part, Bags):
+            return list(self._words(j))
         return list(self._typical(j))
 
     def _levels(self, j: int) -> Table:
@@ -150,6 +153,22 @@ class Speaker:
 
         counts = self._binned.table[:, mine]
         return Table(self.names[j], name, counts, form.log_theta[:, mine], self.family.alpha, counts.shape[1])
+
+    def _words(self, j: int) -> list[Loud]:
+        """The surest words of each class, or of those that have the surest."""
+        K = len(self.prior)
+        if self.words is None or K < 2:
+            return []
+        found = [
+            Loud(
+                self.names[j], f'"{self.words[told.word]}"', self.labels[k], told.decibans, told.low, told.high,
+                told.documents + told.documents_elsewhere,
+            )
+            for k in range(K)
+            for told in telltales(self.family, self.part, k, max(1, MOST_CLASSES // K))
+            if told.decibans > 0
+        ]  # fmt: skip
+        return sorted(found, key=lambda loud: -loud.low)[:MOST_CLASSES]
 
     def _typical(self, j: int) -> list[Typical]:
         """Means or rates: of all classes, or of those that lie farthest from each other."""
@@ -228,6 +247,6 @@ def _interval(table: Table, k: int, others: NDArray[np.intp], share: Array, v: i
     return float(low), float(high)
 
 
-def speakers(belief: Belief, labels: NDArray[Any]) -> Sequence[Speaker]:
-    """A speaker for each block."""
-    return [Speaker(belief, block, labels) for block in range(len(belief.ledger.parts))]
+def speakers(belief: Belief, labels: NDArray[Any], features: Sequence[Sequence[Feature]]) -> Sequence[Speaker]:
+    """A speaker for each block, which has these features."""
+    return [Speaker(belief, i, labels, [feature.name for feature in block]) for i, block in enumerate(features)]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from deciban.engines.arrow.cells import Names
 from deciban.errors import DecibanWarning, InputError
@@ -17,21 +18,23 @@ FEWEST = 5
 
 
 class Watch:
-    """Counts known and unknown levels of each column while rows pass by; warns at the end."""
+    """Counts known and unknown levels of each column, and known words, while rows pass by; warns at the end."""
 
-    def __init__(self, layout: Layout, names: Sequence[Names]) -> None:
+    def __init__(self, layout: Layout, names: Sequence[Names], forms: Sequence[Any] = ()) -> None:
         self.features = layout.levels
         self.sizes = np.array([len(name) for name in names], dtype=np.int64)
-        self.place = list(layout.blocks).index("levels") if self.features else None
+        self.place = layout.place("levels")
         self.known = np.zeros(len(self.features), dtype=np.int64)
         self.unknown = np.zeros(len(self.features), dtype=np.int64)
+        self.texts = WordWatch(layout, forms)
 
-    def look(self, parts: Sequence[Any]) -> None:
+    def look(self, batches: Sequence[Any], parts: Sequence[Any]) -> None:
         """Count one block of rows."""
         if self.place is not None:
             X = parts[self.place]
             self.unknown += (self.sizes <= X).sum(axis=0)
             self.known += ((X >= 0) & (self.sizes > X)).sum(axis=0)
+        self.texts.look(batches, parts)
 
     def refuse(self, batches: Sequence[Any], parts: Sequence[Any]) -> None:
         """Refuse a level that was never learned, by what the table has there; all parts of a date are known."""
@@ -54,10 +57,56 @@ class Watch:
             return
         for feature, known, unknown in zip(self.features, self.known, self.unknown):
             if not known and unknown >= FEWEST:
-                warnings.warn(
+                _warn(
                     f"not one of the {unknown} values in column {feature.column!r} was seen in training, so it says "
                     f"nothing. "
-                    f"Hint: is it written in another way here?",
-                    DecibanWarning,
-                    stacklevel=2,
+                    f"Hint: is it written in another way here?"
                 )
+        self.texts.tell()
+
+
+class WordWatch:
+    """Counts texts without a known word: of each column, and rows where no column has one."""
+
+    def __init__(self, layout: Layout, forms: Sequence[Any]) -> None:
+        self.columns, self.forms = [feature.column for feature in layout.texts], forms
+        self.alone = len(self.columns) == len(layout.blocks)
+        self.written = np.zeros(len(self.columns), dtype=np.int64)
+        self.known = np.zeros(len(self.columns), dtype=np.int64)
+        self.silent = 0
+
+    def look(self, batches: Sequence[Any], parts: Sequence[Any]) -> None:
+        """Count one block of rows."""
+        if not self.columns:
+            return
+        first = len(parts) - len(self.columns)
+        words = np.array([_known_words(X, form.mute) for X, form in zip(parts[first:], self.forms[first:])])
+        self.known += words.sum(axis=1)
+        self.silent += int((words.sum(axis=0) == 0).sum())
+        for i, name in enumerate(self.columns):
+            here = [batch.column(name) for batch in batches if name in batch.schema.names]
+            self.written[i] += sum(len(column) - column.null_count for column in here)
+
+    def tell(self) -> None:
+        """Warn where a column has no known word at all, or rows have none and nothing else either."""
+        strange = [i for i in range(len(self.columns)) if not self.known[i] and self.written[i] >= FEWEST]
+        for i in strange:
+            _warn(
+                f"not one word of the {self.written[i]} texts in column {self.columns[i]!r} was seen in training, so "
+                f"it says nothing. Hint: are they in another language, or another column?"
+            )
+        if self.alone and self.silent and len(strange) < len(self.columns):
+            rows = "1 row has" if self.silent == 1 else f"{self.silent} rows have"
+            _warn(f"{rows} no known word; there the class prior speaks")
+
+
+def _known_words(X: Any, mute: NDArray[np.bool_] | None) -> NDArray[np.int64]:
+    """How many different words of each row are known; the mute ones are places that no word was ever counted at."""
+    if mute is None:
+        return np.diff(X.indptr).astype(np.int64)
+    ends = np.concatenate([[0], np.cumsum(~mute[X.indices])])
+    return np.diff(ends[X.indptr])
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, DecibanWarning, stacklevel=4)

@@ -26,10 +26,13 @@ WORDS: Mapping[Role, str] = {"number": "a bell tells", "binned": "bins tell", "c
 
 
 class Decision(NamedTuple):
-    """Columns with every role settled, the features of each block that are kept, and the columns beyond doubt."""
+    """Columns with every role settled, the features of each block that are kept, and the columns beyond doubt.
+
+    Of a block of words all are kept: None.
+    """
 
     columns: list[Column]
-    kept: list[list[int]]
+    kept: list[list[int] | None]
     sure: dict[str, Column]
 
 
@@ -51,8 +54,10 @@ def decide(
     final = [known.get(c.name) or settled.get(c.name) or c for c in columns]
     role = {column.name: column.role for column in final}
     kept = [
-        [j for j, feature in enumerate(features) if kind == "levels" or role[feature.column] == SERVED[kind]]
-        for kind, features in layout.blocks.items()
+        None
+        if kind == "bags"
+        else [j for j, feature in enumerate(features) if kind == "levels" or role[feature.column] == SERVED[kind]]
+        for kind, features in layout.blocks
     ]
     certain = {name: settled[name] for name, loss in losses.items() if _gain(loss) * ledger.n_rows >= BEYOND_DOUBT}
     return Decision(final, kept, {**known, **certain})
@@ -91,6 +96,7 @@ def _settled(column: Column, losses: Mapping[Role, float]) -> Column:
 
 
 def _part(layout: Layout, ledger: Ledger, kind: Kind, names: Sequence[str]) -> Any:
-    block = list(layout.blocks).index(kind)
-    place = {feature.column: j for j, feature in enumerate(layout.blocks[kind])}
+    block = layout.place(kind)
+    assert block is not None
+    place = {feature.column: j for j, feature in enumerate(layout.blocks[block].features)}
     return ledger.parts[block].reorder(np.array([place[name] for name in names], dtype=np.intp))

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from deciban import engines
+from deciban.belief import vocabularies
 from deciban.errors import InputError
 from deciban.judge.report import Report
 from deciban.ledger import Ledger
@@ -18,6 +18,7 @@ from deciban.model.columns import Column
 from deciban.model.gathering import Gathering, Progress, Rows
 from deciban.model.model import Model, Origin
 from deciban.model.options import MOST_LEVELS, class_prior
+from deciban.text import matrix
 from deciban.training.decide import decide
 from deciban.training.reservoir import Reservoir
 from deciban.training.task import Task, plan
@@ -43,8 +44,10 @@ def train(
     parameter_prior: float = 1.0,
     unseen: str = "ignore",
     most_levels: int = MOST_LEVELS,
+    words: Any = None,
     format: str | None = None,
     encoding: str = "utf-8",
+    errors: str = "strict",
     missing: Sequence[str] | str = (),
 ) -> Model:
     """Learn to tell a table's `target` from its other columns.
@@ -52,12 +55,13 @@ def train(
     The source is a path or glob (CSV, TSV, JSON lines, Parquet, Arrow), a DuckDB relation, a query (`sql`), a frame
     that speaks Arrow (pandas, polars, pyarrow, …), or a mapping of names to arrays. Roles are inferred from the first
     rows; `roles` overrides them, `numbers` says how all numbers are taken ("number", "binned" or "auto"), `like`
-    takes everything from another model, so that the two can be added. The model's `held_out` says how good it is.
+    takes everything from another model, so that the two can be added. `words` says how texts are read, by
+    `deciban.Words` or a mapping of its arguments. The model's `held_out` says how good it is.
     """
     task = plan(
         source, target=target, roles=roles, like=like, numbers=numbers, weights=weights, classes=classes, prior=prior,
-        sql=sql, alpha=alpha, parameter_prior=parameter_prior, unseen=unseen, most_levels=most_levels,
-        format=format, encoding=encoding, missing=missing,
+        sql=sql, alpha=alpha, parameter_prior=parameter_prior, unseen=unseen, most_levels=most_levels, words=words,
+        format=format, encoding=encoding, errors=errors, missing=missing,
     )  # fmt: skip
     trained = learned(task, FOLDS if judge else 1, progress)
     trained.model.held_out = trained.held_out()
@@ -76,9 +80,9 @@ class Trained:
     n_learned: int
     sure: Mapping[str, Column]
 
-    def without_each(self) -> list[Without]:
-        """What would have been learned without each fold."""
-        return list(without_each(self.task, self.model.options, self.total, self.folds, self.sure))
+    def without_each(self) -> Iterator[Without]:
+        """What would have been learned without each fold, one after the other."""
+        return without_each(self.task, self.model.options, self.total, self.folds, self.sure)
 
     def held_out(self) -> Report | None:
         """Each row of the sample judged by the model without its fold; None where no folds were kept."""
@@ -86,7 +90,7 @@ class Trained:
             return None
         model, n = self.model, len(self.sample.codes)
         engines.prepare("score", n * len(model.labels) * len(model.layout.every_feature()))
-        card = judged(self.without_each(), self.sample)
+        card = judged(self.without_each(), len(self.folds), self.sample)
         which = f"all {n} rows" if n >= self.n_learned else f"{n} of {self.n_learned} rows, drawn at random"
         words = f"{len(self.folds)}-fold: {which}, each judged by the model without its fold"
         return card.report(model.classes, words)
@@ -99,8 +103,7 @@ def learned(task: Task, n_folds: int, progress: Progress | None) -> Trained:
     for rows in gathering.read(task.source, progress):
         if n_folds > 1:
             sample.offer(rows)
-    folds = gathering.ledgers()
-    total = reduce(lambda a, b: a + b, folds)
+    total, folds = gathering.books
     _check_classes(total, task.target, gathering)
     columns, kept, sure = decide(task.columns, total, task.options)
     wished = task.options.prior if task.prior is None else class_prior(task.prior, total.schema.classes)
@@ -128,14 +131,16 @@ def _check_classes(total: Ledger, target: str, gathering: Gathering) -> None:
 
 
 def _in_order(gathering: Gathering, total: Ledger, sample: Rows | None) -> Rows | None:
-    """The sample by the order of names that the ledgers have."""
+    """The sample by the order of names that the ledgers have; its texts by their words."""
     if sample is None:
         return None
     place = {label: k for k, label in enumerate(total.schema.classes)}
     codes = np.array([place.get(label, -1) for label in gathering.classes.list], dtype=np.int32)[sample.codes]
     columns = list(sample.columns)
-    kinds = list(gathering.layout.blocks)
-    if "levels" in kinds:
-        i = kinds.index("levels")
-        columns[i] = [np.append(where, -1)[v] for where, v in zip(gathering.level_places(), columns[i])]
+    levels = gathering.layout.place("levels")
+    if levels is not None:
+        columns[levels] = [np.append(where, -1)[v] for where, v in zip(gathering.level_places(), columns[levels])]
+    known = vocabularies(total.schema)
+    for i, words in enumerate(known, len(columns) - len(known)):
+        columns[i] = [matrix(gathering.words, words, columns[i][0], engines.thread_count(gathering.n_jobs))]
     return replace(sample, columns=columns, codes=codes)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from deciban import engines
+from deciban.belief import vocabularies
 from deciban.engines.arrow.cells import Names
 from deciban.engines.arrow.source import Reading, Source, open_source
 from deciban.errors import InputError
@@ -55,7 +56,7 @@ def evaluate(
 def _of_model(
     model: Model, source: Source, weights: str | None, allow_missing: bool, progress: Progress | None
 ) -> Report:
-    matrices = Matrices(model.layout, model.level_names())
+    matrices = model.matrices()
     asked = Question(source, model.target, [str(k) for k in model.belief.schema.classes], weights, allow_missing)
     watch = Watch(model.layout, matrices.names)
     card = Scorecard.empty(len(model.labels))
@@ -73,13 +74,17 @@ def _of_folds(task: Task, folds: int, progress: Progress | None) -> Report:
             "the ledgers of so many folds, classes and levels would take too much memory. "
             "Hint: fewer folds; or hold rows out, and judge a model by them"
         )
-    levels = next((block.levels for block in trained.total.schema.blocks if block.kind == "levels"), None)
-    matrices = Matrices(task.layout, [Names(names) for names in levels or ()])
-    classes = [str(label) for label in trained.total.schema.classes]
-    each = trained.without_each()
+    schema = trained.total.schema
+    levels = next((block.levels for block in schema.blocks if block.kind == "levels"), None)
+    matrices = Matrices(
+        task.layout, [Names(names) for names in levels or ()], words=task.options.words,
+        vocabularies=vocabularies(schema),
+    )  # fmt: skip
+    classes = [str(label) for label in schema.classes]
+    each = list(trained.without_each())
     card = Scorecard.empty(len(classes))
     for _, rows in Question(task.source, task.target, classes, task.weights).rows(matrices, progress):
-        card += judged(each, rows)
+        card += judged(each, folds, rows)
     words = f"exact {folds}-fold: every row judged by the model without its fold (row number mod {folds})"
     return card.report(trained.model.classes, words)
 

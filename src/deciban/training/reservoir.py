@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deciban.model.gathering import Rows
+from deciban.text import Documents
 
 MOST_ROWS = 100_000
 """Rows that are judged: their accuracy is known to a sixth of a percent, at worst."""
 
 MOST_CELLS = 1 << 24
+
+MOST_BYTES = 1 << 26
+"""Bytes of text that are kept for judging, about; of long texts these are fewer rows."""
 
 
 def shuffled(number: NDArray[np.int64]) -> NDArray[np.uint64]:
@@ -27,13 +33,14 @@ def shuffled(number: NDArray[np.int64]) -> NDArray[np.uint64]:
 class Reservoir:
     """At most `room` of the rows offered, each with the same chance; which ones depends on their numbers alone.
 
-    Where it is known about how many rows will come, most of them need never be kept.
+    Where their texts come to more than `MOST_BYTES`, fewer. Where it is known about how many rows will come, most of
+    them need never be kept.
     """
 
     def __init__(self, n_features: int, expected: int | None = None) -> None:
         self.room = min(MOST_ROWS, MOST_CELLS // max(1, n_features))
         self.kept: list[Rows] = []
-        self.n_kept = 0
+        self.n_kept = self.n_bytes = 0
         self.bar = np.uint64(2**64 - 1)
         if expected is not None and expected > 2 * self.room:
             self.bar = np.uint64(int(1.5 * self.room / expected * 2**64))
@@ -42,18 +49,25 @@ class Reservoir:
         """Keep those of these rows that have a place."""
         chosen = np.flatnonzero(shuffled(rows.number) <= self.bar)
         if len(chosen):
-            self.kept.append(rows if len(chosen) == len(rows.codes) else rows[chosen])
+            taken = rows if len(chosen) == len(rows.codes) else rows[chosen]
+            self.kept.append(taken)
             self.n_kept += len(chosen)
-        if self.n_kept > 2 * self.room:
+            self.n_bytes += sum(int(sizes.sum()) for sizes in _text_sizes(taken))
+        if self.n_kept > 2 * self.room or self.n_bytes > 2 * MOST_BYTES:
             self._trim()
 
     def _trim(self) -> None:
         together = _joined(self.kept)
-        order = shuffled(together.number)
-        if len(order) > self.room:
-            self.bar = np.partition(order, self.room - 1)[self.room - 1]
+        order, texts = shuffled(together.number), _text_sizes(together)
+        room = min(self.room, len(order))
+        if texts and room:
+            sizes = np.cumsum(np.sum(texts, axis=0)[np.argsort(order)])
+            room = min(room, max(1, int(np.searchsorted(sizes, MOST_BYTES, side="right"))))
+        if len(order) > room:
+            self.bar = np.partition(order, room - 1)[room - 1]
             together = together[order <= self.bar]
         self.kept, self.n_kept = [together], len(together.codes)
+        self.n_bytes = sum(int(sizes.sum()) for sizes in _text_sizes(together))
 
     def rows(self) -> Rows | None:
         """The sample, in the order of the table."""
@@ -63,12 +77,23 @@ class Reservoir:
         return self.kept[0]
 
 
+def _text_sizes(rows: Rows) -> list[NDArray[np.int64]]:
+    """How many bytes each row has of each text."""
+    texts = [column for block in rows.columns for column in block if isinstance(column, Documents)]
+    return [np.diff(text.utf8[1]) for text in texts]
+
+
 def _joined(kept: list[Rows]) -> Rows:
     if len(kept) == 1:
         return kept[0]
     weight = (
         None if kept[0].weight is None else np.concatenate([rows.weight for rows in kept if rows.weight is not None])
     )
-    columns = [[np.concatenate(c) for c in zip(*blocks)] for blocks in zip(*(rows.columns for rows in kept))]
+    columns = [[_one(c) for c in zip(*blocks)] for blocks in zip(*(rows.columns for rows in kept))]
     codes, number = (np.concatenate([getattr(rows, name) for rows in kept]) for name in ("codes", "number"))
     return replace(kept[0], columns=columns, codes=codes, weight=weight, number=number)
+
+
+def _one(columns: Sequence[Any]) -> Any:
+    """A column of all rows."""
+    return Documents.joined(columns) if isinstance(columns[0], Documents) else np.concatenate(columns)

@@ -21,7 +21,7 @@ FEW = 20
 """Below so many values nothing is said about all of them being different."""
 
 FREE_TEXT_WORDS = 4
-"""Texts of more words than this on average, nearly all different, are no categories."""
+"""Texts of more words than this on average, most of them different, are read word by word."""
 
 POISSON_SPREAD = 2.0
 """Counts may vary this many times as much as their mean, and still be taken for counts."""
@@ -193,7 +193,7 @@ def _of_texts(name: str, known: Any, categorical: bool = False) -> Column:
     n, distinct = len(known), len(told)
     words = sum(len(word.split()) for word in told) / distinct
     if words > FREE_TEXT_WORDS and distinct > n / 2 and not categorical:
-        return Column(name, "skip", f"free text ({words:.0f} words on average), which is not read")
+        return Column(name, "text", f"free text ({words:.0f} words on average)")
     if distinct == n and n >= FEW and not categorical:
         return Column(name, "skip", "every value is different: an identifier")
     values = {word.lower() for word in told}

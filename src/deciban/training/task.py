@@ -15,7 +15,7 @@ from deciban.model.columns import Column, Layout
 from deciban.model.gathering import Gathering
 from deciban.model.matrices import did_you_mean
 from deciban.model.model import Model, file_options
-from deciban.model.options import MOST_LEVELS, Options
+from deciban.model.options import MOST_LEVELS, Options, words_of
 from deciban.training.roles import HEAD, infer
 
 MOST_LABELS = 0.5
@@ -44,7 +44,7 @@ class Task:
         """An empty one, ready to read."""
         needs = self.options.assumption(self.layout).needs
         classes = None if self.classes is None else in_order({label_text(label) for label in self.classes})
-        return Gathering(self.layout, needs, self.target, self.weights, n_folds, classes)
+        return Gathering(self.layout, needs, self.target, self.weights, n_folds, classes, words=self.options.words)
 
 
 def plan(
@@ -62,13 +62,16 @@ def plan(
     parameter_prior: float = 1.0,
     unseen: Any = "ignore",
     most_levels: int = MOST_LEVELS,
+    words: Any = None,
     format: str | None = None,
     encoding: str = "utf-8",
+    errors: str = "strict",
     missing: Sequence[str] | str = (),
 ) -> Task:
     """The task that these arguments describe; see `train`."""
-    opened = open_source(source, sql, file_options({"format": format, "encoding": encoding, "missing": missing}))
-    options = Options(alpha, parameter_prior, unseen, most_levels)
+    reading = {"format": format, "encoding": encoding, "errors": errors, "missing": missing}
+    opened = open_source(source, sql, file_options(reading))
+    options = Options(alpha, parameter_prior, unseen, most_levels, words=words_of(words))
     if like is not None:
         options, prior = _options_like(like, prior)
     _check_target(opened, target)

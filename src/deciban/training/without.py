@@ -6,7 +6,7 @@ noise beside 300 random labels were "predicted" with 87 % of hits; settled witho
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
@@ -29,11 +29,15 @@ class Without:
     """What is believed without one fold, and which of the features counted it uses."""
 
     belief: Belief
-    kept: Sequence[Sequence[int]]
+    kept: Sequence[Sequence[int] | None]
 
     def judge(self, rows: Rows) -> Scorecard:
         """Rows of the fold, with the columns of all blocks as they were counted."""
-        chosen = [[block[j] for j in index] for block, index in zip(rows.columns, self.kept) if len(index)]
+        chosen = [
+            block if index is None else [block[j] for j in index]
+            for block, index in zip(rows.columns, self.kept)
+            if index is None or len(index)
+        ]
         parts = replace(rows, columns=chosen).parts
         return score_rows(self.belief, parts, rows.codes, rows.weight, engines.thread_count(None))
 
@@ -48,8 +52,8 @@ def without_each(
         yield Without(Belief(options.assumption(Layout(tuple(columns))), rest.choose(kept)), kept)
 
 
-def judged(each: Sequence[Without], rows: Rows) -> Scorecard:
+def judged(each: Iterable[Without], n_folds: int, rows: Rows) -> Scorecard:
     """Every row judged by what is believed without its fold: row number modulo the number of folds."""
-    fold = rows.number % len(each)
+    fold = rows.number % n_folds
     cards = (without.judge(rows[np.flatnonzero(fold == f)]) for f, without in enumerate(each))
     return reduce(lambda a, b: a + b, cards)

@@ -1,0 +1,52 @@
+"""The words that tell a class from the others, by name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from deciban.engines.arrow.cells import label_text
+from deciban.errors import InputError, UndefinedError
+from deciban.families.telltales import Telltale, telltales
+from deciban.model.matrices import did_you_mean
+
+if TYPE_CHECKING:
+    from deciban.model.model import Model
+
+
+def told(model: Model, label: Any, n: int, column: str | None) -> list[Telltale]:
+    """The n most telling words of a class in a column of texts."""
+    if isinstance(n, bool) or not isinstance(n, int) or n < 0:
+        raise InputError(f"n must be a whole number ≥ 0, not {n!r}")
+    text = _which(model, column)
+    belief = model.belief.afresh()
+    known = [str(name) for name in belief.schema.classes]
+    if label_text(label) not in known:
+        raise InputError(f"{label!r} is none of the classes {known}")
+    block = len(belief.complete.parts) - len(model.layout.texts) + text
+    words = belief.complete.schema.blocks[block].names
+    if words is None:
+        raise UndefinedError(
+            f"words were hashed (hashed={model.options.words.hashed}), so there are none to name. "
+            f"Hint: train without hashed, and the words are kept"
+        )
+    family: Any = belief.assumption.families[block]
+    part: Any = belief.complete.parts[block]
+    return telltales(family, part, known.index(label_text(label)), n, words)
+
+
+def _which(model: Model, column: str | None) -> int:
+    """The number of the text that is meant: the only one, or the one that is named."""
+    names = [feature.column for feature in model.layout.texts]
+    if not names:
+        raise UndefinedError(
+            "the model has no column of texts, so no words tell its classes apart. "
+            "Hint: describe() tells what its columns say; --as COLUMN=text (roles={'COLUMN': 'text'}) reads words"
+        )
+    if column is None:
+        if len(names) > 1:
+            raise InputError(f"the model has {len(names)} columns of texts. Hint: column= one of {names}")
+        return 0
+    if column not in names:
+        near = did_you_mean(column, names) or "."
+        raise InputError(f"{column!r} is no column of texts{near} Hint: column= one of {names}")
+    return names.index(column)
