@@ -4,12 +4,13 @@ import argparse
 import re
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from rich.console import Console
 
-from . import memory, report, startup, tables, timing
+from . import memory, report, startup, tables, text, timing
 from .case import Line
 from .cases import CASES
 from .data import ROOT
@@ -40,6 +41,26 @@ def table_jobs(quick: bool) -> Iterator[Job]:
         yield from tables.jobs(group, quick, QUICK if quick else 1.0)
 
 
+def text_jobs(quick: bool) -> Iterator[Job]:
+    """The same for text."""
+    for group in report.TITLES:
+        yield from text.jobs(group, QUICK if quick else 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A page of benchmarks: what is measured for it, its heading on the terminal, its name in `docs`."""
+
+    jobs: Callable[[bool], Iterator[Job]]
+    title: str
+    page: str
+
+
+MODELS = Part(jobs, "deciban against scikit-learn", "benchmarks")
+TABLES = Part(table_jobs, "deciban on tables", "benchmarks-tables")
+TEXT = Part(text_jobs, "deciban on text", "benchmarks-text")
+
+
 def options() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
@@ -49,8 +70,17 @@ def options() -> argparse.Namespace:
     parser.add_argument(
         "--quick", action="store_true", help="small sizes, to see that everything runs; writes no files"
     )
-    parser.add_argument("--tables", action="store_true", help="files, frames and model files; their own page")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument(
+        "--tables",
+        dest="part",
+        action="store_const",
+        const=TABLES,
+        help="files, frames and model files; their own page",
+    )
+    which.add_argument("--text", dest="part", action="store_const", const=TEXT, help="text; its own page")
     parser.add_argument("--folder", type=Path, default=ROOT / "docs", help="where the page and the chart go")
+    parser.set_defaults(part=MODELS)
     return parser.parse_args()
 
 
@@ -79,14 +109,12 @@ def attempt(name: str, job: Callable[[], Iterator[Line]]) -> list[Line]:
 def main() -> int:
     """Measure, show, write; 1 if a target was missed."""
     chosen = options()
-    todo = (table_jobs if chosen.tables else jobs)(chosen.quick)
-    lines = measure(todo, chosen.only, Console(stderr=True))
-    title = ("deciban on tables" if chosen.tables else "deciban against scikit-learn") + (
-        " (quick: at a fiftieth of the sizes named)" if chosen.quick else ""
-    )
+    part: Part = chosen.part
+    lines = measure(part.jobs(chosen.quick), chosen.only, Console(stderr=True))
+    title = part.title + (" (quick: at a fiftieth of the sizes named)" if chosen.quick else "")
     report.show(lines, Console(width=None if sys.stdout.isatty() else 140), title)
     if not chosen.quick and chosen.only is None:
-        for path in report.write(lines, chosen.folder, "benchmarks-tables" if chosen.tables else "benchmarks"):
+        for path in report.write(lines, chosen.folder, part.page):
             print(f"wrote {path}", file=sys.stderr)
     return int(any(line.met is False for line in lines))
 

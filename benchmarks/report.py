@@ -15,7 +15,8 @@ COLUMNS = ("case", "ours", "peer", "ratio", "target", "verdict")
 
 PAGE = """# Benchmarks
 
-deciban against scikit-learn (and, for files, DuckDB), side by side. Written by `make bench` on {date}; do not edit.
+deciban against scikit-learn (and, for files, DuckDB; for text, fastText and Vowpal Wabbit), side by side. Written by
+`make bench` on {date}; do not edit.
 
 Machine: {machine}.
 
@@ -75,6 +76,8 @@ def markdown(lines: Sequence[Line], picture: str) -> str:
         )
     ]
     for group, title in TITLES.items():
+        if not any(line.group == group for line in lines):
+            continue
         page.append(f"## {title}\n")
         page.append("| " + " | ".join((*COLUMNS, "note")) + " |\n|---|--:|--:|--:|--:|---|---|")
         page.extend("| " + " | ".join((*cells(line), line.note)) + " |" for line in lines if line.group == group)

@@ -1,0 +1,163 @@
+"""Who is compared on text: scikit-learn's usual pair, fastText and Vowpal Wabbit, each fed as it likes best.
+
+The two programs read a file in their own format, prepared beforehand and not counted. Vowpal Wabbit is given our
+words, lower-cased and apart, so that it has nothing to do but to hash and learn them. One that is not installed
+raises `PeerAbsent`, which the report says.
+"""
+
+import importlib
+import os
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.naive_bayes import MultinomialNB
+from sklearn.pipeline import Pipeline, make_pipeline
+
+from . import table_data
+from .text_data import Corpus
+
+BITS = 18
+"""2¹⁸ weights a class, Vowpal Wabbit's own default."""
+WORDS = re.compile(r"(?u)\b\w\w+\b")
+
+
+class PeerAbsent(RuntimeError):
+    """A peer is not installed here."""
+
+
+def scikit_learn(**options: Any) -> Pipeline:
+    """CountVectorizer and MultinomialNB, from raw strings."""
+    return make_pipeline(CountVectorizer(**options), MultinomialNB())
+
+
+class Program:
+    """A learner that reads prepared files; lines come in one shuffled order, for it learns from each in turn."""
+
+    name: str
+
+    def __init__(self, train: Corpus, test: Corpus) -> None:
+        self.find()
+        self.classes = np.unique(train.labels)
+        order = np.random.default_rng(15).permutation(len(train.labels))
+        self.train_file = self._prepare("train", train.take(order))
+        self.test_file = self._prepare("test", test)
+        self.truth = test.labels
+
+    def find(self) -> Any:
+        """What runs it, or `PeerAbsent`."""
+        raise NotImplementedError
+
+    def line(self, label: str, document: str) -> str:
+        """A document in the program's format."""
+        raise NotImplementedError
+
+    def learn(self) -> None:
+        """Train once on the prepared file: what is timed."""
+        raise NotImplementedError
+
+    def accuracy(self) -> float:
+        """The share of test documents named correctly."""
+        raise NotImplementedError
+
+    def scratch(self, name: str) -> Path:
+        """A file of this program's own."""
+        return table_data.folder() / f"{self.name.lower().replace(' ', '-')}-{name}"
+
+    def clean(self) -> None:
+        """Remove those files."""
+        for path in table_data.folder().glob(self.scratch("*").name):
+            path.unlink()
+
+    def _prepare(self, part: str, corpus: Corpus) -> Path:
+        path = self.scratch(f"{part}.txt")
+        with path.open("w", encoding="utf-8", newline="\n") as lines:
+            lines.writelines(
+                self.line(label, text) + "\n" for label, text in zip(corpus.labels.tolist(), corpus.documents)
+            )
+        return path
+
+
+class FastText(Program):
+    """fastText's supervised training as it comes: 5 epochs, 100 dimensions, its own number of threads."""
+
+    name = "fastText"
+
+    def find(self) -> str:
+        found = shutil.which("fasttext")
+        if found is None:
+            raise PeerAbsent("no program `fasttext`. Hint: apt-get install fasttext")
+        return found
+
+    def line(self, label: str, document: str) -> str:
+        return f"__label__{label} {' '.join(document.split())}"
+
+    def command(self) -> list[str]:
+        return [self.find(), "supervised", "-input", str(self.train_file), "-output", str(self.scratch("model"))]
+
+    def learn(self) -> None:
+        subprocess.run(self.command(), check=True, capture_output=True)
+
+    def until_saving(self) -> float:
+        """Seconds of one run until the last sign of progress: the rest is writing the model, twice."""
+        start = last = time.perf_counter()
+        with subprocess.Popen(self.command(), stderr=subprocess.PIPE) as running:
+            assert running.stderr is not None
+            while os.read(running.stderr.fileno(), 4096):
+                last = time.perf_counter()
+        return last - start
+
+    def accuracy(self) -> float:
+        model = self.scratch("model.bin")
+        done = subprocess.run(
+            [self.find(), "test", model, self.test_file], check=True, capture_output=True, text=True
+        )
+        return float(next(line.split()[1] for line in done.stdout.splitlines() if line.startswith("P@1")))
+
+
+class VowpalWabbit(Program):
+    """Vowpal Wabbit: one pass of logistic regression, one against all, over hashed words."""
+
+    name = "Vowpal Wabbit"
+
+    @cached_property
+    def run(self) -> Callable[[list[str]], object]:
+        """The library within this process where it is installed, or else the program."""
+        try:
+            Workspace = importlib.import_module("vowpalwabbit").Workspace
+        except ImportError:
+            program = shutil.which("vw")
+            if program is None:
+                raise PeerAbsent("neither `vowpalwabbit` nor `vw`. Hint: pip install vowpalwabbit") from None
+            return lambda arguments: subprocess.run([program, *arguments], check=True, capture_output=True)
+        return lambda arguments: Workspace(arg_list=arguments).finish()
+
+    def find(self) -> Callable[[list[str]], object]:
+        return self.run
+
+    def line(self, label: str, document: str) -> str:
+        code = int(np.searchsorted(self.classes, label)) + 1
+        return f"{code} | {' '.join(WORDS.findall(document.lower()))}"
+
+    def learn(self) -> None:
+        self.run([*self._read(self.train_file), *self._model()])
+
+    def accuracy(self) -> float:
+        model, answers = self.scratch("model.vw"), self.scratch("answers.txt")
+        self.run([*self._read(self.train_file), *self._model(), "-f", str(model)])
+        self.run([*self._read(self.test_file), "-t", "-i", str(model), "-p", str(answers)])
+        codes = np.loadtxt(answers).astype(int)
+        return float(np.mean(self.classes[codes - 1] == self.truth))
+
+    def _read(self, path: Path) -> list[str]:
+        return ["-d", str(path), "--quiet", "--no_stdin"]
+
+    def _model(self) -> list[str]:
+        return ["--oaa", str(len(self.classes)), "--loss_function", "logistic", "-b", str(BITS)]
