@@ -1,31 +1,68 @@
 """Runs the terminal sessions of the documents and writes down what they print; fills in the tables of options.
 
-    python docs/guides/make_guide.py           renews README.md, docs/cli.md and docs/guides/first-table.md
+    python docs/guides/make_guide.py           renews README.md, docs/cli.md and the guides
 
-In a fenced block marked `console` every line after `$ ` is run by a shell, all of a document in one new folder.
+In a fenced block marked `console` every line after `$ ` is run by a shell, in one marked `pycon` every statement
+after `>>> ` by Python, all of a document in one new folder. A picture that a document shows and its sessions write is
+renewed too.
 """
 
 from __future__ import annotations
 
+import contextlib
+import doctest
+import io
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = ("README.md", "docs/cli.md", "docs/guides/first-table.md")
+DOCUMENTS = ("README.md", "docs/cli.md", "docs/guides/first-table.md", "docs/guides/text.md")
+BLOCK = re.compile(r"^```(console|pycon)\n(.*?)^```", flags=re.MULTILINE | re.DOTALL)
+PICTURE = re.compile(r"!\[[^\]]*\]\(([\w.-]+)\)")
 SESSION = re.compile(r"^```console\n(.*?)^```", flags=re.MULTILINE | re.DOTALL)
 OPTIONS = re.compile(r"<!-- options of (\w+) -->\n.*?<!-- end -->", flags=re.DOTALL)
 
 
-def renewed(text: str) -> str:
-    """A document with its sessions run and its tables of options filled in."""
+def renewed(text: str, home: Path | None = None, prepare: Callable[[Path], None] | None = None) -> str:
+    """A document with its sessions run and its tables of options filled in; its pictures go to `home`.
+
+    `prepare` puts into the new folder what the sessions need.
+    """
     text = OPTIONS.sub(lambda found: _options(found[1]), text)
-    with tempfile.TemporaryDirectory() as folder:
-        return SESSION.sub(lambda found: f"```console\n{_run(found[1], Path(folder))}```", text)
+    names: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        if prepare is not None:
+            prepare(folder)
+        text = BLOCK.sub(lambda found: f"```{found[1]}\n{_block(found[1], found[2], folder, names)}```", text)
+        for picture in PICTURE.findall(text):
+            if home is not None and (folder / picture).exists():
+                shutil.copyfile(folder / picture, home / picture)
+    return text
+
+
+def _block(kind: str, session: str, folder: Path, names: dict[str, Any]) -> str:
+    return _run(session, folder) if kind == "console" else _spoken(session, folder, names)
+
+
+def _spoken(session: str, folder: Path, names: dict[str, Any]) -> str:
+    """Statements of Python, each with what it prints."""
+    written = []
+    with contextlib.chdir(folder):
+        for example in doctest.DocTestParser().get_examples(session):
+            printed = io.StringIO()
+            with contextlib.redirect_stdout(printed):
+                exec(compile(example.source, "the guide", "single"), names)
+            first, *more = example.source.splitlines()
+            written += [f">>> {first}", *(f"... {line}".rstrip() for line in more), *printed.getvalue().splitlines()]
+    return "".join(f"{line}\n" for line in written)
 
 
 def _run(session: str, folder: Path) -> str:
@@ -72,4 +109,4 @@ def _escaped(text: str) -> str:
 if __name__ == "__main__":
     for name in DOCUMENTS:
         document = ROOT / name
-        document.write_text(renewed(document.read_text()))
+        document.write_text(renewed(document.read_text(), document.parent))

@@ -13,8 +13,8 @@ AsJson = Annotated[bool, typer.Option("--json", help="Give the figures as JSON o
 
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.", show_default=False)]
 DATA = (
-    "CSV, TSV, JSON lines, Parquet or Arrow files (.gz and .zst too), a quoted pattern such as 'day-*.csv', "
-    "or - for standard input."
+    "CSV, TSV, JSON lines, Parquet or Arrow files, .txt files with a document a line (.gz and .zst too), a quoted "
+    "pattern such as 'day-*.csv', or - for standard input."
 )
 Tables = Annotated[list[str] | None, typer.Argument(metavar="DATA", help=DATA, show_default=False)]
 
@@ -27,7 +27,7 @@ Roles = Annotated[
     typer.Option(
         "--as",
         metavar="COL=ROLE",
-        help="Take a column as number, binned, count, flag, category, date or skip. May be repeated.",
+        help="Take a column as number, binned, count, flag, category, date, text or skip. May be repeated.",
     ),
 ]
 Numbers = Annotated[
@@ -68,7 +68,9 @@ Prior = Annotated[
 ]
 Alpha = Annotated[
     float | None,
-    typer.Option("--alpha", metavar="NUMBER", help="Pseudo-count for every level, bin and rate (1 unless given)."),
+    typer.Option(
+        "--alpha", metavar="NUMBER", help="Pseudo-count for every level, bin, rate and word (1 unless given)."
+    ),
 ]
 ParameterPrior = Annotated[
     float | None,
@@ -94,6 +96,34 @@ MostLevels = Annotated[
         help="Values of a category told apart; the rarer ones count as one (1000 unless given).",
     ),
 ]
+Ngrams = Annotated[
+    str | None,
+    typer.Option(
+        "--ngrams",
+        metavar="N",
+        help="In texts, take up to N neighbours together: 2 counts pairs of words too. 3-5: from 3 to 5 of them.",
+    ),
+]
+Tokens = Annotated[
+    Literal["words", "whitespace", "characters", "characters in words"] | None,
+    typer.Option(
+        "--tokens",
+        metavar="words|whitespace|characters|'characters in words'",
+        help="What a text is cut into: words of 2 letters or more, whatever spaces part, or single characters.",
+    ),
+]
+StopWords = Annotated[
+    str | None,
+    typer.Option(
+        "--stop-words",
+        metavar="english|FILE",
+        help="Words of texts to leave out: scikit-learn's English list, or those of a file, one a line.",
+    ),
+]
+Presence = Annotated[
+    bool,
+    typer.Option("--presence", help="Count a word once in each text, however often it is there."),
+]
 Sql = Annotated[
     str | None,
     typer.Option(
@@ -102,15 +132,38 @@ Sql = Annotated[
         help="Read the answer to a DuckDB query instead of DATA: \"select * from 'a.csv'\".",
     ),
 ]
-Format = Annotated[
-    Literal["csv", "tsv", "jsonl", "parquet", "arrow"] | None,
+Folders = Annotated[
+    str | None,
     typer.Option(
-        "--format", metavar="FORMAT", help="csv, tsv, jsonl, parquet or arrow, where a file's name does not tell."
+        "--folders",
+        metavar="DIR",
+        help="Read a folder instead of DATA: a sub-folder for each class, in it a file for each document.",
+    ),
+]
+Format = Annotated[
+    Literal["csv", "tsv", "jsonl", "parquet", "arrow", "lines", "text"] | None,
+    typer.Option(
+        "--format",
+        metavar="FORMAT",
+        help="csv, tsv, jsonl, parquet, arrow, lines (a document a line) or text (each file a document), where a "
+        "file's name does not tell.",
     ),
 ]
 Encoding = Annotated[
     str,
-    typer.Option("--encoding", metavar="NAME", help="The encoding of a text file: utf-8, utf-16, latin-1."),
+    typer.Option(
+        "--encoding",
+        metavar="NAME",
+        help="The encoding of a text file: utf-8, utf-16, latin-1; of documents, any that Python knows.",
+    ),
+]
+Errors = Annotated[
+    Literal["strict", "replace"],
+    typer.Option(
+        "--errors",
+        metavar="strict|replace",
+        help="What becomes of a document's bytes that the encoding does not have: an error, or U+FFFD for each.",
+    ),
 ]
 Missing = Annotated[
     list[str] | None,

@@ -23,13 +23,15 @@ def add(
     data: a.Tables = None,
     output: Out = None,
     sql: a.Sql = None,
+    folders: a.Folders = None,
     format: a.Format = None,
     encoding: a.Encoding = "utf-8",
+    errors: a.Errors = "strict",
     missing: a.Missing = None,
     debug: a.Debug = False,
 ) -> None:
     """Learn more rows: the model becomes what training on all rows, with its roles, would have given."""
-    _change("add", model, data, output, sql, format, encoding, missing, debug)
+    _change("add", model, data, output, sql, folders, format, encoding, errors, missing, debug)
 
 
 def forget(
@@ -37,13 +39,15 @@ def forget(
     data: a.Tables = None,
     output: Out = None,
     sql: a.Sql = None,
+    folders: a.Folders = None,
     format: a.Format = None,
     encoding: a.Encoding = "utf-8",
+    errors: a.Errors = "strict",
     missing: a.Missing = None,
     debug: a.Debug = False,
 ) -> None:
     """Unlearn rows: the model becomes what it would be had they never been learned."""
-    _change("forget", model, data, output, sql, format, encoding, missing, debug)
+    _change("forget", model, data, output, sql, folders, format, encoding, errors, missing, debug)
 
 
 def _change(
@@ -52,14 +56,16 @@ def _change(
     data: list[str] | None,
     output: str | None,
     sql: str | None,
+    folders: str | None,
     format: str | None,
     encoding: str,
+    errors: str,
     missing: list[str] | None,
     debug: bool,
 ) -> None:
     from deciban.cli.given import given, roles_are_settled
 
-    with manners(debug), roles_are_settled(), given(data, sql, format, encoding, missing) as table:
+    with manners(debug), roles_are_settled(), given(data, sql, folders, format, encoding, errors, missing) as table:
         from deciban.cli.models import open_model
         from deciban.cli.output import check_output, save
         from deciban.cli.progress import progress

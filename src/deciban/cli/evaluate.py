@@ -43,21 +43,29 @@ def command(
     parameter_prior: a.ParameterPrior = None,
     unseen: a.Unseen = None,
     most_levels: a.MostLevels = None,
+    ngrams: a.Ngrams = None,
+    tokens: a.Tokens = None,
+    stop_words: a.StopWords = None,
+    presence: a.Presence = False,
     sql: a.Sql = None,
+    folders: a.Folders = None,
     format: a.Format = None,
     encoding: a.Encoding = "utf-8",
+    errors: a.Errors = "strict",
     missing: a.Missing = None,
     json: a.AsJson = False,
     debug: a.Debug = False,
 ) -> None:
     """Judge by all rows: of k models that each learned all folds but one, or of a model on other rows."""
     from deciban.cli.given import given
+    from deciban.cli.train import wanted_target
 
     wished = {
         "roles": roles, "numbers": numbers, "like": like, "classes": classes, "prior": prior, "alpha": alpha,
         "parameter_prior": parameter_prior, "unseen": unseen, "most_levels": most_levels, "folds": folds,
+        "ngrams": ngrams, "tokens": tokens, "stop_words": stop_words, "presence": presence or None,
     }  # fmt: skip
-    with manners(debug), given(data, sql, format, encoding, missing) as table:
+    with manners(debug), given(data, sql, folders, format, encoding, errors, missing) as table:
         if model is not None:
             _check_alone(target, wished)
             report = judged(table, model, weights, allow_missing_columns)
@@ -65,6 +73,7 @@ def command(
         elif allow_missing_columns:
             raise typer.BadParameter("--allow-missing-columns is for --model: training takes the columns there are")
         else:
+            target = wanted_target(table, target, classes)
             report = in_folds(table, target, weights, wished)
             show(report, f"{target} of {table.name}, predicted for rows not learned from", json)
 
@@ -95,14 +104,13 @@ def judged(table: Given, path: Path, weights: str | None, allow: bool) -> Report
         )
 
 
-def in_folds(table: Given, target: str | None, weights: str | None, wished: dict[str, Any]) -> Report:
+def in_folds(table: Given, target: str, weights: str | None, wished: dict[str, Any]) -> Report:
     """k models, each on its own fold."""
     import deciban
     from deciban.cli.models import settings
     from deciban.cli.progress import progress
-    from deciban.cli.train import wanted_target
 
-    target, made = wanted_target(table, target), settings(wished)
+    made = settings(wished)
     with progress(table, "learning", again="judging") as rows:
         return deciban.evaluate(table.source, target=target, weights=weights, progress=rows, **table.reading, **made)
 

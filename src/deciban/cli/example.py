@@ -11,15 +11,19 @@ import typer
 from deciban.cli import arguments as a
 from deciban.cli.manners import manners
 
-EXAMPLE = a.example("deciban example patients > patients.csv", "deciban example new-patients > new-patients.csv")
+EXAMPLE = a.example("deciban example patients > patients.csv", "deciban example messages > messages.csv")
 FOLDER = Path(__file__).parent / "examples"
 Name = Annotated[
-    Literal["patients", "new-patients"],
-    typer.Argument(help="patients: 400 with a diagnosis. new-patients: 6 without.", show_default=False),
+    Literal["patients", "new-patients", "messages", "new-messages"],
+    typer.Argument(
+        help="patients: 400 with a diagnosis. new-patients: 6 without. messages: 400 texts with a topic. "
+        "new-messages: 6 without.",
+        show_default=False,
+    ),
 ]
 
 
 def command(name: Name, debug: a.Debug = False) -> None:
-    """Write a bundled table to stdout as CSV. The patients are made up."""
+    """Write a bundled table to stdout as CSV. Patients and messages are made up."""
     with manners(debug):
         sys.stdout.buffer.write((FOLDER / f"{name}.csv").read_bytes())

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 EXAMPLE = a.example(
     "deciban explain patients.deciban new-patients.csv --rows 2",
     "deciban explain patients.deciban new-patients.csv --row 4 --classes flu,cold",
+    "deciban explain newsgroups.deciban post.txt --format text",
 )
 Rows = Annotated[
     int, typer.Option("--rows", metavar="NUMBER", min=1, help="How many rows to explain, from the first.")
@@ -43,8 +44,10 @@ def command(
     most: Most = 10,
     allow_missing_columns: a.AllowMissing = False,
     sql: a.Sql = None,
+    folders: a.Folders = None,
     format: a.Format = None,
     encoding: a.Encoding = "utf-8",
+    errors: a.Errors = "strict",
     missing: a.Missing = None,
     json: a.AsJson = False,
     debug: a.Debug = False,
@@ -52,7 +55,7 @@ def command(
     """Say why each row is predicted as it is: what every column adds to the odds."""
     from deciban.cli.given import given, roles_are_settled
 
-    with manners(debug), roles_are_settled(), given(data, sql, format, encoding, missing) as table:
+    with manners(debug), roles_are_settled(), given(data, sql, folders, format, encoding, errors, missing) as table:
         start, count = (0, rows) if row is None else (row - 1, 1)
         run(model, table, start, count, _pair(classes), most, allow_missing_columns, json)
 
@@ -81,7 +84,8 @@ def run(
     from deciban.cli.output import print_json
     from deciban.cli.reasons import reasons, show
 
-    told = reasons(open_model(path), table.open(), start, count, pair, allow)
+    naming = next(iter(table.identified_by), None)
+    told = reasons(open_model(path), table.open(), start, count, pair, allow, naming)
     if not told:
         raise InputError(f"{table.name} has no row {start + 1}. Hint: --row counts from 1, the header left out")
     if as_json:

@@ -1,4 +1,4 @@
-"""DATA as the command line names it: files, patterns, standard input, or a query."""
+"""DATA as the command line names it: files, patterns, standard input, a folder of documents, or a query."""
 
 from __future__ import annotations
 
@@ -34,6 +34,7 @@ class Given:
     format: str | None = None
     encoding: str = "utf-8"
     missing: tuple[str, ...] = ()
+    errors: str = "strict"
 
     @property
     def source(self) -> str | list[str] | None:
@@ -45,13 +46,19 @@ class Given:
     @property
     def reading(self) -> dict[str, Any]:
         """As `deciban.train` takes it."""
-        return {"sql": self.sql, "format": self.format, "encoding": self.encoding, "missing": self.missing}
+        named = {"sql": self.sql, "format": self.format, "encoding": self.encoding, "missing": self.missing}
+        return named if self.errors == "strict" else {**named, "errors": self.errors}
+
+    @property
+    def identified_by(self) -> list[str]:
+        """The columns that say which row is which, where the source itself gives them."""
+        return ["file"] if self.format in ("folders", "text") and self.name != STDIN else []
 
     def open(self) -> Source:
         """The table itself."""
         from deciban.engines.arrow.source import FileOptions, open_source
 
-        return open_source(self.source, self.sql, FileOptions(self.format, self.encoding, self.missing))
+        return open_source(self.source, self.sql, FileOptions(self.format, self.encoding, self.missing, self.errors))
 
     def guessed_rows(self) -> int | None:
         """About how many rows, where that costs next to nothing to know."""
@@ -65,20 +72,30 @@ class Given:
 
 @contextmanager
 def given(
-    paths: Sequence[str] | None, sql: str | None, format: str | None, encoding: str, missing: Sequence[str] | None
+    paths: Sequence[str] | None,
+    sql: str | None,
+    folders: str | None,
+    format: str | None,
+    encoding: str,
+    errors: str,
+    missing: Sequence[str] | None,
 ) -> Iterator[Given]:
     """The table for the time of the block; standard input is kept in a file meanwhile."""
     paths = list(paths or ())
-    if bool(paths) == (sql is not None):
-        raise typer.BadParameter("a table is wanted: DATA, or --sql QUERY, and not both")
+    if bool(paths) + (sql is not None) + (folders is not None) != 1:
+        raise typer.BadParameter("a table is wanted: DATA or --folders DIR, or else --sql QUERY, and not both")
     texts = tuple(missing or ())
+    if folders is not None:
+        if format is not None:
+            raise typer.BadParameter(f"--folders reads each file as a document, so --format {format} is not free")
+        paths, format = [folders], "folders"
     if paths != ["-"]:
         _refuse_absent(paths)
         name = "the query" if sql is not None else paths[0] + (" …" if len(paths) > 1 else "")
-        yield Given(paths, name, sql, format, encoding, texts)
+        yield Given(paths, name, sql, format, encoding, texts, errors)
         return
     with spooled() as path, named_as(path, STDIN):
-        yield Given([str(path)], STDIN, None, format, encoding, texts)
+        yield Given([str(path)], STDIN, None, format, encoding, texts, errors)
 
 
 def _refuse_absent(paths: Sequence[str]) -> None:

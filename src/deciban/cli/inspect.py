@@ -81,6 +81,7 @@ def options_of(model: Model) -> dict[str, Any]:
         "parameter_prior": options.parameter_prior,
         "unseen": options.unseen,
         "most_levels": options.most_levels,
+        **({"texts": options.words.reading} if model.layout.texts else {}),
         "prior": prior.kind if shares is None else dict(zip(map(str, model.classes), map(float, shares))),
     }
 
@@ -88,7 +89,7 @@ def options_of(model: Model) -> dict[str, Any]:
 def _show(path: Path, model: Model, description: Description, most: int) -> None:
     from deciban.cli.output import size_in_words
     from deciban.cli.sheet import console, count, heading, one_line, pairs, table
-    from deciban.cli.trained import classes, missing, strongest
+    from deciban.cli.trained import classes, missing, strongest, telling_words
 
     out = console()
     out.print(one_line(f"{path}: a model of {model.target}"), style="bold", soft_wrap=True)
@@ -113,8 +114,12 @@ def _show(path: Path, model: Model, description: Description, most: int) -> None
     table(out, ["column", "role", "why"], body, wide=2)
     heading(out, "Strongest columns", "average evidence for the true class, with a 90 % interval")
     strongest(out, description, most)
-    heading(out, "What they say")
-    sayings(out, description.strongest[:most])
+    telling_words(out, model)
+    texts = [text.column for text in model.layout.texts]
+    others = tuple(strength for strength in description.strongest[:most] if strength.feature not in texts)
+    if others:
+        heading(out, "What they say" if not texts else "What the other columns say")
+        sayings(out, others)
 
 
 def sayings(out: Any, strengths: tuple[Strength, ...]) -> None:
@@ -125,4 +130,4 @@ def sayings(out: Any, strengths: tuple[Strength, ...]) -> None:
         if strength.says:
             line(out, strength.feature)
         for saying in strength.says:
-            line(out, f"  {saying}")
+            line(out, str(saying), indent=4)

@@ -11,7 +11,20 @@ from typing import Annotated, NoReturn
 import typer
 
 from deciban import __version__
-from deciban.cli import change, diff, evaluate, example, explain, inspect, merge, predict, sample, train
+from deciban.cli import (
+    change,
+    diff,
+    evaluate,
+    example,
+    explain,
+    inspect,
+    merge,
+    plot,
+    predict,
+    sample,
+    telltales,
+    train,
+)
 from deciban.cli.arguments import AsJson, Debug
 from deciban.cli.arguments import example as in_help
 from deciban.cli.manners import INTERRUPTED, UNREAD, manners
@@ -49,6 +62,8 @@ for _name, _what, _command, _example in (
     ("explain", "Say why rows are predicted as they are.", explain.command, explain.EXAMPLE),
     ("evaluate", "Measure how good a model is, in folds or on other rows.", evaluate.command, evaluate.EXAMPLE),
     ("inspect", "Show what is in a model file.", inspect.command, inspect.EXAMPLE),
+    ("telltales", "Show the words that tell classes apart.", telltales.command, telltales.EXAMPLE),
+    ("plot", "Draw what a model has learned.", plot.command, plot.EXAMPLE),
     ("diff", "Show what changed from one model to another.", diff.command, diff.EXAMPLE),
     ("merge", "Add models up.", merge.command, merge.EXAMPLE),
     ("add", "Learn more rows.", change.add, change.ADD),

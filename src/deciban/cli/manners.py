@@ -23,9 +23,12 @@ from deciban.errors import DecibanError, DecibanWarning
 REFUSED, INTERRUPTED, UNREAD = 1, 130, 141
 PYTHON = re.compile(
     r" \((?:or |train\(…, )?"
-    r"(?:(?:roles|missing|allow_missing_columns|classes|format|encoding|like|weights|unseen)=|with_priors\()[^()]*\)+"
+    r"(?:(?:roles|missing|allow_missing_columns|classes|format|encoding|like|weights|unseen|words)=|with_priors\()[^()]*\)+"
 )
 """How a hint says in brackets what the same is in Python: nothing for a command line."""
+
+SPOKEN = {"column= one of": "--column, one of", "describe() tells": "deciban inspect tells"}
+"""What Python calls something, and what a command calls it."""
 
 PRIORS = re.compile(r"with_priors\('(\w+)'\) first")
 """A hint that only Python can follow: no command gives a model other priors."""
@@ -71,6 +74,8 @@ def for_commands(advice: str) -> str:
     >>> for_commands("--encoding latin-1 (or encoding='latin-1')"), for_commands("with_priors('empirical') first")
     ('--encoding latin-1', 'train with --prior empirical')
     """
+    for python, command in SPOKEN.items():
+        advice = advice.replace(python, command)
     return PRIORS.sub(r"train with --prior \1", PYTHON.sub("", advice))
 
 

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 ENDING = ".deciban"
 COMPRESSED = (".gz", ".zst")
+WORDS = ("ngrams", "tokens", "stop_words", "presence")
+"""The options that say how texts are read."""
+
 TABLES = (".csv", ".tsv", ".parquet", ".jsonl", ".json", ".arrow", ".feather", *COMPRESSED)
 
 
@@ -65,12 +68,14 @@ def default_file(paths: Sequence[str]) -> str:
 def settings(given: Mapping[str, Any]) -> dict[str, Any]:
     """The options of training that were given, as `deciban.train` takes them."""
     from deciban.cli.arguments import given_prior, given_roles, listed
+    from deciban.cli.reading import given_words
 
     made = {name: value for name, value in given.items() if value is not None}
     if made.get("like") is not None:
         _check_like(made)
         made["like"] = open_model(made["like"])
     made["roles"] = given_roles(made.pop("roles", None)) or None
+    made["words"] = given_words(**{name: made.pop(name, None) for name in WORDS})
     if "classes" in made:
         made["classes"] = listed(made["classes"])
     if "prior" in made:
@@ -79,7 +84,7 @@ def settings(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _check_like(given: Mapping[str, Any]) -> None:
-    for name in ("roles", "numbers", "alpha", "parameter_prior", "unseen", "most_levels"):
+    for name in ("roles", "numbers", "alpha", "parameter_prior", "unseen", "most_levels", *WORDS):
         if given.get(name):
             option = "as" if name == "roles" else name.replace("_", "-")
             raise typer.BadParameter(f"--like takes roles and assumptions from its model, so --{option} is not free")

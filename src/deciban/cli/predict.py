@@ -35,7 +35,11 @@ Out = Annotated[
 Proba = Annotated[bool, typer.Option("--proba", help="A column p(CLASS) for every class as well.")]
 Keep = Annotated[
     list[str] | None,
-    typer.Option("--keep", metavar="COL", help="Carry a column of DATA along. May be repeated."),
+    typer.Option(
+        "--keep",
+        metavar="COL",
+        help="Carry a column of DATA along; of documents, the file unless given. May be repeated.",
+    ),
 ]
 All = Annotated[bool, typer.Option("--all", help="Carry all columns of DATA along.")]
 Json = Annotated[bool, typer.Option("--json", help="JSON lines on stdout instead of CSV.")]
@@ -51,15 +55,17 @@ def command(
     json: Json = False,
     allow_missing_columns: a.AllowMissing = False,
     sql: a.Sql = None,
+    folders: a.Folders = None,
     format: a.Format = None,
     encoding: a.Encoding = "utf-8",
+    errors: a.Errors = "strict",
     missing: a.Missing = None,
     debug: a.Debug = False,
 ) -> None:
     """Predict every row of a table: one line out for each row in, in the same order."""
     from deciban.cli.given import given, roles_are_settled
 
-    with manners(debug), roles_are_settled(), given(data, sql, format, encoding, missing) as table:
+    with manners(debug), roles_are_settled(), given(data, sql, folders, format, encoding, errors, missing) as table:
         run(model, table, output, proba, keep or [], everything, json, allow_missing_columns)
 
 
@@ -84,7 +90,8 @@ def run(
     check_output(out or "-", [*table.paths, path])
     model = open_model(path)
     source = table.open()
-    view = Carrying(source, list(source.columns) if everything else _kept(keep, source.columns, source.name))
+    kept = _kept(keep or table.identified_by, source.columns, source.name)
+    view = Carrying(source, list(source.columns) if everything else kept)
     shape = Answers(model, view, proba)
     called: Counter[str] = Counter()
     stream = shape.stream(allow, called)

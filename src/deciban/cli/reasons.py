@@ -6,7 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from deciban.cli.passages import Passages, passages, show_passages
 from deciban.cli.sheet import console, heading, line, one_line, short
+from deciban.cli.weights import decibans, odds, probability
 from deciban.files.plain import plain
 
 if TYPE_CHECKING:
@@ -31,6 +33,8 @@ class Reason:
     against: Any
     entries: list[tuple[str, float]]
     total: float
+    called: str | None = None
+    passages: Passages | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON knows it: evidence without bound is None."""
@@ -46,32 +50,45 @@ class Reason:
                 "total": self.total,
             }
         )
+        told |= {} if self.called is None else {"file": self.called}
+        told |= {} if self.passages is None else {"words": plain(self.passages.to_list())}
         return told
 
 
 def reasons(
-    model: Model, source: Source, start: int, count: int, pair: tuple[str, str] | None, allow: bool
+    model: Model,
+    source: Source,
+    start: int,
+    count: int,
+    pair: tuple[str, str] | None,
+    allow: bool,
+    naming: str | None = None,
 ) -> list[Reason]:
-    """The reasons for some rows; none where the table is shorter."""
+    """The reasons for some rows, called by the column `naming`; none where the table is shorter."""
     from deciban.cli.views import Carrying, Part
     from deciban.model.explaining import explained
 
     part = Part(source, start, count)
-    view = Carrying(part, [model.target] if model.target in source.columns else [])
-    truths: list[Any] = []
+    view = Carrying(part, [name for name in (model.target, naming) if name is not None and name in source.columns])
+    carried: dict[str, list[Any]] = {name: [] for name in view.carried}
     p: list[Any] = []
     for batches, parts in model.blocks(view, allow):
         p += model.scores(parts, "posterior").tolist()
-        truths += view.carried_by(batches)[0].to_pylist() if view.carried else [None] * (len(p) - len(truths))
+        for name, values in zip(view.carried, view.carried_by(batches)):
+            carried[name] += values.to_pylist()
     if not p:
         return []
     told = explained(model, part, pair, count, allow)
+    truths, names = (carried.get(name or "", [None] * len(p)) for name in (model.target, naming))
     found = []
-    for i, (posterior, truth) in enumerate(zip(p, truths)):
+    for i, (posterior, truth, called) in enumerate(zip(p, truths, names)):
         k = max(range(len(posterior)), key=posterior.__getitem__)
         winner, other = told.winner[i : i + 1].tolist()[0], told.runner_up[i : i + 1].tolist()[0]
-        entries, total = told.entries(i), float(told.total[i])
-        found.append(Reason(start + i + 1, model.classes[k], posterior[k], truth, winner, other, entries, total))
+        reason = Reason(
+            start + i + 1, model.classes[k], posterior[k], truth, winner, other, told.entries(i),
+            float(told.total[i]), called, passages(told, i),
+        )  # fmt: skip
+        found.append(reason)
     return found
 
 
@@ -85,12 +102,23 @@ def show(told: list[Reason], most: int) -> None:
 
 
 def _one(out: Console, reason: Reason, most: int) -> None:
+    room = 20 if reason.called is None else 30
+    truth = "" if reason.truth is None else f"; in truth {short(str(reason.truth), room)}"
+    sure = probability(reason.probability, math.isfinite(reason.total))
+    chance = f"{short(str(reason.prediction), room)}, probability {sure}{truth}"
+    heading(out, f"Row {reason.row}", chance if reason.called is None else short(reason.called, out.width - 20))
+    if reason.called is not None:
+        line(out, chance)
+    line(out, f"why {short(str(reason.favoured), 30)} rather than {short(str(reason.against), 30)}:")
+    if reason.passages is None:
+        _columns(out, reason, most)
+    else:
+        show_passages(out, reason.passages, reason.total, most)
+
+
+def _columns(out: Console, reason: Reason, most: int) -> None:
     from rich.cells import cell_len
 
-    truth = "" if reason.truth is None else f"; in truth {short(str(reason.truth), 20)}"
-    chance = f"{short(str(reason.prediction), 20)}, probability {probability(reason.probability)}{truth}"
-    heading(out, f"Row {reason.row}", chance)
-    line(out, f"why {short(str(reason.favoured), 30)} rather than {short(str(reason.against), 30)}:")
     shown, rest = reason.entries[:most], reason.entries[most:]
     if rest:
         shown = [*shown, (f"{len(rest)} more", sum(value for _, value in rest))]
@@ -101,25 +129,11 @@ def _one(out: Console, reason: Reason, most: int) -> None:
     out.print(f"  {'total':<{width}}  {decibans(reason.total)}  {odds(reason.total)}".rstrip(), soft_wrap=True)
 
 
-def probability(p: float) -> str:
-    """Four digits; nearly certain is not certain."""
-    return "over 0.9999" if 0.9999 < p < 1 else f"{p:.4f}"
-
-
 def padded(text: str, width: int) -> str:
     """The text in exactly so many characters."""
     from rich.cells import set_cell_size
 
     return set_cell_size(short(text, width), width)
-
-
-def decibans(value: float) -> str:
-    """Evidence with its sign."""
-    if math.isnan(value):
-        return "undefined   "
-    if math.isinf(value):
-        return f"{'+∞' if value > 0 else '−∞':>9} dB"
-    return f"{value:>+9.2f} dB"
 
 
 def bar(value: float, largest: float) -> str:
@@ -128,12 +142,3 @@ def bar(value: float, largest: float) -> str:
         return ""
     length = BAR if math.isinf(value) else round(BAR * min(1.0, abs(value) / largest))
     return " " * BAR + "│" + "█" * length if value >= 0 else " " * (BAR - length) + "█" * length + "│"
-
-
-def odds(total: float) -> str:
-    """Decibans as people bet."""
-    if math.isnan(total):
-        return "impossible under both"
-    if abs(total) > 60:
-        return "over a million to 1" + ("" if total > 0 else " against")
-    return f"{10 ** (abs(total) / 10):.3g} to 1" + ("" if total >= 0 else " against")

@@ -88,11 +88,23 @@ def short(text: str, width: int) -> str:
     return set_cell_size(text, width - 1 - cell_len(text[-tail:])) + "…" + text[-tail:]
 
 
-def line(out: Console, words: str) -> None:
+def line(out: Console, words: str, indent: int = 2) -> None:
     """A line of words, indented, wrapped with the same indent."""
     from rich.padding import Padding
 
-    put(out, Padding(Text(one_line(words)), (0, 0, 0, 2)))
+    put(out, Padding(Text(one_line(words)), (0, 0, 0, indent)))
+
+
+def packed(out: Console, parts: Iterable[str], indent: int = 2) -> None:
+    """Short parts, as many to a line as there is room for; none is broken."""
+    rows: list[str] = []
+    for part in map(one_line, parts):
+        if rows and cell_len(rows[-1]) + 3 + cell_len(part) <= out.width - indent:
+            rows[-1] += f" · {part}"
+        else:
+            rows.append(part)
+    for row in rows:
+        line(out, row, indent)
 
 
 def command(out: Console, words: str) -> None:

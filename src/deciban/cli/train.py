@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 EXAMPLE = a.example(
     "deciban train patients.csv --target diagnosis",
     "deciban train 'day-*.parquet' --target spam --as sender=category -o spam.deciban",
+    "deciban train messages.csv --target topic --ngrams 2",
+    "deciban train --folders newsgroups --encoding latin-1",
 )
 Out = Annotated[
     str | None,
@@ -42,9 +44,15 @@ def command(
     parameter_prior: a.ParameterPrior = None,
     unseen: a.Unseen = None,
     most_levels: a.MostLevels = None,
+    ngrams: a.Ngrams = None,
+    tokens: a.Tokens = None,
+    stop_words: a.StopWords = None,
+    presence: a.Presence = False,
     sql: a.Sql = None,
+    folders: a.Folders = None,
     format: a.Format = None,
     encoding: a.Encoding = "utf-8",
+    errors: a.Errors = "strict",
     missing: a.Missing = None,
     output: Out = None,
     judge: Judge = True,
@@ -57,13 +65,22 @@ def command(
     wished = {
         "roles": roles, "numbers": numbers, "like": like, "weights": weights, "classes": classes, "prior": prior,
         "alpha": alpha, "parameter_prior": parameter_prior, "unseen": unseen, "most_levels": most_levels,
+        "ngrams": ngrams, "tokens": tokens, "stop_words": stop_words, "presence": presence or None,
     }  # fmt: skip
-    with manners(debug), given(data, sql, format, encoding, missing) as table:
-        run(table, wanted_target(table, target), wished, output, judge, json, data or [])
+    with manners(debug), given(data, sql, folders, format, encoding, errors, missing) as table:
+        named = data or ([] if folders is None else [folders])
+        run(table, wanted_target(table, target, classes), wished, output, judge, json, named)
 
 
-def wanted_target(table: Given, target: str | None) -> str:
-    """The target, or the columns among which there is one."""
+def wanted_target(table: Given, target: str | None, classes: str | None) -> str:
+    """The target, or the columns among which there is one; a folder of documents has its sub-folders."""
+    if table.format == "folders" and target in (None, "class"):
+        from deciban.engines.arrow.folders import CLASS, Folders
+
+        source = table.open()
+        if classes is None and isinstance(source, Folders):
+            source.refuse_one_class()
+        return CLASS
     if target is None:
         columns = table.open().columns
         shown = ", ".join(columns[:20]) + (" …" if len(columns) > 20 else "")
@@ -94,4 +111,8 @@ def run(
     save(model, out)
     if as_json and out != "-":
         print_json(figures(model, description, out))
-    report(model, description, out, named=output is not None, aside=as_json or out == "-", wished=judge)
+    aside, documents = as_json or out == "-", table.format in ("folders", "text", "lines")
+    report(model, description, out, output is not None, aside, judge, documents)
+    if made["words"] is not None and not model.layout.texts:
+        unread = "no column was read as text, so nothing came of --ngrams, --tokens, --stop-words or --presence"
+        typer.echo(f"warning: {unread}. Hint: --as COLUMN=text", err=True)

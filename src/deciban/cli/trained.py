@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 MOST_CLASSES, MOST_COLUMNS, STRONGEST, BAR = 10, 30, 5, 16
 """Beyond so many columns they are listed by role."""
 
+TELLING = 6
+"""Words of each class in a report."""
+
 
 def figures(model: Model, description: Description, path: str) -> dict[str, Any]:
     """Everything for a program."""
@@ -39,10 +42,12 @@ def figures(model: Model, description: Description, path: str) -> dict[str, Any]
     return {"model": path, **description.to_dict(), "held_out": held_out}
 
 
-def report(model: Model, description: Description, path: str, named: bool, aside: bool, wished: bool) -> None:
+def report(
+    model: Model, description: Description, path: str, named: bool, aside: bool, wished: bool, documents: bool
+) -> None:
     """Everything for a person; `aside` where standard output belongs to a program.
 
-    `wished` says whether held-out quality was asked for.
+    `wished` says whether held-out quality was asked for, `documents` whether the rows were files or lines.
     """
     out = console(stderr=aside)
     _rows(out, model, description)
@@ -59,7 +64,8 @@ def report(model: Model, description: Description, path: str, named: bool, aside
         line(out, "not measured, as you said. deciban evaluate measures it")
     heading(out, "Strongest columns", "average evidence for the true class, with a 90 % interval")
     strongest(out, description, STRONGEST)
-    _written(out, path, named)
+    telling_words(out, model)
+    _written(out, path, named, model, documents)
 
 
 def _too_large(out: Console, path: str) -> None:
@@ -140,13 +146,34 @@ def bar(evidence: float, largest: float) -> str:
     return "" if math.isnan(evidence) else "█" * round(BAR * min(1.0, max(0.0, evidence / largest)))
 
 
-def _written(out: Console, path: str, named: bool) -> None:
+def telling_words(out: Console, model: Model) -> None:
+    """The surest words of each class, in a line; where there are many classes, of the first."""
+    if model.options.words.hashed is not None:
+        return
+    for text in model.layout.texts:
+        what = "the surest of each class" + (f", in {one_line(text.column)}" if len(model.layout.texts) > 1 else "")
+        heading(out, "Telling words", what)
+        shown = model.classes[:MOST_CLASSES]
+        body = [[label, ", ".join(_words(model, label, text.column))] for label in shown]
+        table(out, ["class", "words"], body, wide=1)
+        if len(model.classes) > len(shown):
+            line(out, f"… and {len(model.classes) - len(shown)} classes more")
+
+
+def _words(model: Model, label: Any, column: str) -> list[str]:
+    found = [word.word for word in model.telltales(label, TELLING, column) if word.decibans > 0]
+    return [short(word, 20) for word in found] or ["–"]
+
+
+def _written(out: Console, path: str, named: bool, model: Model, documents: bool) -> None:
     if path == "-":
         return
     heading(out, "Written")
     note = "" if named else "; -o names another file"
     line(out, f"{path} ({size_in_words(path)}{note})")
     heading(out, "Next")
+    new = "NEW.txt --format text" if documents else "NEW.csv"
     for words in ("predict", "explain"):
-        command(out, f"deciban {words} {quoted(path)} NEW.csv")
-    command(out, f"deciban inspect {quoted(path)}")
+        command(out, f"deciban {words} {quoted(path)} {new}")
+    for words in ("telltales", "inspect") if model.layout.texts else ("inspect",):
+        command(out, f"deciban {words} {quoted(path)}")

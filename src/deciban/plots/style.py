@@ -75,6 +75,13 @@ def colour(k: int) -> str:
     return COLOURS[k % len(COLOURS)]
 
 
+def pale(k: int) -> Any:
+    """The colour of class k as a ground on which ink is seen: as `DEEPEST` makes it, but nothing shines through."""
+    from matplotlib.colors import to_rgb
+
+    return tuple(1 - DEEPEST * (1 - part) for part in to_rgb(colour(k)))
+
+
 def marker(k: int) -> str:
     """The marker of class k."""
     return MARKERS[k % len(MARKERS)]

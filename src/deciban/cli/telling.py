@@ -1,0 +1,80 @@
+"""Telltales of a model file: of a table with texts, or of a classifier of documents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from deciban.errors import InputError
+
+FIGURES = ("decibans", "low", "high", "count", "elsewhere", "documents", "documents_elsewhere")
+"""What is known of a word."""
+
+
+@dataclass(frozen=True)
+class Telling:
+    """A class, and the words that speak for it, the surest first."""
+
+    label: Any
+    words: Sequence[Any]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A line for each word."""
+        return [{"word": word.word, **{name: getattr(word, name) for name in FIGURES}} for word in self.words]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON knows it."""
+        return {"class": self.label, "words": self.rows()}
+
+
+@dataclass(frozen=True)
+class Teller:
+    """A model that knows words, and the column of its texts that is meant."""
+
+    model: Any
+    column: str | None = None
+
+    @property
+    def classes(self) -> list[Any]:
+        """The classes, in order."""
+        found = self.model.classes_ if hasattr(self.model, "classes_") else self.model.classes
+        return list(found.tolist() if hasattr(found, "tolist") else found)
+
+    def chosen(self, labels: Sequence[str] | None) -> list[Any]:
+        """The classes of these names, each once; all where none is named."""
+        known = {str(label): label for label in self.classes}
+        if not labels:
+            return self.classes
+        from deciban.model.matrices import did_you_mean
+
+        for label in labels:
+            if label not in known:
+                shown = ", ".join(list(known)[:20]) + (" …" if len(known) > 20 else "")
+                near = did_you_mean(label, list(known)) or "."
+                raise InputError(f"{label!r} is none of the model's classes{near} Hint: one of {shown}")
+        return [known[label] for label in dict.fromkeys(labels)]
+
+    def tell(self, labels: Sequence[str] | None, n: int) -> list[Telling]:
+        """The n surest words of each class; of those with few, as many as speak for it at all."""
+        which = {} if self.column is None else {"column": self.column}
+        return [
+            Telling(label, [word for word in self.model.telltales(label, n, **which) if word.decibans > 0])
+            for label in self.chosen(labels)
+        ]
+
+
+def open_teller(path: Path, column: str | None) -> Teller:
+    """The model of a file, if it knows any words."""
+    from deciban.cli.models import load
+
+    model = load(path)
+    if not hasattr(model, "telltales"):
+        raise InputError(
+            f"{str(path)!r} holds a {type(model).__name__}, which knows no words. "
+            f"Hint: telltales are of a model that was trained on texts"
+        )
+    if column is not None and type(model).__name__ == "TextClassifier":
+        raise InputError(f"{str(path)!r} knows documents and no columns. Hint: leave --column out")
+    return Teller(model, column)

@@ -1,0 +1,153 @@
+"""`deciban telltales`: the words that tell each class from the others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from deciban.cli import arguments as a
+from deciban.cli.manners import manners
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from deciban.cli.telling import Telling
+
+EXAMPLE = a.example(
+    "deciban telltales messages.deciban",
+    "deciban telltales newsgroups.deciban --class sci.space --class sci.med -n 20",
+    "deciban telltales messages.deciban -n 50 -o words.csv",
+)
+Labels = Annotated[
+    list[str] | None,
+    typer.Option("--class", metavar="LABEL", help="This class; all of them unless given. May be repeated."),
+]
+Number = Annotated[
+    int, typer.Option("-n", "--number", metavar="NUMBER", min=1, help="How many words of each class, the surest.")
+]
+Column = Annotated[
+    str | None,
+    typer.Option("--column", metavar="COL", help="The column of texts, where the model has several."),
+]
+Out = Annotated[
+    str | None,
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="OUT",
+        help="Write a table instead: a .csv, .tsv, .jsonl, .parquet or .arrow file, or - for CSV on stdout.",
+    ),
+]
+FEW_CLASSES = 6
+"""Up to this many, each word has a line of its own."""
+
+LONGEST_WORD = 24
+
+
+def command(
+    model: a.ModelFile,
+    labels: Labels = None,
+    number: Number = 10,
+    column: Column = None,
+    output: Out = None,
+    json: a.AsJson = False,
+    debug: a.Debug = False,
+) -> None:
+    """Show the words that tell each class from all others: evidence, how sure it is, and how often they were seen."""
+    with manners(debug):
+        run(model, labels, number, column, output, json)
+
+
+def run(path: Path, labels: list[str] | None, n: int, column: str | None, out: str | None, as_json: bool) -> None:
+    """Open the file, ask, tell."""
+    from deciban.cli.output import check_output, print_json
+    from deciban.cli.sinks import output_format
+    from deciban.cli.telling import open_teller
+
+    if out is not None:
+        output_format(out, as_json)
+        check_output(out, [path])
+    told = open_teller(path, column).tell(labels, n)
+    if out is not None:
+        _write(told, out, as_json)
+    elif as_json:
+        print_json([telling.to_dict() for telling in told])
+    else:
+        show(path, told)
+
+
+def _write(told: list[Telling], out: str, as_json: bool) -> None:
+    """A line for each word."""
+    import pyarrow as pa
+
+    from deciban.cli.sinks import table_out
+    from deciban.cli.telling import FIGURES
+
+    rows = [{"class": str(telling.label), **word} for telling in told for word in telling.rows()]
+    texts = [("class", pa.string()), ("word", pa.string())]
+    schema = pa.schema([*texts, *((name, pa.float64()) for name in FIGURES)])
+    with table_out(out, as_json, schema) as write:
+        write(pa.RecordBatch.from_pylist(rows, schema=schema))
+    if out != "-":
+        typer.echo(f"{len(rows)} words of {len(told)} classes to {out}", err=True)
+
+
+def show(path: Path, told: list[Telling]) -> None:
+    """A table for each class; where there are many, a few lines."""
+    from deciban.cli.sheet import console, line, one_line
+
+    out = console()
+    out.print(one_line(f"{path}: the most telling words of each class"), style="bold", soft_wrap=True)
+    few = len(told) <= FEW_CLASSES
+    for telling in told:
+        (_in_full if few else _in_short)(out, telling)
+    out.print()
+    if few:
+        line(out, "dB is decibans for the class against all others: 10 is ten to one.")
+        line(out, "times, documents: in the class : in all others together.")
+    else:
+        line(out, "The surest first; in decibans for the class against all others.")
+        line(out, "--class LABEL shows intervals and counts.")
+
+
+def _in_full(out: Console, telling: Telling) -> None:
+    from deciban.cli.sheet import heading, one_line, table
+
+    heading(out, one_line(str(telling.label)))
+    if _silent(out, telling):
+        return
+    head = ["word", "evidence", "90 % sure", "times", "documents"]
+    table(out, head, [_figures(word) for word in telling.words], right=[1, 3, 4])
+
+
+def _figures(word: Any) -> list[str]:
+    from deciban.cli.sheet import count, short
+
+    return [
+        short(word.word, LONGEST_WORD),
+        f"{word.decibans:.1f} dB",
+        f"({word.low:.1f} … {word.high:.1f})",
+        f"{count(word.count)} : {count(word.elsewhere)}",
+        f"{count(word.documents)} : {count(word.documents_elsewhere)}",
+    ]
+
+
+def _in_short(out: Console, telling: Telling) -> None:
+    """Words and decibans, as many to a line as fit; a word stays with its number."""
+    from deciban.cli.sheet import heading, one_line, packed, short
+
+    heading(out, one_line(str(telling.label)))
+    if _silent(out, telling):
+        return
+    words = [f"{short(word.word, LONGEST_WORD)} {word.decibans:.0f}" for word in telling.words]
+    packed(out, words)
+
+
+def _silent(out: Console, telling: Telling) -> bool:
+    from deciban.cli.sheet import line
+
+    if not telling.words:
+        line(out, "no word speaks for it")
+    return not telling.words
