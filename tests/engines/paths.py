@@ -22,7 +22,6 @@ from deciban.families.prior import ClassPrior
 from deciban.kernels import loaded
 
 FINISHES = ["joint", "log_posterior", "posterior", "winner", "density"]
-NEVER = 2**62
 
 
 @contextmanager
@@ -30,7 +29,6 @@ def by_definition():
     """No kernel, however large the input."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fast, "kernels", lambda name, work: None)
-        patch.setattr(sparse, "LARGE", NEVER)
         yield
 
 
@@ -39,7 +37,6 @@ def by_kernel():
     """Kernels, however small the input."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(loaded, "LARGE", 0)
-        patch.setattr(sparse, "LARGE", 0)
         patch.setattr(tally, "ENTRIES_PER_THREAD", 1)
         yield
 

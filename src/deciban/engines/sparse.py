@@ -11,7 +11,6 @@ from deciban.engines import arrays, fast
 from deciban.engines.bad import BadValue, Rule
 from deciban.engines.threads import row_blocks
 from deciban.errors import InputError
-from deciban.kernels.loaded import LARGE
 from deciban.kernels.together import run
 from deciban.ledger import Counts, Needs, Statistic, Tallies
 from deciban.ledger.statistic import Array, Codes
@@ -31,7 +30,7 @@ def summarise(needs: Needs, X: Any, codes: Codes, weight: Array | None, n_classe
     if needs.kind != "counts" or needs.unit or _shows_zeros(needs):
         return _by_dense_blocks(needs, X, codes, weight, n_classes, threads)
     wide = n_classes * X.shape[1] > DENSE_CELLS
-    count = _small if X.nnz < LARGE else _large
+    count = _small if fast.kernels("tallies", X.nnz) is None else _large
     part, flaw = count(needs, X, codes, weight, n_classes, wide, threads)
     if flaw < 0:
         return arrays.merged([part])
@@ -109,7 +108,8 @@ def apply(form: ScoreForm, X: Any, needs: Needs, log_prior: Array, wanted: Finis
     if flaw >= 0 and not missing:
         raise bad_value(X, flaw)
     product = _has_product(form) and not missing and not needs.unit and not _shows_zeros(needs)
-    quick = product and X.nnz >= LARGE and not (isinstance(form, SparseLinear) and form.hard is not None)
+    hard = isinstance(form, SparseLinear) and form.hard is not None
+    quick = product and not hard and fast.kernels("tallies", X.nnz) is not None
     if quick and wanted == "winner":
         return _winners(form, X, log_prior, threads)
     out = arrays.empty_answer(X.shape[0], len(log_prior), wanted)

@@ -238,11 +238,12 @@ def sort_entries(
 
 
 @kernel
-def close_gaps(cursor: Ints, klass: Codes, entries: Floats, start: Ints, out_klass: Codes, out: Floats) -> None:
-    """Entries without the room that was left for those that were added to others, sums and documents apart."""
+def close_gaps(cursor: Ints, klass: Codes, entries: Floats, start: Ints) -> int:
+    """Move entries up over the room that was left for those that were added to others; how many there are."""
     at = 0
     for v in range(len(cursor)):
         for j in range(cursor[v, 0], cursor[v, 1]):
-            out_klass[at], out[0, at], out[1, at] = klass[j], entries[j, 0], entries[j, 1]
+            klass[at], entries[at, 0], entries[at, 1] = klass[j], entries[j, 0], entries[j, 1]
             at += 1
         start[v + 1] = at
+    return at

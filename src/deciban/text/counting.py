@@ -69,12 +69,14 @@ class WordCounter:
             shard.merge_classes(place)
 
     def bags(self, n_classes: int) -> Counted:
-        """All that was counted, and the words; none where their hashes stand for them."""
-        counted = [self._plain.bags(n_classes)] if self._plain.weight or not self._shards else []
-        if self._shards:
+        """All that was counted, and the words (none where their hashes stand for them); nothing is left here."""
+        plain, self._plain = self._plain, Plain(self.words)
+        shards, self._shards = self._shards, []
+        counted = [plain.bags(n_classes)] if plain.weight or not shards else []
+        if shards:
             from deciban.text.shard import finished
 
-            counted.append(finished(self._shards, self.words, n_classes))
+            counted.append(finished(shards, self.words, n_classes))
         return reduce(_united, counted)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +22,7 @@ CHUNK = 1 << 18
 SHARE = 1 << 19
 """Bytes below which another thread does not pay."""
 
-MANY_ENTRIES = 1 << 22
+MANY_ENTRIES = 1 << 20
 """From so many entries on those of the same class and word are added up now and then."""
 
 UNIT_WEIGHT = np.empty(0)
@@ -57,6 +56,17 @@ class Shard:
         """How many entries there are, those of the class that is being summed too."""
         return int(self.state[kernel.ENTRIES] + self.state[kernel.TOUCHED])
 
+    @property
+    def told(self) -> tuple[Codes, Codes, Array]:
+        """Word, class and sums of each entry."""
+        n = int(self.state[kernel.ENTRIES])
+        return self.word[:n], self.klass[:n], self.entries[:n]
+
+    def forget(self) -> None:
+        """Give up all entries."""
+        self.word, self.klass, self.entries = np.empty(0, np.int32), np.empty(0, np.int32), np.empty((0, 2))
+        self.state[kernel.ENTRIES] = 0
+
     def count(self, documents: Documents, order: Numbers, codes: Codes, weight: Array | None) -> None:
         """Take in the documents of `order`, whose classes follow each other."""
         n = int(codes[order].max(initial=-1)) + 1
@@ -80,9 +90,9 @@ class Shard:
                 self._more_entries()
 
     def _more_entries(self) -> None:
-        if self.state[kernel.ENTRIES] > max(MANY_ENTRIES, 2 * self.compacted):
+        if self.state[kernel.ENTRIES] > max(MANY_ENTRIES, 1.5 * self.compacted):
             self._compact()
-        room = max(len(self.word), 2 * self.n_entries)
+        room = max(len(self.word), self.n_entries * 3 // 2)
         for name in ("word", "klass", "entries"):
             old = getattr(self, name)
             new = np.empty((room, *old.shape[1:]), old.dtype)
@@ -90,12 +100,11 @@ class Shard:
             setattr(self, name, new)
 
     def _compact(self) -> None:
-        n, width = int(self.state[kernel.ENTRIES]), len(self.sums)
-        parts = [(np.arange(width), self.word[:n], self.klass[:n], self.entries[:n])]
-        start, klass, sums = _sorted_entries(parts, width)
+        width = len(self.sums)
+        start, klass, sums = _sorted_entries([self], [np.arange(width)], width)
         self.compacted = m = len(klass)
-        self.word[:m], self.klass[:m] = np.repeat(np.arange(width), np.diff(start)), klass
-        self.entries[:m] = sums.T
+        self.word[:m], self.klass[:m] = np.repeat(np.arange(width, dtype=np.int32), np.diff(start)), klass
+        self.entries[:m] = sums
         self.state[kernel.ENTRIES] = m
 
     def settle(self) -> None:
@@ -149,10 +158,8 @@ def finished(shards: Sequence[Shard], words: Words, n_classes: int) -> tuple[Voc
     else:
         vocabulary, width = None, 1 << words.hashed
         places = [np.arange(width)] * len(shards)
-    spans = [slice(0, int(shard.state[kernel.ENTRIES])) for shard in shards]
-    parts = [(p, s.word[n], s.klass[n], s.entries[n]) for p, s, n in zip(places, shards, spans)]
-    start, klass, sums = _sorted_entries(parts, width)
-    return vocabulary, bags_of(start, klass, sums[0], sums[1], weight, words)
+    start, klass, sums = _sorted_entries(shards, places, width, spend=True)
+    return vocabulary, bags_of(start, klass, sums[:, 0], sums[:, 1], weight, words)
 
 
 def _vocabulary(shards: Sequence[Shard]) -> tuple[Vocabulary, list[Numbers]]:
@@ -182,24 +189,30 @@ def _used(shard: Shard) -> Numbers:
     """The words of a shard that have entries, their texts written out."""
     shard.lexicon.spelled()
     seen = np.zeros(shard.lexicon.room, np.bool_)
-    seen[shard.word[: shard.state[kernel.ENTRIES]]] = True
+    seen[shard.told[0]] = True
     return np.flatnonzero(seen)
 
 
-def _sorted_entries(parts: Sequence[Any], width: int) -> tuple[Numbers, Codes, Array]:
-    """Entries by word and class, equal ones added up: where each word begins, classes, and sums over documents."""
+def _sorted_entries(
+    shards: Sequence[Shard], places: Sequence[Numbers], width: int, spend: bool = False
+) -> tuple[Numbers, Codes, Array]:
+    """Entries by word and class, equal ones added up: where each word begins, classes, and sums beside documents.
+
+    `spend`: a shard's own are given up as soon as they have been taken in, for all of them twice is a lot.
+    """
     counts = np.zeros(width, np.int64)
-    for place, word, _, _ in parts:
-        counts += np.bincount(place[word], minlength=width)
-    begins, n = np.cumsum(counts) - counts, sum(len(word) for _, word, _, _ in parts)
+    for shard, place in zip(shards, places):
+        counts += np.bincount(place[shard.told[0]], minlength=width)
+    begins, n = np.cumsum(counts) - counts, int(counts.sum())
     cursor = np.stack([begins, begins], axis=1)
     klass, sums = np.empty(n, np.int32), np.empty((n, 2))
-    for place, word, codes, entries in parts:
-        kernel.sort_entries(place, word, codes, entries, cursor, klass, sums)
-    m = int((cursor[:, 1] - cursor[:, 0]).sum())
-    start, out_klass, out = np.zeros(width + 1, np.int64), np.empty(m, np.int32), np.empty((2, m))
-    kernel.close_gaps(cursor, klass, sums, start, out_klass, out)
-    return start, out_klass, out
+    for shard, place in zip(shards, places):
+        kernel.sort_entries(place, *shard.told, cursor, klass, sums)
+        if spend:
+            shard.forget()
+    start = np.zeros(width + 1, np.int64)
+    m = kernel.close_gaps(cursor, klass, sums, start)
+    return start, klass[:m], sums[:m]
 
 
 def rows_of(lexicon: Lexicon, words: Words, documents: Documents, threads: int) -> tuple[Array, Codes, Numbers]:
