@@ -29,6 +29,8 @@ lab: .venv/ready
 	$(BIN)/python -m benchmarks.lab
 	$(BIN)/python -m benchmarks.lab_tables
 	$(BIN)/python -m benchmarks.lab_text
+	DECIBAN_DATA=$$($(BIN)/python -c 'from benchmarks import data; print(data.folder())') \
+	  $(BIN)/python docs/guides/make_newsgroups.py
 
 guide: .venv/ready
 	$(BIN)/python docs/guides/make_guide.py

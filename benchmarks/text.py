@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 import deciban
+from deciban.ledger import Vocabulary
 
 from . import child, memory, text_data, text_peers
 from .case import Group, Line, shown_memory, shown_time
@@ -109,7 +110,7 @@ def fit_bigrams(scale: float) -> Iterator[Line]:
     """Words and pairs of words of many short sentences."""
     once = text_data.sentences()
     corpus = text_data.repeated(once, round(REPEATED * scale))
-    name = "rt-polarity ×41, uni + bigrams: fit"
+    name = f"rt-polarity ×{len(corpus.documents) // len(once.documents)}, uni + bigrams: fit"
     yield compare_fits(name, corpus.documents, corpus, once.documents, BIGRAMS, ngram_range=(1, 2))
 
 
@@ -204,8 +205,8 @@ def train_once(path: str) -> dict[str, float]:
 
 def size_of(ledger: Any) -> float:
     """MiB of the numbers and of the words they are about."""
-    names = [block.names for block in ledger.schema.blocks if hasattr(block.names, "blob")]
-    words = sum(part.nbytes for name in names for part in (name.blob, name.offsets, name.hashes))
+    names = [block.names for block in ledger.schema.blocks]
+    words = sum(name.nbytes for name in names if isinstance(name, Vocabulary))
     return float(ledger.nbytes + words) / 2**20
 
 

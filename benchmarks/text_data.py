@@ -98,11 +98,6 @@ def reuters(part: str) -> Corpus:
     return labelled_lines(f"r8-{part}-all-terms.txt")
 
 
-def messages() -> Corpus:
-    """SMS Spam Collection: 5574 short messages."""
-    return labelled_lines("sms-spam.tsv")
-
-
 def corpus(pairs: list[tuple[str, str]]) -> Corpus:
     """Pairs of label and text as a corpus."""
     return Corpus([text for _, text in pairs], np.array([label for label, _ in pairs]))

@@ -26,7 +26,6 @@ ROOT = Path(__file__).parents[2]
 DOCUMENTS = ("README.md", "docs/cli.md", "docs/guides/first-table.md", "docs/guides/text.md")
 BLOCK = re.compile(r"^```(console|pycon)\n(.*?)^```", flags=re.MULTILINE | re.DOTALL)
 PICTURE = re.compile(r"!\[[^\]]*\]\(([\w.-]+)\)")
-SESSION = re.compile(r"^```console\n(.*?)^```", flags=re.MULTILINE | re.DOTALL)
 OPTIONS = re.compile(r"<!-- options of (\w+) -->\n.*?<!-- end -->", flags=re.DOTALL)
 
 

@@ -20,9 +20,8 @@ DOCUMENT = Path(__file__).parent / "text-newsgroups.md"
 
 def archive() -> Path | None:
     """The corpus, if it is there."""
-    named = os.environ.get("DECIBAN_DATA")
-    place = Path(named) if named else Path(__file__).parents[3] / "shared" / "data"
-    return place / ARCHIVE if (place / ARCHIVE).is_file() else None
+    found = Path(os.environ.get("DECIBAN_DATA", "")) / ARCHIVE
+    return found if found.is_file() else None
 
 
 def unpack(folder: Path) -> None:

@@ -239,7 +239,7 @@ def test_any_row_and_any_two_classes_can_be_explained(model):
     shown = done("explain", model, PATIENTS, "--row", "317", "--most", "2").stdout
     assert len([line for line in shown.splitlines() if " dB " in line]) == 5  # two, the rest, the total, the key
     assert "has no row 401" in call("explain", model, PATIENTS, "--row", "401").stderr
-    assert "none of the classes" in call("explain", model, PATIENTS, "--classes", "cold,plague").stderr
+    assert "'plague' is none of the 3 classes" in call("explain", model, PATIENTS, "--classes", "cold,plague").stderr
 
 
 def test_evaluating_gives_the_library_s_report(model):

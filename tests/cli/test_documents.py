@@ -39,10 +39,10 @@ def test_the_sessions_of_the_documents_print_what_they_show(name):
 
 
 def test_the_first_screen_of_the_readme_trains_reads_predicts_and_explains():
-    first = make_guide.SESSION.search((ROOT / "README.md").read_text())
+    first = make_guide.BLOCK.search((ROOT / "README.md").read_text())
     assert first is not None
     assert first.start() < 1000
-    commands = re.findall(r"^\$ deciban (\w+)", first[1], flags=re.MULTILINE)
+    commands = re.findall(r"^\$ deciban (\w+)", first[2], flags=re.MULTILINE)
     assert [c for c in commands if c != "example"] == ["train", "predict", "explain"]
 
 

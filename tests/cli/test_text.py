@@ -9,6 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from benchmarks import data
 from tests.cli.terminal import EXAMPLES, call, done, table
 from tests.cli.test_documents import ROOT, make_guide, script
 
@@ -61,10 +62,10 @@ def counted(label):
     return here, there
 
 
-def test_training_on_a_table_with_texts_reports_the_telling_words(posts):
+def test_training_on_a_table_with_texts_reports_the_telltales(posts):
     told = done("train", posts, *AS_TEXT).stdout
     assert "deciban telltales posts.deciban" in told
-    lines = told[told.index("Telling words") :].splitlines()
+    lines = told[told.index("Telltales") :].splitlines()
     assert any(line.startswith("  hockey") and "puck" in line for line in lines)
     assert fits(told)
 
@@ -149,11 +150,11 @@ def test_what_has_no_words_is_refused(command, tmp_path, monkeypatch):
 def test_a_class_or_column_that_is_not_there_is_refused(model, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     words = refused("telltales", model, "--class", "biling")
-    assert "'biling' is none of the model's classes; did you mean 'billing'?" in words
+    assert "'biling' is none of the 4 classes; did you mean 'billing'?" in words
     assert "Hint: one of billing, delivery, praise, technical" in words
     assert "one of" in refused("telltales", model, "--class", "xyz")
     assert "--column, one of ['message']" in refused("telltales", model, "--column", "massage")
-    assert "none of the model's classes" in refused("plot", "telltales", model, "--class", "x", "-o", "a.png")
+    assert "none of the 4 classes" in refused("plot", "telltales", model, "--class", "x", "-o", "a.png")
     assert "the ending names no format" in refused("telltales", model, "-o", "words.doc", code=2)
     assert "the ending names no kind of picture" in refused("plot", "telltales", model, "-o", "words.gif", code=2)
     assert "there is no folder" in refused("plot", "telltales", model, "-o", "not/there.png")
@@ -289,7 +290,9 @@ def test_every_picture_of_a_guide_is_there():
 def test_the_sessions_on_the_newsgroups_print_what_they_show(monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "docs" / "guides")
     newsgroups = script("make_newsgroups")
-    if newsgroups.archive() is None:
-        pytest.skip(f"no {newsgroups.ARCHIVE}. Hint: set DECIBAN_DATA to the folder that has it")
+    try:
+        monkeypatch.setenv("DECIBAN_DATA", str(data.find(newsgroups.ARCHIVE).parent))
+    except data.DataAbsent as absent:
+        pytest.skip(str(absent))
     text = newsgroups.DOCUMENT.read_text()
     assert make_guide.renewed(text, prepare=newsgroups.unpack) == text

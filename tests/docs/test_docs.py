@@ -12,7 +12,7 @@ from matplotlib import pyplot
 import deciban
 
 ROOT = Path(__file__).parents[2]
-DOCS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 HIDDEN = {".git", ".venv", ".hypothesis", ".pytest_cache", ".mypy_cache", ".ruff_cache", "__pycache__"}
 FORBIDDEN = {
     "a path of one machine": re.compile(r"(?<![\w.])/(?:work|home|Users|root)/\w+"),

@@ -11,7 +11,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.naive_bayes import MultinomialNB
 
 from deciban import TextClassifier, Words
-from deciban.errors import DecibanWarning, InputError
+from deciban.errors import DecibanWarning, ForgetError, InputError, ModelFileError
 
 MAIL = ["cheap pills, buy now", "buy cheap watches", "lunch at noon?", "the report is at noon", "buy lunch"]
 LABELS = ["spam", "spam", "ham", "ham", "ham"]
@@ -132,7 +132,7 @@ def test_bytes_that_are_no_utf_8_are_refused_or_replaced():
     latin = TextClassifier(encoding="latin-1").fit([b"caf\xe9", b"th\xe9"], [0, 1])
     assert sorted(latin.vocabulary_) == ["café", "thé"]
     for strange in ("klingon", "hex", "\ud800", "a\0b"):
-        with pytest.raises(InputError, match=r"encoding=.* is not known"):
+        with pytest.raises(InputError, match=r"encoding .* is not known"):
             TextClassifier(encoding=strange).fit(data, [0, 1])
 
 
@@ -173,7 +173,7 @@ def test_a_document_of_known_words_is_answered_without_a_word(event):
     model = TextClassifier(event=event).fit(MAIL, LABELS)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model.predict(["cheap lunch, unheard of"])
+        assert model.predict(["cheap pills, unheard of"]) == ["spam"]
 
 
 MISSING = {
@@ -251,7 +251,7 @@ CONTRADICTIONS = [
     ({"norm": True}, "norm=True divides the weights of event='complement'"),
     ({"event": "complement", "alpha": 0}, "alpha > 0"),
     ({"words": {"token": "words"}}, "not specified by 'token'"),
-    ({"words": {"stop": 5}}, "does not specify a reading"),
+    ({"words": {"stop": 5}}, "stop must be 'english' or a list of words"),
 ]
 
 
@@ -312,3 +312,26 @@ def test_one_class_is_enough_to_fit_and_too_few_to_explain():
     assert model.predict(["cheap"]).tolist() == ["mail"]
     with pytest.raises(InputError, match="compares two classes"):
         model.explain(["cheap"])
+
+
+@pytest.mark.parametrize("changed", [{"weighting": "tfidf"}, {"event": "bernoulli"}, {"words": {"ngrams": 2}}])
+def test_a_model_whose_reading_was_changed_after_learning_is_not_saved(changed, tmp_path):
+    model = TextClassifier().fit(["aa bb", "cc"], ["x", "y"]).set_params(**changed)
+    with pytest.raises(ModelFileError, match=r"set to something else after the documents were learned.*fit again"):
+        model.save(tmp_path / "m.deciban")
+
+
+@pytest.mark.parametrize("event", ["multinomial", "bernoulli"])
+def test_a_document_that_plainly_was_not_learned_is_not_forgotten(event):
+    """Two documents of x, both with "aa": one without it cannot have been among them."""
+    model = TextClassifier(event=event).fit(["aa bb", "aa bb", "cc"], ["x", "x", "y"])
+    before = model.ledger_
+    with pytest.raises(ForgetError, match=r"number of documents that lack it of class 'x'.* is 0, and 1 would be"):
+        model.forget([""], ["x"])
+    assert model.ledger_ == before
+
+
+@pytest.mark.parametrize("n", [2.5, None, -3, True])
+def test_a_number_of_telltales_is_a_whole_one(n):
+    with pytest.raises(InputError, match="n must be a whole number"):
+        TextClassifier().fit(["aa bb", "cc"], ["x", "y"]).telltales("x", n)

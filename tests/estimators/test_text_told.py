@@ -76,14 +76,14 @@ def test_telltales_name_the_words_and_what_they_rest_on(kind):
     assert all(t.low < t.decibans < t.high for t in told.values())
     assert model.telltales("spam", 1)[0].word == "cheap"
     assert len(model.telltales("ham", 3)) == 3
-    if kind == "multinomial":  # 3/15 against 1/18 under α = 1
+    if kind == "multinomial":  # 2 of 7 words against 0 of 10, of 11 different ones, under α = 1
         assert told["cheap"].decibans == pytest.approx(10 * math.log10(Q(3, 18) / Q(1, 21)))
 
 
 def test_telltales_of_no_class_or_no_words_are_refused():
     model = TextClassifier().fit(MAIL, LABELS)
     for label in ("eggs", 3, None):
-        with pytest.raises(InputError, match=r"none of the 2 classes. Hint: one of \['ham', 'spam'\]"):
+        with pytest.raises(InputError, match=r"none of the 2 classes\. Hint: one of ham, spam"):
             model.telltales(label)
     with pytest.raises(UndefinedError, match="no words are kept"):
         TextClassifier(words=Words(hashed=5)).fit(MAIL, LABELS).telltales("ham")

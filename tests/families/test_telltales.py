@@ -1,4 +1,4 @@
-"""Telling words: the model's own evidence, and intervals against draws from what the counts leave open."""
+"""Telltales: the model's own evidence, and intervals against draws from what the counts leave open."""
 
 import numpy as np
 import pytest

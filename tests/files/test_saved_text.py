@@ -128,7 +128,7 @@ CHANGES = {
     ),
     "no words": (lambda h: h["parameters"]["words"]["value"]["ngrams"].update(value=[]), "no reading of texts"),
     "hashed": (
-        lambda h: h["parameters"]["words"]["value"]["hashed"].update(value=30),
+        lambda h: h["parameters"]["words"]["value"]["hashed"].update(value=24),
         "fingerprint of the reader",
     ),
     "unknown event": (lambda h: h["parameters"]["event"].update(value="luck"), "the arguments are not sound"),

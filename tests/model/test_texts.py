@@ -1,4 +1,4 @@
-"""What a model tells of its texts: reasons by word, telling words, descriptions, drawn texts, warnings, files."""
+"""What a model tells of its texts: reasons by word, telltales, descriptions, drawn texts, warnings, files."""
 
 import json
 import warnings
@@ -109,7 +109,7 @@ def test_telltales_ask_which_column_is_meant():
         model.telltales("good")
     with pytest.raises(InputError, match="'stars' is no column of texts"):
         model.telltales("good", column="stars")
-    with pytest.raises(InputError, match="'fine' is none of the classes"):
+    with pytest.raises(InputError, match="'fine' is none of the 2 classes"):
         model.telltales("fine", column="text")
     with pytest.raises(InputError, match="n must be"):
         model.telltales("good", n=-1, column="text")

@@ -1,4 +1,4 @@
-"""Pictures of telling words: a bar is a word's evidence, a line its interval, a panel a class."""
+"""Pictures of telltales: a bar is a word's evidence, a line its interval, a panel a class."""
 
 import matplotlib
 
@@ -58,7 +58,7 @@ def test_all_panels_have_one_scale():
     assert len({ax.get_xlim() for ax in figure.axes}) == 1
 
 
-@pytest.mark.parametrize("n", range(1, 21))
+@pytest.mark.parametrize("n", [1, 3, 4, 7, 20])
 def test_every_class_has_a_panel_of_its_own(n):
     down, across = grid(n)
     assert down * across >= n

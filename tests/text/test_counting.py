@@ -74,16 +74,18 @@ def test_kernels_count_what_the_definition_counts_in_any_parts_on_any_threads(na
 
 @pytest.mark.parametrize("name", SPECIFICATIONS)
 @settings(max_examples=60, deadline=None)
-@given(rows=documents, known=documents)
-def test_rows_of_known_words_are_the_same_by_kernels_and_by_definition(name, rows, known):
+@given(asked=documents, known=documents)
+def test_rows_of_known_words_are_the_same_by_kernels_and_by_definition(name, asked, known):
     words = SPECIFICATIONS[name]
     vocabulary = plain(words, [text for text, _, _ in known], [0] * len(known))[0]
-    asked = Documents([text for text, _, _ in rows])
-    expected = matrix(words, vocabulary, asked)
+    texts = Documents([text for text, _, _ in asked])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("deciban.text.rows.kernels", lambda name, work: True)
+        patch.setattr(rows, "kernels", lambda name, work: None)
+        expected = matrix(words, vocabulary, texts)
+        patch.setattr(rows, "kernels", lambda name, work: True)
         patch.setattr(shard, "CHUNK", 64)
-        found = matrix(words, vocabulary, asked, threads=2)
+        patch.setattr(shard, "SHARE", 1)
+        found = matrix(words, vocabulary, texts, threads=2)
     assert found.shape == expected.shape
     assert found.indptr.tolist() == expected.indptr.tolist()
     assert found.indices.tolist() == expected.indices.tolist()

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from tests.text.readers import READERS, STRANGE, any_text, kernel_tokens
 
 from deciban.text import Words
-from deciban.text.alphabet import PATTERNS
 
 readers = pytest.mark.parametrize("name", READERS)
 
@@ -45,13 +44,15 @@ def test_no_string_of_many_is_read_otherwise(name, texts):
     agree(name, texts)
 
 
-@pytest.mark.parametrize(("tokens", "lower"), [("words", True), ("whitespace", True), ("words", False)])
-def test_every_character_is_read_as_python_reads_it(tokens, lower):
+@pytest.mark.parametrize(
+    ("tokens", "pattern", "lower"), [("words", r"\w+", True), ("whitespace", r"\S+", True), ("words", r"\w+", False)]
+)
+def test_every_character_is_read_as_python_reads_it(tokens, pattern, lower):
     """Each alone between letters: part of the word or not, and in its lower case."""
     words = Words(tokens=tokens, lower=lower)
     characters = [*range(0x20000), *range(0x20000, 0x110000, 61)]  # beyond the second plane nearly all are alike
     texts = [f"ab{chr(c)}CD" for c in characters]
-    found = [re.findall(PATTERNS[tokens], text.lower() if lower else text) for text in texts]
+    found = [re.findall(pattern, text.lower() if lower else text) for text in texts]
     assert kernel_tokens(words, texts) == [[t for t in told if len(t) >= words.least_length] for told in found]
 
 

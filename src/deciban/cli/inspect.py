@@ -89,7 +89,7 @@ def options_of(model: Model) -> dict[str, Any]:
 def _show(path: Path, model: Model, description: Description, most: int) -> None:
     from deciban.cli.output import size_in_words
     from deciban.cli.sheet import console, count, heading, one_line, pairs, table
-    from deciban.cli.trained import classes, missing, strongest, telling_words
+    from deciban.cli.trained import classes, missing, strongest
 
     out = console()
     out.print(one_line(f"{path}: a model of {model.target}"), style="bold", soft_wrap=True)
@@ -114,7 +114,15 @@ def _show(path: Path, model: Model, description: Description, most: int) -> None
     table(out, ["column", "role", "why"], body, wide=2)
     heading(out, "Strongest columns", "average evidence for the true class, with a 90 % interval")
     strongest(out, description, most)
-    telling_words(out, model)
+    _words(out, model, description, most)
+
+
+def _words(out: Any, model: Model, description: Description, most: int) -> None:
+    """What the strongest columns say: of texts their telltales, of the others a sentence for each class."""
+    from deciban.cli.sheet import heading
+    from deciban.cli.trained import telltales
+
+    telltales(out, model)
     texts = [text.column for text in model.layout.texts]
     others = tuple(strength for strength in description.strongest[:most] if strength.feature not in texts)
     if others:

@@ -68,14 +68,14 @@ def default_file(paths: Sequence[str]) -> str:
 def settings(given: Mapping[str, Any]) -> dict[str, Any]:
     """The options of training that were given, as `deciban.train` takes them."""
     from deciban.cli.arguments import given_prior, given_roles, listed
-    from deciban.cli.reading import given_words
+    from deciban.cli.words import words_from_options
 
     made = {name: value for name, value in given.items() if value is not None}
     if made.get("like") is not None:
         _check_like(made)
         made["like"] = open_model(made["like"])
     made["roles"] = given_roles(made.pop("roles", None)) or None
-    made["words"] = given_words(**{name: made.pop(name, None) for name in WORDS})
+    made["words"] = words_from_options(**{name: made.pop(name, None) for name in WORDS})
     if "classes" in made:
         made["classes"] = listed(made["classes"])
     if "prior" in made:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
 
 from deciban.cli.sheet import line, one_line, short, table
-from deciban.cli.weights import decibans, odds
+from deciban.scores.evidence import Reason, decibans, odds
+from deciban.scores.passages import word_shown
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from deciban.model.table_explanation import WordEvidence
     from deciban.scores import Explanation
+    from deciban.scores.passages import WordEvidence
 
 LONGEST = 22
 """Characters of a word that are shown beside its passage."""
@@ -27,7 +28,7 @@ class Passages:
 
     words: Sequence[WordEvidence]
     texts: Mapping[str, str]
-    others: Sequence[tuple[str, float]]
+    others: Sequence[Reason]
 
     def to_list(self) -> list[dict[str, Any]]:
         """As JSON knows them; places are characters of the text."""
@@ -40,19 +41,16 @@ def passages(told: Explanation, row: int) -> Passages | None:
 
     if not isinstance(told, TableExplanation):
         return None
-    evidence = told.evidence.copy()
-    evidence[:, [j for j, name in enumerate(told.features) if name in told.documents]] = 0
     texts = {column: explained.texts[row] for column, explained in told.documents.items()}
-    return Passages(told.words(row), texts, replace(told, evidence=evidence).entries(row))
+    return Passages(told.words(row), texts, [reason for reason in told.reasons(row) if reason.behind is None])
 
 
 def show_passages(out: Console, told: Passages, total: float, most: int) -> None:
     """The strongest words, and columns among them, each word between its neighbours."""
     if not told.words and any(told.texts.values()):
         line(out, "(the model knows none of the words)")
-    found: list[tuple[str, float, WordEvidence | None]] = [(name, value, None) for name, value in told.others]
-    found += [(_name(word, len(told.texts) > 1), word.decibans, word) for word in told.words]
-    found.sort(key=lambda entry: -abs(entry[1]))
+    found = [*told.others, *(Reason(_name(w, len(told.texts) > 1), w.decibans, w) for w in told.words)]
+    found.sort(key=lambda reason: -abs(reason.decibans))
     shown, rest = found[:most], found[most:]
     body = [[short(n, LONGEST), f"{w.times}×" if w else "", decibans(v).strip()] for n, v, w in shown]
     if rest:
@@ -67,13 +65,13 @@ def show_passages(out: Console, told: Passages, total: float, most: int) -> None
 
 
 def _name(word: WordEvidence, several: bool) -> str:
-    return f"{word.column}: {word.word}" if several else word.word
+    shown = word_shown(word.word)
+    return f"{word.column}: {shown}" if several else shown
 
 
 def context(text: str, word: WordEvidence, room: int) -> str:
     """A word between its neighbours, in so many columns of the screen; some letters take two."""
-    from deciban.scores.passages import Found, in_context
+    from deciban.scores.passages import in_context
 
-    found = Found(word.word, word.start, word.end, 0)
-    words = one_line(in_context(text, found, room))
-    return words if cell_len(words) <= room else one_line(in_context(text, found, room // 2))
+    words = one_line(in_context(text, word, room))
+    return words if cell_len(words) <= room else one_line(in_context(text, word, room // 2))

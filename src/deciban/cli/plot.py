@@ -40,7 +40,7 @@ def command(
     column: Column = None,
     debug: a.Debug = False,
 ) -> None:
-    """Draw the most telling words of each class, a panel each: evidence as bars, with 90 % intervals."""
+    """Draw the telltales of each class, the surest first, a panel each: evidence as bars, with 90 % intervals."""
     with manners(debug):
         run(model, output, labels, number, column)
 
@@ -62,7 +62,7 @@ def run(path: Path, out: str, labels: list[str] | None, n: int, column: str | No
     with status("drawing …"):
         chosen = teller.chosen(labels)
         _save(telltales(teller.model, chosen, n=n, column=column), out, ending.removeprefix("."))
-    typer.echo(f"{out}: the most telling words of {len(chosen)} classes", err=True)
+    typer.echo(f"{out}: the telltales of {len(chosen)} classes", err=True)
 
 
 def _save(figure: object, out: str, form: str) -> None:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from deciban.cli.passages import Passages, passages, show_passages
 from deciban.cli.sheet import console, heading, line, one_line, short
-from deciban.cli.weights import decibans, odds, probability
+from deciban.cli.weights import probability
 from deciban.files.plain import plain
+from deciban.scores.evidence import decibans, odds
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,9 +21,12 @@ if TYPE_CHECKING:
 BAR = 12
 """Characters of the longest bar to either side."""
 
+WIDE = 9
+"""Characters of a number of decibans."""
+
 
 @dataclass(frozen=True)
-class Reason:
+class Reasons:
     """Why one row is predicted as it is."""
 
     row: int
@@ -63,7 +67,7 @@ def reasons(
     pair: tuple[str, str] | None,
     allow: bool,
     naming: str | None = None,
-) -> list[Reason]:
+) -> list[Reasons]:
     """The reasons for some rows, called by the column `naming`; none where the table is shorter."""
     from deciban.cli.views import Carrying, Part
     from deciban.model.explaining import explained
@@ -84,7 +88,7 @@ def reasons(
     for i, (posterior, truth, called) in enumerate(zip(p, truths, names)):
         k = max(range(len(posterior)), key=posterior.__getitem__)
         winner, other = told.winner[i : i + 1].tolist()[0], told.runner_up[i : i + 1].tolist()[0]
-        reason = Reason(
+        reason = Reasons(
             start + i + 1, model.classes[k], posterior[k], truth, winner, other, told.entries(i),
             float(told.total[i]), called, passages(told, i),
         )  # fmt: skip
@@ -92,7 +96,7 @@ def reasons(
     return found
 
 
-def show(told: list[Reason], most: int) -> None:
+def show(told: list[Reasons], most: int) -> None:
     """All of them, one under the other."""
     out = console()
     for reason in told:
@@ -101,7 +105,7 @@ def show(told: list[Reason], most: int) -> None:
     line(out, "dB is decibans: +10 is ten to one for, +3 two to one, −10 ten to one against.")
 
 
-def _one(out: Console, reason: Reason, most: int) -> None:
+def _one(out: Console, reason: Reasons, most: int) -> None:
     room = 20 if reason.called is None else 30
     truth = "" if reason.truth is None else f"; in truth {short(str(reason.truth), room)}"
     sure = probability(reason.probability, math.isfinite(reason.total))
@@ -116,7 +120,7 @@ def _one(out: Console, reason: Reason, most: int) -> None:
         show_passages(out, reason.passages, reason.total, most)
 
 
-def _columns(out: Console, reason: Reason, most: int) -> None:
+def _columns(out: Console, reason: Reasons, most: int) -> None:
     from rich.cells import cell_len
 
     shown, rest = reason.entries[:most], reason.entries[most:]
@@ -125,8 +129,8 @@ def _columns(out: Console, reason: Reason, most: int) -> None:
     largest = max([abs(v) for _, v in shown if math.isfinite(v)] + [1e-9])
     width = min(max(cell_len(one_line(name)) for name, _ in [*shown, ("total", 0.0)]), out.width - 2 * BAR - 19)
     for name, value in shown:
-        out.print(f"  {padded(name, width)}  {decibans(value)}  {bar(value, largest)}".rstrip(), soft_wrap=True)
-    out.print(f"  {'total':<{width}}  {decibans(reason.total)}  {odds(reason.total)}".rstrip(), soft_wrap=True)
+        out.print(f"  {padded(name, width)}  {decibans(value, WIDE)}  {bar(value, largest)}".rstrip(), soft_wrap=True)
+    out.print(f"  {'total':<{width}}  {decibans(reason.total, WIDE)}  {odds(reason.total)}".rstrip(), soft_wrap=True)
 
 
 def padded(text: str, width: int) -> str:

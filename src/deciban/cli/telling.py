@@ -15,7 +15,7 @@ FIGURES = ("decibans", "low", "high", "count", "elsewhere", "documents", "docume
 
 @dataclass(frozen=True)
 class Telling:
-    """A class, and the words that speak for it, the surest first."""
+    """A class and its telltales, the surest first."""
 
     label: Any
     words: Sequence[Any]
@@ -47,17 +47,15 @@ class Teller:
         known = {str(label): label for label in self.classes}
         if not labels:
             return self.classes
-        from deciban.model.matrices import did_you_mean
+        from deciban.model.matrices import no_such_class
 
         for label in labels:
             if label not in known:
-                shown = ", ".join(list(known)[:20]) + (" …" if len(known) > 20 else "")
-                near = did_you_mean(label, list(known)) or "."
-                raise InputError(f"{label!r} is none of the model's classes{near} Hint: one of {shown}")
+                raise no_such_class(label, list(known))
         return [known[label] for label in dict.fromkeys(labels)]
 
     def tell(self, labels: Sequence[str] | None, n: int) -> list[Telling]:
-        """The n surest words of each class; of those with few, as many as speak for it at all."""
+        """The n surest telltales of each class; of those with few, as many as speak for it at all."""
         which = {} if self.column is None else {"column": self.column}
         return [
             Telling(label, [word for word in self.model.telltales(label, n, **which) if word.decibans > 0])

@@ -25,7 +25,8 @@ Labels = Annotated[
     typer.Option("--class", metavar="LABEL", help="This class; all of them unless given. May be repeated."),
 ]
 Number = Annotated[
-    int, typer.Option("-n", "--number", metavar="NUMBER", min=1, help="How many words of each class, the surest.")
+    int,
+    typer.Option("-n", "--number", metavar="NUMBER", min=1, help="How many words of each class, the surest first."),
 ]
 Column = Annotated[
     str | None,
@@ -99,7 +100,7 @@ def show(path: Path, told: list[Telling]) -> None:
     from deciban.cli.sheet import console, line, one_line
 
     out = console()
-    out.print(one_line(f"{path}: the most telling words of each class"), style="bold", soft_wrap=True)
+    out.print(one_line(f"{path}: the telltales of each class, the surest first"), style="bold", soft_wrap=True)
     few = len(told) <= FEW_CLASSES
     for telling in told:
         (_in_full if few else _in_short)(out, telling)
@@ -108,7 +109,7 @@ def show(path: Path, told: list[Telling]) -> None:
         line(out, "dB is decibans for the class against all others: 10 is ten to one.")
         line(out, "times, documents: in the class : in all others together.")
     else:
-        line(out, "The surest first; in decibans for the class against all others.")
+        line(out, "Numbers are decibans for the class against all others: 10 is ten to one.")
         line(out, "--class LABEL shows intervals and counts.")
 
 
@@ -124,9 +125,10 @@ def _in_full(out: Console, telling: Telling) -> None:
 
 def _figures(word: Any) -> list[str]:
     from deciban.cli.sheet import count, short
+    from deciban.scores.passages import word_shown
 
     return [
-        short(word.word, LONGEST_WORD),
+        short(word_shown(word.word), LONGEST_WORD),
         f"{word.decibans:.1f} dB",
         f"({word.low:.1f} … {word.high:.1f})",
         f"{count(word.count)} : {count(word.elsewhere)}",
@@ -137,11 +139,12 @@ def _figures(word: Any) -> list[str]:
 def _in_short(out: Console, telling: Telling) -> None:
     """Words and decibans, as many to a line as fit; a word stays with its number."""
     from deciban.cli.sheet import heading, one_line, packed, short
+    from deciban.scores.passages import word_shown
 
     heading(out, one_line(str(telling.label)))
     if _silent(out, telling):
         return
-    words = [f"{short(word.word, LONGEST_WORD)} {word.decibans:.0f}" for word in telling.words]
+    words = [f"{short(word_shown(word.word), LONGEST_WORD)} {word.decibans:.0f}" for word in telling.words]
     packed(out, words)
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 MOST_CLASSES, MOST_COLUMNS, STRONGEST, BAR = 10, 30, 5, 16
 """Beyond so many columns they are listed by role."""
 
-TELLING = 6
+TELLTALES = 6
 """Words of each class in a report."""
 
 
@@ -64,7 +64,7 @@ def report(
         line(out, "not measured, as you said. deciban evaluate measures it")
     heading(out, "Strongest columns", "average evidence for the true class, with a 90 % interval")
     strongest(out, description, STRONGEST)
-    telling_words(out, model)
+    telltales(out, model)
     _written(out, path, named, model, documents)
 
 
@@ -121,7 +121,9 @@ def by_role(out: Console, notes: Sequence[ColumnNote]) -> None:
 
 def missing(note: ColumnNote) -> str:
     """How much of a column is missing."""
-    return f"; {100 * note.missing:.2g}% missing" if note.missing else ""
+    if not note.missing:
+        return ""
+    return f"; {100 * note.missing:.0f}% missing" if note.missing >= 0.1 else f"; {100 * note.missing:.2g}% missing"
 
 
 def strongest(out: Console, description: Description, most: int) -> None:
@@ -146,13 +148,13 @@ def bar(evidence: float, largest: float) -> str:
     return "" if math.isnan(evidence) else "█" * round(BAR * min(1.0, max(0.0, evidence / largest)))
 
 
-def telling_words(out: Console, model: Model) -> None:
-    """The surest words of each class, in a line; where there are many classes, of the first."""
+def telltales(out: Console, model: Model) -> None:
+    """The surest telltales of each class, in a line; where there are many classes, of the first."""
     if model.options.words.hashed is not None:
         return
     for text in model.layout.texts:
-        what = "the surest of each class" + (f", in {one_line(text.column)}" if len(model.layout.texts) > 1 else "")
-        heading(out, "Telling words", what)
+        where = f", in {one_line(text.column)}" if len(model.layout.texts) > 1 else ""
+        heading(out, "Telltales", f"of each class, the surest first{where}")
         shown = model.classes[:MOST_CLASSES]
         body = [[label, ", ".join(_words(model, label, text.column))] for label in shown]
         table(out, ["class", "words"], body, wide=1)
@@ -161,7 +163,9 @@ def telling_words(out: Console, model: Model) -> None:
 
 
 def _words(model: Model, label: Any, column: str) -> list[str]:
-    found = [word.word for word in model.telltales(label, TELLING, column) if word.decibans > 0]
+    from deciban.scores.passages import word_shown
+
+    found = [word_shown(word.word) for word in model.telltales(label, TELLTALES, column) if word.decibans > 0]
     return [short(word, 20) for word in found] or ["–"]
 
 

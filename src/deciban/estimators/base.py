@@ -124,9 +124,9 @@ class Bayes(Algebra, ClassifierMixin, BaseEstimator):
         try:
             yield
         except BadValue as bad:
-            raise self._words(bad) from None
+            raise self._refusal(bad) from None
 
-    def _words(self, bad: BadValue) -> InputError:
+    def _refusal(self, bad: BadValue) -> InputError:
         return worded(bad, type(self).__name__, getattr(self, "feature_names_in_", None), self._proposal)
 
     @property
@@ -154,7 +154,7 @@ class Bayes(Algebra, ClassifierMixin, BaseEstimator):
         try:
             return model.scores((X,), wanted, threads)
         except BadValue as bad:
-            raise self._words(bad) from None
+            raise self._refusal(bad) from None
 
     def _refuse_question(self, X: Any) -> None:
         """What a facade will not be asked about, beyond what its family refuses."""

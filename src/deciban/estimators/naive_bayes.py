@@ -34,7 +34,7 @@ from deciban.ledger import Block, Ledger, Schema
 from deciban.ledger.statistic import Array
 from deciban.model.columns import Column, Layout
 from deciban.model.model import Model, Origin
-from deciban.model.options import MOST_LEVELS, Options, words_of
+from deciban.model.options import MOST_LEVELS, Options
 from deciban.model.saved import read_columns, write_columns
 from deciban.scores import Explanation
 from deciban.scores.posterior import Finish
@@ -112,7 +112,7 @@ class NaiveBayes(Bayes):
     def _options(self, n_classes: int) -> Options:
         prior = chosen_prior("empirical" if self.priors is None else self.priors, 1.0, n_classes, scaled=False)
         alpha, rows = float(self.alpha), float(self.parameter_prior)
-        words = words_of(self.words)
+        words = Words.given(self.words)
         return Options(alpha, rows, self.unseen, int(self.most_levels), prior, words)  # type: ignore[arg-type]
 
     def _assumption(self, n_features: int, n_classes: int) -> Assumption:
@@ -155,6 +155,7 @@ class NaiveBayes(Bayes):
         return tuple(columns)
 
     def _take(self, ledger: Ledger, X: Any = None) -> None:
+        """See `Bayes._take`; columns have kinds of number of their own, and none is remembered."""
         super()._take(ledger)
 
     def _model(self) -> Model:
@@ -234,18 +235,20 @@ class NaiveBayes(Bayes):
         if isinstance(other, NaiveBayes):
             self._fitted(), other._fitted()
             _check_columns(self._columns or (), other._columns or ())
-            _check_words(self, other)
+            if "text" in self.roles_.values():
+                words = Words.given(other.words)
+                Words.given(self.words).refuse_other(words, "Hint: fit both with the same words=")
         return super()._with(other, operation)
 
     def _write(self, section: Section) -> None:
         super()._write(section)
         section.put_texts("names", self._names).put("target", self._target).put("frame", self._kind)
-        write_columns(section, self._columns or (), words_of(self.words))
+        write_columns(section, self._columns or (), Words.given(self.words))
 
     def _read(self, section: Section, blocks: Sequence[Block]) -> None:
         try:
-            words = words_of(self.words)
-        except (DecibanError, TypeError) as error:
+            words = Words.given(self.words)
+        except DecibanError as error:
             section.refuse(f"the arguments are not sound: {error}")
         self._columns, self._names = read_columns(section, blocks, words), tuple(section.texts("names"))
         if [column.name for column in self._columns] != list(self._names):
@@ -284,10 +287,3 @@ def _check_columns(mine: tuple[Column, ...], theirs: tuple[Column, ...]) -> None
                 f"the two models differ in column {column.name!r}: {column.role} in one, {match.role} in the other. "
                 f"Hint: fit one with the roles of the other, NaiveBayes(roles=other.roles_)"
             )
-
-
-def _check_words(mine: NaiveBayes, theirs: NaiveBayes) -> None:
-    """Refuse two models that read texts differently, naming how."""
-    apart = words_of(mine.words).difference(words_of(theirs.words)) if "text" in mine.roles_.values() else ""
-    if apart:
-        raise SchemaError(f"the two models read texts differently: {apart}. Hint: fit both with the same words=")

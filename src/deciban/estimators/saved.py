@@ -215,7 +215,7 @@ def _read_mapping(section: Section) -> dict[str, Any]:
 def _read_words(section: Section) -> Words:
     try:
         return Words.from_dict(_read_mapping(section))
-    except (DecibanError, TypeError) as error:
+    except DecibanError as error:
         section.refuse(f"it is no reading of texts: {error}")
 
 

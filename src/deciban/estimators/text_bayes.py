@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.engines import encode_known, thread_count
-from deciban.errors import DecibanError, SchemaError, UndefinedError
+from deciban.errors import DecibanError, ModelFileError, UndefinedError
 from deciban.estimators import texts
 from deciban.estimators.base import Bayes
 from deciban.estimators.rows import checked_weight, without_weightless
@@ -21,8 +21,10 @@ from deciban.ledger import Bags, Block, Ledger, Schema, Vocabulary
 from deciban.ledger.statistic import Array
 from deciban.scores.passages import TextExplanation
 from deciban.scores.posterior import Finish
-from deciban.text import Documents, WordCounter, Words, matrix, width
+from deciban.text import Documents, WordCounter, Words, known_words, matrix, width
 from deciban.text.places import Finder
+
+SAME_WORDS = "Hint: fit with the same words=Words(...) and event"
 
 
 class TextBayes(Bayes):
@@ -34,7 +36,7 @@ class TextBayes(Bayes):
     words: Words | Mapping[str, Any] | None
     weighting: str | None
     n_jobs: int | None
-    _reading: Words
+    _words: Words
     _weighting: str | None = None
     _idf: Array | None = None
 
@@ -43,13 +45,13 @@ class TextBayes(Bayes):
         raise AssertionError
 
     def _rows(self, X: Any, y: Any, *, reset: bool) -> tuple[Documents, NDArray[Any]]:
-        reading = texts.reading_of(self.words, self.event, self.weighting)
+        words = texts.reading_of(self.words, self.event, self.weighting)
         if not reset:
-            _same_reading(self._reading, reading)
+            self._words.refuse_other(words, SAME_WORDS)
         documents = texts.checked_documents(self, X)
         labels = checked_labels(self, y, documents)
         if reset:
-            self._reading, self._weighting = reading, self.weighting
+            self._words, self._weighting = words, self.weighting
         return documents, labels
 
     def _summary(self, X: Documents, codes: NDArray[np.int32], weight: Array | None) -> Ledger:
@@ -57,12 +59,12 @@ class TextBayes(Bayes):
         family = self._family()
         X, codes, weight = without_weightless(X, codes, weight)
         threads = thread_count(self.n_jobs)
-        counter = WordCounter(self._reading)
+        counter = WordCounter(self._words)
         counter.count(X, codes, weight, threads)
         vocabulary, bags = counter.bags(len(self.classes_))
         if self._weighting is not None:
             bags = self._weighted(family, X, codes, weight, vocabulary, bags)
-        block = Block("bags", width(self._reading, vocabulary), vocabulary, reading=self._reading.reading)
+        block = Block("bags", width(self._words, vocabulary), vocabulary, reading=self._words.reading)
         return Ledger(Schema(tuple(self.classes_.tolist()), (block,)), bags.weight[:, 0].copy(), (bags,))
 
     def _weighted(
@@ -75,7 +77,7 @@ class TextBayes(Bayes):
         bags: Bags,
     ) -> Bags:
         """The second pass: every document weighed by the idf of them all, which the first has told."""
-        rows = matrix(self._reading, vocabulary, X, thread_count(self.n_jobs))
+        rows = matrix(self._words, vocabulary, X, thread_count(self.n_jobs))
         if self._weighting == "twcnb":
             rows = texts.rennie(rows, bags.documents)
         else:
@@ -83,13 +85,14 @@ class TextBayes(Bayes):
         return texts.bags_of_rows(rows, codes, weight, bags.documents)
 
     def _take(self, ledger: Ledger, X: Any = None) -> None:
+        """See `Bayes._take`; documents have no kind of number to remember."""
         self.n_features_in_ = ledger.schema.blocks[0].width
         self._idf = None
         super()._take(ledger)
 
     def _matrix(self, documents: Documents, threads: int) -> Any:
         """Documents as the score takes them: weighed as the words were that it was learned from."""
-        rows = matrix(self._reading, self._known, documents, threads)
+        rows = matrix(self._words, self._known, documents, threads)
         if not self._solved_family.idf and self._weighting != "tfidf":
             return rows
         if self._idf is None:
@@ -110,7 +113,7 @@ class TextBayes(Bayes):
         answers, silent = [], []
         for documents in texts.blocks(texts.checked_documents(self, X)):
             rows = self._matrix(documents, threads)
-            silent.append(texts.silent_rows(rows, form.mute))
+            silent.append(known_words(rows, form.mute) == 0)
             answers.append(model.scores((rows,), wanted, threads))
         texts.warn_silent(np.concatenate(silent), self._solved_family.event, deep=4)
         return np.concatenate(answers)
@@ -134,10 +137,10 @@ class TextBayes(Bayes):
         threads = thread_count(self.n_jobs)
         rows = self._matrix(documents, threads)
         form: Any = model.solved.forms[0]
-        texts.warn_silent(texts.silent_rows(rows, form.mute), self._solved_family.event, deep=3)
+        texts.warn_silent(known_words(rows, form.mute) == 0, self._solved_family.event, deep=3)
         told = model.explain([rows], pair, self.classes_, threads)
         written = [documents.text(i) or "" for i in range(len(documents))]
-        return TextExplanation(**vars(told), texts=written, find=Finder(self._reading, self._known))
+        return TextExplanation(**vars(told), texts=written, find=Finder(self._words, self._known))
 
     @property
     def _known(self) -> Vocabulary | None:
@@ -150,7 +153,7 @@ class TextBayes(Bayes):
         known = self._known
         if known is None:
             raise UndefinedError(
-                f"with Words(hashed={self._reading.hashed}) hashes stand for the words, and no words are kept. "
+                f"with Words(hashed={self._words.hashed}) hashes stand for the words, and no words are kept. "
                 f"Hint: hashed=None keeps them"
             )
         return known
@@ -163,25 +166,31 @@ class TextBayes(Bayes):
     def _with(self, other: Self, operation: Callable[[Ledger, Ledger], Ledger]) -> Ledger:
         if isinstance(other, TextBayes) and self.event == other.event:
             self._fitted(), other._fitted()
-            _same_reading(self._reading, other._reading)
+            self._words.refuse_other(other._words, SAME_WORDS)
         return super()._with(other, operation)
 
     def _write(self, section: Section) -> None:
-        section.put("reader", self._reading.fingerprint)
+        asked = texts.reading_of(self.words, self.event, self.weighting)
+        if self.weighting != self._weighting or asked != self._words:
+            raise ModelFileError(
+                "words, event or weighting were set to something else after the documents were learned, so a file of "
+                "this model would answer otherwise than it does. Hint: fit again, or set them back"
+            )
+        section.put("reader", self._words.fingerprint)
 
     def _read(self, section: Section, blocks: Sequence[Block]) -> None:
         try:
             self._validate_params()
-            self._reading = texts.reading_of(self.words, self.event, self.weighting)
+            self._words = texts.reading_of(self.words, self.event, self.weighting)
             self._weighting = self.weighting
         except (DecibanError, ValueError, TypeError) as error:
             section.refuse(f"the arguments are not sound: {error}")
-        if section.text("reader") != self._reading.fingerprint:
+        if section.text("reader") != self._words.fingerprint:
             section.refuse("the words are not read as the fingerprint of the reader says")
-        if len(blocks) != 1 or blocks[0].kind != "bags" or blocks[0].reading != self._reading.reading:
-            section.refuse(f"there should be bags of {self._reading.reading}, and nothing else")
+        if len(blocks) != 1 or blocks[0].kind != "bags" or blocks[0].reading != self._words.reading:
+            section.refuse(f"there should be bags of {self._words.reading}, and nothing else")
         known: Any = blocks[0].names
-        if (known is None) != (self._reading.hashed is not None) or width(self._reading, known) != blocks[0].width:
+        if (known is None) != (self._words.hashed is not None) or width(self._words, known) != blocks[0].width:
             section.refuse("the words are not those of the vocabulary")
         self.n_features_in_ = blocks[0].width
 
@@ -199,11 +208,3 @@ def _idf(family: Text, part: Bags) -> Array:
     idf = replace(family, idf=True).idf_of(part)
     assert idf is not None
     return idf
-
-
-def _same_reading(mine: Words, theirs: Words) -> None:
-    difference = mine.difference(theirs)
-    if difference:
-        raise SchemaError(
-            f"texts are not read the same way: {difference}. Hint: fit with the same words=Words(...) and event"
-        )

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from deciban.belief import DRAWS, Assumption
-from deciban.errors import InputError, UndefinedError
+from deciban.errors import UndefinedError
 from deciban.estimators import texts
 from deciban.estimators.base import SHARED_CONSTRAINTS, generator
 from deciban.estimators.priors import PRIOR_NAMES, chosen_prior
@@ -22,6 +22,7 @@ from deciban.families.selection import By
 from deciban.families.telltales import Telltale, telltales
 from deciban.families.text import Event, Text
 from deciban.ledger.statistic import Array
+from deciban.model.matrices import no_such_class
 from deciban.text import Words, spelled
 
 EVENTS: dict[str, Event] = {
@@ -76,7 +77,7 @@ class TextClassifier(TextBayes):
         "class_prior": ["array-like", StrOptions(PRIOR_NAMES), None],
         "prior_alpha": SHARED_CONSTRAINTS["prior_alpha"],
         "encoding": [str],
-        "errors": [StrOptions({"strict", "replace", "ignore"})],
+        "errors": [StrOptions({"strict", "replace"})],
         "n_jobs": SHARED_CONSTRAINTS["n_jobs"],
     }
 
@@ -126,7 +127,7 @@ class TextClassifier(TextBayes):
         texts.refuse_together(self.event, self.weighting, self.idf, self.norm)
         rennie = self.weighting == "twcnb"
         return Text(
-            self._reading.reading,
+            self._words.reading,
             "complement" if rennie else EVENTS[self.event],
             float(self.alpha),
             bool(self.norm) or rennie,
@@ -140,10 +141,10 @@ class TextClassifier(TextBayes):
         """n documents of words drawn from the model, in no order, and their classes."""
         self._fitted()
         self._need_counts("document to draw")
-        texts.refuse_writing(self._reading)
+        texts.refuse_writing(self._words)
         rng = generator(random_state)
         (rows,), codes = self._fitted().sample(n, rng)
-        once = self._reading.values == "presence"
+        once = self._words.values == "presence"
         return spelled(rows, self.vocabulary_, once, rng), self.classes_[codes]
 
     def bayes_error(self, n_draws: int = DRAWS, random_state: Any = 0) -> float:
@@ -156,15 +157,15 @@ class TextClassifier(TextBayes):
         if not self._fitted().assumption.probabilistic:
             raise UndefinedError(NO_LIKELIHOOD.format(what=what))
         given = "idf=True" if self.idf else None if self._weighting is None else f"weighting={self._weighting!r}"
-        texts.refuse_drawing(self._reading, given, what)
+        texts.refuse_drawing(self._words, given, what)
 
     def telltales(self, label: Any, n: int = 10) -> list[Telltale]:
-        """The words that tell a class from all others, the most telling first: by what they say at least."""
+        """The words that tell a class from all others, the surest first: by what they say at least."""
         part: Any = self.ledger_.parts[0]
         words = self.vocabulary_
         classes = self.classes_.tolist()
         if label not in classes:
-            raise InputError(f"{label!r} is none of the {len(classes)} classes. Hint: one of {classes[:20]}")
+            raise no_such_class(label, classes)
         return telltales(self._solved_family, part, classes.index(label), n, words)
 
     def select(self, k: int | None, by: By = "information", least: float | None = None) -> Self:

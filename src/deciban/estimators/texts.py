@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -28,10 +28,6 @@ NOT_ADDITIVE = (
 
 def checked_documents(estimator: Any, X: Any) -> Documents:
     """The documents of X: one or more, and none of them missing."""
-    try:
-        "a".encode(estimator.encoding)
-    except (LookupError, ValueError):
-        raise InputError(f"encoding={estimator.encoding!r} is not known. Hint: 'utf-8', 'latin-1'") from None
     documents = Documents.of(X, estimator.encoding, estimator.errors)
     if not len(documents):
         raise InputError(
@@ -47,20 +43,9 @@ def checked_documents(estimator: Any, X: Any) -> Documents:
     return documents
 
 
-def given_words(words: Any) -> Words:
-    """The reading that a user gives, as `Words`, a mapping of its arguments, or not at all."""
-    if words is None or isinstance(words, Words):
-        return words or Words()
-    assert isinstance(words, Mapping)
-    try:
-        return Words.from_dict(words)
-    except TypeError as error:
-        raise InputError(f"words={dict(words)!r} does not specify a reading: {error}") from None
-
-
 def reading_of(words: Any, event: str, weighting: str | None) -> Words:
     """How documents are read under an event: where presence is all that counts, words count once a document."""
-    given = given_words(words)
+    given = Words.given(words)
     if weighting == "twcnb" and (given.values != "counts" or given.length is not None):
         differs = f"values={given.values!r}" if given.values != "counts" else f"length={given.length!r}"
         raise InputError(
@@ -148,14 +133,6 @@ def bags_of_rows(X: Any, codes: NDArray[np.int32], weight: Array | None, documen
     return Bags(Tallies(start, klass, sums.data, documents.weight), documents)
 
 
-def silent_rows(X: Any, mute: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
-    """Which rows have no word that carries evidence."""
-    if mute is None:
-        return np.diff(X.indptr) == 0
-    speaking = np.concatenate([[0], np.cumsum(~mute[X.indices])])
-    return speaking[X.indptr[1:]] == speaking[X.indptr[:-1]]
-
-
 def warn_silent(silent: NDArray[np.bool_], event: str, deep: int) -> None:
     """Say of how many documents nothing is known but that they are there; the user's call is so many calls up."""
     if not silent.any():
@@ -186,12 +163,7 @@ def refuse_drawing(words: Words, weighed: str | None, what: str) -> None:
 
 def refuse_writing(words: Words) -> None:
     """Refuse to make documents of words that overlap, or that were not kept."""
-    reason = ""
-    if words.hashed is not None:
-        reason = "hashes stand for the words, and no words were kept"
-    elif words.by_character:
-        reason = f"tokens={words.tokens!r} overlap, so those that are drawn make no text"
-    elif words.span != (1, 1):
-        reason = f"ngrams={words.span} overlap, so those that are drawn make no text"
-    if reason:
-        raise UndefinedError(f"no documents can be drawn: {reason}. Hint: a model of Words(tokens='words', ngrams=1)")
+    if words.unwritable:
+        raise UndefinedError(
+            f"no documents can be drawn: {words.unwritable}. Hint: a model of Words(tokens='words', ngrams=1)"
+        )

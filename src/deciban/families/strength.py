@@ -71,7 +71,7 @@ def strengths(family: Any, part: Any, prior: Array, rng: np.random.Generator) ->
         return _of_text(family, part, prior, rng)
     raise UndefinedError(
         f"{type(family).__name__} has no strength of single features. "
-        f"Hint: Gaussian, Poisson, Categorical and Binned have."
+        f"Hint: Gaussian, Poisson, Categorical and Binned have, and Text unless it is a complement."
     )
 
 

@@ -5,8 +5,8 @@ cumulants: mean ψ(n + α) − ψ(N + αV), variance ψ′(n + α) − ψ′(N +
 theirs add; the ends of the 90 % interval follow from the first three by Cornish and Fisher's expansion, since a word
 that the other classes never had leaves a very lopsided one.
 
-What is counted for that are documents, not occurrences: the words of one document come together. By occurrences the
-names of those who write much, and the debris of encoded files, headed the lists of 20 Newsgroups.
+What is counted for the width of the interval are documents, not occurrences: the words of one document come together.
+What a word says remains the model's own.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class _Known(NamedTuple):
 
 
 def telltales(family: Text, part: Bags, k: int, n: int, names: Sequence[str] | None = None) -> list[Telltale]:
-    """The n most telling words of class k, by what they say at least: the low ends of their intervals.
+    """The telltales of class k, the n surest: by what they say at least, the low ends of their intervals.
 
     They are called by their names, or by their places where no names are given.
 
@@ -90,6 +90,8 @@ def telltales(family: Text, part: Bags, k: int, n: int, names: Sequence[str] | N
     [(0, 2.5), (2, 3.0)]
     """
     K = part.n_classes
+    if isinstance(n, bool) or not isinstance(n, int) or n < 0:
+        raise InputError(f"n must be a whole number ≥ 0, not {n!r}")
     if K < 2:
         raise UndefinedError("telltales tell one class from the others, and this model has one class.")
     if not 0 <= k < K:
@@ -97,7 +99,7 @@ def telltales(family: Text, part: Bags, k: int, n: int, names: Sequence[str] | N
     kept = family.kept(part)
     told = _against(kept.counted, k)
     evidence, low, high = (DECIBAN * each for each in _evidence(family, part, kept, told, k))
-    best = np.lexsort((told.words, -evidence, -low))[: max(n, 0)]
+    best = np.lexsort((told.words, -evidence, -low))[:n]
     words = kept.places[told.words[best]]
     counts = [_numbers(tallies, k, words) for tallies in (part.occurrences, part.documents)]
     columns = (evidence[best], low[best], high[best], *counts[0], *counts[1])

@@ -19,6 +19,7 @@ from deciban.files.checksum import checksum
 from deciban.files.container import FORMAT, library_version
 from deciban.files.layout import Place, described, places
 from deciban.files.section import Section
+from deciban.files.texts import LONE
 
 CHECKED_AT_ONCE = 16 << 20
 """Bytes of arrays up to which a file is checked in full when it is opened; larger ones array by array, when used."""
@@ -97,7 +98,7 @@ def _text(metadata: Any) -> dict[str, Any]:
             f"{library_version()}, which reads formats up to {FORMAT}. Hint: upgrade deciban."
         )
     if metadata.keys() != {"deciban", "checksum"} or metadata["checksum"] != checksum(
-        metadata["deciban"].encode("utf-8", "surrogatepass")
+        metadata["deciban"].encode("utf-8", LONE)
     ):
         raise ModelFileError("it is damaged: its header does not have the checksum it was written with")
     if type(number) is not int or number < 1 or text.keys() != TEXT_KEYS:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.kernels.compile import kernel
-from deciban.kernels.words import U0, U1, Bytes, Hashes, Ints
+from deciban.kernels.letters import U0, U1, Bytes, Hashes, Ints
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]

@@ -7,26 +7,18 @@ from typing import Any
 import numpy as np
 
 from deciban.kernels.compile import kernel
-from deciban.kernels.words import (
-    AT,
-    BLOCK,
-    DOC,
-    END,
+from deciban.kernels.known import AT, BLOCK, DOC, END, OUT, SINGLE, UNKNOWN, WORDS, held, slot_of
+from deciban.kernels.letters import (
     LOW8,
     LOW32,
-    OUT,
-    PAGE_BITS,
-    S8,
-    S32,
-    S64,
-    SINGLE,
     SPACE,
     SPECIAL,
     STEP,
     U0,
     U1,
-    UNKNOWN,
-    WORDS,
+    U8,
+    U32,
+    U64,
     Bytes,
     Hashes,
     Ints,
@@ -34,11 +26,9 @@ from deciban.kernels.words import (
     encoded,
     folded,
     hash_of,
-    held,
     joined,
     mixed,
-    slot_of,
-)
+)  # fmt: skip
 
 BLANK = np.uint64(32)
 
@@ -49,7 +39,7 @@ def pair_slot(key: Any, pairs: Hashes, pair: Hashes) -> Any:
     mask, h = np.uint64(len(pairs) - 1), mixed(key)
     s = h & mask
     while pairs[s] != U0:
-        if (pairs[s] ^ h) >> S32 == U0 and pair[(pairs[s] & LOW32) - U1] == key:
+        if (pairs[s] ^ h) >> U32 == U0 and pair[(pairs[s] & LOW32) - U1] == key:
             return s
         s = (s + U1) & mask
     return s
@@ -71,8 +61,10 @@ def pair_up(
     """Numbers for the runs of n words that begin at each token, of that of one word less, and the last word.
 
     UNKNOWN where the document ends before, or holds an unknown word. False: the tables are full, give them room. The
-    places of a block of runs are fetched before the first of them is looked at: waiting for each took twice the time.
+    places of a block of runs are fetched before the first of them is looked at, so as not to wait for each.
     """
+    if not len(tokens):
+        return True
     keys, found = np.empty(BLOCK, np.uint64), np.empty(BLOCK, np.uint64)
     i, t, n_words, mask = np.uint64(state[DOC]), np.uint64(state[AT]), state[WORDS], np.uint64(len(pairs) - 1)
     end, further = np.uint64(bounds[i + U1]), np.uint64(n - 1)
@@ -87,18 +79,18 @@ def pair_up(
                 end = np.uint64(bounds[i + U1])
             key = SINGLE
             if p + further < end and first[p] != UNKNOWN and tokens[p + further] != UNKNOWN:
-                key = np.uint64(first[p]) << S32 | np.uint64(tokens[p + further])
+                key = np.uint64(first[p]) << U32 | np.uint64(tokens[p + further])
             keys[p - t], found[p - t] = key, pairs[mixed(key) & mask]
         for p in range(t, stop):
             key, place = keys[p - t], found[p - t]
             if key == SINGLE:
                 out[p] = UNKNOWN
                 continue
-            if (place ^ mixed(key)) >> S32 != U0 or place == U0 or pair[(place & LOW32) - U1] != key:
+            if (place ^ mixed(key)) >> U32 != U0 or place == U0 or pair[(place & LOW32) - U1] != key:
                 s = pair_slot(key, pairs, pair)
                 if pairs[s] == U0 and grow:
                     pairs[s], pair[n_words] = held(mixed(key), n_words), key
-                    hashes[n_words], begin[n_words] = joined(hashes[key >> S32], hashes[key & LOW32]), -1
+                    hashes[n_words], begin[n_words] = joined(hashes[key >> U32], hashes[key & LOW32]), -1
                     n_words += 1
                 place = pairs[s]
             out[p] = np.int64(place & LOW32) - 1
@@ -152,7 +144,7 @@ def spell(count: int, text: Bytes, begin: Ints, size: Ints, pair: Hashes, at: in
     """Write the texts of runs of words behind those of single words, where there is room; the new end."""
     for v in range(count):
         if begin[v] < 0:
-            begin[v], prefix, last = at, pair[v] >> S32, pair[v] & LOW32
+            begin[v], prefix, last = at, pair[v] >> U32, pair[v] & LOW32
             at = copy(text, at, begin[prefix], size[prefix])
             text[at] = 32
             at = copy(text, at + 1, begin[last], size[last])
@@ -165,7 +157,7 @@ def measure(count: int, begin: Ints, size: Ints, pair: Hashes) -> int:
     room = 0
     for v in range(count):
         if begin[v] < 0:
-            size[v] = size[pair[v] >> S32] + 1 + size[pair[v] & LOW32]
+            size[v] = size[pair[v] >> U32] + 1 + size[pair[v] & LOW32]
             room += size[v]
     return room
 
@@ -189,7 +181,7 @@ def prepare_characters(
         else:
             char, taken = decoded(blob, at, end)
         at += taken
-        e = entry[page[char >> PAGE_BITS], char & LOW8]
+        e = entry[page[char >> U8], char & LOW8]
         if e & SPECIAL:
             return -1
         char = (char + np.uint64(e & STEP)) & np.uint64(STEP)
@@ -226,8 +218,8 @@ def hash_bytes(text: Bytes, at: Any, end: Any) -> Any:
         else:
             chunk |= np.uint64(text[at]) << shift
             n += U1
-            shift += S8
-            if shift == S64:
+            shift += U8
+            if shift == U64:
                 h, chunk, shift = folded(h, chunk), U0, U0
         at += U1
     return whole

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.ledger.statistic import Array, Lacking
+from deciban.ledger.statistic import ROUNDING, Array, Lacking
 from deciban.ledger.tallies import Tallies
 
 
@@ -64,11 +64,13 @@ class Bags:
     def __sub__(self, other: Self) -> Self:
         occurrences = self.occurrences - other.occurrences
         if self.presence and other.presence:
+            _refuse_crowded(self.documents, occurrences)
             return type(self)(occurrences, occurrences)
         try:
             documents = self.documents - other.documents
         except Lacking as lack:
             raise Lacking("number of documents", lack.k, lack.j, lack.had, lack.asked) from None
+        _refuse_crowded(self.documents, documents)
         occurrences = occurrences.where_seen(documents)
         return type(self)(occurrences, _tied(documents, occurrences))
 
@@ -85,6 +87,10 @@ class Bags:
     def take(self, index: NDArray[np.intp]) -> Self:
         """See `Statistic.take`."""
         return self._each(lambda tallies: tallies.take(index))
+
+    def pooled(self, n: int) -> Self:
+        """Every n classes that follow each other as one."""
+        return self._each(lambda tallies: tallies.pooled(n))
 
     def reorder(self, order: NDArray[np.intp]) -> Self:
         """See `Statistic.reorder`; words that are not in `order` are left out."""
@@ -119,3 +125,15 @@ def _tied(documents: Tallies, occurrences: Tallies) -> Tallies:
     if np.array_equal(klass, occurrences.klass) and np.array_equal(start, occurrences.start):
         start, klass = occurrences.start, occurrences.klass
     return Tallies(start, klass, documents.total, occurrences.weight)
+
+
+def _refuse_crowded(before: Tallies, left: Tallies) -> None:
+    """Refuse where more documents would have a word than there are: some were taken away that never lacked it."""
+    room = left.weight[left.klass, 0]
+    crowded = np.flatnonzero(left.total > room + ROUNDING * before.weight[left.klass, 0])
+    if crowded.size:
+        i = int(crowded[0])
+        k, v = int(left.klass[i]), int(left.feature[i])
+        lacked = float(before.weight[k, 0] - before.total[(before.klass == k) & (before.feature == v)].sum())
+        asked = lacked + float(left.total[i] - room[i])
+        raise Lacking("number of documents that lack it", k, v, lacked, asked)

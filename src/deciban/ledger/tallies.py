@@ -93,6 +93,16 @@ class Tallies:
         all_keys = np.concatenate([self._keys(), keys])[order]
         return self._from_keys(all_keys, np.concatenate([self.total, total])[order], self.weight)
 
+    def pooled(self, n: int) -> Self:
+        """Every n classes that follow each other as one."""
+        klass, feature = self.klass // n, self.feature
+        new = np.ones(len(klass), dtype=np.bool_)
+        new[1:] = (klass[1:] != klass[:-1]) | (feature[1:] != feature[:-1])
+        first = np.flatnonzero(new)
+        total = np.add.reduceat(self.total, first) if len(first) else self.total
+        weight = self.weight.reshape(-1, n).sum(axis=1, keepdims=True)
+        return type(self)(_starts(feature[first], self.n_features), klass[first].astype(np.int32), total, weight)
+
     def _keys(self) -> NDArray[np.int64]:
         """Entries numbered by feature, then class: ascending."""
         return self.feature.astype(np.int64) * self.n_classes + self.klass

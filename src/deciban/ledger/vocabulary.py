@@ -13,15 +13,11 @@ from typing import Any, Self, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban.files.texts import LONE
 from deciban.ledger import stretches
-from deciban.ledger.hashing import Bytes, Hashes, Offsets, hash_word, hash_words
-
-__all__ = ["Vocabulary", "hash_word", "hash_words"]
+from deciban.ledger.hashing import Bytes, Hashes, Offsets, hash_words
 
 Places = NDArray[np.intp]
-
-LONE = "surrogatepass"
-"""Half characters are kept as they are."""
 
 
 class Vocabulary(Sequence[str]):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from deciban.files import Section
+from deciban.files.texts import LONE
 from deciban.ledger.hashing import Bytes, Offsets, hash_words
-from deciban.ledger.vocabulary import LONE, Vocabulary
+from deciban.ledger.vocabulary import Vocabulary
 
 AT_ONCE = 1 << 20
 """Bytes that are decoded together when it is checked that they are text."""

@@ -14,7 +14,7 @@ from deciban.engines.arrow.cells import DATE_PARTS, date_part, label_text
 from deciban.engines.arrow.source import Source
 from deciban.errors import InputError
 from deciban.model.columns import Feature
-from deciban.model.matrices import documents_of
+from deciban.model.matrices import documents_of, no_such_class
 from deciban.model.table_explanation import TableExplanation
 from deciban.scores import Explanation
 from deciban.scores.passages import TextExplanation, clipped, visible
@@ -72,7 +72,7 @@ def _by_column(model: Model, told: Explanation, widths: list[int], batches: list
     documents = {
         column: TextExplanation(
             words, np.zeros(len(told)), together[column], told.winner, told.runner_up, vocabulary or Numbered(b - a),
-            texts=_texts(batches, column, len(told)), find=Finder(model.options.words, vocabulary),
+            texts=_texts(batches, column, len(told)), find=Finder(model.options.words, vocabulary), column=column,
         )
         for (column, words), vocabulary, a, b in zip(said.items(), model.belief.vocabularies, ends, ends[1:])
     }  # fmt: skip
@@ -94,7 +94,7 @@ def _pair(model: Model, classes: tuple[Any, Any]) -> tuple[int, int]:
         raise InputError(f"classes must name two classes, (for, against), not {classes!r}") from None
     for label in (first, second):
         if label not in known:
-            raise InputError(f"{label!r} is none of the classes {list(known)}")
+            raise no_such_class(label, list(known))
     if first == second:
         raise InputError(f"classes must name two different classes, not {first!r} twice")
     return known[first], known[second]

@@ -27,9 +27,8 @@ def check_alike(a: Model, b: Model) -> None:
             raise SchemaError(
                 f"the two models break the dates of column {column.name!r} into different parts. {WAY_OUT}"
             )
-    apart = a.options.words.difference(b.options.words) if a.layout.texts else ""
-    if apart:
-        raise SchemaError(f"the two models read texts differently: {apart}. {WAY_OUT}")
+    if a.layout.texts:
+        a.options.words.refuse_other(b.options.words, WAY_OUT)
     for name in ("alpha", "parameter_prior", "unseen", "most_levels", "prior"):
         x, y = getattr(a.options, name), getattr(b.options, name)
         if x != y:

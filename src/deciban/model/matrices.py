@@ -25,6 +25,9 @@ CACHED_CELLS = 1 << 14
 MANY_ROWS = 1 << 14
 """From so many rows on, columns are read side by side."""
 
+MOST_NAMED = 20
+"""Classes that are listed where one is asked for that is not there."""
+
 
 @dataclass
 class Matrices:
@@ -126,6 +129,14 @@ def did_you_mean(name: str, known: Sequence[str]) -> str:
     near = {known_name.lower(): known_name for known_name in known}
     close = get_close_matches(name.lower(), list(near), n=1, cutoff=0.6)
     return f"; did you mean {near[close[0]]!r}?" if close else ""
+
+
+def no_such_class(label: Any, classes: Sequence[Any]) -> InputError:
+    """What to say of a class that there is none of."""
+    known = [str(name) for name in classes]
+    shown = ", ".join(known[:MOST_NAMED]) + (" …" if len(known) > MOST_NAMED else "")
+    near = did_you_mean(label, known) if isinstance(label, str) else ""
+    return InputError(f"{label!r} is none of the {len(known)} classes{near or '.'} Hint: one of {shown}")
 
 
 def row_blocks(source: Source, wanted: Mapping[str, Reading], layout: Layout) -> Iterator[list[Any]]:

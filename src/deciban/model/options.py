@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -72,17 +71,6 @@ class Options:
         }
         family: Family = made[kind]()
         return family
-
-
-def words_of(given: Any) -> Words:
-    """How texts are read, by a specification, by what differs in it from the usual one, or as usual."""
-    if given is None or isinstance(given, Words):
-        return given or Words()
-    if isinstance(given, Mapping):
-        return Words.from_dict(given)
-    raise InputError(
-        f"words must be deciban.Words or a mapping of its arguments, not {given!r}. Hint: words={{'ngrams': 2}}"
-    )
 
 
 def _least_levels(feature: Feature) -> int:

@@ -43,7 +43,7 @@ def sampled(model: Model, n: int, rng: np.random.Generator) -> Any:
 
 def _written(X: Any, vocabulary: Any, words: Words, rng: np.random.Generator) -> list[str] | None:
     """Texts of the words drawn; None where what was counted makes no text."""
-    if vocabulary is None or words.by_character or words.span != (1, 1) or not words.whole:
+    if words.unwritable:
         return None
     return spelled(X.tocsr(), vocabulary, words.values == "presence", rng)
 

@@ -130,7 +130,7 @@ def _check_words(section: Section, blocks: Sequence[Block], words: Words) -> Non
             section.refuse(f"texts are read as {words.reading}, and {block.reading} are counted")
         if (block.names is None) != (words.hashed is not None):
             section.refuse("words are counted by their hashes, or by their names; not as the options say")
-        if words.hashed is not None and block.width != 1 << words.hashed:
+        if words.hashed is not None and block.width != words.n_columns:
             section.refuse(f"{block.width} hashes are counted, and not 2 to the power of {words.hashed}")
 
 
@@ -160,7 +160,7 @@ def read_words(section: Section) -> Words:
     """How texts are read, as a file says."""
     try:
         words = Words.from_dict(section.header)
-    except (InputError, TypeError) as error:
+    except InputError as error:
         section.refuse(str(error))
     if words.span[1] > MOST_GRAMS:
         section.refuse(f"no text is read by so many neighbours at once: {words.span}")

@@ -155,17 +155,17 @@ class Speaker:
         return Table(self.names[j], name, counts, form.log_theta[:, mine], self.family.alpha, counts.shape[1])
 
     def _words(self, j: int) -> list[Loud]:
-        """The surest words of each class, or of those that have the surest."""
+        """The surest telltales of each class, or of those that have the surest."""
         K = len(self.prior)
         if self.words is None or K < 2:
             return []
         found = [
             Loud(
-                self.names[j], f'"{self.words[told.word]}"', self.labels[k], told.decibans, told.low, told.high,
+                self.names[j], f'"{told.word}"', self.labels[k], told.decibans, told.low, told.high,
                 told.documents + told.documents_elsewhere,
             )
             for k in range(K)
-            for told in telltales(self.family, self.part, k, max(1, MOST_CLASSES // K))
+            for told in telltales(self.family, self.part, k, max(1, MOST_CLASSES // K), self.words)
             if told.decibans > 0
         ]  # fmt: skip
         return sorted(found, key=lambda loud: -loud.low)[:MOST_CLASSES]

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from deciban.engines.arrow.cells import Names
 from deciban.errors import DecibanWarning, InputError
 from deciban.model.columns import Layout
+from deciban.text import known_words
 
 FEWEST = 5
 """So many values must be strange, and not one familiar, before a word is said."""
@@ -80,7 +80,7 @@ class WordWatch:
         if not self.columns:
             return
         first = len(parts) - len(self.columns)
-        words = np.array([_known_words(X, form.mute) for X, form in zip(parts[first:], self.forms[first:])])
+        words = np.array([known_words(X, form.mute) for X, form in zip(parts[first:], self.forms[first:])])
         self.known += words.sum(axis=1)
         self.silent += int((words.sum(axis=0) == 0).sum())
         for i, name in enumerate(self.columns):
@@ -98,14 +98,6 @@ class WordWatch:
         if self.alone and self.silent and len(strange) < len(self.columns):
             rows = "1 row has" if self.silent == 1 else f"{self.silent} rows have"
             _warn(f"{rows} no known word; there the class prior speaks")
-
-
-def _known_words(X: Any, mute: NDArray[np.bool_] | None) -> NDArray[np.int64]:
-    """How many different words of each row are known; the mute ones are places that no word was ever counted at."""
-    if mute is None:
-        return np.diff(X.indptr).astype(np.int64)
-    ends = np.concatenate([[0], np.cumsum(~mute[X.indices])])
-    return np.diff(ends[X.indptr])
 
 
 def _warn(message: str) -> None:

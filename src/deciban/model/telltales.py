@@ -7,21 +7,19 @@ from typing import TYPE_CHECKING, Any
 from deciban.engines.arrow.cells import label_text
 from deciban.errors import InputError, UndefinedError
 from deciban.families.telltales import Telltale, telltales
-from deciban.model.matrices import did_you_mean
+from deciban.model.matrices import did_you_mean, no_such_class
 
 if TYPE_CHECKING:
     from deciban.model.model import Model
 
 
 def told(model: Model, label: Any, n: int, column: str | None) -> list[Telltale]:
-    """The n most telling words of a class in a column of texts."""
-    if isinstance(n, bool) or not isinstance(n, int) or n < 0:
-        raise InputError(f"n must be a whole number ≥ 0, not {n!r}")
+    """The telltales of a class in a column of texts, the n surest."""
     text = _which(model, column)
     belief = model.belief.afresh()
     known = [str(name) for name in belief.schema.classes]
     if label_text(label) not in known:
-        raise InputError(f"{label!r} is none of the classes {known}")
+        raise no_such_class(label, known)
     block = len(belief.complete.parts) - len(model.layout.texts) + text
     words = belief.complete.schema.blocks[block].names
     if words is None:

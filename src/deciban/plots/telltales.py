@@ -8,7 +8,7 @@ from typing import Any
 
 from deciban.errors import InputError
 from deciban.plots.style import INK, need_matplotlib, pale, shortened
-from deciban.scores.passages import visible
+from deciban.scores.passages import visible, word_shown
 
 LONGEST = 18
 """Letters of a word that stand beside its bar."""
@@ -24,7 +24,7 @@ CAPTION = "decibans for the class against all others together (10 is ten to one)
 
 
 def telltales(model: Any, classes: Sequence[Any] | None = None, *, n: int = 12, column: str | None = None) -> Any:
-    """Draw the n most telling words of each class, or of these; returns the Figure.
+    """Draw the n surest telltales of each class, or of these; returns the Figure.
 
     A bar is as long as the word is strong, in decibans, and the line on it is the 90 % interval; the surest word
     comes first. All panels have one scale. `column` names the column of texts where a table has several.
@@ -97,7 +97,7 @@ def _panel(ax: Any, k: int, label: Any, words: Sequence[Any], n: int, reach: flo
     high = [min(word.high, reach) for word in words]
     ax.barh(places, length, height=0.72, color=pale(k), linewidth=0, zorder=2)
     ax.hlines(places, low, high, color=INK, linewidth=1.1, zorder=3)
-    names = [shortened(visible(word.word), LONGEST) for word in words]
+    names = [shortened(word_shown(word.word), LONGEST) for word in words]
     ax.set_yticks(places, names, fontsize=8.5, color=INK, parse_math=False)
     ax.set_ylim(max(n, 4) - 0.4, -0.6)
     ax.set_xlim(0, reach)

@@ -18,12 +18,23 @@ Array = NDArray[np.float64]
 DECIBAN = 10 / math.log(10)
 """Decibans in a nat: 10 / ln 10."""
 
+REST = "everything else"
+"""What a table has no room for."""
+
 
 class Pieces(NamedTuple):
     """A difference of scores taken apart: n×d by feature (dense or CSR), and by name what is no feature's."""
 
     features: Any
     extras: Mapping[str, Array] = {}
+
+
+class Reason(NamedTuple):
+    """A line in a table of reasons: its name, what it says in decibans, and what more there is to be told of it."""
+
+    name: str
+    decibans: float
+    behind: Any = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,11 +80,27 @@ class Explanation:
 
     def entries(self, row: int = 0) -> list[tuple[str, float]]:
         """(name, decibans) of everything that counted in a row, strongest first; they add up to its total."""
+        return [(name, value) for name, value, _ in self._by_feature(row)]
+
+    def reasons(self, row: int = 0) -> list[Reason]:
+        """What a row's table has lines for; like the entries they add up to its total."""
+        return self._by_feature(row)
+
+    def _by_feature(self, row: int) -> list[Reason]:
         row = range(len(self))[row]
         columns, values = self.told(row)
-        named = [("prior", float(self.prior[row])), *((n, float(v[row])) for n, v in self.extras.items())]
-        named += zip(self._shown(row, columns), values.tolist())
-        return sorted(named, key=lambda entry: -abs(entry[1]))
+        behind = map(self._behind, columns.tolist())
+        return self._with_prior(row, list(map(Reason, self._shown(row, columns), values.tolist(), behind)))
+
+    def _behind(self, j: int) -> Any:
+        """What is to be told of feature j beside its evidence."""
+        return None
+
+    def _with_prior(self, row: int, features: Sequence[Reason]) -> list[Reason]:
+        """These and what is no feature's, strongest first."""
+        others = {"prior": self.prior, **self.extras}
+        every = [*(Reason(name, float(values[row])) for name, values in others.items()), *features]
+        return sorted(every, key=lambda reason: -abs(reason.decibans))
 
     def told(self, row: int) -> tuple[NDArray[np.intp], Array]:
         """The features that have evidence in a row, by their numbers, and how much."""
@@ -95,15 +122,24 @@ class Explanation:
     def text(self, row: int = 0, most: int = 10) -> str:
         """One row's reasons as a small table."""
         row = range(len(self))[row]
-        entries = self.entries(row)
-        shown, rest = entries[:most], entries[most:]
-        width = max([len(name) for name, _ in shown] + [len("everything else")])
+        reasons = self.reasons(row)
+        shown, rest = reasons[:most], reasons[most:]
+        width = max([len(reason.name) for reason in shown] + [len(REST)])
         lines = [f"{self.winner[row]} rather than {self.runner_up[row]}"]
-        lines += [f"  {name:<{width}}  {decibans(value)}" for name, value in shown]
+        for reason in shown:
+            lines += self._lines(row, reason, width)
         if rest:
-            lines.append(f"  {'everything else':<{width}}  {decibans(sum(v for _, v in rest))}  ({len(rest)} more)")
-        lines.append(f"  {'total':<{width}}  {decibans(float(self.total[row]))}  {odds(float(self.total[row]))}")
-        return "\n".join(lines)
+            left = Reason(REST, sum(reason.decibans for reason in rest))
+            lines.append(f"{self._line(left, width)}  ({len(rest)} more)")
+        total = float(self.total[row])
+        return "\n".join([*lines, f"{self._line(Reason('total', total), width)}  ({odds(total)})"])
+
+    def _lines(self, row: int, reason: Reason, width: int) -> list[str]:
+        """A reason in the table; what more there is to be told of it comes after, or below."""
+        return [self._line(reason, width)]
+
+    def _line(self, reason: Reason, width: int) -> str:
+        return f"  {reason.name:<{width}}  {decibans(reason.decibans)}"
 
     def __str__(self) -> str:
         shown = [self.text(row) for row in range(min(len(self), 5))]
@@ -112,18 +148,18 @@ class Explanation:
         return "\n\n".join(shown)
 
 
-def decibans(value: float) -> str:
-    """Evidence in writing."""
+def decibans(value: float, width: int = 8) -> str:
+    """Evidence in writing: its sign and two digits in so many characters, and the unit."""
     if math.isnan(value):
-        return "undefined: impossible under both classes"
-    return f"{'+∞' if value > 0 else '−∞':>8} dB" if math.isinf(value) else f"{value:>+8.2f} dB"
+        return f"{'undefined':<{width + 3}}"
+    return f"{'+∞' if value > 0 else '−∞':>{width}} dB" if math.isinf(value) else f"{value:>+{width}.2f} dB"
 
 
 def odds(total: float) -> str:
-    """What a total comes to, as odds."""
+    """What a total comes to, as people bet."""
     if math.isnan(total):
-        return ""
+        return "impossible under both classes"
+    against = "" if total >= 0 else " against"
     if abs(total) > 60:
-        return "(over a million to one)" if total > 0 else "(over a million to one against)"
-    ratio = 10 ** (abs(total) / 10)
-    return f"({ratio:.3g} to 1{'' if total >= 0 else ' against'})"
+        return f"over a million to 1{against}"
+    return f"{10 ** (abs(total) / 10):.3g} to 1{against}"

@@ -11,13 +11,13 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.scores.evidence import Explanation, decibans, odds
+from deciban.scores.evidence import Explanation, Reason, decibans
 
 WIDTH = 80
 """Characters in a line of a table."""
 
 LONGEST_NAME = 28
-"""Characters of a word, or of several that share a column, that a table shows."""
+"""Characters of a word that a table shows."""
 
 
 class Found(NamedTuple):
@@ -38,13 +38,23 @@ class Passage(NamedTuple):
     decibans: float
 
 
-class Line(NamedTuple):
-    """What stands in a table of reasons."""
+class WordEvidence(NamedTuple):
+    """A word of a text: how often it is there, what that says in decibans, and where it stands first.
 
-    name: str
+    `column` names the texts where they are a column of a table.
+    """
+
+    column: str
+    word: str
+    times: int
     decibans: float
-    times: str = ""
-    first: Found | None = None
+    start: int
+    end: int
+
+    @property
+    def shown(self) -> str:
+        """The word as a table shows it."""
+        return clipped(word_shown(self.word), LONGEST_NAME)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +67,8 @@ class TextExplanation(Explanation):
 
     texts: Sequence[str] = ()
     find: Callable[[str], Sequence[Found]] | None = None
+    column: str = ""
+    """The column of a table that the documents are, if they are one."""
 
     def __getitem__(self, rows: int | slice) -> Self:
         """The explanation of these documents alone."""
@@ -80,36 +92,31 @@ class TextExplanation(Explanation):
         names = _names(self._found(row))
         return [names.get(j, "") for j in columns.tolist()]
 
-    def text(self, row: int = 0, most: int = 10) -> str:
-        """One document's reasons as a small table: how often each word is there, and where first."""
+    def words(self, row: int = 0) -> list[WordEvidence]:
+        """Every word that counts, strongest first; where a hash stands for several, each has its share."""
         row = range(len(self))[row]
-        entries = self._lines(row)
-        shown, rest = entries[:most], entries[most:]
-        width = max([len(name) for name, *_ in shown] + [len("everything else")])
-        lines = [f"{self.winner[row]} rather than {self.runner_up[row]}"]
-        for name, value, times, first in shown:
-            line = f"  {name:<{width}}  {times:>5}  {decibans(value)}"
-            room = WIDTH - len(line) - 2
-            lines.append(line if first is None else f"{line}  {in_context(self.texts[row], first, room)}")
-        if rest:
-            left = decibans(sum(value for _, value, *_ in rest))
-            lines.append(f"  {'everything else':<{width}}         {left}  ({len(rest)} more)")
-        total = float(self.total[row])
-        lines.append(f"  {'total':<{width}}         {decibans(total)}  {odds(total)}")
-        return "\n".join(lines)
+        said = dict(zip(*(values.tolist() for values in self.told(row))))
+        found = [one for one in self._found(row) if one.column in said]
+        times, together = Counter(one.word for one in found), Counter(one.column for one in found)
+        first = {one.word: one for one in sorted(found, key=lambda one: -one.start)}
+        words = []
+        for word, start, end, column in first.values():
+            share = said[column] * times[word] / together[column]
+            words.append(WordEvidence(self.column, word, times[word], share, start, end))
+        return sorted(words, key=lambda word: (-abs(word.decibans), word.start))
 
-    def _lines(self, row: int) -> list[Line]:
-        """Everything that counted, strongest first."""
-        columns, values = self.told(row)
-        found = self._found(row)
-        first = {one.column: one for one in sorted(found, key=lambda one: -one.start)}
-        times, names = Counter(one.column for one in found), _names(found)
-        lines = [Line("prior", float(self.prior[row]))]
-        lines += [Line(name, float(value[row])) for name, value in self.extras.items()]
-        for j, value in zip(columns.tolist(), values.tolist()):
-            name = clipped(visible(names.get(j, "")), LONGEST_NAME)
-            lines.append(Line(name, value, f"{times[j]}×", first.get(j)))
-        return sorted(lines, key=lambda line: -abs(line.decibans))
+    def reasons(self, row: int = 0) -> list[Reason]:
+        """See `Explanation.reasons`; behind a word is its `WordEvidence`."""
+        row = range(len(self))[row]
+        return self._with_prior(row, [Reason(word.shown, word.decibans, word) for word in self.words(row)])
+
+    def _lines(self, row: int, reason: Reason, width: int) -> list[str]:
+        line, word = self._line(reason, width), reason.behind
+        return [line if word is None else f"{line}  {in_context(self.texts[row], word, WIDTH - len(line) - 2)}"]
+
+    def _line(self, reason: Reason, width: int) -> str:
+        times = "" if reason.behind is None else f"{reason.behind.times}×"
+        return f"  {reason.name:<{width}}  {times:>5}  {decibans(reason.decibans)}"
 
 
 def _names(found: Sequence[Found]) -> dict[int, str]:
@@ -120,7 +127,7 @@ def _names(found: Sequence[Found]) -> dict[int, str]:
     return {column: " / ".join(words) for column, words in names.items()}
 
 
-def in_context(text: str, found: Found, room: int) -> str:
+def in_context(text: str, found: Found | WordEvidence, room: int) -> str:
     """A word between its neighbours, in so many characters.
 
     >>> in_context("a very fast graphics card\\nfor all", Found("graphics", 12, 20, 0), 30)
@@ -140,6 +147,16 @@ def in_context(text: str, found: Found, room: int) -> str:
 def visible(text: str) -> str:
     """What can be printed on a line; anything else, and any run of spaces, as one space."""
     return re.sub(" +", " ", "".join(char if char.isprintable() else " " for char in text))
+
+
+def word_shown(word: str) -> str:
+    """A word as people see it: spaces at its ends, which only pieces of texts have, by their sign."""
+    told = visible(word)
+    inner = told.strip(" ")
+    if not inner:
+        return "␣" * max(1, len(word))
+    before, behind = told.index(inner), len(told) - told.index(inner) - len(inner)
+    return f"{'␣' * before}{inner}{'␣' * behind}"
 
 
 def clipped(text: str, most: int) -> str:

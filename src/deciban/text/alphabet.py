@@ -13,15 +13,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban.files.texts import LONE
+from deciban.kernels.letters import SPACE, SPECIAL, STEP, TOKEN
+from deciban.text.words import PATTERNS as OF_TOKENS
+
 N_CHARACTERS = 0x110000
 PAGE = 256
-
-TOKEN, SPECIAL, SPACE = np.uint32(1 << 31), np.uint32(1 << 30), np.uint32(1 << 29)
-"""Flags of an entry: part of a token; its lower case is not one character, whatever stands beside
-it; white space."""
-
-STEP = (1 << 21) - 1
-"""The other bits of an entry: from a character to its lower case, modulo 2²¹."""
 
 CONTEXTUAL = 0x3A3
 """Σ, whose lower case is another at the end of a word."""
@@ -32,7 +29,7 @@ SPECIALS = [0x130, CONTEXTUAL]
 Kind = Literal["words", "whitespace", "space"]
 """Which characters tokens are made of: word characters, all but white space, all but U+0020."""
 
-PATTERNS: dict[Kind, str] = {"words": r"\w+", "whitespace": r"\S+", "space": "[^ ]+"}
+PATTERNS = {**OF_TOKENS, "space": "[^ ]+"}
 """In the order of the kernels' numbers for them."""
 
 
@@ -50,7 +47,7 @@ class Alphabet:
 def alphabet(kind: Kind, lower: bool) -> Alphabet:
     """The alphabet of a kind of token, after lower-casing if asked for."""
     folded, special = _lowered() if lower else (np.arange(N_CHARACTERS, dtype=np.uint32), [])
-    entry: NDArray[np.uint32] = np.bitwise_and(folded - np.arange(N_CHARACTERS, dtype=np.uint32), np.uint32(STEP))
+    entry: NDArray[np.uint32] = np.bitwise_and(folded - np.arange(N_CHARACTERS, dtype=np.uint32), STEP)
     entry[_matching(PATTERNS[kind])[folded]] |= TOKEN
     entry[_matching(r"\s+")[folded]] |= SPACE
     entry[special] = SPECIAL
@@ -58,7 +55,7 @@ def alphabet(kind: Kind, lower: bool) -> Alphabet:
 
 
 def _every_character() -> str:
-    return np.arange(N_CHARACTERS, dtype="<u4").tobytes().decode("utf-32-le", "surrogatepass")
+    return np.arange(N_CHARACTERS, dtype="<u4").tobytes().decode("utf-32-le", LONE)
 
 
 @cache
@@ -79,13 +76,13 @@ def _lowered() -> tuple[NDArray[np.uint32], list[int]]:
         special = sorted({CONTEXTUAL, *(c for c in range(N_CHARACTERS) if len(chr(c).lower()) != 1)})
         plain, lowered = _lowered_without(special)
     out = np.arange(N_CHARACTERS, dtype=np.uint32)
-    out[plain] = np.frombuffer(lowered.encode("utf-32-le", "surrogatepass"), dtype="<u4")
+    out[plain] = np.frombuffer(lowered.encode("utf-32-le", LONE), dtype="<u4")
     return out, special
 
 
 def _lowered_without(special: list[int]) -> tuple[NDArray[np.uint32], str]:
     plain = np.delete(np.arange(N_CHARACTERS, dtype=np.uint32), special)
-    return plain, plain.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass").lower()
+    return plain, plain.astype("<u4").tobytes().decode("utf-32-le", LONE).lower()
 
 
 def _paged(entry: NDArray[np.uint32]) -> tuple[NDArray[np.uint16], NDArray[np.uint32]]:

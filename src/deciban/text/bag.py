@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Container, Mapping
 from typing import TypeVar
 
-from deciban.ledger.vocabulary import hash_word
+from deciban.files.texts import LONE
+from deciban.ledger.hashing import hash_word
 from deciban.text.words import Words
 
 T = TypeVar("T")
@@ -30,8 +31,7 @@ def hashed_bag_of(words: Words, text: str) -> dict[int, float]:
 
 def column(words: Words, token: str) -> int:
     """The column of a word whose hash stands for it: the lowest bits."""
-    assert words.hashed is not None
-    return hash_word(token.encode("utf-8", "surrogatepass")) & ((1 << words.hashed) - 1)
+    return hash_word(token.encode("utf-8", LONE)) & (words.n_columns - 1)
 
 
 def _valued(words: Words, counts: Mapping[T, int]) -> dict[T, float]:

@@ -130,7 +130,7 @@ class Plain:
         """See `WordCounter.bags`."""
         if self.words.hashed is not None:
             columns = np.array([word for word, _ in self.cells], dtype=np.int64)
-            return None, self._bags(columns, 1 << self.words.hashed, n_classes)
+            return None, self._bags(columns, self.words.n_columns, n_classes)
         tokens = [str(word) for word, _ in self.cells]
         vocabulary = Vocabulary.of(tokens)
         return vocabulary, self._bags(vocabulary.places(tokens), len(vocabulary), n_classes)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import codecs
+from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import cached_property
 from typing import Any
 
@@ -10,12 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.errors import InputError
+from deciban.files.texts import LONE
 
 Bytes = NDArray[np.uint8]
 Offsets = NDArray[np.int64]
 
 WAYS = "a list of texts, an array or a column of them (NumPy, pyarrow, pandas, polars)"
 
+ERRORS = ("strict", "replace")
+"""What may be done about bytes that an encoding does not have: refuse them, or read each as U+FFFD."""
 
 MANY = 1 << 12
 """So many documents are packed before they are looked at one by one."""
@@ -32,13 +36,18 @@ class Documents:
         """The documents that a list, array or column holds; bytes are decoded."""
         if isinstance(source, Documents):
             return source
+        check_decoding(encoding, errors)
         if isinstance(source, (str, bytes)):
             raise InputError(f"one text is no collection of documents; they come as {WAYS}. Hint: [text]")
         if isinstance(source, np.ndarray):
             return _of_numpy(source, encoding, errors)
-        if hasattr(source, "__arrow_c_array__") or hasattr(source, "__arrow_c_stream__") or _is_pandas(source):
+        if hasattr(source, "columns"):
+            raise InputError(f"a table is no column of documents; they come as {WAYS}. Hint: table['text']")
+        if _is_pandas(source):
+            return _of_pandas(source, encoding, errors)
+        if hasattr(source, "__arrow_c_array__") or hasattr(source, "__arrow_c_stream__"):
             return _of_arrow(_arrow(source), encoding, errors)
-        if not isinstance(source, Iterable):
+        if not isinstance(source, Iterable) or isinstance(source, (Set, Mapping)):
             raise InputError(f"documents come as {WAYS}; not as {type(source).__name__}")
         return _of_list(source if isinstance(source, (list, tuple)) else list(source), encoding, errors)
 
@@ -73,7 +82,7 @@ class Documents:
         if not self._array[i].is_valid:
             return None
         blob, offsets = self.utf8
-        return bytes(blob[offsets[i] : offsets[i + 1]]).decode("utf-8", "surrogatepass")
+        return bytes(blob[offsets[i] : offsets[i + 1]]).decode("utf-8", LONE)
 
     @cached_property
     def array(self) -> Any:
@@ -134,9 +143,23 @@ def _text(item: Any, i: int, encoding: str, errors: str) -> str | None:
         return str(item) if item is not None else None
     if isinstance(item, (bytes, bytearray, memoryview)):
         return decoded(bytes(item), f"document {i}", encoding, errors)
-    if isinstance(item, float) and item != item:  # NaN stands for what is missing in a pandas column
-        return None
+    if _is_pandas(item) or (isinstance(item, (float, np.floating)) and item != item):
+        return None  # NA, NaT and NaN stand for what is missing in a pandas column
     raise InputError(f"document {i} is {item!r}, a {type(item).__name__}; documents are texts. Hint: str(document)")
+
+
+def check_decoding(encoding: str, errors: str) -> None:
+    """Refuse what is no encoding of texts, such as base64, and ways with broken bytes other than our two."""
+    if errors not in ERRORS:
+        raise InputError(f"errors must be 'strict' or 'replace', not {errors!r}")
+    try:
+        "".encode(encoding)
+        codecs.getincrementaldecoder(encoding)
+    except (LookupError, ValueError):
+        raise InputError(
+            f"encoding {encoding!r} is not known. "
+            f"Hint: a name that Python knows, such as utf-8, utf-16, latin-1, cp1252 or shift_jis"
+        ) from None
 
 
 def decoded(data: bytes, name: str, encoding: str, errors: str) -> str:
@@ -148,39 +171,52 @@ def decoded(data: bytes, name: str, encoding: str, errors: str) -> str:
             f"{name} is not {encoding}: byte {data[error.start]:#04x} at place {error.start}. "
             f"Hint: another encoding, such as latin-1, or errors='replace'"
         ) from None
-    except LookupError as error:
-        raise InputError(f"{error}. Hint: encoding='utf-8' or 'latin-1', errors='strict' or 'replace'") from None
+
+
+def _of_pandas(column: Any, encoding: str, errors: str) -> Documents:
+    """Through Arrow; a column of what is not all texts, or holds half characters, value by value."""
+    import pyarrow as pa
+
+    try:
+        return _of_arrow(_arrow(pa.Array.from_pandas(column)), encoding, errors)
+    except (UnicodeEncodeError, pa.ArrowException):
+        return _of_list(column.tolist(), encoding, errors)
 
 
 def _arrow(source: Any) -> Any:
-    """Any column as one pyarrow array."""
+    """Any column as a pyarrow array, of texts as they are: no dictionaries, no views."""
     import pyarrow as pa
 
-    if _is_pandas(source):
-        if not hasattr(source, "name"):
-            raise InputError(f"a table is no column of documents; they come as {WAYS}. Hint: table['text']")
-        source = pa.Array.from_pandas(source)
-    elif not isinstance(source, (pa.Array, pa.ChunkedArray)):
-        if hasattr(source, "columns"):
-            raise InputError(f"a table is no column of documents; they come as {WAYS}. Hint: table['text']")
+    if not isinstance(source, (pa.Array, pa.ChunkedArray)):
         source = pa.chunked_array(source) if hasattr(source, "__arrow_c_stream__") else pa.array(source)
-    return source.combine_chunks() if isinstance(source, pa.ChunkedArray) and source.num_chunks == 1 else source
+    chunks = source.chunks if isinstance(source, pa.ChunkedArray) else [source]
+    told = [_without_dictionary(chunk) for chunk in chunks]
+    return told[0] if len(told) == 1 else pa.chunked_array(told, told[0].type if told else source.type)
+
+
+def _without_dictionary(array: Any) -> Any:
+    import pyarrow as pa
+
+    words = array.dictionary if pa.types.is_dictionary(array.type) else array
+    if pa.types.is_string_view(words.type):
+        words = words.cast(pa.string())
+    return words.take(array.indices) if pa.types.is_dictionary(array.type) else words
 
 
 def _of_arrow(array: Any, encoding: str, errors: str) -> Documents:
     import pyarrow as pa
 
-    kind = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
+    kind = array.type
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind):
         return _of_list(array.to_pylist(), encoding, errors)
     if pa.types.is_null(kind):
         return Documents([None] * len(array))
-    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)):
+    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
         raise InputError(f"documents are texts; this column holds {array.type}. Hint: the column of the texts")
-    if pa.types.is_dictionary(array.type):
-        array = array.cast(kind)
-    if pa.types.is_string_view(array.type):
-        array = array.cast(pa.string())
+    try:
+        array.validate(full=True)
+    except pa.ArrowInvalid:  # bytes that are said to be UTF-8, and are not
+        return _of_list(array.cast(pa.large_binary()).to_pylist(), "utf-8", errors)
     array = array.cast(pa.large_string())
     return Documents(array=array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array)
 
@@ -192,6 +228,6 @@ def _packed(texts: Sequence[str | None]) -> Any:
     try:
         return pa.array(texts, pa.large_string())
     except (UnicodeEncodeError, pa.ArrowException):
-        data = [None if text is None else text.encode("utf-8", "surrogatepass") for text in texts]
+        data = [None if text is None else text.encode("utf-8", LONE) for text in texts]
         held = pa.array(data, pa.large_binary())
         return pa.Array.from_buffers(pa.large_string(), len(held), held.buffers(), held.null_count, held.offset)

@@ -9,10 +9,11 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.kernels import grams
-from deciban.kernels import words as kernel
+from deciban.files.texts import LONE
+from deciban.kernels import grams, known
+from deciban.kernels.words import find_tokens
 from deciban.ledger import Vocabulary
-from deciban.ledger.vocabulary import hash_word
+from deciban.ledger.hashing import hash_word
 from deciban.text.alphabet import Alphabet, Kind, alphabet
 from deciban.text.documents import Bytes, Documents, Offsets
 from deciban.text.words import Words
@@ -33,7 +34,7 @@ class Stream(NamedTuple):
 
 
 class Desk:
-    """Room for the tokens of some documents, used again for the next ones: fresh memory costs as much as reading.
+    """Room for the tokens of some documents, used again for the next ones: fresh memory has a price.
 
     `paper` is for the texts of tokens, the others are hashes, contents, sizes and numbers of tokens.
     """
@@ -75,7 +76,7 @@ class Lexicon:
         self.pairs = np.zeros(0, dtype=np.uint64)
         self.text = np.empty(16 * room, dtype=np.uint8)
         self.place = np.zeros(0, dtype=np.int32)
-        self._make_room(max(room, 2 * kernel.BLOCK))
+        self._make_room(max(room, 2 * known.BLOCK))
         if words.stop and words.hashed is None:
             self._read_stops(words.stop)
 
@@ -90,10 +91,10 @@ class Lexicon:
         self.hashes, self.begin, self.size = (_longer(a, room) for a in (self.hashes, self.begin, self.size))
         if self.paired:
             self.pair, self.pairs = _longer(self.pair, room), np.zeros(2 * room, dtype=np.uint64)
-            self.pair[self.n_words :] = kernel.SINGLE
+            self.pair[self.n_words :] = known.SINGLE
             grams.enter_pairs(self.n_words, self.pair, self.pairs)
         self.slots = np.zeros(2 * room, dtype=np.uint64)
-        kernel.enter(self.n_words, self.hashes, self.pair, self.slots)
+        known.enter(self.n_words, self.hashes, self.pair, self.slots)
 
     def _read_stops(self, stops: Iterable[str]) -> None:
         listed = Documents([word for word in stops if word and " " not in word])
@@ -121,7 +122,7 @@ class Lexicon:
     ) -> tuple[Stream, bool]:
         desk.lay_out(len(order), int((offsets[order + 1] - offsets[order]).sum()))
         bounds, strange = np.zeros(len(order) + 1, dtype=np.int64), np.zeros(len(order), dtype=np.uint8)
-        kernel.find_tokens(
+        find_tokens(
             blob, offsets, order, letters.kind, letters.lower, letters.page, letters.entry, least, desk.paper,
             desk.hashes, desk.contents, desk.sizes, bounds, strange,
         )  # fmt: skip
@@ -133,33 +134,33 @@ class Lexicon:
         n = int(bounds[-1])
         self._more_text(int(desk.sizes[:n].sum()) + 32)
         state = np.array([0, 0, self.n_words, self.end])
-        while not kernel.look_up(
+        while not known.look_up(
             desk.hashes, desk.contents, desk.sizes, desk.paper, n, self.grows, self.room, self.slots, self.hashes,
             self.begin, self.size, self.text, state, desk.numbers,
         ):  # fmt: skip
-            self.n_words = int(state[kernel.WORDS])
+            self.n_words = int(state[known.WORDS])
             self._make_room(2 * self.room)
         self._remember(state)
         if not self.n_stop:
             return Stream(desk.numbers[:n], bounds)
         kept = np.zeros_like(bounds)
-        n = kernel.leave_out(self.n_stop, desk.numbers, bounds, kept)
+        n = known.leave_out(self.n_stop, desk.numbers, bounds, kept)
         return Stream(desk.numbers[:n], kept)
 
     def _columns(self, tokens: Stream) -> Stream:
         """Tokens that their hashes stand for, without the stop words; the columns, unless more is to be done."""
         if self.words.stop:
-            tokens = _without(tokens, [hash_word(word.encode("utf-8", "surrogatepass")) for word in self.words.stop])
+            tokens = _without(tokens, [hash_word(word.encode("utf-8", LONE)) for word in self.words.stop])
         return tokens if self.paired else Stream(tokens.numbers & self.mask, tokens.bounds)
 
     @property
     def mask(self) -> int:
         """The bits of a hash that name a column; none where words are kept."""
-        return 0 if self.words.hashed is None else (1 << self.words.hashed) - 1
+        return max(0, self.words.n_columns - 1)
 
     def _remember(self, state: Numbers) -> None:
         if self.grows:
-            self.n_words, self.end = int(state[kernel.WORDS]), int(state[kernel.END])
+            self.n_words, self.end = int(state[known.WORDS]), int(state[known.END])
 
     def _more_text(self, n_bytes: int) -> None:
         """Room for the texts of new words."""
@@ -187,7 +188,7 @@ class Lexicon:
                 n, levels[n - 2], *tokens, self.grows, self.room, self.pairs, self.hashes, self.begin, self.pair,
                 state, levels[n - 1],
             ):  # fmt: skip
-                self.n_words = int(state[kernel.WORDS])
+                self.n_words = int(state[known.WORDS])
                 self._make_room(2 * self.room)
             self._remember(state)
         return levels[low - 1 :]
@@ -219,7 +220,7 @@ class Lexicon:
             if self.n_words + high > self.room:
                 self._make_room(2 * self.room)
         self._remember(state)
-        return numbers[: state[kernel.OUT]]
+        return numbers[: state[known.OUT]]
 
     def spelled(self) -> None:
         """Write out the texts of words that are known as runs of others."""
@@ -266,7 +267,7 @@ def _knowing(words: Words, vocabulary: Vocabulary) -> Lexicon:
         lexicon.hashes = np.ascontiguousarray(vocabulary.hashes)
         lexicon.begin, lexicon.size = vocabulary.offsets[:-1].copy(), np.diff(vocabulary.offsets)
         lexicon.slots = np.zeros(2 * lexicon.room, dtype=np.uint64)
-        kernel.enter(n, lexicon.hashes, lexicon.pair, lexicon.slots)
+        known.enter(n, lexicon.hashes, lexicon.pair, lexicon.slots)
         lexicon.n_stop = 0
     lexicon.grows = False
     return lexicon

@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from deciban.kernels.loaded import kernels
 from deciban.ledger import Vocabulary
@@ -16,10 +17,7 @@ from deciban.text.words import Words
 
 def width(words: Words, vocabulary: Vocabulary | None) -> int:
     """How many columns there are: a word each, or one for each value of the hash."""
-    if vocabulary is not None:
-        return len(vocabulary)
-    assert words.hashed is not None
-    return 1 << words.hashed
+    return words.n_columns if vocabulary is None else len(vocabulary)
 
 
 def matrix(words: Words, vocabulary: Vocabulary | None, documents: Documents, threads: int = 1) -> Any:
@@ -57,6 +55,14 @@ def _plain(words: Words, vocabulary: Vocabulary | None, documents: Documents) ->
     indptr = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
     indices = np.array([v for v, _ in entries], dtype=np.int64)
     return np.array([value for _, value in entries], dtype=np.float64), indices, indptr
+
+
+def known_words(X: Any, mute: NDArray[np.bool_] | None) -> NDArray[np.int64]:
+    """How many different words of each row carry evidence: all of its words but the mute ones."""
+    if mute is None:
+        return np.diff(X.indptr).astype(np.int64)
+    ends = np.concatenate([[0], np.cumsum(~mute[X.indices])])
+    return np.diff(ends[X.indptr])
 
 
 def spelled(X: Any, vocabulary: Vocabulary, once: bool, rng: np.random.Generator) -> list[str]:

@@ -25,6 +25,11 @@ SHARE = 1 << 19
 MANY_ENTRIES = 1 << 20
 """From so many entries on those of the same class and word are added up now and then."""
 
+LINE = 4
+"""Numbers that are kept for each word, one of them unused: so a word's lie in one line of the cache.
+
+(`kernels.bags` names the three.)"""
+
 UNIT_WEIGHT = np.empty(0)
 NOBODY = -1
 VALUES = {"counts": kernel.COUNTS, "presence": kernel.PRESENCE, "log": kernel.LOG}
@@ -41,15 +46,20 @@ class Shard:
         self.entries = np.empty((CHUNK, 2))
         self.weight = np.zeros(0)
         self.compacted = 0
+        self.sums, self.touched = np.zeros((0, LINE)), np.empty(0, np.int32)
         self._make_room()
 
+    @property
+    def room(self) -> int:
+        """How many words there must be room for."""
+        return self.words.n_columns or self.lexicon.room
+
     def _make_room(self) -> None:
-        """Sums for as many words as the lexicon has room for."""
-        room = self.lexicon.room if self.words.hashed is None else 1 << self.words.hashed
-        old = getattr(self, "sums", np.zeros((0, 4))), getattr(self, "touched", np.zeros(0, np.int32))
-        self.sums, self.touched = np.zeros((room, 4)), np.empty(room, np.int32)
-        self.sums[: len(old[0])], self.touched[: len(old[1])] = old
-        self.times, self.distinct = np.zeros(room, np.int32), np.empty(room, np.int32)
+        """Sums for as many words as there must be room for."""
+        sums, touched = self.sums, self.touched
+        self.sums, self.touched = np.zeros((self.room, LINE)), np.empty(self.room, np.int32)
+        self.sums[: len(sums)], self.touched[: len(touched)] = sums, touched
+        self.times, self.distinct = np.zeros(self.room, np.int32), np.empty(self.room, np.int32)
 
     @property
     def n_entries(self) -> int:
@@ -78,7 +88,7 @@ class Shard:
             self._add(self.lexicon.read(documents, chunk, self.desk), codes[chunk], w)
 
     def _add(self, stream: Stream, codes: Codes, weight: Array) -> None:
-        if len(self.sums) < (self.lexicon.room if self.words.hashed is None else 0):
+        if len(self.sums) < self.room:
             self._make_room()
         done = 0
         while done < len(codes):
@@ -156,7 +166,7 @@ def finished(shards: Sequence[Shard], words: Words, n_classes: int) -> tuple[Voc
         vocabulary, places = _vocabulary(shards)
         width = len(vocabulary)
     else:
-        vocabulary, width = None, 1 << words.hashed
+        vocabulary, width = None, words.n_columns
         places = [np.arange(width)] * len(shards)
     start, klass, sums = _sorted_entries(shards, places, width, spend=True)
     return vocabulary, bags_of(start, klass, sums[:, 0], sums[:, 1], weight, words)
@@ -215,10 +225,14 @@ def _sorted_entries(
     return start, klass[:m], sums[:m]
 
 
-def rows_of(lexicon: Lexicon, words: Words, documents: Documents, threads: int) -> tuple[Array, Codes, Numbers]:
+Rows = tuple[Array, Codes, Numbers]
+"""Values, columns, and where each row begins: the arrays of a CSR matrix."""
+
+
+def rows_of(lexicon: Lexicon, words: Words, documents: Documents, threads: int) -> Rows:
     """Documents as the arrays of a CSR matrix, whose columns are the lexicon's words."""
     chunks = list(_chunks(documents.utf8[1], np.arange(len(documents))))
-    width = len(lexicon.place) or (lexicon.n_words if words.hashed is None else 1 << words.hashed)
+    width = len(lexicon.place) or words.n_columns or lexicon.n_words
 
     def some(share: Sequence[Numbers]) -> list[Rows]:
         times, desk = np.zeros(width, np.int32), Desk()
@@ -227,9 +241,6 @@ def rows_of(lexicon: Lexicon, words: Words, documents: Documents, threads: int) 
     n = max(1, min(threads, documents.nbytes // SHARE))
     shares = [chunks[len(chunks) * t // n : len(chunks) * (t + 1) // n] for t in range(n)]
     return _stacked([rows for share in run(some, shares, n) for rows in share])
-
-
-Rows = tuple[Array, Codes, Numbers]
 
 
 def _rows(lexicon: Lexicon, words: Words, times: Codes, stream: Stream) -> Rows:

@@ -9,12 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
+from numbers import Integral
 from typing import Any, Literal, Self, get_args
 
-from deciban.errors import InputError
+from deciban.errors import InputError, SchemaError
 
 Tokens = Literal["words", "whitespace", "characters", "characters in words"]
 Values = Literal["counts", "presence", "log"]
@@ -23,11 +24,11 @@ Length = Literal["l1", "l2"]
 Span = tuple[str, int, int]
 """A token, and from which to which character it stands in the text."""
 
-MOST_BITS = 30
+MOST_BITS = 24
 """Columns of a hashed vocabulary are at most 2 to this power."""
 
 SPACES = re.compile(r"\s\s+")
-PATTERNS: Mapping[Tokens, str] = {"words": r"\w+", "whitespace": r"\S+"}
+PATTERNS: Mapping[str, str] = {"words": r"\w+", "whitespace": r"\S+"}
 
 
 @dataclass(frozen=True)
@@ -75,8 +76,10 @@ class Words:
             value = getattr(self, name)
             if not isinstance(value, (str, bool, type(None))) or value not in allowed:
                 raise InputError(f"{name} must be one of {', '.join(map(repr, allowed))}, not {value!r}")
-        if self.hashed is not None and not (_whole(self.hashed) and 1 <= self.hashed <= MOST_BITS):
-            raise InputError(f"hashed must be a number of bits from 1 to {MOST_BITS}, not {self.hashed!r}")
+        if self.hashed is not None:
+            if not _whole(self.hashed) or not 1 <= self.hashed <= MOST_BITS:
+                raise InputError(f"hashed must be a number of bits from 1 to {MOST_BITS}, not {self.hashed!r}")
+            object.__setattr__(self, "hashed", int(self.hashed))
 
     def _grams(self) -> tuple[int, int]:
         given: Any = (1, self.ngrams) if _whole(self.ngrams) else self.ngrams
@@ -94,7 +97,12 @@ class Words:
             from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
             given = ENGLISH_STOP_WORDS
-        if given is None or not len(given):
+        if given is None:
+            return None
+        if not isinstance(given, Iterable):
+            raise InputError(f"stop must be 'english' or a list of words, not {given!r}")
+        given = list(given)
+        if not given:
             return None
         if self.by_character:
             raise InputError(f"stop words have no meaning where tokens={self.tokens!r}. Hint: tokens='words'")
@@ -125,6 +133,11 @@ class Words:
         return self.ngrams
 
     @property
+    def n_columns(self) -> int:
+        """How many columns a hashed vocabulary has; none where the words are kept."""
+        return 0 if self.hashed is None else 1 << self.hashed
+
+    @property
     def whole(self) -> bool:
         """Whether every value is a whole number."""
         return self.values != "log" and self.length is None
@@ -143,6 +156,17 @@ class Words:
             raise InputError(f"words are not specified by {strange[0]!r}. Hint: one of {', '.join(sorted(known))}")
         given: dict[str, Any] = {n: tuple(value) if isinstance(value, list) else value for n, value in told.items()}
         return cls(**given)
+
+    @classmethod
+    def given(cls, value: Any) -> Words:
+        """The reading that a user gives: a specification, what differs in it from the usual one, or None for that."""
+        if value is None or isinstance(value, Words):
+            return value or cls()
+        if isinstance(value, Mapping):
+            return cls.from_dict(value)
+        raise InputError(
+            f"words must be deciban.Words or a mapping of its arguments, not {value!r}. Hint: words={{'ngrams': 2}}"
+        )
 
     @cached_property
     def reading(self) -> str:
@@ -164,6 +188,25 @@ class Words:
         mine, theirs = self.to_dict(), other.to_dict()
         names = [name for name in mine if mine[name] != theirs[name]]
         return f"{names[0]} is {mine[names[0]]!r} in one and {theirs[names[0]]!r} in the other" if names else ""
+
+    def refuse_other(self, other: Words, way_out: str) -> None:
+        """Refuse a reading that differs from this one, naming the first difference."""
+        apart = self.difference(other)
+        if apart:
+            raise SchemaError(f"the two models read texts differently: {apart}. {way_out}")
+
+    @property
+    def unwritable(self) -> str:
+        """Why words that are drawn make no text that would be read as these words; empty where they make one."""
+        if self.hashed is not None:
+            return "hashes stand for the words, and no words were kept"
+        if self.by_character:
+            return f"tokens={self.tokens!r} overlap, so those that are drawn make no text"
+        if self.span != (1, 1):
+            return f"ngrams={self.span} overlap, so those that are drawn make no text"
+        if not self.whole:
+            return f"values={self.values!r} with length={self.length!r} are no whole numbers of words"
+        return ""
 
     def tokens_of(self, text: str) -> list[str]:
         """What is counted of a text, in order: first the single tokens, then pairs, and so on."""
@@ -224,7 +267,7 @@ class Words:
 
 
 def _whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def _digest(told: Any) -> str:

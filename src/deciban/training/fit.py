@@ -11,6 +11,7 @@ import numpy as np
 
 from deciban import engines
 from deciban.belief import vocabularies
+from deciban.engines.arrow.folders import FOLDS
 from deciban.errors import InputError
 from deciban.judge.report import Report
 from deciban.ledger import Ledger
@@ -23,8 +24,6 @@ from deciban.training.decide import decide
 from deciban.training.reservoir import Reservoir
 from deciban.training.task import Task, plan
 from deciban.training.without import Without, judged, without_each
-
-FOLDS = 10
 
 
 def train(

@@ -9,6 +9,7 @@ import numpy as np
 
 from deciban.engines.arrow.cells import timestamps
 from deciban.engines.arrow.delimited import MISSING_NUMBERS
+from deciban.engines.arrow.documents import FILE, TEXT, TextLines, WholeFiles
 from deciban.engines.arrow.source import Source, as_role
 from deciban.errors import InputError
 from deciban.model.columns import ROLES, Column, Role
@@ -22,6 +23,15 @@ FEW = 20
 
 FREE_TEXT_WORDS = 4
 """Texts of more words than this on average, most of them different, are read word by word."""
+
+LONG_NAME, LONG_HINT = 12, "; --as {}=text reads its words"
+"""Identifiers of more characters than this on average may be texts after all, in a script that has no spaces."""
+
+OF_DOCUMENTS = {
+    TEXT: Column(TEXT, "text", "the document"),
+    FILE: Column(FILE, "skip", "where the document comes from"),
+}
+"""Columns of what is no table but documents."""
 
 POISSON_SPREAD = 2.0
 """Counts may vary this many times as much as their mean, and still be taken for counts."""
@@ -42,6 +52,8 @@ def infer(
         values = array.combine_chunks()
         if name in given:
             columns.append(_asked(name, given[name], values, source.typed))
+        elif isinstance(source, (TextLines, WholeFiles)) and name in OF_DOCUMENTS:
+            columns.append(OF_DOCUMENTS[name])
         else:
             columns.append(_settled(_inferred(name, values, source.typed, whole), numbers))
     _check_parts(columns)
@@ -192,14 +204,23 @@ def _of_texts(name: str, known: Any, categorical: bool = False) -> Column:
     told = known.unique().to_pylist()
     n, distinct = len(known), len(told)
     words = sum(len(word.split()) for word in told) / distinct
-    if words > FREE_TEXT_WORDS and distinct > n / 2 and not categorical:
+    if distinct > n / 2 and (words > FREE_TEXT_WORDS or (words >= 2 and n >= FEW and _recur(told))):
         return Column(name, "text", f"free text ({words:.0f} words on average)")
     if distinct == n and n >= FEW and not categorical:
-        return Column(name, "skip", "every value is different: an identifier")
+        long = sum(map(len, told)) / distinct > LONG_NAME
+        return Column(
+            name, "skip", "every value is different: an identifier" + (LONG_HINT.format(name) if long else "")
+        )
     values = {word.lower() for word in told}
     if any(values <= set(pair) for pair in (("yes", "no"), ("y", "n"), ("true", "false"), ("t", "f"), ("on", "off"))):
         return Column(name, "flag", " or ".join(sorted(told)))
     return Column(name, "category", f"{distinct} different values")
+
+
+def _recur(told: Sequence[str]) -> bool:
+    """Whether words come back from text to text, on average twice or more: subject lines do, names less."""
+    words = [word.lower() for text in told for word in text.split()]
+    return len(words) >= 2 * len(set(words))
 
 
 def _date_like(known: Any) -> bool:

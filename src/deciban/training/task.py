@@ -15,7 +15,8 @@ from deciban.model.columns import Column, Layout
 from deciban.model.gathering import Gathering
 from deciban.model.matrices import did_you_mean
 from deciban.model.model import Model, file_options
-from deciban.model.options import MOST_LEVELS, Options, words_of
+from deciban.model.options import MOST_LEVELS, Options
+from deciban.text import Words
 from deciban.training.roles import HEAD, infer
 
 MOST_LABELS = 0.5
@@ -71,14 +72,14 @@ def plan(
     """The task that these arguments describe; see `train`."""
     reading = {"format": format, "encoding": encoding, "errors": errors, "missing": missing}
     opened = open_source(source, sql, file_options(reading))
-    options = Options(alpha, parameter_prior, unseen, most_levels, words=words_of(words))
+    options = Options(alpha, parameter_prior, unseen, most_levels, words=Words.given(words))
     if like is not None:
         options, prior = _options_like(like, prior)
     _check_target(opened, target)
     head = first_rows(opened, HEAD)
     _check_labels(head, target)
     if like is not None:
-        columns = _like(like, target, roles, numbers)
+        columns = _like(like, target, roles, numbers, words)
     else:
         columns = _inferred(opened, head, [target, *([weights] if weights else [])], roles or {}, numbers)
     return Task(opened, target, columns, options, weights, classes, prior, _target_type(opened, head, target))
@@ -115,11 +116,15 @@ def _options_like(like: Model, prior: Any) -> tuple[Options, Any]:
     return replace(like.options, prior=ClassPrior()), named if prior is None else prior
 
 
-def _like(like: Model, target: str, roles: Mapping[str, str] | None, numbers: str | None) -> Sequence[Column]:
+def _like(
+    like: Model, target: str, roles: Mapping[str, str] | None, numbers: str | None, words: Any
+) -> Sequence[Column]:
     if like.target != target:
         raise InputError(f"the model to be like has the target {like.target!r}, not {target!r}")
     if roles or numbers:
         raise InputError("with like= the roles are those of the other model. Hint: leave roles and numbers out")
+    if words is not None:
+        raise InputError("with like= texts are read as in the other model. Hint: leave words out")
     return [replace(column, reason="as in the model") for column in like.columns]
 
 

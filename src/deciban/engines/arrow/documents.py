@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 from deciban.engines.arrow.source import FileOptions, Reading
 from deciban.errors import InputError
+from deciban.text.documents import check_decoding
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 TEXT, FILE = "text", "file"
 PACKED = {".gz": "gzip", ".zst": "zstd"}
-ERRORS = ("strict", "replace")
 
 AT_ONCE = 16 << 20
 """About so many bytes of text are in a batch; a single document may be longer."""
@@ -41,21 +41,12 @@ class Decoding:
     @classmethod
     def of(cls, options: FileOptions) -> Self:
         """As the options say, checked."""
-        if options.errors not in ERRORS:
-            raise InputError(f"errors must be 'strict' or 'replace', not {options.errors!r}")
-        try:
-            "".encode(options.encoding)  # refuses what is no encoding of texts, such as base64
-            codecs.getincrementaldecoder(options.encoding)
-        except (LookupError, ValueError):
-            raise InputError(
-                f"encoding {options.encoding!r} is not known. "
-                f"Hint: a name that Python knows, such as utf-8, utf-16, latin-1, cp1252 or shift_jis"
-            ) from None
+        check_decoding(options.encoding, options.errors)
         return cls(codecs.lookup(options.encoding).name, options.errors, options.missing)
 
     def whole(self, path: str) -> bytes:
         """All of a file's text, in UTF-8."""
-        with reading(path), unpacked(path) as file:
+        with worded_errors(path), unpacked(path) as file:
             raw = bytes(file.read())
         try:
             text = raw.decode(self.encoding, self.errors).removeprefix(MARK)
@@ -67,7 +58,7 @@ class Decoding:
         """The text of a file, piece by piece, read in steps of so many bytes."""
         decoder = codecs.getincrementaldecoder(self.encoding)(self.errors)
         place = lines = 0
-        with reading(path), unpacked(path) as file:
+        with worded_errors(path), unpacked(path) as file:
             raw = b"more"
             while raw:
                 first, raw = not place, bytes(file.read(size))
@@ -220,7 +211,7 @@ def printable(path: str) -> str:
 
 
 @contextmanager
-def reading(path: str) -> Iterator[None]:
+def worded_errors(path: str) -> Iterator[None]:
     """Word what a file system or a decompressor says."""
     import pyarrow as pa
 
@@ -268,11 +259,11 @@ def _guessed_lines(paths: Sequence[str]) -> int | None:
     """About how many lines, from the length of the first ones; unknown for compressed files."""
     if any(packing(path) for path in paths):
         return None
-    with reading(paths[0]), open(paths[0], "rb") as file:
+    with worded_errors(paths[0]), open(paths[0], "rb") as file:
         start = file.read(HEAD_BYTES)
     size = 0
     for path in paths:
-        with reading(path):
+        with worded_errors(path):
             size += os.path.getsize(path)
     return round(size * max(1, start.count(b"\n")) / max(1, len(start)))
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 WAYS = "a path, a query, a frame (pandas, polars, pyarrow, whatever has __arrow_c_stream__), or a mapping of arrays"
 
+HALF = "column {!r} holds half a character, which tables have no place for: {}. Hint: text.encode(errors='replace')"
+
 
 def open_frame(source: Any) -> Source:
     """Whatever speaks Arrow, NumPy arrays with names, or batches that come one by one."""
@@ -70,6 +72,8 @@ def _from_pandas(frame: Any) -> pa.Table:
     for place, name in enumerate(frame.columns):
         try:
             named.setdefault(str(name), []).append(_column(frame.iloc[:, place]))
+        except UnicodeError as error:
+            raise InputError(HALF.format(str(name), error)) from None
         except pa.ArrowException as error:
             raise InputError(
                 f"column {str(name)!r} mixes types: {str(error).splitlines()[0]}. "
@@ -102,6 +106,8 @@ def _from_arrays(arrays: Mapping[str, Any]) -> pa.Table:
             )
         try:
             made[str(name)] = _masked(plain) if isinstance(plain, np.ma.MaskedArray) else plain
+        except UnicodeError as error:
+            raise InputError(HALF.format(name, error)) from None
         except pa.ArrowException as error:
             raise InputError(f"column {name!r} mixes types: {str(error).splitlines()[0]}") from None
     lengths = {name: len(array) for name, array in made.items()}

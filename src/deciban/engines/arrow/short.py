@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban.files.texts import LONE
+
 MOST_NAMES = 1 << 16
 """With more names than this Arrow's own table is as good."""
 
@@ -36,9 +38,7 @@ class ShortTexts:
             return False
         if 2 * len(names) > len(self.codes):
             self._make_room(1 << (4 * len(names)).bit_length())
-        fresh = [
-            (i, name.encode("utf-8", "surrogatepass")) for i, name in enumerate(names[self.n_known :], self.n_known)
-        ]
+        fresh = [(i, name.encode("utf-8", LONE)) for i, name in enumerate(names[self.n_known :], self.n_known)]
         short = [(i, *self.kernels.two_words(text)) for i, text in fresh if len(text) <= self.kernels.LONGEST]
         if short:
             code, low, high = zip(*short)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from deciban.text import Words
 
 
-def given_words(
+def words_from_options(
     ngrams: str | None, tokens: str | None, stop_words: str | None, presence: bool | None
 ) -> Words | None:
     """What the options say about words; None where they say nothing."""
