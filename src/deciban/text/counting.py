@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from functools import reduce
+from threading import Lock
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -38,6 +39,7 @@ class WordCounter:
         self.words = words
         self._plain = Plain(words)
         self._shards: list[Shard] = []
+        self._turn = Lock()
 
     def count(self, documents: Documents, codes: Codes, weight: Array | None = None, threads: int = 1) -> None:
         """Take in documents with the codes of their classes; none that is missing or has no weight."""
@@ -54,7 +56,7 @@ class WordCounter:
 
         alone = weight is not None or not self.words.whole
         while len(self._shards) < (1 if alone else threads):
-            self._shards.append(Shard(self.words))
+            self._shards.append(Shard(self.words, self._turn))
         count_together(self._shards[: 1 if alone else threads], documents, codes, weight)
 
     @property

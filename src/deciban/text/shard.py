@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,9 +38,13 @@ LENGTHS = {None: kernel.PLAIN, "l1": kernel.SUM, "l2": kernel.EUCLID}
 
 
 class Shard:
-    """A lexicon that grows, and what was counted of its words: entries of word, class, sum and documents."""
+    """A lexicon that grows, and what was counted of its words: entries of word, class, sum and documents.
 
-    def __init__(self, words: Words) -> None:
+    Shards of one counter take their turn in making room, which takes some: it is free again before the next needs it.
+    """
+
+    def __init__(self, words: Words, turn: Lock) -> None:
+        self.turn = turn
         self.words, self.lexicon, self.desk = words, Lexicon(words), Desk()
         self.state = np.array([NOBODY, 0, 0, 0])
         self.word, self.klass = np.empty(CHUNK, np.int32), np.empty(CHUNK, np.int32)
@@ -97,7 +102,8 @@ class Shard:
                 self.distinct, self.sums, self.touched, self.state, self.word, self.klass, self.entries,
             )  # fmt: skip
             if done < len(codes):
-                self._more_entries()
+                with self.turn:
+                    self._more_entries()
 
     def _more_entries(self) -> None:
         if self.state[kernel.ENTRIES] > max(MANY_ENTRIES, 1.5 * self.compacted):
