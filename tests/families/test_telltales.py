@@ -141,3 +141,22 @@ def test_one_class_has_nothing_to_be_told_from():
         telltales(Text("words"), table([[1]], [1]), 0, 3)
     with pytest.raises(InputError, match=r"no class 2.*0 to 1"):
         telltales(Text("words"), table([[1], [1]], [1, 1]), 2, 3)
+
+
+def test_words_come_by_what_they_say_at_least_in_all_documents_of_the_class():
+    """A word that fills three documents comes after one that forty have, though each of its occurrences says more."""
+    debris, common = np.array([200.0, 0, 0]), np.array([0, 1.0, 0])
+    X = np.array([*[debris] * 3, *[common] * 40, *[[0, 0, 1.0]] * 43])
+    part = bags(X, [0] * 43 + [1] * 43, 2)
+    told = telltales(Text("words"), part, 0, 3)
+    assert [each.word for each in told] == [1, 0]
+    assert told[0].decibans < told[1].decibans
+    assert told[0].low * 40 > told[1].low * 3 > 0
+
+
+@pytest.mark.parametrize("event", ["multinomial", "bernoulli", "complement"])
+def test_the_order_is_that_of_low_ends_times_documents(event):
+    X, y = corpus()
+    told = telltales(Text("words", event), bags(X, y, K), 1, 1000)
+    worth = [each.low * each.documents if each.low > 0 else each.low for each in told]
+    assert worth == sorted(worth, reverse=True)

@@ -15,7 +15,7 @@ FIGURES = ("decibans", "low", "high", "count", "elsewhere", "documents", "docume
 
 @dataclass(frozen=True)
 class Telling:
-    """A class and its telltales, the surest first."""
+    """A class and its telltales, the most telling first."""
 
     label: Any
     words: Sequence[Any]
@@ -55,7 +55,7 @@ class Teller:
         return [known[label] for label in dict.fromkeys(labels)]
 
     def tell(self, labels: Sequence[str] | None, n: int) -> list[Telling]:
-        """The n surest telltales of each class; of those with few, as many as speak for it at all."""
+        """The n most telling words of each class; of those with few, as many as speak for it at all."""
         which = {} if self.column is None else {"column": self.column}
         return [
             Telling(label, [word for word in self.model.telltales(label, n, **which) if word.decibans > 0])

@@ -26,7 +26,9 @@ Labels = Annotated[
 ]
 Number = Annotated[
     int,
-    typer.Option("-n", "--number", metavar="NUMBER", min=1, help="How many words of each class, the surest first."),
+    typer.Option(
+        "-n", "--number", metavar="NUMBER", min=1, help="How many words of each class, the most telling first."
+    ),
 ]
 Column = Annotated[
     str | None,
@@ -100,7 +102,7 @@ def show(path: Path, told: list[Telling]) -> None:
     from deciban.cli.sheet import console, line, one_line
 
     out = console()
-    out.print(one_line(f"{path}: the telltales of each class, the surest first"), style="bold", soft_wrap=True)
+    out.print(one_line(f"{path}: the telltales of each class, the most telling first"), style="bold", soft_wrap=True)
     few = len(told) <= FEW_CLASSES
     for telling in told:
         (_in_full if few else _in_short)(out, telling)

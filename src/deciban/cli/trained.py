@@ -149,12 +149,12 @@ def bar(evidence: float, largest: float) -> str:
 
 
 def telltales(out: Console, model: Model) -> None:
-    """The surest telltales of each class, in a line; where there are many classes, of the first."""
+    """The most telling words of each class, in a line; where there are many classes, of the first."""
     if model.options.words.hashed is not None:
         return
     for text in model.layout.texts:
         where = f", in {one_line(text.column)}" if len(model.layout.texts) > 1 else ""
-        heading(out, "Telltales", f"of each class, the surest first{where}")
+        heading(out, "Telltales", f"of each class, the most telling first{where}")
         shown = model.classes[:MOST_CLASSES]
         body = [[label, ", ".join(_words(model, label, text.column))] for label in shown]
         table(out, ["class", "words"], body, wide=1)

@@ -77,12 +77,12 @@ class _Known(NamedTuple):
 
 
 def telltales(family: Text, part: Bags, k: int, n: int, names: Sequence[str] | None = None) -> list[Telltale]:
-    """The telltales of class k, the n surest: by what they say at least, the low ends of their intervals.
-
-    They are called by their names, or by their places where no names are given.
+    """The n most telling words of class k: by what they say at least, times the documents of the class they say it in.
 
     ln θ_k/θ_rest, of a Bernoulli the same of the odds, of a complement by how much its weight exceeds the mean of the
-    others' (with the interval of a multinomial). A word seen once may say as much as one seen often, and comes after.
+    others' (with the interval of a multinomial). By the low ends alone, names of those who write much and the debris
+    of encoded files head the lists of 20 Newsgroups; by what they come to over all documents, "windows", "sale", "car".
+    Words are called by their names, or by their places where no names are given.
 
     >>> from deciban.ledger import Counts
     >>> words = Tallies.from_counts(Counts(np.array([[90.0, 10, 1], [50, 50, 0]]), np.array([[9.0], [9.0]])))
@@ -99,7 +99,8 @@ def telltales(family: Text, part: Bags, k: int, n: int, names: Sequence[str] | N
     kept = family.kept(part)
     told = _against(kept.counted, k)
     evidence, low, high = (DECIBAN * each for each in _evidence(family, part, kept, told, k))
-    best = np.lexsort((told.words, -evidence, -low))[:n]
+    documents = _numbers(part.documents, k, kept.places[told.words])[0]
+    best = np.lexsort((told.words, -evidence, -np.where(low > 0, low * documents, low)))[:n]
     words = kept.places[told.words[best]]
     counts = [_numbers(tallies, k, words) for tallies in (part.occurrences, part.documents)]
     columns = (evidence[best], low[best], high[best], *counts[0], *counts[1])

@@ -155,20 +155,23 @@ class Speaker:
         return Table(self.names[j], name, counts, form.log_theta[:, mine], self.family.alpha, counts.shape[1])
 
     def _words(self, j: int) -> list[Loud]:
-        """The surest telltales of each class, or of those that have the surest."""
+        """The most telling words of each class, or of those that have the most telling."""
         K = len(self.prior)
         if self.words is None or K < 2:
             return []
         found = [
-            Loud(
-                self.names[j], f'"{told.word}"', self.labels[k], told.decibans, told.low, told.high,
-                told.documents + told.documents_elsewhere,
+            (
+                told.low * told.documents,
+                Loud(
+                    self.names[j], f'"{told.word}"', self.labels[k], told.decibans, told.low, told.high,
+                    told.documents + told.documents_elsewhere,
+                ),
             )
             for k in range(K)
             for told in telltales(self.family, self.part, k, max(1, MOST_CLASSES // K), self.words)
             if told.decibans > 0
         ]  # fmt: skip
-        return sorted(found, key=lambda loud: -loud.low)[:MOST_CLASSES]
+        return [loud for _, loud in sorted(found, key=lambda pair: -pair[0])][:MOST_CLASSES]
 
     def _typical(self, j: int) -> list[Typical]:
         """Means or rates: of all classes, or of those that lie farthest from each other."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def told(model: Model, label: Any, n: int, column: str | None) -> list[Telltale]:
-    """The telltales of a class in a column of texts, the n surest."""
+    """The n most telling words of a class in a column of texts."""
     text = _which(model, column)
     belief = model.belief.afresh()
     known = [str(name) for name in belief.schema.classes]

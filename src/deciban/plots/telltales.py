@@ -24,10 +24,10 @@ CAPTION = "decibans for the class against all others together (10 is ten to one)
 
 
 def telltales(model: Any, classes: Sequence[Any] | None = None, *, n: int = 12, column: str | None = None) -> Any:
-    """Draw the n surest telltales of each class, or of these; returns the Figure.
+    """Draw the n most telling words of each class, or of these; returns the Figure.
 
-    A bar is as long as the word is strong, in decibans, and the line on it is the 90 % interval; the surest word
-    comes first. All panels have one scale. `column` names the column of texts where a table has several.
+    A bar is as long as the word is strong, in decibans, and the line on it is the 90 % interval; the most
+    telling word comes first. All panels have one scale. `column` names the column of texts where a table has several.
 
     >>> import deciban
     >>> model = deciban.TextClassifier().fit(["a free prize", "lunch at noon", "free money"], ["spam", "ham", "spam"])
