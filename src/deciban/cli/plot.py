@@ -40,7 +40,7 @@ def command(
     column: Column = None,
     debug: a.Debug = False,
 ) -> None:
-    """Draw the telltales of each class, the most telling first, a panel each: evidence as bars, with 90 % intervals."""
+    """Draw the telltales of each class, the most telling first: evidence as bars, with 90 % intervals."""
     with manners(debug):
         run(model, output, labels, number, column)
 

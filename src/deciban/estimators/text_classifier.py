@@ -160,7 +160,7 @@ class TextClassifier(TextBayes):
         texts.refuse_drawing(self._words, given, what)
 
     def telltales(self, label: Any, n: int = 10) -> list[Telltale]:
-        """The words that tell a class from all others, the most telling first: by what they say at least, in all documents."""
+        """The words that tell a class from all others, by what they say at least in all its documents."""
         part: Any = self.ledger_.parts[0]
         words = self.vocabulary_
         classes = self.classes_.tolist()

@@ -77,11 +77,11 @@ class _Known(NamedTuple):
 
 
 def telltales(family: Text, part: Bags, k: int, n: int, names: Sequence[str] | None = None) -> list[Telltale]:
-    """The n most telling words of class k: by what they say at least, times the documents of the class they say it in.
+    """The n most telling words of class k: by what they say at least, times its documents that have them.
 
     ln θ_k/θ_rest, of a Bernoulli the same of the odds, of a complement by how much its weight exceeds the mean of the
     others' (with the interval of a multinomial). By the low ends alone, names of those who write much and the debris
-    of encoded files head the lists of 20 Newsgroups; by what they come to over all documents, "windows", "sale", "car".
+    of encoded files head the lists of 20 Newsgroups; by what they come to in all, "windows", "sale" and "car".
     Words are called by their names, or by their places where no names are given.
 
     >>> from deciban.ledger import Counts
