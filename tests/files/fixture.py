@@ -5,6 +5,7 @@ The files are never written again: a new format gets files of its own.
 
 import datetime
 import json
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from tests.estimators.facades import FACADES
 
 import deciban
 import deciban.engines.sparse
+from deciban.errors import DecibanWarning
 
 HERE = Path(__file__).parent
 
@@ -136,6 +138,45 @@ def write(folder, models, expected, ask):
     (folder / expected).write_text(json.dumps(told, indent=1) + "\n")
 
 
+POSTS = [
+    "the cat sat on the mat", "Dogs bite; dogs bark", "ΟΔΥΣΣΕΥΣ sah die Öltanks", "a cat, a dog",
+    "", "cat \ud800 naps",
+]  # fmt: skip
+TOPICS = ["cats", "dogs", "cats", "dogs", "dogs", "cats"]
+ASKED_TEXTS = ["the dog and the cat", "Öltanks", "nothing that is known", "dogs bite cats"]
+
+
+def text_models():
+    """A model of every event and way of keeping words; and a table with texts beside a number."""
+    Words, Text = deciban.Words, deciban.TextClassifier
+    made = {
+        "text": Text(),
+        "text-boolean-pairs": Text(event="boolean", words=Words(ngrams=2, stop=["the"])),
+        "text-bernoulli-chosen": Text(event="bernoulli", most=4),
+        "text-complement-idf": Text(event="complement", idf=True, words=Words(values="log", length="l2")),
+        "text-hashed": Text(words=Words(hashed=6)),
+        "text-tfidf": Text(weighting="tfidf"),
+    }
+    return {"table-text": text_table(), **{name: model.fit(POSTS, TOPICS) for name, model in made.items()}}
+
+
+def text_table():
+    """Texts beside a number."""
+    posts = {"post": [text.replace("\ud800", "") for text in POSTS], "size": [3.0, 4, 3.5, 2, 0, 2], "topic": TOPICS}
+    return deciban.train(posts, target="topic", roles={"post": "text", "size": "number"}, judge=False)
+
+
+def text_answers(model):
+    """What the model says of documents, and how much it has learned."""
+    facade = isinstance(model, deciban.TextClassifier)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DecibanWarning)  # one document has no known word
+        asked = ASKED_TEXTS if facade else {"post": ASKED_TEXTS, "size": [3.0, 2, 1, None]}
+        told = np.asarray(model.predict_log_proba(asked))
+    ledger, classes = (model.ledger_, model.classes_.tolist()) if facade else (model.ledger, model.classes)
+    return {"log_proba": told.tolist(), "rows": ledger.rows.tolist(), "classes": classes}
+
+
 if __name__ == "__main__":
     folder = HERE / "format-1"
     folder.mkdir(exist_ok=True)
@@ -143,3 +184,4 @@ if __name__ == "__main__":
         one().save(HERE / "format-1.deciban")
     write(folder, {name: make() for name, make in TABLES.items()}, "expected-tables.json", table_answers)
     write(folder, others(), "expected.json", answers)
+    write(folder, text_models(), "expected-texts.json", text_answers)

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from tests.files.fixture import ASKED, PATIENTS, answers, table_answers
+from tests.files.fixture import ASKED, PATIENTS, answers, table_answers, text_answers
 
 import deciban
 from deciban import files
@@ -14,6 +14,7 @@ from deciban import files
 HERE = Path(__file__).parent
 EXPECTED = json.loads((HERE / "format-1" / "expected.json").read_text())
 TABLES = json.loads((HERE / "format-1" / "expected-tables.json").read_text())
+TEXTS = json.loads((HERE / "format-1" / "expected-texts.json").read_text())
 CASES = pd.DataFrame({"temperature °C": [36.8, 39.0, np.nan], "pulse": [65.0, 91.0, 80.0]})
 
 PREDICTED = ["well", "flu", "well"]
@@ -86,3 +87,10 @@ def test_a_table_model_counted_what_the_table_holds():
     expected = rows.groupby(["state", "pain"])["weight"].sum().unstack(fill_value=0.0)[list(block.levels[j])]
     assert part.tables()[j].tolist() == expected.to_numpy().tolist()
     assert ledger.rows.tolist() == rows.groupby("state")["weight"].sum().tolist()
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_every_kind_of_model_of_texts_is_read(name):
+    said = text_answers(deciban.load(HERE / "format-1" / f"{name}.deciban"))
+    np.testing.assert_allclose(said.pop("log_proba"), TEXTS[name]["log_proba"], rtol=1e-9, atol=1e-12)
+    assert said == {key: TEXTS[name][key] for key in said}

@@ -103,15 +103,16 @@ class Model:
     @cached_property
     def labels(self) -> NDArray[Any]:
         """The classes, in order, as the target column had them."""
+        told = [str(label) for label in self._belief.outline.classes]
+        if self.target_type == "string":
+            return np.array(told, dtype=object)
         import pyarrow as pa
 
-        texts = pa.array([str(label) for label in self._belief.outline.classes], pa.string())
         try:
-            if self.target_type != "string":
-                return np.asarray(texts.cast(pa.type_for_alias(self.target_type)).to_numpy(zero_copy_only=False))
+            typed = pa.array(told, pa.string()).cast(pa.type_for_alias(self.target_type))
         except pa.ArrowInvalid:  # a later label is of another kind
-            pass
-        return np.array(texts.to_pylist(), dtype=object)
+            return np.array(told, dtype=object)
+        return np.asarray(typed.to_numpy(zero_copy_only=False))
 
     @property
     def classes(self) -> list[Any]:

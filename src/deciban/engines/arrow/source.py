@@ -184,4 +184,8 @@ def _text_bytes(column: Any) -> Any:
         column = column.cast(pa.large_binary())
     elif not (pa.types.is_large_string(kind) or pa.types.is_string(kind) or pa.types.is_binary(kind)):
         return np.zeros(len(column), dtype=np.int64)
-    return pc.fill_null(pc.binary_length(column), 0).to_numpy(zero_copy_only=False).astype(np.int64)
+    if not len(column):
+        return np.zeros(0, dtype=np.int64)
+    wide = pa.types.is_large_string(column.type) or pa.types.is_large_binary(column.type)
+    ends = np.frombuffer(column.buffers()[1], np.int64 if wide else np.int32)  # pyarrow's own way imports pandas
+    return np.diff(ends[column.offset : column.offset + len(column) + 1]).astype(np.int64)
