@@ -107,3 +107,15 @@ def test_labels_without_a_common_order_are_refused(labels):
     y[:] = labels
     with pytest.raises(InputError, match="no common order"):
         encode(y)
+
+
+@pytest.mark.parametrize("n_classes", [1, 2, 8, 9, 30])
+@pytest.mark.parametrize("n", [1, 5, 1000])
+@pytest.mark.parametrize("kind", ["U", "S"])
+def test_texts_of_few_classes_and_of_many_are_coded_in_order(n_classes, n, kind):
+    y = np.random.default_rng(n).integers(0, n_classes, n).astype(kind)
+    expected, places = np.unique(y, return_inverse=True)
+    classes, codes = encode(y)
+    assert classes.dtype == expected.dtype
+    assert classes.tolist() == expected.tolist()
+    assert codes.tolist() == places.tolist()

@@ -17,7 +17,7 @@ MOST_ROWS = 100_000
 
 MOST_CELLS = 1 << 24
 
-MOST_BYTES = 1 << 25
+MOST_BYTES = 1 << 24
 """Bytes of text that are kept for judging, about; of long texts these are fewer rows."""
 
 
