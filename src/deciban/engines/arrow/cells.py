@@ -197,7 +197,9 @@ class Names:
     def _encode_any(self, array: Any) -> NDArray[np.int64]:
         told = texts(array)
         # without nulls as it lies: np.asarray of an Arrow array would import pandas, where there is one
-        used = np.asarray(told.indices.fill_null(-1)) if told.null_count else np.from_dlpack(told.indices)
+        used: NDArray[Any] = (
+            np.asarray(told.indices.fill_null(-1)) if told.null_count else np.from_dlpack(told.indices)
+        )
         if not len(told.dictionary):
             return used.astype(np.int64)
         return np.take(self._places(told.dictionary, used, array.type), used)
