@@ -22,7 +22,22 @@ LEAST_ALPHA = 1e-10
 """What scikit-learn raises a smaller pseudo-count to, unless it is forced."""
 
 
-class DiscreteBayes(Bayes):
+class ClassCounts(Bayes):
+    """A facade that tells the classes' weights and priors as scikit-learn's count models do."""
+
+    @property
+    def class_count_(self) -> Array:
+        """The weight of each class's rows."""
+        return self.ledger_.rows
+
+    @property
+    def class_log_prior_(self) -> Array:
+        """ln π_k."""
+        with np.errstate(divide="ignore"):
+            return np.log(self._fitted().solved.prior)
+
+
+class DiscreteBayes(ClassCounts):
     """A facade with scikit-learn's `alpha`, `force_alpha`, `fit_prior` and `class_prior`."""
 
     _parameter_constraints: dict[str, list[Any]] = {
@@ -83,17 +98,6 @@ class DiscreteBayes(Bayes):
             )
             alpha = np.maximum(alpha, LEAST_ALPHA)
         return alpha if alpha.ndim else float(alpha)
-
-    @property
-    def class_count_(self) -> Array:
-        """The weight of each class's rows."""
-        return self.ledger_.rows
-
-    @property
-    def class_log_prior_(self) -> Array:
-        """ln π_k."""
-        with np.errstate(divide="ignore"):
-            return np.log(self._fitted().solved.prior)
 
 
 class CountBayes(DiscreteBayes):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from deciban.engines import encode_known, thread_count
 from deciban.errors import DecibanError, ModelFileError, UndefinedError
 from deciban.estimators import texts
-from deciban.estimators.base import Bayes
+from deciban.estimators.discrete import ClassCounts
 from deciban.estimators.rows import checked_weight, without_weightless
 from deciban.estimators.tables import checked_labels
 from deciban.families.text import Text
@@ -27,7 +27,7 @@ from deciban.text.places import Finder
 SAME_WORDS = "Hint: fit with the same words=Words(...) and event"
 
 
-class TextBayes(Bayes):
+class TextBayes(ClassCounts):
     """A classifier of documents: a ledger of their words."""
 
     _dtype = np.dtype(np.float64)

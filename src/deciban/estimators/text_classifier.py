@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any, NoReturn, Self
 
-import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -182,17 +181,6 @@ class TextClassifier(TextBayes):
         if not self._fitted().assumption.probabilistic:
             raise UndefinedError(NO_LIKELIHOOD.format(what="class prior in its score"))
         return super().with_priors(priors)
-
-    @property
-    def class_count_(self) -> Array:
-        """The weight of each class's documents."""
-        return self.ledger_.rows
-
-    @property
-    def class_log_prior_(self) -> Array:
-        """ln π_k."""
-        with np.errstate(divide="ignore"):
-            return np.log(self._fitted().solved.prior)
 
     @property
     def feature_count_(self) -> Array:
