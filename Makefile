@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test thorough check bench lab guide format clean
+.PHONY: demo test thorough check bench lab guide gallery format clean
 
 demo: .venv/ready
 	$(BIN)/deciban demo --folder demo
@@ -23,17 +23,23 @@ check: .venv/ready
 
 # A part that misses a target does not keep the others from being measured.
 bench: .venv/peers
-	$(BIN)/python -m benchmarks; $(BIN)/python -m benchmarks --tables; $(BIN)/python -m benchmarks --text
+	$(BIN)/python -m benchmarks; $(BIN)/python -m benchmarks --tables; $(BIN)/python -m benchmarks --text; \
+	$(BIN)/python -m benchmarks --judging
 
 lab: .venv/ready
 	$(BIN)/python -m benchmarks.lab
 	$(BIN)/python -m benchmarks.lab_tables
+	$(BIN)/python -m benchmarks.lab_calibration
 	$(BIN)/python -m benchmarks.lab_text
 	DECIBAN_DATA=$$($(BIN)/python -c 'from benchmarks import data; print(data.folder())') \
 	  $(BIN)/python docs/guides/make_newsgroups.py
 
 guide: .venv/ready
 	$(BIN)/python docs/guides/make_guide.py
+
+# Every picture, by the commands that docs/gallery.md shows.
+gallery: .venv/ready
+	$(BIN)/python docs/make_gallery.py
 
 format: .venv/ready
 	$(BIN)/ruff format .

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from . import memory, report, startup, tables, text, timing
+from . import judging, memory, report, startup, tables, text, timing
 from .case import Line
 from .cases import CASES
 from .data import ROOT
@@ -47,6 +47,12 @@ def text_jobs(quick: bool) -> Iterator[Job]:
         yield from text.jobs(group, QUICK if quick else 1.0)
 
 
+def judging_jobs(quick: bool) -> Iterator[Job]:
+    """The same for cross-validation."""
+    for group in report.TITLES:
+        yield from judging.jobs(group, QUICK if quick else 1.0)
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """A page of benchmarks: what is measured for it, its heading on the terminal, its name in `docs`."""
@@ -59,6 +65,7 @@ class Part:
 MODELS = Part(jobs, "deciban against scikit-learn", "benchmarks")
 TABLES = Part(table_jobs, "deciban on tables", "benchmarks-tables")
 TEXT = Part(text_jobs, "deciban on text", "benchmarks-text")
+JUDGING = Part(judging_jobs, "exact cross-validation", "benchmarks-judging")
 
 
 def options() -> argparse.Namespace:
@@ -79,6 +86,9 @@ def options() -> argparse.Namespace:
         help="files, frames and model files; their own page",
     )
     which.add_argument("--text", dest="part", action="store_const", const=TEXT, help="text; its own page")
+    which.add_argument(
+        "--judging", dest="part", action="store_const", const=JUDGING, help="cross-validation; its own page"
+    )
     parser.add_argument("--folder", type=Path, default=ROOT / "docs", help="where the page and the chart go")
     parser.set_defaults(part=MODELS)
     return parser.parse_args()

@@ -123,15 +123,19 @@ def ours(**options: Any) -> Learn:
     """`deciban.train` with these options as a contestant."""
 
     def learn(train: pd.DataFrame, target: str) -> Predict:
-        model = deciban.train(train, target=target, **options)
-
-        def predict(test: pd.DataFrame) -> Scores:
-            scores = model.predict_log_proba(test.drop(columns=target))
-            return as_labels(scores.columns), scores.to_numpy()
-
-        return predict
+        return predicting(deciban.train(train, target=target, **options), target)
 
     return learn
+
+
+def predicting(model: deciban.Model, target: str) -> Predict:
+    """What a table model says of rows."""
+
+    def predict(test: pd.DataFrame) -> Scores:
+        scores = model.predict_log_proba(test.drop(columns=target))
+        return as_labels(scores.columns), scores.to_numpy()
+
+    return predict
 
 
 def as_labels(labels: Any) -> Labels:

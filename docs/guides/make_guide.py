@@ -23,10 +23,17 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = ("README.md", "docs/cli.md", "docs/guides/first-table.md", "docs/guides/text.md")
+DOCUMENTS = (
+    "README.md",
+    "docs/cli.md",
+    "docs/guides/first-table.md",
+    "docs/guides/text.md",
+    "docs/guides/trust.md",
+    "docs/guides/dependence.md",
+)
 BLOCK = re.compile(r"^```(console|pycon)\n(.*?)^```", flags=re.MULTILINE | re.DOTALL)
-PICTURE = re.compile(r"!\[[^\]]*\]\(([\w.-]+)\)")
-OPTIONS = re.compile(r"<!-- options of (\w+) -->\n.*?<!-- end -->", flags=re.DOTALL)
+PICTURE = re.compile(r"!\[[^\]]*\]\(((?:[\w-]+/)?[\w.-]+)\)")
+OPTIONS = re.compile(r"<!-- options of ([\w ]+) -->\n.*?<!-- end -->", flags=re.DOTALL)
 
 
 def renewed(text: str, home: Path | None = None, prepare: Callable[[Path], None] | None = None) -> str:
@@ -42,8 +49,9 @@ def renewed(text: str, home: Path | None = None, prepare: Callable[[Path], None]
             prepare(folder)
         text = BLOCK.sub(lambda found: f"```{found[1]}\n{_block(found[1], found[2], folder, names)}```", text)
         for picture in PICTURE.findall(text):
-            if home is not None and (folder / picture).exists():
-                shutil.copyfile(folder / picture, home / picture)
+            drawn = folder / Path(picture).name
+            if home is not None and drawn.exists():
+                shutil.copyfile(drawn, home / picture)
     return text
 
 
@@ -87,13 +95,15 @@ def _options(command: str) -> str:
 
 
 def options(command: str) -> list[Any]:
-    """The options of a command."""
+    """The options of a command, or of one within another: `plot telltales`."""
     import typer
 
     from deciban.cli.main import app
 
-    found = typer.main.get_command(app).commands[command].params  # type: ignore[attr-defined]
-    return [p for p in found if p.param_type_name == "option" and "--help" not in p.opts]
+    found: Any = typer.main.get_command(app)
+    for name in command.split():
+        found = found.commands[name]
+    return [p for p in found.params if p.param_type_name == "option" and "--help" not in p.opts]
 
 
 def _spelling(parameter: Any) -> str:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from deciban.estimators.bernoulli_nb import BernoulliNB
     from deciban.estimators.categorical_nb import CategoricalNB
     from deciban.estimators.complement_nb import ComplementNB
+    from deciban.estimators.crossed import cross_validate
     from deciban.estimators.gaussian_bayes import GaussianBayes
     from deciban.estimators.gaussian_nb import GaussianNB
     from deciban.estimators.joint_bayes import JointBayes
@@ -25,12 +26,20 @@ if TYPE_CHECKING:
     from deciban.estimators.poisson_nb import PoissonNB
     from deciban.estimators.text_classifier import TextClassifier
     from deciban.families.parameters import ParameterCount, parameter_count
+    from deciban.judge.bayes import BayesTable
+    from deciban.judge.choice import Choice
+    from deciban.judge.dependence import Dependence
+    from deciban.judge.learning import LearningCurve
     from deciban.judge.report import Report
     from deciban.ledger import Ledger
     from deciban.model.model import Model
     from deciban.opening import load
     from deciban.scores import Explanation
+    from deciban.scores.decision import Decision
     from deciban.text import Words
+    from deciban.training.choose import choose
+    from deciban.training.curves import learning_curve
+    from deciban.training.dependence import dependence
     from deciban.training.fit import train
     from deciban.training.judged import evaluate
 
@@ -46,11 +55,20 @@ _HOMES = {
     "PoissonNB": "deciban.estimators.poisson_nb",
     "TextClassifier": "deciban.estimators.text_classifier",
     "Words": "deciban.text",
+    "BayesTable": "deciban.judge.bayes",
+    "Choice": "deciban.judge.choice",
     "Ledger": "deciban.ledger",
+    "LearningCurve": "deciban.judge.learning",
     "Model": "deciban.model.model",
     "Report": "deciban.judge.report",
+    "choose": "deciban.training.choose",
+    "Dependence": "deciban.judge.dependence",
+    "cross_validate": "deciban.estimators.crossed",
+    "dependence": "deciban.training.dependence",
     "evaluate": "deciban.training.judged",
+    "learning_curve": "deciban.training.curves",
     "train": "deciban.training.fit",
+    "Decision": "deciban.scores.decision",
     "Explanation": "deciban.scores",
     "ParameterCount": "deciban.families.parameters",
     "parameter_count": "deciban.families.parameters",
@@ -58,13 +76,18 @@ _HOMES = {
 }
 
 __all__ = [
+    "BayesTable",
     "BernoulliNB",
     "CategoricalNB",
+    "Choice",
     "ComplementNB",
+    "Decision",
+    "Dependence",
     "Explanation",
     "GaussianBayes",
     "GaussianNB",
     "JointBayes",
+    "LearningCurve",
     "Ledger",
     "Model",
     "MultinomialNB",
@@ -75,7 +98,11 @@ __all__ = [
     "TextClassifier",
     "Words",
     "__version__",
+    "choose",
+    "cross_validate",
+    "dependence",
     "evaluate",
+    "learning_curve",
     "load",
     "parameter_count",
     "train",

@@ -7,18 +7,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deciban import engines
 from deciban.errors import InputError, SchemaError, UndefinedError
+from deciban.families.evidence import settled
 from deciban.families.family import NO_LIKELIHOOD, Family, log
 from deciban.families.prior import ClassPrior
 from deciban.ledger import Block, Cells, Ledger, Needs, Schema, Vocabulary
 from deciban.ledger.statistic import Array, Codes
 from deciban.scores import DECIBAN, Boundary, Conic, Explanation, Linear, Pieces, ScoreForm, SparseLinear
+from deciban.scores.calibration import Calibration, recalibrated
+from deciban.scores.novelty import Novelty, known_novelty, standardised
 from deciban.scores.posterior import Finish
 
 DRAWS = 100_000
@@ -32,13 +35,15 @@ class Assumption:
     """A family for each block of features, a class prior, and perhaps a ledger of imagined examples.
 
     Imagined examples are learned beside the real ones: they smooth every probability, and move the class
-    prior too.
+    prior too. With `auto` the families' pseudo-counts are open, and each belief has those that its ledger asks for
+    (`families/evidence.py`).
     """
 
     families: tuple[Family, ...]
     prior: ClassPrior
     imagined: Ledger | None = None
     missing: str = "skip"
+    auto: bool = False
 
     @property
     def needs(self) -> tuple[Needs, ...]:
@@ -86,6 +91,21 @@ class Belief:
 
     assumption: Assumption
     ledger: Ledger
+    calibration: Calibration | None = None
+    """What the probabilities claimed are mended by; it belongs to what was learned so far, and to nothing else."""
+    novelty: Novelty | None = None
+    """How probable the rows were that were learned, to tell rows by that are like none of them."""
+
+    def __post_init__(self) -> None:
+        if self.assumption.auto:
+            families = settled(self.assumption.families, self.ledger.parts)
+            object.__setattr__(self, "assumption", replace(self.assumption, families=families))
+
+    def told(self, **known: Calibration | Novelty | None) -> Self:
+        """The same with another calibration or novelty; what was solved stays so."""
+        new = object.__new__(type(self))
+        vars(new).update({**vars(self), **known})
+        return new
 
     @property
     def schema(self) -> Schema:
@@ -140,10 +160,33 @@ class Belief:
         return Solved(prior, np.zeros(len(prior)) if silent else log(prior), forms, self.assumption.needs)
 
     def scores(self, parts: Sequence[Any], wanted: Finish, threads: int) -> NDArray[Any]:
-        """ln p(x, k), p(k|x), argmax_k … of every row: see `scores.finish`."""
-        if wanted == "density":
+        """ln p(x, k), p(k|x), argmax_k … of every row, see `scores.finish`; p(k|x) calibrated if there is a map."""
+        if wanted in ("density", "typicality"):
             self._need_probability("density p(x)")
+        if wanted in ("observed", "typicality"):
+            return self._observed(parts, wanted, threads)
+        if self.calibration is not None and wanted not in ("joint", "density"):
+            return self._calibrated(self.calibration, parts, wanted, threads)
         return engines.apply(self.solved.forms, parts, self.solved.needs, self.solved.log_prior, wanted, threads)
+
+    def _calibrated(self, by: Calibration, parts: Sequence[Any], wanted: Finish, threads: int) -> NDArray[Any]:
+        """What is wanted of the calibrated ln p(k|x): claimed under the prior of the map, moved to that of today."""
+        claimed = engines.apply(self.solved.forms, parts, self.solved.needs, by.log_prior, "log_posterior", threads)
+        log_posterior = by.apply(claimed, self.solved.log_prior)
+        if wanted == "winner":
+            return log_posterior.argmax(axis=1)
+        return log_posterior if wanted == "log_posterior" else np.exp(log_posterior)
+
+    def _observed(self, parts: Sequence[Any], wanted: Finish, threads: int) -> Array:
+        """How many cells of each row say something, or words, and how probable the row is for each of them."""
+        each = [engines.observed(*block) for block in zip(self.solved.forms, parts, self.solved.needs)]
+        cells: Array = np.sum(each, axis=0)
+        return cells if wanted == "observed" else standardised(self.scores(parts, "density", threads), cells)
+
+    def novel(self, parts: Sequence[Any], share: float, threads: int) -> NDArray[np.bool_]:
+        """Which rows are less probable, a cell, than all but this share of the rows that were learned."""
+        typicality = self.scores(parts, "typicality", threads)
+        return known_novelty(self.novelty).novel(typicality, share)
 
     def _need_probability(self, what: str) -> None:
         if not self.assumption.probabilistic:
@@ -190,18 +233,24 @@ class Belief:
         sure = 0.0
         for start in range(0, n_draws, DRAWN_AT_ONCE):
             parts, _ = self.sample(min(DRAWN_AT_ONCE, n_draws - start), rng)
-            sure += float(self.scores(parts, "posterior", threads).max(axis=1).sum())
+            sure += float(self.told(calibration=None).scores(parts, "posterior", threads).max(axis=1).sum())
         return 1 - sure / n_draws
 
     def boundary(self) -> Boundary:
         """The score as weights · x + bias, for one block of features."""
-        line = self.solved.forms[0].linear()
-        return Boundary(line.weights, line.bias + self.solved.log_prior)
+        line, (slope, bias) = self.solved.forms[0].linear(), self._line()
+        return Boundary(slope * line.weights, slope * line.bias + bias)
 
     def conic(self) -> Conic:
         """The score as xᵀAx + weights · x + bias, for one block of features."""
-        curve = self.solved.forms[0].quadratic()
-        return Conic(curve.A, curve.weights, curve.bias + self.solved.log_prior)
+        curve, (slope, bias) = self.solved.forms[0].quadratic(), self._line()
+        return Conic(slope * curve.A, slope * curve.weights, slope * curve.bias + bias)
+
+    def _line(self) -> tuple[float, Array]:
+        """What the evidence is multiplied by, and what is added to it for each class."""
+        if self.calibration is None:
+            return 1.0, self.solved.log_prior
+        return self.calibration.line(self.solved.log_prior)
 
     @property
     def n_parameters(self) -> int:
@@ -216,12 +265,17 @@ class Belief:
         if len(labels) < 2:
             raise InputError("an explanation compares two classes, and this model has one")
         n = parts[0].shape[0]
-        order = np.argsort(-self.scores(parts, "log_posterior", threads), axis=1, kind="stable")
+        log_posterior = self.scores(parts, "log_posterior", threads)
+        order = np.argsort(-log_posterior, axis=1, kind="stable")
         k, l = order[:, 0], order[:, 1]
         if pair is not None:
             k, l = np.full(n, pair[0]), np.full(n, pair[1])
         pieces = [_pieces(form, X, need, k, l) for form, X, need in zip(self.solved.forms, parts, self.solved.needs)]
-        return self._explained(pieces, labels, k, l)
+        told = self._explained(pieces, labels, k, l)
+        if self.calibration is None:
+            return told
+        log_odds = log_posterior[np.arange(n), k] - log_posterior[np.arange(n), l]
+        return recalibrated(told, self.calibration, self.solved.log_prior, k, l, log_odds)
 
     def _explained(
         self, pieces: Sequence[Pieces], labels: NDArray[Any], k: NDArray[np.intp], l: NDArray[np.intp]

@@ -15,6 +15,12 @@ Every message names the thing, the rule, the value and the way out.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
+MOST_NAMED = 20
+"""So many names are told where one is wanted that there is not."""
+
 
 class DecibanError(Exception):
     """Anything deciban refuses to do."""
@@ -46,3 +52,20 @@ class UndefinedError(DecibanError, TypeError, AttributeError):
 
 class DecibanWarning(UserWarning):
     """The answer stands, but something about it should be known."""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The nearest name, as a question."""
+    from difflib import get_close_matches
+
+    near = {known_name.lower(): known_name for known_name in known}
+    close = get_close_matches(name.lower(), list(near), n=1, cutoff=0.6)
+    return f"; did you mean {near[close[0]]!r}?" if close else ""
+
+
+def no_such_class(label: Any, classes: Iterable[Any]) -> InputError:
+    """What to say of a class that there is none of."""
+    known = [str(name) for name in classes]
+    shown = ", ".join(known[:MOST_NAMED]) + (" …" if len(known) > MOST_NAMED else "")
+    near = did_you_mean(label, known) if isinstance(label, str) else ""
+    return InputError(f"{label!r} is none of the {len(known)} classes{near or '.'} Hint: one of {shown}")

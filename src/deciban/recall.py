@@ -19,7 +19,10 @@ from deciban.ledger import written as ledger_files
 from deciban.ledger.needs import Kind
 from deciban.ledger.statistic import Array
 from deciban.scores import Lookup, ScoreForm
+from deciban.scores import calibration_written as calibration_files
 from deciban.scores import written as form_files
+from deciban.scores.calibration import Calibration
+from deciban.scores.novelty import Novelty
 
 FORMS: dict[Kind, tuple[str, ...]] = {
     "counts": ("Linear", "SparseLinear"),
@@ -38,8 +41,10 @@ class Recalled(Belief):
 
     _section: Section
 
-    def __init__(self, assumption: Assumption, section: Section) -> None:
-        vars(self).update(assumption=assumption, _section=section)
+    def __init__(
+        self, assumption: Assumption, section: Section, calibration: Calibration | None, novelty: Novelty | None
+    ) -> None:
+        vars(self).update(assumption=assumption, _section=section, calibration=calibration, novelty=novelty)
         if section.eager:  # a small file is read in full, so that it is sound from now on
             self.ledger, section.has("solved") and self.solved
 
@@ -89,7 +94,7 @@ class Recalled(Belief):
         return Solved(*_read_priors(section, K), read, self.assumption.needs)
 
     def __reduce__(self) -> Any:
-        return Belief, (self.assumption, self.ledger)
+        return Belief, (self.assumption, self.ledger, self.calibration, self.novelty)
 
 
 def written(belief: Belief) -> Section:
@@ -101,6 +106,10 @@ def written(belief: Belief) -> Section:
     section.add("ledger", ledger_files.written(belief.ledger))
     if assumption.imagined is not None:
         section.add("imagined", ledger_files.written(assumption.imagined))
+    if belief.calibration is not None:
+        section.add("calibration", calibration_files.written(belief.calibration))
+    if belief.novelty is not None:
+        section.add("novelty", calibration_files.written_novelty(belief.novelty))
     with suppress(DecibanError):  # what cannot be solved now will be, or be refused, when the file is used
         section.add("solved", _written_solved(belief.solved, [block.width for block in blocks]))
     return section
@@ -145,4 +154,6 @@ def recalled(section: Section) -> Belief:
     imagined = ledger_files.read(section.part("imagined")) if section.has("imagined") else None
     prior = family_files.read_prior(section.part("prior"), K)
     missing = section.text("missing", among=["skip", "error"])
-    return Recalled(Assumption(read, prior, imagined, missing), section)
+    calibration = calibration_files.read(section.part("calibration"), K) if section.has("calibration") else None
+    novelty = calibration_files.read_novelty(section.part("novelty")) if section.has("novelty") else None
+    return Recalled(Assumption(read, prior, imagined, missing), section, calibration, novelty)

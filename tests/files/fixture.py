@@ -17,6 +17,7 @@ from tests.estimators.facades import FACADES
 import deciban
 import deciban.engines.sparse
 from deciban.errors import DecibanWarning
+from deciban.judge.calibrate import METHODS
 
 HERE = Path(__file__).parent
 
@@ -99,6 +100,18 @@ def naive_bayes():
     return deciban.NaiveBayes(roles=ROLES, priors=[0.5, 0.5]).fit(frame, state)
 
 
+def joined_models():
+    """Two numbers under one bell, and combinations of two columns, one of whose levels has a `&`; and a facade."""
+    pain = [level and level.replace("head", "head & neck") for level in PATIENTS["pain"]]
+    rows = {**PATIENTS, "pain": pain}
+    given = {"roles": {**ROLES, "visits": "number"}, "blocks": [["visits", "temperature °C"], ["smoker", "pain"]]}
+    frame, state = pd.DataFrame({name: rows[name] for name in ROLES}), np.array(["flu", "well", "flu"] * 4)
+    return {
+        "table-joined": deciban.train(pa.table(rows), target="state", weights="weight", judge=False, **given),
+        "NaiveBayes-joined": deciban.NaiveBayes(**given).fit(frame, state),
+    }
+
+
 TABLES = {"table": table, "table-binned": binned_table, "NaiveBayes": naive_bayes}
 
 ASKED = {
@@ -166,6 +179,36 @@ def text_table():
     return deciban.train(posts, target="topic", roles={"post": "text", "size": "number"}, judge=False)
 
 
+def calibrated_models():
+    """A model with each kind of calibration, and what it takes for usual."""
+    X = np.array([[0.1, 0.3], [0.9, 0.8], [0.4, 0.1], [0.7, 0.2], [0.2, 0.6], [1.1, 0.9]] * 5)
+    X += np.arange(60.0).reshape(30, 2) / 100
+    y = np.array([0, 1, 0, 2, 1, 2] * 5)
+    made = {f"calibrated-{how}": deciban.GaussianNB().calibrated(X, y, how, folds=5) for how in METHODS}
+    rows = {name: PATIENTS[name] * 3 for name in (*ROLES, "state")}
+    made["table-calibrated"] = deciban.train(pa.table(rows), target="state", roles=ROLES, calibrate="platt")
+    return {name: model if name.startswith("table") else model.fit_novelty(X, y) for name, model in made.items()}
+
+
+def calibrated_answers(model):
+    """What the model says, calibrated, also under other priors, and which rows are novel to it."""
+    table = isinstance(model, deciban.Model)
+    rows = pa.table(ASKED) if table else np.array([[0.2, 0.4], [1.0, 0.9], [9.0, -9.0]])
+    priors = model.with_priors([0.2, 0.8] if table else [0.2, 0.3, 0.5])
+    told = model.predict(rows, reject_novel=0.01)
+    return {
+        "proba": as_lists(model.predict_proba(rows)),
+        "other priors": as_lists(priors.predict_proba(rows)),
+        "novel": [label is None for label in (told.to_pylist() if table else told)],
+        "method": (model.calibration if table else model.calibration_).method,
+    }
+
+
+def as_lists(answer):
+    """A frame or an array as lists of rows."""
+    return [list(row.values()) for row in answer.to_pylist()] if hasattr(answer, "to_pylist") else answer.tolist()
+
+
 def text_answers(model):
     """What the model says of documents, and how much it has learned."""
     facade = isinstance(model, deciban.TextClassifier)
@@ -183,5 +226,7 @@ if __name__ == "__main__":
     if not (HERE / "format-1.deciban").exists():
         one().save(HERE / "format-1.deciban")
     write(folder, {name: make() for name, make in TABLES.items()}, "expected-tables.json", table_answers)
+    write(folder, joined_models(), "expected-joined.json", table_answers)
     write(folder, others(), "expected.json", answers)
     write(folder, text_models(), "expected-texts.json", text_answers)
+    write(folder, calibrated_models(), "expected-calibrated.json", calibrated_answers)

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from tests.files.fixture import ASKED, PATIENTS, answers, table_answers, text_answers
+from tests.files.fixture import ASKED, PATIENTS, answers, calibrated_answers, table_answers, text_answers
 
 import deciban
 from deciban import files
@@ -15,6 +15,8 @@ HERE = Path(__file__).parent
 EXPECTED = json.loads((HERE / "format-1" / "expected.json").read_text())
 TABLES = json.loads((HERE / "format-1" / "expected-tables.json").read_text())
 TEXTS = json.loads((HERE / "format-1" / "expected-texts.json").read_text())
+JOINED = json.loads((HERE / "format-1" / "expected-joined.json").read_text())
+CALIBRATED = json.loads((HERE / "format-1" / "expected-calibrated.json").read_text())
 CASES = pd.DataFrame({"temperature °C": [36.8, 39.0, np.nan], "pulse": [65.0, 91.0, 80.0]})
 
 PREDICTED = ["well", "flu", "well"]
@@ -61,6 +63,13 @@ def test_every_kind_of_table_model_is_read(name):
     assert said == {key: TABLES[name][key] for key in said}
 
 
+@pytest.mark.parametrize("name", JOINED)
+def test_every_kind_of_model_with_joined_columns_is_read(name):
+    said = table_answers(deciban.load(HERE / "format-1" / f"{name}.deciban"))
+    np.testing.assert_allclose(said.pop("joint"), JOINED[name]["joint"], rtol=1e-9)
+    assert said == {key: JOINED[name][key] for key in said}
+
+
 def test_a_table_model_goes_on_learning():
     model = deciban.load(HERE / "format-1" / "table.deciban")
     more = pd.DataFrame({**ASKED, "weight": [1.0, 2.0, 1.0, 1.0], "state": ["well", "flu", "well", None]})
@@ -94,3 +103,11 @@ def test_every_kind_of_model_of_texts_is_read(name):
     said = text_answers(deciban.load(HERE / "format-1" / f"{name}.deciban"))
     np.testing.assert_allclose(said.pop("log_proba"), TEXTS[name]["log_proba"], rtol=1e-9, atol=1e-12)
     assert said == {key: TEXTS[name][key] for key in said}
+
+
+@pytest.mark.parametrize("name", CALIBRATED)
+def test_every_kind_of_calibration_is_read(name):
+    said = calibrated_answers(deciban.load(HERE / "format-1" / f"{name}.deciban"))
+    for key in ("proba", "other priors"):
+        np.testing.assert_allclose(said.pop(key), CALIBRATED[name][key], rtol=1e-9, atol=1e-12)
+    assert said == {key: CALIBRATED[name][key] for key in said}

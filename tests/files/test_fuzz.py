@@ -38,6 +38,7 @@ def use_table(model):
         lambda: model.telltales(model.classes[0]),
         lambda: model.predict(rows, allow_missing_columns=True),
         lambda: model.predict_proba(rows, allow_missing_columns=True),
+        lambda: model.predict(rows, allow_missing_columns=True, reject_novel=0.1),
         lambda: str(model.explain(rows, allow_missing_columns=True)),
         lambda: str(model.describe()),
         lambda: model.sample(3, random_state=0),
@@ -88,6 +89,7 @@ def use(model):
         lambda: model.ledger_ + model.ledger_,
         lambda: model.predict(X),
         lambda: model.predict_proba(X),
+        lambda: model.predict(X, reject_novel=0.1),
         lambda: model.explain(X),
         lambda: model.n_parameters_,
         lambda: model.forget(X, y),
@@ -140,14 +142,29 @@ def of_texts(**arguments):
     return deciban.TextClassifier(**arguments).fit(documents, [*"abcabc"])
 
 
+def calibrated(name, method):
+    """A facade that is calibrated and knows what is usual."""
+    facade = next(f for f in FACADES if f.name == name)
+    X, y = facade.data()
+    return facade.make().calibrated(X, y, method, folds=3).fit_novelty(X, y)
+
+
 MODELS = {facade.name: facade.fitted for facade in FACADES} | {
     "kept sparse": kept_sparse,
     "with missing": with_missing,
     "with imagined": with_imagined,
     "table": lambda: deciban.train(clinic.patients(80), target="diagnosis", prior={"ill": 0.5, "well": 0.5}),
+    "table with blocks": lambda: deciban.train(
+        clinic.patients(80), target="diagnosis", blocks=[["age", "dose"], ["smoker", "code"]], numbers="number"
+    ),
+    "calibrated, temperature": lambda: calibrated("GaussianNB", "temperature"),
+    "calibrated, isotonic": lambda: calibrated("CategoricalNB", "isotonic"),
+    "table, calibrated": lambda: deciban.train(clinic.patients(80), target="diagnosis", calibrate="platt"),
     "table in bins": lambda: deciban.train(clinic.patients(80), target="diagnosis", numbers="binned"),
+    "table, auto": lambda: deciban.train(clinic.patients(80), target="diagnosis", alpha="auto", judge=False),
     "table with texts": lambda: table_with_texts(words={"ngrams": 2, "stop": ["a"]}),
     "table with texts, hashed": lambda: table_with_texts(words={"hashed": 5}, prior="uniform"),
+    "levels, auto": lambda: deciban.CategoricalNB(alpha="auto").fit(np.arange(60).reshape(20, 3) % 4, [0, 1] * 10),
     "texts": of_texts,
     "texts, presence": lambda: of_texts(event="bernoulli", words=deciban.Words(ngrams=2, stop=["the"]), most=5),
     "texts, hashed": lambda: of_texts(event="complement", words={"hashed": 4, "tokens": "whitespace"}),

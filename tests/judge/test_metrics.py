@@ -12,7 +12,7 @@ from scipy.stats import binomtest
 from sklearn.metrics import accuracy_score, brier_score_loss, confusion_matrix, log_loss
 
 from deciban.errors import InputError
-from deciban.judge import Scorecard
+from deciban.judge import Scorecard, report_of
 from deciban.judge.report import wilson
 
 CLASSES = ("a", "b", "c", "d")
@@ -119,14 +119,27 @@ def test_weight_two_is_a_row_twice_and_weight_nothing_a_row_absent():
 def test_the_unit_of_the_weights_changes_only_what_is_a_weight(unit):
     log_posterior, truth, w = judged(n=60)
     truth[:5] = -1
-    one, other = (Scorecard.of(log_posterior, truth, v).report(CLASSES).to_dict() for v in (w, w * unit))
-    for told, factor in ((one, unit), (other, 1.0)):
-        told["weight"] *= factor
-        told["confusion"] = [cell * factor for line in told["confusion"] for cell in line]
+    one, other = (
+        report_of(log_posterior, truth, v, np.array([True, True, True, False]), CLASSES).to_dict()
+        for v in (w, w * unit)
+    )
+    one["weight"] *= unit
+    one["confusion"], one["reliability"]["weight"] = (
+        (np.array(told) * unit).tolist() for told in (one["confusion"], one["reliability"]["weight"])
+    )
+    one, other = (dict(leaves(told)) for told in (one, other))
     assert one.keys() == other.keys()
     for name, value in one.items():
-        words = name in ("measured", "commonest", "classes")
-        assert value == (other[name] if words else pytest.approx(other[name], rel=1e-9))
+        assert value == (pytest.approx(other[name], rel=1e-9) if isinstance(value, float) else other[name]), name
+
+
+def leaves(told, path=()):
+    """Every value of nested mappings and lists, by where it stands."""
+    if isinstance(told, (dict, list)):
+        for name, inner in told.items() if isinstance(told, dict) else enumerate(told):
+            yield from leaves(inner, (*path, name))
+    else:
+        yield path, told
 
 
 def test_equal_weights_are_as_sure_as_rows_without_weights():

@@ -17,12 +17,13 @@ RNG = np.random.default_rng(3)
 
 def test_noise_is_judged_to_be_noise():
     """Bells or bins are chosen with the labels at hand, so the choice too must be made without the fold."""
-    noise = {f"x{j}": RNG.normal(size=200) for j in range(300)}
-    labels = RNG.choice(["a", "b"], 200)
-    model = deciban.train({**noise, "y": labels}, target="y")
-    report = deciban.evaluate({**noise, "y": labels}, target="y")
-    assert model.held_out.accuracy == pytest.approx(0.5, abs=0.1)
-    assert report.accuracy == model.held_out.accuracy
+    found = []
+    for _ in range(4):
+        table = {**{f"x{j}": RNG.normal(size=200) for j in range(150)}, "y": RNG.choice(["a", "b"], 200)}
+        model = deciban.train(table, target="y")
+        assert deciban.evaluate(table, target="y").accuracy == model.held_out.accuracy
+        found.append(model.held_out.accuracy)
+    assert np.mean(found) == pytest.approx(0.5, abs=0.06)
 
 
 def test_a_masked_value_is_missing():

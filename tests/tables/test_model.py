@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 from tests.tables import clinic
+from tests.tables.dealt import stratified
 
 import deciban
 from deciban.errors import DecibanWarning, ForgetError, InputError, SchemaError
@@ -144,7 +145,7 @@ def test_the_held_out_quality_is_that_of_ten_separate_trainings(model):
     whole = deciban.train(table, **SETTINGS)
     losses, hits = [], 0
     for fold in range(10):
-        mine = np.arange(table.num_rows) % 10 == fold
+        mine = stratified(table["diagnosis"].to_pylist(), 10) == fold
         part = deciban.train(table.filter(~mine), like=whole, target="diagnosis", judge=False)
         proba = part.predict_proba(table.filter(mine)).to_pandas()
         truth = table.filter(mine)["diagnosis"].to_pylist()
@@ -282,3 +283,12 @@ def test_classes_may_be_named_beforehand():
     assert model.priors["c"] == pytest.approx(1 / 6)
     with pytest.raises(InputError, match=r"holds 'b' in row 3, which is none of the classes"):
         deciban.train(table, target="y", classes=["a", "c"])
+
+
+def test_rows_of_a_month_that_was_never_learned_are_added():
+    rows = clinic.patients()
+    early = rows.filter([str(cell) < "2024-03" for cell in rows.column("admitted").to_pylist()])
+    model = deciban.train(early, target="diagnosis", roles={"admitted": "date", "age": "number"}, judge=False)
+    model.add(rows)
+    assert model.ledger.n_rows > early.num_rows
+    assert "12" in model.belief.level_names[[f.name for f in model.layout.levels].index("admitted.month")]

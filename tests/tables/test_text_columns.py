@@ -10,6 +10,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.naive_bayes import MultinomialNB
 from tests.cli.terminal import done
 from tests.tables.clinic import json_lines, parquet
+from tests.tables.dealt import stratified
 from tests.tables.reviews import as_csv, reviews
 
 import deciban
@@ -20,6 +21,7 @@ from deciban.ledger import Bags
 from deciban.model.gathering import Gathering
 from deciban.text import Words
 from deciban.training import reservoir
+from deciban.training.dealing import Stratifying
 from deciban.training.fit import learned
 from deciban.training.task import plan
 
@@ -173,7 +175,7 @@ def test_exact_folds_are_models_of_the_other_rows(words):
     report = deciban.evaluate(table, target="verdict", roles=ROLES, folds=k, words=words)
     labels, hits, loss = table.column("verdict").to_pylist(), 0, 0.0
     for f in range(k):
-        mine = np.arange(len(table)) % k == f
+        mine = stratified(labels, k) == f
         model = trained(table.filter(pa.array(~mine)), roles=ROLES, words=words)
         p = log_proba(model, table.filter(pa.array(mine)))
         codes = np.array([model.classes.index(label) for label, own in zip(labels, mine) if own])
@@ -336,7 +338,7 @@ def test_the_number_of_threads_changes_nothing():
     task = plan(table, target="verdict", roles=ROLES)
     found = []
     for jobs in (1, 3):
-        gathering: Gathering = task.gathering(10)
+        gathering: Gathering = task.gathering(10, Stratifying(10))
         gathering.n_jobs = jobs
         for _ in gathering.read(open_source(table)):
             pass

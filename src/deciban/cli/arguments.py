@@ -30,6 +30,15 @@ Roles = Annotated[
         help="Take a column as number, binned, count, flag, category, date, text or skip. May be repeated.",
     ),
 ]
+Join = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--join",
+        metavar="COL,COL,…",
+        help="Take columns together: numbers with their covariances, flags and categories as combinations. May be "
+        "repeated.",
+    ),
+]
 Numbers = Annotated[
     Literal["number", "binned", "auto"] | None,
     typer.Option(
@@ -66,10 +75,24 @@ Prior = Annotated[
         help="Share of each class before any evidence: empirical, smoothed, uniform, or A=0.1,B=0.9.",
     ),
 ]
+def number_or_auto(text: str) -> float | str:
+    """A pseudo-count, or that the counts are to say it."""
+    if text == "auto":
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is neither a number nor auto") from None
+
+
 Alpha = Annotated[
-    float | None,
+    Any,
     typer.Option(
-        "--alpha", metavar="NUMBER", help="Pseudo-count for every level, bin, rate and word (1 unless given)."
+        "--alpha",
+        metavar="NUMBER|auto",
+        parser=number_or_auto,
+        help="Pseudo-count for every level, bin, rate and word (1 unless given); auto: as many as what was counted "
+        "asks for.",
     ),
 ]
 ParameterPrior = Annotated[

@@ -51,6 +51,7 @@ def differences(first: Model, second: Model) -> dict[str, Any]:
         "class_rows": _changed(_class_weights(one), _class_weights(two)),
         "priors": _changed(_priors(one), _priors(two)),
         "roles": _changed(first.roles, second.roles),
+        "blocks": _changed(_joined(first), _joined(second)),
         "options": _changed(_options(first), _options(second)),
         "evidence": _moved(one, two),
     }
@@ -80,6 +81,11 @@ def _options(model: Model) -> dict[str, Any]:
     return options_of(model)
 
 
+def _joined(model: Model) -> dict[str, str]:
+    """The columns that are joined, each with all of its block."""
+    return {column.name: ", ".join(column.block) for column in model.columns if column.block}
+
+
 def _moved(one: Description, two: Description) -> list[dict[str, Any]]:
     """Average evidence of each column in both, those that moved most first; `sure` where the intervals are apart."""
     first, second = ({s.feature: s for s in d.strongest} for d in (one, two))
@@ -96,6 +102,7 @@ TITLES = {
     "class_rows": ("Classes", "rows of each"),
     "priors": ("Priors", "share of each class before any evidence"),
     "roles": ("Columns", "what each is taken for"),
+    "blocks": ("Joined", "columns that are taken together"),
     "options": ("Assumptions", ""),
 }
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from deciban.cli import arguments as a
+from deciban.cli import choosing as c
+from deciban.cli import deciding as d
 from deciban.cli.manners import manners
 
 if TYPE_CHECKING:
@@ -17,13 +19,50 @@ if TYPE_CHECKING:
 EXAMPLE = a.example(
     "deciban evaluate patients.csv --target diagnosis --folds 10",
     "deciban evaluate next-year.csv --model patients.deciban",
+    "deciban evaluate patients.csv --target diagnosis --want flu:precision=0.9",
 )
 Judged = Annotated[
     Path | None,
     typer.Option("--model", metavar="MODEL", help="Judge this model on DATA instead."),
 ]
+
+
+
+def number_or_loo(text: str) -> int | str:
+    """A number of folds, or that each row is one."""
+    if text == "loo":
+        return text
+    try:
+        return int(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is neither a whole number nor loo (each row left out alone)") from None
+
+
 Folds = Annotated[
-    int | None, typer.Option("--folds", metavar="NUMBER", help="Into how many folds the rows go (10 unless given).")
+    Any,
+    typer.Option(
+        "--folds",
+        metavar="NUMBER|loo",
+        parser=number_or_loo,
+        help="Into how many folds the rows go (10 unless given), or loo: each row is left out alone.",
+    ),
+]
+Groups = Annotated[
+    str | None,
+    typer.Option(
+        "--groups",
+        metavar="COL",
+        help="Keep rows with the same value in this column in one fold; it is not learned from.",
+    ),
+]
+Order = Annotated[
+    str | None,
+    typer.Option(
+        "--order",
+        metavar="COL",
+        help="Fold by this column (numbers, dates, texts): each fold is judged by what came before it. It is not "
+        "learned from, unless --as gives it a role.",
+    ),
 ]
 
 
@@ -32,8 +71,11 @@ def command(
     target: a.Target = None,
     model: Judged = None,
     folds: Folds = None,
+    groups: Groups = None,
+    order: Order = None,
     allow_missing_columns: a.AllowMissing = False,
     roles: a.Roles = None,
+    join: a.Join = None,
     numbers: a.Numbers = None,
     like: a.Like = None,
     weights: a.Weights = None,
@@ -53,6 +95,11 @@ def command(
     encoding: a.Encoding = "utf-8",
     errors: a.Errors = "strict",
     missing: a.Missing = None,
+    cost: d.Cost = None,
+    reject: d.Reject = None,
+    threshold: d.Threshold = None,
+    want: d.Want = None,
+    choose: c.Choose = False,
     json: a.AsJson = False,
     debug: a.Debug = False,
 ) -> None:
@@ -61,24 +108,30 @@ def command(
     from deciban.cli.train import wanted_target
 
     wished = {
-        "roles": roles, "numbers": numbers, "like": like, "classes": classes, "prior": prior, "alpha": alpha,
-        "parameter_prior": parameter_prior, "unseen": unseen, "most_levels": most_levels, "folds": folds,
-        "ngrams": ngrams, "tokens": tokens, "stop_words": stop_words, "presence": presence or None,
+        "roles": roles, "join": join, "numbers": numbers, "like": like, "classes": classes, "prior": prior,
+        "alpha": alpha, "parameter_prior": parameter_prior, "unseen": unseen, "most_levels": most_levels,
+        "folds": folds, "groups": groups, "order": order, "ngrams": ngrams, "tokens": tokens,
+        "stop_words": stop_words, "presence": presence or None,
     }  # fmt: skip
+    wishes = d.Wishes(cost, reject, threshold, want)
     with manners(debug), given(data, sql, folders, format, encoding, errors, missing) as table:
-        if model is not None:
-            _check_alone(target, wished)
+        if choose:
+            c.check(model, wishes)
+            c.chosen(table, wanted_target(table, target, classes), weights, wished, json)
+        elif model is not None:
+            check_alone(target, wished)
             report = judged(table, model, weights, allow_missing_columns)
-            show(report, f"{model}, judged by rows that it may not have learned from", json)
+            show(report, f"{model}, judged by rows that it may not have learned from", json, wishes)
         elif allow_missing_columns:
             raise typer.BadParameter("--allow-missing-columns is for --model: training takes the columns there are")
         else:
             target = wanted_target(table, target, classes)
             report = in_folds(table, target, weights, wished)
-            show(report, f"{target} of {table.name}, predicted for rows not learned from", json)
+            show(report, f"{target} of {table.name}, predicted for rows not learned from", json, wishes)
 
 
-def _check_alone(target: str | None, wished: dict[str, Any]) -> None:
+def check_alone(target: str | None, wished: dict[str, Any]) -> None:
+    """Refuse options of training beside a model that is trained."""
     for name, value in {"target": target, **wished}.items():
         if value is not None:
             option = {"roles": "as"}.get(name, name.replace("_", "-"))
@@ -115,16 +168,17 @@ def in_folds(table: Given, target: str, weights: str | None, wished: dict[str, A
         return deciban.evaluate(table.source, target=target, weights=weights, progress=rows, **table.reading, **made)
 
 
-def show(report: Report, title: str, as_json: bool) -> None:
+def show(report: Report, title: str, as_json: bool, wishes: d.Wishes) -> None:
     """The figures, for a program or for a person."""
     from deciban.cli.output import print_json
 
     if as_json:
-        print_json(report.to_dict())
+        print_json(report.to_dict() | wishes.to_dict(report))
         return
-    from deciban.cli.judged import quality
+    from deciban.cli.judged import decisions, quality
     from deciban.cli.sheet import console, one_line
 
     out = console()
     out.print(one_line(title), style="bold", soft_wrap=True)
     quality(out, report, confusion=True)
+    decisions(out, wishes.decided(report), wishes.wanted(report))

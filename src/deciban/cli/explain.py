@@ -57,10 +57,11 @@ def command(
 
     with manners(debug), roles_are_settled(), given(data, sql, folders, format, encoding, errors, missing) as table:
         start, count = (0, rows) if row is None else (row - 1, 1)
-        run(model, table, start, count, _pair(classes), most, allow_missing_columns, json)
+        run(model, table, start, count, pair_of(classes), most, allow_missing_columns, json)
 
 
-def _pair(classes: str | None) -> tuple[str, str] | None:
+def pair_of(classes: str | None) -> tuple[str, str] | None:
+    """FOR,AGAINST taken apart."""
     if classes is None:
         return None
     pair = a.listed(classes)

@@ -54,6 +54,7 @@ def _estimator(found: Any, as_json: bool) -> None:
         "estimator": type(found).__name__,
         "parameters": plain(found.get_params()),
         "classes": plain(list(getattr(found, "classes_", ()))),
+        "calibration": None if found.calibration_ is None else str(found.calibration_),
     }
     if as_json:
         print_json(facts)
@@ -64,6 +65,9 @@ def _estimator(found: Any, as_json: bool) -> None:
     line(out, ", ".join(map(str, facts["classes"][:20])) + (" …" if len(facts["classes"]) > 20 else ""))
     heading(out, "Parameters")
     pairs(out, [(name, str(value)) for name, value in facts["parameters"].items()])
+    if facts["calibration"] is not None:
+        heading(out, "Calibration")
+        line(out, facts["calibration"])
 
 
 def facts_of(model: Model) -> dict[str, Any]:
@@ -78,12 +82,21 @@ def options_of(model: Model) -> dict[str, Any]:
     shares = prior.given
     return {
         "alpha": options.alpha,
+        **({"pseudo_counts": model.pseudo_counts} if options.auto else {}),
         "parameter_prior": options.parameter_prior,
         "unseen": options.unseen,
         "most_levels": options.most_levels,
         **({"texts": options.words.reading} if model.layout.texts else {}),
         "prior": prior.kind if shares is None else dict(zip(map(str, model.classes), map(float, shares))),
+        **({} if model.calibration is None else {"calibration": str(model.calibration)}),
     }
+
+
+def told(value: Any) -> str:
+    """An option for people; numbers that have names each with its own."""
+    if not isinstance(value, dict):
+        return str(value)
+    return ", ".join(f"{name} {number:g}" for name, number in value.items())
 
 
 def _show(path: Path, model: Model, description: Description, most: int) -> None:
@@ -108,7 +121,7 @@ def _show(path: Path, model: Model, description: Description, most: int) -> None
     heading(out, "Classes")
     classes(out, description)
     heading(out, "Assumptions")
-    pairs(out, [(name.replace("_", " "), str(value)) for name, value in options_of(model).items()])
+    pairs(out, [(name.replace("_", " "), told(value)) for name, value in options_of(model).items()])
     heading(out, "Columns")
     body = [[note.name, note.role, note.reason + missing(note)] for note in description.columns]
     table(out, ["column", "role", "why"], body, wide=2)

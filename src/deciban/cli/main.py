@@ -12,12 +12,15 @@ import typer
 
 from deciban import __version__
 from deciban.cli import (
+    bayes,
     change,
+    dependence,
     diff,
     evaluate,
     example,
     explain,
     inspect,
+    learning,
     merge,
     plot,
     predict,
@@ -61,17 +64,20 @@ for _name, _what, _command, _example in (
     ("predict", "Predict every row of a table.", predict.command, predict.EXAMPLE),
     ("explain", "Say why rows are predicted as they are.", explain.command, explain.EXAMPLE),
     ("evaluate", "Measure how good a model is, in folds or on other rows.", evaluate.command, evaluate.EXAMPLE),
+    ("learning", "Measure how much more rows would help.", learning.command, learning.EXAMPLE),
+    ("dependence", "Measure how far columns depend on each other.", dependence.command, dependence.EXAMPLE),
     ("inspect", "Show what is in a model file.", inspect.command, inspect.EXAMPLE),
     ("telltales", "Show the words that tell classes apart.", telltales.command, telltales.EXAMPLE),
-    ("plot", "Draw what a model has learned.", plot.command, plot.EXAMPLE),
     ("diff", "Show what changed from one model to another.", diff.command, diff.EXAMPLE),
     ("merge", "Add models up.", merge.command, merge.EXAMPLE),
     ("add", "Learn more rows.", change.add, change.ADD),
     ("forget", "Unlearn rows.", change.forget, change.FORGET),
     ("sample", "Draw rows from a model.", sample.command, sample.EXAMPLE),
+    ("bayes", "Say what a test result means: Bayes' theorem.", bayes.command, bayes.EXAMPLE),
     ("example", "Write a small table to try things on.", example.command, example.EXAMPLE),
 ):
     app.command(_name, short_help=_what, epilog=_example)(_command)
+app.add_typer(plot.app)
 
 
 @app.command(

@@ -76,6 +76,8 @@ def settings(given: Mapping[str, Any]) -> dict[str, Any]:
         made["like"] = open_model(made["like"])
     made["roles"] = given_roles(made.pop("roles", None)) or None
     made["words"] = words_from_options(**{name: made.pop(name, None) for name in WORDS})
+    if "join" in made:
+        made["blocks"] = [listed(columns) for columns in made.pop("join")]
     if "classes" in made:
         made["classes"] = listed(made["classes"])
     if "prior" in made:
@@ -84,7 +86,7 @@ def settings(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _check_like(given: Mapping[str, Any]) -> None:
-    for name in ("roles", "numbers", "alpha", "parameter_prior", "unseen", "most_levels", *WORDS):
+    for name in ("roles", "join", "numbers", "alpha", "parameter_prior", "unseen", "most_levels", *WORDS):
         if given.get(name):
             option = "as" if name == "roles" else name.replace("_", "-")
             raise typer.BadParameter(f"--like takes roles and assumptions from its model, so --{option} is not free")

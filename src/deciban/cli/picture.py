@@ -5,10 +5,9 @@ from __future__ import annotations
 from io import BytesIO
 from typing import Any
 
-import numpy as np
-
 import deciban
 from deciban.plots import boundary
+from deciban.plots.plane import join
 from deciban.plots.style import need_matplotlib
 
 COLUMNS = [0, 2]
@@ -34,7 +33,7 @@ def three_boundaries() -> bytes:
         ax.set_title(title, fontsize=11.5, pad=10)
         ax.set_aspect("equal", adjustable="box")
         if covariance == "identity":
-            _join(ax, model.means_)
+            join(ax, model.means_)
     file = BytesIO()
     figure.savefig(file, format="png", dpi=120, bbox_inches="tight", metadata={"Software": None})
     return file.getvalue()
@@ -47,9 +46,3 @@ def irises() -> tuple[Any, Any, list[str]]:
     data = load_iris()
     rows = data.target > 0
     return data.data[rows][:, COLUMNS], data.target_names[data.target[rows]], [data.feature_names[j] for j in COLUMNS]
-
-
-def _join(ax: Any, means: Any) -> None:
-    """The segment between the two means, which the boundary halves at a right angle."""
-    look = {"color": "#1a1a1a", "linewidth": 1.2, "linestyle": (0, (2, 2)), "marker": "+", "markersize": 11}
-    ax.plot(*np.asarray(means).T, zorder=5, **look)

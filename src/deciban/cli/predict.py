@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from deciban.cli import arguments as a
+from deciban.cli import deciding as d
 from deciban.cli.manners import manners
 from deciban.errors import InputError
 
@@ -18,10 +20,12 @@ if TYPE_CHECKING:
     from deciban.cli.given import Given
     from deciban.cli.views import Carrying
     from deciban.model.model import Model
+    from deciban.scores.decision import Decision
 
 EXAMPLE = a.example(
     "deciban predict patients.deciban new-patients.csv --keep patient",
     "deciban predict patients.deciban new-patients.csv --proba -o answers.parquet",
+    "deciban predict patients.deciban new-patients.csv --cost pneumonia:cold=20 --reject 0.5",
 )
 Out = Annotated[
     str | None,
@@ -41,6 +45,9 @@ Keep = Annotated[
         help="Carry a column of DATA along; of documents, the file unless given. May be repeated.",
     ),
 ]
+UNDECIDED = "\0undecided"
+"""Counted under a name that no class has."""
+
 All = Annotated[bool, typer.Option("--all", help="Carry all columns of DATA along.")]
 Json = Annotated[bool, typer.Option("--json", help="JSON lines on stdout instead of CSV.")]
 
@@ -53,6 +60,11 @@ def command(
     keep: Keep = None,
     everything: All = False,
     json: Json = False,
+    cost: d.Cost = None,
+    reject: d.Reject = None,
+    threshold: d.Threshold = None,
+    reject_novel: d.RejectNovel = None,
+    prior: a.Prior = None,
     allow_missing_columns: a.AllowMissing = False,
     sql: a.Sql = None,
     folders: a.Folders = None,
@@ -66,11 +78,32 @@ def command(
     from deciban.cli.given import given, roles_are_settled
 
     with manners(debug), roles_are_settled(), given(data, sql, folders, format, encoding, errors, missing) as table:
-        run(model, table, output, proba, keep or [], everything, json, allow_missing_columns)
+        rule = Rule(cost, reject, threshold, reject_novel, prior)
+        run(model, rule, table, output, proba, keep or [], everything, json, allow_missing_columns)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How rows are to be decided, as the command line says it."""
+
+    cost: list[str] | None = None
+    reject: float | None = None
+    threshold: list[str] | None = None
+    reject_novel: float | None = None
+    prior: str | None = None
+
+    def applied(self, model: Model) -> tuple[Model, Decision | None]:
+        """The model under the priors that are given, and what to call a row by its posterior."""
+        from deciban.scores.decision import rule_of
+
+        model = model if self.prior is None else model.with_priors(a.given_prior(self.prior))
+        costs, bars = d.given_costs(self.cost, model.classes), d.given_thresholds(self.threshold, model.classes)
+        return model, rule_of(model.classes, costs, self.reject, bars)
 
 
 def run(
     path: Path,
+    how: Rule,
     table: Given,
     out: str | None,
     proba: bool,
@@ -88,11 +121,11 @@ def run(
 
     output_format(out, as_json)
     check_output(out or "-", [*table.paths, path])
-    model = open_model(path)
+    model, rule = how.applied(open_model(path))
     source = table.open()
     kept = _kept(keep or table.identified_by, source.columns, source.name)
     view = Carrying(source, list(source.columns) if everything else kept)
-    shape = Answers(model, view, proba)
+    shape = Answers(model, view, proba, rule, how.reject_novel)
     called: Counter[str] = Counter()
     stream = shape.stream(allow, called)
     first = next(stream, None)  # what is refused at once leaves not even a header
@@ -104,7 +137,7 @@ def run(
 
 
 def _kept(names: list[str], columns: Any, source: str) -> list[str]:
-    from deciban.model.matrices import did_you_mean
+    from deciban.errors import did_you_mean
 
     for name in names:
         if name not in columns:
@@ -115,10 +148,13 @@ def _kept(names: list[str], columns: Any, source: str) -> list[str]:
 class Answers:
     """Batches of answers: the carried columns, the prediction, its probability, and perhaps one of every class."""
 
-    def __init__(self, model: Model, view: Carrying, proba: bool) -> None:
+    def __init__(
+        self, model: Model, view: Carrying, proba: bool, rule: Decision | None, reject_novel: float | None
+    ) -> None:
         import pyarrow as pa
 
         self.model, self.view, self.proba = model, view, proba
+        self.rule, self.reject_novel = rule, reject_novel
         self.labels = pa.array(model.labels)
         ours = ["prediction", "probability", *(f"p({label})" for label in model.classes if proba)]
         for name in view.carried:
@@ -138,9 +174,9 @@ class Answers:
 
         for batches, parts in self.model.blocks(self.view, allow):
             log_p = self.model.scores(parts, "log_posterior")
-            winner = log_p.argmax(axis=1)
-            counts = np.bincount(winner, minlength=len(self.labels)).tolist()
-            called.update({str(label): n for label, n in zip(self.model.classes, counts)})
+            winner = self.model.called(parts, log_p, self.rule, self.reject_novel)
+            counts = np.bincount(winner + 1, minlength=len(self.labels) + 1).tolist()
+            called.update(dict(zip([UNDECIDED, *map(str, self.model.classes)], counts)))
             yield self._batch(batches, np.exp(log_p), winner)
 
     def _batch(self, batches: Any, p: Any, winner: Any) -> Any:
@@ -148,7 +184,11 @@ class Answers:
         import pyarrow as pa
 
         columns = self.view.carried_by(batches)
-        columns += [self.labels.take(pa.array(winner)), pa.array(p[np.arange(len(p)), winner])]
+        undecided = winner < 0
+        columns += [
+            self.labels.take(pa.array(winner, mask=undecided)),
+            pa.array(p[np.arange(len(p)), winner], mask=undecided),
+        ]
         if self.proba:
             columns += [pa.array(np.ascontiguousarray(p[:, k])) for k in range(p.shape[1])]
         cast = [column.cast(field.type) for column, field in zip(columns, self.schema)]
@@ -161,6 +201,9 @@ def _tell(called: Counter[str], out: str | None) -> None:
         return
     from deciban.cli.sheet import count, one_line, rows_in_words
 
+    undecided = called.pop(UNDECIDED, 0)
     most = ", ".join(f"{label} {count(n)}" for label, n in called.most_common(5) if n)
     more = f" and {len(called) - 5} other classes" if len(called) > 5 else ""
-    typer.echo(f"{rows_in_words(called.total())} to {out}" + one_line(f": {most}{more}" if most else ""), err=True)
+    more += f"; undecided {count(undecided)}" if undecided else ""
+    rows = undecided + called.total()
+    typer.echo(f"{rows_in_words(rows)} to {out}" + one_line(f": {most}{more}" if most else ""), err=True)

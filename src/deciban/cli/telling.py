@@ -47,7 +47,7 @@ class Teller:
         known = {str(label): label for label in self.classes}
         if not labels:
             return self.classes
-        from deciban.model.matrices import no_such_class
+        from deciban.errors import no_such_class
 
         for label in labels:
             if label not in known:

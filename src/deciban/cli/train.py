@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -29,12 +29,22 @@ Out = Annotated[
     ),
 ]
 Judge = Annotated[bool, typer.Option("--judge/--no-judge", help="Whether to measure held-out quality.")]
+Calibrate = Annotated[
+    Literal["auto", "temperature", "platt", "isotonic"] | None,
+    typer.Option(
+        "--calibrate",
+        metavar="auto|temperature|platt|isotonic",
+        help="Mend the probabilities by what came true of them in rows held out; auto: by the simplest map that is "
+        "as good as any.",
+    ),
+]
 
 
 def command(
     data: a.Tables = None,
     target: a.Target = None,
     roles: a.Roles = None,
+    join: a.Join = None,
     numbers: a.Numbers = None,
     like: a.Like = None,
     weights: a.Weights = None,
@@ -54,6 +64,7 @@ def command(
     encoding: a.Encoding = "utf-8",
     errors: a.Errors = "strict",
     missing: a.Missing = None,
+    calibrate: Calibrate = None,
     output: Out = None,
     judge: Judge = True,
     json: a.AsJson = False,
@@ -63,9 +74,10 @@ def command(
     from deciban.cli.given import given
 
     wished = {
-        "roles": roles, "numbers": numbers, "like": like, "weights": weights, "classes": classes, "prior": prior,
-        "alpha": alpha, "parameter_prior": parameter_prior, "unseen": unseen, "most_levels": most_levels,
-        "ngrams": ngrams, "tokens": tokens, "stop_words": stop_words, "presence": presence or None,
+        "roles": roles, "join": join, "numbers": numbers, "like": like, "weights": weights,
+        "classes": classes, "prior": prior, "alpha": alpha, "parameter_prior": parameter_prior, "unseen": unseen,
+        "most_levels": most_levels, "ngrams": ngrams, "tokens": tokens, "stop_words": stop_words,
+        "presence": presence or None, "calibrate": calibrate,
     }  # fmt: skip
     with manners(debug), given(data, sql, folders, format, encoding, errors, missing) as table:
         named = data or ([] if folders is None else [folders])
@@ -112,7 +124,7 @@ def run(
     if as_json and out != "-":
         print_json(figures(model, description, out))
     aside, documents = as_json or out == "-", table.format in ("folders", "text", "lines")
-    report(model, description, out, output is not None, aside, judge, documents)
+    report(model, description, out, output is not None, aside, judge, documents, "calibrate" in made)
     if made["words"] is not None and not model.layout.texts:
         unread = "no column was read as text, so nothing came of --ngrams, --tokens, --stop-words or --presence"
         typer.echo(f"warning: {unread}. Hint: --as COLUMN=text", err=True)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from deciban.judge.report import Report
     from deciban.model.description import ColumnNote, Description
     from deciban.model.model import Model
 
@@ -39,15 +40,24 @@ TELLTALES = 6
 def figures(model: Model, description: Description, path: str) -> dict[str, Any]:
     """Everything for a program."""
     held_out = None if model.held_out is None else model.held_out.to_dict()
-    return {"model": path, **description.to_dict(), "held_out": held_out}
+    calibration = None if model.calibration is None else str(model.calibration)
+    return {"model": path, **description.to_dict(), "held_out": held_out, "calibration": calibration}
 
 
 def report(
-    model: Model, description: Description, path: str, named: bool, aside: bool, wished: bool, documents: bool
+    model: Model,
+    description: Description,
+    path: str,
+    named: bool,
+    aside: bool,
+    wished: bool,
+    documents: bool,
+    calibrated: bool = False,
 ) -> None:
     """Everything for a person; `aside` where standard output belongs to a program.
 
-    `wished` says whether held-out quality was asked for, `documents` whether the rows were files or lines.
+    `wished` says whether held-out quality was asked for, `documents` whether the rows were files or lines,
+    `calibrated` whether calibration was asked for.
     """
     out = console(stderr=aside)
     _rows(out, model, description)
@@ -58,6 +68,7 @@ def report(
     heading(out, "Held out", "how well rows are predicted that were not learned from")
     if model.held_out is not None:
         quality(out, model.held_out)
+        _calibration(out, model, model.held_out, calibrated)
     elif wished:
         _too_large(out, path)
     else:
@@ -66,6 +77,18 @@ def report(
     strongest(out, description, STRONGEST)
     telltales(out, model)
     _written(out, path, named, model, documents)
+
+
+def _calibration(out: Console, model: Model, held_out: Report, wished: bool) -> None:
+    """What mends the probabilities, or that something should."""
+    from deciban.judge.calibrate import clearly_off
+
+    if model.calibration is not None:
+        pairs(out, [("calibration", str(model.calibration))])
+    elif wished:
+        pairs(out, [("calibration", "none: no map would lower the log-loss by more than its standard error")])
+    elif clearly_off(held_out):
+        line(out, "(the probabilities are off by more than chance explains; --calibrate auto mends them)")
 
 
 def _too_large(out: Console, path: str) -> None:

@@ -8,6 +8,7 @@ from deciban.engines.bad import BadValue
 from deciban.engines.dispatch import apply, is_sparse, readable, summarise
 from deciban.engines.fast import prepare
 from deciban.engines.labels import encode, encode_known
+from deciban.engines.observed import observed
 from deciban.engines.threads import thread_count
 from deciban.kernels.together import shared
 
@@ -18,6 +19,7 @@ __all__ = [
     "encode",
     "encode_known",
     "is_sparse",
+    "observed",
     "prepare",
     "readable",
     "shared",

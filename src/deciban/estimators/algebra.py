@@ -72,8 +72,12 @@ class Algebra:
         new = copy.copy(self)
         setattr(new, self._prior_name, priors)
         new._validate_params()
+        believed = new.__dict__.pop("_belief")
         new._take(ledger)
-        new._belief.solved  # noqa: B018  an unusable prior is refused here, not at the first prediction
+        new._belief = new._belief.told(calibration=believed.calibration, novelty=believed.novelty)
+        log_prior = new._belief.solved.log_prior  # an unusable prior is refused here, not at the first prediction
+        if believed.calibration is not None:
+            believed.calibration.shift(log_prior)
         return new
 
     @staticmethod

@@ -18,12 +18,15 @@ from deciban.belief import DRAWS, Assumption, Belief, learn
 from deciban.engines import FEW_ROWS, BadValue, encode, encode_known, thread_count
 from deciban.errors import InputError
 from deciban.estimators.algebra import Algebra
+from deciban.estimators.honest import Honest
 from deciban.estimators.rows import checked_rows, checked_weight, checked_X, declared, without_weightless
 from deciban.estimators.words import worded
 from deciban.files import Section
 from deciban.ledger import Block, Ledger
 from deciban.ledger.statistic import Array
 from deciban.scores import Boundary, Conic, Explanation
+from deciban.scores.calibration import warn_dropped
+from deciban.scores.decision import REJECTED, Costs, Thresholds, labelled, rule_of
 from deciban.scores.posterior import Finish
 
 SHARED_CONSTRAINTS: dict[str, list[Any]] = {
@@ -34,7 +37,7 @@ SHARED_CONSTRAINTS: dict[str, list[Any]] = {
 """Constraints on the arguments that every facade has."""
 
 
-class Bayes(Algebra, ClassifierMixin, BaseEstimator):
+class Bayes(Algebra, Honest, ClassifierMixin, BaseEstimator):
     """A generative classifier: a ledger of the data, solved under an assumption."""
 
     classes_: NDArray[Any]
@@ -51,14 +54,19 @@ class Bayes(Algebra, ClassifierMixin, BaseEstimator):
         """Learn from X (rows × features, dense or CSR) and labels y, forgetting what was learned before."""
         with self._unchanged_if_refused():
             self._validate_params()
+            given = X, y, sample_weight
             X, y = self._rows(X, y, reset=True)
             weight = checked_weight(sample_weight, X)
             if weight is not None and not weight.any():
                 raise InputError("sample_weight is zero in every row, so there is nothing to learn from")
             self.classes_, codes = encode(y)
             ledger = self._summary(X, codes, weight)
+            self.__dict__.pop("_belief", None)  # forgotten without a word
             self._take(ledger, X)
             self._belief.solved  # noqa: B018  solved now, so that the first prediction need not wait
+            method = getattr(self, "calibrate", None)
+            if method is not None:
+                self._belief = self._mended(*given, method)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -68,6 +76,7 @@ class Bayes(Algebra, ClassifierMixin, BaseEstimator):
             self._need_sums("learn more")
             known = declared(self, classes)
             first = not hasattr(self, "_belief")
+            self._say_uncalibrated()
             X, y = self._rows(X, y, reset=first)
             weight = checked_weight(sample_weight, X)
             self.classes_ = known
@@ -108,7 +117,10 @@ class Bayes(Algebra, ClassifierMixin, BaseEstimator):
         self._validate_params()
         if X is not None:
             self._dtype = X.dtype if X.dtype == np.float32 else np.dtype(np.float64)
+        before = vars(self).get("_belief")
         self._belief = Belief(self._assumption(self.n_features_in_, len(self.classes_)), ledger)
+        if before is not None:
+            warn_dropped(before.calibration, "Hint: calibrated(X, y) with all rows fits another")
 
     @contextmanager
     def _unchanged_if_refused(self) -> Iterator[None]:
@@ -159,10 +171,27 @@ class Bayes(Algebra, ClassifierMixin, BaseEstimator):
     def _refuse_question(self, X: Any) -> None:
         """What a facade will not be asked about, beyond what its family refuses."""
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The most probable class of each row."""
-        winner = self._scores(X, "winner")
-        return self.classes_[winner]
+    def predict(
+        self,
+        X: Any,
+        *,
+        costs: Costs | None = None,
+        reject: float | None = None,
+        thresholds: Thresholds | None = None,
+        reject_novel: float | None = None,
+    ) -> NDArray[Any]:
+        """The most probable class of each row; or what is expected to cost least, see `Decision`.
+
+        `costs[(truth, called)]` is what a call costs, `reject` what it costs not to decide, `thresholds` from which
+        probability on a class is called, `reject_novel` the share of usual rows that may be taken for novel. A row
+        that is undecided or novel is None.
+        """
+        self._fitted()
+        rule = rule_of(self.classes_, costs, reject, thresholds)
+        codes = self._scores(X, "winner") if rule is None else rule.apply(self._scores(X, "posterior"))
+        if reject_novel is not None:
+            codes = np.where(self._novel(X, reject_novel), REJECTED, codes)
+        return labelled(self.classes_, codes)
 
     def predict_proba(self, X: Any) -> Array:
         """p(k|x) of each row and class, in the order of `classes_`."""

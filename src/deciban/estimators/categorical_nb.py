@@ -17,7 +17,8 @@ class CategoricalNB(LevelBayes):
     """Naive Bayes over level codes: ln p(x|k) = Σ_j ln θ_kj,x_j, θ_kjv = (n_kjv + α) / (n_kj + αV_j).
 
     Takes scikit-learn's arguments. NaN means missing; `unseen` says what a level beyond those learned means:
-    no evidence ("ignore"), one more share of the pseudo-counts ("smooth"), or a refusal ("error").
+    no evidence ("ignore"), one more share of the pseudo-counts ("smooth"), or a refusal ("error"). `alpha` may also
+    be "auto": for each feature the pseudo-count under which what was counted is most probable (`alpha_`).
 
     >>> from deciban import CategoricalNB
     >>> model = CategoricalNB().fit([[0, 1], [0, 0], [1, 1]], ["no", "no", "yes"])

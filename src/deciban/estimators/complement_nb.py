@@ -14,7 +14,8 @@ from deciban.ledger.statistic import Array
 class ComplementNB(CountBayes):
     """Complement naive Bayes (Rennie et al. 2003) over counts: suits classes of very unequal size.
 
-    Takes scikit-learn's arguments. Its score is no likelihood, so the class prior has no part in it.
+    Takes scikit-learn's arguments. Its score is no likelihood, so the class prior has no part in it. `alpha` may also
+    be "auto": that under which the words that each class is estimated from, those of all others, are most probable.
 
     >>> from deciban import ComplementNB
     >>> ComplementNB().fit([[2, 1, 0], [0, 1, 3]], ["sport", "science"]).predict([[0, 0, 1]]).tolist()

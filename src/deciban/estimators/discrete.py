@@ -13,6 +13,7 @@ from deciban.belief import Assumption
 from deciban.errors import InputError
 from deciban.estimators.base import SHARED_CONSTRAINTS, Bayes
 from deciban.estimators.priors import PRIOR_NAMES, chosen_prior
+from deciban.families.evidence import FALLBACK
 from deciban.families.family import Alpha, Family
 from deciban.families.prior import ClassPrior
 from deciban.ledger import Counts, Ledger, Tallies
@@ -23,7 +24,7 @@ LEAST_ALPHA = 1e-10
 
 
 class ClassCounts(Bayes):
-    """A facade that tells the classes' weights and priors as scikit-learn's count models do."""
+    """A facade that tells the classes' weights and priors as scikit-learn's count models do, and its pseudo-count."""
 
     @property
     def class_count_(self) -> Array:
@@ -36,13 +37,20 @@ class ClassCounts(Bayes):
         with np.errstate(divide="ignore"):
             return np.log(self._fitted().solved.prior)
 
+    @property
+    def alpha_(self) -> Alpha:
+        """The pseudo-count that is added: as given, or what alpha="auto" has chosen by what was counted."""
+        family: Any = self._fitted().assumption.families[0]
+        alpha: Alpha = family.alpha
+        return alpha
+
 
 class DiscreteBayes(ClassCounts):
-    """A facade with scikit-learn's `alpha`, `force_alpha`, `fit_prior` and `class_prior`."""
+    """A facade with scikit-learn's `alpha`, `force_alpha`, `fit_prior` and `class_prior`; `alpha` may be "auto"."""
 
     _parameter_constraints: dict[str, list[Any]] = {
         **SHARED_CONSTRAINTS,
-        "alpha": [Interval(Real, 0, None, closed="left"), "array-like", Ledger],
+        "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"}), "array-like", Ledger],
         "fit_prior": ["boolean"],
         "class_prior": ["array-like", StrOptions(PRIOR_NAMES), None],
         "force_alpha": ["boolean"],
@@ -77,6 +85,8 @@ class DiscreteBayes(ClassCounts):
             prior = chosen_prior(self.class_prior, self.prior_alpha, n_classes, scaled=True)
         if isinstance(self.alpha, Ledger):
             return Assumption((self._family(0.0, n_features),), prior, self.alpha, self.missing)
+        if isinstance(self.alpha, str):
+            return Assumption((self._family(FALLBACK, n_features),), prior, None, self.missing, auto=True)
         return Assumption((self._family(self._pseudo_count(n_features), n_features),), prior, None, self.missing)
 
     def _pseudo_count(self, n_features: int) -> Alpha:

@@ -65,4 +65,4 @@ class GaussianNB(BellBayes):
         """What `var_smoothing` adds to every variance."""
         model = self._fitted()
         family: Any = model.assumption.families[0]
-        return family.epsilon(model.complete.parts[0])
+        return float(family.epsilon(model.complete.parts[0]))

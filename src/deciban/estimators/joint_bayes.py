@@ -14,7 +14,8 @@ from deciban.families.joint import Joint
 class JointBayes(LevelBayes):
     """The Bayes classifier over the full joint table of level codes: p(x|k) = (n_k(x) + α) / (n_k + α Π_j V_j).
 
-    It makes no assumption of independence and pays for it with K(Π_j V_j − 1) parameters.
+    It makes no assumption of independence and pays for it with K(Π_j V_j − 1) parameters. `alpha` may be "auto": the
+    pseudo-count under which what was counted is most probable (`alpha_`).
 
     >>> from deciban import JointBayes
     >>> X = [[0, 0], [0, 1], [1, 0], [1, 1]]

@@ -20,7 +20,7 @@ class LevelBayes(DiscreteBayes):
     _proposal = "levels are codes 0, 1, 2, …; sklearn.preprocessing.OrdinalEncoder makes them, NaN is missing"
     _parameter_constraints = {
         **DiscreteBayes._parameter_constraints,
-        "alpha": [Interval(Real, 0, None, closed="left"), Ledger],
+        "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"}), Ledger],
         "min_categories": [None, "array-like", Interval(Integral, 1, None, closed="left")],
         "unseen": [StrOptions({"ignore", "smooth", "error"})],
     }

@@ -11,7 +11,8 @@ from deciban.families.multinomial import Multinomial
 class MultinomialNB(CountBayes):
     """Naive Bayes over counts, as of words: ln p(z|k) = Σ_v z_v ln θ_kv, θ_kv = (n_kv + α) / (Σ_v n_kv + αV).
 
-    Takes scikit-learn's arguments. `alpha` may also be a ledger of imagined examples.
+    Takes scikit-learn's arguments. `alpha` may also be a ledger of imagined examples, or "auto": the pseudo-count
+    under which the words that were counted are most probable (`alpha_`).
 
     >>> from deciban import MultinomialNB
     >>> model = MultinomialNB().fit([[2, 1, 0], [0, 1, 3]], ["sport", "science"])

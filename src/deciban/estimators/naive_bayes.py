@@ -17,6 +17,7 @@ from deciban.engines.arrow.frames import Frame
 from deciban.engines.arrow.source import first_rows
 from deciban.errors import DecibanError, InputError, SchemaError, UndefinedError
 from deciban.estimators.base import SHARED_CONSTRAINTS, Bayes, generator
+from deciban.estimators.honest import CALIBRATE_CONSTRAINT
 from deciban.estimators.priors import PRIOR_NAMES, chosen_prior
 from deciban.estimators.rows import checked_weight
 from deciban.estimators.tables import (
@@ -40,6 +41,7 @@ from deciban.scores import Explanation
 from deciban.scores.posterior import Finish
 from deciban.text import Words
 from deciban.training.decide import decide
+from deciban.training.joining import joined
 from deciban.training.roles import HEAD, infer
 from deciban.training.task import Task
 
@@ -55,8 +57,11 @@ class NaiveBayes(Bayes):
 
     X is a pandas, polars or pyarrow frame, a mapping of names to arrays, or an array, whose columns are x0, x1 …
     Roles are inferred from the first rows, or given: `roles={"age": "number"}`; `numbers` says how all numbers are
-    taken ("number", "binned", or "auto": whichever tells the classes apart better); `words` how texts are read, as
-    `Words` or its arguments in a mapping. A missing cell (NaN, null) is left out.
+    taken ("number", "binned", or "auto": whichever tells the classes apart better); `blocks=[["height", "weight"]]`
+    joins columns that are not independent given the class: numbers under one bell with all covariances, flags and
+    categories as one category of their combinations; `words` says how texts are read, as `Words` or its arguments in
+    a mapping. A missing cell (NaN, null) is left out. `calibrate` mends the probabilities as `fit` learns them, see
+    `calibrated`.
 
     >>> from deciban import NaiveBayes
     >>> patients = {"age": [61, 44, 70, 39], "pain": ["chest", "none", "chest", None]}
@@ -66,7 +71,7 @@ class NaiveBayes(Bayes):
     """
 
     _prior_name = "priors"
-    _free_parameters = frozenset({"n_jobs", "roles", "numbers", "words"})  # compared as they turned out
+    _free_parameters = frozenset({"n_jobs", "calibrate", "roles", "blocks", "numbers", "words"})
     _dtype = np.dtype(np.float64)
     missing = "skip"
     _columns: tuple[Column, ...] | None
@@ -76,13 +81,15 @@ class NaiveBayes(Bayes):
 
     _parameter_constraints: dict[str, list[Any]] = {
         "roles": [Mapping, None],
+        "blocks": [list, tuple, None],
         "numbers": [StrOptions({"number", "binned", "auto"}), None],
-        "alpha": [Interval(Real, 0, None, closed="left")],
+        "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "parameter_prior": [Interval(Real, 0, None, closed="left")],
         "priors": ["array-like", StrOptions(PRIOR_NAMES), None],
         "unseen": [StrOptions({"ignore", "smooth", "error"})],
         "most_levels": [Interval(Integral, 1, None, closed="left")],
         "words": [Words, Mapping, None],
+        "calibrate": CALIBRATE_CONSTRAINT,
         "n_jobs": SHARED_CONSTRAINTS["n_jobs"],
     }
 
@@ -90,16 +97,19 @@ class NaiveBayes(Bayes):
         self,
         *,
         roles: Mapping[str, str] | None = None,
+        blocks: Sequence[Sequence[str]] | None = None,
         numbers: str | None = None,
-        alpha: float = 1.0,
+        alpha: float | str = 1.0,
         parameter_prior: float = 1.0,
         priors: Any = None,
         unseen: str = "ignore",
         most_levels: int = MOST_LEVELS,
         words: Words | Mapping[str, Any] | None = None,
+        calibrate: str | None = None,
         n_jobs: int | None = None,
     ) -> None:
         self.roles = roles
+        self.blocks = blocks
         self.numbers = numbers
         self.alpha = alpha
         self.parameter_prior = parameter_prior
@@ -107,11 +117,13 @@ class NaiveBayes(Bayes):
         self.unseen = unseen
         self.most_levels = most_levels
         self.words = words
+        self.calibrate = calibrate
         self.n_jobs = n_jobs
 
     def _options(self, n_classes: int) -> Options:
         prior = chosen_prior("empirical" if self.priors is None else self.priors, 1.0, n_classes, scaled=False)
-        alpha, rows = float(self.alpha), float(self.parameter_prior)
+        alpha = self.alpha if isinstance(self.alpha, str) else float(self.alpha)
+        rows = float(self.parameter_prior)
         words = Words.given(self.words)
         return Options(alpha, rows, self.unseen, int(self.most_levels), prior, words)  # type: ignore[arg-type]
 
@@ -152,7 +164,7 @@ class NaiveBayes(Bayes):
             raise InputError(
                 f"no column is left to learn from in {rows} ({why}). Hint: roles={{{columns[0].name!r}: 'number'}}"
             )
-        return tuple(columns)
+        return tuple(joined(columns, self.blocks, self.roles))
 
     def _take(self, ledger: Ledger, X: Any = None) -> None:
         """See `Bayes._take`; columns have kinds of number of their own, and none is remembered."""
@@ -222,6 +234,11 @@ class NaiveBayes(Bayes):
         return {column.name: column.role for column in self._columns or ()}
 
     @property
+    def alpha_(self) -> dict[str, float]:
+        """The pseudo-count of each column that has one: as given, or what alpha="auto" has chosen."""
+        return self._model().pseudo_counts
+
+    @property
     def class_count_(self) -> Array:
         """The weight of each class's rows."""
         return self.ledger_.rows
@@ -286,4 +303,9 @@ def _check_columns(mine: tuple[Column, ...], theirs: tuple[Column, ...]) -> None
             raise SchemaError(
                 f"the two models differ in column {column.name!r}: {column.role} in one, {match.role} in the other. "
                 f"Hint: fit one with the roles of the other, NaiveBayes(roles=other.roles_)"
+            )
+        if match is not None and column.block != match.block:
+            raise SchemaError(
+                f"the two models join column {column.name!r} with different columns: {list(column.block)} in one, "
+                f"{list(match.block)} in the other. Hint: fit both with the same blocks="
             )

@@ -12,7 +12,8 @@ from deciban.ledger.statistic import Array
 class PoissonNB(CountBayes):
     """Naive Bayes over independent counts: ln p(x|k) = Σ_j x_j ln λ_kj − λ_kj − ln x_j!.
 
-    `alpha` rows of the column's mean are imagined in each class: λ_kj = (Σ w x + α m_j) / (Σ w + α).
+    `alpha` rows of the column's mean are imagined in each class: λ_kj = (Σ w x + α m_j) / (Σ w + α); "auto" imagines
+    as many as make what was counted most probable (`alpha_`).
     Unlike a bag of words the counts have no common total, and a missing one (NaN) can be skipped.
 
     >>> from deciban import PoissonNB

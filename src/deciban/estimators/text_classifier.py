@@ -10,18 +10,19 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from deciban.belief import DRAWS, Assumption
-from deciban.errors import UndefinedError
+from deciban.errors import UndefinedError, no_such_class
 from deciban.estimators import texts
 from deciban.estimators.base import SHARED_CONSTRAINTS, generator
+from deciban.estimators.honest import CALIBRATE_CONSTRAINT
 from deciban.estimators.priors import PRIOR_NAMES, chosen_prior
 from deciban.estimators.text_bayes import TextBayes
+from deciban.families.evidence import FALLBACK
 from deciban.families.family import NO_LIKELIHOOD
 from deciban.families.prior import ClassPrior
 from deciban.families.selection import By
 from deciban.families.telltales import Telltale, telltales
 from deciban.families.text import Event, Text
 from deciban.ledger.statistic import Array
-from deciban.model.matrices import no_such_class
 from deciban.text import Words, spelled
 
 EVENTS: dict[str, Event] = {
@@ -37,12 +38,14 @@ class TextClassifier(TextBayes):
 
     `event`: words are drawn one by one (multinomial), the same of documents that have each word once (boolean), each
     word is there or not (bernoulli), or a class is what the others are not (complement; `norm` as in `ComplementNB`).
-    `words` says how a text is read, as `Words` or its arguments in a mapping. `alpha` is added to every count.
+    `words` says how a text is read, as `Words` or its arguments in a mapping. `alpha` is added to every count; "auto"
+    is that under which the words that were counted are most probable (`alpha_`).
 
     Kept are words of at least `least` documents, and of these the `most` most telling (`by` information or chi2). It
     is decided from what was counted and may change at any time (`select`); so may `idf`: rare words count more.
     `weighting` does what sums of counts cannot: "tfidf" makes each document one long after idf, as scikit-learn does;
     "twcnb" is Rennie et al.'s complement model (2003). Such a model cannot learn more, forget or be merged.
+    `calibrate` mends the probabilities as `fit` learns them, see `calibrated`.
 
     >>> from deciban import TextClassifier
     >>> mail = ["cheap pills, buy now", "buy cheap watches", "lunch at noon?", "the report is at noon"]
@@ -60,12 +63,12 @@ class TextClassifier(TextBayes):
     [('noon', 4.8), ('at', 4.8)]
     """
 
-    _free_parameters = frozenset({"n_jobs", "words", "encoding", "errors"})  # words are compared as they are read
+    _free_parameters = frozenset({"n_jobs", "calibrate", "words", "encoding", "errors"})  # words: as they are read
 
     _parameter_constraints: dict[str, list[Any]] = {
         "event": [StrOptions(set(EVENTS))],
         "words": [Words, Mapping, None],
-        "alpha": [Interval(Real, 0, None, closed="left")],
+        "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "norm": ["boolean"],
         "idf": ["boolean"],
         "weighting": [StrOptions({"tfidf", "twcnb"}), None],
@@ -77,6 +80,7 @@ class TextClassifier(TextBayes):
         "prior_alpha": SHARED_CONSTRAINTS["prior_alpha"],
         "encoding": [str],
         "errors": [StrOptions({"strict", "replace"})],
+        "calibrate": CALIBRATE_CONSTRAINT,
         "n_jobs": SHARED_CONSTRAINTS["n_jobs"],
     }
 
@@ -85,7 +89,7 @@ class TextClassifier(TextBayes):
         *,
         event: str = "multinomial",
         words: Words | Mapping[str, Any] | None = None,
-        alpha: float = 1.0,
+        alpha: float | str = 1.0,
         norm: bool = False,
         idf: bool = False,
         weighting: str | None = None,
@@ -97,6 +101,7 @@ class TextClassifier(TextBayes):
         prior_alpha: float = 1.0,
         encoding: str = "utf-8",
         errors: str = "strict",
+        calibrate: str | None = None,
         n_jobs: int | None = None,
     ) -> None:
         self.event = event
@@ -113,6 +118,7 @@ class TextClassifier(TextBayes):
         self.prior_alpha = prior_alpha
         self.encoding = encoding
         self.errors = errors
+        self.calibrate = calibrate
         self.n_jobs = n_jobs
 
     def _assumption(self, n_features: int, n_classes: int) -> Assumption:
@@ -120,15 +126,17 @@ class TextClassifier(TextBayes):
             prior = ClassPrior("empirical" if self.fit_prior else "uniform")
         else:
             prior = chosen_prior(self.class_prior, self.prior_alpha, n_classes, scaled=True)
-        return Assumption((self._family(),), prior)
+        return Assumption((self._family(),), prior, auto=isinstance(self.alpha, str))
 
     def _family(self) -> Text:
         texts.refuse_together(self.event, self.weighting, self.idf, self.norm)
+        if isinstance(self.alpha, str):
+            texts.refuse_weighed(self._words, self.weighting, self.idf)
         rennie = self.weighting == "twcnb"
         return Text(
             self._words.reading,
             "complement" if rennie else EVENTS[self.event],
-            float(self.alpha),
+            FALLBACK if isinstance(self.alpha, str) else float(self.alpha),
             bool(self.norm) or rennie,
             float(self.least),
             None if self.most is None else int(self.most),

@@ -89,6 +89,18 @@ def refuse_together(event: str, weighting: str | None, idf: bool, norm: bool) ->
         )
 
 
+def refuse_weighed(words: Words, weighting: str | None, idf: bool) -> None:
+    """Refuse to ask how probable counts are where words come to no counts."""
+    if weighting is None and not idf and words.whole:
+        return
+    told = f"Words(values={words.values!r}, length={words.length!r})"
+    given = "idf=True" if idf else told if weighting is None else f"weighting={weighting!r}"
+    raise InputError(
+        f"alpha='auto' asks under which pseudo-count the counts of the words are most probable, and with {given} "
+        f"they are weighed, no counts. Hint: alpha as a number, such as 0.1"
+    )
+
+
 def blocks(documents: Documents) -> Iterator[Documents]:
     """The documents, so many at a time that their words fit into memory."""
     parts = min(len(documents), -(-documents.nbytes // AT_ONCE))

@@ -41,7 +41,7 @@ class Bernoulli:
         """θ_kj, the probability that feature j is present in class k."""
         return share(part.total + self.alpha, part.weight + 2 * np.asarray(self.alpha))
 
-    def _off(self, part: Counts) -> Array:
+    def absent(self, part: Counts) -> Array:
         """1 − θ_kj, from the count of absences: exact where θ is near 1."""
         return share(np.maximum(part.weight - part.total, 0.0) + self.alpha, part.weight + 2 * np.asarray(self.alpha))
 
@@ -53,7 +53,7 @@ class Bernoulli:
         """See `Family.solve`."""
         if isinstance(part, Tallies):
             return self._solve_sparse(part)
-        on, off = log(self.theta(part)), log(self._off(part))
+        on, off = log(self.theta(part)), log(self.absent(part))
         silent = np.isneginf(on) & np.isneginf(off)  # never seen in any class: says nothing
         on, off = np.where(silent, 0.0, on), np.where(silent, 0.0, off)
         never, always = np.isneginf(on), np.isneginf(off)
@@ -95,7 +95,7 @@ class Bernoulli:
         """See `Family.log_likelihood`."""
         counts, prior = written_out(part), written_out(solved)
         absent = counts.weight - counts.total
-        return dot(counts.total, log(self.theta(prior))) + dot(absent, log(self._off(prior)))
+        return dot(counts.total, log(self.theta(prior))) + dot(absent, log(self.absent(prior)))
 
     def n_parameters(self, part: Counts | Tallies) -> int:
         """Kd."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from deciban.families.categorical import Categorical
 from deciban.families.cuts import best_cuts
-from deciban.families.family import EveryRow, dot
+from deciban.families.family import Alpha, EveryRow, dot
 from deciban.ledger import Grid, Levels, Needs
 from deciban.ledger.grid import cells_of, edges
 from deciban.ledger.statistic import Array
@@ -56,7 +56,7 @@ class Binned:
     ([5.0], [[0.75, 0.25], [0.25, 0.75]])
     """
 
-    alpha: float = 1.0
+    alpha: Alpha = 1.0
 
     probabilistic: ClassVar[bool] = True
 

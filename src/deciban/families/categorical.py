@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.families.family import EveryRow, dot, log, pool_empty
+from deciban.families.family import Alpha, EveryRow, dot, log, one_each, pool_empty
 from deciban.ledger import Levels, Needs
 from deciban.ledger.levels import sums_by_feature
 from deciban.ledger.statistic import Array, divide
@@ -54,7 +54,8 @@ class Categorical:
     An unseen level is ignored (no evidence), or smoothed: it takes one of V_j + 1 shares of the pseudo-counts,
     n_kj + α(V_j + 1) in the denominator of every level.
 
-    `holes`: whether a level below the highest that no class has any weight in is a level like others, or "unseen".
+    `alpha` may be one for all features, or one each. `holes`: whether a level below the highest that no class has any
+    weight in is a level like others, or "unseen".
     `most`: at most so many levels of a feature are told apart, those with the most weight over all classes (of equals
     the lower code); all others together are one more level, whose counts are pooled.
 
@@ -63,7 +64,7 @@ class Categorical:
     [[0.5, 0.5], [0.333, 0.667]]
     """
 
-    alpha: float = 1.0
+    alpha: Alpha = 1.0
     unseen: Unseen = "ignore"
     min_levels: tuple[int, ...] | None = None
     holes: Literal["level", "unseen"] = "level"
@@ -103,7 +104,7 @@ class Categorical:
     def _log_shares(self, part: Levels) -> Array:
         """ln θ of levels that are all told apart."""
         weight = self._denominator(part)[:, part.owner]
-        theta = divide(part.table + self.alpha, weight)
+        theta = divide(part.table + one_each(self.alpha, part.n_features)[part.owner], weight)
         together = divide(part.table.sum(axis=0), part.weight.sum(axis=0)[part.owner])
         return log(pool_empty(theta, weight, together))
 

@@ -34,13 +34,13 @@ class Complement:
     def log_theta(self, part: Counts | Tallies) -> Array:
         """The weights, K×V: −ln θ̄_kv, normalised if asked for."""
         counts = written_out(part)
-        everywhere = counts.total.sum(axis=0)
+        everywhere = counts.total.sum(axis=-2, keepdims=True)
         elsewhere = everywhere - counts.total + self.alpha
         self._refuse_infinite(elsewhere, everywhere + self.alpha)
         known = elsewhere > 0  # without alpha, a word seen nowhere says nothing
-        whole = np.broadcast_to(elsewhere.sum(axis=1, keepdims=True), elsewhere.shape)
+        whole = np.broadcast_to(elsewhere.sum(axis=-1, keepdims=True), elsewhere.shape)
         logged = np.log(np.where(known, elsewhere, 1.0)) - np.log(np.where(known, whole, 1.0))
-        return divide(logged, logged.sum(axis=1, keepdims=True)) if self.norm else -logged
+        return divide(logged, logged.sum(axis=-1, keepdims=True)) if self.norm else -logged
 
     def _refuse_infinite(self, elsewhere: Array, anywhere: Array) -> None:
         alone = (elsewhere <= 0) & (anywhere > 0)

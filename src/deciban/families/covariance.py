@@ -46,7 +46,7 @@ def share_of_sphere(shrinkage: float | Literal["oas"] | None, squares: Array, d:
     form scikit-learn uses: a = min(1, (m + s²) / ((n + 1)(m − s²/d))), s the mean variance, m the mean squared entry.
     """
     if shrinkage != "oas":
-        return np.full(len(rows), 0.0 if shrinkage is None else float(shrinkage))
+        return np.full(rows.shape, 0.0 if shrinkage is None else float(shrinkage))
     m = squares / d**2
     beyond = m - 1 / d
     sphere = beyond <= 1e-12 * m

@@ -73,8 +73,13 @@ def pool_empty(value: Array, weight: Array, pooled: Array) -> Array:
 
 def share(part: Array, whole: Array) -> Array:
     """part / whole by class, all classes together where a class has nothing, and 0 where none has."""
-    together = divide(part.sum(axis=0, keepdims=True), whole.sum(axis=0, keepdims=True))
+    together = divide(part.sum(axis=-2, keepdims=True), whole.sum(axis=-2, keepdims=True))
     return pool_empty(divide(part, whole), whole, together)
+
+
+def one_each(alpha: Alpha, n_features: int) -> Array:
+    """The pseudo-count of each feature."""
+    return np.broadcast_to(np.asarray(alpha, dtype=np.float64), (n_features,))
 
 
 def log(x: Array) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,44 +68,45 @@ class Gaussian:
         return sound(shrunk(raw, rows, self.shrinkage, pooled_variance(part.moments).mean()), scale(total))
 
     def variances(self, part: Moments) -> Array:
-        """σ²_kj, K×d, for the shapes without cross terms."""
+        """σ²_kj, K×d, for the shapes without cross terms; of many ledgers at once (…×K×d), those of each."""
         spread = self._raw_variances(part)
         if self.shrinkage is not None:
             spread = self._shrunk(spread, part)
-        spread = spread + self.epsilon(part)
+        spread = spread + np.asarray(self.epsilon(part))[..., None, None]
         total = total_variance(part)
-        if not total.any():
-            return np.where(spread == 0, UNIT_SCALE, spread)
-        never = np.broadcast_to(part.weight, part.mean.shape).sum(axis=0) == 0
-        return np.where(never, UNIT_SCALE, np.maximum(spread, VARIANCE_FLOOR * scale(total)))
+        never = np.broadcast_to(part.weight, part.mean.shape).sum(axis=-2, keepdims=True) == 0
+        floored = np.where(never, UNIT_SCALE, np.maximum(spread, VARIANCE_FLOOR * scale(total)[..., None, :]))
+        varied = np.asarray(total.any(axis=-1))[..., None, None]
+        return np.where(varied, floored, np.where(spread == 0, UNIT_SCALE, spread))
 
     def _raw_variances(self, part: Moments) -> Array:
         """(ν₀ s²_j + M2_kj) / (ν₀ + n_kj), averaged over classes or features as the shape asks."""
         n = np.broadcast_to(part.weight, part.mean.shape)
-        pooled = pooled_variance(part)
+        pooled = pooled_variance(part)[..., None, :]
         own = divide(self.prior_rows * pooled + part.m2, self.prior_rows + n, pooled)
         shape = part.mean.shape
         if self.covariance == "tied_diagonal":
             return np.broadcast_to(pooled, shape).copy()
         if self.covariance == "spherical":
-            together = (own * n).sum(axis=1, keepdims=True)
-            return np.broadcast_to(divide(together, n.sum(axis=1, keepdims=True), pooled.mean()), shape).copy()
+            together = (own * n).sum(axis=-1, keepdims=True)
+            mean = pooled.mean(axis=-1, keepdims=True)
+            return np.broadcast_to(divide(together, n.sum(axis=-1, keepdims=True), mean), shape).copy()
         if self.covariance == "tied_spherical":
-            return np.full(shape, divide(part.m2.sum(), n.sum()))
+            sums = (each.sum(axis=(-2, -1), keepdims=True) for each in (part.m2, n))
+            return np.broadcast_to(divide(*sums), shape).copy()
         return np.ones(shape) if self.covariance == "identity" else own
 
     def _shrunk(self, spread: Array, part: Moments) -> Array:
-        rows = part.weight.max(axis=1)
+        rows = part.weight.max(axis=-1)
         if "tied" in self.covariance:
-            rows = np.full_like(rows, rows.sum())
-        unit = divide(spread, spread.mean(axis=1, keepdims=True))
-        a = share_of_sphere(self.shrinkage, (unit**2).sum(axis=1), spread.shape[1], rows)
-        return (1 - a)[:, None] * spread + (a * pooled_variance(part).mean())[:, None]
+            rows = np.broadcast_to(rows.sum(axis=-1, keepdims=True), rows.shape)
+        unit = divide(spread, spread.mean(axis=-1, keepdims=True))
+        a = share_of_sphere(self.shrinkage, (unit**2).sum(axis=-1), spread.shape[-1], rows)
+        return (1 - a)[..., None] * spread + (a * pooled_variance(part).mean(axis=-1)[..., None])[..., None]
 
-    def epsilon(self, part: Moments) -> float:
+    def epsilon(self, part: Moments) -> Any:
         """The variance that `var_smoothing` adds."""
-        total = total_variance(part)
-        return self.var_smoothing * float(total.max()) if total.size else 0.0
+        return self.var_smoothing * total_variance(part).max(axis=-1, initial=0.0)
 
     def sample(self, part: Moments | Scatter, codes: NDArray[np.intp], rng: np.random.Generator) -> Array:
         """See `Family.sample`."""
@@ -152,28 +153,28 @@ class Gaussian:
 
 def means(part: Moments) -> Array:
     """μ_kj; a class that never had the feature takes the mean of all."""
-    return pool_empty(part.mean + part.rest, part.weight, pooled_mean(part))
+    return pool_empty(part.mean + part.rest, part.weight, pooled_mean(part)[..., None, :])
 
 
 def pooled_mean(part: Moments) -> Array:
     """The mean of each column, whatever the class."""
     n = np.broadcast_to(part.weight, part.mean.shape)
-    return divide((n * part.mean).sum(axis=0), n.sum(axis=0))
+    return divide((n * part.mean).sum(axis=-2), n.sum(axis=-2))
 
 
 def pooled_variance(part: Moments) -> Array:
     """s²_j = Σ_k M2_kj / Σ_k n_kj, the variance within classes."""
-    return divide(part.m2.sum(axis=0), np.broadcast_to(part.weight, part.mean.shape).sum(axis=0))
+    return divide(part.m2.sum(axis=-2), np.broadcast_to(part.weight, part.mean.shape).sum(axis=-2))
 
 
 def total_variance(part: Moments) -> Array:
     """The variance of each column, within and between classes."""
     n = np.broadcast_to(part.weight, part.mean.shape)
-    gap = part.mean - pooled_mean(part)
-    return divide((part.m2 + n * gap**2).sum(axis=0), n.sum(axis=0))
+    gap = part.mean - pooled_mean(part)[..., None, :]
+    return divide((part.m2 + n * gap**2).sum(axis=-2), n.sum(axis=-2))
 
 
 def scale(total: Array) -> Array:
     """Each column's own variance as a yardstick; the widest column's where it never varied."""
-    widest = total.max() if total.size and total.max() > 0 else UNIT_SCALE
-    return np.where(total > 0, total, widest)
+    widest = total.max(axis=-1, keepdims=True, initial=0.0)
+    return np.where(total > 0, total, np.where(widest > 0, widest, UNIT_SCALE))

@@ -96,7 +96,7 @@ def _bin_scores(table: Array, alpha: float) -> tuple[Array, Array]:
 
 def _poisson(x: Array, rate: Array) -> Array:
     """x ln λ − λ; a rate of 0 has no count but 0."""
-    return np.where(x == 0, 0.0, x * log(rate)) - rate
+    return x * np.where(x == 0, 0.0, log(rate)) - rate
 
 
 class _Bells:

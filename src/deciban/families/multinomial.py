@@ -35,7 +35,7 @@ class Multinomial:
     def theta(self, part: Counts) -> Array:
         """θ_kv, the probability of word v in class k."""
         smoothed = part.total + self.alpha
-        return share(smoothed, smoothed.sum(axis=1, keepdims=True))
+        return share(smoothed, smoothed.sum(axis=-1, keepdims=True))
 
     def log_theta(self, part: Counts | Tallies) -> Array:
         """ln θ_kv, K×V."""

@@ -35,7 +35,7 @@ class Poisson:
         """λ_kj; 0 in a column that never had a count."""
         counts = written_out(part)
         weight = np.broadcast_to(counts.weight, counts.total.shape)
-        mean = divide(counts.total.sum(axis=0), weight.sum(axis=0))
+        mean = divide(counts.total.sum(axis=-2, keepdims=True), weight.sum(axis=-2, keepdims=True))
         return share(counts.total + self.alpha * mean, weight + self.alpha)
 
     def solve(self, part: Counts | Tallies) -> ScoreForm:

@@ -19,7 +19,7 @@ import numpy as np
 from deciban.errors import UndefinedError
 from deciban.families.binned import Binned
 from deciban.families.categorical import Categorical
-from deciban.families.family import log, written_out
+from deciban.families.family import Alpha, log, one_each, written_out
 from deciban.families.gaussian import Gaussian
 from deciban.families.poisson import Poisson
 from deciban.families.text import Text, mean_length
@@ -149,10 +149,10 @@ def _of_rates(family: Poisson, part: Any, prior: Array, rng: np.random.Generator
     return _about(rate_strength(rate, pi), np.where(silent, 0.0, rate_strength(drawn, pi)))
 
 
-def _of_tables(counts: Levels, alpha: float, prior: Array, rng: np.random.Generator) -> Strengths:
-    pi = _live(prior, counts.weight)
+def _of_tables(counts: Levels, alpha: Alpha, prior: Array, rng: np.random.Generator) -> Strengths:
+    pi, own = _live(prior, counts.weight), one_each(alpha, counts.n_features)
     most = MOST_TOGETHER // max(1, counts.table.size)
-    each = [_of_table(table + alpha, pi[:, j], rng, most) for j, table in enumerate(counts.tables())]
+    each = [_of_table(table + own[j], pi[:, j], rng, most) for j, table in enumerate(counts.tables())]
     return Strengths(*np.array(each, dtype=np.float64).reshape(-1, 3).T)
 
 

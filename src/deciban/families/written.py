@@ -29,7 +29,7 @@ FAMILIES: dict[str, Callable[..., Any]] = {
 }
 """The families that files may name."""
 
-ONE_EACH = {"Bernoulli", "Complement", "Multinomial", "Poisson"}
+ONE_EACH = {"Bernoulli", "Binned", "Categorical", "Complement", "Multinomial", "Poisson"}
 """Families that take a pseudo-count for each feature."""
 
 MOST_LEVELS = 1 << 24

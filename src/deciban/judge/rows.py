@@ -20,9 +20,17 @@ def score_rows(
     weight: Array | None,
     threads: int,
     bins: int = BINS,
+    *,
+    keep: bool = False,
+    number: NDArray[np.integer[Any]] | None = None,
 ) -> Scorecard:
-    """Judge a belief by rows it has not learned; a class it has learned no row of is unknown to it."""
+    """Judge a belief by rows it has not learned; a class it has learned no row of is unknown to it.
+
+    `keep` keeps the rows, by their `number` in the table, for ranking and thresholds.
+    """
     known = belief.ledger.rows > 0
     if not len(codes):
         return Scorecard.empty(len(known), bins)
-    return Scorecard.of(belief.scores(parts, "log_posterior", threads), codes, weight, known, bins)
+    return Scorecard.of(
+        belief.scores(parts, "log_posterior", threads), codes, weight, known, bins, keep=keep, number=number
+    )

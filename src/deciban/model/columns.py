@@ -35,29 +35,55 @@ BLOCKS: Mapping[Kind, tuple[Role, ...]] = {
 }
 """Which roles each kind of statistic serves, in the order of a model's blocks."""
 
+JOINABLE: Mapping[Role, Literal["bell", "combinations"]] = {
+    "number": "bell",
+    "flag": "combinations",
+    "category": "combinations",
+}
+"""The roles whose columns can be joined, and what becomes of them."""
+
+TOGETHER = " & "
+"""Stands between the names of columns that are joined, and between the levels of a combination."""
+
 
 @dataclass(frozen=True)
 class Column:
-    """A column of the table, its role, and why it has it; of a date also the parts that it is broken into."""
+    """A column of the table, its role, and why it has it; of a date also the parts that it is broken into.
+
+    `block` names the columns that it is joined with, itself among them: numbers under one bell that knows their
+    covariances, flags and categories as one category of their combinations.
+    """
 
     name: str
     role: Role
     reason: str = ""
     parts: tuple[str, ...] = ()
+    block: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Feature:
-    """One column of a matrix: a column of the table, or a part of a date."""
+    """One column of a matrix: a column of the table, a part of a date, or the combinations of several columns."""
 
     column: str
     role: Role
     part: str | None = None
+    joined: tuple[str, ...] = ()
+
+    @classmethod
+    def of_combinations(cls, columns: tuple[str, ...]) -> Feature:
+        """What columns that are joined say together."""
+        return cls(TOGETHER.join(columns), "category", joined=columns)
 
     @property
     def name(self) -> str:
         """What it is called in explanations."""
         return self.column if self.part is None else f"{self.column}.{self.part}"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the table that it is read from."""
+        return self.joined or (self.column,)
 
     @property
     def fixed_levels(self) -> tuple[str, ...]:
@@ -80,22 +106,28 @@ class Layout:
 
     @cached_property
     def blocks(self) -> tuple[Group, ...]:
-        """The blocks that have any features; each text is one of its own, and these come last, by their names.
+        """The blocks that have any features; numbers that are joined have one of their own, and so has each text.
 
-        A vocabulary does not say whose words it has, so two models must agree about the order of their texts, however
-        their tables were laid out.
+        These come last, the texts after the others, by their names: a vocabulary does not say whose words it has, so
+        two models must agree about the order of their texts, however their tables were laid out.
         """
         found = [Group(kind, self._features(roles)) for kind, roles in BLOCKS.items() if kind != "bags"]
+        bells = sorted({column.block for column in self.columns if column.block and column.role == "number"})
         texts = sorted(self._features(BLOCKS["bags"]), key=lambda feature: feature.column)
-        return (*(group for group in found if group.features), *(Group("bags", (text,)) for text in texts))
+        return (
+            *(group for group in found if group.features),
+            *(Group("scatter", tuple(Feature(name, "number") for name in names)) for names in bells),
+            *(Group("bags", (text,)) for text in texts),
+        )
 
     def _features(self, roles: Sequence[Role]) -> tuple[Feature, ...]:
-        return tuple(
-            Feature(column.name, column.role, part)
+        found = (
+            Feature(column.name, column.role, part) if not column.block else Feature.of_combinations(column.block)
             for column in self.columns
-            if column.role in roles
+            if column.role in roles and not (column.block and column.role == "number")
             for part in (column.parts if column.role == "date" else (None,))
         )
+        return tuple(dict.fromkeys(found))  # combinations stand where the first of their columns does
 
     def place(self, kind: Kind) -> int | None:
         """Which block is the first of this kind."""
@@ -118,15 +150,21 @@ class Layout:
         return {column.name: readings.get(column.role, "number") for column in self.columns if column.role != "skip"}
 
     def features_of(self, column: Column) -> tuple[Feature, ...]:
-        """The features that a column gives; none for one that is left out."""
+        """The features that a column has a part in; none for one that is left out."""
         if column.role in ("skip", "undecided", "countable"):
             return ()
+        if column.block and column.role == "number":
+            return (Feature(column.name, "number"),)
         return self.__class__((column,)).every_feature()
+
+    def in_table_order(self) -> tuple[Feature, ...]:
+        """Every feature once, in the order of the table."""
+        return tuple(dict.fromkeys(feature for column in self.columns for feature in self.features_of(column)))
 
     def order(self) -> list[int]:
         """Where each feature stands among the blocks' features, in the order of the table."""
         place = {feature.name: i for i, feature in enumerate(self.every_feature())}
-        return [place[feature.name] for column in self.columns for feature in self.features_of(column)]
+        return [place[feature.name] for feature in self.in_table_order()]
 
     def every_feature(self) -> tuple[Feature, ...]:
         """All features, block by block."""

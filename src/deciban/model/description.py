@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from deciban.belief import Belief
+from deciban.families.block_strength import strength_together
 from deciban.families.strength import strengths
 from deciban.files.plain import plain
+from deciban.ledger import Scatter
 from deciban.ledger.statistic import Array
-from deciban.model.columns import Column, Feature
+from deciban.model.columns import TOGETHER, Column, Feature
 from deciban.model.sayings import Saying, Typical, amount, speakers
 from deciban.scores import DECIBAN
 
@@ -81,6 +83,8 @@ class Description:
     n_parameters: int
     columns: tuple[ColumnNote, ...]
     strongest: tuple[Strength, ...]
+    pseudo_counts: Mapping[str, float] | None = None
+    """Of each column that has one, where alpha="auto" chose them."""
 
     def to_dict(self) -> dict[str, Any]:
         """The same as JSON has it; a number without end by its name."""
@@ -90,7 +94,7 @@ class Description:
         return found
 
     def __str__(self) -> str:
-        parts = [self._head(), self._classes(), self._strongest(), self._columns()]
+        parts = [self._head() + self._chosen(), self._classes(), self._strongest(), self._columns()]
         return "\n\n".join(part for part in parts if part)
 
     def _head(self) -> str:
@@ -100,6 +104,10 @@ class Description:
         told = ", ".join(filter(None, [read + without, counted and f"{counted} learned"]))
         used = sum(note.role != "skip" for note in self.columns)
         return f"{self.target} from {used} column{'' if used == 1 else 's'}: {told}; {self.n_parameters} parameters"
+
+    def _chosen(self) -> str:
+        told = [f"{name} {alpha:g}" for name, alpha in (self.pseudo_counts or {}).items()]
+        return cut(f"\npseudo-counts as the rows ask for: {', '.join(told)}") if told else ""
 
     def _classes(self) -> str:
         shown = self.classes[:SHOWN_CLASSES]
@@ -144,6 +152,7 @@ def described(model: Model) -> Description:
         belief.n_parameters,
         tuple(_note(model, column, weights) for column in model.columns),
         _strengths(model, belief, weights),
+        model.pseudo_counts if model.options.auto else None,
     )
 
 
@@ -152,7 +161,8 @@ def _weights(model: Model) -> dict[str, Array]:
     K = len(model.ledger.rows)
     found: dict[str, Array] = {}
     for part, (_, features) in zip(model.ledger.parts, model.layout.blocks):
-        weight = np.broadcast_to(part.weight, (K, len(features)))  # type: ignore[attr-defined]
+        own = part.moments.weight if isinstance(part, Scatter) else part.weight  # type: ignore[attr-defined]
+        weight = np.broadcast_to(own, (K, len(features)))
         found |= {feature.name: weight[:, j] for j, feature in enumerate(features)}
     return found
 
@@ -167,20 +177,26 @@ def _note(model: Model, column: Column, weights: dict[str, Array]) -> ColumnNote
 
 def _strengths(model: Model, belief: Belief, weights: dict[str, Array]) -> tuple[Strength, ...]:
     rng = np.random.default_rng(0)
-    found: list[tuple[Strength, int, int]] = []
+    found: list[tuple[Strength, int, range]] = []
     families = zip(belief.assumption.families, belief.complete.parts, model.layout.blocks)
-    for block, (family, part, (_, features)) in enumerate(families):
-        told = strengths(family, part, belief.solved.prior, rng)
+    for block, (family, part, (kind, features)) in enumerate(families):
+        solve = strength_together if kind == "scatter" else strengths
+        told = solve(family, part, belief.solved.prior, rng)  # type: ignore[arg-type]
         spans = np.stack([told.value, told.low, told.high], axis=1) * DECIBAN
+        if kind == "scatter":  # numbers under one bell speak together
+            weight = np.max([weights[feature.name] for feature in features], axis=0)
+            said = Feature(TOGETHER.join(feature.name for feature in features), "number")
+            found.append((_strength(model, said, spans[0].tolist(), weight), block, range(len(features))))
+            continue
         found += [
-            (_strength(model, feature, span.tolist(), weights[feature.name]), block, j)
+            (_strength(model, feature, span.tolist(), weights[feature.name]), block, range(j, j + 1))
             for j, (feature, span) in enumerate(zip(features, spans))
         ]
     found.sort(key=lambda entry: -entry[0].evidence)
     voices = speakers(belief, model.labels, [group.features for group in model.layout.blocks])
     return tuple(
-        _with_words(strength, voices[block].says(j)) if place < WORDED else strength
-        for place, (strength, block, j) in enumerate(found)
+        _with_words(strength, [say for j in said for say in voices[block].says(j)]) if place < WORDED else strength
+        for place, (strength, block, said) in enumerate(found)
     )
 
 
@@ -201,12 +217,13 @@ def _strength_lines(strength: Strength, width: int) -> list[str]:
     span = f"{strength.evidence:>6.2f} dB  ({strength.low:.2f} … {strength.high:.2f})"
     rests = f"{amount(strength.rows)}, {strength.fewest:.10g} of {strength.fewest_label}"
     lines = [cut(f"  {name}  {span}  {rests}")]
-    return lines + [_line(saying) for saying in strength.says]
+    return lines + [_line(saying, strength.feature) for saying in strength.says]
 
 
-def _line(saying: Saying) -> str:
+def _line(saying: Saying, below: str) -> str:
     """What a feature says, below its name; where that is too long, less of the level's name."""
-    who = saying.what if isinstance(saying, Typical) else saying.value
+    whose = "" if saying.feature == below else f"{saying.feature}: "
+    who = whose + (saying.what if isinstance(saying, Typical) else saying.value)
     room = WIDTH - len(f"       {saying.message()}")
     return cut(f"      {cut(who, max(room, 10))} {saying.message()}")
 

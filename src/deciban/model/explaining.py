@@ -12,9 +12,9 @@ from deciban import engines
 from deciban.belief import Numbered
 from deciban.engines.arrow.cells import DATE_PARTS, date_part, label_text
 from deciban.engines.arrow.source import Source
-from deciban.errors import InputError
-from deciban.model.columns import Feature
-from deciban.model.matrices import documents_of, no_such_class
+from deciban.errors import InputError, no_such_class
+from deciban.model.columns import TOGETHER, Feature
+from deciban.model.matrices import documents_of
 from deciban.model.table_explanation import TableExplanation
 from deciban.scores import Explanation
 from deciban.scores.passages import TextExplanation, clipped, visible
@@ -31,7 +31,7 @@ def explained(
     model: Model, source: Source, classes: tuple[Any, Any] | None, rows: int | None, allow_missing: bool
 ) -> Explanation:
     """The explanation of all rows, or the first ones."""
-    pair = None if classes is None else _pair(model, classes)
+    pair = None if classes is None else class_pair(model, classes)
     kept: list[tuple[list[Any], list[Any]]] = []
     wanted = rows
     for batches, parts in model.blocks(source, allow_missing):
@@ -86,7 +86,8 @@ def _texts(batches: list[Any], column: str, n: int) -> list[str]:
     return [part.text(i) or "" for part in found for i in range(len(part))][:n]
 
 
-def _pair(model: Model, classes: tuple[Any, Any]) -> tuple[int, int]:
+def class_pair(model: Model, classes: tuple[Any, Any]) -> tuple[int, int]:
+    """The places of two classes that are named."""
     known = {str(label): k for k, label in enumerate(model.belief.outline.classes)}
     try:
         first, second = (label_text(label) for label in classes)
@@ -102,14 +103,25 @@ def _pair(model: Model, classes: tuple[Any, Any]) -> tuple[int, int]:
 
 def _values(model: Model, batches: list[Any], n: int) -> NDArray[Any]:
     """What each feature was read from, as it stood in the table; of a date the part that counts."""
-    features = [feature for column in model.columns for feature in model.layout.features_of(column)]
+    features = model.layout.in_table_order()
     out = np.empty((n, len(features)), dtype=object)
     for j, feature in enumerate(features):
-        held = [batch.column(feature.column) for batch in batches if feature.column in batch.schema.names]
-        cells = [cell for array in held for cell in _cells(array, feature)]
-        show = _beginning if feature.role == "text" else _shown
-        out[:, j] = [show(cell) for cell in cells[:n]] if cells else None
+        columns = [_column(batches, name, feature, n) for name in feature.columns]
+        out[:, j] = columns[0] if len(columns) == 1 else [_together(cells) for cells in zip(*columns)]
     return out
+
+
+def _column(batches: list[Any], name: str, feature: Feature, n: int) -> list[str | None]:
+    """The cells of a column as they are shown; none where the column is absent."""
+    held = [batch.column(name) for batch in batches if name in batch.schema.names]
+    cells = [cell for array in held for cell in _cells(array, feature)]
+    show = _beginning if feature.role == "text" else _shown
+    return [show(cell) for cell in cells[:n]] if cells else [None] * n
+
+
+def _together(cells: tuple[str | None, ...]) -> str | None:
+    """The cells of columns that are joined; one that lacks a cell says nothing."""
+    return None if None in cells else TOGETHER.join(map(str, cells))
 
 
 def _cells(array: Any, feature: Feature) -> list[Any]:

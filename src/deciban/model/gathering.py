@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from typing import Any
 
@@ -14,13 +14,13 @@ from deciban import engines
 from deciban.engines.arrow.ahead import ahead
 from deciban.engines.arrow.cells import Names, numbers
 from deciban.engines.arrow.source import Reading, Source, as_role
-from deciban.errors import InputError
+from deciban.errors import InputError, did_you_mean
 from deciban.ledger import Block, Ledger, Needs, Schema, Statistic
 from deciban.ledger.beside import beside
 from deciban.ledger.schema import in_order
 from deciban.ledger.statistic import Array
 from deciban.model.columns import Feature, Group, Layout
-from deciban.model.matrices import Matrices, checked, did_you_mean, matrix, row_blocks
+from deciban.model.matrices import Matrices, checked, matrix, row_blocks
 from deciban.model.texts import Counted, Texts
 from deciban.text import Words
 
@@ -30,10 +30,13 @@ MOST_CELLS = 1 << 25
 Progress = Callable[[int], None]
 """Told how many rows have been read."""
 
+Deal = Callable[[NDArray[np.int32], NDArray[np.int64]], NDArray[np.int32]]
+"""Which fold each row goes to, by its class's code and its number in the table; all rows come in order."""
+
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows that have a class: the columns of each block, the classes' codes, weights, and their numbers in the table.
+    """Rows that have a class: the columns of each block, the classes' codes, weights, numbers in the table, folds.
 
     By columns, as tables are stored: laying them out as matrices took a sixth of the time of a training. A text is
     the one column of its block: documents while words are gathered, a matrix of known words afterwards.
@@ -43,11 +46,12 @@ class Rows:
     codes: NDArray[np.int32]
     weight: Array | None
     number: NDArray[np.int64]
+    fold: NDArray[np.int32] | None = None
 
     def __getitem__(self, rows: Any) -> Rows:
-        weight = None if self.weight is None else self.weight[rows]
+        weight, fold = (None if each is None else each[rows] for each in (self.weight, self.fold))
         columns = [[column[rows] for column in block] for block in self.columns]
-        return Rows(columns, self.codes[rows], weight, self.number[rows])
+        return Rows(columns, self.codes[rows], weight, self.number[rows], fold)
 
     @property
     def parts(self) -> list[Any]:
@@ -68,6 +72,7 @@ class Gathering:
     target: str
     weights: str | None = None
     n_folds: int = 1
+    deal: Deal | None = None
     declared: Sequence[str] | None = None
     n_jobs: int | None = None
     known_classes: Sequence[str] = ()
@@ -123,7 +128,7 @@ class Gathering:
         rows = Rows(self.matrices.columns(batches), codes.astype(np.int32), weight, number)
         rows = rows if known.all() else rows[known]
         self.n_learned += len(rows.codes)
-        return rows
+        return rows if self.deal is None else replace(rows, fold=self.deal(rows.codes, rows.number))
 
     def _refuse_class(self, batches: Sequence[Any], codes: NDArray[np.int64]) -> None:
         assert self.declared is not None
@@ -136,7 +141,10 @@ class Gathering:
 
     def _count(self, rows: Rows) -> None:
         K = self.n_folds * len(self.classes)
-        codes = rows.codes if self.n_folds == 1 else rows.codes * np.int32(self.n_folds) + self.fold_of(rows)
+        codes = rows.codes
+        if self.n_folds > 1:
+            assert rows.fold is not None
+            codes = codes * np.int32(self.n_folds) + rows.fold
         weight = np.bincount(codes, weights=rows.weight, minlength=K)
         self.rows = np.concatenate([self.rows, np.zeros(K - len(self.rows))]) + weight
         parts = self._summed(rows, codes, K)
@@ -154,28 +162,24 @@ class Gathering:
         """
         groups = [group for group in self.layout.blocks if group.kind != "bags"]
         engines.prepare("summarise", len(codes) * sum(len(features) for _, features in groups))
-        blocks = [zip(features, columns) for (_, features), columns in zip(groups, rows.columns)]
-        jobs = [(need, feature, column) for need, block in zip(self.needs, blocks) for feature, column in block]
+        jobs = [
+            (need, features, columns)
+            for need, group, block in zip(self.needs, groups, rows.columns)
+            for features, columns in _counted_at_once(group, block)
+        ]
 
-        def one(job: tuple[Needs, Feature, NDArray[Any]]) -> Statistic:
-            need, feature, column = job
-            if feature.role == "countable" and need.kind == "counts":
-                column = np.maximum(column, 0.0)  # a negative value means no count, as the grid will tell
+        def one(job: tuple[Needs, Sequence[Feature], Sequence[NDArray[Any]]]) -> Statistic:
+            need, features, columns = job
+            if features[0].role == "countable" and need.kind == "counts":
+                columns = [np.maximum(columns[0], 0.0)]  # a negative value means no count, as the grid will tell
             try:
-                return engines.summarise(need, column.reshape(-1, 1), codes, rows.weight, n_classes, 1)
+                X = matrix(columns) if len(columns) > 1 else columns[0].reshape(-1, 1)
+                return engines.summarise(need, X, codes, rows.weight, n_classes, 1)
             except engines.BadValue as bad:
-                raise _worded(bad, feature, int(rows.number[bad.row])) from None
+                raise _worded(bad, features[bad.column], int(rows.number[bad.row])) from None
 
         done = iter(engines.shared(one, jobs, engines.thread_count(self.n_jobs)))
-        return [beside([next(done) for _ in features]) for _, features in groups]
-
-    def fold_of(self, rows: Rows) -> NDArray[np.int32]:
-        """Row number modulo the number of folds."""
-        first = int(rows.number[0])
-        if rows.number[-1] - first + 1 == len(rows.number):  # none left out: no division is needed
-            start, n = first % self.n_folds, len(rows.number)
-            return np.tile(np.arange(self.n_folds, dtype=np.int32), n // self.n_folds + 2)[start : start + n]
-        return (rows.number % self.n_folds).astype(np.int32)
+        return [beside([next(done) for _ in _counted_at_once(group, group.features)]) for group in groups]
 
     def _give_up_folds(self) -> None:
         assert self.sums is not None
@@ -253,6 +257,13 @@ class Gathering:
         if self.needs[block].kind != "levels":
             return part
         return part.relevel(places, [int((place >= 0).sum()) for place in places])
+
+
+def _counted_at_once(group: Group, columns: Sequence[Any]) -> list[tuple[Sequence[Feature], Sequence[Any]]]:
+    """The features of a block one by one, with their columns; those whose pairs matter together."""
+    if group.kind == "scatter":
+        return [(group.features, columns)]
+    return [([feature], [column]) for feature, column in zip(group.features, columns)]
 
 
 def _all_folds(folds: Sequence[Ledger], texts: Sequence[Counted]) -> Ledger:

@@ -12,6 +12,11 @@ if TYPE_CHECKING:
 WAY_OUT = "Hint: train one with the schema of the other, `deciban train … --like MODEL` (train(…, like=model))"
 
 
+def _beside(name: str, block: tuple[str, ...]) -> str:
+    """The columns that a column is joined with."""
+    return ", ".join(other for other in block if other != name) or "none"
+
+
 def check_alike(a: Model, b: Model) -> None:
     """Refuse two models that differ in target, roles or options, naming the first difference."""
     if a.target != b.target:
@@ -26,6 +31,14 @@ def check_alike(a: Model, b: Model) -> None:
         if column.parts != parts.get(column.name, column.parts):
             raise SchemaError(
                 f"the two models break the dates of column {column.name!r} into different parts. {WAY_OUT}"
+            )
+    blocks = {column.name: column.block for column in b.columns}
+    for column in a.columns:
+        other = blocks.get(column.name, column.block)
+        if column.block != other:
+            raise SchemaError(
+                f"the two models join column {column.name!r} with different columns: "
+                f"{_beside(column.name, column.block)} in one, {_beside(column.name, other)} in the other. {WAY_OUT}"
             )
     if a.layout.texts:
         a.options.words.refuse_other(b.options.words, WAY_OUT)

@@ -13,10 +13,11 @@ from deciban import engines
 from deciban.engines.arrow.ahead import ahead
 from deciban.engines.arrow.cells import Names, date_part, numbers
 from deciban.engines.arrow.source import Reading, Source, as_role, block_rows, in_blocks
-from deciban.errors import InputError
+from deciban.errors import InputError, did_you_mean
 from deciban.ledger import Vocabulary
 from deciban.ledger.needs import Kind
 from deciban.model.columns import Feature, Layout
+from deciban.model.combinations import Combinations
 from deciban.text import Documents, Words
 from deciban.text import matrix as word_matrix
 
@@ -24,9 +25,6 @@ CACHED_CELLS = 1 << 14
 
 MANY_ROWS = 1 << 14
 """From so many rows on, columns are read side by side."""
-
-MOST_NAMED = 20
-"""Classes that are listed where one is asked for that is not there."""
 
 
 @dataclass
@@ -37,7 +35,7 @@ class Matrices:
     """
 
     layout: Layout
-    names: Sequence[Names]
+    names: Sequence[Names | Combinations]
     n_jobs: int | None = None
     words: Words = field(default_factory=Words)
     vocabularies: Sequence[Vocabulary | None] | None = None
@@ -45,8 +43,9 @@ class Matrices:
     @classmethod
     def growing(cls, layout: Layout, known: Sequence[Sequence[str]] | None, n_jobs: int | None = None) -> Matrices:
         """For learning: level names are taken in as they come, after those that are known already."""
-        first = [f.fixed_levels for f in layout.levels] if known is None else known
-        return cls(layout, [Names(names, grows=True) for names in first], n_jobs)
+        before = known or [()] * len(layout.levels)
+        first = [tuple(dict.fromkeys((*names, *f.fixed_levels))) for f, names in zip(layout.levels, before)]
+        return cls(layout, level_names(layout, first, grows=True), n_jobs)
 
     def of(self, batches: Sequence[Any]) -> list[Any]:
         """One matrix for each block, of the rows of these batches."""
@@ -74,8 +73,10 @@ class Matrices:
         return word_matrix(self.words, self.vocabularies[i], found, engines.thread_count(self.n_jobs))
 
     def _cells(self, kind: Kind, j: int, feature: Feature, batch: Any) -> NDArray[Any]:
-        if feature.column not in batch.schema.names:  # allowed to be absent: all of it is missing
+        if any(name not in batch.schema.names for name in feature.columns):  # allowed to be absent: all is missing
             return np.full(batch.num_rows, -1) if kind == "levels" else np.full(batch.num_rows, np.nan)
+        if feature.joined:
+            return self.names[j].encode([batch.column(name) for name in feature.joined])
         array = batch.column(feature.column)
         if kind != "levels":
             return numbers(array, feature.column)
@@ -84,6 +85,14 @@ class Matrices:
             where = [place.get(level, len(place)) for level in feature.fixed_levels]
             return np.array([*where, -1], dtype=np.int64)[date_part(array, feature.part, feature.column)]
         return self.names[j].encode(array)
+
+
+def level_names(layout: Layout, known: Sequence[Sequence[str]], grows: bool = False) -> list[Names | Combinations]:
+    """The names of each feature's levels, by which its cells become codes."""
+    return [
+        Combinations(len(feature.joined), names, grows) if feature.joined else Names(names, grows)
+        for feature, names in zip(layout.levels, known, strict=True)
+    ]
 
 
 def documents_of(name: str, batch: Any) -> Documents:
@@ -120,23 +129,6 @@ def checked(source: Source, wanted: Mapping[str, Reading], allow_missing: bool) 
             f"Hint: --allow-missing-columns (allow_missing_columns=True) treats it as missing"
         )
     return {name: reading for name, reading in wanted.items() if name in have}
-
-
-def did_you_mean(name: str, known: Sequence[str]) -> str:
-    """The nearest name, as a question."""
-    from difflib import get_close_matches
-
-    near = {known_name.lower(): known_name for known_name in known}
-    close = get_close_matches(name.lower(), list(near), n=1, cutoff=0.6)
-    return f"; did you mean {near[close[0]]!r}?" if close else ""
-
-
-def no_such_class(label: Any, classes: Sequence[Any]) -> InputError:
-    """What to say of a class that there is none of."""
-    known = [str(name) for name in classes]
-    shown = ", ".join(known[:MOST_NAMED]) + (" …" if len(known) > MOST_NAMED else "")
-    near = did_you_mean(label, known) if isinstance(label, str) else ""
-    return InputError(f"{label!r} is none of the {len(known)} classes{near or '.'} Hint: one of {shown}")
 
 
 def row_blocks(source: Source, wanted: Mapping[str, Reading], layout: Layout) -> Iterator[list[Any]]:

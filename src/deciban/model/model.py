@@ -13,18 +13,21 @@ from numpy.typing import NDArray
 
 from deciban import engines
 from deciban.belief import Belief
-from deciban.engines.arrow.cells import Names
 from deciban.engines.arrow.source import FileOptions, Source, open_source
 from deciban.errors import InputError
+from deciban.families.family import one_each
 from deciban.ledger import Ledger
 from deciban.model.answers import answer
 from deciban.model.columns import Column, Layout
 from deciban.model.gathering import Gathering, Progress
 from deciban.model.matching import check_alike
-from deciban.model.matrices import Matrices, checked, row_blocks
+from deciban.model.matrices import Matrices, checked, level_names, row_blocks
 from deciban.model.options import Options, class_prior
 from deciban.model.strange import Watch
 from deciban.scores import Explanation
+from deciban.scores.calibration import Calibration, warn_dropped
+from deciban.scores.decision import REJECTED, Costs, Decision, Thresholds, labelled, rule_of
+from deciban.scores.novelty import Novelty
 from deciban.scores.posterior import Finish
 
 if TYPE_CHECKING:
@@ -125,6 +128,30 @@ class Model:
         return dict(zip(self.classes, self._belief.solved.prior.tolist()))
 
     @property
+    def pseudo_counts(self) -> dict[str, float]:
+        """What is added to every count of each column that has any: alpha, or what alpha="auto" has chosen."""
+        families: Sequence[Any] = self._belief.assumption.families
+        told = [(group, family) for group, family in zip(self.layout.blocks, families) if hasattr(family, "alpha")]
+        return {
+            feature.name: float(alpha)
+            for (_, features), family in told
+            for feature, alpha in zip(features, one_each(family.alpha, len(features)))
+        }
+
+    @property
+    def calibration(self) -> Calibration | None:
+        """What the probabilities are mended by, as `train(..., calibrate=...)` has fitted it."""
+        return self._belief.calibration
+
+    def tell(self, calibration: Calibration | None, novelty: Novelty | None) -> None:
+        """Know from now on what came true of the model's probabilities, and which rows are usual."""
+        self._belief = self._belief.told(calibration=calibration, novelty=novelty)
+
+    def _novel(self, parts: Sequence[Any], share: float) -> NDArray[np.bool_]:
+        """Which rows are less probable than all but this share of those learned."""
+        return self._belief.novel(parts, share, engines.thread_count(None))
+
+    @property
     def n_parameters(self) -> int:
         """How many numbers the model estimates."""
         return self._belief.n_parameters
@@ -146,7 +173,7 @@ class Model:
 
     def matrices(self) -> Matrices:
         """How rows become the matrices of the model's blocks: by the names of levels and the words that it knows."""
-        names = [Names(names) for names in self._belief.level_names]
+        names = level_names(self.layout, self._belief.level_names)
         vocabularies = self._belief.vocabularies if self.layout.texts else ()
         return Matrices(self.layout, names, words=self.options.words, vocabularies=vocabularies)
 
@@ -165,30 +192,62 @@ class Model:
                     ) from None
             raise
 
-    def _answer(self, source: Any, sql: str | None, wanted: Finish, allow: bool, reading: Mapping[str, Any]) -> Any:
+    def _answer(
+        self,
+        source: Any,
+        sql: str | None,
+        wanted: Finish,
+        allow: bool,
+        reading: Mapping[str, Any],
+        rule: Decision | None = None,
+        reject_novel: float | None = None,
+    ) -> Any:
         opened = self._open(source, sql, reading)
         checked(opened, self.layout.readings(), allow)
         labels = self.labels
 
         def each() -> Iterator[NDArray[Any]]:
             for _, parts in self.blocks(opened, allow):
-                scores = self.scores(parts, wanted)
-                yield labels[scores] if wanted == "winner" else scores
+                if rule is not None or reject_novel is not None:
+                    log_posterior = self.scores(parts, "log_posterior")
+                    yield labelled(labels, self.called(parts, log_posterior, rule, reject_novel))
+                else:
+                    scores = self.scores(parts, wanted)
+                    yield labels[scores] if wanted == "winner" else scores
 
         names = [self.target] if wanted == "winner" else ["log_density"]
         if wanted in ("posterior", "log_posterior"):
             names = [str(label) for label in labels.tolist()]
-        return answer(source if sql is None else None, each, names)
+        return answer(source if sql is None else None, each, names, labels if wanted == "winner" else None)
 
     def predict(
-        self, source: Any = None, *, sql: str | None = None, allow_missing_columns: bool = False, **reading: Any
+        self,
+        source: Any = None,
+        *,
+        costs: Costs | None = None,
+        reject: float | None = None,
+        thresholds: Thresholds | None = None,
+        reject_novel: float | None = None,
+        sql: str | None = None,
+        allow_missing_columns: bool = False,
+        **reading: Any,
     ) -> Any:
         """The most probable class of each row, in the source's own kind of frame; a stream for a file or query.
 
+        `costs`, `reject` and `thresholds` call the class with the least expected cost instead, see `Decision`;
+        `reject_novel` is the share of usual rows that may be taken for novel. An undecided or novel row is None.
         `reading` is how a file is read: `encoding`, `errors`, `format`, and `missing`, texts that stand for a missing
         value.
         """
-        return self._answer(source, sql, "winner", allow_missing_columns, reading)
+        rule = rule_of(self.classes, costs, reject, thresholds)
+        return self._answer(source, sql, "winner", allow_missing_columns, reading, rule, reject_novel)
+
+    def called(
+        self, parts: Sequence[Any], log_posterior: NDArray[Any], rule: Decision | None, reject_novel: float | None
+    ) -> NDArray[np.intp]:
+        """The place of the class that each row is called; −1 where it is undecided or novel."""
+        codes = log_posterior.argmax(axis=1) if rule is None else rule.apply(np.exp(log_posterior))
+        return codes if reject_novel is None else np.where(self._novel(parts, reject_novel), REJECTED, codes)
 
     def predict_proba(
         self, source: Any = None, *, sql: str | None = None, allow_missing_columns: bool = False, **reading: Any
@@ -277,6 +336,7 @@ class Model:
     def _take(self, ledger: Ledger) -> None:
         """Go on with another ledger, what was judged of the old one forgotten."""
         belief = Belief(self._assumption(ledger), ledger)
+        warn_dropped(self.calibration, "Hint: train(..., calibrate=...) with all rows fits another")
         self._belief, self.held_out, self._quality = belief, None, None
         self.__dict__.pop("labels", None)
 
@@ -322,7 +382,10 @@ class Model:
         """The same evidence under other class priors: a share for each class, or a name such as 'uniform'."""
         new = copy.copy(self)
         new.options = replace(self.options, prior=class_prior(priors, self.ledger.schema.classes))
-        new._belief = Belief(new.options.assumption(self.layout), self.ledger)
+        told = self._belief.calibration, self._belief.novelty
+        new._belief = Belief(new.options.assumption(self.layout), self.ledger, *told)
+        if self.calibration is not None:
+            self.calibration.shift(new._belief.solved.log_prior)  # refused here, not at the first prediction
         new.held_out, new._quality = None, None
         return new
 

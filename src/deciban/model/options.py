@@ -10,6 +10,7 @@ from deciban.engines.arrow.cells import label_text
 from deciban.errors import InputError
 from deciban.families.binned import Binned
 from deciban.families.categorical import Categorical, Unseen
+from deciban.families.evidence import FALLBACK
 from deciban.families.family import Family
 from deciban.families.gaussian import Gaussian
 from deciban.families.poisson import Poisson
@@ -29,9 +30,10 @@ class Options:
 
     `alpha` is added to every count of a level, bin, rate or word; `parameter_prior` imagines that many rows with the
     column's own pooled variance in every class; of a category the `most_levels` most frequent levels are told apart.
+    `alpha="auto"`: for each kind of column the pseudo-count that what was counted asks for.
     """
 
-    alpha: float = 1.0
+    alpha: float | str = 1.0
     parameter_prior: float = 1.0
     unseen: Unseen = "ignore"
     most_levels: int = MOST_LEVELS
@@ -41,8 +43,11 @@ class Options:
     def __post_init__(self) -> None:
         for name in ("alpha", "parameter_prior"):
             value = getattr(self, name)
+            if name == "alpha" and isinstance(value, str) and value == "auto":
+                continue
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < float("inf"):
-                raise InputError(f"{name} must be a finite number ≥ 0, not {value!r}")
+                auto = " or 'auto'" if name == "alpha" else ""
+                raise InputError(f"{name} must be a finite number ≥ 0{auto}, not {value!r}")
         if self.unseen not in ("ignore", "smooth", "error"):
             raise InputError(f"unseen must be 'ignore', 'smooth' or 'error', not {self.unseen!r}")
         if not isinstance(self.most_levels, int) or self.most_levels < 1:
@@ -53,21 +58,38 @@ class Options:
     def assumption(self, layout: Layout) -> Assumption:
         """A family for each block of features."""
         families = tuple(self._family(kind, features) for kind, features in layout.blocks)
-        return Assumption(families, self.prior)
+        if self.auto and layout.texts and not self.words.whole:
+            raise InputError(
+                f"alpha='auto' asks under which pseudo-count the counts of the words are most probable, and "
+                f"Words(values={self.words.values!r}, length={self.words.length!r}) does not count them. "
+                f"Hint: alpha as a number, such as 0.1"
+            )
+        return Assumption(families, self.prior, auto=self.auto)
+
+    @property
+    def auto(self) -> bool:
+        """Whether pseudo-counts are left to what was counted."""
+        return self.alpha == "auto"
+
+    @property
+    def pseudo_count(self) -> float:
+        """alpha; where it is open, what stands for it until it is chosen: roles are settled by Laplace's."""
+        return FALLBACK if self.auto else float(self.alpha)
 
     def _family(self, kind: Kind, features: tuple[Feature, ...]) -> Family:
         made: dict[Kind, Any] = {
             "moments": lambda: Gaussian(prior_rows=float(self.parameter_prior)),
-            "grid": lambda: Binned(float(self.alpha)),
-            "counts": lambda: Poisson(float(self.alpha)),
+            "scatter": lambda: Gaussian("full", prior_rows=float(self.parameter_prior)),
+            "grid": lambda: Binned(self.pseudo_count),
+            "counts": lambda: Poisson(self.pseudo_count),
             "levels": lambda: Categorical(
-                float(self.alpha),
+                self.pseudo_count,
                 self.unseen,
                 tuple(map(_least_levels, features)),
                 holes="unseen",
                 most=self.most_levels,
             ),
-            "bags": lambda: Text(self.words.reading, alpha=float(self.alpha)),
+            "bags": lambda: Text(self.words.reading, alpha=self.pseudo_count),
         }
         family: Family = made[kind]()
         return family

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deciban.engines.arrow.cells import DATE_PARTS
+from deciban.model.combinations import taken_apart
 from deciban.text import Words, spelled
 
 if TYPE_CHECKING:
@@ -30,7 +31,8 @@ def sampled(model: Model, n: int, rng: np.random.Generator) -> Any:
             continue
         for j, feature in enumerate(features):
             levels = block.levels[j] if kind == "levels" and block.levels else None
-            drawn[feature.name] = X[:, j] if levels is None else _named(X[:, j], levels)
+            cells: Any = X[:, j] if levels is None else _named(X[:, j], levels)
+            drawn |= _apart(cells, feature.joined) if feature.joined else {feature.name: cells}
     table = {}
     for column in model.columns:
         features = model.layout.features_of(column)
@@ -46,6 +48,13 @@ def _written(X: Any, vocabulary: Any, words: Words, rng: np.random.Generator) ->
     if words.unwritable:
         return None
     return spelled(X.tocsr(), vocabulary, words.values == "presence", rng)
+
+
+def _apart(names: Sequence[str | None], columns: tuple[str, ...]) -> dict[str, list[str | None]]:
+    """Combinations as the columns that they are of."""
+    nothing = [None] * len(columns)
+    rows = [nothing if name is None else taken_apart(name) for name in names]
+    return {column: [row[i] for row in rows] for i, column in enumerate(columns)}
 
 
 def _named(codes: Any, levels: Sequence[str]) -> list[str | None]:

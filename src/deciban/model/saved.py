@@ -8,13 +8,18 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from deciban import belief, files, recall
 from deciban.engines.arrow.cells import DATE_PARTS
 from deciban.errors import InputError
+from deciban.families.evidence import with_alpha
+from deciban.families.family import Family
 from deciban.files import Section
 from deciban.ledger import Block
 from deciban.ledger.written import level_arrays
-from deciban.model.columns import ROLES, Column, Feature, Layout
+from deciban.model.columns import JOINABLE, ROLES, Column, Feature, Layout
+from deciban.model.combinations import is_combination
 from deciban.model.model import Model, Origin
 from deciban.model.options import Options
 from deciban.text import Words
@@ -50,7 +55,10 @@ def write_columns(section: Section, columns: Sequence[Column], words: Words) -> 
 
 def fingerprint(columns: Sequence[Column], words: Words) -> str:
     """A short name for how a table is read: the same for the same columns in the same roles, texts read alike."""
-    told: list[Any] = [[column.name, column.role, list(column.parts)] for column in columns]
+    told: list[Any] = [
+        [column.name, column.role, list(column.parts), *([list(column.block)] if column.block else [])]
+        for column in columns
+    ]
     if any(column.role == "text" for column in columns):
         told.append(words.fingerprint)
     return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16]
@@ -58,6 +66,7 @@ def fingerprint(columns: Sequence[Column], words: Words) -> str:
 
 def _written_column(column: Column) -> Section:
     made = Section({"name": column.name, "role": column.role, "reason": column.reason})
+    made = made.put("block", list(column.block)) if column.block else made
     return made.put("parts", list(column.parts)) if column.parts else made
 
 
@@ -76,8 +85,7 @@ def _model(section: Section) -> Model:
     believed = recall.recalled(section.part("belief"))
     options = _options(section.part("options"), believed)
     columns = read_columns(section, believed.outline.blocks, options.words)
-    if options.assumption(Layout(columns)).families != believed.assumption.families:
-        section.refuse("the families are not those of its columns and options")
+    _check_families(section, options, columns, believed.assumption.families)
     return Model(
         section.text("target"),
         columns,
@@ -90,11 +98,32 @@ def _model(section: Section) -> Model:
     )
 
 
+def _check_families(
+    section: Section, options: Options, columns: Sequence[Column], believed: Sequence[Family]
+) -> None:
+    """The families must be those of columns and options; pseudo-counts that were chosen are what they are."""
+    try:
+        asked = options.assumption(Layout(tuple(columns))).families
+    except InputError as error:
+        section.refuse(str(error))
+    if len(asked) != len(believed) or not all(_same(a, b, options.auto) for a, b in zip(asked, believed)):
+        section.refuse("the families are not those of its columns and options")
+
+
+def _same(asked: Any, believed: Any, auto: bool) -> bool:
+    """Whether two families assume the same, perhaps but for a pseudo-count that was chosen."""
+    if type(asked) is not type(believed) or not hasattr(asked, "alpha"):
+        return bool(asked == believed)
+    alike = auto or np.array_equal(asked.alpha, believed.alpha)
+    return alike and bool(with_alpha(asked, 1.0) == with_alpha(believed, 1.0))
+
+
 def read_columns(section: Section, blocks: Sequence[Block], words: Words) -> tuple[Column, ...]:
     """The columns, which must be those of the ledger's blocks."""
     columns = tuple(_column(part) for part in section.parts("columns"))
     if len({column.name for column in columns}) < len(columns):
         section.refuse("two columns have the same name")
+    _check_joined(section, columns)
     _check_layout(section, columns, blocks)
     _check_words(section, blocks, words)
     if section.has("reader") and section.text("reader") != fingerprint(columns, words):
@@ -107,7 +136,25 @@ def _column(section: Section) -> Column:
     if not isinstance(parts, list) or not all(isinstance(p, str) and p in DATE_PARTS for p in parts):
         section.refuse(f"'parts' should be some of {sorted(DATE_PARTS)}")
     role = section.text("role", among=ROLES)
-    return Column(section.text("name"), role, section.text("reason"), tuple(parts))  # type: ignore[arg-type]
+    block = section.value("block") if section.has("block") else []
+    if not isinstance(block, list) or not all(isinstance(name, str) for name in block):
+        section.refuse("'block' should be a list of names")
+    reason = section.text("reason")
+    return Column(section.text("name"), role, reason, tuple(parts), tuple(block))  # type: ignore[arg-type]
+
+
+def _check_joined(section: Section, columns: tuple[Column, ...]) -> None:
+    """Columns that are joined name each other, and are numbers, or flags and categories."""
+    known = {column.name: column for column in columns}
+    for column in (column for column in columns if column.block):
+        others = [known[name] for name in column.block if name in known]
+        if len(others) < max(2, len(column.block)) or any(other.block != column.block for other in others):
+            section.refuse(f"{column.name!r} is joined with columns that are not joined with it")
+        if list(column.block) != sorted(set(column.block)) or column.name not in column.block:
+            section.refuse(f"the columns that {column.name!r} is joined with are not in order")
+        kinds = {JOINABLE.get(other.role) for other in others}
+        if len(kinds) > 1 or None in kinds:
+            section.refuse(f"{column.name!r} is joined with columns of another kind")
 
 
 def _check_layout(section: Section, columns: tuple[Column, ...], blocks: Sequence[Block]) -> None:
@@ -119,8 +166,8 @@ def _check_layout(section: Section, columns: tuple[Column, ...], blocks: Sequenc
     ledger = section.part("belief").part("ledger")
     if any(b.text("kind") == "levels" and not b.has("levels") for b in ledger.part("schema").parts("blocks")):
         section.refuse("the levels of the categories have no names")
-    if any(feature.part for feature in layout.levels):
-        _check_dates(section, layout.levels, level_arrays(ledger))
+    if any(feature.part or feature.joined for feature in layout.levels):
+        _check_level_names(section, layout.levels, level_arrays(ledger))
 
 
 def _check_words(section: Section, blocks: Sequence[Block], words: Words) -> None:
@@ -134,9 +181,11 @@ def _check_words(section: Section, blocks: Sequence[Block], words: Words) -> Non
             section.refuse(f"{block.width} hashes are counted, and not 2 to the power of {words.hashed}")
 
 
-def _check_dates(section: Section, features: Sequence[Feature], names: Sequence[Any]) -> None:
-    """The levels of dates are months, weekdays and hours."""
+def _check_level_names(section: Section, features: Sequence[Feature], names: Sequence[Any]) -> None:
+    """The levels of dates are months, weekdays and hours, those of columns that are joined combinations of levels."""
     for feature, levels in zip(features, names, strict=True):
+        if feature.joined and not all(is_combination(name, len(feature.joined)) for name in levels.to_pylist()):
+            section.refuse(f"{feature.name!r} has a level that is no combination of levels")
         known = feature.fixed_levels
         if feature.part and (len(levels) > len(known) or not set(levels.to_pylist()) <= set(known)):
             section.refuse(f"{feature.name!r} has a level that is no {feature.part}")
@@ -145,7 +194,7 @@ def _check_dates(section: Section, features: Sequence[Feature], names: Sequence[
 def _options(section: Section, believed: belief.Belief) -> Options:
     try:
         return Options(
-            section.number("alpha", least=0),
+            "auto" if section.value("alpha") == "auto" else section.number("alpha", least=0),
             section.number("parameter_prior", least=0),
             section.text("unseen"),  # type: ignore[arg-type]
             section.whole("most_levels", least=1),

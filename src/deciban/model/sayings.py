@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from deciban.belief import Belief
 from deciban.families.binned import Bins
 from deciban.families.categorical import Categorical, Told
+from deciban.families.family import one_each
 from deciban.families.gaussian import means
 from deciban.families.telltales import telltales
-from deciban.ledger import Bags, Counts, Grid, Levels, Moments
+from deciban.ledger import Bags, Counts, Grid, Levels, Moments, Scatter
 from deciban.ledger.grid import cells_of
 from deciban.ledger.statistic import Array, divide
 from deciban.model.columns import Feature
-from deciban.scores import DECIBAN, Diagonal, Lookup, Steps
+from deciban.scores import DECIBAN, Diagonal, Full, Lookup, Steps
 
 DRAWS = 400
 """Draws of a probability that an interval is taken from."""
@@ -98,7 +99,8 @@ class Speaker:
 
     def __init__(self, belief: Belief, block: int, labels: NDArray[Any], names: Sequence[str]) -> None:
         self.family: Any = belief.assumption.families[block]
-        self.part: Any = belief.complete.parts[block]
+        part: Any = belief.complete.parts[block]
+        self.part: Any = part.moments if isinstance(part, Scatter) else part
         self.form: Any = belief.solved.forms[block]
         self.names, self.words = names, belief.complete.schema.blocks[block].names
         self.levels = belief.ledger.schema.blocks[block].levels
@@ -115,6 +117,15 @@ class Speaker:
         if isinstance(self.part, Bags):
             return list(self._words(j))
         return list(self._typical(j))
+
+    def table(self, j: int) -> Table | None:
+        """Feature j's levels or bins; None where it has neither."""
+        if isinstance(self.part, Levels):
+            return self._levels(j)
+        return self._bins(j) if isinstance(self.part, Grid) else None
+
+    def _alpha(self, j: int) -> float:
+        return float(one_each(self.family.alpha, self.part.n_features)[j])
 
     def _levels(self, j: int) -> Table:
         """Feature j's levels that are told apart; of the others one stands for all."""
@@ -135,7 +146,7 @@ class Speaker:
 
         mine = counts.table[:, counts.offset[j] : counts.offset[j + 1]]
         room = size + (family.unseen == "smooth")
-        return Table(self.names[j], name, mine, form.log_theta[:, a + first[:size]], family.alpha, room)
+        return Table(self.names[j], name, mine, form.log_theta[:, a + first[:size]], self._alpha(j), room)
 
     def _bins(self, j: int) -> Table:
         form = self.form
@@ -152,7 +163,7 @@ class Speaker:
             return f"from {cuts[b - 1]:.5g}{upper}"
 
         counts = self._binned.table[:, mine]
-        return Table(self.names[j], name, counts, form.log_theta[:, mine], self.family.alpha, counts.shape[1])
+        return Table(self.names[j], name, counts, form.log_theta[:, mine], self._alpha(j), counts.shape[1])
 
     def _words(self, j: int) -> list[Loud]:
         """The most telling words of each class, or of those that have the most telling."""
@@ -188,8 +199,9 @@ class Speaker:
     def _centre(self, j: int) -> tuple[str, Array, Array]:
         part, form = self.part, self.form
         if isinstance(part, Moments):
-            assert isinstance(form, Diagonal)
-            return "mean", means(part)[:, j], form.variance[:, j]
+            assert isinstance(form, (Diagonal, Full))
+            own = form.variance if isinstance(form, Diagonal) else np.diagonal(form.covariance, axis1=1, axis2=2)
+            return "mean", means(part)[:, j], own[:, j]
         assert isinstance(part, Counts)
         rate = self.family.rates(part)[:, j]
         return "rate", rate, rate

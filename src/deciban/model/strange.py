@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from typing import Any, Self
 
 import numpy as np
 
-from deciban.engines.arrow.cells import Names
 from deciban.errors import DecibanWarning, InputError
-from deciban.model.columns import Layout
+from deciban.model.columns import TOGETHER, Layout
 from deciban.text import known_words
 
 FEWEST = 5
@@ -20,7 +19,7 @@ FEWEST = 5
 class Watch:
     """Counts known and unknown levels of each column, and known words, while rows pass by; warns at the end."""
 
-    def __init__(self, layout: Layout, names: Sequence[Names], forms: Sequence[Any] = ()) -> None:
+    def __init__(self, layout: Layout, names: Sequence[Sized], forms: Sequence[Any] = ()) -> None:
         self.features = layout.levels
         self.sizes = np.array([len(name) for name in names], dtype=np.int64)
         self.place = layout.place("levels")
@@ -43,9 +42,10 @@ class Watch:
         for feature, size, codes in zip(self.features, self.sizes, parts[self.place].T):
             strange = np.flatnonzero(codes >= size)
             if strange.size and feature.part is None:
-                cells = [cell for batch in batches for cell in batch.column(feature.column).to_pylist()]
+                columns = [[x for b in batches for x in b.column(name).to_pylist()] for name in feature.columns]
+                cell = TOGETHER.join(repr(cells[strange[0]]) for cells in columns)
                 raise InputError(
-                    f"column {feature.column!r} holds {cells[strange[0]]!r}, which was never learned. "
+                    f"column {feature.column!r} holds {cell}, which was never learned. "
                     f"Hint: train with --unseen ignore (unseen='ignore') or smooth"
                 )
 

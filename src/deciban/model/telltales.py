@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from deciban.engines.arrow.cells import label_text
-from deciban.errors import InputError, UndefinedError
+from deciban.errors import InputError, UndefinedError, did_you_mean, no_such_class
 from deciban.families.telltales import Telltale, telltales
-from deciban.model.matrices import did_you_mean, no_such_class
 
 if TYPE_CHECKING:
     from deciban.model.model import Model

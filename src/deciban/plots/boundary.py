@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from numbers import Integral
 from typing import Any
 
@@ -11,7 +12,7 @@ from deciban.plots.axis import draw_axis
 from deciban.plots.plane import draw_plane
 from deciban.plots.style import need_matplotlib, new_axes
 from deciban.plots.surface import surface_of
-from deciban.plots.view import Feature, view_of
+from deciban.plots.view import Feature, View, view_of
 
 RESOLUTION = 300
 """Steps along each axis for the shading and for tracing a conic; lines and thresholds are exact without."""
@@ -26,6 +27,7 @@ def boundary(
     names: Sequence[str] | None = None,
     ax: Any = None,
     resolution: int = RESOLUTION,
+    to_scale: bool = False,
 ) -> Any:
     """Draw where a model of one or two columns changes its mind, over rows X with classes y; returns the Axes.
 
@@ -36,7 +38,8 @@ def boundary(
 
     `features` says which columns of X, by number or name, the model was fitted on; `names` what to call them, if
     not as in `feature_names_in_`. Rows with a missing value are left out. Where several rows coincide the marker
-    is larger; where most do (indicators, small counts) the classes stand side by side.
+    is larger; where most do (indicators, small counts) the classes stand side by side. `to_scale` puts two columns on
+    one scale, so that a right angle looks like one.
 
     >>> import deciban
     >>> X, y = [[0.0, 0.0], [1.0, 1.0], [4.0, 4.0], [5.0, 5.0]], ["low", "low", "high", "high"]
@@ -53,5 +56,12 @@ def boundary(
     if len(view.names) == 1:
         draw_axis(ax, model, surface, view, int(resolution))
     else:
-        draw_plane(ax, surface, view, int(resolution))
+        draw_plane(ax, surface, scaled(ax, view) if to_scale else view, int(resolution))
     return ax
+
+
+def scaled(ax: Any, view: View) -> View:
+    """The view with both columns on one scale."""
+    inches = ax.get_position().size * ax.figure.get_size_inches()
+    ax.set_aspect("equal", adjustable="box")
+    return replace(view, window=view.window.to_scale(float(inches[0] / inches[1])))

@@ -26,6 +26,12 @@ class Window:
         """Width, and height."""
         return self.high - self.low
 
+    def to_scale(self, wide: float) -> Window:
+        """Both axes on one scale, in a picture `wide` times as wide as high: the shorter side is given more room."""
+        span = np.maximum(self.span, [self.span[1] * wide, self.span[0] / wide])
+        more = (span - self.span) / 2
+        return Window(self.low - more, self.high + more)
+
     def ticks(self, n: int) -> list[Array]:
         """n even steps along each axis."""
         return [np.linspace(a, b, n) for a, b in zip(self.low, self.high)]

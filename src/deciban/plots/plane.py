@@ -41,7 +41,7 @@ def draw_plane(ax: Any, surface: Surface, view: View, resolution: int) -> None:
         shading(surface, view, resolution),
         extent=(low[0], high[0], low[1], high[1]),
         origin="lower",
-        aspect="auto",
+        aspect=ax.get_aspect(),
         interpolation="bilinear",
         zorder=0,
     )
@@ -121,3 +121,9 @@ def _beside(ax: Any, view: View, k: int, largest: float) -> Any:
         return ax.transData
     shift = (k - (len(view.classes) - 1) / 2) * (np.sqrt(largest) + 1) / 72
     return ax.transData + ScaledTranslation(shift, 0, ax.figure.dpi_scale_trans)
+
+
+def join(ax: Any, means: Any) -> None:
+    """The segment between two means, which the bisector halves at a right angle."""
+    look: dict[str, Any] = {"linewidth": 1.2, "linestyle": (0, (2, 2)), "marker": "+", "markersize": 11}
+    ax.plot(*np.asarray(means).T, color=INK, zorder=5, gid="means", **look)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -42,6 +43,9 @@ DASHES: tuple[Any, ...] = (
 
 INK = "#1a1a1a"
 EDGE = "#ffffff"
+FAINT = "#6b6b6b"
+"""What is beside the point, and can still be read."""
+
 DEEPEST = 0.55
 """Opacity of a region whose class is certain."""
 
@@ -50,6 +54,13 @@ BENEATH = 42
 
 MANY_CLASSES = 6
 """More than this and the key stands beside the picture, without equations."""
+
+
+KEY_LINE = 0.182
+"""Inches from one line of the key to the next."""
+
+LONGEST_KEY = 40
+"""Lines of the key in one column."""
 
 
 def need_matplotlib() -> None:
@@ -64,10 +75,25 @@ def need_matplotlib() -> None:
 
 def new_axes(n_classes: int) -> Any:
     """An Axes of its own figure, which leaves room for the key."""
+    few = n_classes <= MANY_CLASSES
+    lines = math.ceil((n_classes + 2) / key_columns(n_classes))
+    size = (6.4, 5.2) if few else (6.2 + 2 * key_columns(n_classes), max(5.2, KEY_LINE * lines + 0.3))
+    return sheet(*size)
+
+
+def sheet(width: float, height: float) -> Any:
+    """An Axes of its own figure, of this size in inches, with a margin."""
     from matplotlib import pyplot
 
-    size = (6.4, 5.2) if n_classes <= MANY_CLASSES else (8.2, 5.2)
-    return pyplot.subplots(figsize=size, layout="constrained")[1]
+    figure, ax = pyplot.subplots(figsize=(width, height), layout="constrained")
+    spaced: Any = figure.get_layout_engine()
+    spaced.set(w_pad=0.1, h_pad=0.1)
+    return ax
+
+
+def key_columns(n_classes: int) -> int:
+    """How many columns the classes take beside a picture."""
+    return math.ceil((n_classes + 2) / LONGEST_KEY)
 
 
 def colour(k: int) -> str:
@@ -134,13 +160,31 @@ def key(ax: Any, classes: Sequence[Any], rest: Sequence[Any]) -> None:
         "borderaxespad": 0.0,
     }
     if len(classes) > MANY_CLASSES:
-        ax.legend(handles=[*classes, *rest], bbox_to_anchor=(1.02, 1.0), **look)
+        ax.legend(handles=[*classes, *rest], bbox_to_anchor=(1.02, 1.0), ncols=key_columns(len(classes)), **look)
         return
     blank = Line2D([], [], linestyle="none", label=" ")
     height = max(len(classes), len(rest))
     left, right = ([*part, *[blank] * (height - len(part))] for part in (classes, rest))
     foot = ax.transAxes + ScaledTranslation(0, -BENEATH / 72, ax.figure.dpi_scale_trans)
     ax.legend(handles=[*left, *right], bbox_to_anchor=(0.0, 0.0), bbox_transform=foot, ncols=2, **look)
+
+
+def key_beneath(ax: Any, entries: Sequence[Any], labels: Sequence[str], heading: str | None = None) -> None:
+    """Beneath the picture and its label, a line for each entry."""
+    from matplotlib.transforms import ScaledTranslation
+
+    foot = ax.transAxes + ScaledTranslation(0, -BENEATH / 72, ax.figure.dpi_scale_trans)
+    look: dict[str, Any] = {"loc": "upper left", "frameon": False, "fontsize": 9, "handlelength": 3.0}
+    look |= {"title": heading, "title_fontsize": 9, "alignment": "left", "borderaxespad": 0.0}
+    for text in ax.legend(entries, labels, bbox_to_anchor=(0, 0), bbox_transform=foot, **look).get_texts():
+        text.set_parse_math(False)
+
+
+def ruled(*axes: Any) -> None:
+    """Thin lines to read values by, behind everything."""
+    for ax in axes:
+        ax.grid(color="#e3e3e3", linewidth=0.7)
+        ax.set_axisbelow(True)
 
 
 def letters_in_key(ax: Any) -> int:

@@ -156,10 +156,15 @@ def decibans(value: float, width: int = 8) -> str:
 
 
 def odds(total: float) -> str:
-    """What a total comes to, as people bet."""
+    """What a total comes to, as people bet.
+
+    >>> odds(43.28), odds(-10.0)
+    ('21 300 to 1', '10 to 1 against')
+    """
     if math.isnan(total):
         return "impossible under both classes"
     against = "" if total >= 0 else " against"
     if abs(total) > 60:
         return f"over a million to 1{against}"
-    return f"{10 ** (abs(total) / 10):.3g} to 1{against}"
+    ratio = float(f"{10 ** (abs(total) / 10):.3g}")
+    return f"{ratio:,.6g}".replace(",", " ") + f" to 1{against}"

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from deciban.errors import DecibanWarning
 
 Array = NDArray[np.float64]
-Finish = Literal["joint", "log_posterior", "posterior", "winner", "density"]
+Finish = Literal["joint", "log_posterior", "posterior", "winner", "density", "observed", "typicality"]
+"""The last two: how many cells of a row, or words, say something, and ln p(x) for each of them."""
 
 
 def below_top(joint: Array) -> tuple[Array, Array, Array]:

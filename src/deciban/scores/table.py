@@ -86,17 +86,22 @@ class Table:
         sizes = np.array(self.sizes, dtype=np.int64)
         return np.minimum(codes, sizes).astype(np.min_scalar_type(int(sizes.max(initial=0))))
 
-    def joint(self, X: NDArray[Any]) -> Array:
-        """See `ScoreForm.joint`."""
+    def agreeing(self, X: NDArray[Any]) -> tuple[Array, Array]:
+        """How often each class was seen with what each row has, n×K, and ln Π v_j of what it has not, n×1."""
         X = np.asarray(X, dtype=np.int64)
         have = X >= 0
         if not self.smooth_unseen:
             have &= np.array(self.sizes, dtype=np.int64) > X
+        free = np.where(have, 0.0, self._log_room).sum(axis=1, keepdims=True)
+        return self._agreeing(self._shorten(X), have), free
+
+    def joint(self, X: NDArray[Any]) -> Array:
+        """See `ScoreForm.joint`."""
         whole = np.logaddexp(self.log_seen, self.log_imagined)
         if np.isneginf(whole).any():  # nothing seen in any class, nothing imagined: nothing to say
             return np.zeros((len(X), self.n_classes))
-        free = np.where(have, 0.0, self._log_room).sum(axis=1, keepdims=True)
-        return np.logaddexp(_log(self._agreeing(self._shorten(X), have)), self._log_alpha + free) - whole
+        count, free = self.agreeing(X)
+        return np.logaddexp(_log(count), self._log_alpha + free) - whole
 
     def _agreeing(self, codes: NDArray[Any], have: NDArray[np.bool_]) -> Array:
         """How often each class was seen with what each row has, n×K."""

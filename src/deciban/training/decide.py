@@ -28,7 +28,7 @@ WORDS: Mapping[Role, str] = {"number": "a bell tells", "binned": "bins tell", "c
 class Decision(NamedTuple):
     """Columns with every role settled, the features of each block that are kept, and the columns beyond doubt.
 
-    Of a block of words all are kept: None.
+    Of a block of words, or of numbers that are joined, all are kept: None.
     """
 
     columns: list[Column]
@@ -55,7 +55,7 @@ def decide(
     role = {column.name: column.role for column in final}
     kept = [
         None
-        if kind == "bags"
+        if kind in ("bags", "scatter")
         else [j for j, feature in enumerate(features) if kind == "levels" or role[feature.column] == SERVED[kind]]
         for kind, features in layout.blocks
     ]
@@ -73,10 +73,10 @@ def _losses(
     moments, grid = _part(layout, ledger, "moments", names), _part(layout, ledger, "grid", names)
     loss: dict[Role, Array] = {
         "number": gaussian_loss(moments, grid, options.parameter_prior),
-        "binned": binned_loss(grid, options.alpha, priced=True),
+        "binned": binned_loss(grid, options.pseudo_count, priced=True),
     }
     if next(column.role for column in layout.columns if column.name == names[0]) == "countable":
-        counts = poisson_loss(_part(layout, ledger, "counts", names), grid, options.alpha)
+        counts = poisson_loss(_part(layout, ledger, "counts", names), grid, options.pseudo_count)
         negative = [bool((grid.feature(j)[0] < 0).any()) for j in range(len(names))]
         loss["count"] = np.where(negative, np.inf, counts)
     return [(name, {way: float(each[j]) for way, each in loss.items()}) for j, name in enumerate(names)]

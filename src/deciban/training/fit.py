@@ -5,25 +5,32 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from deciban import engines
 from deciban.belief import vocabularies
 from deciban.engines.arrow.folders import FOLDS
 from deciban.errors import InputError
+from deciban.judge.calibrate import checked_method
 from deciban.judge.report import Report
 from deciban.ledger import Ledger
+from deciban.ledger.statistic import Array
 from deciban.model.columns import Column
-from deciban.model.gathering import Gathering, Progress, Rows
+from deciban.model.gathering import Deal, Gathering, Progress, Rows
 from deciban.model.model import Model, Origin
 from deciban.model.options import MOST_LEVELS, class_prior
+from deciban.scores.posterior import Finish
 from deciban.text import matrix
+from deciban.training.dealing import Stratifying
 from deciban.training.decide import decide
+from deciban.training.honest import settle
 from deciban.training.reservoir import Reservoir
 from deciban.training.task import Task, plan
-from deciban.training.without import Without, judged, without_each
+from deciban.training.without import OutOfFold, Without, out_of_fold, without_each
 
 
 def train(
@@ -31,6 +38,7 @@ def train(
     *,
     target: str,
     roles: Mapping[str, str] | None = None,
+    blocks: Sequence[Sequence[str]] | None = None,
     like: Model | None = None,
     numbers: str | None = None,
     weights: str | None = None,
@@ -38,8 +46,9 @@ def train(
     prior: Any = None,
     sql: str | None = None,
     judge: bool = True,
+    calibrate: str | None = None,
     progress: Progress | None = None,
-    alpha: float = 1.0,
+    alpha: float | str = 1.0,
     parameter_prior: float = 1.0,
     unseen: str = "ignore",
     most_levels: int = MOST_LEVELS,
@@ -53,17 +62,23 @@ def train(
 
     The source is a path or glob (CSV, TSV, JSON lines, Parquet, Arrow), a DuckDB relation, a query (`sql`), a frame
     that speaks Arrow (pandas, polars, pyarrow, …), or a mapping of names to arrays. Roles are inferred from the first
-    rows; `roles` overrides them, `numbers` says how all numbers are taken ("number", "binned" or "auto"), `like`
-    takes everything from another model, so that the two can be added. `words` says how texts are read, by
-    `deciban.Words` or a mapping of its arguments. The model's `held_out` says how good it is.
+    rows; `roles` overrides them, `numbers` says how all numbers are taken ("number", "binned" or "auto"); `blocks`
+    joins columns that are not independent given the class, `[["height", "weight"], …]`: numbers under one bell with
+    all covariances, flags and categories as one category of their combinations. `like` takes everything from another
+    model, so that the two can be added. `words` says how texts are read, by `deciban.Words` or a mapping of its
+    arguments. `alpha` is added to every count of a level, bin, rate and word; "auto" adds as much as what was counted
+    asks for (`Model.pseudo_counts`). `calibrate` mends the probabilities by what came true of them in rows held out:
+    "temperature", "platt", "isotonic", or "auto", the simplest that is as good as any (`Model.calibration`). The
+    model's `held_out` says how good it is.
     """
+    method = checked_method(calibrate)
     task = plan(
-        source, target=target, roles=roles, like=like, numbers=numbers, weights=weights, classes=classes, prior=prior,
-        sql=sql, alpha=alpha, parameter_prior=parameter_prior, unseen=unseen, most_levels=most_levels, words=words,
-        format=format, encoding=encoding, errors=errors, missing=missing,
+        source, target=target, roles=roles, blocks=blocks, like=like, numbers=numbers, weights=weights,
+        classes=classes, prior=prior, sql=sql, alpha=alpha, parameter_prior=parameter_prior, unseen=unseen,
+        most_levels=most_levels, words=words, format=format, encoding=encoding, errors=errors, missing=missing,
     )  # fmt: skip
-    trained = learned(task, FOLDS if judge else 1, progress)
-    trained.model.held_out = trained.held_out()
+    trained = learned(task, FOLDS if judge or method else 1, progress)
+    settle(trained, method, judge)
     return trained.model
 
 
@@ -83,21 +98,42 @@ class Trained:
         """What would have been learned without each fold, one after the other."""
         return without_each(self.task, self.model.options, self.total, self.folds, self.sure)
 
-    def held_out(self) -> Report | None:
-        """Each row of the sample judged by the model without its fold; None where no folds were kept."""
+    @cached_property
+    def sample_scores(self) -> OutOfFold | None:
+        """ln p(x, k) of each row of the sample by the model without its fold; None where no folds were kept."""
         if self.sample is None or len(self.folds) < 2:
             return None
         model, n = self.model, len(self.sample.codes)
         engines.prepare("score", n * len(model.labels) * len(model.layout.every_feature()))
-        card = judged(self.without_each(), len(self.folds), self.sample)
+        return out_of_fold(self.without_each(), self.sample, "joint", observed=True)
+
+    def out_of_fold(
+        self, wanted: Finish
+    ) -> tuple[NDArray[Any], NDArray[np.int32], Array | None, NDArray[np.int32]] | None:
+        """What is wanted of the sample's rows by the models without their folds, their classes, weights and folds."""
+        scored = self.sample_scores
+        if scored is None or scored.rows.fold is None:
+            return None
+        return scored.finished(wanted), scored.rows.codes, scored.rows.weight, scored.rows.fold
+
+    def held_out(self) -> Report | None:
+        """Each row of the sample judged by the model without its fold; None where no folds were kept."""
+        scored = self.sample_scores
+        return None if scored is None else self.report(scored.finished("log_posterior"))
+
+    def report(self, log_posterior: Array, calibrated: str = "") -> Report:
+        """The rows of the sample judged by these posteriors; `calibrated` says what else was done to them."""
+        scored = self.sample_scores
+        assert scored is not None
+        n = len(scored.rows.codes)
         which = f"all {n} rows" if n >= self.n_learned else f"{n} of {self.n_learned} rows, drawn at random"
-        words = f"{len(self.folds)}-fold: {which}, each judged by the model without its fold"
-        return card.report(model.classes, words)
+        words = f"{len(self.folds)}-fold: {which}, each judged by the model without its fold{calibrated}"
+        return scored.judged(log_posterior).report(self.model.classes, words)
 
 
-def learned(task: Task, n_folds: int, progress: Progress | None) -> Trained:
-    """One pass over the rows, then everything that was open is settled."""
-    gathering = task.gathering(n_folds)
+def learned(task: Task, n_folds: int, progress: Progress | None, deal: Deal | None = None) -> Trained:
+    """One pass over the rows, then everything that was open is settled; every fold has its share of each class."""
+    gathering = task.gathering(n_folds, deal or (Stratifying(n_folds) if n_folds > 1 else None))
     sample = Reservoir(len(task.layout.every_feature()), task.source.n_rows)
     for rows in gathering.read(task.source, progress):
         if n_folds > 1:
@@ -111,7 +147,8 @@ def learned(task: Task, n_folds: int, progress: Progress | None) -> Trained:
         target_type=task.target_type, weights=task.weights, origin=_origin(task, gathering),
     )  # fmt: skip
     model.belief.solved  # noqa: B018  what cannot be solved is refused here
-    return Trained(task, model, total, folds, _in_order(gathering, total, sample.rows()), gathering.n_learned, sure)
+    drawn = by_names(gathering, total, sample.rows(len(total.schema.classes)))
+    return Trained(task, model, total, folds, drawn, gathering.n_learned, sure)
 
 
 def _origin(task: Task, gathering: Gathering) -> Origin:
@@ -129,7 +166,7 @@ def _check_classes(total: Ledger, target: str, gathering: Gathering) -> None:
         )
 
 
-def _in_order(gathering: Gathering, total: Ledger, sample: Rows | None) -> Rows | None:
+def by_names(gathering: Gathering, total: Ledger, sample: Rows | None) -> Rows | None:
     """The sample by the order of names that the ledgers have; its texts by their words."""
     if sample is None:
         return None

@@ -1,28 +1,26 @@
-"""`evaluate`: exact k-fold over all rows of a table, or a model judged by other rows."""
+"""`evaluate`: exact folds over all rows of a table, each row left out alone, or a model judged by other rows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from deciban import engines
-from deciban.belief import vocabularies
-from deciban.engines.arrow.cells import Names
-from deciban.engines.arrow.source import Reading, Source, open_source
-from deciban.errors import InputError
+from deciban.engines.arrow.source import Source, open_source
+from deciban.errors import InputError, did_you_mean
+from deciban.judge.folds import checked_count
 from deciban.judge.metrics import Scorecard
 from deciban.judge.report import Report
 from deciban.judge.rows import score_rows
-from deciban.model.gathering import Progress, Rows, row_weights
-from deciban.model.matrices import Matrices, checked, did_you_mean, row_blocks
+from deciban.model.gathering import Progress
 from deciban.model.model import Model, file_options
 from deciban.model.strange import Watch
+from deciban.training.dealing import Dealt, Stratifying, by_column
 from deciban.training.fit import learned
+from deciban.training.left_out import left_out
+from deciban.training.question import Question, judged_settings, matrices_of
 from deciban.training.task import Task, plan
-from deciban.training.without import judged
+from deciban.training.without import before_each, out_of_fold, without_each
 
 
 def evaluate(
@@ -30,7 +28,9 @@ def evaluate(
     *,
     target: str | None = None,
     model: Model | None = None,
-    folds: int = 10,
+    folds: int | str = 10,
+    groups: str | None = None,
+    order: str | None = None,
     sql: str | None = None,
     weights: str | None = None,
     progress: Progress | None = None,
@@ -40,17 +40,86 @@ def evaluate(
     """How good a model is: of `model` on these rows, or of k models that each learned all folds but one.
 
     With folds, the rows are read twice: once for the ledgers of all folds, once to judge each row by the model
-    without its fold (row number mod `folds`), everything settled without it. `settings` are those of `train`.
+    without its fold, everything settled without it. Every fold has its share of each class; with `groups`, a column,
+    rows of one group are in one fold; with `order`, a column of numbers, dates or texts, each fold is judged by what
+    was learned from the folds before it, the first by nothing. Neither column is learned from (the one of the order,
+    unless it is given a role). `folds="loo"` leaves out each row alone. `settings` are those of `train`.
+
+    >>> import deciban
+    >>> taste = {"sweet": [1, 2, 1, 8, 9, 7, 2, 8], "fruit": ["lemon"] * 3 + ["plum"] * 3 + ["lemon", "plum"]}
+    >>> deciban.evaluate(taste, target="fruit", numbers="number", folds="loo").accuracy
+    1.0
     """
     if (model is None) == (target is None):
         raise InputError("evaluate takes a target, to train and judge in folds, or a model to judge; one of the two")
     if model is not None:
+        if groups is not None or order is not None:
+            raise InputError("groups and order are for folds; a model is judged by all rows. Hint: leave them out")
         opened = open_source(source, sql, file_options(settings))
         return _of_model(model, opened, weights, allow_missing_columns, progress)
-    if isinstance(folds, bool) or not isinstance(folds, int) or folds < 2:
-        raise InputError(f"folds must be a whole number of at least 2, not {folds!r}")
     assert target is not None
-    return _of_folds(plan(source, target=target, sql=sql, weights=weights, **settings), folds, progress)
+    split = Split.of(folds, groups, order)
+    aside = split.aside(settings.get("roles"))
+    task = plan(source, target=target, sql=sql, weights=weights, aside=aside, **judged_settings(settings))
+    split.check(task)
+    return _of_each_row(task, progress) if split.folds is None else _of_folds(task, split, progress)
+
+
+@dataclass(frozen=True)
+class Split:
+    """Into how many folds the rows go (None: each row is one), and the column that decides it, if one does."""
+
+    folds: int | None
+    groups: str | None = None
+    order: str | None = None
+
+    @classmethod
+    def of(cls, folds: Any, groups: str | None, order: str | None) -> Split:
+        """What was asked for, if it makes sense."""
+        if groups is not None and order is not None:
+            raise InputError("rows are dealt to folds by groups or by order, not by both. Hint: leave one out")
+        if not isinstance(folds, str):
+            return cls(checked_count(folds), groups, order)
+        if folds != "loo":
+            raise InputError(f"folds must be a whole number of at least 2, or 'loo' (each row alone), not {folds!r}")
+        if groups is not None or order is not None:
+            what = "groups" if groups is not None else "order"
+            raise InputError(f"'loo' leaves out each row alone, so {what} has no meaning. Hint: folds=10 with {what}")
+        return cls(None)
+
+    def aside(self, roles: Any) -> list[str]:
+        """Columns that are not learned from; that of the order may be, if it has a role."""
+        order = self.order if self.order not in (roles or {}) else None
+        return [name for name in (self.groups, order) if name is not None]
+
+    def check(self, task: Task) -> None:
+        """Refuse a column that is not there, or that is something else already."""
+        for what, name in (("groups", self.groups), ("order", self.order)):
+            if name is None:
+                continue
+            if name not in task.source.columns:
+                near = did_you_mean(name, task.source.columns)
+                raise InputError(f"{task.source.name} has no column {name!r} for the {what}{near}")
+            if name in (task.target, task.weights):
+                raise InputError(f"column {name!r} is the {'target' if name == task.target else 'weights'} already")
+
+    def dealing(self, task: Task) -> Stratifying | Dealt:
+        """Which fold each row goes to."""
+        assert self.folds is not None
+        if self.groups is not None:
+            return by_column(task, self.groups, "groups", self.folds)
+        if self.order is not None:
+            return by_column(task, self.order, "order", self.folds)
+        return Stratifying(self.folds)
+
+    def words(self, n: int) -> str:
+        """What was done, in a sentence."""
+        if self.order is not None:
+            return (
+                f"{n} folds in the order of {self.order}: each judged by the model of those before, the first by none"
+            )
+        how = "its share of each class in every fold" if self.groups is None else f"each {self.groups} in one fold"
+        return f"exact {n}-fold ({how}): every row judged by the model without its fold"
 
 
 def _of_model(
@@ -63,62 +132,41 @@ def _of_model(
     for batches, rows in asked.rows(matrices, progress):
         if model.options.unseen == "error":
             watch.refuse(batches, matrices.of(batches))
-        card += score_rows(model.belief, rows.parts, rows.codes, rows.weight, engines.thread_count(None))
+        card += score_rows(
+            model.belief, rows.parts, rows.codes, rows.weight, engines.thread_count(None),
+            keep=True, number=rows.number,
+        )  # fmt: skip
     return card.report(model.classes, f"judged on {source.name}")
 
 
-def _of_folds(task: Task, folds: int, progress: Progress | None) -> Report:
-    trained = learned(task, folds, progress)
-    if len(trained.folds) < folds:
+def _of_folds(task: Task, split: Split, progress: Progress | None) -> Report:
+    deal = split.dealing(task)
+    trained = learned(task, deal.n_folds, progress, deal)
+    if len(trained.folds) < deal.n_folds:
         raise InputError(
             "the ledgers of so many folds, classes and levels would take too much memory. "
             "Hint: fewer folds; or hold rows out, and judge a model by them"
         )
+    options = trained.model.options
+    each = list(
+        without_each(task, options, trained.total, trained.folds)
+        if split.order is None
+        else before_each(task, options, trained.folds)
+    )
+    card = Scorecard.empty(len(trained.model.labels))
     schema = trained.total.schema
-    levels = next((block.levels for block in schema.blocks if block.kind == "levels"), None)
-    matrices = Matrices(
-        task.layout, [Names(names) for names in levels or ()], words=task.options.words,
-        vocabularies=vocabularies(schema),
-    )  # fmt: skip
-    classes = [str(label) for label in schema.classes]
-    each = list(trained.without_each())
-    card = Scorecard.empty(len(classes))
-    for _, rows in Question(task.source, task.target, classes, task.weights).rows(matrices, progress):
-        card += judged(each, folds, rows)
-    words = f"exact {folds}-fold: every row judged by the model without its fold (row number mod {folds})"
-    return card.report(trained.model.classes, words)
+    for _, rows in Question.again(task, schema).rows(matrices_of(task, schema), progress):
+        dealt = replace(rows, fold=deal.where(rows.number))
+        scored = out_of_fold(each, dealt, "log_posterior")
+        if len(scored.rows.codes):
+            card += scored.judged(scored.scores)
+    report = card.report(trained.model.classes, split.words(deal.n_folds))
+    if card.ranks is None or not card.ranks.whole:
+        return report
+    return replace(report, folds=deal.where(card.ranks.rows.number))
 
 
-@dataclass(frozen=True)
-class Question:
-    """Rows whose classes are known, to be judged."""
-
-    source: Source
-    target: str
-    classes: Sequence[str]
-    weights: str | None = None
-    allow_missing: bool = False
-
-    def rows(self, matrices: Matrices, progress: Progress | None) -> Iterator[tuple[list[Any], Rows]]:
-        """The rows that have a class, with the batches they come from; a class that is not known has the code −1."""
-        known = Names(self.classes)
-        read = 0
-        for batches in row_blocks(self.source, self._wanted(matrices), matrices.layout):
-            codes = np.concatenate([known.encode(batch.column(self.target)) for batch in batches])
-            number = np.arange(read, read + len(codes))
-            weight = None if self.weights is None else row_weights(batches, self.weights, read)
-            told = codes >= 0
-            codes[codes == len(known)] = -1
-            read += len(codes)
-            if progress is not None:
-                progress(read)
-            yield batches, Rows(matrices.columns(batches), codes.astype(np.int32), weight, number)[told]
-
-    def _wanted(self, matrices: Matrices) -> dict[str, Reading]:
-        for name in filter(None, (self.target, self.weights)):
-            if name not in self.source.columns:
-                raise InputError(
-                    f"{self.source.name} has no column {name!r}{did_you_mean(name, self.source.columns)}"
-                )
-        columns = checked(self.source, matrices.layout.readings(), self.allow_missing)
-        return {**columns, self.target: "text", **({self.weights: "number"} if self.weights else {})}
+def _of_each_row(task: Task, progress: Progress | None) -> Report:
+    trained = learned(task, 1, progress)
+    words = "exact leave-one-out: every row judged by the model of all the others"
+    return left_out(trained, progress).report(trained.model.classes, words)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban.ledger.shuffled import shuffled
 from deciban.model.gathering import Rows
 from deciban.text import Documents
 
@@ -19,15 +19,6 @@ MOST_CELLS = 1 << 24
 
 MOST_BYTES = 1 << 24
 """Bytes of text that are kept for judging, about; of long texts these are fewer rows."""
-
-
-def shuffled(number: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """A fixed, thorough mixing of row numbers (the finaliser of SplitMix64, Steele et al. 2014)."""
-    z = (number.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)):
-        z ^= z >> np.uint64(shift)
-        z *= np.uint64(factor)
-    return z
 
 
 class Reservoir:
@@ -69,10 +60,11 @@ class Reservoir:
         self.kept, self.n_kept = [together], len(together.codes)
         self.n_bytes = sum(int(sizes.sum()) for sizes in _text_sizes(together))
 
-    def rows(self) -> Rows | None:
-        """The sample, in the order of the table."""
+    def rows(self, n_classes: int = 1) -> Rows | None:
+        """The sample, in the order of the table; of very many classes fewer rows, since their scores are kept."""
         if not self.kept:
             return None
+        self.room = min(self.room, max(1, MOST_CELLS // n_classes))
         self._trim()
         return self.kept[0]
 
@@ -91,7 +83,8 @@ def _joined(kept: list[Rows]) -> Rows:
     )
     columns = [[_one(c) for c in zip(*blocks)] for blocks in zip(*(rows.columns for rows in kept))]
     codes, number = (np.concatenate([getattr(rows, name) for rows in kept]) for name in ("codes", "number"))
-    return replace(kept[0], columns=columns, codes=codes, weight=weight, number=number)
+    fold = None if kept[0].fold is None else np.concatenate([rows.fold for rows in kept if rows.fold is not None])
+    return Rows(columns, codes, weight, number, fold)
 
 
 def _one(columns: Sequence[Any]) -> Any:

@@ -11,9 +11,8 @@ from deciban.engines.arrow.cells import timestamps
 from deciban.engines.arrow.delimited import MISSING_NUMBERS
 from deciban.engines.arrow.documents import FILE, TEXT, TextLines, WholeFiles
 from deciban.engines.arrow.source import Source, as_role
-from deciban.errors import InputError
+from deciban.errors import InputError, did_you_mean
 from deciban.model.columns import ROLES, Column, Role
-from deciban.model.matrices import did_you_mean
 
 HEAD = 20_480
 """Rows that roles are inferred from."""
@@ -77,7 +76,7 @@ def _check_given(source: Source, leave_out: Sequence[str], given: Mapping[str, s
         if name not in source.columns:
             raise InputError(f"a role is given for {name!r}, which is no column{did_you_mean(name, source.columns)}")
         if name in leave_out:
-            raise InputError(f"column {name!r} is the target or the weights, so it has no role")
+            raise InputError(f"column {name!r} is the target, the weights or the groups, so it has no role")
         if role not in ROLES:
             raise InputError(f"role {role!r} is not known, for column {name!r}. Hint: one of {', '.join(ROLES)}")
 

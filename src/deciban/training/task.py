@@ -8,15 +8,15 @@ from typing import Any
 
 from deciban.engines.arrow.cells import label_text
 from deciban.engines.arrow.source import Source, as_role, first_rows, open_source
-from deciban.errors import InputError
+from deciban.errors import InputError, did_you_mean
 from deciban.families.prior import ClassPrior
 from deciban.ledger.schema import in_order
 from deciban.model.columns import Column, Layout
-from deciban.model.gathering import Gathering
-from deciban.model.matrices import did_you_mean
+from deciban.model.gathering import Deal, Gathering
 from deciban.model.model import Model, file_options
 from deciban.model.options import MOST_LEVELS, Options
 from deciban.text import Words
+from deciban.training.joining import Blocks, joined
 from deciban.training.roles import HEAD, infer
 
 MOST_LABELS = 0.5
@@ -41,11 +41,12 @@ class Task:
         """Which features stand in which block; undecided numbers in two."""
         return Layout(tuple(self.columns))
 
-    def gathering(self, n_folds: int) -> Gathering:
-        """An empty one, ready to read."""
+    def gathering(self, n_folds: int, deal: Deal | None = None) -> Gathering:
+        """An empty one, ready to read; `deal` says which fold each row goes to."""
         needs = self.options.assumption(self.layout).needs
         classes = None if self.classes is None else in_order({label_text(label) for label in self.classes})
-        return Gathering(self.layout, needs, self.target, self.weights, n_folds, classes, words=self.options.words)
+        words = self.options.words
+        return Gathering(self.layout, needs, self.target, self.weights, n_folds, deal, classes, words=words)
 
 
 def plan(
@@ -53,13 +54,14 @@ def plan(
     *,
     target: str,
     roles: Mapping[str, str] | None = None,
+    blocks: Blocks | None = None,
     like: Model | None = None,
     numbers: str | None = None,
     weights: str | None = None,
     classes: Sequence[str] | None = None,
     prior: Any = None,
     sql: str | None = None,
-    alpha: float = 1.0,
+    alpha: float | str = 1.0,
     parameter_prior: float = 1.0,
     unseen: Any = "ignore",
     most_levels: int = MOST_LEVELS,
@@ -68,8 +70,9 @@ def plan(
     encoding: str = "utf-8",
     errors: str = "strict",
     missing: Sequence[str] | str = (),
+    aside: Sequence[str] = (),
 ) -> Task:
-    """The task that these arguments describe; see `train`."""
+    """The task that these arguments describe; see `train`. Columns set `aside` are not learned from."""
     reading = {"format": format, "encoding": encoding, "errors": errors, "missing": missing}
     opened = open_source(source, sql, file_options(reading))
     options = Options(alpha, parameter_prior, unseen, most_levels, words=Words.given(words))
@@ -79,9 +82,11 @@ def plan(
     head = first_rows(opened, HEAD)
     _check_labels(head, target)
     if like is not None:
-        columns = _like(like, target, roles, numbers, words)
+        found = _like(like, target, roles or blocks, numbers, words)
+        columns: Sequence[Column] = [column for column in found if column.name not in aside]
     else:
-        columns = _inferred(opened, head, [target, *([weights] if weights else [])], roles or {}, numbers)
+        columns = _inferred(opened, head, [target, *([weights] if weights else []), *aside], roles or {}, numbers)
+        columns = joined(columns, blocks, roles)
     return Task(opened, target, columns, options, weights, classes, prior, _target_type(opened, head, target))
 
 
@@ -117,12 +122,12 @@ def _options_like(like: Model, prior: Any) -> tuple[Options, Any]:
 
 
 def _like(
-    like: Model, target: str, roles: Mapping[str, str] | None, numbers: str | None, words: Any
+    like: Model, target: str, given: Any, numbers: str | None, words: Any
 ) -> Sequence[Column]:
     if like.target != target:
         raise InputError(f"the model to be like has the target {like.target!r}, not {target!r}")
-    if roles or numbers:
-        raise InputError("with like= the roles are those of the other model. Hint: leave roles and numbers out")
+    if given or numbers:
+        raise InputError("with like= the roles are those of the other model. Hint: leave roles, blocks, numbers out")
     if words is not None:
         raise InputError("with like= texts are read as in the other model. Hint: leave words out")
     return [replace(column, reason="as in the model") for column in like.columns]

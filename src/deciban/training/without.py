@@ -8,18 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from deciban import engines
 from deciban.belief import Belief
-from deciban.judge.metrics import Scorecard
-from deciban.judge.rows import score_rows
+from deciban.judge import Scorecard
 from deciban.ledger import Ledger
+from deciban.ledger.statistic import Array
 from deciban.model.columns import Column, Layout
 from deciban.model.gathering import Rows
 from deciban.model.options import Options
+from deciban.scores.posterior import Finish, finish, warn_impossible
 from deciban.training.decide import decide
 from deciban.training.task import Task
 
@@ -31,29 +33,102 @@ class Without:
     belief: Belief
     kept: Sequence[Sequence[int] | None]
 
-    def judge(self, rows: Rows) -> Scorecard:
+    def scores(self, rows: Rows, wanted: Finish) -> NDArray[Any]:
         """Rows of the fold, with the columns of all blocks as they were counted."""
-        chosen = [
-            block if index is None else [block[j] for j in index]
-            for block, index in zip(rows.columns, self.kept)
-            if index is None or len(index)
-        ]
-        parts = replace(rows, columns=chosen).parts
-        return score_rows(self.belief, parts, rows.codes, rows.weight, engines.thread_count(None))
+        return self.belief.scores(chosen_parts(rows, self.kept), wanted, engines.thread_count(None))
+
+
+def chosen_parts(rows: Rows, kept: Sequence[Sequence[int] | None]) -> list[Any]:
+    """The matrices of the features that are kept of each block."""
+    chosen = [
+        block if index is None else [block[j] for j in index]
+        for block, index in zip(rows.columns, kept)
+        if index is None or len(index)
+    ]
+    return replace(rows, columns=chosen).parts
+
+
+def settled(task: Task, options: Options, rest: Ledger, sure: Mapping[str, Column] | None = None) -> Without:
+    """What is believed of these rows alone, everything that is open settled by them; but for what is `sure`."""
+    columns, kept, _ = decide(task.columns, rest, options, sure)
+    return Without(Belief(options.assumption(Layout(tuple(columns))), rest.choose(kept)), kept)
 
 
 def without_each(
-    task: Task, options: Options, total: Ledger, folds: Sequence[Ledger], sure: Mapping[str, Column]
+    task: Task, options: Options, total: Ledger, folds: Sequence[Ledger], sure: Mapping[str, Column] | None = None
 ) -> Iterator[Without]:
     """What is believed without the first fold, without the second, …; what is `sure` no fold could change."""
-    for fold in folds:
-        rest = total.without(fold)
-        columns, kept, _ = decide(task.columns, rest, options, sure)
-        yield Without(Belief(options.assumption(Layout(tuple(columns))), rest.choose(kept)), kept)
+    return (settled(task, options, total.without(fold), sure) for fold in folds)
 
 
-def judged(each: Iterable[Without], n_folds: int, rows: Rows) -> Scorecard:
-    """Every row judged by what is believed without its fold: row number modulo the number of folds."""
-    fold = rows.number % n_folds
-    cards = (without.judge(rows[np.flatnonzero(fold == f)]) for f, without in enumerate(each))
-    return reduce(lambda a, b: a + b, cards)
+def before_each(task: Task, options: Options, folds: Sequence[Ledger]) -> Iterator[Without | None]:
+    """What is believed before each fold, by those that came earlier; before the first there is nothing."""
+    yield None
+    earlier = folds[0]
+    for fold in folds[1:]:
+        yield settled(task, options, earlier)
+        earlier = earlier + fold
+
+
+@dataclass(frozen=True)
+class OutOfFold:
+    """Rows scored by what is believed without their folds, and the classes that each row's belief has learned."""
+
+    rows: Rows
+    scores: NDArray[Any]
+    known: NDArray[np.bool_]
+    log_prior: Mapping[int, Array]
+    """ln π_k without each fold."""
+    cells: Array | None = None
+    """How many cells of each row, or words, say something to the belief without it; where that was asked for."""
+
+    def finished(self, wanted: Finish) -> NDArray[Any]:
+        """What is wanted of joint scores; see `scores.finish`."""
+        if wanted == "joint":
+            return self.scores
+        done: list[tuple[NDArray[np.intp], NDArray[Any]]] = []
+        lost = 0
+        for f, prior in self.log_prior.items():
+            mine = np.flatnonzero(self.rows.fold == f)
+            part, n_lost = finish(self.scores[mine], prior, wanted)
+            done.append((mine, part))
+            lost += n_lost
+        if lost:
+            warn_impossible(lost)
+        return _in_order(done)
+
+    def judged(self, log_posterior: Array) -> Scorecard:
+        """How good the answers are; the rows are kept."""
+        rows = self.rows
+        return Scorecard.of(log_posterior, rows.codes, rows.weight, self.known, keep=True, number=rows.number)
+
+
+def out_of_fold(each: Iterable[Without | None], rows: Rows, wanted: Finish, observed: bool = False) -> OutOfFold:
+    """Every row scored by what is believed without its fold; rows of a fold that has no such belief are left out.
+
+    `observed`: also how much of each row says something.
+    """
+    assert rows.fold is not None
+    scores, known, log_prior, cells = [], [], {}, []
+    for f, without in enumerate(each):
+        mine = np.flatnonzero(rows.fold == f)
+        if without is None or not len(mine):
+            continue
+        learned = without.belief.ledger.rows > 0
+        scores.append((mine, without.scores(rows[mine], wanted)))
+        if observed:
+            cells.append((mine, without.scores(rows[mine], "observed")))
+        known.append((mine, np.broadcast_to(learned, (len(mine), len(learned)))))
+        log_prior[f] = without.belief.solved.log_prior
+    judged = rows[np.isin(rows.fold, list(log_prior))]
+    counted = _in_order(cells) if observed else None
+    return OutOfFold(judged, _in_order(scores), _in_order(known), log_prior, counted)
+
+
+def _in_order(parts: Sequence[tuple[NDArray[np.intp], NDArray[Any]]]) -> NDArray[Any]:
+    """The parts as one, by the places that they have."""
+    if not parts:
+        return np.zeros((0, 0))
+    order = np.argsort(np.concatenate([place for place, _ in parts]), kind="stable")
+    whole: NDArray[Any] = np.concatenate([part for _, part in parts])[order]
+    return whole

@@ -15,7 +15,7 @@ from deciban.errors import InputError
 
 CLASS = "class"
 FOLDS = 10
-"""Rows are dealt to so many folds when a model is judged, by their numbers; see `in_turns`."""
+"""A model is judged in so many folds; dealt by their numbers rows are in fair folds too: `in_turns`."""
 
 
 @dataclass(frozen=True)

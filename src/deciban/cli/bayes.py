@@ -1,0 +1,77 @@
+"""`deciban bayes`: what a test result means, by Bayes' theorem."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from deciban.cli import arguments as a
+from deciban.cli.manners import manners
+from deciban.cli.plot.saving import DOTS, Dots, Picture, Size, Title
+
+EXAMPLE = a.example(
+    "deciban bayes --prior 0.01 --sensitivity 0.9 --specificity 0.95",
+    "deciban bayes --prior 0.01 --sensitivity 0.9 --specificity 0.95 -o ten-thousand.png",
+)
+Prevalence = Annotated[
+    float,
+    typer.Option(
+        "--prior", metavar="SHARE", help="The share of people who have it: 0.01 is 1 %.", show_default=False
+    ),
+]
+Sensitivity = Annotated[
+    float,
+    typer.Option(
+        "--sensitivity",
+        metavar="SHARE",
+        help="Of those who have it, the share that test positive.",
+        show_default=False,
+    ),
+]
+Specificity = Annotated[
+    float,
+    typer.Option(
+        "--specificity",
+        metavar="SHARE",
+        help="Of those who have it not, the share that test negative.",
+        show_default=False,
+    ),
+]
+Population = Annotated[
+    int, typer.Option("--population", metavar="NUMBER", min=1, help="How many people to count it out for.")
+]
+Out = Annotated[
+    str | None,
+    typer.Option("-o", "--output", metavar="FILE", help="Draw the people too: a .png, .svg or .pdf file."),
+]
+
+
+def command(
+    prior: Prevalence,
+    sensitivity: Sensitivity,
+    specificity: Specificity,
+    population: Population = 10_000,
+    output: Out = None,
+    size: Size = None,
+    dots: Dots = DOTS,
+    title: Title = None,
+    json: a.AsJson = False,
+    debug: a.Debug = False,
+) -> None:
+    """Say what a positive and a negative test mean: how many of those people have what is tested for."""
+    with manners(debug):
+        from deciban.judge.bayes import BayesTable
+
+        table = BayesTable(prior, sensitivity, specificity, population)
+        if output is not None:
+            picture = Picture.to(output, (), size, dots, title)
+            from deciban.plots import bayes
+
+            picture.save(bayes(table), f"{population} people, by what they have and what the test says")
+        if json:
+            from deciban.cli.output import print_json
+
+            print_json(table.to_dict())
+        else:
+            typer.echo(str(table))

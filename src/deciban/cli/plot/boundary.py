@@ -1,0 +1,103 @@
+"""`deciban plot boundary`: where a Gaussian model of one or two columns changes its mind."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from deciban.cli import arguments as a
+from deciban.cli.manners import manners, status
+from deciban.cli.plot.saving import DOTS, Dots, Output, Picture, Size, Title
+
+if TYPE_CHECKING:
+    from deciban.cli.given import Given
+
+EXAMPLE = a.example(
+    "deciban plot boundary flowers.csv --target species --columns petal_length,petal_width -o regions.png",
+    "deciban plot boundary flowers.csv --target species --columns petal_length --covariance full -o curves.svg",
+    "deciban plot boundary a.csv --target y --columns x1,x2 --covariance identity --prior uniform -o bisector.png",
+)
+Columns = Annotated[
+    str,
+    typer.Option("--columns", metavar="A,B", help="The columns of numbers to draw: two, or one.", show_default=False),
+]
+Covariance = Annotated[
+    Literal["full", "tied", "diagonal", "tied_diagonal", "spherical", "tied_spherical", "identity"],
+    typer.Option(
+        "--covariance",
+        metavar="SHAPE",
+        help="What is assumed of the classes' covariance: full, diagonal or spherical (a conic), or tied, "
+        "tied_diagonal, tied_spherical or identity (a line).",
+    ),
+]
+ROUND = ("identity", "spherical", "tied_spherical")
+"""Shapes under which distances count alike in all directions: a right angle is to look like one."""
+
+
+def command(
+    output: Output,
+    columns: Columns,
+    data: a.Tables = None,
+    target: a.Target = None,
+    covariance: Covariance = "full",
+    prior: a.Prior = None,
+    sql: a.Sql = None,
+    format: a.Format = None,
+    encoding: a.Encoding = "utf-8",
+    missing: a.Missing = None,
+    size: Size = None,
+    dots: Dots = DOTS,
+    title: Title = None,
+    debug: a.Debug = False,
+) -> None:
+    """Draw the regions of the classes over two columns, shaded by the posterior, with the data and the line or conic
+    between them; or over one column the curves π_k p(x|k) and their thresholds.
+    """
+    from deciban.cli.given import given
+
+    with manners(debug), given(data, sql, None, format, encoding, "strict", missing) as table:
+        picture = Picture.to(output, table.paths, size, dots, title)
+        run(table, picture, a.listed(columns), target, covariance, a.given_prior(prior))
+
+
+def run(table: Given, picture: Picture, columns: list[str], target: str | None, covariance: str, prior: Any) -> None:
+    """Read two columns, fit, draw, write."""
+    if not 1 <= len(columns) <= 2:
+        raise typer.BadParameter(f"--columns wants one column or two, as in height,weight; not {len(columns)}")
+    from deciban.cli.train import wanted_target
+    from deciban.plots import boundary
+    from deciban.plots.plane import join
+    from deciban.plots.rows import numbers_and_classes, thinned
+
+    with status("reading and drawing …"):
+        X, y = numbers_and_classes(table.open(), columns, wanted_target(table, target, None))
+        model = fitted(X, y, covariance, prior)
+        rows = thinned(len(X))
+        ax = boundary(model, X[rows], y[rows], names=columns, to_scale=covariance in ROUND and comparable(X))
+        if covariance in ROUND and X.shape[1] == len(model.classes_) == 2:
+            join(ax, model.means_)
+    shown = "" if len(rows) == len(X) else f" ({len(rows)} of {len(X)} rows shown)"
+    picture.save(ax, f"{len(model.classes_)} classes over {' and '.join(columns)}{shown}")
+
+
+def fitted(X: Any, y: Any, covariance: str, prior: Any) -> Any:
+    """A Gaussian for each class, with priors by name or by class."""
+    import deciban
+    from deciban.errors import InputError
+    from deciban.model.options import class_prior
+
+    classes = tuple(sorted(set(y.tolist())))
+    if len(classes) < 2:
+        raise InputError(f"a boundary lies between two classes, and the table has {classes[0]!r} alone")
+    wanted = class_prior(prior, classes)
+    priors = wanted.given if wanted.given is not None else wanted.kind
+    return deciban.GaussianBayes(covariance=covariance, priors=priors).fit(X, y)
+
+
+def comparable(X: Any) -> bool:
+    """Whether two columns may share a scale: neither would shrink to a line."""
+    import numpy as np
+
+    span = np.nanmax(X, axis=0) - np.nanmin(X, axis=0)
+    return bool(len(span) == 2 and span.max() <= 4 * span.min())

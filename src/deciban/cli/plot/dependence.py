@@ -1,0 +1,60 @@
+"""`deciban plot dependence`: how far columns depend on each other, given the class and without it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from deciban.cli import arguments as a
+from deciban.cli import dependence
+from deciban.cli.manners import manners, status
+from deciban.cli.plot.borrowed import borrowing, table_of
+from deciban.cli.plot.saving import DOTS, Dots, Output, Picture, Size, Title
+
+if TYPE_CHECKING:
+    from deciban.cli.given import Given
+
+EXAMPLE = a.example(
+    "deciban plot dependence patients.csv --target diagnosis -o dependence.png",
+    "deciban plot dependence wide.parquet --target y --order alike -o dependence.svg",
+)
+Order = Annotated[
+    Literal["table", "alike"],
+    typer.Option(
+        "--order",
+        metavar="table|alike",
+        help="Columns as in the table, or those next to each other that depend on each other.",
+    ),
+]
+
+
+@borrowing(dependence.command, "most")
+def command(
+    output: Output,
+    order: Order = "table",
+    size: Size = None,
+    dots: Dots = DOTS,
+    title: Title = None,
+    debug: a.Debug = False,
+    **options: Any,
+) -> None:
+    """Draw what every two columns tell about each other: beneath the diagonal given the class, which naive Bayes
+    takes for nothing, above it whatever the class.
+    """
+    with manners(debug), table_of(options) as table:
+        run(table, Picture.to(output, table.paths, size, dots, title), options, order)
+
+
+def run(table: Given, picture: Picture, options: Mapping[str, Any], order: Literal["table", "alike"]) -> None:
+    """Measure, draw, write."""
+    from deciban import plots
+    from deciban.cli.train import wanted_target
+
+    found = dependence.measured(
+        table, wanted_target(table, options["target"], None), options["roles"], options["weights"]
+    )
+    with status("drawing …"):
+        ax = plots.dependence(found, order=order)
+    picture.save(ax, f"the dependence of {len(found.features)} features, by {found.rows} rows")

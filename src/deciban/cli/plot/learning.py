@@ -1,0 +1,57 @@
+"""`deciban plot learning`: how good a model is by how many rows it has learned."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from deciban.cli import arguments as a
+from deciban.cli import learning
+from deciban.cli.manners import manners, status
+from deciban.cli.plot.borrowed import borrowing, table_of, wishes
+from deciban.cli.plot.saving import DOTS, Dots, Output, Picture, Size, Title
+
+if TYPE_CHECKING:
+    from deciban.cli.given import Given
+
+EXAMPLE = a.example(
+    "deciban plot learning patients.csv --target diagnosis -o learning.png",
+    "deciban plot learning patients.csv --target diagnosis --flipped 0,0.1,0.2 --figure log-loss -o noise.svg",
+)
+Figure = Annotated[
+    Literal["accuracy", "log-loss"],
+    typer.Option("--figure", metavar="accuracy|log-loss", help="Which figure is drawn."),
+]
+
+
+@borrowing(learning.command)
+def command(
+    output: Output,
+    figure: Figure = "accuracy",
+    size: Size = None,
+    dots: Dots = DOTS,
+    title: Title = None,
+    debug: a.Debug = False,
+    **options: Any,
+) -> None:
+    """Draw how good models of more and more rows are on the same rows held out; with --flipped a curve for each share
+    of wrong labels.
+    """
+    with manners(debug), table_of(options) as table:
+        run(table, Picture.to(output, table.paths, size, dots, title), options, figure)
+
+
+def run(table: Given, picture: Picture, options: Mapping[str, Any], figure: str) -> None:
+    """Learn and judge, draw, write."""
+    from deciban import plots
+    from deciban.cli.train import wanted_target
+
+    wished = wishes(options, "target")
+    for name in ("sizes", "flipped"):
+        wished[name] = learning.numbers_in(wished[name], f"--{name}")
+    curve = learning.curve(table, wanted_target(table, options["target"], options["classes"]), wished)
+    with status("drawing …"):
+        ax = plots.learning(curve, figure="accuracy" if figure == "accuracy" else "log_loss")
+    picture.save(ax, f"the {figure} of {len(curve.points)} models by {curve.held_out} rows held out")

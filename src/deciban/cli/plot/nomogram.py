@@ -1,0 +1,72 @@
+"""`deciban plot nomogram`: a sheet to work out predictions on by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from deciban.cli import arguments as a
+from deciban.cli.explain import Pair, pair_of
+from deciban.cli.manners import manners, status
+from deciban.cli.plot.evidence import Row
+from deciban.cli.plot.saving import DOTS, Dots, Output, Picture, Size, Title
+from deciban.errors import InputError
+
+if TYPE_CHECKING:
+    from deciban.cli.given import Given
+
+EXAMPLE = a.example(
+    "deciban plot nomogram patients.deciban --classes flu,cold -o sheet.pdf",
+    "deciban plot nomogram patients.deciban new-patients.csv --row 4 -o row-4.png",
+)
+Most = Annotated[
+    int, typer.Option("--most", metavar="NUMBER", min=1, max=60, help="How many columns, the most telling first.")
+]
+
+
+def command(
+    model: a.ModelFile,
+    output: Output,
+    data: a.Tables = None,
+    row: Row = 1,
+    classes: Pair = None,
+    most: Most = 12,
+    sql: a.Sql = None,
+    format: a.Format = None,
+    encoding: a.Encoding = "utf-8",
+    missing: a.Missing = None,
+    size: Size = None,
+    dots: Dots = DOTS,
+    title: Title = None,
+    debug: a.Debug = False,
+) -> None:
+    """Draw a scale of decibans for each column; their sum leads to the probability. With DATA a row is marked."""
+    from deciban.cli.given import given, roles_are_settled
+
+    with manners(debug):
+        picture = Picture.to(output, [model, *(data or ())], size, dots, title)
+        if not data and sql is None:
+            run(model, None, picture, row, pair_of(classes), most)
+            return
+        with roles_are_settled(), given(data, sql, None, format, encoding, "strict", missing) as table:
+            run(model, table, picture, row, pair_of(classes), most)
+
+
+def run(path: Path, table: Given | None, picture: Picture, row: int, pair: tuple[str, str] | None, most: int) -> None:
+    """Open the model, draw, write."""
+    from deciban.cli.models import open_model
+    from deciban.cli.views import Part
+    from deciban.plots import nomogram
+
+    model = open_model(path)
+    with status("drawing …"):
+        if table is None:
+            drawn, what = nomogram(model, classes=pair, most=most), "a scale for each column"
+        else:
+            part = Part(table.open(), row - 1, 1)
+            if not sum(batch.num_rows for batch in part.batches({part.columns[0]: "text"})):
+                raise InputError(f"{table.name} has no row {row}. Hint: --row counts from 1, the header left out")
+            drawn, what = nomogram(model, part, classes=pair, most=most), f"row {row} of {table.name}"
+    picture.save(drawn, f"{drawn.get_title(loc='left')}, {what}")

@@ -1,0 +1,49 @@
+"""`deciban plot telltales`: the words that tell classes apart, as bars."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from deciban.cli import arguments as a
+from deciban.cli.manners import manners, status
+from deciban.cli.plot.saving import DOTS, Dots, Output, Picture, Size, Title
+from deciban.cli.telltales import Column, Labels
+
+EXAMPLE = a.example(
+    "deciban plot telltales messages.deciban -o words.png",
+    "deciban plot telltales newsgroups.deciban --class sci.space --class sci.med -o two.svg",
+)
+Number = Annotated[
+    int, typer.Option("-n", "--number", metavar="NUMBER", min=1, max=60, help="How many words of each class.")
+]
+
+
+def command(
+    model: a.ModelFile,
+    output: Output,
+    labels: Labels = None,
+    number: Number = 12,
+    column: Column = None,
+    size: Size = None,
+    dots: Dots = DOTS,
+    title: Title = None,
+    debug: a.Debug = False,
+) -> None:
+    """Draw the telltales of each class, the most telling first: evidence as bars, with 90 % intervals."""
+    with manners(debug):
+        run(model, Picture.to(output, [model], size, dots, title), labels, number, column)
+
+
+def run(path: Path, picture: Picture, labels: list[str] | None, n: int, column: str | None) -> None:
+    """Open the file, draw, write."""
+    from deciban.cli.telling import open_teller
+    from deciban.plots import telltales
+
+    teller = open_teller(path, column)
+    with status("drawing …"):
+        chosen = teller.chosen(labels)
+        drawn = telltales(teller.model, chosen, n=n, column=column)
+    picture.save(drawn, f"the telltales of {len(chosen)} classes")

@@ -1,0 +1,161 @@
+"""Who is judged by whom: what `folds`, `groups` and `order` mean for the rows at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban.engines.arrow.frames import Frame
+from deciban.engines.arrow.source import first_rows
+from deciban.errors import InputError
+from deciban.judge.folds import Folds, Stratified, by_group, by_order, checked_count, distinct_values
+from deciban.ledger.statistic import Codes
+
+BY_CLASS = ("joint", "log_posterior", "posterior")
+"""What may be wanted of a row that is told for each class."""
+
+Rule = Literal["others", "before", "given"]
+"""A fold is judged by what was learned from all other folds, from those before it, or from rows that were named."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The fold of each row (−1: of none, so every model learns it), and from which rows each fold's model learns."""
+
+    fold: Folds
+    n_folds: int
+    words: str
+    rule: Rule = "others"
+    trained: Sequence[NDArray[np.intp]] = ()
+    alone: bool = False
+    """Whether every row is a fold of its own."""
+
+    @property
+    def first(self) -> int:
+        """The first fold that is judged."""
+        return int(self.rule == "before")
+
+    @property
+    def judged(self) -> NDArray[np.bool_]:
+        """Which rows are judged at all."""
+        return self.fold >= self.first
+
+    def learned(self, f: int) -> NDArray[np.intp]:
+        """The rows that fold f's model learns from."""
+        if self.rule == "given":
+            return self.trained[f]
+        return np.flatnonzero(self.fold < f if self.rule == "before" else self.fold != f)
+
+
+def planned(folds: Any, codes: Codes, groups: Any, order: Any, present: NDArray[np.bool_]) -> Plan:
+    """The plan that the arguments of `cross_validate` describe, for the rows that are present (have a weight)."""
+    n = len(codes)
+    for name, values in (("groups", groups), ("order", order)):
+        if values is not None and len(values) != n:
+            raise InputError(f"{name} has {len(values)} values for {n} rows. Hint: one for each row")
+    if groups is not None and order is not None:
+        raise InputError("rows are folded by groups or by their order, not by both. Hint: leave one of them out")
+    if isinstance(folds, str) and folds != "loo":
+        raise InputError(f"folds is a number, 'loo', the fold of each row, or a splitter; not {folds!r}")
+    if hasattr(folds, "split") and not isinstance(folds, str):
+        return _of_splitter(folds, codes, groups, order, present)
+    if groups is not None:
+        return _of_groups(folds, np.asarray(groups)[present])
+    if order is not None:
+        return _of_order(folds, np.asarray(order)[present])
+    return _of_array(folds, present) if np.ndim(folds) else _of_rows(folds, codes[present])
+
+
+def _of_rows(folds: Any, codes: Codes) -> Plan:
+    n = len(codes)
+    if isinstance(folds, str):
+        if n < 2:
+            raise InputError("leave-one-out takes two rows or more: one to be judged, one to learn from")
+        words = "exact leave-one-out: every row judged by the model of all other rows"
+        return Plan(np.arange(n, dtype=np.int32), n, words, alone=True)
+    F = checked_count(folds)
+    if n < F:
+        raise InputError(f"{n} rows cannot be dealt into {F} folds. Hint: folds='loo', or fewer folds")
+    words = f"exact {F}-fold: every row judged by the model without its fold (stratified by class)"
+    return Plan(Stratified(F).of(codes), F, words)
+
+
+def _of_groups(folds: Any, groups: Any) -> Plan:
+    if isinstance(folds, str):
+        distinct, which = distinct_values(groups, "groups", "group")
+        if len(distinct) < 2:
+            raise InputError("one group cannot be judged by the others. Hint: folds='loo' without groups")
+        words = "exact leave-one-group-out: every row judged by the model of all other groups"
+        return Plan(which.astype(np.int32), len(distinct), words)
+    fold = by_group(groups, folds)
+    return Plan(fold, int(folds), f"exact {folds}-fold: every row judged by the model without its fold (by groups)")
+
+
+def _of_order(folds: Any, order: Any) -> Plan:
+    fold = by_order(order, checked_count(folds))
+    F = int(fold.max()) + 1
+    words = f"exact, in order: each of {F} folds judged by the model of the folds before it, the first by none"
+    return Plan(fold, F, words, "before")
+
+
+def _of_array(folds: Any, present: NDArray[np.bool_]) -> Plan:
+    given = np.asarray(folds)
+    if given.shape != present.shape:
+        raise InputError(
+            f"folds has the shape {given.shape} for {len(present)} rows. Hint: the fold of each row, or a number"
+        )
+    given = given[present]
+    if given.dtype.kind == "f" and not (given == np.floor(given)).all():
+        raise InputError(f"folds are numbered 0, 1, 2 …, or named by texts; not {given[:3]}")
+    distinct, which = distinct_values(given, "folds", "fold")
+    always = distinct.dtype.kind in "if" and distinct[0] < 0
+    if always and (distinct[0] != -1):
+        raise InputError(f"folds are numbered 0, 1, 2 … (−1: learned from, never judged); not {distinct[0]}")
+    fold, F = (which - int(always)).astype(np.int32), len(distinct) - int(always)
+    if F < 1 or len(distinct) < 2:
+        raise InputError("all rows are in one fold, so there is nothing to learn from. Hint: two folds or more")
+    return Plan(fold, F, f"exact {F}-fold: every row judged by the model without its fold (folds as given)")
+
+
+def _of_splitter(splitter: Any, codes: Codes, groups: Any, order: Any, present: NDArray[np.bool_]) -> Plan:
+    if order is not None:
+        raise InputError("a splitter has an order of its own. Hint: leave order out, or folds=10")
+    n = len(codes)
+    fold, trained = np.full(n, -1, dtype=np.int32), []
+    whole = True
+    for f, (train, test) in enumerate(splitter.split(np.zeros((n, 1)), codes, groups)):
+        train, test = (np.flatnonzero(i) if np.asarray(i).dtype == np.bool_ else np.asarray(i) for i in (train, test))
+        if (fold[test] >= 0).any():
+            raise InputError(
+                f"{splitter!r} has a row in two of its test sets, and a row is judged once. "
+                f"Hint: KFold, StratifiedKFold, GroupKFold and their like have each row in one"
+            )
+        fold[test] = f
+        trained.append(train)
+        whole &= len(train) + len(test) == n
+    if not trained:
+        raise InputError(f"{splitter!r} gives no folds")
+    words = f"{len(trained)} folds of {splitter!r}"
+    fold = fold[present]
+    if whole:
+        return Plan(fold, len(trained), f"exact, {words}: every row judged by the model without its fold")
+    place = np.cumsum(present) - 1
+    learned = [place[rows[present[rows]]] for rows in trained]
+    return Plan(fold, len(trained), f"{words}, each model fitted to the rows it names", "given", learned)
+
+
+def taken(rows: Any, index: NDArray[np.intp]) -> Any:
+    """Some of the rows, whatever they are: an array, a sparse matrix, a table, documents."""
+    if hasattr(rows, "num_rows"):
+        return first_rows(Frame(rows), rows.num_rows).take(index)
+    if isinstance(rows, np.ndarray) or hasattr(rows, "tocsr"):
+        return rows[index]
+    if type(rows).__module__.startswith("deciban"):
+        return rows[index]
+    from sklearn.utils import _safe_indexing
+
+    return _safe_indexing(rows, index)

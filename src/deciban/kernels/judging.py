@@ -1,0 +1,76 @@
+"""The loop that judges posteriors: what each row was called, how surely, and what that lost."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban.kernels.compile import kernel
+
+Array = NDArray[np.float64]
+
+NEGLIGIBLE = -40.0
+"""The square of a probability below exp of this is lost beside the others, which come to 1/K at least."""
+
+
+@kernel
+def judge(
+    scores: Array, truth: NDArray[np.int32], w: Array, known: NDArray[np.bool_], edges: Array,
+    confusion: Array, unknown: Array, bins: Array, squares: Array, rows: NDArray[np.int64], losses: Array,
+) -> bool:  # fmt: skip
+    """Fill what a `Scorecard` remembers of rows of ln p(k|x), all of it sums but the losses (n×2).
+
+    `w` is empty where all rows weigh one; `known` has one line for all rows or one for each. Returns False at NaN.
+    """
+    n, K = scores.shape
+    B = bins.shape[1]
+    for i in range(n):
+        called = 0
+        top = scores[i, 0]
+        odd = top != top
+        for k in range(1, K):
+            s = scores[i, k]
+            odd = odd or s != s
+            if s > top:
+                top = s
+                called = k
+        if odd:
+            return False
+        wi = w[i] if len(w) else 1.0
+        t = truth[i]
+        sure = t >= 0 and known[i if len(known) > 1 else 0, t]
+        confidence = np.exp(top)
+        b = min(B - 1, int(confidence * B))
+        while b > 0 and confidence <= edges[b - 1]:
+            b -= 1
+        while b < B - 1 and confidence > edges[b]:
+            b += 1
+        bins[0, b] += wi
+        bins[1, b] += wi * confidence
+        squares[0] += wi * wi
+        losses[i, 0] = np.nan
+        losses[i, 1] = np.nan
+        rows[0] += 1
+        if not sure:
+            rows[1] += 1
+            unknown[t if t >= 0 else K, called] += wi
+            continue
+        confusion[t, called] += wi
+        bins[2, b] += wi if called == t else 0.0
+        total = 0.0
+        for k in range(K):
+            s = scores[i, k]
+            if k == t:
+                gap = np.expm1(s)
+                total += gap * gap
+            elif s > NEGLIGIBLE:
+                p = np.exp(s)
+                total += p * p
+        losses[i, 1] = total
+        squares[2] += wi * wi
+        if scores[i, t] == -np.inf:
+            rows[2] += 1
+        else:
+            losses[i, 0] = max(-scores[i, t], 0.0)
+            squares[1] += wi * wi
+    return True

@@ -1,0 +1,215 @@
+"""A population that takes a test, person by person: what a positive result means."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import expit
+
+from deciban.judge.bayes import BayesTable, count, percent
+from deciban.plots.style import COLOURS, INK, need_matplotlib
+from deciban.scores.evidence import DECIBAN
+
+MOST_DOTS = 10_000
+"""Dots in a picture: of a larger population each stands for several people."""
+
+MOST_POSITIVE = 2500
+"""Dots among those who test positive alone, which have less room."""
+
+SIDE = 100
+"""Dots to a column of the population."""
+
+
+class Look(NamedTuple):
+    """How a group of people is drawn: told apart by filling and shape where there is no colour."""
+
+    label: str
+    marker: str
+    face: str
+    edge: str
+
+
+GROUPS = (
+    Look("have it, test negative", "o", "none", COLOURS[0]),
+    Look("have it, test positive", "o", COLOURS[0], COLOURS[0]),
+    Look("have it not, test positive", "s", COLOURS[1], COLOURS[1]),
+    Look("have it not, test negative", "o", "#c4c4c4", "none"),
+)
+"""In the order in which they stand, so that all who test positive stand together."""
+
+
+def bayes(table: BayesTable, *, ax: Any = None) -> Any:
+    """Draw a population, a dot for each person, by what they have and what the test says; returns the Axes.
+
+    In a figure of its own there are two more panels: those who test positive alone, and the evidence in decibans from
+    before the test to after it. Of more than 10 000 people a dot stands for several.
+
+    >>> from deciban.judge.bayes import BayesTable
+    >>> ax = bayes(BayesTable(prior=0.01, sensitivity=0.9, specificity=0.95))
+    >>> [len(group.get_offsets()) for group in ax.collections]
+    [10, 90, 495, 9405]
+    """
+    need_matplotlib()
+    if ax is not None:
+        return _population(ax, table)
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(11.0, 6.6), layout="constrained")
+    order: Any = [["all", "positive"], ["all", "evidence"]]
+    places = figure.subplot_mosaic(order, width_ratios=(1.45, 1), height_ratios=(2.3, 1))
+    _positives(places["positive"], table)
+    _evidence(places["evidence"], table)
+    return _population(places["all"], table)
+
+
+def whole_people(table: BayesTable) -> list[int]:
+    """The four groups in whole dots that add up to the population, or to as many as are drawn."""
+    exact = [table.false_negatives, table.true_positives, table.false_positives, table.true_negatives]
+    return in_dots(exact, min(table.population, MOST_DOTS))
+
+
+def in_dots(people: Sequence[float], dots: int) -> list[int]:
+    """So many dots shared out in proportion: each share rounded down, the largest remainders up.
+
+    >>> in_dots([1.0, 1.0, 1.0], 10)
+    [4, 3, 3]
+    """
+    exact = [part * dots / sum(people) for part in people]
+    whole = [math.floor(part + 1e-9) for part in exact]
+    order = sorted(range(len(exact)), key=lambda i: whole[i] - exact[i])
+    for i in order[: dots - sum(whole)]:
+        whole[i] += 1
+    return whole
+
+
+def _population(ax: Any, table: BayesTable) -> Any:
+    groups = whole_people(table)
+    n = sum(groups)
+    side = min(SIDE, math.ceil(math.sqrt(n)))
+    _draw(ax, groups, side, math.ceil(n / side))
+    people = "1 person" if table.population == 1 else f"{count(table.population)} people"
+    title = f"{people}: {percent(table.prior)} have it{_each(table.population, n)}"
+    ax.set_title(title, loc="left", fontsize=11)
+    exact = [table.false_negatives, table.true_positives, table.false_positives, table.true_negatives]
+    _key(ax, [f"{look.label}: {count(n)}" for look, n in zip(GROUPS, exact)])
+    return ax
+
+
+def _each(people: float, dots: int) -> str:
+    return f"\n(a dot stands for {people / dots:.3g} of them)" if people > dots + 0.5 else ""
+
+
+def _key(ax: Any, labels: Sequence[str]) -> None:
+    from matplotlib.lines import Line2D
+
+    looks = [
+        Line2D([], [], ls="none", marker=g.marker, mfc=g.face, mec=g.edge, ms=6.5, label=text)
+        for g, text in zip(GROUPS, labels)
+    ]
+    look: dict[str, Any] = {"ncols": 2, "frameon": False, "fontsize": 9, "handletextpad": 0.2, "borderaxespad": 0.2}
+    ax.legend(handles=looks, loc="upper left", bbox_to_anchor=(0.0, 0.0), **look)
+
+
+def _draw(ax: Any, groups: list[int], side: int, columns: int) -> None:
+    """Columns of dots from the left, the groups one after the other."""
+    size = _dot_size(ax, side, columns)
+    start = 0
+    for look, n in zip(GROUPS, groups):
+        place = np.arange(start, start + n)
+        start += n
+        style: dict[str, Any] = {"marker": look.marker, "facecolor": look.face, "edgecolor": look.edge}
+        ax.scatter(place // side, -(place % side), s=size, linewidth=min(0.9, size**0.5 / 5), **style)
+    ax.set_xlim(-1, max(columns, side))
+    ax.set_ylim(-side, 1)
+    ax.set_aspect("equal", adjustable="box", anchor="NW")
+    _bare(ax)
+
+
+def _bare(ax: Any) -> None:
+    ax.set(xticks=[], yticks=[])
+    ax.axis("off")
+
+
+def _dot_size(ax: Any, side: int, columns: int) -> float:
+    """The area of a marker in points, so that neighbours do not touch."""
+    box = ax.get_position().size * ax.figure.get_size_inches() * 72
+    return float(min(0.72 * min(box) / max(side, columns), 16.0) ** 2)
+
+
+def _positives(ax: Any, table: BayesTable) -> None:
+    """Those who test positive alone: how many of them have it."""
+    positive = table.true_positives + table.false_positives
+    dots = min(round(positive), MOST_POSITIVE)
+    if dots:
+        have, have_not = in_dots([table.true_positives, table.false_positives], dots)
+        side = math.ceil(math.sqrt(dots))
+        _draw(ax, [0, have, have_not, 0], side, side)
+        told = f"{percent(table.positive_predictive_value)} of them have it"
+        title = f"{count(positive)} test positive: {told}{_each(positive, dots)}"
+    else:
+        _bare(ax)
+        title = "nobody tests positive" if positive == 0 else "fewer than one tests positive"
+    ax.set_title(title, loc="left", fontsize=11)
+
+
+def _evidence(ax: Any, table: BayesTable) -> None:
+    """From the odds before the test to those after it: a positive and a negative test as arrows."""
+    before = table.prior_decibans
+    if not math.isfinite(before):
+        _bare(ax)
+        ax.set_title(f"before the test {percent(table.prior)}: no test can change that", loc="left", fontsize=11)
+        return
+    said = {"positive": table.positive_decibans, "negative": table.negative_decibans}
+    reach = 1.12 * max(10.0, abs(before), *(abs(before + x) for x in said.values() if math.isfinite(x)))
+    ax.axvline(before, color="#777777", linewidth=1.0, linestyle=(0, (2, 2)), zorder=1)
+    for y, (result, evidence), look in zip((1, 0), said.items(), (COLOURS[1], "#8c8c8c")):
+        _arrow(ax, y, result, before, evidence, reach, look)
+    ax.set_title(f"before the test {percent(table.prior)}, {_signed(before)} dB", loc="left", fontsize=11)
+    _scale(ax, reach)
+
+
+def _arrow(ax: Any, y: float, result: str, before: float, evidence: float, reach: float, colour: str) -> None:
+    words = f"{result}: never"
+    if not math.isnan(evidence):
+        end = before + evidence
+        x = min(max(end, -reach), reach)
+        look = {
+            "arrowstyle": "-|>",
+            "linewidth": 3,
+            "color": colour,
+            "shrinkA": 0,
+            "shrinkB": 0,
+            "mutation_scale": 16,
+        }
+        ax.annotate("", (x, y), (before, y), arrowprops=look, zorder=3)
+        words = f"{result}: {_signed(evidence)} dB, now {percent(chance(end))}"
+    behind = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
+    place: dict[str, Any] = {"transform": ax.get_yaxis_transform(), "bbox": behind, "zorder": 2}
+    ax.text(0.0, y + 0.26, words, fontsize=9.5, color=INK, **place)
+
+
+def chance(decibans: float) -> float:
+    """The probability that odds in decibans come to.
+
+    >>> chance(0.0), chance(-math.inf)
+    (0.5, 0.0)
+    """
+    return float(expit(decibans / DECIBAN))
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.1f}".replace("-", "−").replace("inf", "∞")
+
+
+def _scale(ax: Any, reach: float) -> None:
+    ax.axvline(0, color=INK, linewidth=0.8, zorder=1)
+    ax.set_xlim(-reach, reach)
+    ax.set_ylim(-0.45, 1.6)
+    ax.set_yticks([])
+    ax.set_xlabel("decibans for having it (0: even odds, 10: ten to one)", fontsize=9)
+    ax.tick_params(labelsize=9)
+    for side in ("left", "right", "top"):
+        ax.spines[side].set_visible(False)

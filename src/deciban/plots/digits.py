@@ -1,0 +1,183 @@
+"""Classes of images: what each looks like on average, and where ink speaks for it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from deciban.errors import InputError, UndefinedError, no_such_class
+from deciban.families.family import written_out
+from deciban.ledger import Counts, Moments, Scatter, Tallies
+from deciban.ledger.statistic import Array, divide
+from deciban.plots.style import INK, need_matplotlib, shortened
+from deciban.scores import DECIBAN
+from deciban.scores.passages import visible
+
+MOST_CLASSES = 40
+ACROSS = 10
+"""Classes in a line of the picture."""
+
+CELL = 0.92
+"""Inches of an image's side."""
+
+STRONGEST, FARTHEST = 0.98, 12.0
+"""Shades reach to this share of all weights, and to so many times the middle one; what is beyond looks like the
+strongest. A pixel without ink in a class has weights beyond all measure there, and would leave the others pale."""
+
+DASHED = 1 / 3
+"""From this share of the strongest on, a weight against the class has a dash, to be told from one for it in grey."""
+
+INKS, WEIGHTS = "Greys", "PuOr"
+"""Paper to ink; and from orange (against) over white to violet (for), told apart by eyes that see few colours."""
+
+
+def digits(model: Any, shape: tuple[int, int] | None = None, *, classes: Any = None) -> Any:
+    """Draw the mean image of each class and below it its weights, pixel by pixel; returns the Figure.
+
+    The model is a fitted facade of numbers or counts whose columns are the pixels of an image, row by row; `shape` is
+    the image's height and width, a square unless given. The weight of a pixel is what it adds in decibans for the
+    class, against the mean of all others, when it turns from the palest class's ink to the darkest class's: where
+    the score bends (classes with variances of their own), at the slope that it has at the mean of all classes.
+
+    >>> import deciban
+    >>> from sklearn.datasets import load_digits
+    >>> X, y = load_digits(return_X_y=True)
+    >>> figure = digits(deciban.PoissonNB().fit(X, y))
+    >>> len(figure.axes), figure.axes[3].get_title()
+    (21, '3')
+    """
+    need_matplotlib()
+    means, weights = class_means(model), pixel_weights(model)
+    high, wide = _shape(means.shape[1], shape)
+    labels = list(model.classes_.tolist())
+    chosen = _chosen(labels, classes)
+    figure, pairs = _sheet(len(chosen))
+    most = _limit(weights[chosen])
+    darkest = float(means[chosen].max(initial=0.0)) or 1.0
+    size = 10.0 if max(len(str(labels[k])) for k in chosen) <= 7 else 7.5
+    shade: Any = None
+    for k, (above, below) in zip(chosen, pairs):
+        above.imshow(
+            means[k].reshape(high, wide), cmap=INKS, vmin=min(0.0, float(means.min())), vmax=darkest, gid="mean"
+        )
+        shade = _weights(below, weights[k].reshape(high, wide), most)
+        above.set_title(shortened(visible(str(labels[k])), 12), fontsize=size, parse_math=False)
+    _key(figure, pairs, shade)
+    return figure
+
+
+def class_means(model: Any) -> Array:
+    """The mean image of each class, K×pixels, from what was learned."""
+    ledger = getattr(model, "ledger_", None)
+    if ledger is None or len(ledger.parts) != 1 or not hasattr(model, "quadratic_form"):
+        raise UndefinedError(
+            f"the picture is of a fitted facade of pixels, and {type(model).__name__} is none. "
+            f"Hint: deciban.GaussianNB().fit(X, y), or MultinomialNB, BernoulliNB, PoissonNB, GaussianBayes"
+        )
+    part = ledger.parts[0]
+    if isinstance(part, Scatter):
+        part = part.moments
+    if isinstance(part, Moments):
+        return np.asarray(part.mean, dtype=np.float64)
+    if not isinstance(part, Counts | Tallies):
+        raise UndefinedError(
+            f"{type(model).__name__} counts levels, which have no mean. Hint: deciban.BernoulliNB for ink or none"
+        )
+    counts = written_out(part)
+    return divide(counts.total, np.broadcast_to(counts.weight, counts.total.shape))
+
+
+def pixel_weights(model: Any) -> Array:
+    """What each pixel adds in decibans for a class against the mean of the others, palest to darkest; K×pixels."""
+    means = class_means(model)
+    slope = _slopes(model, means.mean(axis=0))
+    K = len(slope)
+    if K < 2:
+        raise InputError("weights tell classes apart, and this model has one")
+    against = (slope.sum(axis=0) - slope) / (K - 1)
+    return (slope - against) * np.ptp(means, axis=0) * DECIBAN
+
+
+def _slopes(model: Any, x: Array) -> Array:
+    """How fast each class's score rises with each pixel, at x: the weights, where the score is linear."""
+    try:
+        return np.asarray(model.linear_form().weights)
+    except UndefinedError:
+        curve = model.quadratic_form()
+    bend = curve.A * x if curve.A.ndim == 2 else curve.A @ x
+    return np.asarray(2 * bend + curve.weights)
+
+
+def _shape(pixels: int, shape: tuple[int, int] | None) -> tuple[int, int]:
+    side = math.isqrt(pixels)
+    if shape is None:
+        if side * side != pixels:
+            raise InputError(f"{pixels} pixels make no square image. Hint: shape=(height, width)")
+        return side, side
+    try:
+        high, wide = (int(length) for length in shape)
+    except (TypeError, ValueError):
+        raise InputError(f"shape must be (height, width), not {shape!r}") from None
+    if high < 1 or wide < 1 or high * wide != pixels:
+        raise InputError(f"shape {high}×{wide} has {high * wide} pixels, and the model {pixels}")
+    return high, wide
+
+
+def _chosen(labels: Sequence[Any], classes: Any) -> list[int]:
+    known = {str(label): k for k, label in enumerate(labels)}
+    wanted = list(known) if classes is None else [str(label) for label in classes]
+    for label in wanted:
+        if label not in known:
+            raise no_such_class(label, labels)
+    if not 1 <= len(wanted) <= MOST_CLASSES:
+        raise InputError(f"a picture has room for 1 to {MOST_CLASSES} classes, not {len(wanted)}. Hint: classes=[…]")
+    return [known[label] for label in wanted]
+
+
+def _limit(weights: Array) -> float:
+    """Where the shades end."""
+    sizes = np.abs(weights[np.isfinite(weights) & (weights != 0)])
+    return float(min(np.quantile(sizes, STRONGEST), FARTHEST * np.median(sizes))) if sizes.size else 1.0
+
+
+def _weights(ax: Any, image: Array, most: float) -> Any:
+    down, right = np.nonzero(image <= -DASHED * most)
+    points = 72 * CELL / max(image.shape)
+    look: dict[str, Any] = {"ls": "none", "marker": "_", "color": "white", "gid": "against"}
+    ax.plot(right, down, ms=0.55 * points, mew=max(0.3, 0.12 * points), **look)
+    return ax.imshow(image, cmap=WEIGHTS, vmin=-most, vmax=most, gid="weight")
+
+
+def _sheet(n: int) -> tuple[Any, list[tuple[Any, Any]]]:
+    """Two images for each class, one below the other."""
+    from matplotlib.figure import Figure
+
+    lines = math.ceil(n / ACROSS)
+    across = math.ceil(n / lines)
+    figure = Figure(figsize=(max(CELL * across + 0.9, 4.4), lines * (2 * CELL + 0.4) + 0.75), layout="constrained")
+    axes = figure.subplots(2 * lines, across, squeeze=False)
+    pairs = [(axes[2 * (i // across), i % across], axes[2 * (i // across) + 1, i % across]) for i in range(n)]
+    for ax in axes.ravel():
+        ax.set_xticks([])
+        ax.set_yticks([])
+        for side in ax.spines.values():
+            side.set_color("#c0c0c0")
+    for i in range(n, lines * across):
+        axes[2 * (i // across), i % across].remove()
+        axes[2 * (i // across) + 1, i % across].remove()
+    for line in range(lines):
+        axes[2 * line, 0].set_ylabel("mean", fontsize=9)
+        axes[2 * line + 1, 0].set_ylabel("weights", fontsize=9)
+    return figure, pairs
+
+
+def _key(figure: Any, pairs: Sequence[tuple[Any, Any]], shade: Any) -> None:
+    axes = [ax for pair in pairs for ax in pair]
+    look: dict[str, Any] = {"orientation": "horizontal", "extend": "both", "aspect": 40, "shrink": 0.8, "pad": 0.02}
+    bar = figure.colorbar(shade, ax=axes, **look)
+    bar.set_label("decibans for the class as a pixel fills with ink (dash: against)", fontsize=9, color=INK)
+    bar.ax.tick_params(labelsize=8.5)
+    bar.outline.set_linewidth(0.5)

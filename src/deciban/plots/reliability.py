@@ -1,0 +1,170 @@
+"""Whether probabilities mean what they say: the share of hits by confidence, and how often each is claimed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban.errors import InputError
+from deciban.plots.style import EDGE, FAINT, colour, dashes, marker, need_matplotlib, ruled, sheet, shortened
+
+MOST_REPORTS = 4
+"""More would hide each other."""
+
+HATCHES = ("", "////", "....", "xxxx")
+"""Bars side by side are told apart in grey by these."""
+
+VAGUE = 0.4
+"""A share whose interval is wider than this says little: one of a handful of rows."""
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Bins:
+    """The bins of confidence that have rows: their places among how many, weights, confidences and shares of hits."""
+
+    place: NDArray[np.intp]
+    number: int
+    weight: Array
+    confidence: Array
+    hits: Array
+    low: Array
+    high: Array
+
+
+def bins_of(report: Any) -> Bins:
+    """What a report says of them."""
+    bins = report.reliability
+    if bins is None:
+        raise InputError(
+            "this report has not kept how sure the model was. Hint: deciban.evaluate and cross_validate keep it"
+        )
+    some = np.flatnonzero(bins.weight > 0)
+    values = (np.asarray(part)[some] for part in (bins.weight, bins.confidence, bins.hits, bins.low, bins.high))
+    return Bins(some, len(bins.weight), *values)
+
+
+def reliability(*reports: Any, names: Sequence[str] | None = None, ax: Any = None) -> Any:
+    """Draw how often a model is right when it claims to be so sure; returns the Axes.
+
+    A point is a bin of rows: across, the mean probability that the model gave to the class it called; up, the share
+    of those rows that were of it, with Wilson's 95 % interval; hollow, where that is wide. Honest probabilities lie
+    on the diagonal; points beneath it are too sure. The bars beneath say what share of the rows is in each bin. Up to
+    four reports, as of a model before and after calibration, are drawn together; `names` says what to call them.
+
+    >>> from deciban.judge import Scorecard
+    >>> posterior = np.log([[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]])
+    >>> ax = reliability(Scorecard.of(posterior, np.array([0, 1, 1])).report(["ham", "spam"]))
+    >>> ax.get_ylabel(), [text.get_text() for text in ax.get_legend().get_texts()]
+    ('share of hits', ['calibration error 0.300, log-loss 0.415'])
+    """
+    need_matplotlib()
+    called = _names(reports, names)
+    ax = sheet(5.8, 6.0) if ax is None else ax
+    bins = [bins_of(report) for report in reports]
+    low = min(1 / max(len(report.classes), 1) for report in reports)
+    low = min([0.9, _tenth(low), *(_tenth(float(part.confidence.min())) for part in bins)])
+    beneath = _histogram(ax, bins, low)
+    ax.plot([0, 1], [0, 1], color=FAINT, linewidth=1, linestyle=(0, (2, 2)), zorder=1, gid="honest")
+    entries = [_curve(ax, part, i) for i, part in enumerate(bins)]
+    _key(ax, entries, [_label(name, report) for name, report in zip(called, reports)])
+    floor = min([low, *(_tenth(float(part.low.min())) for part in bins)])
+    ax.set_xlim(low, 1 + 0.015 * (1 - low))
+    ax.set_ylim(floor, 1 + 0.02 * (1 - floor))
+    _dress(ax, beneath)
+    _tell_sides(ax, bins)
+    return ax
+
+
+def _names(reports: Sequence[Any], names: Sequence[str] | None) -> list[str]:
+    if not 1 <= len(reports) <= MOST_REPORTS:
+        raise InputError(f"1 to {MOST_REPORTS} reports are drawn together, not {len(reports)}")
+    if names is None:
+        return [""] if len(reports) == 1 else [f"report {i}" for i in range(1, len(reports) + 1)]
+    if isinstance(names, str) or len(names) != len(reports):
+        raise InputError(f"names must be a list with one name for each of the {len(reports)} reports, not {names!r}")
+    return [str(name) for name in names]
+
+
+def _tenth(value: float) -> float:
+    """The tenth at or beneath it."""
+    return math.floor(10 * value + 1e-9) / 10
+
+
+def _curve(ax: Any, bins: Bins, i: int) -> Any:
+    """The points with their intervals; those that say something are joined, the others small and hollow."""
+    x, y, firm = bins.confidence, bins.hits, bins.high - bins.low <= VAGUE
+    ax.vlines(x, bins.low, bins.high, color=colour(i), linewidth=1.3, alpha=0.75, zorder=2, gid="interval")
+    look: dict[str, Any] = {"markersize": 7, "markeredgecolor": EDGE, "markeredgewidth": 0.7, "linewidth": 1.4}
+    shape: dict[str, Any] = {"marker": marker(i), "color": colour(i), "zorder": 3 + i}
+    hollow: dict[str, Any] = {"markersize": 5, "markerfacecolor": EDGE, "linestyle": "none", "gid": "vague"}
+    ax.plot(x[~firm], y[~firm], **shape, **hollow)
+    return ax.plot(x[firm], y[firm], linestyle=dashes(i), gid="reliability", **shape, **look)[0]
+
+
+def _histogram(ax: Any, bins: Sequence[Bins], low: float) -> Any:
+    """Beneath, on the same axis of confidence: what share of the rows each bin holds; reports side by side."""
+    beneath = _split(ax)
+    for i, part in enumerate(bins):
+        width = 1 / part.number / len(bins)
+        left = part.place / part.number + i * width
+        look: dict[str, Any] = {"color": colour(i), "edgecolor": EDGE, "linewidth": 0.6, "hatch": HATCHES[i]}
+        beneath.bar(left, part.weight / part.weight.sum(), width=width, align="edge", gid="rows", **look)
+    return beneath
+
+
+def _split(ax: Any) -> Any:
+    """An Axes in the lower part of the place that this one has; beneath it, where it was put by hand."""
+    place = ax.get_subplotspec()
+    if place is None:
+        return ax.inset_axes([0, -0.38, 1, 0.3], sharex=ax)
+    upper, lower = place.subgridspec(2, 1, height_ratios=[3.2, 1], hspace=0.06)
+    ax.set_subplotspec(upper)
+    return ax.figure.add_subplot(lower, sharex=ax)
+
+
+def _label(name: str, report: Any) -> str:
+    start = f"{shortened(name, 22)}: " if name else ""
+    loss = f"{report.log_loss:.3f}" if math.isfinite(report.log_loss) else "∞"
+    return f"{start}calibration error {report.calibration_error:.3f}, log-loss {loss}"
+
+
+def _key(ax: Any, entries: Sequence[Any], labels: Sequence[str]) -> None:
+    look: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.01), "borderaxespad": 0.0}
+    key = ax.legend(entries, labels, frameon=False, fontsize=9, handlelength=2.8, **look)
+    for text in key.get_texts():
+        text.set_parse_math(False)
+
+
+def _tell_sides(ax: Any, bins: Sequence[Bins]) -> None:
+    """Which side of the diagonal is which, in corners that no point or interval reaches."""
+    x, low, high = (np.concatenate([getattr(part, name) for part in bins]) for name in ("confidence", "low", "high"))
+    across, up = ax.get_xlim(), ax.get_ylim()
+    at, foot, head = (x - across[0]) / np.ptp(across), (low - up[0]) / np.ptp(up), (high - up[0]) / np.ptp(up)
+    look: dict[str, Any] = {"transform": ax.transAxes, "color": FAINT, "fontstyle": "italic", "fontsize": 9}
+    if not ((at < 0.33) & (head > 0.9)).any():
+        ax.text(0.02, 0.97, "not sure enough", ha="left", va="top", **look)
+    if not ((at > 0.77) & (foot < 0.1)).any():
+        ax.text(0.98, 0.03, "too sure", ha="right", va="bottom", **look)
+
+
+def _dress(ax: Any, beneath: Any) -> None:
+    """What the axes say."""
+    from matplotlib.ticker import PercentFormatter
+
+    ax.set_ylabel("share of hits")
+    beneath.set_ylabel("rows")
+    beneath.set_xlabel("confidence in the class called")
+    beneath.yaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
+    beneath.yaxis.get_major_locator().set_params(nbins=3)
+    ax.tick_params(axis="x", labelbottom=False)
+    ruled(ax, beneath)
+    for part in (ax, beneath):
+        for side in ("top", "right"):
+            part.spines[side].set_visible(False)

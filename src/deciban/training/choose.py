@@ -1,0 +1,88 @@
+"""`choose`: the same ledgers of all folds under many settings, and which of them is best."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from deciban.errors import InputError
+from deciban.judge.choice import Choice, Race
+from deciban.judge.folds import checked_count
+from deciban.model.gathering import Progress
+from deciban.training.fit import Trained, learned
+from deciban.training.judged import Split
+from deciban.training.rescored import Held, Ways
+from deciban.training.settings import Grid
+from deciban.training.shapes import Shapes
+from deciban.training.task import plan
+from deciban.training.wordings import wordings
+
+VARIED = ("alpha", "numbers", "parameter_prior", "prior", "words")
+"""Settings that are tried, unless they are told."""
+
+
+def choose(
+    source: Any = None,
+    *,
+    target: str,
+    folds: int = 10,
+    groups: str | None = None,
+    sql: str | None = None,
+    weights: str | None = None,
+    progress: Progress | None = None,
+    **settings: Any,
+) -> Choice:
+    """Which settings of `train` are best for a table, by the rows that each fold's model has not learned.
+
+    Tried are pseudo-counts (`alpha`), numbers as bells, in bins or as it comes (`numbers`), imagined rows of bells
+    (`parameter_prior`), class priors, of texts counts or presence; for a table of nothing but numbers also every
+    shape of `GaussianBayes`, for one text also the events and idf of `TextClassifier`. What is told (`settings` are
+    those of `train`) is not varied. Nothing is fitted again: the ledgers of the folds, from one reading (for shapes
+    two), are solved anew; `groups` as in `evaluate`. Judged are all rows, of more than 100 000 a sample of so many.
+
+    >>> import deciban
+    >>> taste = {"sour": ["no", "yes"] * 20, "fruit": ["plum", "lemon"] * 20}
+    >>> choice = deciban.choose(taste, target="fruit", prior="uniform")
+    >>> choice.best, choice.estimator, len(choice.judged)
+    ({'alpha': 'auto'}, 'train', 6)
+    """
+    split = Split(checked_count(folds), groups)
+    aside = split.aside(settings.get("roles"))
+    task = plan(source, target=target, sql=sql, weights=weights, aside=aside, **settings)
+    split.check(task)
+    deal = split.dealing(task)
+    trained = learned(task, deal.n_folds, progress, deal)
+    if len(trained.folds) < deal.n_folds or trained.sample is None:
+        raise InputError(
+            "the ledgers of so many folds, classes and levels would take too much memory. Hint: fewer folds"
+        )
+    free = {name for name in VARIED if settings.get(name) is None}
+    if settings.get("like") is not None:
+        free &= {"prior"}
+    grid = Grid.of(task, trained.model.options, free)
+    kinds: list[Callable[[Held], Ways]] = [grid.ways]
+    notes: list[str] = []
+    if "numbers" in free and "parameter_prior" in free:
+        shapes = Shapes.of(trained, split.dealing(task), progress, notes)
+        kinds += [shapes.ways] if shapes else []
+    if "alpha" in free and "words" in free and [c.role for c in task.columns if c.role != "skip"] == ["text"]:
+        kinds.append(lambda held: wordings(held, trained.model.options))
+    return _raced(trained, kinds, notes)
+
+
+def _raced(trained: Trained, kinds: Sequence[Callable[[Held], Ways]], notes: Sequence[str]) -> Choice:
+    sample = trained.sample
+    assert sample is not None
+    assert sample.fold is not None
+    race = Race(trained.model.classes)
+    for f, ledger in enumerate(trained.folds):
+        rows = sample[np.flatnonzero(sample.fold == f)]
+        if len(rows.codes):
+            held = Held(f, trained.total.without(ledger), rows)
+            ways = (way for kind in kinds for way in kind(held))
+            race.run(ways, rows.codes, rows.weight, held.rest.rows > 0)
+    n, all_rows = len(sample.codes), trained.n_learned
+    which = f"all {n} rows" if n >= all_rows else f"{n} of {all_rows} rows, drawn at random"
+    return race.choice(f"{len(trained.folds)}-fold: {which}, each judged by models without its fold", notes)

@@ -1,0 +1,62 @@
+"""`deciban train --calibrate`, what inspect says of it, and who is told to use it."""
+
+import json
+
+import pytest
+from tests.cli.terminal import PATIENTS, call, done, table
+
+import deciban
+
+
+@pytest.fixture(scope="module")
+def echoes(tmp_path_factory):
+    """A column that says the class rather badly, five times over: far too sure of itself."""
+    rows = [[v := (7 * i % 10 + 3 * (i % 2)), v, v, v, v, "ab"[i % 2]] for i in range(200)]
+    return table(tmp_path_factory.mktemp("data") / "echoes.csv", "p,q,r,s,t,class", rows)
+
+
+@pytest.mark.parametrize("method", ["auto", "temperature", "platt", "isotonic"])
+def test_the_map_is_fitted_written_and_shown(method, echoes, tmp_path):
+    out = tmp_path / "m.deciban"
+    told = done("train", echoes, "--target", "class", "--calibrate", method, "-o", out).stdout
+    model = deciban.load(out)
+    assert method in ("auto", model.calibration.method)
+    assert f"calibration  {model.calibration.method}: " in told
+    assert f"calibrated ({model.calibration.method}) without it too" in " ".join(told.split())
+    assert model.calibration.method in done("inspect", out).stdout
+    facts = json.loads(done("inspect", out, "--json").stdout)
+    assert facts["options"]["calibration"] == str(model.calibration)
+
+
+def test_programs_are_told_too(echoes, tmp_path):
+    arguments = ["train", echoes, "--target", "class", "--json", "-o", tmp_path / "m"]
+    assert json.loads(done(*arguments).stdout)["calibration"] is None
+    assert json.loads(done(*arguments, "--calibrate", "platt").stdout)["calibration"].startswith("platt: ")
+
+
+def test_probabilities_that_are_far_off_bring_a_word_about_calibration(echoes, tmp_path):
+    told = done("train", echoes, "--target", "class", "-o", tmp_path / "m").stdout
+    assert "--calibrate auto mends them" in " ".join(told.split())
+    honest = done("train", PATIENTS, "--target", "diagnosis", "-o", tmp_path / "p").stdout
+    assert "--calibrate" not in honest
+
+
+def test_where_no_map_is_better_none_is_taken_and_that_is_said(tmp_path):
+    rows = [[i % 2, "ab"[(i + (i % 10 == 3)) % 2]] for i in range(40)]
+    data = table(tmp_path / "one.csv", "x,class", rows)
+    arguments = ["--as", "x=category", "--calibrate", "auto", "-o", tmp_path / "m"]
+    told = done("train", data, "--target", "class", *arguments).stdout
+    assert deciban.load(tmp_path / "m").calibration is None
+    assert "calibration  none: no map would lower the log-loss" in told
+
+
+def test_a_facade_tells_its_calibration(tmp_path):
+    X, y = [[float(x % 7)] * 9 for x in range(140)], [int(x % 7 + x % 3 > 4) for x in range(140)]
+    deciban.GaussianNB().calibrated(X, y, "platt").save(tmp_path / "m")
+    assert "platt: all evidence counts" in done("inspect", tmp_path / "m").stdout
+
+
+def test_an_unknown_method_is_wrong_usage(echoes, tmp_path):
+    result = call("train", echoes, "--target", "class", "--calibrate", "magic", "-o", tmp_path / "m")
+    assert result.exit_code == 2
+    assert "magic" in result.stderr

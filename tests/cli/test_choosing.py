@@ -1,0 +1,58 @@
+"""`--alpha auto` and `evaluate --choose` on the command line."""
+
+import json
+
+import pytest
+from tests.cli.terminal import PATIENTS, call, done
+
+import deciban
+
+FEW = ["--numbers", "number", "--parameter-prior", "1", "--folds", "3"]
+
+
+def test_settings_are_those_of_python():
+    told = json.loads(done("evaluate", PATIENTS, "--target", "diagnosis", "--choose", *FEW, "--json").stdout)
+    python = deciban.choose(PATIENTS, target="diagnosis", numbers="number", parameter_prior=1.0, folds=3)
+    assert told == python.to_dict()
+
+
+def test_a_person_is_told_which_is_best_and_how_to_train_it():
+    lines = done("evaluate", PATIENTS, "--target", "diagnosis", "--choose", *FEW).stdout.splitlines()
+    assert "settings" in lines[0]
+    assert sum("→" in line for line in lines) == 1
+    assert lines[-1].startswith(f"  deciban train {PATIENTS} --target diagnosis")
+    assert all(len(line) <= 100 for line in lines[:-1])
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        ["--order", "seen"],
+        ["--folds", "loo"],
+        ["--reject", "0.1"],
+        ["--want", "flu:recall=0.9"],
+        ["--model", PATIENTS],
+    ],
+    ids=lambda more: more[0],
+)
+def test_what_has_no_meaning_beside_it_is_refused(more):
+    result = call("evaluate", PATIENTS, "--target", "diagnosis", "--choose", *more)
+    assert result.exit_code == 2
+    assert "--choose" in result.stderr
+
+
+def test_a_model_says_what_was_chosen(tmp_path):
+    path = tmp_path / "auto.deciban"
+    done("train", PATIENTS, "--target", "diagnosis", "--alpha", "auto", "--no-judge", "-o", path)
+    told = json.loads(done("inspect", path, "--json").stdout)
+    assert told["options"]["alpha"] == "auto"
+    assert told["options"]["pseudo_counts"] == deciban.load(path).pseudo_counts
+    assert "pseudo counts" in done("inspect", path).stdout
+
+
+@pytest.mark.parametrize("alpha", ["often", "-1", "nan"])
+def test_other_pseudo_counts_are_refused(alpha, tmp_path):
+    result = call("train", PATIENTS, "--target", "diagnosis", "--alpha", alpha, "-o", tmp_path / "m.deciban")
+    assert result.exit_code != 0
+    assert "alpha" in result.stderr
+    assert not (tmp_path / "m.deciban").exists()

@@ -1,0 +1,120 @@
+"""Pictures of reports on the command line: drawn by the options of the command whose figures they show."""
+
+import inspect
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import pytest
+from tests.cli.terminal import PATIENTS, call, done
+
+import deciban
+from deciban.cli import evaluate, learning
+from deciban.cli.plot import confusion, reliability, roc
+from deciban.cli.plot import learning as drawn_learning
+from deciban.cli.plot.judged import DECIDING
+
+JUDGED = ("confusion", "reliability", "roc")
+FIRST = {".png": b"\x89PNG", ".svg": b"<?xml", ".pdf": b"%PDF"}
+
+
+def refused(*arguments, code=1):
+    result = call("plot", *arguments)
+    assert result.exit_code == code, result.output
+    return result.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "ending"),
+    [("confusion", ".png"), ("reliability", ".svg"), ("roc", ".pdf"), ("learning", ".svg"), ("dependence", ".png")],
+)
+def test_a_picture_is_written_in_the_kind_its_name_says_and_the_same_bytes_each_time(tmp_path, name, ending):
+    one, two = tmp_path / f"one{ending}", tmp_path / f"two{ending}"
+    for path in (one, two):
+        result = done("plot", name, PATIENTS, "--target", "diagnosis", "-o", path)
+        assert result.stderr.startswith(f"{path}: the ")
+        assert result.stdout == ""
+    assert one.read_bytes().startswith(FIRST[ending])
+    assert one.read_bytes() == two.read_bytes()
+
+
+def parameters(command, *without):
+    """The options of a command, but those that say how figures are shown."""
+    found = inspect.signature(command, eval_str=True).parameters.values()
+    return {p.name: (p.annotation, p.default) for p in found if p.name not in ("json", "debug", *without)}
+
+
+@pytest.mark.parametrize("command", [confusion.command, reliability.command, roc.command])
+def test_reports_are_drawn_by_all_options_of_evaluate(command):
+    assert parameters(evaluate.command, *DECIDING).items() <= parameters(command).items()
+
+
+def test_learning_curves_are_drawn_by_all_options_of_learning():
+    assert parameters(learning.command).items() <= parameters(drawn_learning.command).items()
+
+
+def test_what_is_drawn_is_what_evaluate_reports(tmp_path, monkeypatch):
+    seen = []
+    monkeypatch.setattr("deciban.plots.confusion", lambda report: seen.append(report) or _blank())
+    options = ["--target", "diagnosis", "--as", "seen=skip", "--numbers", "number", "--folds", "5", "--alpha", "0.5"]
+    done("plot", "confusion", PATIENTS, *options, "-o", tmp_path / "a.png")
+    settings = {"roles": {"seen": "skip"}, "numbers": "number", "folds": 5, "alpha": 0.5}
+    expected = deciban.evaluate(PATIENTS, target="diagnosis", **settings)
+    assert seen[0].confusion.tolist() == expected.confusion.tolist()
+    assert seen[0].log_loss == expected.log_loss
+
+
+def _blank():
+    from matplotlib import pyplot
+
+    return pyplot.subplots()[1]
+
+
+def test_a_model_is_drawn_on_other_rows_and_two_side_by_side(tmp_path):
+    plain, binned = tmp_path / "plain.deciban", tmp_path / "binned.deciban"
+    done("train", PATIENTS, "--target", "diagnosis", "--numbers", "number", "-o", plain)
+    done("train", PATIENTS, "--target", "diagnosis", "--numbers", "binned", "-o", binned)
+    out = tmp_path / "a.png"
+    for name in JUDGED:
+        assert "397 rows" in done("plot", name, PATIENTS, "--model", plain, "-o", out).stderr
+    both = done("plot", "reliability", PATIENTS, "--model", plain, "--beside", binned, "-o", out).stderr
+    assert "plain.deciban and" in both
+    assert "--beside is for --model" in refused(
+        "reliability", PATIENTS, "--target", "diagnosis", "--beside", plain, "-o", out, code=2
+    )
+    alpha = refused("roc", PATIENTS, "--model", plain, "--alpha", "2", "-o", out, code=2)
+    assert "--alpha is for training" in alpha
+
+
+def test_before_and_after_calibration_are_the_reports_of_training(tmp_path, monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        "deciban.plots.reliability", lambda *reports, names: seen.append((reports, names)) or _blank()
+    )
+    options = ["--target", "diagnosis", "--calibrate", "temperature", "-o", tmp_path / "a.png"]
+    done("plot", "reliability", PATIENTS, *options)
+    ((before, after), names) = seen[0]
+    assert names == ["as learned", "calibrated (temperature)"]
+    assert before.log_loss == deciban.train(PATIENTS, target="diagnosis").held_out.log_loss
+    expected = deciban.train(PATIENTS, target="diagnosis", calibrate="temperature").held_out
+    assert after.reliability.hits.tolist() == pytest.approx(expected.reliability.hits.tolist(), nan_ok=True)
+    assert "--folds is not free" in refused("reliability", PATIENTS, *options, "--folds", "5", code=2)
+
+
+@pytest.mark.parametrize("name", [*JUDGED, "learning", "dependence"])
+def test_what_cannot_be_drawn_or_written_is_refused_before_anything_is_read(tmp_path, name):
+    target = ["--target", "diagnosis"]
+    assert "the ending names no kind of picture" in refused(name, PATIENTS, *target, "-o", "a.gif", code=2)
+    assert "there is no folder" in refused(name, PATIENTS, *target, "-o", tmp_path / "not" / "there.png")
+    out = tmp_path / "a.png"
+    assert "diagnosys" in refused(name, PATIENTS, "--target", "diagnosys", "-o", out)
+    assert "a table is wanted" in refused(name, *target, "-o", out, code=2)
+    assert not out.exists()
+
+
+def test_the_figure_of_a_learning_curve_is_chosen(tmp_path):
+    options = ["--target", "diagnosis", "--sizes", "50,100", "--flipped", "0,0.3", "-o", tmp_path / "a.svg"]
+    assert "the log-loss of 4 models" in done("plot", "learning", PATIENTS, *options, "--figure", "log-loss").stderr
+    assert "log-loss on" in (tmp_path / "a.svg").read_text()
+    assert "takes numbers between commas" in refused("learning", PATIENTS, *options, "--flipped", "many", code=2)

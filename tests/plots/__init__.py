@@ -1,0 +1,1 @@
+"""Pictures show what they say, and can be read."""

@@ -1,0 +1,156 @@
+"""Calibration maps: probabilities that add up, never out of order, and explanations that add up to them."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deciban.errors import DecibanWarning, InputError
+from deciban.files import Section
+from deciban.scores.calibration import Calibration, Isotonic, Platt, Temperature, log_odds, normalised, warn_dropped
+from deciban.scores.calibration_written import read, written
+from deciban.scores.evidence import DECIBAN
+
+LINE = Isotonic(np.array([0, 3]), np.array([-2.0, 0.0, 5.0]), np.array([-1.0, 0.5, 1.5]))
+LINES = Isotonic(
+    np.array([0, 2, 4, 7]),
+    np.array([-3.0, 3, -1, 1, -9, 0, 9]),
+    np.array([-2.0, 2, 0, 0, -1, 0, 1]),
+)
+MAPS = {
+    "temperature": (3, Temperature(0.3)),
+    "platt": (3, Platt(0.7, np.array([0.5, -0.2, -0.3]))),
+    "isotonic": (3, LINES),
+    "isotonic, two classes": (2, LINE),
+}
+
+
+def posteriors(K, n=50, seed=0):
+    return normalised(np.random.default_rng(seed).normal(0, 4, (n, K)))
+
+
+@pytest.mark.parametrize("name", MAPS)
+def test_calibrated_probabilities_add_up_to_one(name):
+    K, found = MAPS[name]
+    np.testing.assert_allclose(np.exp(found.apply(posteriors(K))).sum(axis=1), 1, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", MAPS)
+def test_certainty_has_a_calibrated_probability(name):
+    K, found = MAPS[name]
+    certain = np.full((1, K), -np.inf)
+    certain[0, 1] = 0.0
+    mended = np.exp(found.apply(certain))
+    assert np.isfinite(mended).all()
+    assert mended.sum() == pytest.approx(1)
+
+
+def test_temperature_raises_probabilities_to_a_power():
+    p = np.array([[0.7, 0.2, 0.1]])
+    expected = [value**0.25 / sum(v**0.25 for v in p[0]) for value in p[0]]
+    np.testing.assert_allclose(np.exp(Temperature(0.25).apply(np.log(p)))[0], expected, rtol=1e-14)
+
+
+def test_platts_map_is_a_line_over_the_log_odds():
+    found = np.exp(Platt(0.5, np.array([-0.1, 0.3])).apply(np.log([[0.2, 0.8]])))
+    assert found[0, 1] == pytest.approx(1 / (1 + math.exp(-(0.5 * math.log(4) + 0.4))), rel=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("claimed", "true"), [(-9, -1), (-2, -1), (-1, -0.25), (0, 0.5), (2.5, 1.0), (5, 1.5), (700, 1.5)]
+)
+def test_an_isotonic_map_goes_straight_from_knot_to_knot_and_is_level_beyond(claimed, true):
+    asked = normalised(np.array([[0.0, claimed]]))
+    mended = LINE.apply(asked)
+    assert mended[0, 1] - mended[0, 0] == pytest.approx(true, abs=1e-12)
+
+
+@given(st.lists(st.floats(-50, 50), min_size=2, max_size=20))
+def test_isotonic_never_turns_the_order_of_two_classes_round(scores):
+    rows = normalised(np.column_stack([np.zeros(len(scores)), np.sort(scores)]))
+    assert (np.diff(LINE.apply(rows)[:, 1]) >= -1e-15).all()
+
+
+def test_log_odds_are_exact_where_the_probability_is_one_to_the_last_bit():
+    rows = normalised(np.array([[0.0, 300.0, -5.0]]))
+    assert log_odds(rows, 1)[0] == pytest.approx(300 - math.log1p(math.exp(-5)), rel=1e-14)
+
+
+def test_other_priors_apply_after_the_map():
+    fitted, now = np.array([0.5, 0.3, 0.2]), np.array([0.1, 0.1, 0.8])
+    rows = posteriors(3)
+    found = np.exp(Calibration(Temperature(0.5), np.log(fitted)).apply(rows, np.log(now)))
+    expected = np.exp(rows) ** 0.5
+    expected *= now / fitted / expected.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(found, expected / expected.sum(axis=1, keepdims=True), rtol=1e-12)
+
+
+def test_a_class_that_had_no_chance_cannot_be_given_one():
+    fitted = Calibration(Temperature(0.5), np.array([0.0, -np.inf]))
+    assert fitted.shift(np.array([0.0, -np.inf])).tolist() == [0, 0]
+    with pytest.raises(InputError, match="calibrate again"):
+        fitted.shift(np.log([0.5, 0.5]))
+
+
+def test_where_no_class_is_left_the_new_prior_speaks():
+    fitted = Calibration(Temperature(0.5), np.log([0.5, 0.5]))
+    found = fitted.apply(np.array([[0.0, -np.inf]]), np.array([-np.inf, 0.0]))
+    assert found.tolist() == [[-np.inf, 0.0]]
+
+
+@pytest.mark.parametrize("name", MAPS)
+def test_a_calibration_is_read_as_it_was_written(name):
+    K, found = MAPS[name]
+    told = Calibration(found, np.log(np.full(K, 1 / K)), 20, 0.5, 0.25)
+    again = read(written(told), K)
+    assert (again.method, again.rows, again.before, again.after) == (found.method, 20, 0.5, 0.25)
+    assert (again.apply(posteriors(K), told.log_prior) == told.apply(posteriors(K), told.log_prior)).all()
+    assert str(again) == str(told)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "what"),
+    [
+        ("start", np.array([0, 1, 4, 7]), "two knots"),
+        ("claimed", np.array([-3.0, -3, -1, 1, -9, 0, 9]), "rise"),
+        ("true", np.array([-2.0, -3, 0, 0, -1, 0, 1]), "rise"),
+        ("true", np.array([-2.0, np.nan, 0, 0, -1, 0, 1]), "between"),
+        ("log_prior", np.full(3, -np.inf), "no class has a chance"),
+        ("log_prior", np.zeros(2), "shape"),
+        ("method", "magic", "one of"),
+    ],
+)
+def test_a_forged_calibration_is_refused(name, value, what):
+    section = written(Calibration(LINES, np.log(np.full(3, 1 / 3))))
+    forged = Section(dict(section.header), section.arrays, file="x").put(name, value)
+    with pytest.raises(ValueError, match=what):
+        read(forged, 3)
+
+
+def test_dropping_a_calibration_is_said_where_the_user_is():
+    with pytest.warns(DecibanWarning, match="dropped") as told:
+        warn_dropped(Calibration(LINE, np.zeros(2)), "Hint: none")
+    assert told[0].filename == __file__
+
+
+def test_the_evidence_of_an_explanation_adds_up_to_the_calibrated_odds():
+    from deciban import GaussianNB
+
+    rng = np.random.default_rng(1)
+    y = np.arange(90) % 3
+    X = np.repeat(y[:, None] + rng.normal(0, 1, (90, 2)), 3, axis=1)
+    model = GaussianNB().fit(X, y)
+    for K, found in MAPS.values():
+        if K == 2:
+            continue
+        for priors in (None, [0.1, 0.2, 0.7]):
+            now = model if priors is None else model.with_priors(priors)
+            belief = now._belief.told(calibration=Calibration(found, model._belief.solved.log_prior))
+            told = belief.explain([X], (2, 0), model.classes_, 1)
+            log_p = belief.scores([X], "log_posterior", 1)
+            added = told.prior + told.evidence.sum(axis=1) + sum(told.extras.values())
+            np.testing.assert_allclose(added, told.total, atol=1e-9)
+            np.testing.assert_allclose(told.total, (log_p[:, 2] - log_p[:, 0]) * DECIBAN, atol=1e-9)
+            assert ("calibration" in told.extras) == (found.method != "temperature")

@@ -1,0 +1,260 @@
+"""`choose` and alpha="auto" on tables, against models that were trained for each setting and each fold."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from tests.tables.clinic import patients
+from tests.tables.reviews import reviews
+
+import deciban
+from deciban.errors import DecibanError, InputError
+from deciban.judge.choice import Choice, Race, Setting
+from deciban.judge.folds import Stratified
+from deciban.judge.metrics import Scorecard
+
+FOLDS = 4
+
+
+def dealt(table, target):
+    """The fold of each row that has a class: classes in order of appearance."""
+    labels = table.column(target).to_pylist()
+    seen = list(dict.fromkeys(label for label in labels if label is not None))
+    return Stratified(FOLDS).of(np.array([-1 if label is None else seen.index(label) for label in labels]))
+
+
+def refitted(table, target, **settings):
+    """The report on models that were trained anew without each fold, with the roles that all rows have."""
+    fold, card = dealt(table, target), None
+    for f in range(FOLDS):
+        learned, asked = (table.filter(pa.array((fold == f) == mine)) for mine in (False, True))
+        model = deciban.train(learned, target=target, judge=False, **settings)
+        told = [str(label) for label in model.classes]
+        scores = model.predict_log_proba(asked.drop_columns([target])).to_pandas().to_numpy()
+        truth = np.array([told.index(label) if label in told else -1 for label in asked.column(target).to_pylist()])
+        has = truth >= 0
+        judged = Scorecard.of(scores[has], truth[has])
+        card = judged if card is None else card + judged
+    return card.report(told)
+
+
+def found(choice, **told):
+    (only,) = [each for each in choice.judged if dict(each.setting.told) == told and each.setting.taken_by == "train"]
+    return only
+
+
+@pytest.fixture(scope="module")
+def clinic():
+    table = patients(160)
+    return table.filter(pa.array([label is not None for label in table.column("diagnosis").to_pylist()]))
+
+
+@pytest.fixture(scope="module")
+def choice(clinic):
+    return deciban.choose(clinic, target="diagnosis", folds=FOLDS)
+
+
+@pytest.mark.filterwarnings("ignore::deciban.errors.DecibanWarning")
+def test_a_pseudo_count_that_is_chosen_is_chosen_without_the_fold(clinic):
+    exact = refitted(clinic, "diagnosis", alpha="auto")
+    report = deciban.evaluate(clinic, target="diagnosis", folds=FOLDS, alpha="auto")
+    assert report.log_loss == pytest.approx(exact.log_loss, rel=1e-9)
+    assert report.accuracy == exact.accuracy
+    assert report.log_loss != deciban.evaluate(clinic, target="diagnosis", folds=FOLDS).log_loss
+
+
+@pytest.mark.filterwarnings("ignore::deciban.errors.DecibanWarning")
+@pytest.mark.parametrize(
+    "told",
+    [
+        {},
+        {"alpha": 0.1},
+        {"alpha": "auto"},
+        {"numbers": "binned", "alpha": 3.0},
+        {"numbers": "number", "prior": "uniform"},
+        {"numbers": "number", "parameter_prior": 10.0},
+    ],
+    ids=str,
+)
+def test_every_setting_is_judged_as_models_that_were_trained_with_it(choice, clinic, told):
+    exact, entry = refitted(clinic, "diagnosis", **told), found(choice, **told)
+    assert entry.report.log_loss == pytest.approx(exact.log_loss, rel=1e-9)
+    assert entry.report.accuracy == exact.accuracy
+    assert entry.report.calibration_error == pytest.approx(exact.calibration_error, rel=1e-9)
+
+
+def test_differences_are_paired_row_by_row():
+    rng = np.random.default_rng(0)
+    ways = [rng.dirichlet([1, 1, 1], 60) for _ in range(3)]
+    codes, weight, race = rng.integers(0, 3, 60), rng.random(60) + 0.5, Race(["a", "b", "c"])
+    settings = [Setting({}), Setting({"alpha": 0.1}), Setting({"alpha": 3.0})]
+    for part in (slice(0, 25), slice(25, 60)):
+        each = ((s, np.log(p[part])) for s, p in zip(settings, ways))
+        race.run(each, codes[part], weight[part], np.ones(3, dtype=bool))
+    told = race.choice("so")
+    losses = {str(s): -np.log(p[np.arange(60), codes]) for s, p in zip(settings, ways)}
+    best = losses[str(told.judged[0].setting)]
+    n = weight.sum() ** 2 / (weight**2).sum()
+    for entry in told.judged:
+        gap = losses[str(entry.setting)] - best
+        mean = np.average(gap, weights=weight)
+        assert entry.difference == pytest.approx(mean, abs=1e-12)
+        error = np.sqrt(np.average((gap - mean) ** 2, weights=weight) / (n - 1))
+        assert entry.error == pytest.approx(error, abs=1e-9)
+
+
+def test_the_best_is_the_way_with_least_to_tell_among_those_that_are_as_good(choice):
+    best, usual = choice.judged[0], found(choice)
+    assert best.difference == 0
+    assert [e.report.log_loss for e in choice.judged] == sorted(e.report.log_loss for e in choice.judged)
+    if usual.difference <= usual.error:
+        assert choice.best == {}
+    deciban.train(patients(60), target="diagnosis", judge=False, **choice.best)
+
+
+def test_settings_that_change_nothing_are_left_out_and_counted(clinic):
+    numbers = clinic.select(["age", "dose", "diagnosis"])
+    told = deciban.choose(numbers, target="diagnosis", folds=FOLDS, numbers="number")
+    assert {name for each in told.judged for name in each.setting.told} <= {"parameter_prior", "prior"}
+    assert all(each.setting.taken_by == "train" for each in told.judged)
+
+
+@pytest.mark.parametrize(
+    ("covariance", "shrinkage"), [("full", None), ("tied", 0.3), ("diagonal", "oas"), ("identity", None)], ids=str
+)
+def test_shapes_of_covariance_are_those_of_gaussian_bayes(clinic, covariance, shrinkage):
+    table = clinic.select(["age", "dose", "visits", "diagnosis"]).drop_null()
+    choice = deciban.choose(table, target="diagnosis", folds=FOLDS)
+    told = {"covariance": covariance, **({} if shrinkage is None else {"shrinkage": shrinkage})}
+    (entry,) = [e for e in choice.judged if e.setting.taken_by == "GaussianBayes" and dict(e.setting.told) == told]
+    X, y = (
+        np.column_stack([table.column(name).to_numpy() for name in ("age", "dose", "visits")]),
+        table["diagnosis"].to_numpy(),
+    )
+    fold, card = dealt(table, "diagnosis"), Scorecard.empty(2)
+    for f in range(FOLDS):
+        model = deciban.GaussianBayes(**told).fit(X[fold != f], y[fold != f])
+        truth = np.searchsorted(model.classes_, y[fold == f])
+        card += Scorecard.of(model.predict_log_proba(X[fold == f]), truth)
+    assert entry.report.log_loss == pytest.approx(card.report(["ill", "well"]).log_loss, rel=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::deciban.errors.DecibanWarning")
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"event": "bernoulli"},
+        {"event": "complement", "alpha": "auto"},
+        {"idf": True, "alpha": 0.1},
+        {"event": "complement", "idf": True},
+    ],
+    ids=str,
+)
+def test_one_text_is_also_tried_under_the_events_of_a_text_classifier(told):
+    texts, labels = texts_of(60)
+    table = pa.table({"text": texts, "label": labels})
+    choice = deciban.choose(table, target="label", roles={"text": "text"}, folds=FOLDS)
+    (entry,) = [e for e in choice.judged if e.setting.taken_by == "TextClassifier" and dict(e.setting.told) == told]
+    fold, y, card = dealt(table, "label"), np.array(labels), None
+    for f in range(FOLDS):
+        model = deciban.TextClassifier(**told).fit(np.array(texts)[fold != f], y[fold != f])
+        truth = np.searchsorted(model.classes_, y[fold == f])
+        judged = Scorecard.of(model.predict_log_proba(np.array(texts)[fold == f]), truth)
+        card = judged if card is None else card + judged
+    assert entry.report.log_loss == pytest.approx(card.report(model.classes_.tolist()).log_loss, rel=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::deciban.errors.DecibanWarning")
+def test_presence_of_words_is_tried_from_their_counts():
+    texts, labels = texts_of(60)
+    table = pa.table({"text": texts, "other": ["a", "b", "c"] * 20, "label": labels})
+    choice = deciban.choose(table, target="label", roles={"text": "text"}, folds=FOLDS)
+    (entry,) = [e for e in choice.judged if [*e.setting.told] == ["words"]]
+    exact = refitted(table, "label", roles={"text": "text"}, words=deciban.Words(values="presence"))
+    assert entry.setting.told["words"].values == "presence"
+    assert entry.report.log_loss == pytest.approx(exact.log_loss, rel=1e-9)
+    assert not any(e.setting.taken_by == "TextClassifier" for e in choice.judged)
+
+
+def texts_of(n):
+    """Texts of reviews, and three classes."""
+    table = reviews(n, missing=False)
+    return table.column("text").to_pylist(), table.column("country").to_pylist()
+
+
+def test_what_is_told_is_not_varied(clinic):
+    settings = {"alpha": 0.5, "numbers": "binned", "prior": "uniform", "parameter_prior": 2.0}
+    told = deciban.choose(clinic, target="diagnosis", folds=2, **settings)
+    assert [str(each.setting) for each in told.judged] == ["as it comes"]
+    assert told.best == {}
+
+
+def test_groups_stay_together(clinic):
+    table = clinic.append_column("house", pa.array([f"h{i % 7}" for i in range(clinic.num_rows)]))
+    told = {"target": "diagnosis", "folds": 3, "groups": "house", "alpha": 0.5, "numbers": "binned"}
+    choice, report = deciban.choose(table, **told), deciban.evaluate(table, **told)
+    assert found(choice).report.log_loss == pytest.approx(report.log_loss, rel=1e-9)
+
+
+def test_it_is_told_in_words_and_as_json(choice):
+    text = str(choice)
+    assert "as it comes" in text
+    assert "→" in text
+    assert f"{FOLDS}-fold" in text
+    told = choice.to_dict()
+    assert len(told["settings"]) == len(choice.judged)
+    assert told["settings"][0]["difference"] == 0
+    assert isinstance(choice, Choice)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"folds": 1}, "at least 2"),
+        ({"folds": "loo"}, "whole number"),
+        ({"groups": "nobody"}, "nobody"),
+        ({"alpha": "often"}, "'auto'"),
+        ({"alpha": -1}, "≥ 0"),
+        ({"target": "none"}, "none"),
+    ],
+    ids=str,
+)
+def test_bad_settings_are_refused_with_the_reason(clinic, settings, words):
+    with pytest.raises(DecibanError, match=words):
+        deciban.choose(clinic, **{"target": "diagnosis", **settings})
+
+
+def test_one_class_and_no_rows_are_refused():
+    with pytest.raises(InputError, match="one class"):
+        deciban.choose({"x": ["a", "b"] * 5, "y": ["k"] * 10}, target="y")
+    with pytest.raises(InputError, match="no rows"):
+        deciban.choose(pa.table({"x": pa.array([], pa.string()), "y": pa.array([], pa.string())}), target="y")
+
+
+def test_a_model_with_chosen_pseudo_counts_goes_through_a_file_and_learns_on(clinic, tmp_path):
+    model = deciban.train(clinic.slice(0, 100), target="diagnosis", alpha="auto", judge=False)
+    model.save(tmp_path / "m.deciban")
+    loaded = deciban.load(tmp_path / "m.deciban")
+    assert loaded.options.alpha == "auto"
+    assert loaded.pseudo_counts == model.pseudo_counts
+    assert "pseudo-counts as the rows ask for" in str(loaded.describe())
+    loaded.add(clinic.slice(100))
+    roles = dict(model.roles)
+    whole = deciban.train(clinic, target="diagnosis", alpha="auto", judge=False, roles=roles)
+    assert loaded.pseudo_counts == whole.pseudo_counts != model.pseudo_counts
+    assert loaded.forget(clinic.slice(100)).pseudo_counts == model.pseudo_counts
+    other = deciban.train(clinic, target="diagnosis", judge=False, roles=roles)
+    with pytest.raises(DecibanError, match="alpha"):
+        loaded + other
+
+
+def test_like_takes_the_choosing_over(clinic):
+    model = deciban.train(clinic, target="diagnosis", alpha="auto", judge=False)
+    other = deciban.train(clinic.slice(0, 80), target="diagnosis", like=model, judge=False)
+    assert other.options.alpha == "auto"
+    assert (model + other).pseudo_counts != model.pseudo_counts
+
+
+def test_texts_that_are_weighed_have_no_counts_to_choose_by():
+    table = {"text": ["tea pot", "milk cup"] * 20, "y": ["a", "b"] * 20}
+    with pytest.raises(InputError, match="does not count them"):
+        deciban.train(table, target="y", roles={"text": "text"}, alpha="auto", words={"values": "log"})

@@ -1,0 +1,238 @@
+"""`evaluate` in folds is what so many separate trainings would say: of mixed tables with holes, weights and texts."""
+
+import datetime
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pytest
+from tests.tables.dealt import stratified
+from tests.tables.reviews import reviews
+
+import deciban
+from deciban.errors import InputError
+from deciban.training import left_out
+
+N = 120
+ROLES = {"country": "category", "text": "text", "when": "skip", "place": "skip"}
+CLASSES = ["bad", "good"]
+
+
+def table(n=N, weighted=True, seed=4):
+    """Reviews with a count and an odd quantity, some without a class, some without weight, of places and days."""
+    rng = np.random.default_rng(seed)
+    made = reviews(n, seed).drop_columns(["head"])
+    good = np.array(made.column("verdict").to_pylist()) == "good"
+    dose = np.exp(rng.normal(1.0 * good, 1.0))
+    columns = {
+        "visits": rng.poisson(2 + 2 * good).tolist(),
+        "dose": [None if gone else x for x, gone in zip(dose.tolist(), rng.random(n) < 0.1)],
+        "place": [f"p{i}" for i in rng.integers(0, 17, n)],
+        "when": [datetime.date(2024, 1, 1) + datetime.timedelta(days=int(d)) for d in rng.integers(0, 60, n)],
+    }
+    for name, values in columns.items():
+        made = made.append_column(name, pa.array(values))
+    if weighted:
+        made = made.append_column("w", pa.array(rng.choice([0.5, 1.0, 2.0, 0.0], n, p=[0.4, 0.3, 0.2, 0.1])))
+    labels = [None if i % 11 == 3 else v for i, v in enumerate(made.column("verdict").to_pylist())]
+    return made.set_column(made.schema.get_field_index("verdict"), "verdict", pa.array(labels))
+
+
+def present(t):
+    """The rows that count."""
+    told = np.array([label is not None for label in t.column("verdict").to_pylist()])
+    return told & (np.array(t.column("w").to_pylist()) > 0) if "w" in t.column_names else told
+
+
+def settings(t):
+    return {"target": "verdict", "roles": ROLES, **({"weights": "w"} if "w" in t.column_names else {})}
+
+
+def refitted(t, learned, judged):
+    """ln p of the judged rows by a training on the learned ones alone."""
+    model = deciban.train(t.filter(pa.array(learned)), classes=CLASSES, judge=False, **settings(t))
+    answer = model.predict_log_proba(t.filter(pa.array(judged)))
+    return np.stack([np.asarray(answer.column(i)) for i in range(2)], axis=1)
+
+
+def agrees(report, t, fold, earlier=False):
+    """Whether a report is the one of separate trainings; rows whose fold is −1 are in none."""
+    expected = np.full((t.num_rows, 2), np.nan)
+    for f in range(1 if earlier else 0, fold.max() + 1):
+        rest = (fold >= 0) & ((fold < f) if earlier else (fold != f))
+        expected[fold == f] = refitted(t, rest, fold == f)
+    rows = fold >= (1 if earlier else 0)
+    truth = np.array(t.column("verdict").to_pylist())[rows]
+    weight = np.array(t.column("w").to_pylist())[rows] if "w" in t.column_names else np.ones(rows.sum())
+    scores = expected[rows]
+    assert report.rows == rows.sum()
+    assert report.truth.tolist() == truth.tolist()
+    assert report.folds is None or report.folds.tolist() == fold[rows].tolist()
+    np.testing.assert_allclose(report.log_proba, scores, rtol=1e-9, atol=1e-9)
+    losses = -scores[np.arange(len(truth)), (truth == "good").astype(int)]
+    hits = np.array(CLASSES)[scores.argmax(axis=1)] == truth
+    assert report.log_loss == pytest.approx(np.average(losses, weights=weight), rel=1e-9)
+    assert report.accuracy == pytest.approx(np.average(hits, weights=weight), rel=1e-12)
+
+
+def shared_out(t, n_folds):
+    """Each fold its share of every class."""
+    labels = [label if told else None for label, told in zip(t.column("verdict").to_pylist(), present(t))]
+    return stratified(labels, n_folds)
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+@pytest.mark.parametrize("n_folds", [3, 10])
+def test_folds_are_separate_trainings(n_folds, weighted):
+    t = table(weighted=weighted)
+    agrees(deciban.evaluate(t, folds=n_folds, **settings(t)), t, shared_out(t, n_folds))
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+def test_leaving_out_each_row_is_a_training_for_each_row(weighted):
+    t = table(60, weighted)
+    fold = np.full(t.num_rows, -1)
+    fold[present(t)] = np.arange(present(t).sum())
+    agrees(deciban.evaluate(t, folds="loo", **settings(t)), t, fold)
+
+
+def test_rows_left_out_in_small_pieces_are_the_same(monkeypatch):
+    t = table(40)
+    whole = deciban.evaluate(t, folds="loo", **settings(t))
+    monkeypatch.setattr(left_out, "AT_ONCE", 7)
+    monkeypatch.setattr("deciban.model.gathering.MOST_CELLS", 2000)
+    pieces = deciban.evaluate(t, folds="loo", **settings(t))
+    np.testing.assert_allclose(pieces.log_proba, whole.log_proba, rtol=1e-9, atol=1e-9)
+
+
+def test_groups_stay_together_and_are_separate_trainings():
+    t = table()
+    rows, places = present(t), np.array(t.column("place").to_pylist())
+    size = {place: int((places[rows] == place).sum()) for place in sorted(set(places[rows]))}
+    room, where = [0] * 4, {}
+    first = {place: i for i, place in reversed(list(enumerate(places[rows].tolist())))}
+    for place in sorted(size, key=lambda p: (-size[p], first[p])):
+        where[place] = room.index(min(room))
+        room[where[place]] += size[place]
+    fold = np.array([where[place] if told else -1 for place, told in zip(places, rows)])
+    report = deciban.evaluate(t, folds=4, groups="place", target="verdict", weights="w", roles=without("place"))
+    agrees(report, t, fold)
+
+
+def without(name):
+    return {column: role for column, role in ROLES.items() if column != name}
+
+
+@pytest.mark.parametrize("kind", ["date", "number", "text", "text of numbers", "csv"])
+def test_what_comes_later_is_judged_by_what_came_before(kind, tmp_path):
+    t = table()
+    days = np.array([(day - datetime.date(2024, 1, 1)).days for day in t.column("when").to_pylist()])
+    rows = np.flatnonzero(present(t))
+    begins = np.searchsorted(np.sort(days[rows]), days[rows])  # rows of one day begin where the first of them is
+    fold = np.full(t.num_rows, -1)
+    fold[rows] = begins * 5 // len(rows)
+    order = {
+        "number": days * 2.5,
+        "text": [f"d{day:03}" for day in days],
+        "text of numbers": [str(day) for day in days],
+    }
+    place = t.schema.get_field_index("when")
+    source = t.set_column(place, "when", pa.array(order[kind])) if kind in order else t
+    if kind == "csv":
+        pa.csv.write_csv(t.set_column(place, "when", t.column("when").cast(pa.string())), tmp_path / "t.csv")
+        source = tmp_path / "t.csv"
+    report = deciban.evaluate(source, folds=5, order="when", target="verdict", weights="w", roles=without("when"))
+    agrees(report, t, fold, earlier=True)
+    assert "the first by none" in report.measured
+
+
+def test_the_column_of_the_order_is_learned_from_if_it_has_a_role():
+    rng = np.random.default_rng(0)
+    t = {"day": np.arange(60.0), "noise": rng.normal(size=60), "y": ["a", "b"] * 30}
+    noise = {"noise": "number"}
+    plain = deciban.evaluate(t, target="y", order="day", folds=3, roles=noise)
+    bare = deciban.evaluate({**t, "day": t["day"] * 3}, target="y", order="day", folds=3, roles=noise)
+    told = deciban.evaluate(t, target="y", order="day", folds=3, roles={**noise, "day": "number"})
+    assert plain.log_loss == bare.log_loss != told.log_loss
+
+
+def test_training_and_evaluating_judge_the_same_folds():
+    t = table()
+    model = deciban.train(t, **settings(t))
+    report = deciban.evaluate(t, **settings(t))
+    assert model.held_out.log_loss == pytest.approx(report.log_loss, rel=1e-12)
+    assert model.held_out.log_proba == pytest.approx(report.log_proba, rel=1e-9)
+
+
+def test_every_fold_has_its_share_of_a_rare_class():
+    """Sorted by class, or every tenth row of one: row numbers modulo ten would put all of a class into one fold."""
+    y = np.array(["rare" if i % 10 == 0 else "common" for i in range(200)])
+    report = deciban.evaluate({"x": np.where(y == "rare", 3.0, 0.0) + np.arange(200) % 3, "y": y}, target="y")
+    assert report.unknown == 0
+    assert report.accuracy == 1.0
+
+
+def test_the_only_row_of_a_class_is_an_error_that_has_no_log_loss():
+    t = {"x": [1.0, 2.0, 3.0, 11.0, 12.0, 13.0, 50.0], "y": ["a", "a", "a", "b", "b", "b", "c"]}
+    report = deciban.evaluate(t, target="y", folds="loo", numbers="number")
+    assert (report.rows, report.unknown) == (7, 1)
+    assert np.isfinite(report.log_loss)
+    assert report.accuracy == pytest.approx(6 / 7)
+
+
+BAD = {
+    "folds=1": ({"folds": 1}, "at least 2"),
+    "folds=2.5": ({"folds": 2.5}, "at least 2"),
+    "folds='ten'": ({"folds": "ten"}, "'loo'"),
+    "both": ({"groups": "g", "order": "x"}, "not by both"),
+    "loo in groups": ({"folds": "loo", "groups": "g"}, "each row alone"),
+    "loo in order": ({"folds": "loo", "order": "x"}, "each row alone"),
+    "no such group": ({"groups": "gg"}, "no column 'gg' for the groups"),
+    "no such order": ({"order": "when"}, "no column 'when' for the order"),
+    "the target": ({"groups": "y"}, "target already"),
+    "too few groups": ({"groups": "g"}, "10 folds need at least 10 groups, and there are 3"),
+    "one group": ({"groups": "same", "folds": 2}, "at least 2 groups"),
+    "a group is missing": ({"groups": "holes", "folds": 2}, "'holes' is empty in row 2"),
+    "a time is missing": ({"order": "holes", "folds": 2}, "'holes' is empty in row 2"),
+    "one time": ({"order": "same", "folds": 2}, "too few different values"),
+    "calibrated": ({"calibrate": "auto"}, "without a calibration. Hint: train"),
+    "a role for the groups": ({"groups": "g", "roles": {"g": "category"}}, "has no role"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_folds_that_make_no_sense_are_refused_in_words(case):
+    t = {"x": np.arange(30.0) % 7, "g": ["a", "b", "c"] * 10, "same": [1] * 30, "holes": [1, None, 2] * 10}
+    t["y"] = ["p", "q"] * 15
+    arguments, words = BAD[case]
+    with pytest.raises(InputError, match=words):
+        deciban.evaluate(t, target="y", **arguments)
+
+
+def test_a_model_is_judged_without_folds():
+    t = {"x": np.arange(30.0) % 7, "y": ["p", "q"] * 15}
+    with pytest.raises(InputError, match="for folds"):
+        deciban.evaluate(t, model=deciban.train(t, target="y"), groups="x")
+
+
+def test_very_many_rows_are_not_left_out_one_by_one(monkeypatch):
+    monkeypatch.setattr(left_out, "MOST_ROWS", 20)
+    with pytest.raises(InputError, match=r"at most 20 rows\. Hint: folds=100"):
+        deciban.evaluate({"x": np.arange(30.0) % 7, "y": ["p", "q"] * 15}, target="y", folds="loo")
+
+
+def test_scores_out_of_fold_are_those_of_the_report():
+    from deciban.training.fit import learned
+    from deciban.training.task import plan
+
+    t = table()
+    trained = learned(plan(t, **settings(t)), 10, None)
+    report = trained.held_out()
+    posterior, codes, weight, fold = trained.out_of_fold("log_posterior")
+    np.testing.assert_allclose(posterior, report.log_proba, rtol=1e-12)
+    joint, density = trained.out_of_fold("joint")[0], trained.out_of_fold("density")[0]
+    np.testing.assert_allclose(joint - density[:, None], posterior, atol=1e-9)
+    assert np.array(CLASSES)[codes].tolist() == report.truth.tolist()
+    assert np.array_equal(fold, shared_out(t, 10)[present(t)])
+    assert weight.tolist() == pc.filter(t.column("w"), pa.array(present(t))).to_pylist()
