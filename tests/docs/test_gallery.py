@@ -1,0 +1,60 @@
+"""The gallery shows every picture, and the commands that it shows draw them."""
+
+import importlib.util
+import shlex
+from pathlib import Path
+
+import pytest
+import typer
+from tests.cli.terminal import done
+
+import deciban.plots
+from deciban.cli.main import app
+
+ROOT = Path(__file__).parents[2]
+spec = importlib.util.spec_from_file_location("make_gallery", ROOT / "docs" / "make_gallery.py")
+make_gallery = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(make_gallery)
+
+TEXT = make_gallery.GALLERY.read_text()
+CHAPTERS = make_gallery.chapters(TEXT)
+TABLES = "The tables"
+COMMANDS = list(typer.main.get_command(app).commands["plot"].commands)
+DRAWN = [name for name in CHAPTERS if name not in ("", TABLES)]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with the tables and models that the gallery is drawn from."""
+    made = tmp_path_factory.mktemp("gallery")
+    for block in make_gallery.make_guide.BLOCK.finditer(CHAPTERS[TABLES]):
+        make_gallery.make_guide._block(block[1], block[2], made, {})
+    return made
+
+
+@pytest.mark.parametrize("name", sorted({*deciban.plots.__all__, *COMMANDS}))
+def test_every_picture_has_a_chapter_with_the_command_that_draws_it(name):
+    assert name in CHAPTERS, f"the gallery has no chapter {name}. Hint: docs/gallery.md"
+    assert make_gallery.shown(CHAPTERS[name])
+    if name in COMMANDS:
+        assert f"$ deciban plot {name} " in CHAPTERS[name]
+
+
+def test_the_pictures_are_those_that_are_shown_and_not_large():
+    files = {path.name: path.stat().st_size for path in make_gallery.PICTURES.iterdir()}
+    assert sorted(files) == sorted(make_gallery.shown(TEXT)), "Hint: make gallery"
+    assert sum(files.values()) <= make_gallery.LARGEST
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_the_commands_draw_what_is_shown_and_say_so(name, folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    chapter = CHAPTERS[name]
+    for command in make_gallery.commands(chapter):
+        program, *arguments = shlex.split(command)
+        assert program == "deciban"
+        said = done(*arguments).output.splitlines()
+        assert said
+        assert all(line in chapter for line in said), "Hint: make gallery"
+    for picture in make_gallery.shown(chapter):
+        assert (folder / picture).stat().st_size > 5000
