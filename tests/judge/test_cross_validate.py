@@ -21,7 +21,7 @@ from tests.estimators.facades import FACADES, IDS
 
 import deciban
 from deciban.errors import InputError
-from deciban.judge.folds import Stratified, by_group, by_hash, by_order
+from deciban.judge.folds import Stratified, by_group, by_order
 
 GAUSS = next(facade for facade in FACADES if facade.name == "GaussianNB")
 
@@ -47,14 +47,6 @@ def test_groups_stay_together_and_folds_are_even():
     fold = by_group(groups, 2)
     assert all(len(set(fold[groups == g])) == 1 for g in range(12))
     assert np.bincount(fold).tolist() == [33, 32]
-
-
-def test_a_hash_deals_a_group_the_same_way_everywhere():
-    names = [f"patient {i % 40}" for i in range(200)]
-    fold = by_hash(names, 5)
-    assert all(len({f for f, n in zip(fold.tolist(), names) if n == name}) == 1 for name in names)
-    assert len(set(fold.tolist())) == 5
-    assert fold[:3].tolist() == by_hash(names[:3], 5).tolist()
 
 
 def test_rows_of_one_time_are_in_one_fold():

@@ -33,8 +33,9 @@ from deciban.estimators.tables import (
 from deciban.files import Section
 from deciban.ledger import Block, Ledger, Schema
 from deciban.ledger.statistic import Array
+from deciban.model.algebra import Origin
 from deciban.model.columns import Column, Layout
-from deciban.model.model import Model, Origin
+from deciban.model.model import Model
 from deciban.model.options import MOST_LEVELS, Options
 from deciban.model.saved import read_columns, write_columns
 from deciban.scores import Explanation

@@ -12,7 +12,17 @@ from numpy.typing import NDArray
 from deciban.engines.arrow.frames import Frame
 from deciban.engines.arrow.source import first_rows
 from deciban.errors import InputError
-from deciban.judge.folds import Folds, Stratified, by_group, by_order, checked_count, distinct_values
+from deciban.judge.folds import (
+    LEFT_OUT,
+    Folds,
+    Stratified,
+    by_group,
+    by_order,
+    checked_count,
+    distinct_values,
+    in_folds,
+    in_order,
+)
 from deciban.ledger.statistic import Codes
 
 BY_CLASS = ("joint", "log_posterior", "posterior")
@@ -75,13 +85,11 @@ def _of_rows(folds: Any, codes: Codes) -> Plan:
     if isinstance(folds, str):
         if n < 2:
             raise InputError("leave-one-out takes two rows or more: one to be judged, one to learn from")
-        words = "exact leave-one-out: every row judged by the model of all other rows"
-        return Plan(np.arange(n, dtype=np.int32), n, words, alone=True)
+        return Plan(np.arange(n, dtype=np.int32), n, LEFT_OUT, alone=True)
     F = checked_count(folds)
     if n < F:
         raise InputError(f"{n} rows cannot be dealt into {F} folds. Hint: folds='loo', or fewer folds")
-    words = f"exact {F}-fold: every row judged by the model without its fold (stratified by class)"
-    return Plan(Stratified(F).of(codes), F, words)
+    return Plan(Stratified(F).of(codes), F, in_folds(F, "stratified by class"))
 
 
 def _of_groups(folds: Any, groups: Any) -> Plan:
@@ -91,15 +99,13 @@ def _of_groups(folds: Any, groups: Any) -> Plan:
             raise InputError("one group cannot be judged by the others. Hint: folds='loo' without groups")
         words = "exact leave-one-group-out: every row judged by the model of all other groups"
         return Plan(which.astype(np.int32), len(distinct), words)
-    fold = by_group(groups, folds)
-    return Plan(fold, int(folds), f"exact {folds}-fold: every row judged by the model without its fold (by groups)")
+    return Plan(by_group(groups, folds), int(folds), in_folds(folds, "groups kept together"))
 
 
 def _of_order(folds: Any, order: Any) -> Plan:
     fold = by_order(order, checked_count(folds))
     F = int(fold.max()) + 1
-    words = f"exact, in order: each of {F} folds judged by the model of the folds before it, the first by none"
-    return Plan(fold, F, words, "before")
+    return Plan(fold, F, in_order(F), "before")
 
 
 def _of_array(folds: Any, present: NDArray[np.bool_]) -> Plan:
@@ -118,7 +124,7 @@ def _of_array(folds: Any, present: NDArray[np.bool_]) -> Plan:
     fold, F = (which - int(always)).astype(np.int32), len(distinct) - int(always)
     if F < 1 or len(distinct) < 2:
         raise InputError("all rows are in one fold, so there is nothing to learn from. Hint: two folds or more")
-    return Plan(fold, F, f"exact {F}-fold: every row judged by the model without its fold (folds as given)")
+    return Plan(fold, F, in_folds(F, "folds as given"))
 
 
 def _of_splitter(splitter: Any, codes: Codes, groups: Any, order: Any, present: NDArray[np.bool_]) -> Plan:

@@ -8,10 +8,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.errors import InputError
-from deciban.ledger.hashing import hash_word
 
 Folds = NDArray[np.int32]
 """The fold of each row; −1: learned from by every model, and judged by none."""
+
+
+LEFT_OUT = "exact leave-one-out: every row judged by the model of all others"
+"""What a report says of rows that were left out one by one."""
+
+
+def in_folds(n: int, how: str) -> str:
+    """What a report says of rows that were left out fold by fold."""
+    return f"exact {n}-fold, {how}: every row judged by the model without its fold"
+
+
+def in_order(n: int, name: str = "") -> str:
+    """What a report says of rows that were judged by what came before them."""
+    return (
+        f"{n} folds in order{name and f' of {name}'}: each judged by the model of those before it, the first by none"
+    )
 
 
 def checked_count(folds: Any) -> int:
@@ -82,18 +97,6 @@ def by_group(values: Any, n_folds: int) -> Folds:
         fold[group] = rows.argmin()
         rows[fold[group]] += size[group]
     return fold[which]
-
-
-def by_hash(values: Any, n_folds: int) -> Folds:
-    """Folds that never part a group, for rows that come in pieces: a fixed hash of the group's name decides.
-
-    >>> by_hash(["ann", "bob", "ann"], 10).tolist() == [by_hash([name], 10)[0] for name in ("ann", "bob", "ann")]
-    True
-    """
-    checked_count(n_folds)
-    distinct, which = distinct_values(values, "groups", "group")
-    fold = [hash_word(str(value).encode(errors="surrogatepass")) % n_folds for value in distinct.tolist()]
-    return np.array(fold, dtype=np.int32)[which]
 
 
 def by_order(values: Any, n_folds: int) -> Folds:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from deciban.errors import SchemaError
 
 if TYPE_CHECKING:
-    from deciban.model.model import Model
+    from deciban.model.algebra import Algebra
 
 WAY_OUT = "Hint: train one with the schema of the other, `deciban train … --like MODEL` (train(…, like=model))"
 
@@ -17,7 +17,7 @@ def _beside(name: str, block: tuple[str, ...]) -> str:
     return ", ".join(other for other in block if other != name) or "none"
 
 
-def check_alike(a: Model, b: Model) -> None:
+def check_alike(a: Algebra, b: Algebra) -> None:
     """Refuse two models that differ in target, roles or options, naming the first difference."""
     if a.target != b.target:
         raise SchemaError(f"the two models have different targets: {a.target!r} and {b.target!r}")

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,15 +15,14 @@ from deciban.engines.arrow.source import FileOptions, Source, open_source
 from deciban.errors import InputError
 from deciban.families.family import one_each
 from deciban.ledger import Ledger
+from deciban.model.algebra import Algebra, Origin
 from deciban.model.answers import answer
 from deciban.model.columns import Column, Layout
-from deciban.model.gathering import Gathering, Progress
-from deciban.model.matching import check_alike
 from deciban.model.matrices import Matrices, checked, level_names, row_blocks
-from deciban.model.options import Options, class_prior
+from deciban.model.options import Options
 from deciban.model.strange import Watch
 from deciban.scores import Explanation
-from deciban.scores.calibration import Calibration, warn_dropped
+from deciban.scores.calibration import Calibration
 from deciban.scores.decision import REJECTED, Costs, Decision, Thresholds, labelled, rule_of
 from deciban.scores.novelty import Novelty
 from deciban.scores.posterior import Finish
@@ -37,22 +34,7 @@ if TYPE_CHECKING:
     from deciban.model.description import Description
 
 
-@dataclass(frozen=True)
-class Origin:
-    """Where a model comes from: rows read, rows without a class, and when it was made."""
-
-    rows_read: int = 0
-    rows_without_class: int = 0
-    created: str = ""
-    source: str = ""
-
-    def with_rows(self, read: int, without_class: int) -> Origin:
-        """The same with so many rows more, or fewer."""
-        rows = max(0, self.rows_read + read), max(0, self.rows_without_class + without_class)
-        return replace(self, rows_read=rows[0], rows_without_class=rows[1])
-
-
-class Model:
+class Model(Algebra):
     """What was learned of a table: made by `deciban.train` or `deciban.load`.
 
     `add` and `forget` change the model and return it; `+`, `-`, `*` and `with_priors` give a new one. A refused
@@ -297,97 +279,6 @@ class Model:
         if n < 0:
             raise InputError(f"n rows are drawn for a whole number n ≥ 0, not {n!r}")
         return sampled(self, n, np.random.default_rng(random_state))
-
-    def summary(
-        self, source: Any, sql: str | None = None, progress: Progress | None = None, **reading: Any
-    ) -> Gathering:
-        """One pass over other rows, counted as this model counts."""
-        opened = self._open(source, sql, reading)
-        classes, levels = [str(label) for label in self._belief.outline.classes], self._belief.level_names
-        gathering = Gathering(
-            self.layout, self._belief.assumption.needs, self.target, self.weights,
-            known_classes=classes, known_levels=levels, words=self.options.words,
-        )  # fmt: skip
-        for _ in gathering.read(opened, progress):
-            pass
-        return gathering
-
-    def add(
-        self, source: Any = None, *, sql: str | None = None, progress: Progress | None = None, **reading: Any
-    ) -> Self:
-        """Learn more rows; the model becomes what one training on all rows, with these roles, would have given."""
-        more = self.summary(source, sql, progress, **reading)
-        self._take(self.ledger + more.ledgers()[0])
-        self.origin = self.origin.with_rows(more.n_read, more.n_without_class)
-        return self
-
-    def forget(
-        self, source: Any = None, *, sql: str | None = None, progress: Progress | None = None, **reading: Any
-    ) -> Self:
-        """Unlearn rows: the model becomes what it would be had they never been learned.
-
-        Whether these very rows were learned cannot be told from sums; what is plainly not there is refused.
-        """
-        less = self.summary(source, sql, progress, **reading)
-        self._take(self.ledger - less.ledgers()[0])
-        self.origin = self.origin.with_rows(-less.n_read, -less.n_without_class)
-        return self
-
-    def _take(self, ledger: Ledger) -> None:
-        """Go on with another ledger, what was judged of the old one forgotten."""
-        belief = Belief(self._assumption(ledger), ledger)
-        warn_dropped(self.calibration, "Hint: train(..., calibrate=...) with all rows fits another")
-        self._belief, self.held_out, self._quality = belief, None, None
-        self.__dict__.pop("labels", None)
-
-    def _assumption(self, ledger: Ledger) -> Any:
-        given = self.options.prior.given
-        if given is not None and len(given) != len(ledger.rows):
-            raise InputError(
-                f"the class priors were given for {len(given)} classes, and now there are {len(ledger.rows)}. "
-                f"Hint: with_priors('empirical') first"
-            )
-        return self.options.assumption(self.layout)
-
-    def _with(self, ledger: Ledger) -> Self:
-        new = copy.copy(self)
-        new.__dict__.pop("labels", None)
-        new._take(ledger)
-        return new
-
-    def __add__(self, other: Model) -> Self:
-        if not isinstance(other, Model):
-            return NotImplemented
-        check_alike(self, other)
-        new = self._with(self.ledger + other.ledger)
-        new.origin = self.origin.with_rows(other.origin.rows_read, other.origin.rows_without_class)
-        return new
-
-    def __sub__(self, other: Model) -> Self:
-        if not isinstance(other, Model):
-            return NotImplemented
-        check_alike(self, other)
-        new = self._with(self.ledger - other.ledger)
-        new.origin = self.origin.with_rows(-other.origin.rows_read, -other.origin.rows_without_class)
-        return new
-
-    def __mul__(self, factor: float) -> Self:
-        if not isinstance(factor, (int, float, np.integer, np.floating)):
-            return NotImplemented
-        return self._with(self.ledger * factor)
-
-    __rmul__ = __mul__
-
-    def with_priors(self, priors: Any) -> Self:
-        """The same evidence under other class priors: a share for each class, or a name such as 'uniform'."""
-        new = copy.copy(self)
-        new.options = replace(self.options, prior=class_prior(priors, self.ledger.schema.classes))
-        told = self._belief.calibration, self._belief.novelty
-        new._belief = Belief(new.options.assumption(self.layout), self.ledger, *told)
-        if self.calibration is not None:
-            self.calibration.shift(new._belief.solved.log_prior)  # refused here, not at the first prediction
-        new.held_out, new._quality = None, None
-        return new
 
     def telltales(self, label: Any, n: int = 10, column: str | None = None) -> list[Telltale]:
         """The n words that tell a class most surely from all others, in decibans, with a 90 % interval and counts.

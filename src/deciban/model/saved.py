@@ -18,9 +18,10 @@ from deciban.families.family import Family
 from deciban.files import Section
 from deciban.ledger import Block
 from deciban.ledger.written import level_arrays
+from deciban.model.algebra import Origin
 from deciban.model.columns import JOINABLE, ROLES, Column, Feature, Layout
 from deciban.model.combinations import is_combination
-from deciban.model.model import Model, Origin
+from deciban.model.model import Model
 from deciban.model.options import Options
 from deciban.text import Words
 

@@ -19,9 +19,10 @@ from deciban.judge.calibrate import checked_method
 from deciban.judge.report import Report
 from deciban.ledger import Ledger
 from deciban.ledger.statistic import Array
+from deciban.model.algebra import Origin
 from deciban.model.columns import Column
 from deciban.model.gathering import Deal, Gathering, Progress, Rows
-from deciban.model.model import Model, Origin
+from deciban.model.model import Model
 from deciban.model.options import MOST_LEVELS, class_prior
 from deciban.scores.posterior import Finish
 from deciban.text import matrix

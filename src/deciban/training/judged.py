@@ -8,7 +8,7 @@ from typing import Any
 from deciban import engines
 from deciban.engines.arrow.source import Source, open_source
 from deciban.errors import InputError, did_you_mean
-from deciban.judge.folds import checked_count
+from deciban.judge.folds import LEFT_OUT, checked_count, in_folds, in_order
 from deciban.judge.metrics import Scorecard
 from deciban.judge.report import Report
 from deciban.judge.rows import score_rows
@@ -115,11 +115,8 @@ class Split:
     def words(self, n: int) -> str:
         """What was done, in a sentence."""
         if self.order is not None:
-            return (
-                f"{n} folds in the order of {self.order}: each judged by the model of those before, the first by none"
-            )
-        how = "its share of each class in every fold" if self.groups is None else f"each {self.groups} in one fold"
-        return f"exact {n}-fold ({how}): every row judged by the model without its fold"
+            return in_order(n, self.order)
+        return in_folds(n, "stratified by class" if self.groups is None else f"each {self.groups} in one fold")
 
 
 def _of_model(
@@ -168,5 +165,4 @@ def _of_folds(task: Task, split: Split, progress: Progress | None) -> Report:
 
 def _of_each_row(task: Task, progress: Progress | None) -> Report:
     trained = learned(task, 1, progress)
-    words = "exact leave-one-out: every row judged by the model of all the others"
-    return left_out(trained, progress).report(trained.model.classes, words)
+    return left_out(trained, progress).report(trained.model.classes, LEFT_OUT)
