@@ -30,6 +30,7 @@ lab: .venv/ready
 	$(BIN)/python -m benchmarks.lab
 	$(BIN)/python -m benchmarks.lab_tables
 	$(BIN)/python -m benchmarks.lab_calibration
+	$(BIN)/python -m benchmarks.lab_dependence
 	$(BIN)/python -m benchmarks.lab_text
 	DECIBAN_DATA=$$($(BIN)/python -c 'from benchmarks import data; print(data.folder())') \
 	  $(BIN)/python docs/guides/make_newsgroups.py

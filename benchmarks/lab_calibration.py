@@ -1,6 +1,7 @@
 """`python -m benchmarks.lab_calibration`: rebuild `docs/lab/calibration.md` from the real tables.
 
-Exit code 1 if more tables are lost than promised, 2 if the data is absent. Takes half an hour on two cores.
+Exit code 1 if more tables are lost than promised, 2 if the data is absent. The longest of the labs: every table is
+learned thousands of times.
 """
 
 import argparse

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import accumulate
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -14,12 +12,13 @@ from numpy.typing import NDArray
 
 from deciban import engines
 from deciban.errors import InputError, SchemaError, UndefinedError
-from deciban.families.evidence import settled
+from deciban.families.evidence import with_evidence
 from deciban.families.family import NO_LIKELIHOOD, Family, log
 from deciban.families.prior import ClassPrior
 from deciban.ledger import Block, Cells, Ledger, Needs, Schema, Vocabulary
+from deciban.ledger.names import feature_names
 from deciban.ledger.statistic import Array, Codes
-from deciban.scores import DECIBAN, Boundary, Conic, Explanation, Linear, Pieces, ScoreForm, SparseLinear
+from deciban.scores import DECIBAN, Boundary, Conic, Explanation, Pieces, ScoreForm
 from deciban.scores.calibration import Calibration, recalibrated
 from deciban.scores.novelty import Novelty, known_novelty, standardised
 from deciban.scores.posterior import Finish
@@ -98,7 +97,7 @@ class Belief:
 
     def __post_init__(self) -> None:
         if self.assumption.auto:
-            families = settled(self.assumption.families, self.ledger.parts)
+            families = with_evidence(self.assumption.families, self.ledger.parts)
             object.__setattr__(self, "assumption", replace(self.assumption, families=families))
 
     def told(self, **known: Calibration | Novelty | None) -> Self:
@@ -270,7 +269,7 @@ class Belief:
         k, l = order[:, 0], order[:, 1]
         if pair is not None:
             k, l = np.full(n, pair[0]), np.full(n, pair[1])
-        pieces = [_pieces(form, X, need, k, l) for form, X, need in zip(self.solved.forms, parts, self.solved.needs)]
+        pieces = [engines.pieces(*block, k, l) for block in zip(self.solved.forms, parts, self.solved.needs)]
         told = self._explained(pieces, labels, k, l)
         if self.calibration is None:
             return told
@@ -282,7 +281,7 @@ class Belief:
     ) -> Explanation:
         with np.errstate(invalid="ignore"):  # two classes without rows: −∞ − −∞ has no value
             prior = (self.solved.log_prior[k] - self.solved.log_prior[l]) * DECIBAN
-        evidence = _side_by_side([p.features * DECIBAN for p in pieces])
+        evidence = engines.side_by_side([p.features * DECIBAN for p in pieces])
         extras: dict[str, Array] = {}
         for name, value in (extra for p in pieces for extra in p.extras.items()):
             extras[name] = extras.get(name, 0.0) + value * DECIBAN
@@ -293,64 +292,10 @@ class Belief:
     @property
     def feature_names(self) -> Sequence[str]:
         """The features' names, or their numbers where they have none."""
-        named = [Numbered(b.width) if b.names is None else b.names for b in self.outline.blocks]
-        return named[0] if len(named) == 1 else Chained(named)
-
-
-class Numbered(Sequence[str]):
-    """x0, x1, x2 …, made when they are looked at."""
-
-    def __init__(self, length: int) -> None:
-        self.length = length
-
-    def __len__(self) -> int:
-        return self.length
-
-    def __getitem__(self, j: Any) -> Any:
-        if isinstance(j, slice):
-            return [f"x{i}" for i in range(self.length)[j]]
-        return f"x{range(self.length)[j]}"
-
-
-class Chained(Sequence[str]):
-    """The names of several blocks, one after the other; a million words are not copied for that."""
-
-    def __init__(self, parts: Sequence[Sequence[str]]) -> None:
-        self.parts = parts
-        self.ends = list(accumulate(map(len, parts)))
-
-    def __len__(self) -> int:
-        return self.ends[-1] if self.ends else 0
-
-    def __getitem__(self, j: Any) -> Any:
-        if isinstance(j, slice):
-            return [self[i] for i in range(len(self))[j]]
-        j = range(len(self))[j]
-        part = bisect_right(self.ends, j)
-        return self.parts[part][j - (self.ends[part - 1] if part else 0)]
+        return feature_names(self.outline)
 
 
 def vocabularies(schema: Schema) -> list[Vocabulary | None]:
     """The words of each block of words; None where their hashes stand for them."""
     words = [block.names for block in schema.blocks if block.kind == "bags"]
     return [names if isinstance(names, Vocabulary) else None for names in words]
-
-
-def _pieces(form: ScoreForm, X: Any, needs: Needs, k: NDArray[np.intp], l: NDArray[np.intp]) -> Pieces:
-    X = engines.readable(X, needs)
-    if engines.is_sparse(X) and isinstance(form, Linear):
-        return form.stored_pieces(X, k, l)
-    if engines.is_sparse(X) and not isinstance(form, SparseLinear):
-        X = X.toarray()
-    return form.pieces(X, k, l)
-
-
-def _side_by_side(parts: Sequence[Any]) -> Any:
-    """One matrix; sparse if any of them is."""
-    if len(parts) == 1:
-        return parts[0]
-    if not any(map(engines.is_sparse, parts)):
-        return np.concatenate(parts, axis=1)
-    from scipy.sparse import csr_array, hstack
-
-    return csr_array(hstack([part if engines.is_sparse(part) else csr_array(part) for part in parts], format="csr"))

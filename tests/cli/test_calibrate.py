@@ -56,6 +56,25 @@ def test_a_facade_tells_its_calibration(tmp_path):
     assert "platt: all evidence counts" in done("inspect", tmp_path / "m").stdout
 
 
+def test_a_calibrated_model_can_be_judged_without_being_kept(echoes):
+    plain, mended = (
+        json.loads(done("evaluate", echoes, "--target", "class", "--json", *more).stdout)
+        for more in ([], ["--calibrate", "platt"])
+    )
+    assert "calibrated (platt) without it too" in mended["measured"]
+    assert mended["log_loss"] < plain["log_loss"]
+    told = done("evaluate", echoes, "--target", "class", "--calibrate", "platt").stdout
+    assert "calibrated (platt) without it too" in " ".join(told.split())
+
+
+def test_calibrating_what_is_compared_or_trained_already_is_wrong_usage(echoes, tmp_path):
+    done("train", echoes, "--target", "class", "-o", tmp_path / "m")
+    for arguments in (["--target", "class", "--choose"], ["--model", tmp_path / "m"]):
+        result = call("evaluate", echoes, *arguments, "--calibrate", "auto")
+        assert result.exit_code == 2
+        assert "--calibrate" in result.stderr
+
+
 def test_an_unknown_method_is_wrong_usage(echoes, tmp_path):
     result = call("train", echoes, "--target", "class", "--calibrate", "magic", "-o", tmp_path / "m")
     assert result.exit_code == 2

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.stats import multivariate_normal
 from sklearn.covariance import oas as sklearn_oas
 
 from deciban.families.covariance import shrunk
@@ -168,3 +169,22 @@ def test_weights_are_rows_many_times(shape):
     weighted = Gaussian(shape).solve(statistic(shape, X, codes, w.astype(float)))
     repeated = Gaussian(shape).solve(statistic(shape, np.repeat(X, w, axis=0), np.repeat(codes, w)))
     np.testing.assert_allclose(weighted.joint(X), repeated.joint(X), rtol=1e-9)
+
+
+@pytest.mark.parametrize("shape", ["full", "tied"])
+@pytest.mark.parametrize("seed", range(8))
+def test_missing_cells_do_not_make_certainties_of_columns_that_nearly_repeat_each_other(shape, seed):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=200)
+    X = np.column_stack([np.where(rng.random(200) < 0.2, np.nan, x), x + rng.normal(0, 0.2, 200)])
+    form = Gaussian(shape).solve(statistic(shape, X, np.zeros(200, np.int32)))
+    new = rng.normal(size=1000)
+    new = np.column_stack([new, new + rng.normal(0, 0.2, 1000)])
+    truth = multivariate_normal([0, 0], [[1, 1], [1, 1.04]]).logpdf(new)
+    assert truth.mean() - 0.5 < form.joint(new)[:, 0].mean()
+
+
+def test_where_nothing_is_missing_the_covariance_is_that_of_maximum_likelihood():
+    X = np.random.default_rng(0).normal(size=(50, 3)) @ [[1, 0.99, 0], [0, 0.01, 0], [0, 0, 1]]
+    form = Gaussian("full").solve(statistic("full", X, np.zeros(50, np.int32)))
+    np.testing.assert_allclose(form.covariance[0], np.cov(X.T, bias=True), rtol=1e-9)

@@ -14,13 +14,13 @@ from deciban.judge.calibrate import (
     calibrate,
     checked_method,
     clearly_off,
-    effective,
     isotonic,
     platt,
     targets,
     temperature,
     without_fold,
 )
+from deciban.judge.intervals import effective_weights
 from deciban.judge.metrics import Scorecard
 from deciban.scores.calibration import normalised
 
@@ -171,7 +171,7 @@ def test_the_unit_of_weights_makes_no_difference():
     w = np.random.default_rng(0).random(100)
     each = [calibrate("isotonic", L, y, c * w, np.arange(100) % 5, np.zeros(2)).calibration.map for c in (1, 1000)]
     np.testing.assert_allclose(each[0].true, each[1].true, rtol=1e-9)
-    assert effective(np.full(7, 3.0), 7).sum() == pytest.approx(7)
+    assert effective_weights(np.full(7, 3.0)).sum() == pytest.approx(7)
 
 
 @pytest.mark.parametrize(("L", "y"), [(np.zeros((3, 1)), [0, 0, 0]), (np.log([[0.5, 0.5]] * 2), [-1, -1])])

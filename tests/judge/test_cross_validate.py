@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, csr_matrix
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression, Perceptron
 from sklearn.model_selection import (
@@ -117,6 +117,31 @@ def test_folds_may_be_given_and_rows_may_be_in_none():
     assert named.folds.tolist() == (np.arange(60) % 2).tolist()
 
 
+@pytest.mark.parametrize("train", [[3, 3, 4, 5, 6, 7] * 5, [*range(5), *range(15, 40)]], ids=["repeats", "leaks"])
+def test_a_model_learns_the_rows_that_are_named_and_no_others(train):
+    rng = np.random.default_rng(0)
+    X, y, test = rng.normal(size=(40, 2)), np.arange(40) % 2, np.arange(30, 40)
+    train = np.array(train)
+    report = deciban.cross_validate(deciban.GaussianNB(), X, y, [(train, test)])
+    expected = deciban.GaussianNB().fit(X[train], y[train]).predict_log_proba(X[test])
+    np.testing.assert_allclose(report.log_proba[test], expected, atol=1e-9)
+    assert not report.measured.startswith("exact")
+
+
+def test_pairs_of_row_numbers_are_folds_too():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 2)), np.arange(40) % 2
+    expected = deciban.cross_validate(deciban.GaussianNB(), X, y, KFold(4)).log_proba
+    for pairs in (list(KFold(4).split(X)), KFold(4).split(X)):
+        found = deciban.cross_validate(deciban.GaussianNB(), X, y, pairs)
+        np.testing.assert_array_equal(found.log_proba, expected)
+
+
+def test_a_fold_without_rows_to_learn_from_is_refused():
+    with pytest.raises(InputError, match="no rows to learn from"):
+        deciban.cross_validate(deciban.GaussianNB(), np.eye(4), [0, 1, 0, 1], [([], [0, 1, 2, 3])])
+
+
 @pytest.mark.parametrize("splitter", [KFold(3, shuffle=True, random_state=0), GroupKFold(3), TimeSeriesSplit(3)])
 def test_splitters_of_scikit_learn_say_who_is_judged_by_whom(splitter):
     X, y = GAUSS.data(60)
@@ -151,14 +176,15 @@ def test_a_class_with_one_row_is_an_error_outside_the_log_loss():
 
 def test_other_classifiers_are_refitted():
     X, y = GAUSS.data(60)
+    X = StandardScaler().fit_transform(X)  # unscaled, a logistic regression takes thousands of steps
     model = make_pipeline(StandardScaler(), LogisticRegression())
     report = deciban.cross_validate(model, X, y, 4)
     expected = cross_val_predict(model, X, y, cv=PredefinedSplit(report.folds), method="predict_log_proba")
     np.testing.assert_allclose(report.log_proba, expected, atol=1e-12)
     assert "refitted" in report.measured
     weight = np.random.default_rng(0).random(60)
-    weighed = deciban.cross_validate(LogisticRegression(max_iter=5000), X, y, 3, sample_weight=weight)
-    model = LogisticRegression(max_iter=5000).fit(*(a[weighed.folds != 0] for a in (X, y, weight)))
+    weighed = deciban.cross_validate(LogisticRegression(), X, y, 3, sample_weight=weight)
+    model = LogisticRegression().fit(*(a[weighed.folds != 0] for a in (X, y, weight)))
     np.testing.assert_allclose(
         weighed.log_proba[weighed.folds == 0], model.predict_log_proba(X[weighed.folds == 0]), atol=1e-12
     )
@@ -171,6 +197,19 @@ def test_names_of_columns_are_no_hindrance():
         warnings.simplefilter("error")
         named = deciban.cross_validate(GAUSS.make(), pd.DataFrame(X, columns=list("abcd")), pd.Series(y), 3)
     assert np.array_equal(named.log_proba, deciban.cross_validate(GAUSS.make(), X, y, 3).log_proba)
+
+
+@pytest.mark.parametrize("kind", [csr_array, csr_matrix])
+@pytest.mark.parametrize("name", ["MultinomialNB", "ComplementNB", "BernoulliNB"])
+def test_entries_stored_twice_stay_as_they_were_given(name, kind):
+    """Sums are made of a copy: whoever gave the rows may know them by the places of their entries."""
+    parts = np.array([1.0, 2, 1, 3, 1, 1, 2, 1]), np.array([2, 0, 2, 1, 1, 0, 2, 2]), np.array([0, 3, 4, 6, 8])
+    X, Y = kind(tuple(part.copy() for part in parts), shape=(4, 3)), np.array([0, 1, 0, 1])
+    deciban.cross_validate(getattr(deciban, name)(), X, Y, "loo")
+    if name != "ComplementNB":
+        getattr(deciban, name)().fit(X, Y).fit_novelty(X, Y)
+    for kept, given in zip((X.data, X.indices, X.indptr), parts):
+        assert kept.tolist() == given.tolist()
 
 
 X, Y = GAUSS.data(12)
@@ -210,7 +249,7 @@ def test_classifiers_without_probabilities_are_refused():
 
 
 def test_too_many_rows_without_a_closed_form_are_refused_before_anything_is_solved(monkeypatch):
-    monkeypatch.setattr("deciban.estimators.left_out.MOST_ROWS", 10)
+    monkeypatch.setattr("deciban.estimators.left_out.MOST_ALONE", 10)
     with pytest.raises(InputError, match="folds=10"):
         deciban.cross_validate(deciban.GaussianBayes(shrinkage="oas"), X, Y, "loo")
     assert deciban.cross_validate(deciban.GaussianNB(), X, Y, "loo").rows == 12
@@ -219,14 +258,14 @@ def test_too_many_rows_without_a_closed_form_are_refused_before_anything_is_solv
 @pytest.mark.parametrize("store", [np.asarray, csr_array], ids=["dense", "sparse"])
 @pytest.mark.parametrize("facade", FACADES, **IDS)
 def test_closed_forms_leave_next_to_nothing_to_the_definition(facade, store, monkeypatch):
-    monkeypatch.setattr("deciban.estimators.left_out.MOST_ROWS", 2)
+    monkeypatch.setattr("deciban.estimators.left_out.MOST_ALONE", 2)
     rows, labels = facade.data(300)
     assert deciban.cross_validate(facade.make(), store(rows), labels, "loo").rows == 300
 
 
 @pytest.mark.parametrize("event", ["multinomial", "boolean", "bernoulli", "complement"])
 def test_closed_forms_serve_documents(event, monkeypatch):
-    monkeypatch.setattr("deciban.estimators.left_out.MOST_ROWS", 0)
+    monkeypatch.setattr("deciban.estimators.left_out.MOST_ALONE", 0)
     documents = [f"tea {'red' if i % 2 else 'blue'} word{i // 3} only{i}" for i in range(30)]
     model = deciban.TextClassifier(event=event, least=2)
     assert deciban.cross_validate(model, documents, np.arange(30) % 2, "loo").rows == 30

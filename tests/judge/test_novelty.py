@@ -42,8 +42,9 @@ def test_no_rows_tell_nothing():
         Novelty.of(np.zeros(0))
 
 
-def test_a_row_of_which_nothing_is_known_is_the_least_usual():
-    assert standardised(np.array([-6.0, 0.0]), np.array([3.0, 0.0])).tolist() == [-2.0, -np.inf]
+def test_a_row_of_which_nothing_is_known_has_no_typicality_and_is_novel():
+    np.testing.assert_array_equal(standardised(np.array([-6.0, 0.0]), np.array([3.0, 0.0])), [-2.0, np.nan])
+    assert Novelty.of(np.arange(5.0)).novel(np.array([np.nan, 4.0]), 0.0).tolist() == [True, False]
 
 
 def test_what_is_usual_is_read_as_it_was_written():
@@ -154,3 +155,15 @@ def test_a_table_that_was_not_judged_says_how_to_get_it():
     model = deciban.train(clinic.patients(60), target="diagnosis", judge=False)
     with pytest.raises(InputError, match="judge=True"):
         model.predict(clinic.patients(5), reject_novel=0.01)
+
+
+def test_rows_without_any_cell_are_no_yardstick_and_are_novel_themselves():
+    rng = np.random.default_rng(0)
+    codes = np.arange(1000) % 2
+    x = rng.normal(codes, 1.0)
+    x[:20] = np.nan  # twice as many as may pass for novel
+    asked = {"x": [1e6, 0.0, None]}
+    model = deciban.train({"x": x, "y": codes}, target="y", numbers="number")
+    assert model.predict(asked, reject_novel=0.01).tolist() == [None, 0, None]
+    facade = deciban.GaussianNB().fit(x[:, None], codes).fit_novelty(x[:, None], codes)
+    assert facade.predict([[1e6], [0.0], [np.nan]], reject_novel=0.01).tolist() == [None, 0, None]

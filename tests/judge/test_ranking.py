@@ -12,8 +12,9 @@ from sklearn import metrics
 
 from deciban.errors import InputError
 from deciban.judge import Ranks, Scorecard, ranking, report_of
-from deciban.judge.curves import Curve, log_odds
+from deciban.judge.curves import Curve
 from deciban.judge.intervals import of_area, of_average, of_mean, wilson
+from deciban.scores.posterior import log_odds
 
 CLOSE = {"rel": 1e-12, "abs": 1e-12}
 
@@ -142,6 +143,15 @@ def test_rows_that_are_sure_to_the_last_bit_are_still_told_apart():
     report = report_of(log_posterior, np.array([0, 1, 1, 0]), None, None, "ab")
     assert report.roc_auc_by_class.tolist() == [1.0, 1.0]
     assert log_odds(log_posterior, 1) == pytest.approx(evidence, rel=1e-12)
+
+
+def test_rows_of_one_probability_are_ties_however_the_rest_is_shared_out():
+    """Of forests of trees many rows have the same share of votes; rounding must not put them in an order."""
+    rest = np.random.default_rng(3).dirichlet(np.ones(5), size=500)
+    log_posterior = np.log(np.column_stack([np.full(500, 0.3), 0.7 * rest]))
+    assert len(np.unique(log_odds(log_posterior, 0))) == 1
+    truth = np.arange(500) % 6
+    assert report_of(log_posterior, truth, None, None, "abcdef").roc_auc_by_class[0] == 0.5
 
 
 @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
@@ -292,7 +302,7 @@ def test_intervals_cover_what_they_are_of():
     for name in figures:
         low, high = report.intervals[name]
         assert low < getattr(report, name) < high
-    assert report.intervals["log_loss"] == of_mean(report.log_loss, report.log_loss_error)
+    assert report.intervals["log_loss"] == of_mean(report.log_loss, report.log_loss_error) == report.log_loss_interval
     losses = (np.exp(log_posterior) - np.eye(4)[truth]) ** 2
     n = w.sum() ** 2 / (w @ w)
     assert report.brier_error == pytest.approx(math.sqrt(np.cov(losses.sum(axis=1), aweights=w) / n), rel=1e-9)

@@ -5,7 +5,7 @@ import pytest
 
 import deciban
 from deciban.estimators.crossed import out_of_fold_scores
-from deciban.judge import fast, metrics
+from deciban.judge import metrics, scorecard_fast
 from deciban.judge.metrics import Scorecard
 from deciban.kernels import loaded
 
@@ -94,7 +94,7 @@ def test_far_rows_and_small_classes_are_counted_anew(either):
 @pytest.mark.parametrize("known", ["all", "some", "by row"])
 @pytest.mark.parametrize("weighed", [False, True], ids=["unit", "weighed"])
 def test_posteriors_are_judged_alike(either, known, weighed, monkeypatch):
-    monkeypatch.setattr(fast, "BLOCK", 128)
+    monkeypatch.setattr(scorecard_fast, "BLOCK", 128)
     rng = np.random.default_rng(0)
     scores = rng.normal(size=(1000, K)) * 20
     scores -= np.logaddexp.reduce(scores, axis=1)[:, None]

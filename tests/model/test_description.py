@@ -143,7 +143,7 @@ def test_the_dictionary_is_json_even_where_evidence_has_no_end():
     told = trained({"pain": ["a"] * 5 + ["b"] * 5, "y": ["p"] * 5 + ["q"] * 5}, alpha=0.0).describe()
     found = json.loads(json.dumps(told.to_dict(), allow_nan=False))
     assert found["strongest"][0]["says"][0]["evidence"] is None
-    assert found["strongest"][0]["text"][0].startswith("pain = a speaks for p: +inf dB")
+    assert found["strongest"][0]["text"][0].startswith("pain = a speaks for p: +∞ dB")
 
 
 def test_the_strongest_come_first_and_only_they_are_put_into_words():

@@ -1,5 +1,6 @@
 """Whether a picture can be read: what text it has, and that no text touches another or leaves the sheet."""
 
+import numpy as np
 from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
@@ -29,10 +30,11 @@ def assert_readable(figure, slack=1.0):
     texts = written(figure)
     assert texts
     width, height = figure.bbox.width, figure.bbox.height
-    for i, (word, a) in enumerate(texts):
-        on_sheet = a.x0 >= -slack and a.y0 >= -slack and a.x1 <= width + slack and a.y1 <= height + slack
-        assert on_sheet, f"{word!r} leaves the sheet"
-        for other, b in texts[:i]:
-            across = min(a.x1, b.x1) - max(a.x0, b.x0)
-            up = min(a.y1, b.y1) - max(a.y0, b.y0)
-            assert across <= slack or up <= slack, f"{word!r} and {other!r} overlap"
+    words = [word for word, _ in texts]
+    low, high = (np.array([getattr(box, end) for _, box in texts]) for end in ("p0", "p1"))
+    on_sheet = ((low >= -slack) & (high <= np.array([width, height]) + slack)).all(axis=1)
+    assert on_sheet.all(), f"{words[int(np.argmin(on_sheet))]!r} leaves the sheet"
+    for i, word in enumerate(words):
+        shared = np.minimum(high[i], high[:i]) - np.maximum(low[i], low[:i])
+        touched = np.flatnonzero((shared > slack).all(axis=1))
+        assert not len(touched), f"{word!r} and {words[touched[0]]!r} overlap"

@@ -2,10 +2,6 @@
 
 import sys
 
-import matplotlib
-
-matplotlib.use("Agg")
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -36,12 +32,6 @@ HALVES = np.repeat(["few", "many"], 40)
 LINES = [deciban.GaussianBayes(covariance=c) for c in ("tied", "identity", "tied_diagonal", "tied_spherical")]
 CONICS = [deciban.GaussianBayes(covariance=c) for c in ("full", "diagonal", "spherical")] + [deciban.GaussianNB()]
 COUNTERS = [deciban.MultinomialNB(), deciban.PoissonNB(), deciban.ComplementNB(), deciban.BernoulliNB()]
-
-
-@pytest.fixture(autouse=True)
-def _no_figures_left():
-    yield
-    pyplot.close("all")
 
 
 def drawn(ax):

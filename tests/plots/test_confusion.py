@@ -1,9 +1,5 @@
 """Pictures of confusion: a cell is a number of rows, its shade their share of the true class."""
 
-import matplotlib
-
-matplotlib.use("Agg")
-
 import numpy as np
 import pytest
 from matplotlib import pyplot
@@ -16,12 +12,6 @@ from deciban.errors import InputError
 from deciban.judge import Scorecard, report_of
 from deciban.plots import confusion
 from deciban.plots.heat import shades
-
-
-@pytest.fixture(autouse=True)
-def _no_figures_left():
-    yield
-    pyplot.close("all")
 
 
 def cells(ax):
@@ -51,8 +41,9 @@ def test_precision_and_recall_stand_along_the_sides():
     assert [t.get_text() for t in top.get_xticklabels()] == [f"{100 * share:.0f}" for share in judged.precision]
 
 
-@pytest.mark.parametrize("K", [1, 2, 3, 8, 9, 26, 40])
-@pytest.mark.parametrize("names", ["short", "long"])
+@pytest.mark.parametrize(
+    ("K", "names"), [*((K, "long") for K in (1, 2, 3, 8, 9, 26, 40)), *((K, "short") for K in (2, 9, 26))]
+)
 def test_no_text_touches_another(K, names):
     called = [f"{LONG}{k}" if names == "long" else chr(65 + k) for k in range(K)]
     assert_readable(confusion(report(20 * K, K, called)).figure)

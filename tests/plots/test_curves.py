@@ -2,13 +2,8 @@
 
 import math
 
-import matplotlib
-
-matplotlib.use("Agg")
-
 import numpy as np
 import pytest
-from matplotlib import pyplot
 from tests.plots.looks import assert_readable
 
 from deciban.errors import InputError
@@ -16,12 +11,6 @@ from deciban.plots import losses, sigmoid
 from deciban.plots.losses import LOSSES
 
 DB = 10 / math.log(10)
-
-
-@pytest.fixture(autouse=True)
-def _no_figures_left():
-    yield
-    pyplot.close("all")
 
 
 def strewn(ax, gid):

@@ -1,9 +1,5 @@
 """Pictures of p(x|k): what is drawn is what the model believes."""
 
-import matplotlib
-
-matplotlib.use("Agg")
-
 import numpy as np
 import pytest
 from matplotlib import pyplot
@@ -14,12 +10,6 @@ from tests.plots.tables import EXTREMES, ROLES, clinic, clinic_model, many, many
 import deciban
 from deciban.errors import InputError
 from deciban.plots import densities
-
-
-@pytest.fixture(autouse=True)
-def _no_figures_left():
-    yield
-    pyplot.close("all")
 
 
 def curves(ax):

@@ -1,9 +1,5 @@
 """Pictures of dependence: a cell is a pair of features, given the class beneath the diagonal and without it above."""
 
-import matplotlib
-
-matplotlib.use("Agg")
-
 from types import SimpleNamespace
 
 import numpy as np
@@ -16,12 +12,6 @@ import deciban
 from deciban.errors import InputError
 from deciban.plots import dependence
 from deciban.plots.dependence import alike
-
-
-@pytest.fixture(autouse=True)
-def _no_figures_left():
-    yield
-    pyplot.close("all")
 
 
 def found(d, name="x", actions=None, seed=0):

@@ -1,9 +1,5 @@
 """Pictures of classes of images: means from what was learned, weights from the score."""
 
-import matplotlib
-
-matplotlib.use("Agg")
-
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits

@@ -3,10 +3,6 @@
 import math
 from itertools import pairwise
 
-import matplotlib
-
-matplotlib.use("Agg")
-
 import numpy as np
 import pytest
 from matplotlib import pyplot
@@ -17,12 +13,6 @@ import deciban
 from deciban.errors import InputError
 from deciban.plots import evidence
 from deciban.plots.evidence import steps
-
-
-@pytest.fixture(autouse=True)
-def _no_figures_left():
-    yield
-    pyplot.close("all")
 
 
 def bars(ax):

@@ -1,9 +1,5 @@
 """Pictures of learning curves: a point is a model that learned so many rows, a whisker its 95 % interval."""
 
-import matplotlib
-
-matplotlib.use("Agg")
-
 import numpy as np
 import pytest
 from matplotlib import pyplot
@@ -17,12 +13,6 @@ from deciban.judge.learning import LearningCurve
 from deciban.plots import learning
 
 SIZES = (20, 40, 80, 160, 320)
-
-
-@pytest.fixture(autouse=True)
-def _no_figures_left():
-    yield
-    pyplot.close("all")
 
 
 def curve(sizes=SIZES, flipped=(0.0,), n=200, K=2, names=None):

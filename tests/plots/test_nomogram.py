@@ -2,12 +2,7 @@
 
 import math
 
-import matplotlib
-
-matplotlib.use("Agg")
-
 import pytest
-from matplotlib import pyplot
 from scipy.stats import norm
 from tests.plots.looks import assert_readable
 from tests.plots.tables import EXTREMES, ROLES, clinic, clinic_model, many, many_model, posterior
@@ -17,12 +12,6 @@ from deciban.errors import InputError, UndefinedError
 from deciban.plots import nomogram
 from deciban.plots.nomogram import _told
 from deciban.plots.scales import scales
-
-
-@pytest.fixture(autouse=True)
-def _no_figures_left():
-    yield
-    pyplot.close("all")
 
 
 def texts(ax, gid):

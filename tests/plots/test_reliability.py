@@ -1,9 +1,5 @@
 """Pictures of reliability: a point is a bin of confidence, a whisker Wilson's interval, a bar a share of rows."""
 
-import matplotlib
-
-matplotlib.use("Agg")
-
 import numpy as np
 import pytest
 from matplotlib import pyplot
@@ -14,12 +10,6 @@ from deciban.errors import InputError
 from deciban.judge import report_of
 from deciban.judge.intervals import wilson
 from deciban.plots import reliability
-
-
-@pytest.fixture(autouse=True)
-def _no_figures_left():
-    yield
-    pyplot.close("all")
 
 
 def points(ax):

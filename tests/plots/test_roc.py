@@ -1,9 +1,5 @@
 """Pictures of ROC curves: hits against false alarms, as scikit-learn has them."""
 
-import matplotlib
-
-matplotlib.use("Agg")
-
 import numpy as np
 import pytest
 from matplotlib import pyplot
@@ -14,12 +10,6 @@ from tests.plots.looks import assert_readable
 from deciban.errors import InputError
 from deciban.judge import Scorecard, report_of
 from deciban.plots import roc
-
-
-@pytest.fixture(autouse=True)
-def _no_figures_left():
-    yield
-    pyplot.close("all")
 
 
 def curves(ax):

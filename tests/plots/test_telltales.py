@@ -1,9 +1,5 @@
 """Pictures of telltales: a bar is a word's evidence, a line its interval, a panel a class."""
 
-import matplotlib
-
-matplotlib.use("Agg")
-
 import pytest
 
 import deciban

@@ -32,18 +32,21 @@ def test_entries_are_named_strongest_first_and_add_up(store):
         assert sum(value for _, value in told.entries(row)) == pytest.approx(told.total[row])
 
 
+def numbers(text):
+    return [float(value.replace("−", "-")) for value in re.findall(r"([+−]\d+\.\d\d) dB", text)]
+
+
 def test_the_text_shows_every_part_and_the_total():
     text = explanation().text(1)
     assert text.splitlines()[0] == "spam rather than ham"
-    shown = [float(value) for value in re.findall(r"([+-]\d+\.\d\d) dB", text)]
-    assert shown == [12.0, -2.0, 0.5, 0.25, 10.75]
+    assert numbers(text) == [12.0, -2.0, 0.5, 0.25, 10.75]
     assert "total" in text.splitlines()[-1]
     assert "(11.9 to 1)" in text.splitlines()[-1]
 
 
 def test_the_weakest_parts_are_told_together():
     text = explanation().text(1, most=2)
-    assert [float(v) for v in re.findall(r"([+-]\d+\.\d\d) dB", text)] == [12.0, -2.0, 0.75, 10.75]
+    assert numbers(text) == [12.0, -2.0, 0.75, 10.75]
     assert "(2 more)" in text
 
 
@@ -54,7 +57,7 @@ def test_infinite_and_undefined_evidence_is_said():
 
 def test_odds_against_are_called_so():
     text = explanation(np.array([[-8.0, 0, 0]])).text()
-    assert text.endswith("-10.00 dB  (10 to 1 against)")
+    assert text.endswith("−10.00 dB  (10 to 1 against)")
 
 
 def test_rows_are_picked_by_number_from_either_end_and_by_slice():

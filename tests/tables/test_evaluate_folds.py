@@ -12,6 +12,9 @@ from tests.tables.reviews import reviews
 
 import deciban
 from deciban.errors import InputError
+from deciban.judge import crossed
+from deciban.judge.calibrate import calibrate
+from deciban.text import Words
 from deciban.training import left_out
 
 N = 120
@@ -100,10 +103,87 @@ def test_leaving_out_each_row_is_a_training_for_each_row(weighted):
 def test_rows_left_out_in_small_pieces_are_the_same(monkeypatch):
     t = table(40)
     whole = deciban.evaluate(t, folds="loo", **settings(t))
-    monkeypatch.setattr(left_out, "AT_ONCE", 7)
+    monkeypatch.setattr(crossed, "AT_ONCE", 7)
     monkeypatch.setattr("deciban.model.gathering.MOST_CELLS", 2000)
     pieces = deciban.evaluate(t, folds="loo", **settings(t))
     np.testing.assert_allclose(pieces.log_proba, whole.log_proba, rtol=1e-9, atol=1e-9)
+
+
+def test_rows_of_a_file_left_out_are_the_same(tmp_path):
+    t = table(40).drop_columns(["when", "place"])
+    pa.csv.write_csv(t, tmp_path / "t.csv")
+    roles = {name: role for name, role in ROLES.items() if role != "skip"}
+    told = {"target": "verdict", "weights": "w", "roles": roles, "folds": "loo"}
+    file = deciban.evaluate(tmp_path / "t.csv", **told)
+    np.testing.assert_allclose(file.log_proba, deciban.evaluate(t, **told).log_proba, rtol=1e-9, atol=1e-9)
+
+
+def with_one_far_out(big, n=80):
+    """Two columns of numbers; one row lies far from all others."""
+    rng = np.random.default_rng(5)
+    good = np.arange(n) % 2
+    x = rng.normal(2.0 * good, 1.0 + good)
+    x[7] = big
+    return pa.table({"x": x, "z": rng.normal(1.0 * good, 1.0), "verdict": np.array(CLASSES)[good]})
+
+
+FAR_OUT = {
+    "bells": {"numbers": "number"},
+    "open": {},
+    "one bell": {"numbers": "number", "blocks": [["x", "z"]]},
+}
+
+
+@pytest.mark.parametrize("way", FAR_OUT)
+@pytest.mark.parametrize("big", [1e2, 1e8])
+def test_a_row_far_out_leaves_nothing_behind_in_the_models_without_it(way, big):
+    """What was learned without its fold is added up; taken away, it left its rounding: 0.1 nats and more."""
+    t, told = with_one_far_out(big), {"target": "verdict", **FAR_OUT[way]}
+
+    def separate(fold):
+        out = np.full((t.num_rows, 2), np.nan)
+        for f in range(fold.max() + 1):
+            model = deciban.train(t.filter(pa.array(fold != f)), judge=False, **told)
+            answer = model.predict_log_proba(t.filter(pa.array(fold == f)))
+            out[fold == f] = np.stack([np.asarray(answer.column(i)) for i in range(2)], axis=1)
+        return out
+
+    in_ten = separate(shared_out(t, 10))
+    np.testing.assert_allclose(deciban.evaluate(t, **told).log_proba, in_ten, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(deciban.train(t, **told).held_out.log_proba, in_ten, rtol=1e-9, atol=1e-9)
+    alone = deciban.evaluate(t, folds="loo", **told).log_proba
+    np.testing.assert_allclose(alone, separate(np.arange(t.num_rows)), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("covariance", ["full", "diagonal"])
+def test_shapes_are_chosen_by_models_without_a_row_far_out(covariance):
+    t = with_one_far_out(1e8)
+    rows = np.stack([t.column(name).to_numpy() for name in "xz"], axis=1)
+    judged = deciban.choose(t, target="verdict").judged
+    found = next(way for way in judged if way.setting.told == {"covariance": covariance})
+    y = np.array(t.column("verdict").to_pylist())
+    fold, losses = shared_out(t, 10), np.zeros(len(y))
+    for f in range(10):
+        model = deciban.GaussianBayes(covariance=covariance).fit(rows[fold != f], y[fold != f])
+        told = model.predict_log_proba(rows[fold == f])
+        losses[fold == f] = -told[np.arange(len(told)), np.searchsorted(CLASSES, y[fold == f])]
+    assert found.report.log_loss == pytest.approx(losses.mean(), rel=1e-6)
+
+
+@pytest.mark.parametrize("length", ["l1", "l2"])
+@pytest.mark.parametrize("folds", [5, "loo"])
+def test_the_length_of_a_text_is_that_of_the_words_known_without_its_fold(length, folds):
+    t = table(60, weighted=False)
+    told = {**settings(t), "words": Words(length=length)}
+    report = deciban.evaluate(t, folds=folds, **told)
+    fold = shared_out(t, 5) if folds == 5 else np.full(t.num_rows, -1)
+    if folds == "loo":
+        fold[present(t)] = np.arange(present(t).sum())
+    for f in range(fold.max() + 1):
+        model = deciban.train(t.filter(pa.array((fold >= 0) & (fold != f))), classes=CLASSES, judge=False, **told)
+        answer = model.predict_log_proba(t.filter(pa.array(fold == f)))
+        expected = np.stack([np.asarray(answer.column(i)) for i in range(2)], axis=1)
+        np.testing.assert_allclose(report.log_proba[fold[fold >= 0] == f], expected, rtol=1e-9, atol=1e-9)
 
 
 def test_groups_stay_together_and_are_separate_trainings():
@@ -165,6 +245,38 @@ def test_training_and_evaluating_judge_the_same_folds():
     assert model.held_out.log_proba == pytest.approx(report.log_proba, rel=1e-9)
 
 
+@pytest.mark.parametrize("method", ["auto", "temperature", "platt", "isotonic"])
+@pytest.mark.parametrize("n_folds", [4, 10])
+def test_calibrated_rows_are_judged_by_models_and_maps_without_their_fold(method, n_folds):
+    t = table()
+    plain = deciban.evaluate(t, folds=n_folds, **settings(t))
+    report = deciban.evaluate(t, folds=n_folds, calibrate=method, **settings(t))
+    assert report.folds.tolist() == plain.folds.tolist()
+    codes = np.searchsorted(CLASSES, plain.truth)
+    weight = np.array(t.column("w").to_pylist())[present(t)]
+    mended = calibrate(method, plain.log_proba, codes, weight, plain.folds, np.log([0.5, 0.5]))
+    np.testing.assert_allclose(report.log_proba, mended.log_posterior, rtol=1e-6, atol=1e-9)
+    name = "no map lowers" if mended.calibration is None else f"calibrated ({mended.calibration.method}) without it"
+    assert name in report.measured
+    assert f"{n_folds}-fold: all {len(codes)} rows" in report.measured
+
+
+def test_training_and_evaluating_calibrate_alike():
+    t = table()
+    model = deciban.train(t, calibrate="platt", **settings(t))
+    report = deciban.evaluate(t, calibrate="platt", **settings(t))
+    assert report.measured == model.held_out.measured
+    assert report.log_proba == pytest.approx(model.held_out.log_proba, rel=1e-9)
+
+
+def test_a_report_says_of_how_many_rows_its_calibration_is(monkeypatch):
+    monkeypatch.setattr("deciban.training.reservoir.MOST_ROWS", 60)
+    t = table(weighted=False)
+    report = deciban.evaluate(t, calibrate="platt", groups="place", target="verdict", roles=without("place"))
+    assert f"each place in one fold: 60 of {present(t).sum()} rows, drawn at random" in report.measured
+    assert report.rows == len(report.folds) == 60
+
+
 def test_every_fold_has_its_share_of_a_rare_class():
     """Sorted by class, or every tenth row of one: row numbers modulo ten would put all of a class into one fold."""
     y = np.array(["rare" if i % 10 == 0 else "common" for i in range(200)])
@@ -196,7 +308,9 @@ BAD = {
     "a group is missing": ({"groups": "holes", "folds": 2}, "'holes' is empty in row 2"),
     "a time is missing": ({"order": "holes", "folds": 2}, "'holes' is empty in row 2"),
     "one time": ({"order": "same", "folds": 2}, "too few different values"),
-    "calibrated": ({"calibrate": "auto"}, "without a calibration. Hint: train"),
+    "calibrated by magic": ({"calibrate": "magic"}, "calibrate must be 'auto'"),
+    "calibrated in order": ({"calibrate": "auto", "order": "x", "folds": 3}, "of later ones too"),
+    "calibrated alone": ({"calibrate": "auto", "folds": "loo"}, "Hint: folds=10"),
     "a role for the groups": ({"groups": "g", "roles": {"g": "category"}}, "has no role"),
 }
 
@@ -214,10 +328,14 @@ def test_a_model_is_judged_without_folds():
     t = {"x": np.arange(30.0) % 7, "y": ["p", "q"] * 15}
     with pytest.raises(InputError, match="for folds"):
         deciban.evaluate(t, model=deciban.train(t, target="y"), groups="x")
+    with pytest.raises(InputError, match="judged as it is"):
+        deciban.evaluate(t, model=deciban.train(t, target="y"), calibrate="auto")
+    with pytest.raises(InputError, match="as they learned"):
+        deciban.choose(t, target="y", calibrate="auto")
 
 
 def test_very_many_rows_are_not_left_out_one_by_one(monkeypatch):
-    monkeypatch.setattr(left_out, "MOST_ROWS", 20)
+    monkeypatch.setattr(left_out, "MOST_ALONE", 20)
     with pytest.raises(InputError, match=r"at most 20 rows\. Hint: folds=100"):
         deciban.evaluate({"x": np.arange(30.0) % 7, "y": ["p", "q"] * 15}, target="y", folds="loo")
 
@@ -228,11 +346,10 @@ def test_scores_out_of_fold_are_those_of_the_report():
 
     t = table()
     trained = learned(plan(t, **settings(t)), 10, None)
-    report = trained.held_out()
-    posterior, codes, weight, fold = trained.out_of_fold("log_posterior")
+    scored, report = trained.sample_scores, deciban.train(t, **settings(t)).held_out
+    posterior, density = scored.finished("log_posterior"), scored.finished("density")
     np.testing.assert_allclose(posterior, report.log_proba, rtol=1e-12)
-    joint, density = trained.out_of_fold("joint")[0], trained.out_of_fold("density")[0]
-    np.testing.assert_allclose(joint - density[:, None], posterior, atol=1e-9)
-    assert np.array(CLASSES)[codes].tolist() == report.truth.tolist()
-    assert np.array_equal(fold, shared_out(t, 10)[present(t)])
-    assert weight.tolist() == pc.filter(t.column("w"), pa.array(present(t))).to_pylist()
+    np.testing.assert_allclose(scored.finished("joint") - density[:, None], posterior, atol=1e-9)
+    assert np.array(CLASSES)[scored.rows.codes].tolist() == report.truth.tolist()
+    assert np.array_equal(scored.rows.fold, shared_out(t, 10)[present(t)])
+    assert scored.rows.weight.tolist() == pc.filter(t.column("w"), pa.array(present(t))).to_pylist()

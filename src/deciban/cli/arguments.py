@@ -75,6 +75,8 @@ Prior = Annotated[
         help="Share of each class before any evidence: empirical, smoothed, uniform, or A=0.1,B=0.9.",
     ),
 ]
+
+
 def number_or_auto(text: str) -> float | str:
     """A pseudo-count, or that the counts are to say it."""
     if text == "auto":

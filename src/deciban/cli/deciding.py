@@ -101,13 +101,15 @@ def given_costs(options: Sequence[str] | None, classes: Sequence[Any]) -> dict[t
     if not options:
         return None
     known = {str(label): label for label in classes}
-    costs = {}
+    costs: dict[tuple[Any, Any], float] = {}
     for option in options:
         pair, cost = _number(option, "--cost sick:healthy=20")
         names = next((p for p in _cut(pair) if p[0] in known and p[1] in known), None) or next(_cut(pair), None)
         if names is None:
             raise typer.BadParameter(f"{option!r} is not TRUTH:CALLED=NUMBER, as in --cost sick:healthy=20")
-        costs[known.get(names[0], names[0]), known.get(names[1], names[1])] = cost
+        told = known.get(names[0], names[0]), known.get(names[1], names[1])
+        if costs.setdefault(told, cost) != cost:
+            raise typer.BadParameter(f"--cost gives {pair} both {costs[told]:g} and {cost:g}")
     return costs
 
 
@@ -120,8 +122,12 @@ def given_thresholds(options: Sequence[str] | None, classes: Sequence[Any]) -> d
     if not options:
         return None
     known = {str(label): label for label in classes}
-    told = (_number(option, "--threshold spam=0.98") for option in options)
-    return {known.get(name, name): share for name, share in told}
+    told: dict[Any, float] = {}
+    for option in options:
+        name, share = _number(option, "--threshold spam=0.98")
+        if told.setdefault(known.get(name, name), share) != share:
+            raise typer.BadParameter(f"--threshold gives {name} both {told[known.get(name, name)]:g} and {share:g}")
+    return told
 
 
 def given_wants(options: Sequence[str] | None, classes: Sequence[Any]) -> list[tuple[Any, str, float]]:

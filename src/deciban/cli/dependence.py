@@ -70,6 +70,7 @@ def measured(table: Given, target: str, roles: list[str] | None, weights: str | 
 def show(found: Dependence, name: str, most: int, data: list[str]) -> None:
     """Pairs, what to do, and the command that does it."""
     from deciban.cli.sheet import console, heading, line, one_line, rows_in_words, table
+    from deciban.judge.dependence import HEAD
 
     out = console()
     among = "" if found.rows == found.rows_read else f" of {rows_in_words(found.rows_read)}"
@@ -78,8 +79,7 @@ def show(found: Dependence, name: str, most: int, data: list[str]) -> None:
     out.print(one_line(f"{found.target} of {name}: {told} of {len(found.features)} features, in "
                        f"{rows_in_words(found.rows)}{among}"), style="bold", soft_wrap=True)  # fmt: skip
     heading(out, "Pairs", "what two columns tell about each other, in decibans a row")
-    head = ["pair", "given class", "without", "p", "twice", "do"]
-    table(out, head, [_row(pair) for pair in found.pairs[:most]], right=[1, 2, 3, 4])
+    table(out, HEAD, [_row(pair) for pair in found.pairs[:most]], right=[1, 2, 3, 4])
     if pairs > most:
         line(out, f"… and {pairs - most} pairs more (--most {pairs} shows them all)")
     line(out, "Naive Bayes takes what they tell given the class for 0; p is the chance of as much if it were. Twice: "
@@ -96,11 +96,7 @@ def show(found: Dependence, name: str, most: int, data: list[str]) -> None:
 def _row(pair: Pair) -> list[str]:
     from deciban.cli.sheet import short
 
-    names = f"{short(pair.first, SHOWN_NAME)}, {short(pair.second, SHOWN_NAME)}"
-    given = f"{pair.conditional:.2f} ± {pair.error:.2f}"
-    twice = f"{pair.double_counted:.2f} ± {pair.double_counted_error:.2f}"
-    chance = "< 0.001" if pair.p_value < 0.001 else f"{pair.p_value:.3f}"
-    return [names, given, f"{pair.marginal:.2f}", chance, twice, pair.action]
+    return pair.cells(f"{short(pair.first, SHOWN_NAME)}, {short(pair.second, SHOWN_NAME)}")
 
 
 def _next(found: Dependence, data: list[str]) -> None:

@@ -11,6 +11,7 @@ import typer
 
 from deciban.cli import arguments as a
 from deciban.cli.manners import manners
+from deciban.spelling import number, signed
 
 if TYPE_CHECKING:
     from deciban.model.description import Description
@@ -134,13 +135,14 @@ def show(first: str, second: str, found: dict[str, Any], most: int) -> None:
     if found["evidence"]:
         heading(out, "Evidence", "for the true class, on average; * where the 90 % intervals are apart")
         body = [
-            [e["column"], f"{e['first']:.2f} dB", f"{e['second']:.2f} dB", _step(e)] for e in found["evidence"][:most]
+            [e["column"], f"{number(e['first'], 2)} dB", f"{number(e['second'], 2)} dB", _step(e)]
+            for e in found["evidence"][:most]
         ]
         table(out, ["column", "first", "second", "moved"], body, right=[1, 2, 3])
 
 
 def _step(entry: Mapping[str, Any]) -> str:
-    return f"{entry['second'] - entry['first']:+.2f}{' *' if entry['sure'] else '  '}"
+    return f"{signed(entry['second'] - entry['first'])}{' *' if entry['sure'] else '  '}"
 
 
 def _shown(value: Any) -> str:

@@ -11,6 +11,7 @@ from deciban.cli import arguments as a
 from deciban.cli import choosing as c
 from deciban.cli import deciding as d
 from deciban.cli.manners import manners
+from deciban.cli.train import Calibrate
 
 if TYPE_CHECKING:
     from deciban.cli.given import Given
@@ -25,7 +26,6 @@ Judged = Annotated[
     Path | None,
     typer.Option("--model", metavar="MODEL", help="Judge this model on DATA instead."),
 ]
-
 
 
 def number_or_loo(text: str) -> int | str:
@@ -95,6 +95,7 @@ def command(
     encoding: a.Encoding = "utf-8",
     errors: a.Errors = "strict",
     missing: a.Missing = None,
+    calibrate: Calibrate = None,
     cost: d.Cost = None,
     reject: d.Reject = None,
     threshold: d.Threshold = None,
@@ -111,12 +112,13 @@ def command(
         "roles": roles, "join": join, "numbers": numbers, "like": like, "classes": classes, "prior": prior,
         "alpha": alpha, "parameter_prior": parameter_prior, "unseen": unseen, "most_levels": most_levels,
         "folds": folds, "groups": groups, "order": order, "ngrams": ngrams, "tokens": tokens,
-        "stop_words": stop_words, "presence": presence or None,
+        "stop_words": stop_words, "presence": presence or None, "calibrate": calibrate,
     }  # fmt: skip
     wishes = d.Wishes(cost, reject, threshold, want)
     with manners(debug), given(data, sql, folders, format, encoding, errors, missing) as table:
         if choose:
             c.check(model, wishes)
+            check_plain(calibrate)
             c.chosen(table, wanted_target(table, target, classes), weights, wished, json)
         elif model is not None:
             check_alone(target, wished)
@@ -128,6 +130,12 @@ def command(
             target = wanted_target(table, target, classes)
             report = in_folds(table, target, weights, wished)
             show(report, f"{target} of {table.name}, predicted for rows not learned from", json, wishes)
+
+
+def check_plain(calibrate: str | None) -> None:
+    """Refuse a calibration where settings are compared."""
+    if calibrate is not None:
+        raise typer.BadParameter("--choose compares settings as they learned; --calibrate is for the best of them")
 
 
 def check_alone(target: str | None, wished: dict[str, Any]) -> None:
@@ -178,7 +186,8 @@ def show(report: Report, title: str, as_json: bool, wishes: d.Wishes) -> None:
     from deciban.cli.judged import decisions, quality
     from deciban.cli.sheet import console, one_line
 
+    decided, wanted = wishes.decided(report), wishes.wanted(report)  # refused, if at all, before anything is printed
     out = console()
     out.print(one_line(title), style="bold", soft_wrap=True)
     quality(out, report, confusion=True)
-    decisions(out, wishes.decided(report), wishes.wanted(report))
+    decisions(out, decided, wanted)

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from deciban.cli.sheet import count, heading, line, pairs, short, table
-from deciban.judge.wording import MOST_LISTED, percent
+from deciban.judge.wording import MOST_LISTED
+from deciban.spelling import percent
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -74,7 +75,7 @@ def _confusion(out: Console, report: Report) -> None:
     heading(out, "Confusion", "truth by line, what was called by column")
     body = []
     for k, (label, counts) in enumerate(zip(report.classes, report.confusion)):
-        share = f"{100 * counts[k] / counts.sum():.1f} %" if counts.sum() else "–"
+        share = percent(counts[k] / counts.sum()) if counts.sum() else "–"
         body.append([label, *(count(n) for n in counts), share])
     room = max(5, 40 // len(report.classes))
     table(

@@ -116,4 +116,5 @@ def show(found: LearningCurve, title: str, as_json: bool) -> None:
     out.print(one_line(title), style="bold", soft_wrap=True)
     head, *body = found.table()
     sheet(out, head, body, right=range(len(head)))
-    line(out, f"({found.measured})")
+    for note in found.notes():
+        line(out, f"({note})")

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from deciban import __version__
 from deciban.cli.lessons import Forgetting, Lesson, Reason, Result
+from deciban.spelling import signed
 
 ABOUT = {
     "boundary.png": "three assumptions about irises, three shapes of boundary",
@@ -57,7 +58,7 @@ def why(out: Console, reason: Reason) -> None:
     out.print(Text("\n".join(f"  {line}" for line in reason.text.splitlines())), soft_wrap=True)
     out.print(
         Text(
-            f"  The prior and {len(reason.evidence) - 1} features add up to {reason.added_up:+.2f} dB, "
+            f"  The prior and {len(reason.evidence) - 1} features add up to {signed(reason.added_up)} dB, "
             f"which is p({reason.winner}) = {reason.probability:.3f}.\n"
             "  dB is decibans: +10 is ten to one for, −10 ten to one against."
         ),

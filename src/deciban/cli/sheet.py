@@ -11,6 +11,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from deciban.spelling import spaced
+
 LONGEST = 30
 """Characters of a name that are shown."""
 
@@ -119,7 +121,7 @@ def one_line(text: str) -> str:
 
 def count(n: float) -> str:
     """A number of rows, or a weight."""
-    return f"{n:,.0f}".replace(",", " ") if float(n).is_integer() else f"{n:,.4g}".replace(",", " ")
+    return spaced(n) if float(n).is_integer() else spaced(n, ".4g")
 
 
 def rows_in_words(n: float) -> str:

@@ -6,47 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from deciban.engines.arrow.view import View
 from deciban.errors import InputError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from deciban.engines.arrow.source import Reading, Source
+    from deciban.engines.arrow.source import Reading
 
 CARRIED = "\0carried:"
 """Before the name of a column that is carried along; no column of a file can begin so."""
-
-
-@dataclass(frozen=True)
-class View:
-    """What a view has of its source as it is."""
-
-    source: Source
-
-    @property
-    def name(self) -> str:
-        """See `Source.name`."""
-        return self.source.name
-
-    @property
-    def columns(self) -> Sequence[str]:
-        """See `Source.columns`."""
-        return self.source.columns
-
-    @property
-    def typed(self) -> bool:
-        """See `Source.typed`."""
-        return self.source.typed
-
-    @property
-    def fills_cores(self) -> bool:
-        """See `Source.fills_cores`."""
-        return self.source.fills_cores
-
-    @property
-    def decimal(self) -> str:
-        """The decimal mark, where numbers come as texts."""
-        return getattr(self.source, "decimal", ".")
 
 
 @dataclass(frozen=True)
@@ -83,15 +52,6 @@ class Carrying(View):
     """A source whose batches also hold some columns just as they stand in it, under names of their own."""
 
     carried: Sequence[str]
-
-    @property
-    def n_rows(self) -> int | None:
-        """See `Source.n_rows`."""
-        return self.source.n_rows
-
-    def head(self, n: int) -> pa.Table:
-        """See `Source.head`."""
-        return self.source.head(n)
 
     def nothing(self) -> list[Any]:
         """The carried columns without a row, for their types."""

@@ -9,6 +9,7 @@ from deciban.engines.dispatch import apply, is_sparse, readable, summarise
 from deciban.engines.fast import prepare
 from deciban.engines.labels import encode, encode_known
 from deciban.engines.observed import observed
+from deciban.engines.pieces import pieces, side_by_side
 from deciban.engines.threads import thread_count
 from deciban.kernels.together import shared
 
@@ -20,9 +21,11 @@ __all__ = [
     "encode_known",
     "is_sparse",
     "observed",
+    "pieces",
     "prepare",
     "readable",
     "shared",
+    "side_by_side",
     "summarise",
     "thread_count",
 ]

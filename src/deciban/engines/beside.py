@@ -27,7 +27,7 @@ def apply(
 ) -> NDArray[Any]:
     """Score all rows, a block at a time: first what is dense, then what each sparse part adds."""
     blocks = list(zip(forms, parts, needs))
-    words = [(form, sparse.settled(X), need) for form, X, need in blocks if hasattr(X, "tocsr")]
+    words = [(form, sparse.canonical(X), need) for form, X, need in blocks if hasattr(X, "tocsr")]
     dense = [block for block in blocks if not hasattr(block[1], "tocsr")]
     n, K = parts[0].shape[0], len(log_prior)
     out = arrays.empty_answer(n, K, wanted)

@@ -50,7 +50,7 @@ def apply(
 def readable(X: Any, needs: Needs) -> Any:
     """Rows as score forms take them apart: level codes as whole numbers, sparse rows with each entry once."""
     if is_sparse(X):
-        return _sparse().settled(X)
+        return _sparse().canonical(X)
     return level_codes(X) if needs.kind in ("levels", "cells") else X
 
 

@@ -26,7 +26,7 @@ DENSE_CELLS = 1 << 22
 
 def summarise(needs: Needs, X: Any, codes: Codes, weight: Array | None, n_classes: int, threads: int) -> Statistic:
     """What the family needs to remember."""
-    X = settled(X)
+    X = canonical(X)
     if needs.kind != "counts" or needs.unit or _shows_zeros(needs):
         return _by_dense_blocks(needs, X, codes, weight, n_classes, threads)
     wide = n_classes * X.shape[1] > DENSE_CELLS
@@ -102,7 +102,7 @@ def dense_blocks(X: Any) -> list[slice]:
 
 def apply(form: ScoreForm, X: Any, needs: Needs, log_prior: Array, wanted: Finish, threads: int) -> NDArray[Any]:
     """Score all rows and finish them as wanted."""
-    X = settled(X)
+    X = canonical(X)
     flaw = first_flaw(X, needs)
     missing = flaw >= 0 and np.isnan(X.data[flaw]) and needs.skips
     if flaw >= 0 and not missing:
@@ -199,8 +199,8 @@ def read(X: Any, threshold: float | None) -> Any:
     return Z
 
 
-def settled(X: Any) -> Any:
-    """CSR, each entry stored once: an indicator of a sum is no sum of indicators."""
+def canonical(X: Any) -> Any:
+    """CSR, each entry stored once: an indicator of a sum is no sum of indicators. What was given stays as it is."""
     X = X.tocsr()
     if X.nnz and not (X.indices.min() >= 0 and X.indices.max() < X.shape[1]):
         raise InputError("X is a broken sparse matrix: it stores values outside its columns. Hint: X.check_format()")

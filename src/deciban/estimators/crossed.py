@@ -85,7 +85,7 @@ def out_of_fold(
     present = np.ones(len(codes), dtype=np.bool_) if weight is None else weight > 0
     if not present.any():
         raise InputError("sample_weight is zero in every row, so there is nothing to learn from")
-    plan = planned(folds, codes, groups, order, present)
+    plan = planned(folds, X, codes, groups, order, present)
     words = (
         plan.words
         if adds(est)

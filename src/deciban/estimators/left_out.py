@@ -11,16 +11,14 @@ from numpy.typing import NDArray
 from deciban.engines import thread_count
 from deciban.errors import InputError
 from deciban.estimators.planned import BY_CLASS, taken
-from deciban.estimators.without import OPEN, Columns, asked, blocks, columns_of, measures_lengths, settled, tally
-from deciban.judge.crossed import is_wide, parted
+from deciban.estimators.without import Columns, asked, blocks, columns_of, measures_lengths, settled, tally
+from deciban.judge.crossed import MOST_ALONE, each_left_out, parted
 from deciban.judge.left_out import LeftOutScores, left_out
 from deciban.ledger import Ledger
 from deciban.ledger.statistic import Array, Codes
+from deciban.model.columns import OPEN
 from deciban.scores.posterior import Finish
 from deciban.training.decide import decide
-
-MOST_ROWS = 10_000
-"""Rows that may have a model solved for each of them: some seconds, or minutes where solving takes long."""
 
 
 class LeftOut:
@@ -77,10 +75,10 @@ class LeftOut:
 
     def _one_by_one(self, todo: NDArray[np.intp], wanted: Finish, out: Array) -> None:
         """By the definition: for each of these rows the ledger of all others, solved."""
-        if len(todo) > MOST_ROWS:
+        if len(todo) > MOST_ALONE:
             raise InputError(
                 f"leaving out each of {len(todo)} rows needs a model solved for each of them, and more than "
-                f"{MOST_ROWS} take too long ({type(self.est).__name__} with these arguments has no closed form). "
+                f"{MOST_ALONE} take too long ({type(self.est).__name__} with these arguments has no closed form). "
                 f"Hint: folds=10, or judge some of the rows: folds=[…] with −1 for rows that are learned only"
             )
         for i, rest in self._rests(todo):
@@ -92,24 +90,14 @@ class LeftOut:
             return
         others = np.ones(len(self.codes), dtype=np.bool_)
         others[todo] = False
-        inside = self._ledger(todo)
-        outside = self._ledger(np.flatnonzero(others)) if others.any() else inside.empty()
-        if any(is_wide(part) for part in inside.parts):
-            total = outside + inside
-            yield from ((int(i), total.without(self._ledger(todo[at : at + 1]))) for at, i in enumerate(todo))
-        else:
-            yield from self._halves(outside, todo)
+        total = self._ledger()
+        outside = self._ledger(np.flatnonzero(others)) if others.any() else total.empty()
+        for some, rests in each_left_out(todo, total, outside, self._ledger, self._alone):
+            yield from zip(some.tolist(), rests)
 
-    def _halves(self, outside: Ledger, todo: NDArray[np.intp]) -> Iterator[tuple[int, Ledger]]:
-        """Half of the rows join those outside for the sake of the other half, and so on: nothing is ever taken away,
-        so a row far out leaves no rounding behind.
-        """
-        if len(todo) == 1:
-            yield int(todo[0]), outside
-            return
-        middle = len(todo) // 2
-        yield from self._halves(outside + self._ledger(todo[middle:]), todo[:middle])
-        yield from self._halves(outside + self._ledger(todo[:middle]), todo[middle:])
+    def _alone(self, index: NDArray[np.intp]) -> list[Ledger]:
+        """What was counted of each of these rows."""
+        return [self._ledger(index[at : at + 1]) for at in range(len(index))]
 
     def _ledger(self, index: NDArray[np.intp] | None = None) -> Ledger:
         """What was counted of these rows, or of all."""

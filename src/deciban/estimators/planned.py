@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -61,7 +61,7 @@ class Plan:
         return np.flatnonzero(self.fold < f if self.rule == "before" else self.fold != f)
 
 
-def planned(folds: Any, codes: Codes, groups: Any, order: Any, present: NDArray[np.bool_]) -> Plan:
+def planned(folds: Any, X: Any, codes: Codes, groups: Any, order: Any, present: NDArray[np.bool_]) -> Plan:
     """The plan that the arguments of `cross_validate` describe, for the rows that are present (have a weight)."""
     n = len(codes)
     for name, values in (("groups", groups), ("order", order)):
@@ -72,7 +72,9 @@ def planned(folds: Any, codes: Codes, groups: Any, order: Any, present: NDArray[
     if isinstance(folds, str) and folds != "loo":
         raise InputError(f"folds is a number, 'loo', the fold of each row, or a splitter; not {folds!r}")
     if hasattr(folds, "split") and not isinstance(folds, str):
-        return _of_splitter(folds, codes, groups, order, present)
+        return _of_pairs(folds.split(X, codes, groups), repr(folds), n, order, present)
+    if hasattr(folds, "__next__") or _are_pairs(folds):
+        return _of_pairs(folds, "those given", n, order, present)
     if groups is not None:
         return _of_groups(folds, np.asarray(groups)[present])
     if order is not None:
@@ -127,25 +129,32 @@ def _of_array(folds: Any, present: NDArray[np.bool_]) -> Plan:
     return Plan(fold, F, in_folds(F, "folds as given"))
 
 
-def _of_splitter(splitter: Any, codes: Codes, groups: Any, order: Any, present: NDArray[np.bool_]) -> Plan:
+def _are_pairs(folds: Any) -> bool:
+    """Whether these are pairs of row numbers, (train, test), as scikit-learn's splitters give them."""
+    return isinstance(folds, (list, tuple)) and all(isinstance(pair, tuple) and len(pair) == 2 for pair in folds)
+
+
+def _of_pairs(pairs: Iterable[Any], who: str, n: int, order: Any, present: NDArray[np.bool_]) -> Plan:
+    """The rows that are learned from and those that are judged, for each fold."""
     if order is not None:
         raise InputError("a splitter has an order of its own. Hint: leave order out, or folds=10")
-    n = len(codes)
     fold, trained = np.full(n, -1, dtype=np.int32), []
     whole = True
-    for f, (train, test) in enumerate(splitter.split(np.zeros((n, 1)), codes, groups)):
-        train, test = (np.flatnonzero(i) if np.asarray(i).dtype == np.bool_ else np.asarray(i) for i in (train, test))
-        if (fold[test] >= 0).any():
+    for f, pair in enumerate(pairs):
+        train, test = (np.arange(n)[np.asarray(i) if len(i) else slice(0)] for i in pair)
+        if (fold[test] >= 0).any() or len(np.unique(test)) < len(test):
             raise InputError(
-                f"{splitter!r} has a row in two of its test sets, and a row is judged once. "
+                f"of the folds, {who}, two judge the same row, and a row is judged once. "
                 f"Hint: KFold, StratifiedKFold, GroupKFold and their like have each row in one"
             )
+        if not len(train):
+            raise InputError(f"of the folds, {who}, number {f} has no rows to learn from. Hint: fewer folds")
         fold[test] = f
         trained.append(train)
-        whole &= len(train) + len(test) == n
+        whole &= bool((np.bincount(np.concatenate([train, test]), minlength=n) == 1).all())
     if not trained:
-        raise InputError(f"{splitter!r} gives no folds")
-    words = f"{len(trained)} folds of {splitter!r}"
+        raise InputError(f"there are no folds: {who}")
+    words = f"{len(trained)} folds of {who}"
     fold = fold[present]
     if whole:
         return Plan(fold, len(trained), f"exact, {words}: every row judged by the model without its fold")

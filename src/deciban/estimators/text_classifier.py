@@ -56,7 +56,7 @@ class TextClassifier(TextBayes):
     spam rather than ham
       cheap               1×     +5.01 dB  Lunch, or [cheap] pills?
       pills               1×     +3.25 dB  Lunch, or cheap [pills]?
-      lunch               1×     -2.78 dB  [Lunch], or cheap pills?
+      lunch               1×     −2.78 dB  [Lunch], or cheap pills?
       prior                      +0.00 dB
       total                      +5.48 dB  (3.53 to 1)
     >>> [(told.word, round(told.decibans, 1)) for told in model.select(4).telltales("ham")]

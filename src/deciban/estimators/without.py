@@ -31,9 +31,6 @@ from deciban.training.decide import decide
 MOST_CELLS = 1 << 28
 """Numbers that the ledgers of all folds may hold between them: 2 GiB, and as much again while they are added."""
 
-OPEN = ("undecided", "countable")
-"""Roles of columns that are counted in several ways, until what was counted settles them."""
-
 Columns = Sequence[Column] | None
 """The columns of a table as they are counted, those that are open in several ways; None for other rows."""
 

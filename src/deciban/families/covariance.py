@@ -12,6 +12,9 @@ from deciban.ledger.statistic import Array, divide
 EIGENVALUE_FLOOR = 1e-9
 """Smallest eigenvalue allowed, with every column scaled to unit variance: rank-deficient classes stay usable."""
 
+MOST_FLOORED = 0.5
+"""Correlations are never floored higher than this, however few rows they were counted in."""
+
 
 def tied_covariance(part: Scatter) -> Array:
     """Σ_k C_k / Σ_k n_k, 1×d×d."""
@@ -53,20 +56,42 @@ def share_of_sphere(shrinkage: float | Literal["oas"] | None, squares: Array, d:
     return np.where(sphere, 1.0, np.minimum(1.0, divide(m + 1, (rows + 1) * beyond, 1.0)))
 
 
+def reconciled(covariance: Array, weight: Array) -> Array:
+    """The same matrices, no eigenvalue of the correlations below what missing cells alone may make of it.
+
+    A variance over n rows and a covariance over n_ij of them differ, even for columns that repeat each other, by
+    about √(2(1 − n_ij/n)/n) of the variance. Without this, 20 % of missing cells made of two columns with a
+    correlation of 0.98 a matrix with a negative eigenvalue, and 10⁻⁹ in its place log-losses of a million nats.
+    """
+    pairs = np.broadcast_to(weight, covariance.shape)
+    rows, fewest = pairs.max(axis=(1, 2)), pairs.min(axis=(1, 2))
+    floors = np.minimum(np.sqrt(2 * divide(rows - fewest, rows**2)), MOST_FLOORED)
+    return np.stack([_reconciled(matrix, floor) if floor else matrix for matrix, floor in zip(covariance, floors)])
+
+
+def _reconciled(matrix: Array, floor: float) -> Array:
+    deviation = np.sqrt(np.maximum(np.diag(matrix), 0.0))
+    size = np.outer(deviation, deviation)
+    unit = divide(matrix, size)
+    np.fill_diagonal(unit, 1.0)
+    mended = _floored(unit, floor)
+    return matrix if mended is unit else mended * size
+
+
 def sound(covariance: Array, scale: Array) -> Array:
     """The same matrices, eigenvalues floored where they are not positive definite, each column on its own scale."""
     deviation = np.sqrt(scale)
     unit = covariance / np.outer(deviation, deviation)
-    mended = np.stack([_floored(matrix) for matrix in unit])
+    mended = np.stack([_floored(matrix, EIGENVALUE_FLOOR) for matrix in unit])
     return np.where(mended == unit, covariance, mended * np.outer(deviation, deviation))
 
 
-def _floored(matrix: Array) -> Array:
+def _floored(matrix: Array, floor: float) -> Array:
     try:
-        np.linalg.cholesky(matrix - EIGENVALUE_FLOOR * np.eye(len(matrix)))
+        np.linalg.cholesky(matrix - floor * np.eye(len(matrix)))
     except np.linalg.LinAlgError:
         values, vectors = np.linalg.eigh(matrix)
         # Twice the floor, so that rounding in putting the matrix together again stays above it.
-        repaired = (vectors * np.maximum(values, 2 * EIGENVALUE_FLOOR)) @ vectors.T
+        repaired = (vectors * np.maximum(values, 2 * floor)) @ vectors.T
         return (repaired + repaired.T) / 2
     return matrix

@@ -9,7 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.errors import UndefinedError
-from deciban.families.covariance import class_covariances, share_of_sphere, shrunk, sound, tied_covariance
+from deciban.families.covariance import (
+    class_covariances,
+    reconciled,
+    share_of_sphere,
+    shrunk,
+    sound,
+    tied_covariance,
+)
 from deciban.families.family import EveryRow, pool_empty
 from deciban.families.parameters import GAUSSIAN
 from deciban.ledger import Moments, Needs, Scatter
@@ -60,8 +67,10 @@ class Gaussian:
     def _covariances(self, part: Scatter) -> Array:
         if self.covariance == "tied":
             raw, rows = tied_covariance(part), np.array([part.moments.weight.max(axis=1).sum()])
+            raw = reconciled(raw, part.weight.sum(axis=0, keepdims=True))
         else:
             raw, rows = class_covariances(part, self.prior_rows), part.moments.weight.max(axis=1)
+            raw = reconciled(raw, part.weight)
         total = total_variance(part.moments)
         if not total.any():
             return np.broadcast_to(UNIT_SCALE * np.eye(part.n_features), raw.shape).copy()

@@ -8,6 +8,7 @@ from typing import Any
 
 from deciban.errors import InputError
 from deciban.scores.evidence import odds as in_words
+from deciban.spelling import short_percent, signed, spaced
 
 POPULATION = 10_000
 
@@ -114,7 +115,7 @@ class BayesTable:
         lines = [f"  {'':<10}{'before':>10}{'test':>10}{'after':>10}"]
         for name, said in (("positive", self.positive_decibans), ("negative", self.negative_decibans)):
             after = self.prior_decibans + said
-            numbers = "".join(f"{_signed(value):>10}" for value in (self.prior_decibans, said, after))
+            numbers = "".join(f"{signed(value):>10}" for value in (self.prior_decibans, said, after))
             lines.append(f"  {name:<10}{numbers}  {in_words(after) if math.isfinite(after) else ''}".rstrip())
         return [*lines, "  in decibans: 10 is ten to one for, −10 ten to one against."]
 
@@ -151,28 +152,19 @@ def count(people: float) -> str:
     >>> count(9405.0), count(12.345)
     ('9 405', '12.35')
     """
-    text = f"{people:,.2f}".rstrip("0").rstrip(".")
-    return text.replace(",", " ")
+    return spaced(people, ".2f").rstrip("0").rstrip(".")
 
 
 def percent(share: float) -> str:
     """A share to three digits.
 
-    >>> percent(90 / 585), percent(1.0), percent(1e-7)
-    ('15.4 %', '100 %', '0.00001 %')
+    >>> percent(90 / 585), percent(1.0)
+    ('15.4 %', '100 %')
     """
-    value = 100 * share
-    digits = 2 - math.floor(math.log10(value)) if 0 < value < 1e-3 else None
-    return f"{value:.3g} %" if digits is None else f"{value:.{min(digits, 20)}f}".rstrip("0").rstrip(".") + " %"
+    return short_percent(share, 3)
 
 
 def _meaning(result: str, share: float, some: float, of: float) -> str:
     if math.isnan(share):
         return f"Nobody tests {result}."
     return f"Of those who test {result}, {percent(share)} have it: {count(some)} of {count(of)}."
-
-
-def _signed(value: float) -> str:
-    if math.isnan(value):
-        return "undefined"
-    return f"{value:+.2f}".replace("-", "−") if math.isfinite(value) else ("+∞" if value > 0 else "−∞")

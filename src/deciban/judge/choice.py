@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.files.plain import plain
+from deciban.judge.intervals import effective_rows, error_of_mean
 from deciban.judge.metrics import Scorecard
+from deciban.judge.paired import surprises
 from deciban.judge.report import Report
 from deciban.ledger.statistic import Array
-
-HIGHEST = -float(np.log(np.finfo(np.float64).tiny))
-"""What a truth that was called impossible costs where ways are compared: −ln of the least number, 708 nats."""
+from deciban.spelling import aligned, number, percent
 
 SAME = 1e-13
 """A sum of squared differences that is rounding, as a share of the largest."""
@@ -121,21 +120,19 @@ class Choice:
             [
                 "→" if each is self.chosen else "",
                 str(each.setting),
-                f"{100 * each.report.accuracy:.1f} %",
-                f"{_number(each.report.log_loss)} ± {each.report.log_loss_error:.3f}",
-                _number(each.report.calibration_error),
-                "" if each is self.judged[0] else f"+{_number(each.difference)} ± {_number(each.error)}",
+                percent(each.report.accuracy),
+                f"{number(each.report.log_loss)} ± {each.report.log_loss_error:.3f}",
+                number(each.report.calibration_error),
+                "" if each is self.judged[0] else f"+{number(each.difference)} ± {number(each.error)}",
             ]
             for each in dict.fromkeys(self.shown())
         ]
 
     def __str__(self) -> str:
         lines = [list(HEAD), *self.table()]
-        widths = [max(len(line[j]) for line in lines) for j in range(len(HEAD))]
-        table = ["  ".join(cell.ljust(w) for cell, w in zip(line, widths)).rstrip() for line in lines]
         left = len(self.judged) - len(lines) + 1
         more = [f"… and {left} ways more"] if left else []
-        return "\n".join([*table, *more, "", self.measured, *self.notes])
+        return "\n".join([*aligned(lines, left=range(len(HEAD))), *more, "", self.measured, *self.notes])
 
 
 HEAD = ("", "setting", "accuracy", "log-loss", "calibration", "above the best")
@@ -168,7 +165,7 @@ class Race:
             card = Scorecard.of(log_posterior, codes, weight, known)
             self.cards[name] = self.cards[name] + card if name in self.cards else card
             self.settings[name] = setting
-            losses.append(np.minimum(-log_posterior[sure, codes[sure]], HIGHEST))
+            losses.append(surprises(log_posterior[sure], codes[sure]))
         gap = np.array(losses) - losses[0]
         self.gaps = _plus(self.gaps, (gap * w[sure]).sum(axis=1)[None])
         self.products = _plus(self.products, (gap * w[sure]) @ gap.T)
@@ -176,15 +173,14 @@ class Race:
 
     def choice(self, measured: str, notes: Sequence[str] = ()) -> Choice:
         """The ways in order, each with what it is worse by than the best."""
-        n, squares = self.weight
-        mean, rows, names = self.gaps[0] / n, n * n / squares, list(self.cards)
+        n, squares = self.weight.tolist()
+        mean, rows, names = self.gaps[0] / n, effective_rows(n, squares), list(self.cards)
         different = self._different(names)
         order = sorted(different, key=lambda i: mean[i])
         judged = []
         for i in order:
             gap = float(mean[i] - mean[order[0]])
-            spread = max(0.0, self._square(i, order[0]) / n - gap * gap)
-            error = math.sqrt(spread / (rows - 1)) if rows > 1 else math.nan
+            error = error_of_mean(max(0.0, self._square(i, order[0]) / n - gap * gap), rows)
             report = self.cards[names[i]].report(self.classes, measured)
             judged.append(Judged(self.settings[names[i]], report, gap, error))
         same = len(names) - len(order)
@@ -212,7 +208,3 @@ def _spelled(value: Any) -> str:
 
 def _plus(sums: Array, more: Array) -> Array:
     return more if not sums.size else sums + more
-
-
-def _number(value: float) -> str:
-    return f"{value:.4f}" if math.isfinite(value) else "∞" if value > 0 else "–"

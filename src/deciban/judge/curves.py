@@ -9,10 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.ledger.statistic import Array
-from deciban.scores.posterior import log_sum_exp
-
-NEARLY_SURE = -1e-6
-"""Above this, ln p has lost so many digits of 1 − p that rows are told apart by the other classes' probabilities."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -85,22 +81,3 @@ class Curve:
     def precision_recall(self) -> tuple[Array, Array, Array]:
         """Precision and recall, rising in recall, and the score from which on rows are called."""
         return self.precision, self.recall, self.score
-
-
-def log_odds(log_posterior: Array, k: int) -> Array:
-    """ln p/(1−p) of one class against all others: rows stay apart where p itself is 1 to the last bit.
-
-    Evidence adds up, so naive Bayes says 1 − 10⁻³⁰ of many rows; by p they would all be ties.
-
-    >>> rows = np.log([[1.0, 1e-30], [1.0, 1e-40]])
-    >>> log_odds(rows, 0).round(2).tolist(), log_odds(rows, 1).round(2).tolist()
-    ([69.08, 92.1], [-69.08, -92.1])
-    """
-    ours = np.minimum(log_posterior[:, k], 0.0)
-    with np.errstate(divide="ignore"):
-        odds: Array = ours - np.log1p(-np.exp(ours))
-    rows = np.flatnonzero(ours > NEARLY_SURE)
-    others = log_posterior[rows]
-    others[:, k] = -np.inf
-    odds[rows] = ours[rows] - log_sum_exp(others)
-    return odds

@@ -5,6 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
+import numpy as np
+
+from deciban.ledger.statistic import Array
+
 NORMAL_95 = 1.959963984540054
 """The 97.5 % point of the normal distribution: 95 % lie within so many deviations."""
 
@@ -12,6 +16,34 @@ HALVINGS = 60
 """Halvings of [0, 1] that find the end of an interval to the last bits of a double."""
 
 Interval = tuple[float, float]
+
+
+def effective_rows(weight: float, squares: float) -> float:
+    """How many rows of equal weight say as much (Kish 1965), (Σw)²/Σw²; NaN where that leaves the range of a double.
+
+    >>> effective_rows(4.0, 10.0), effective_rows(1.0, 0.0)
+    (1.6, nan)
+    """
+    return weight * weight / squares if 0 < squares < math.inf else math.nan
+
+
+def effective_weights(weight: Array) -> Array:
+    """The same weights in the unit in which they add up to that number of rows.
+
+    >>> effective_weights(np.array([3.0, 1.0])).round(9).tolist(), effective_weights(np.full(2, 1e300)).tolist()
+    ([1.2, 0.4], [1.0, 1.0])
+    """
+    w = weight / weight.max() if weight.any() else weight  # no square may overflow
+    return np.asarray(w * (w.sum() / max(float(w @ w), np.finfo(np.float64).tiny)))
+
+
+def error_of_mean(variance: float, rows: float) -> float:
+    """The standard error of a mean of so many rows, √(variance/(n − 1)); NaN for too few.
+
+    >>> error_of_mean(4.0, 5), error_of_mean(4.0, 1)
+    (1.0, nan)
+    """
+    return math.sqrt(variance / (rows - 1)) if rows > 1 else math.nan
 
 
 def wilson(share: float, n: float) -> Interval:

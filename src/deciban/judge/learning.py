@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from deciban.files.plain import plain
-from deciban.judge.intervals import of_mean
 from deciban.judge.report import Report
 from deciban.ledger.statistic import Array
+from deciban.spelling import aligned, give_or_take, percent, percents, short_percent, spaced
 
-FIGURES = ("accuracy", "accuracy_interval", "log_loss", "log_loss_interval")
+FIGURES = ("accuracy", "accuracy_interval", "log_loss", "log_loss_interval", "unknown")
 """What a curve tells of each point, beside its size."""
 
 
@@ -34,7 +34,7 @@ class LearningCurve:
     measured: str = ""
 
     def _each(self, figure: str) -> Array:
-        values = np.array([[_figure(report, figure) for report in line] for line in self.reports])
+        values = np.array([[getattr(report, figure) for report in line] for line in self.reports])
         return values if self.several else values[0]
 
     @property
@@ -71,10 +71,22 @@ class LearningCurve:
             for size, report in zip(self.sizes, line)
         ]
 
+    @property
+    def unmet(self) -> bool:
+        """Whether some model had not met the class of a held-out row yet: an error, which has no log-loss."""
+        return any(report.unknown for _, _, report in self.points)
+
+    def notes(self) -> list[str]:
+        """What must be known to read the table."""
+        lines = [self.measured] if self.measured else []
+        if self.unmet:
+            lines.append("rows of a class that a model had not met are errors, and left out of its log-loss")
+        return lines
+
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON knows it: a number that is not finite is None."""
         points = [
-            {"rows": size, "flipped": share, **{name: plain(_figure(report, name)) for name in FIGURES}}
+            {"rows": size, "flipped": share, **{name: plain(getattr(report, name)) for name in FIGURES}}
             for share, size, report in self.points
         ]
         return {"target": self.target, "held_out": self.held_out, "points": points, "measured": self.measured}
@@ -82,28 +94,21 @@ class LearningCurve:
     def table(self) -> list[list[str]]:
         """A line for each model, under a heading, worded for people."""
         head = ["rows", "accuracy", "95 % sure", "log-loss"]
-        lines = [[f"{size:,}".replace(",", " "), *_shown(report)] for _, size, report in self.points]
+        lines = [[spaced(size), *_shown(report)] for _, size, report in self.points]
+        if self.unmet:
+            head.append("class not met")
+            lines = [[*line, spaced(report.unknown)] for line, (_, _, report) in zip(lines, self.points)]
         if not any(self.flipped) and not self.several:
             return [head, *lines]
-        shares = [f"{100 * share:g} %" for share, _, _ in self.points]
+        shares = [short_percent(share, 6) for share, _, _ in self.points]
         return [["flipped", *head], *([share, *line] for share, line in zip(shares, lines))]
 
     def __str__(self) -> str:
-        lines = self.table()
-        widths = [max(len(line[j]) for line in lines) for j in range(len(lines[0]))]
-        told = ["  ".join(cell.rjust(width) for cell, width in zip(line, widths)) for line in lines]
-        return "\n".join([*told, *(["", self.measured] if self.measured else [])])
-
-
-def _figure(report: Report, name: str) -> Any:
-    if name != "log_loss_interval":
-        return getattr(report, name)
-    return of_mean(report.log_loss, report.log_loss_error)
+        notes = self.notes()
+        return "\n".join([*aligned(self.table(), left=()), *(["", *notes] if notes else [])])
 
 
 def _shown(report: Report) -> list[str]:
     """Accuracy, its interval and log-loss in words."""
-    low, high = report.accuracy_interval
-    error = "" if np.isnan(report.log_loss_error) else f" ± {report.log_loss_error:.4f}"
-    loss = "∞" if np.isinf(report.log_loss) else "–" if np.isnan(report.log_loss) else f"{report.log_loss:.4f}{error}"
-    return [f"{100 * report.accuracy:.2f} %", f"{100 * low:.2f} to {100 * high:.2f}", loss]
+    loss = give_or_take(report.log_loss, report.log_loss_error)
+    return [percent(report.accuracy, 2), percents(report.accuracy_interval), loss]

@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.errors import InputError
-from deciban.judge.fast import judged
+from deciban.judge.brier import binned
+from deciban.judge.intervals import effective_rows, error_of_mean
 from deciban.judge.ranking import Ranks
 from deciban.judge.report import Report
+from deciban.judge.scorecard_fast import judged
 from deciban.ledger import Moments
 from deciban.ledger.statistic import Array
 
@@ -128,21 +130,17 @@ class Scorecard:
 
     def report(self, classes: Sequence[Any], measured: str = "") -> Report:
         """What the sums say; `measured` is a sentence on how they came about."""
-        K = len(self.confusion)
-        if len(classes) != K:
-            raise InputError(f"{K} classes were judged, and {len(classes)} names are given for them")
+        self._check(classes)
         n = self.weight
-        if not n:
-            raise InputError("there is nothing to report: no row with a class was judged. Hint: check the target.")
         rows, unknown, impossible = (int(count) for count in self.rows)
         loss, error = _mean_and_error(self.losses, 0, float(self.squares[1]))
         brier, brier_error = _mean_and_error(self.losses, 1, float(self.squares[2]))
-        truths = self.confusion.sum(axis=1) + self.unknown[:K].sum(axis=1)
+        truths = self.confusion.sum(axis=1) + self.unknown[:-1].sum(axis=1)
         commonest = int(truths.argmax())
         return Report(
             rows=rows,
             weight=n,
-            effective_rows=_effective(n, float(self.squares[0])),
+            effective_rows=effective_rows(n, float(self.squares[0])),
             classes=tuple(classes),
             accuracy=float(np.trace(self.confusion)) / n,
             log_loss=np.inf if impossible else loss,
@@ -160,6 +158,14 @@ class Scorecard:
             bins=self.bins,
             ranks=self.ranks,
         )
+
+    def _check(self, classes: Sequence[Any]) -> None:
+        if len(classes) != len(self.confusion):
+            raise InputError(
+                f"{len(self.confusion)} classes were judged, and {len(classes)} names are given for them"
+            )
+        if not self.weight:
+            raise InputError("there is nothing to report: no row with a class was judged. Hint: check the target.")
 
 
 def _present(
@@ -212,8 +218,8 @@ def _losses(log_posterior: Array, truth: NDArray[np.intp], sure: NDArray[np.bool
 
 
 def _binned(confidence: Array, weight: Array, hit: NDArray[np.bool_], bins: int) -> Array:
-    """Weight, confidence and hits by bin: ((b−1)/B, b/B], the first with 0."""
-    which = np.searchsorted(np.arange(1, bins) / bins, confidence)
+    """Weight, confidence and hits by bin."""
+    which = binned(confidence, bins)
     return np.stack([_sums(which, weight * value, bins) for value in (1.0, confidence, hit)])
 
 
@@ -228,24 +234,17 @@ def _squares(weight: Array, *some: NDArray[np.bool_]) -> Array:
     return np.array([squares.sum(), *(squares[these].sum() for these in some)])
 
 
-def _effective(weight: float, squares: float) -> float:
-    """Kish's number of rows, (Σw)² / Σw²; NaN where the squares leave the range of a double."""
-    return weight * weight / squares if 0 < squares < np.inf else np.nan
-
-
 def _weight(losses: Moments, j: int) -> float:
     return float(np.broadcast_to(losses.weight, losses.mean.shape)[0, j])
 
 
-def _mean(losses: Moments, j: int) -> float:
-    return float(losses.mean[0, j] + losses.rest[0, j]) if _weight(losses, j) else np.nan
-
-
 def _mean_and_error(losses: Moments, j: int, squares: float) -> tuple[float, float]:
-    """A mean, and its standard error √(M2 / Σw / (n−1)), n = (Σw)² / Σw²; NaN for too few rows."""
-    n = _effective(_weight(losses, j), squares)
-    error = np.sqrt(losses.m2[0, j] / _weight(losses, j) / (n - 1)) if n > 1 else np.nan
-    return _mean(losses, j), float(error)
+    """A mean, and its standard error; NaN for too few rows."""
+    weight = _weight(losses, j)
+    if not weight:
+        return np.nan, np.nan
+    mean = float(losses.mean[0, j] + losses.rest[0, j])
+    return mean, error_of_mean(float(losses.m2[0, j]) / weight, effective_rows(weight, squares))
 
 
 def report_of(

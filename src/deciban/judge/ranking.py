@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.errors import InputError
-from deciban.judge.curves import Curve, log_odds
+from deciban.judge.curves import Curve
 from deciban.ledger.shuffled import shuffled
 from deciban.ledger.statistic import Array
+from deciban.scores.posterior import log_odds
 
 MOST_SCORES = 1 << 24
 """Scores (rows × classes) that are kept: 128 MiB. Of more rows a uniform sample is kept."""

@@ -12,6 +12,7 @@ from deciban.errors import InputError
 from deciban.files.plain import plain
 from deciban.judge.curves import Curve
 from deciban.judge.intervals import Interval, wilson
+from deciban.spelling import percent, percents
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class Threshold:
 
     def __str__(self) -> str:
         low, high = (
-            f"{100 * share:.2f} % ({100 * ends[0]:.2f} to {100 * ends[1]:.2f})"
+            f"{percent(share, 2)} ({percents(ends)})"
             for share, ends in ((self.precision, self.precision_interval), (self.recall, self.recall_interval))
         )
         return f"call {self.label} from p ≥ {self.shown}: precision {low}, recall {high}"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from deciban.spelling import aligned, give_or_take, number, percent, percents, spaced
+
 if TYPE_CHECKING:
     from deciban.judge.report import Report
 
@@ -20,16 +22,15 @@ MOST_LISTED = 12
 
 def entries(report: Report) -> list[tuple[str, str]]:
     """(name, value) of every figure."""
-    low, high = report.accuracy_interval
     weight = "" if report.weight == report.rows else f" of weight {report.weight:g} together"
     told = [
-        ("rows", f"{_spaced(report.rows)}{weight}"),
-        ("accuracy", f"{100 * report.accuracy:.2f} % (95 % sure: {100 * low:.2f} to {100 * high:.2f})"),
-        (f"always {report.commonest}", f"{100 * report.majority:.2f} %"),
+        ("rows", f"{spaced(report.rows)}{weight}"),
+        ("accuracy", f"{percent(report.accuracy, 2)} (95 % sure: {percents(report.accuracy_interval)})"),
+        (f"always {report.commonest}", percent(report.majority, 2)),
         ("balanced accuracy", percent(report.balanced_accuracy, 2)),
         ("log-loss", _log_loss(report)),
-        ("Brier score", _shown(report.brier)),
-        ("calibration error", _shown(report.calibration_error)),
+        ("Brier score", number(report.brier)),
+        ("calibration error", number(report.calibration_error)),
     ]
     if len(report.classes) == 2 and not math.isnan(report.roc_auc):
         low, high = report.intervals["roc_auc"]
@@ -40,7 +41,7 @@ def entries(report: Report) -> list[tuple[str, str]]:
 def _log_loss(report: Report) -> str:
     if report.impossible:
         return f"∞ (the truth was called impossible in {_rows(report.impossible)}; alpha > 0 prevents it)"
-    return _shown(report.log_loss) + ("" if math.isnan(report.log_loss_error) else f" ± {report.log_loss_error:.4f}")
+    return give_or_take(report.log_loss, report.log_loss_error)
 
 
 def notes(report: Report) -> list[str]:
@@ -65,9 +66,9 @@ def text(report: Report) -> str:
     width = max(len(name) for name, _ in told)
     lines = [f"{name:<{width}}  {value}" for name, value in told]
     if 1 < len(report.classes) <= MOST_LISTED:
-        lines += ["", *_aligned([["class", "precision", "recall", "F1", "rows"], *by_class(report)])]
+        lines += ["", *aligned([["class", "precision", "recall", "F1", "rows"], *by_class(report)])]
     if 1 < len(report.classes) <= MOST_SHOWN:
-        lines += ["", *_aligned(_confusion(report))]
+        lines += ["", *aligned(_confusion(report))]
     more = notes(report)
     return "\n".join([*lines, "", *more] if more else lines)
 
@@ -84,28 +85,10 @@ def by_class(report: Report) -> list[list[str]]:
 def _confusion(report: Report) -> list[list[str]]:
     table = [["truth \\ called", *(str(label) for label in report.classes), "right"]]
     for k, (label, line) in enumerate(zip(report.classes, report.confusion)):
-        right = f"{100 * line[k] / line.sum():.1f} %" if line.sum() else "–"
+        right = percent(line[k] / line.sum() if line.sum() else math.nan)
         table.append([str(label), *(f"{cell:g}" for cell in line.round(3)), right])
     return table
 
 
-def _aligned(table: list[list[str]]) -> list[str]:
-    widths = [max(len(row[j]) for row in table) for j in range(len(table[0]))]
-    return ["  ".join([r[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(r[1:], widths[1:]))]) for r in table]
-
-
-def percent(share: float, digits: int = 1) -> str:
-    """A share for the eye; a dash where there is none."""
-    return "–" if math.isnan(share) else f"{100 * share:.{digits}f} %"
-
-
-def _shown(value: float) -> str:
-    return "–" if math.isnan(value) else f"{value:.4f}"
-
-
-def _spaced(count: int) -> str:
-    return f"{count:,}".replace(",", " ")
-
-
 def _rows(count: int) -> str:
-    return f"{_spaced(count)} row{'' if count == 1 else 's'}"
+    return f"{spaced(count)} row{'' if count == 1 else 's'}"

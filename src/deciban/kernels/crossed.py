@@ -22,7 +22,8 @@ def diagonal_by_fold(
 ) -> bool:
     """constant_fk − ½ Σ_j precision_fkj (x_j − mean_fkj)², f the fold of each row; out of rows in none is NaN.
 
-    Tiles are made of rows of one fold, wherever they stand. Returns False at NaN or ±∞.
+    Tiles are made of rows of one fold, wherever they stand. Returns False at NaN or ±∞. It is long because the rows
+    are put in order here, by counting, where their tiles are made: an order made before would be another n numbers.
     """
     F, K, d = mean.shape
     start = np.zeros(F + 2, dtype=np.int64)

@@ -21,6 +21,8 @@ def judge(
     """Fill what a `Scorecard` remembers of rows of ln p(k|x), all of it sums but the losses (n×2).
 
     `w` is empty where all rows weigh one; `known` has one line for all rows or one for each. Returns False at NaN.
+    It is long because each row is looked at once: what it was called, how surely and what that lost need the same
+    few numbers.
     """
     n, K = scores.shape
     B = bins.shape[1]

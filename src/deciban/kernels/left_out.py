@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from deciban.kernels.compile import kernel
 from deciban.kernels.score import ROWS
+from deciban.ledger.statistic import LEFTOVER
 
 Array = NDArray[np.float64]
 
@@ -23,6 +24,11 @@ TURNS = 8
 """Variance ratios multiplied in each lane before a logarithm is taken: one for 64 features, and no underflow."""
 
 UNDERFLOW = 1e-200
+"""Products beyond this and its inverse are taken apart before a logarithm is taken."""
+
+CANCELLED = 1e-6
+"""If less than this share of the squares is left without a row, too many digits are gone: the row is counted anew, as
+in `judge/left_out/rows.py`."""
 
 
 @kernel
@@ -32,6 +38,8 @@ def shifted(
     """Σ_j ln(v_j/σ²_j) of new variances v = (squares − c (x − mean)²) · share + more, given 1/σ².
 
     Leaves Σ_j (x − mean)²/v in lanes[1], and in lanes[2] what is below 0 where too little is left of the squares.
+    The step of a feature stands here twice, in lanes and for what is left over: as a function it would not be made
+    into vector instructions.
     """
     d = len(mean)
     total = 0.0
@@ -48,7 +56,7 @@ def shifted(
                 v = rest * share + more
                 lanes[0, l] *= v * precision[j]
                 lanes[1, l] += square / v
-                low = rest - 1e-6 * squares[j]
+                low = rest - CANCELLED * squares[j]
                 lanes[2, l] = low if low < lanes[2, l] else lanes[2, l]
         for j in range(last - (last - first) % LANES, last):
             gap = x[j] - mean[j]
@@ -57,7 +65,7 @@ def shifted(
             v = rest * share + more
             lanes[0, 0] *= v * precision[j]
             lanes[1, 0] += square / v
-            lanes[2, 0] = min(lanes[2, 0], rest - 1e-6 * squares[j])
+            lanes[2, 0] = min(lanes[2, 0], rest - CANCELLED * squares[j])
         product = 1.0
         for l in range(LANES):
             product *= lanes[0, l]
@@ -78,7 +86,8 @@ def diagonal(
     """ln π_k + ln p(x|k) of each row without itself, into `out`; `todo` is set where too many digits would be lost.
 
     `total` is 2×d: the mean of each column, and its sum of squares about it. The prior is `fixed`, or follows the
-    `weights` of the classes if it `moves`. Returns False at NaN or ±∞.
+    `weights` of the classes if it `moves`. Returns False at NaN or ±∞. It is one long loop so that a tile of rows is
+    read once and stays in the cache for all classes, for the widest column and for the row's own class.
     """
     rows, d = X.shape
     K = len(n)
@@ -123,7 +132,7 @@ def diagonal(
             own = codes[i]
             wi = w[i] if len(w) else 1.0
             left = n[own] - wi
-            if left <= 1e-12 * n[own]:
+            if left <= LEFTOVER * n[own]:
                 todo[i] = True
                 out[i] = 0.0
                 continue

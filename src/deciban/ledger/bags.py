@@ -55,6 +55,11 @@ class Bags:
         """V."""
         return self.occurrences.n_features
 
+    @property
+    def seen(self) -> NDArray[np.bool_]:
+        """Whether any class has the word, V."""
+        return (np.diff(self.occurrences.start) > 0) | (np.diff(self.documents.start) > 0)
+
     def __add__(self, other: Self) -> Self:
         occurrences = self.occurrences + other.occurrences
         if self.presence and other.presence:

@@ -168,7 +168,7 @@ def _of_known_names(block: Block, part: Any) -> tuple[Block, Statistic]:
 
 
 def _of_known_words(block: Block, words: Vocabulary, part: Bags) -> tuple[Block, Bags]:
-    seen = (np.diff(part.occurrences.start) > 0) | (np.diff(part.documents.start) > 0)
+    seen = part.seen
     if seen.all():
         return block, part
     kept = np.flatnonzero(seen)

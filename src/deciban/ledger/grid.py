@@ -164,7 +164,8 @@ class Grid:
     def _together(self, other: Self) -> tuple[NDArray[np.int64], Array, Array]:
         """The cells of both, and each one's counts in them."""
         mine, theirs = self._keys(), other._keys()
-        keys = np.union1d(mine, theirs)
+        both = np.sort(np.concatenate([mine, theirs]), kind="stable")  # two rising stretches, merged in one go
+        keys = both[np.diff(both, prepend=-1) > 0]
         a, b = np.zeros((2, self.n_classes, len(keys)))
         a[:, np.searchsorted(keys, mine)] = self.table
         b[:, np.searchsorted(keys, theirs)] = other.table

@@ -26,6 +26,9 @@ ROLES: Mapping[str, str] = {
 """What each role means. Two are open until the end of training: `undecided` becomes number or binned, `countable`
 one of these or count."""
 
+OPEN: tuple[Role, ...] = ("undecided", "countable")
+"""Roles of columns that are counted in several ways, until what was counted settles them."""
+
 BLOCKS: Mapping[Kind, tuple[Role, ...]] = {
     "moments": ("number", "undecided", "countable"),
     "grid": ("binned", "undecided", "countable"),
@@ -151,7 +154,7 @@ class Layout:
 
     def features_of(self, column: Column) -> tuple[Feature, ...]:
         """The features that a column has a part in; none for one that is left out."""
-        if column.role in ("skip", "undecided", "countable"):
+        if column.role in ("skip", *OPEN):
             return ()
         if column.block and column.role == "number":
             return (Feature(column.name, "number"),)

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban import engines
-from deciban.belief import Numbered
 from deciban.engines.arrow.cells import DATE_PARTS, date_part, label_text
 from deciban.engines.arrow.source import Source
 from deciban.errors import InputError, no_such_class
+from deciban.ledger.names import Numbered
 from deciban.model.columns import TOGETHER, Feature
 from deciban.model.matrices import documents_of
 from deciban.model.table_explanation import TableExplanation

@@ -20,6 +20,7 @@ from deciban.ledger.grid import cells_of
 from deciban.ledger.statistic import Array, divide
 from deciban.model.columns import Feature
 from deciban.scores import DECIBAN, Diagonal, Full, Lookup, Steps
+from deciban.spelling import signed
 
 DRAWS = 400
 """Draws of a probability that an interval is taken from."""
@@ -51,8 +52,8 @@ class Loud:
 
     def message(self) -> str:
         """What it says, without what says it."""
-        span = f"({self.low:+.1f} … {self.high:+.1f})"
-        return f"speaks for {self.label}: {self.evidence:+.1f} dB {span}, {amount(self.rows)}"
+        span = f"({signed(self.low, 1)} … {signed(self.high, 1)})"
+        return f"speaks for {self.label}: {signed(self.evidence, 1)} dB {span}, {amount(self.rows)}"
 
 
 @dataclass(frozen=True)

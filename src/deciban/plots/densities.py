@@ -15,6 +15,7 @@ from deciban.plots.rows import numbers_and_classes, thinned
 from deciban.plots.style import MANY_CLASSES, class_entry, dashes, need_matplotlib, shortened
 from deciban.plots.telltales import grid
 from deciban.scores.passages import visible
+from deciban.spelling import short_percent
 
 MOST_PANELS = 40
 WIDE, HIGH = 3.5, 2.25
@@ -121,7 +122,7 @@ SHADES = "Greys"
 
 
 def _percent(share: float) -> str:
-    return "under 0.1 %" if share < 0.001 else f"{100 * share:.2g} %"
+    return "under 0.1 %" if share < 0.001 else short_percent(share, 2)
 
 
 def _explain(figure: Any, axes: Sequence[Any], model: Model, told: Sequence[Conditional], left: int) -> None:

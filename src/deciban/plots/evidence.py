@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from deciban import spelling
 from deciban.errors import InputError
 from deciban.plots.equation import number
 from deciban.plots.style import COLOURS, INK, need_matplotlib, sheet, shortened
@@ -134,11 +135,9 @@ def signed(decibans: float) -> str:
     >>> signed(-3.04), signed(math.inf), signed(8.6e12)
     ('−3.0', '+∞', '+8.6×10¹²')
     """
-    if math.isnan(decibans):
-        return "undefined"
     if abs(decibans) >= MOST_WRITTEN and math.isfinite(decibans):
         return f"{'+' if decibans > 0 else ''}{number(decibans)}"
-    return f"{decibans:+.1f}".replace("-", "−").replace("inf", "∞")
+    return spelling.signed(decibans, 1)
 
 
 def _finish(ax: Any, told: Sequence[Step], edge: tuple[float, float], favoured: Any, against: Any) -> None:
@@ -185,6 +184,6 @@ def percent_mark(p: float) -> str:
     """
     far = min(p, 1 - p)
     if far > 0.5e-4:
-        return f"{100 * p:.4g} %"
+        return spelling.short_percent(p)
     power = f"10⁻{str(round(-math.log10(far))).translate(str.maketrans('0123456789', '⁰¹²³⁴⁵⁶⁷⁸⁹'))}"
     return power if p < 0.5 else f"1−{power}"

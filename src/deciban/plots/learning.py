@@ -21,6 +21,7 @@ from deciban.plots.style import (
     sheet,
     shortened,
 )
+from deciban.spelling import short_percent, spaced
 
 Figure = Literal["accuracy", "log_loss"]
 WORDS = {"accuracy": "accuracy", "log_loss": "log-loss"}
@@ -91,16 +92,18 @@ def _without_evidence(report: Any, figure: Figure) -> tuple[float, str]:
 def _labels(flipped: Sequence[float]) -> list[str]:
     if len(flipped) == 1 and not flipped[0]:
         return ["with its 95 % interval"]
-    return ["labels as they are" if not share else f"{100 * share:.3g} % of the labels wrong" for share in flipped]
+    return [
+        "labels as they are" if not share else f"{short_percent(share, 3)} of the labels wrong" for share in flipped
+    ]
 
 
 def _dress(ax: Any, curve: Any, figure: Figure) -> None:
     from matplotlib.ticker import FuncFormatter, NullFormatter, PercentFormatter
 
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda n, _: spaced(n)))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda n, _: thinly_spaced(n)))
     ax.xaxis.set_minor_formatter(NullFormatter())
     places = legible(curve.sizes)
-    ax.set_xticks(places, [spaced(n) for n in places])
+    ax.set_xticks(places, [thinly_spaced(n) for n in places])
     ax.set_xticks([], minor=True)
     if figure == "accuracy":
         ax.yaxis.set_major_formatter(
@@ -108,7 +111,7 @@ def _dress(ax: Any, curve: Any, figure: Figure) -> None:
         )
     ax.set_xlabel("rows learned")
     rows = "row" if curve.held_out == 1 else "rows"
-    ax.set_ylabel(f"{WORDS[figure]} on {spaced(curve.held_out)} held-out {rows}")
+    ax.set_ylabel(f"{WORDS[figure]} on {thinly_spaced(curve.held_out)} held-out {rows}")
     ruled(ax)
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
@@ -130,7 +133,7 @@ def legible(sizes: Sequence[int]) -> list[int]:
     >>> legible([10, 11, 100, 1000]), legible([5])
     ([11, 100, 1000], [5])
     """
-    apart = np.log(max(sizes) / min(sizes)) * (len(spaced(max(sizes))) + 2) / MOST_LETTERS
+    apart = np.log(max(sizes) / min(sizes)) * (len(thinly_spaced(max(sizes))) + 2) / MOST_LETTERS
     kept: list[int] = []
     for size in sorted(sizes, reverse=True):
         if not kept or np.log(kept[-1] / size) >= apart:
@@ -138,10 +141,6 @@ def legible(sizes: Sequence[int]) -> list[int]:
     return kept[::-1]
 
 
-def spaced(n: float) -> str:
-    """A whole number with thin spaces between thousands.
-
-    >>> spaced(1234567)
-    '1\u2009234\u2009567'
-    """
-    return f"{n:,.0f}".replace(",", "\u2009")
+def thinly_spaced(n: float) -> str:
+    """A whole number with thin spaces between thousands."""
+    return spaced(n, gap="\u2009")

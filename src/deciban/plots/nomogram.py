@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Any
 
+from deciban import spelling
 from deciban.errors import InputError
 from deciban.model.explaining import explained
 from deciban.model.model import Model
@@ -34,6 +35,8 @@ SMALL = 7.5
 """Points of the letters at the marks."""
 
 POINT = COLOURS[5]
+DOT: dict[str, Any] = {"marker": "o", "color": POINT, "mec": "white", "ms": 8, "zorder": 5, "clip_on": False}
+"""How the place of a row is marked."""
 
 
 def nomogram(
@@ -132,31 +135,16 @@ def _row(ax: Any, y: float, scale: Scale, edge: tuple[float, float], per_point: 
         turn = _turn(scale.branches)
         ax.plot([turn, turn], [y, y + SECOND], color=INK, linewidth=1.1, zorder=2)
     if scale.point is not None:
-        x = min(max(0.0 if math.isnan(scale.point) else scale.point, edge[0]), edge[1])
-        ax.plot(
-            [x],
-            [_nearest(y, scale)],
-            marker="o",
-            color=POINT,
-            mec="white",
-            ms=8,
-            zorder=5,
-            gid="point",
-            clip_on=False,
-        )
-        value = f"{shortened(scale.value, 14)}  " if scale.value else ""
-        told = f"{value}{signed(scale.point)}"
-        ax.text(
-            1.015,
-            y,
-            told,
-            transform=ax.get_yaxis_transform(),
-            fontsize=8.5,
-            color=POINT,
-            va="center",
-            gid="given",
-            parse_math=False,
-        )
+        _point(ax, y, scale, scale.point, edge)
+
+
+def _point(ax: Any, y: float, scale: Scale, decibans: float, edge: tuple[float, float]) -> None:
+    """Where the row stands on a scale, and beside it its value and what that gives."""
+    x = min(max(0.0 if math.isnan(decibans) else decibans, edge[0]), edge[1])
+    ax.plot([x], [_nearest(y, scale)], **DOT, gid="point")
+    value = f"{shortened(scale.value, 14)}  " if scale.value else ""
+    place: dict[str, Any] = {"transform": ax.get_yaxis_transform(), "va": "center", "gid": "given"}
+    ax.text(1.015, y, f"{value}{signed(decibans)}", fontsize=8.5, color=POINT, parse_math=False, **place)
 
 
 def _line(ax: Any, y: float, branch: Branch, edge: tuple[float, float]) -> None:
@@ -230,7 +218,7 @@ def _totals(ax: Any, y: float, made: Scales, edge: tuple[float, float]) -> float
         ax.plot([at(first), at(last)], [line, line], color=INK, linewidth=1.4)
     step = next(step for step in (5, 10, 20) if (last - first) / step <= 12)
     ticks = [i * step for i in range(math.ceil(first / step), math.floor(last / step) + 1)]
-    _ruler(ax, y, [(at(x), f"{x:+d}".replace("-", "−") if x else "0") for x in ticks])
+    _ruler(ax, y, [(at(x), spelling.signed(x, 0) if x else "0") for x in ticks])
     _ruler(ax, y + 0.5, _probability_marks(first, last, at))
     if made.total is not None:
         _outcome(ax, y, made.total, at)
@@ -259,20 +247,9 @@ def _outcome(ax: Any, y: float, total: float, at: Any) -> None:
         return
     x = at(total)
     ax.plot([x, x], [y, y + 0.5], color=POINT, linewidth=1.4, zorder=4)
-    ax.plot(
-        [x, x],
-        [y, y + 0.5],
-        ls="none",
-        marker="o",
-        color=POINT,
-        mec="white",
-        ms=8,
-        zorder=5,
-        gid="outcome",
-        clip_on=False,
-    )
+    ax.plot([x, x], [y, y + 0.5], **DOT, ls="none", gid="outcome")
     p = chance(total)
-    sure = "over 99.99 %" if p > 0.9999 else "under 0.01 %" if p < 1e-4 else f"{100 * p:.4g} %"
+    sure = "over 99.99 %" if p > 0.9999 else "under 0.01 %" if p < 1e-4 else spelling.short_percent(p)
     words = (signed(total), sure)
     for line, text in zip((y, y + 0.5), words):
         look: dict[str, Any] = {"fontsize": 9, "fontweight": "bold", "color": POINT, "va": "center", "gid": "given"}

@@ -25,6 +25,7 @@ from deciban.plots.style import (
     sheet,
     shortened,
 )
+from deciban.spelling import percent
 
 HARDEST = 4
 """Of many classes, how many of those that are told apart worst have a line of their own."""
@@ -140,7 +141,7 @@ def _labels(report: Any, curves: dict[int, Any], areas: Array) -> list[str]:
     if len(names) == 2:
         (k,) = curves
         between = f" (95 % sure: {low_high[0]:.3f} to {low_high[1]:.3f})" if low_high else ""
-        hit = f"the more probable class is called: {100 * report.accuracy:.1f} % right"
+        hit = f"the more probable class is called: {percent(report.accuracy)} right"
         return [f"area {area_shown(areas[k])}{between}", hit]
     named = _named(list(curves), areas)
     labels = [f"{shortened(names[k])}: area {area_shown(areas[k])}" for k in named]

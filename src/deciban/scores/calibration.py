@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from deciban.errors import DecibanWarning, InputError, UndefinedError
 from deciban.scores.evidence import DECIBAN, Explanation
-from deciban.scores.posterior import below_top
+from deciban.scores.posterior import below_top, log_odds
 
 Array = NDArray[np.float64]
 
@@ -100,9 +100,9 @@ class Isotonic:
         """ln p̂(k|x) of each class's own line, normalised."""
         K = log_posterior.shape[1]
         if K == 2:
-            second = self._line(0, log_odds(log_posterior, 1))
+            second = self._line(0, claimed_odds(log_posterior, 1))
             return np.column_stack([log_sigmoid(-second), log_sigmoid(second)])
-        own = [log_sigmoid(self._line(k, log_odds(log_posterior, k))) for k in range(K)]
+        own = [log_sigmoid(self._line(k, claimed_odds(log_posterior, k))) for k in range(K)]
         return normalised(np.column_stack(own))
 
     def _line(self, curve: int, x: Array) -> Array:
@@ -228,13 +228,9 @@ def normalised(scores: Array) -> Array:
     return below - log_total
 
 
-def log_odds(log_posterior: Array, k: int) -> Array:
-    """ln p(k|x) / (1 − p(k|x)), without loss where p is near one; bounded."""
-    others = np.delete(log_posterior, k, axis=1)
-    top, _, log_total = below_top(others)
-    with np.errstate(invalid="ignore"):
-        rest = np.where(np.isneginf(top), -np.inf, top + log_total)[:, 0]
-        return np.clip(log_posterior[:, k] - rest, -FARTHEST, FARTHEST)
+def claimed_odds(log_posterior: Array, k: int) -> Array:
+    """The log-odds of a class against the others, within bounds."""
+    return np.clip(log_odds(log_posterior, k), -FARTHEST, FARTHEST)
 
 
 def log_sigmoid(x: Array) -> Array:

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban.spelling import signed, spaced
+
 Array = NDArray[np.float64]
 
 DECIBAN = 10 / math.log(10)
@@ -150,9 +152,7 @@ class Explanation:
 
 def decibans(value: float, width: int = 8) -> str:
     """Evidence in writing: its sign and two digits in so many characters, and the unit."""
-    if math.isnan(value):
-        return f"{'undefined':<{width + 3}}"
-    return f"{'+∞' if value > 0 else '−∞':>{width}} dB" if math.isinf(value) else f"{value:>+{width}.2f} dB"
+    return f"{'undefined':<{width + 3}}" if math.isnan(value) else f"{signed(value):>{width}} dB"
 
 
 def odds(total: float) -> str:
@@ -167,4 +167,4 @@ def odds(total: float) -> str:
     if abs(total) > 60:
         return f"over a million to 1{against}"
     ratio = float(f"{10 ** (abs(total) / 10):.3g}")
-    return f"{ratio:,.6g}".replace(",", " ") + f" to 1{against}"
+    return f"{spaced(ratio, '.6g')} to 1{against}"

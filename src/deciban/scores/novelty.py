@@ -32,6 +32,8 @@ class Novelty:
     def of(cls, typicality: Array, weight: Array | None = None) -> Self:
         """The quantiles of these rows: the least value that so many of them do not exceed."""
         w = np.ones(len(typicality)) if weight is None else weight
+        some = ~np.isnan(typicality)  # of the others nothing was known, so they are no yardstick
+        typicality, w = typicality[some], w[some]
         order = np.argsort(typicality, kind="stable")
         values, passed = typicality[order], np.cumsum(w[order])
         if not len(values) or not passed[-1] > 0:
@@ -51,8 +53,8 @@ class Novelty:
         return float(self.quantiles[place])
 
     def novel(self, typicality: Array, share: float) -> NDArray[np.bool_]:
-        """Which rows are less probable, a cell, than all but this share of the usual ones."""
-        return typicality < self.threshold(share)
+        """Which rows are less probable, a cell, than all but this share of the usual ones; or say nothing at all."""
+        return ~(typicality >= self.threshold(share))
 
 
 def known_novelty(novelty: Novelty | None) -> Novelty:
@@ -66,5 +68,5 @@ def known_novelty(novelty: Novelty | None) -> Novelty:
 
 
 def standardised(density: Array, cells: Array) -> Array:
-    """ln p(x) a cell; −∞ where no cell says anything: of such a row nothing is known."""
-    return np.where(cells > 0, density / np.where(cells > 0, cells, 1.0), -np.inf)
+    """ln p(x) a cell; NaN where no cell says anything: of such a row nothing is known."""
+    return np.where(cells > 0, density / np.where(cells > 0, cells, 1.0), np.nan)

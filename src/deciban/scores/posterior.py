@@ -14,6 +14,9 @@ Array = NDArray[np.float64]
 Finish = Literal["joint", "log_posterior", "posterior", "winner", "density", "observed", "typicality"]
 """The last two: how many cells of a row, or words, say something, and ln p(x) for each of them."""
 
+NEARLY_SURE = -1e-6
+"""Above this, ln p has lost so many digits of 1 − p that rows are told apart by the other classes' probabilities."""
+
 
 def below_top(joint: Array) -> tuple[Array, Array, Array]:
     """Each row's largest score, how far the others lie below it, and ln Σ exp of that.
@@ -34,6 +37,26 @@ def log_sum_exp(joint: Array) -> Array:
     """
     top, _, log_total = below_top(joint)
     return (top + log_total)[:, 0]
+
+
+def log_odds(log_posterior: Array, k: int) -> Array:
+    """ln p/(1−p) of one class against all others: rows stay apart where p itself is 1 to the last bit.
+
+    Evidence adds up, so naive Bayes says 1 − 10⁻³⁰ of many rows; by p they would all be ties. Where p tells rows
+    apart it alone counts: those of equal p are ties, however the rest is shared out among the others.
+
+    >>> rows = np.log([[1.0, 1e-30], [1.0, 1e-40]])
+    >>> log_odds(rows, 0).round(2).tolist(), log_odds(rows, 1).round(2).tolist()
+    ([69.08, 92.1], [-69.08, -92.1])
+    """
+    ours = np.minimum(log_posterior[:, k], 0.0)
+    with np.errstate(divide="ignore"):
+        odds: Array = ours - np.log1p(-np.exp(ours))
+    rows = np.flatnonzero(ours > NEARLY_SURE)
+    others = log_posterior[rows]
+    others[:, k] = -np.inf
+    odds[rows] = ours[rows] - log_sum_exp(others)
+    return odds
 
 
 def finish(joint: Array, log_prior: Array, wanted: Finish) -> tuple[NDArray[Any], int]:

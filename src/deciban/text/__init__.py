@@ -2,7 +2,7 @@
 
 from deciban.text.counting import WordCounter
 from deciban.text.documents import Documents
-from deciban.text.rows import known_words, matrix, spelled, width
+from deciban.text.rows import known_words, matrix, measured_by, spelled, width
 from deciban.text.words import Words
 
-__all__ = ["Documents", "WordCounter", "Words", "known_words", "matrix", "spelled", "width"]
+__all__ = ["Documents", "WordCounter", "Words", "known_words", "matrix", "measured_by", "spelled", "width"]

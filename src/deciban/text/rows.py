@@ -57,6 +57,26 @@ def _plain(words: Words, vocabulary: Vocabulary | None, documents: Documents) ->
     return np.array([value for _, value in entries], dtype=np.float64), indices, indptr
 
 
+def measured_by(words: Words, X: Any, known: NDArray[np.bool_]) -> Any:
+    """Rows of fewer known words than they were read by: the others are left out, and the length is that of the rest.
+
+    >>> X = matrix(Words(length="l1"), Vocabulary.of(["cat", "hat"]), Documents(["cat cat hat"]))
+    >>> measured_by(Words(length="l1"), X, X.toarray()[0] > 0.5).toarray().max().item()
+    1.0
+    """
+    from scipy.sparse import csr_array
+
+    kept = known[X.indices]
+    if kept.all():
+        return X
+    row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))[kept]
+    data, indptr = X.data[kept], np.concatenate([[0], np.cumsum(kept)])[X.indptr]
+    if words.length is not None:
+        power = 1 if words.length == "l1" else 2
+        data = data / (np.bincount(row, weights=data**power, minlength=X.shape[0]) ** (1 / power))[row]
+    return csr_array((data, X.indices[kept], indptr), shape=X.shape)
+
+
 def known_words(X: Any, mute: NDArray[np.bool_] | None) -> NDArray[np.int64]:
     """How many different words of each row carry evidence: all of its words but the mute ones."""
     if mute is None:

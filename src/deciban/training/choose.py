@@ -7,16 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from deciban.errors import InputError
 from deciban.judge.choice import Choice, Race
+from deciban.judge.crossed import all_but_each
 from deciban.judge.folds import checked_count
 from deciban.model.gathering import Progress
 from deciban.training.fit import Trained, learned
 from deciban.training.judged import Split
+from deciban.training.question import judged_settings
 from deciban.training.rescored import Held, Ways
 from deciban.training.settings import Grid
 from deciban.training.shapes import Shapes
 from deciban.training.task import plan
+from deciban.training.without import as_read
 from deciban.training.wordings import wordings
 
 VARIED = ("alpha", "numbers", "parameter_prior", "prior", "words")
@@ -50,14 +52,11 @@ def choose(
     """
     split = Split(checked_count(folds), groups)
     aside = split.aside(settings.get("roles"))
-    task = plan(source, target=target, sql=sql, weights=weights, aside=aside, **settings)
+    task = plan(source, target=target, sql=sql, weights=weights, aside=aside, **judged_settings(settings))
     split.check(task)
     deal = split.dealing(task)
     trained = learned(task, deal.n_folds, progress, deal)
-    if len(trained.folds) < deal.n_folds or trained.sample is None:
-        raise InputError(
-            "the ledgers of so many folds, classes and levels would take too much memory. Hint: fewer folds"
-        )
+    trained.check_folds(deal.n_folds)
     free = {name for name in VARIED if settings.get(name) is None}
     if settings.get("like") is not None:
         free &= {"prior"}
@@ -76,13 +75,13 @@ def _raced(trained: Trained, kinds: Sequence[Callable[[Held], Ways]], notes: Seq
     sample = trained.sample
     assert sample is not None
     assert sample.fold is not None
+    words = trained.model.options.words
     race = Race(trained.model.classes)
-    for f, ledger in enumerate(trained.folds):
+    for f, rest in enumerate(all_but_each(trained.folds)):
         rows = sample[np.flatnonzero(sample.fold == f)]
         if len(rows.codes):
-            held = Held(f, trained.total.without(ledger), rows)
+            held = Held(f, rest, as_read(rows, rest, words))
             ways = (way for kind in kinds for way in kind(held))
             race.run(ways, rows.codes, rows.weight, held.rest.rows > 0)
-    n, all_rows = len(sample.codes), trained.n_learned
-    which = f"all {n} rows" if n >= all_rows else f"{n} of {all_rows} rows, drawn at random"
+    which = trained.which_rows(len(sample.codes))
     return race.choice(f"{len(trained.folds)}-fold: {which}, each judged by models without its fold", notes)

@@ -170,10 +170,7 @@ class Prefixes:
     def line(self, task: Task, progress: Progress | None) -> tuple[tuple[int, ...], tuple[Report, ...]]:
         """How many rows each model learned, and the report on it."""
         trained = learned(task, len(self.counts), progress, self)
-        if len(trained.folds) < len(self.counts):
-            raise InputError(
-                "the ledgers of so many sizes, classes and levels would take too much memory. Hint: fewer sizes"
-            )
+        trained.check_folds(len(self.counts), "sizes")
         judged = _held_out(trained)
         made = zip(np.cumsum(self.counts[:-1]).tolist(), accumulate(trained.folds[:-1]))
         points = {n: ledger for n, ledger in made if n >= self.fewest}

@@ -10,9 +10,10 @@ import numpy as np
 
 from deciban.families.leave_one_out import binned_loss, gaussian_loss, poisson_loss
 from deciban.ledger import Ledger
+from deciban.ledger.grid import middles
 from deciban.ledger.needs import Kind
-from deciban.ledger.statistic import Array
-from deciban.model.columns import Column, Layout, Role
+from deciban.ledger.statistic import Array, divide
+from deciban.model.columns import OPEN, Column, Layout, Role
 from deciban.model.options import Options
 from deciban.scores import DECIBAN
 
@@ -20,7 +21,11 @@ SERVED: Mapping[Kind, Role] = {"moments": "number", "grid": "binned", "counts": 
 """The role that each kind of statistic is kept for."""
 
 BEYOND_DOUBT = 100.0
-"""Nats by which all rows together must prefer one way, so that no tenth of them could turn the scale."""
+"""Nats by which all rows together must prefer one way, so that no tenth of them could turn the scale,"""
+
+MOST_SQUARES, MOST_SHARE = 36.0, 0.1
+"""if no row is far out: further than six standard deviations from its class's mean, or with more than a tenth of the
+class's squares. A bell that one such row had blown up may be the best way without it."""
 
 WORDS: Mapping[Role, str] = {"number": "a bell tells", "binned": "bins tell", "count": "a rate tells"}
 
@@ -47,7 +52,7 @@ def decide(
     layout, known = Layout(tuple(columns)), dict(sure or {})
     losses = {
         name: loss
-        for role in ("undecided", "countable")
+        for role in OPEN
         for name, loss in _losses(layout, ledger, options, [c.name for c in columns if c.role == role], known)
     }
     settled = {c.name: _settled(c, losses[c.name]) for c in columns if c.name in losses}
@@ -59,8 +64,24 @@ def decide(
         else [j for j, feature in enumerate(features) if kind == "levels" or role[feature.column] == SERVED[kind]]
         for kind, features in layout.blocks
     ]
-    certain = {name: settled[name] for name, loss in losses.items() if _gain(loss) * ledger.n_rows >= BEYOND_DOUBT}
-    return Decision(final, kept, {**known, **certain})
+    clear = [name for name, loss in losses.items() if _gain(loss) * ledger.n_rows >= BEYOND_DOUBT]
+    return Decision(final, kept, {**known, **{name: settled[name] for name in _tame(layout, ledger, clear)}})
+
+
+def _tame(layout: Layout, ledger: Ledger, names: Sequence[str]) -> list[str]:
+    """Those of these open columns in which no row is far out."""
+    if not names:
+        return []
+    moments, grid = _part(layout, ledger, "moments", names), _part(layout, ledger, "grid", names)
+    n = np.broadcast_to(moments.weight, moments.mean.shape)
+    bound = np.minimum(MOST_SQUARES, MOST_SHARE * n) * divide(moments.m2, n)
+    tame = []
+    for j, name in enumerate(names):
+        cells, table = grid.feature(j)
+        squares = (middles(cells) - moments.mean[:, j, None]) ** 2
+        if not ((squares > bound[:, j, None]) & (table > 0)).any():
+            tame.append(name)
+    return tame
 
 
 def _losses(

@@ -10,16 +10,14 @@ import numpy as np
 
 from deciban.engines.arrow.source import as_role
 from deciban.errors import InputError
-from deciban.judge.coding import Feature
-from deciban.judge.dependence import Dependence
-from deciban.judge.measured import Sample
+from deciban.judge.dependence import Dependence, Feature, Sample
 from deciban.model.columns import Column
 from deciban.model.gathering import Gathering, Progress, Rows
 from deciban.training.reservoir import Reservoir
 from deciban.training.task import Task, plan
 
 MOST_STEPS = 1 << 29
-"""Rows times pairs that are counted: 300 features are looked at in 12 000 rows, 15 seconds of one core."""
+"""Rows times pairs that are counted: 300 features are looked at in 12 000 rows."""
 
 MOST_FEATURES = 1000
 

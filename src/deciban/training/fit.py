@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from deciban import engines
 from deciban.belief import vocabularies
@@ -24,7 +23,6 @@ from deciban.model.columns import Column
 from deciban.model.gathering import Deal, Gathering, Progress, Rows
 from deciban.model.model import Model
 from deciban.model.options import MOST_LEVELS, class_prior
-from deciban.scores.posterior import Finish
 from deciban.text import matrix
 from deciban.training.dealing import Stratifying
 from deciban.training.decide import decide
@@ -94,10 +92,11 @@ class Trained:
     sample: Rows | None
     n_learned: int
     sure: Mapping[str, Column]
+    """Open columns that no fold could turn the scale of, if every fold is like the others."""
 
     def without_each(self) -> Iterator[Without]:
         """What would have been learned without each fold, one after the other."""
-        return without_each(self.task, self.model.options, self.total, self.folds, self.sure)
+        return without_each(self.task, self.model.options, self.folds, self.sure)
 
     @cached_property
     def sample_scores(self) -> OutOfFold | None:
@@ -108,27 +107,24 @@ class Trained:
         engines.prepare("score", n * len(model.labels) * len(model.layout.every_feature()))
         return out_of_fold(self.without_each(), self.sample, "joint", observed=True)
 
-    def out_of_fold(
-        self, wanted: Finish
-    ) -> tuple[NDArray[Any], NDArray[np.int32], Array | None, NDArray[np.int32]] | None:
-        """What is wanted of the sample's rows by the models without their folds, their classes, weights and folds."""
-        scored = self.sample_scores
-        if scored is None or scored.rows.fold is None:
-            return None
-        return scored.finished(wanted), scored.rows.codes, scored.rows.weight, scored.rows.fold
+    def check_folds(self, n: int, noun: str = "folds", hint: str = "") -> None:
+        """Refuse to go on where the ledgers of so many folds were given up."""
+        if len(self.folds) < n:
+            raise InputError(
+                f"the ledgers of so many {noun}, classes and levels would take too much memory. "
+                f"Hint: fewer {noun}{hint}"
+            )
 
-    def held_out(self) -> Report | None:
-        """Each row of the sample judged by the model without its fold; None where no folds were kept."""
-        scored = self.sample_scores
-        return None if scored is None else self.report(scored.finished("log_posterior"))
+    def which_rows(self, n: int) -> str:
+        """Which of the rows learned were judged, if they were so many."""
+        return f"all {n} rows" if n >= self.n_learned else f"{n} of {self.n_learned} rows, drawn at random"
 
-    def report(self, log_posterior: Array, calibrated: str = "") -> Report:
-        """The rows of the sample judged by these posteriors; `calibrated` says what else was done to them."""
+    def report(self, log_posterior: Array, calibrated: str = "", dealt: str = "") -> Report:
+        """The rows of the sample judged by these posteriors; the words say what else was done to them, and how."""
         scored = self.sample_scores
         assert scored is not None
-        n = len(scored.rows.codes)
-        which = f"all {n} rows" if n >= self.n_learned else f"{n} of {self.n_learned} rows, drawn at random"
-        words = f"{len(self.folds)}-fold: {which}, each judged by the model without its fold{calibrated}"
+        which = self.which_rows(len(scored.rows.codes))
+        words = f"{len(self.folds)}-fold{dealt}: {which}, each judged by the model without its fold{calibrated}"
         return scored.judged(log_posterior).report(self.model.classes, words)
 
 
@@ -149,7 +145,7 @@ def learned(task: Task, n_folds: int, progress: Progress | None, deal: Deal | No
     )  # fmt: skip
     model.belief.solved  # noqa: B018  what cannot be solved is refused here
     drawn = by_names(gathering, total, sample.rows(len(total.schema.classes)))
-    return Trained(task, model, total, folds, drawn, gathering.n_learned, sure)
+    return Trained(task, model, total, folds, drawn, gathering.n_learned, sure if deal is None else {})
 
 
 def _origin(task: Task, gathering: Gathering) -> Origin:

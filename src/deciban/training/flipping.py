@@ -10,16 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.engines.arrow.cells import Names
-from deciban.engines.arrow.source import Reading, Source
+from deciban.engines.arrow.source import Reading
+from deciban.engines.arrow.view import View
 from deciban.ledger.shuffled import shuffled
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def below(number: NDArray[np.int64], share: float, times: int = 1) -> NDArray[np.bool_]:
-    """Whether rows are among a share of them drawn at random, by their numbers alone; `times` tells draws apart."""
-    return mixed(number, times) < share * 2.0**64
+def below(number: NDArray[np.int64], share: float, draw: int = 1) -> NDArray[np.bool_]:
+    """Whether rows are among a share of them drawn at random, by their numbers alone; `draw` tells draws apart."""
+    return mixed(number, draw) < share * 2.0**64
 
 
 def mixed(number: NDArray[np.int64], times: int = 1) -> NDArray[np.uint64]:
@@ -31,46 +32,16 @@ def mixed(number: NDArray[np.int64], times: int = 1) -> NDArray[np.uint64]:
 
 
 @dataclass(frozen=True)
-class Flipped:
+class Flipped(View):
     """The rows of a source, a share of its labels each replaced by another of the classes; the rows held out stay.
 
     A larger share flips the labels that a smaller one flips, to the same classes, and more.
     """
 
-    source: Source
     target: str
     classes: Sequence[str]
     share: float
     held_out: float
-
-    @property
-    def name(self) -> str:
-        """See `Source.name`."""
-        return self.source.name
-
-    @property
-    def columns(self) -> Sequence[str]:
-        """See `Source.columns`."""
-        return self.source.columns
-
-    @property
-    def typed(self) -> bool:
-        """See `Source.typed`."""
-        return self.source.typed
-
-    @property
-    def fills_cores(self) -> bool:
-        """See `Source.fills_cores`."""
-        return self.source.fills_cores
-
-    @property
-    def n_rows(self) -> int | None:
-        """See `Source.n_rows`."""
-        return self.source.n_rows
-
-    def head(self, n: int) -> pa.Table:
-        """See `Source.head`."""
-        return self.source.head(n)
 
     def batches(self, wanted: Mapping[str, Reading]) -> Iterator[pa.RecordBatch]:
         """See `Source.batches`."""
@@ -85,7 +56,7 @@ class Flipped:
     def flip(self, codes: NDArray[np.int64], number: NDArray[np.int64]) -> NDArray[np.int64]:
         """The classes that these rows, by their numbers, are said to be of; −1 for none stays."""
         K = len(self.classes)
-        chosen = below(number, self.share, times=2) & ~below(number, self.held_out) & (codes >= 0)
+        chosen = below(number, self.share, draw=2) & ~below(number, self.held_out) & (codes >= 0)
         step = 1 + (mixed(number, 3) % np.uint64(max(1, K - 1))).astype(np.int64)
         return np.where(chosen, (codes + step) % K, codes)
 

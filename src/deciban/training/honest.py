@@ -34,14 +34,19 @@ def settle(trained: Trained, method: str | None, judge: bool) -> None:
                 stacklevel=4,
             )
         return
-    calibration, log_posterior = _calibrated(trained, scored, method)
+    calibration, log_posterior = calibrated(trained, scored, method)
     model.tell(calibration, _usual(scored) if model.belief.assumption.probabilistic else None)
     if judge:
-        words = "" if calibration is None else f", calibrated ({calibration.method}) without it too"
-        model.held_out = trained.report(log_posterior, words)
+        model.held_out = trained.report(log_posterior, "" if calibration is None else told_map(calibration))
 
 
-def _calibrated(trained: Trained, scored: OutOfFold, method: str | None) -> tuple[Calibration | None, Array]:
+def told_map(calibration: Calibration) -> str:
+    """What a report says of rows whose probabilities were mended."""
+    return f", calibrated ({calibration.method}) without it too"
+
+
+def calibrated(trained: Trained, scored: OutOfFold, method: str | None) -> tuple[Calibration | None, Array]:
+    """The map of all rows of the sample, None where none is best; and their ln p(k|x) by maps without their folds."""
     log_posterior: Array = scored.finished("log_posterior")
     if method is None:
         return None, log_posterior
@@ -52,7 +57,12 @@ def _calibrated(trained: Trained, scored: OutOfFold, method: str | None) -> tupl
     return calibrate(method, log_posterior, truth, rows.weight, rows.fold, trained.model.belief.solved.log_prior)
 
 
-def _usual(scored: OutOfFold) -> Novelty:
-    """ln p(x) without the row's fold, for each cell or word that says something to the model without it."""
+def _usual(scored: OutOfFold) -> Novelty | None:
+    """ln p(x) without the row's fold, for each cell or word that says something to the model without it.
+
+    None where no row has any: texts that have no word in common, say.
+    """
     assert scored.cells is not None
+    if not (scored.cells > 0).any():
+        return None
     return Novelty.of(standardised(scored.finished("density"), scored.cells), scored.rows.weight)

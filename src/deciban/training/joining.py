@@ -9,9 +9,9 @@ from typing import Any
 
 from deciban.engines.arrow.source import as_role
 from deciban.errors import InputError, did_you_mean
-from deciban.model.columns import JOINABLE, TOGETHER, Column, Role
+from deciban.model.columns import JOINABLE, OPEN, TOGETHER, Column, Role
 
-BELLS: tuple[Role, ...] = ("number", "binned", "count", "undecided", "countable")
+BELLS: tuple[Role, ...] = ("number", "binned", "count", *OPEN)
 """Roles of numbers; joined they are bells, unless another role was asked for."""
 
 Blocks = Sequence[Sequence[str]]

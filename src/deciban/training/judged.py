@@ -8,6 +8,7 @@ from typing import Any
 from deciban import engines
 from deciban.engines.arrow.source import Source, open_source
 from deciban.errors import InputError, did_you_mean
+from deciban.judge.calibrate import checked_method
 from deciban.judge.folds import LEFT_OUT, checked_count, in_folds, in_order
 from deciban.judge.metrics import Scorecard
 from deciban.judge.report import Report
@@ -17,8 +18,9 @@ from deciban.model.model import Model, file_options
 from deciban.model.strange import Watch
 from deciban.training.dealing import Dealt, Stratifying, by_column
 from deciban.training.fit import learned
+from deciban.training.honest import calibrated, told_map
 from deciban.training.left_out import left_out
-from deciban.training.question import Question, judged_settings, matrices_of
+from deciban.training.question import Question, matrices_of
 from deciban.training.task import Task, plan
 from deciban.training.without import before_each, out_of_fold, without_each
 
@@ -33,6 +35,7 @@ def evaluate(
     order: str | None = None,
     sql: str | None = None,
     weights: str | None = None,
+    calibrate: str | None = None,
     progress: Progress | None = None,
     allow_missing_columns: bool = False,
     **settings: Any,
@@ -43,7 +46,8 @@ def evaluate(
     without its fold, everything settled without it. Every fold has its share of each class; with `groups`, a column,
     rows of one group are in one fold; with `order`, a column of numbers, dates or texts, each fold is judged by what
     was learned from the folds before it, the first by nothing. Neither column is learned from (the one of the order,
-    unless it is given a role). `folds="loo"` leaves out each row alone. `settings` are those of `train`.
+    unless it is given a role). `folds="loo"` leaves out each row alone. `calibrate` as in `train`: the rows (of more
+    than 100 000 a sample of so many) are judged by model and map without their fold. `settings` are those of `train`.
 
     >>> import deciban
     >>> taste = {"sweet": [1, 2, 1, 8, 9, 7, 2, 8], "fruit": ["lemon"] * 3 + ["plum"] * 3 + ["lemon", "plum"]}
@@ -52,16 +56,21 @@ def evaluate(
     """
     if (model is None) == (target is None):
         raise InputError("evaluate takes a target, to train and judge in folds, or a model to judge; one of the two")
+    method = checked_method(calibrate)
     if model is not None:
         if groups is not None or order is not None:
             raise InputError("groups and order are for folds; a model is judged by all rows. Hint: leave them out")
+        if method is not None:
+            raise InputError("a model is judged as it is. Hint: leave calibrate out, or train(…, calibrate='auto')")
         opened = open_source(source, sql, file_options(settings))
         return _of_model(model, opened, weights, allow_missing_columns, progress)
     assert target is not None
     split = Split.of(folds, groups, order)
     aside = split.aside(settings.get("roles"))
-    task = plan(source, target=target, sql=sql, weights=weights, aside=aside, **judged_settings(settings))
+    task = plan(source, target=target, sql=sql, weights=weights, aside=aside, **settings)
     split.check(task)
+    if method is not None:
+        return _calibrated(task, split, method, progress)
     return _of_each_row(task, progress) if split.folds is None else _of_folds(task, split, progress)
 
 
@@ -139,14 +148,10 @@ def _of_model(
 def _of_folds(task: Task, split: Split, progress: Progress | None) -> Report:
     deal = split.dealing(task)
     trained = learned(task, deal.n_folds, progress, deal)
-    if len(trained.folds) < deal.n_folds:
-        raise InputError(
-            "the ledgers of so many folds, classes and levels would take too much memory. "
-            "Hint: fewer folds; or hold rows out, and judge a model by them"
-        )
+    trained.check_folds(deal.n_folds, hint="; or hold rows out, and judge a model by them")
     options = trained.model.options
     each = list(
-        without_each(task, options, trained.total, trained.folds)
+        without_each(task, options, trained.folds)
         if split.order is None
         else before_each(task, options, trained.folds)
     )
@@ -161,6 +166,26 @@ def _of_folds(task: Task, split: Split, progress: Progress | None) -> Report:
     if card.ranks is None or not card.ranks.whole:
         return report
     return replace(report, folds=deal.where(card.ranks.rows.number))
+
+
+def _calibrated(task: Task, split: Split, method: str, progress: Progress | None) -> Report:
+    """Rows judged by models and maps without their folds, as those that `train` holds out."""
+    if split.folds is None:
+        raise InputError("calibrate fits a map without each fold, and for 'loo' that is each row. Hint: folds=10")
+    if split.order is not None:
+        raise InputError(
+            "calibrate mends a fold by what came true of all others, of later ones too, so order has no meaning. "
+            "Hint: leave one of the two out"
+        )
+    deal = split.dealing(task)
+    trained = learned(task, deal.n_folds, progress, deal)
+    trained.check_folds(deal.n_folds, hint="; or leave calibrate out")
+    scored = trained.sample_scores
+    assert scored is not None
+    calibration, log_posterior = calibrated(trained, scored, method)
+    words = ", as they are: no map lowers the log-loss" if calibration is None else told_map(calibration)
+    together = "" if split.groups is None else f", each {split.groups} in one fold"
+    return replace(trained.report(log_posterior, words, together), folds=scored.rows.fold)
 
 
 def _of_each_row(task: Task, progress: Progress | None) -> Report:

@@ -1,9 +1,9 @@
-"""Each row judged by what would have been learned without it: the total less its own ledger, all settled anew."""
+"""Each row judged by what would have been learned from all others, everything settled anew."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,61 +11,86 @@ from numpy.typing import NDArray
 
 from deciban.engines.arrow.frames import Frame
 from deciban.errors import InputError
+from deciban.judge.crossed import MOST_ALONE, each_left_out
 from deciban.judge.metrics import Scorecard
 from deciban.ledger import Ledger
 from deciban.model.gathering import Progress, Rows
 from deciban.training.fit import Trained
 from deciban.training.question import Question, matrices_of
-from deciban.training.without import out_of_fold, without_each
-
-MOST_ROWS = 10_000
-"""Rows that may each be left out alone: as many times everything is settled and solved, some milliseconds each."""
-
-AT_ONCE = 64
-"""Rows whose ledgers are kept at the same time."""
+from deciban.training.without import out_of_fold, settled
 
 
 def left_out(trained: Trained, progress: Progress | None) -> Scorecard:
     """All rows of a table, each judged by the model of all others."""
-    task, schema = trained.task, trained.total.schema
-    if trained.n_learned > MOST_ROWS:
+    task, total = trained.task, trained.total
+    if trained.n_learned > MOST_ALONE:
         raise InputError(
             f"{task.source.name} has {trained.n_learned} rows; leaving out each row alone settles everything as many "
-            f"times, and is done for at most {MOST_ROWS} rows. Hint: folds=100 is nearly the same, and far quicker"
+            f"times, and is done for at most {MOST_ALONE} rows. Hint: folds=100 is nearly the same, and far quicker"
         )
-    card, first = Scorecard.empty(len(schema.classes)), 0
-    for batches, rows in Question.again(task, schema).rows(matrices_of(task, schema), None):
-        present = rows[rows.codes >= 0] if rows.weight is None else rows[rows.weight > 0]
-        for some in _in_pieces(present):
-            each = without_each(
-                task, trained.model.options, trained.total, _alone(trained, batches, some.number - first)
-            )
-            scored = out_of_fold(each, some, "log_posterior")
-            card += scored.judged(scored.scores)
-            if progress is not None:
-                progress(int(some.number[-1]) + 1)
-        first += sum(batch.num_rows for batch in batches)
+    kept, card = Kept.of(trained), Scorecard.empty(len(total.schema.classes))
+    every = np.arange(len(kept.number))
+    for index, rests in each_left_out(every, total, total.empty(), kept.together, kept.alone):
+        each = (settled(task, trained.model.options, rest) for rest in rests)
+        scored = out_of_fold(each, kept.rows(index), "log_posterior")
+        card += scored.judged(scored.scores)
+        if progress is not None:
+            progress(int(scored.rows.number[-1]) + 1)
     return card
 
 
-def _in_pieces(rows: Rows) -> Iterator[Rows]:
-    """Some rows at a time, each a fold of its own."""
-    for start in range(0, len(rows.codes), AT_ONCE):
-        some = rows[start : start + AT_ONCE]
-        yield replace(some, fold=np.arange(len(some.codes), dtype=np.int32))
+@dataclass(frozen=True)
+class Kept:
+    """The rows of a small table that count, in memory: any stretch of them can be counted again."""
 
+    trained: Trained
+    table: Any
+    number: NDArray[np.int64]
+    """The number of each row in the table that it comes from."""
 
-def _alone(trained: Trained, batches: Sequence[Any], rows: NDArray[np.int64]) -> list[Ledger]:
-    """The ledger of each of these rows of the batches."""
-    import pyarrow as pa
+    @classmethod
+    def of(cls, trained: Trained) -> Kept:
+        """Read the rows once more."""
+        import pyarrow as pa
 
-    source = Frame(pa.Table.from_batches(batches).take(pa.array(rows)))
-    task = replace(trained.task, classes=[str(label) for label in trained.total.schema.classes])
-    gathering = task.gathering(len(rows), lambda codes, number: number.astype(np.int32))
-    for _ in gathering.read(source):
-        pass
-    ledgers = gathering.ledgers()
-    if len(ledgers) == len(rows):
-        return ledgers
-    half = len(rows) // 2  # too many cells for the ledgers of so many rows at once
-    return [*_alone(trained, batches, rows[:half]), *_alone(trained, batches, rows[half:])]
+        task, schema = trained.task, trained.total.schema
+        tables, numbers, first = [], [], 0
+        for batches, rows in Question.again(task, schema).rows(matrices_of(task, schema), None):
+            number = rows.number[rows.codes >= 0 if rows.weight is None else rows.weight > 0]
+            block = pa.Table.from_batches(batches)
+            counts = np.zeros(block.num_rows, dtype=np.bool_)
+            counts[number - first] = True
+            tables.append(block.filter(pa.array(counts)))
+            numbers.append(number)
+            first += block.num_rows
+        return cls(trained, pa.concat_tables(tables), np.concatenate(numbers))
+
+    def together(self, index: NDArray[np.intp]) -> Ledger:
+        """The ledger of a stretch of rows."""
+        return self._counted(index, 1)[0]
+
+    def alone(self, index: NDArray[np.intp]) -> Sequence[Ledger]:
+        """The ledger of each row of a stretch."""
+        ledgers = self._counted(index, len(index))
+        if len(ledgers) == len(index):
+            return ledgers
+        half = len(index) // 2  # too many cells for the ledgers of so many rows at once
+        return [*self.alone(index[:half]), *self.alone(index[half:])]
+
+    def rows(self, index: NDArray[np.intp]) -> Rows:
+        """A stretch of rows to be judged, each a fold of its own."""
+        task, schema = self.trained.task, self.trained.total.schema
+        again = Question.again(replace(task, source=self._source(index)), schema)
+        ((_, rows),) = again.rows(matrices_of(task, schema), None)
+        return replace(rows, number=self.number[index], fold=np.arange(len(index), dtype=np.int32))
+
+    def _source(self, index: NDArray[np.intp]) -> Frame:
+        return Frame(self.table.slice(int(index[0]), len(index)))
+
+    def _counted(self, index: NDArray[np.intp], n_folds: int) -> list[Ledger]:
+        """The ledgers of a stretch of rows, in so many folds."""
+        task = replace(self.trained.task, classes=[str(label) for label in self.trained.total.schema.classes])
+        gathering = task.gathering(n_folds, lambda codes, number: number.astype(np.int32) % n_folds)
+        for _ in gathering.read(self._source(index)):
+            pass
+        return gathering.ledgers()

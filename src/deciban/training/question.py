@@ -63,7 +63,7 @@ def judged_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     if settings.get("calibrate") is not None:
         raise InputError(
             "models are judged here as they learned, without a calibration. "
-            "Hint: train(…, calibrate='auto').held_out judges model and calibration, both without the fold"
+            "Hint: evaluate(…, calibrate='auto') judges model and calibration, both without the fold"
         )
     return {name: value for name, value in settings.items() if name != "calibrate"}
 

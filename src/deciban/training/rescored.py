@@ -15,15 +15,12 @@ from deciban.judge.choice import Setting
 from deciban.ledger import Bags, Ledger
 from deciban.ledger.needs import Kind
 from deciban.ledger.statistic import Array
-from deciban.model.columns import Column, Layout
+from deciban.model.columns import OPEN, Column, Layout
 from deciban.model.gathering import Rows
 from deciban.model.options import Options
 from deciban.training.decide import decide
 from deciban.training.task import Task
 from deciban.training.without import chosen_parts
-
-OPEN = ("undecided", "countable")
-"""Roles that are settled when all has been counted."""
 
 Ways = Iterator[tuple[Setting, Array]]
 """Settings, and ln p(k|x) of a fold's rows under each."""

@@ -9,10 +9,11 @@ from itertools import product
 from deciban.families.family import log
 from deciban.families.prior import ClassPrior
 from deciban.judge.choice import Setting
+from deciban.model.columns import OPEN
 from deciban.model.options import Options
 from deciban.scores.posterior import finish
 from deciban.text.words import Values
-from deciban.training.rescored import OPEN, Held, Scored, Ways
+from deciban.training.rescored import Held, Scored, Ways
 from deciban.training.task import Task
 
 ALPHAS = (1.0, 0.01, 0.1, 0.3, 3.0, "auto")

@@ -11,11 +11,13 @@ from deciban.families.family import log
 from deciban.families.gaussian import Covariance, Gaussian
 from deciban.families.prior import ClassPrior
 from deciban.judge.choice import Setting
+from deciban.judge.crossed import all_but_each
 from deciban.ledger import Ledger
+from deciban.model.columns import OPEN
 from deciban.model.gathering import Deal, Progress
 from deciban.scores.posterior import finish
 from deciban.training.fit import Trained, learned
-from deciban.training.rescored import OPEN, Held, Ways, scores
+from deciban.training.rescored import Held, Ways, scores
 
 SHRINKAGES = (None, 0.1, 0.3, 0.5, "oas")
 MOST_CELLS = 1 << 24
@@ -24,10 +26,9 @@ MOST_CELLS = 1 << 24
 
 @dataclass(frozen=True)
 class Shapes:
-    """The ledgers of all folds with the co-moments of their columns, in the order of their names."""
+    """The ledgers of all folds but each with the co-moments of their columns, in the order of their names."""
 
-    total: Ledger
-    folds: Sequence[Ledger]
+    rests: Sequence[Ledger]
     order: Sequence[int]
     prior: ClassPrior
 
@@ -47,11 +48,12 @@ class Shapes:
         together = [replace(column, role=bell, block=names) for column in columns]
         again = learned(replace(trained.task, columns=together), n_folds, progress, deal)
         place = [feature.name for feature in trained.task.layout.blocks[0].features]
-        return cls(again.total, again.folds, [place.index(name) for name in names], trained.model.options.prior)
+        order = [place.index(name) for name in names]
+        return cls(list(all_but_each(again.folds)), order, trained.model.options.prior)
 
     def ways(self, held: Held) -> Ways:
         """Every shape and shrinkage on the rows of one fold."""
-        rest = self.total.without(self.folds[held.fold])
+        rest = self.rests[held.fold]
         (X,) = replace(held.rows, columns=[[held.rows.columns[0][j] for j in self.order]]).parts
         log_prior = log(self.prior.solve(rest.rows))
         for covariance, shrinkage in product(get_args(Covariance), SHRINKAGES):

@@ -121,9 +121,7 @@ def _options_like(like: Model, prior: Any) -> tuple[Options, Any]:
     return replace(like.options, prior=ClassPrior()), named if prior is None else prior
 
 
-def _like(
-    like: Model, target: str, given: Any, numbers: str | None, words: Any
-) -> Sequence[Column]:
+def _like(like: Model, target: str, given: Any, numbers: str | None, words: Any) -> Sequence[Column]:
     if like.target != target:
         raise InputError(f"the model to be like has the target {like.target!r}, not {target!r}")
     if given or numbers:

@@ -4,17 +4,18 @@ To add a picture: draw it in `deciban/plots/NAME.py` by a function that takes `a
 Figure, where it has several panels), and name it in `deciban/plots/__init__.py`. Then one file here, with `command`
 and `EXAMPLE`; heavy libraries are imported within:
 
-    def command(output: Output, data: a.Tables = None, ..., size: Size = None, dots: Dots = DOTS, title: Title = None,
-                debug: a.Debug = False) -> None:
-        with manners(debug), given(data, sql, None, format, encoding, "strict", missing) as table:
-            picture = Picture.to(output, table.paths, size, dots, title)  # refuses at once what cannot be written
+    @pictured
+    def command(to: To, data: a.Tables = None, ...) -> None:
+        with given(data, sql, None, format, encoding, "strict", missing) as table:
+            picture = to(table.paths)  # refuses at once what cannot be written
             from deciban.plots import roc
 
             picture.save(roc(report), "the ROC of 2 classes")
 
-`saving.py` holds `Picture` and the options that every picture has: `-o`, `--size`, `--dots` and `--title`. A line in
-`PICTURES` makes it a command; `docs/cli.md` needs a section `### plot NAME` with `<!-- options of plot NAME -->` and
-`<!-- end -->`, which `make guide` fills in, and `EXAMPLE` must hold what could be typed.
+`pictured` (`saving.py`) gives it the options that every picture has: `-o`, `--size`, `--dots`, `--title`, `--debug`.
+A line in `PICTURES` makes it a command; `docs/cli.md` needs a section `### plot NAME` with
+`<!-- options of plot NAME -->` and `<!-- end -->`, which `make guide` fills in, and `EXAMPLE` must hold what could be
+typed.
 """
 
 from __future__ import annotations

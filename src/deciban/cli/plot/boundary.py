@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from deciban.cli import arguments as a
-from deciban.cli.manners import manners, status
-from deciban.cli.plot.saving import DOTS, Dots, Output, Picture, Size, Title
+from deciban.cli.manners import status
+from deciban.cli.plot.saving import Picture, To, pictured
 
 if TYPE_CHECKING:
     from deciban.cli.given import Given
@@ -35,8 +35,9 @@ ROUND = ("identity", "spherical", "tied_spherical")
 """Shapes under which distances count alike in all directions: a right angle is to look like one."""
 
 
+@pictured
 def command(
-    output: Output,
+    to: To,
     columns: Columns,
     data: a.Tables = None,
     target: a.Target = None,
@@ -46,18 +47,14 @@ def command(
     format: a.Format = None,
     encoding: a.Encoding = "utf-8",
     missing: a.Missing = None,
-    size: Size = None,
-    dots: Dots = DOTS,
-    title: Title = None,
-    debug: a.Debug = False,
 ) -> None:
     """Draw the regions of the classes over two columns, shaded by the posterior, with the data and the line or conic
     between them; or over one column the curves π_k p(x|k) and their thresholds.
     """
     from deciban.cli.given import given
 
-    with manners(debug), given(data, sql, None, format, encoding, "strict", missing) as table:
-        picture = Picture.to(output, table.paths, size, dots, title)
+    with given(data, sql, None, format, encoding, "strict", missing) as table:
+        picture = to(table.paths)
         run(table, picture, a.listed(columns), target, covariance, a.given_prior(prior))
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 from deciban.cli import arguments as a
-from deciban.cli.manners import manners
 from deciban.cli.plot.judged import draw, judging
-from deciban.cli.plot.saving import DOTS, Dots, Output, Picture, Size, Title
+from deciban.cli.plot.saving import To, pictured
 
 EXAMPLE = a.example(
     "deciban plot confusion patients.csv --target diagnosis -o confusion.png",
@@ -17,12 +15,9 @@ EXAMPLE = a.example(
 
 
 @judging
+@pictured
 def command(
-    output: Output,
-    size: Size = None,
-    dots: Dots = DOTS,
-    title: Title = None,
-    debug: a.Debug = False,
+    to: To,
     **options: Any,
 ) -> None:
     """Draw which classes are taken for which: rows by true class and by what they are called, with their shares."""
@@ -32,5 +27,4 @@ def command(
 
         return confusion(report)
 
-    with manners(debug):
-        draw(options, partial(Picture.to, output, size=size, dots=dots, title=title), drawn, "the confusion")
+    draw(options, to, drawn, "the confusion")

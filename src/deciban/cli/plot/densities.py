@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from deciban.cli import arguments as a
-from deciban.cli.manners import manners, status
-from deciban.cli.plot.saving import DOTS, Dots, Output, Picture, Size, Title
+from deciban.cli.manners import status
+from deciban.cli.plot.saving import Picture, To, pictured
 
 if TYPE_CHECKING:
     from deciban.engines.arrow.source import Source
@@ -27,9 +27,10 @@ Most = Annotated[
 ]
 
 
+@pictured
 def command(
     model: a.ModelFile,
-    output: Output,
+    to: To,
     data: a.Tables = None,
     columns: Columns = None,
     most: Most = 9,
@@ -37,22 +38,17 @@ def command(
     format: a.Format = None,
     encoding: a.Encoding = "utf-8",
     missing: a.Missing = None,
-    size: Size = None,
-    dots: Dots = DOTS,
-    title: Title = None,
-    debug: a.Debug = False,
 ) -> None:
     """Draw p(x|k), a panel for each column: curves of numbers, shares of values; with DATA its numbers beneath."""
     from deciban.cli.given import given
 
-    with manners(debug):
-        picture = Picture.to(output, [model, *(data or ())], size, dots, title)
-        wanted = None if columns is None else a.listed(columns)
-        if not data and sql is None:
-            run(model, None, picture, wanted, most)
-            return
-        with given(data, sql, None, format, encoding, "strict", missing) as table:
-            run(model, table.open(), picture, wanted, most)
+    picture = to([model, *(data or ())])
+    wanted = None if columns is None else a.listed(columns)
+    if not data and sql is None:
+        run(model, None, picture, wanted, most)
+        return
+    with given(data, sql, None, format, encoding, "strict", missing) as table:
+        run(model, table.open(), picture, wanted, most)
 
 
 def run(path: Path, rows: Source | None, picture: Picture, columns: list[str] | None, most: int) -> None:

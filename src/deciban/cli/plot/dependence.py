@@ -9,9 +9,9 @@ import typer
 
 from deciban.cli import arguments as a
 from deciban.cli import dependence
-from deciban.cli.manners import manners, status
+from deciban.cli.manners import status
 from deciban.cli.plot.borrowed import borrowing, table_of
-from deciban.cli.plot.saving import DOTS, Dots, Output, Picture, Size, Title
+from deciban.cli.plot.saving import Picture, To, pictured
 
 if TYPE_CHECKING:
     from deciban.cli.given import Given
@@ -31,20 +31,17 @@ Order = Annotated[
 
 
 @borrowing(dependence.command, "most")
+@pictured
 def command(
-    output: Output,
+    to: To,
     order: Order = "table",
-    size: Size = None,
-    dots: Dots = DOTS,
-    title: Title = None,
-    debug: a.Debug = False,
     **options: Any,
 ) -> None:
     """Draw what every two columns tell about each other: beneath the diagonal given the class, which naive Bayes
     takes for nothing, above it whatever the class.
     """
-    with manners(debug), table_of(options) as table:
-        run(table, Picture.to(output, table.paths, size, dots, title), options, order)
+    with table_of(options) as table:
+        run(table, to(table.paths), options, order)
 
 
 def run(table: Given, picture: Picture, options: Mapping[str, Any], order: Literal["table", "alike"]) -> None:

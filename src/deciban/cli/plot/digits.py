@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from deciban.cli import arguments as a
-from deciban.cli.manners import manners, status
-from deciban.cli.plot.saving import DOTS, Dots, Output, Picture, Size, Title
+from deciban.cli.manners import status
+from deciban.cli.plot.saving import Picture, To, pictured
 
 if TYPE_CHECKING:
     from deciban.cli.given import Given
@@ -42,8 +42,9 @@ Shape = Annotated[
 ]
 
 
+@pictured
 def command(
-    output: Output,
+    to: To,
     data: a.Tables = None,
     target: a.Target = None,
     family: Family = "poisson",
@@ -52,10 +53,6 @@ def command(
     format: a.Format = None,
     encoding: a.Encoding = "utf-8",
     missing: a.Missing = None,
-    size: Size = None,
-    dots: Dots = DOTS,
-    title: Title = None,
-    debug: a.Debug = False,
 ) -> None:
     """Draw the mean image of each class and the weight of each pixel.
 
@@ -63,13 +60,12 @@ def command(
     """
     from deciban.cli.given import given
 
-    with manners(debug):
-        picture = Picture.to(output, data or (), size, dots, title)
-        if not data and sql is None:
-            draw(picture, *bundled(), family, shape)
-            return
-        with given(data, sql, None, format, encoding, "strict", missing) as table:
-            draw(picture, *pixels(table, target), family, shape)
+    picture = to(data or ())
+    if not data and sql is None:
+        draw(picture, *bundled(), family, shape)
+        return
+    with given(data, sql, None, format, encoding, "strict", missing) as table:
+        draw(picture, *pixels(table, target), family, shape)
 
 
 def bundled() -> tuple[Any, Any]:

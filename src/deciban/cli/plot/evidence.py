@@ -9,8 +9,7 @@ import typer
 
 from deciban.cli import arguments as a
 from deciban.cli.explain import Pair, pair_of
-from deciban.cli.manners import manners
-from deciban.cli.plot.saving import DOTS, Dots, Output, Picture, Size, Title
+from deciban.cli.plot.saving import Picture, To, pictured
 from deciban.errors import InputError
 
 if TYPE_CHECKING:
@@ -31,9 +30,10 @@ Most = Annotated[
 ]
 
 
+@pictured
 def command(
     model: a.ModelFile,
-    output: Output,
+    to: To,
     data: a.Tables = None,
     row: Row = 1,
     classes: Pair = None,
@@ -45,16 +45,12 @@ def command(
     encoding: a.Encoding = "utf-8",
     errors: a.Errors = "strict",
     missing: a.Missing = None,
-    size: Size = None,
-    dots: Dots = DOTS,
-    title: Title = None,
-    debug: a.Debug = False,
 ) -> None:
     """Draw what each column, or word, adds to the odds of a row's two most probable classes, in decibans."""
     from deciban.cli.given import given, roles_are_settled
 
-    with manners(debug), roles_are_settled(), given(data, sql, folders, format, encoding, errors, missing) as table:
-        picture = Picture.to(output, [model, *table.paths], size, dots, title)
+    with roles_are_settled(), given(data, sql, folders, format, encoding, errors, missing) as table:
+        picture = to([model, *table.paths])
         run(model, table, picture, row, pair_of(classes), most, allow_missing_columns)
 
 

@@ -9,7 +9,7 @@ import typer
 
 from deciban.cli import evaluate
 from deciban.cli.plot.borrowed import borrowing, table_of, wishes
-from deciban.cli.plot.saving import Picture
+from deciban.cli.plot.saving import To
 
 if TYPE_CHECKING:
     from deciban.cli.given import Given
@@ -24,7 +24,7 @@ judging = borrowing(evaluate.command, *DECIDING)
 APART = ("target", "model", "weights", "allow_missing_columns")
 
 
-def draw(options: Mapping[str, Any], to: Callable[..., Picture], drawn: Callable[[Report], Any], what: str) -> None:
+def draw(options: Mapping[str, Any], to: To, drawn: Callable[[Report], Any], what: str) -> None:
     """Judge, draw and write; whatever cannot be written is refused before."""
     from deciban.cli.manners import status
 

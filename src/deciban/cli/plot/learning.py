@@ -9,9 +9,9 @@ import typer
 
 from deciban.cli import arguments as a
 from deciban.cli import learning
-from deciban.cli.manners import manners, status
+from deciban.cli.manners import status
 from deciban.cli.plot.borrowed import borrowing, table_of, wishes
-from deciban.cli.plot.saving import DOTS, Dots, Output, Picture, Size, Title
+from deciban.cli.plot.saving import Picture, To, pictured
 
 if TYPE_CHECKING:
     from deciban.cli.given import Given
@@ -27,20 +27,17 @@ Figure = Annotated[
 
 
 @borrowing(learning.command)
+@pictured
 def command(
-    output: Output,
+    to: To,
     figure: Figure = "accuracy",
-    size: Size = None,
-    dots: Dots = DOTS,
-    title: Title = None,
-    debug: a.Debug = False,
     **options: Any,
 ) -> None:
     """Draw how good models of more and more rows are on the same rows held out; with --flipped a curve for each share
     of wrong labels.
     """
-    with manners(debug), table_of(options) as table:
-        run(table, Picture.to(output, table.paths, size, dots, title), options, figure)
+    with table_of(options) as table:
+        run(table, to(table.paths), options, figure)
 
 
 def run(table: Given, picture: Picture, options: Mapping[str, Any], figure: str) -> None:

@@ -9,9 +9,9 @@ import typer
 
 from deciban.cli import arguments as a
 from deciban.cli.explain import Pair, pair_of
-from deciban.cli.manners import manners, status
+from deciban.cli.manners import status
 from deciban.cli.plot.evidence import Row
-from deciban.cli.plot.saving import DOTS, Dots, Output, Picture, Size, Title
+from deciban.cli.plot.saving import Picture, To, pictured
 from deciban.errors import InputError
 
 if TYPE_CHECKING:
@@ -26,9 +26,10 @@ Most = Annotated[
 ]
 
 
+@pictured
 def command(
     model: a.ModelFile,
-    output: Output,
+    to: To,
     data: a.Tables = None,
     row: Row = 1,
     classes: Pair = None,
@@ -37,21 +38,16 @@ def command(
     format: a.Format = None,
     encoding: a.Encoding = "utf-8",
     missing: a.Missing = None,
-    size: Size = None,
-    dots: Dots = DOTS,
-    title: Title = None,
-    debug: a.Debug = False,
 ) -> None:
     """Draw a scale of decibans for each column; their sum leads to the probability. With DATA a row is marked."""
     from deciban.cli.given import given, roles_are_settled
 
-    with manners(debug):
-        picture = Picture.to(output, [model, *(data or ())], size, dots, title)
-        if not data and sql is None:
-            run(model, None, picture, row, pair_of(classes), most)
-            return
-        with roles_are_settled(), given(data, sql, None, format, encoding, "strict", missing) as table:
-            run(model, table, picture, row, pair_of(classes), most)
+    picture = to([model, *(data or ())])
+    if not data and sql is None:
+        run(model, None, picture, row, pair_of(classes), most)
+        return
+    with roles_are_settled(), given(data, sql, None, format, encoding, "strict", missing) as table:
+        run(model, table, picture, row, pair_of(classes), most)
 
 
 def run(path: Path, table: Given | None, picture: Picture, row: int, pair: tuple[str, str] | None, most: int) -> None:

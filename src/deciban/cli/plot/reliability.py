@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from deciban.cli import arguments as a
-from deciban.cli.manners import manners, status
+from deciban.cli.manners import status
 from deciban.cli.plot.borrowed import table_of, wishes
 from deciban.cli.plot.judged import judging, report_on
-from deciban.cli.plot.saving import DOTS, Dots, Output, Picture, Size, Title
+from deciban.cli.plot.saving import Picture, To, pictured
 from deciban.cli.train import Calibrate
 
 if TYPE_CHECKING:
@@ -31,24 +31,21 @@ Beside = Annotated[
 
 
 @judging
+@pictured
 def command(
-    output: Output,
+    to: To,
     beside: Beside = None,
     calibrate: Calibrate = None,
-    size: Size = None,
-    dots: Dots = DOTS,
-    title: Title = None,
-    debug: a.Debug = False,
     **options: Any,
 ) -> None:
     """Draw how often a model is right when it claims to be so sure, and how often it claims that; with --calibrate
     before and after calibration.
     """
-    with manners(debug), table_of(options) as table:
+    with table_of(options) as table:
         if beside is not None and options["model"] is None:
             raise typer.BadParameter("--beside is for --model: it names another model to judge by the same rows")
         models = [path for path in (options["model"], beside) if path is not None]
-        picture = Picture.to(output, [*table.paths, *models], size, dots, title)
+        picture = to([*table.paths, *models])
         reports = twice(table, options, calibrate) if calibrate else judged(table, options, beside)
         run(picture, reports)
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 from deciban.cli import arguments as a
-from deciban.cli.manners import manners
 from deciban.cli.plot.judged import draw, judging
-from deciban.cli.plot.saving import DOTS, Dots, Output, Picture, Size, Title
+from deciban.cli.plot.saving import To, pictured
 
 EXAMPLE = a.example(
     "deciban plot roc patients.csv --target diagnosis --folds 10 -o roc.png",
@@ -16,12 +14,9 @@ EXAMPLE = a.example(
 
 
 @judging
+@pictured
 def command(
-    output: Output,
-    size: Size = None,
-    dots: Dots = DOTS,
-    title: Title = None,
-    debug: a.Debug = False,
+    to: To,
     **options: Any,
 ) -> None:
     """Draw hits against false alarms for every threshold, with the area under the curve; of more than two classes, of
@@ -33,5 +28,4 @@ def command(
 
         return roc(report)
 
-    with manners(debug):
-        draw(options, partial(Picture.to, output, size=size, dots=dots, title=title), drawn, "the ROC")
+    draw(options, to, drawn, "the ROC")

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial, wraps
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from deciban.cli import arguments as a
+from deciban.cli.manners import manners
+
 ENDINGS = (".png", ".svg", ".pdf")
+KEYWORD_ONLY = inspect.Parameter.KEYWORD_ONLY
 DOTS = 110
 """Dots to an inch of a PNG."""
 
@@ -84,6 +90,47 @@ class Picture:
             figure.savefig(unfinished, format=form, dpi=self.dots, metadata=undated[form])
         pyplot.close(figure)
         typer.echo(f"{self.path}: {what}", err=True)
+
+
+To = Callable[[Sequence[str | Path]], Picture]
+"""Refuses at once what cannot be written, given the files that are read, and says where the picture goes."""
+
+
+def pictured(draw: Callable[..., None]) -> Callable[..., None]:
+    """Give a command what every picture has: -o in the place of its argument `to`, --size, --dots, --title, --debug.
+
+    >>> @pictured
+    ... def command(to: To, rows: int = 5) -> None: ...
+    >>> list(inspect.signature(command).parameters)
+    ['output', 'rows', 'size', 'dots', 'title', 'debug']
+    """
+
+    @wraps(draw)
+    def command(output: str, size: str | None, dots: int, title: str | None, debug: bool, **given: Any) -> None:
+        with manners(debug):
+            draw(to=partial(Picture.to, output, size=size, dots=dots, title=title), **given)
+
+    own = list(inspect.signature(draw, eval_str=True).parameters.values())
+    options = [_option("output", Output) if p.name == "to" else p.replace(kind=KEYWORD_ONLY) for p in own]
+    if own[-1].kind is inspect.Parameter.VAR_KEYWORD:  # what is borrowed comes after
+        options[-1:] = [*TAIL, own[-1]]
+    else:
+        options += TAIL
+    command.__signature__ = inspect.Signature(options, return_annotation=None)  # type: ignore[attr-defined]
+    return command
+
+
+def _option(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
+    return inspect.Parameter(name, KEYWORD_ONLY, annotation=annotation, default=default)
+
+
+TAIL = (
+    _option("size", Size, None),
+    _option("dots", Dots, DOTS),
+    _option("title", Title, None),
+    _option("debug", a.Debug, False),
+)
+"""The options at the end of every picture's command."""
 
 
 def inches(text: str) -> tuple[float, float]:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from deciban.cli import arguments as a
-from deciban.cli.manners import manners, status
-from deciban.cli.plot.saving import DOTS, Dots, Output, Picture, Size, Title
+from deciban.cli.manners import status
+from deciban.cli.plot.saving import Picture, To, pictured
 from deciban.errors import InputError
 
 if TYPE_CHECKING:
@@ -25,9 +25,10 @@ Label = Annotated[
 ]
 
 
+@pictured
 def command(
     model: a.ModelFile,
-    output: Output,
+    to: To,
     data: a.Tables = None,
     label: Label = None,
     allow_missing_columns: a.AllowMissing = False,
@@ -35,16 +36,12 @@ def command(
     format: a.Format = None,
     encoding: a.Encoding = "utf-8",
     missing: a.Missing = None,
-    size: Size = None,
-    dots: Dots = DOTS,
-    title: Title = None,
-    debug: a.Debug = False,
 ) -> None:
     """Draw the curve from log-odds to probability over the rows of DATA, which must have the column to predict."""
     from deciban.cli.given import given, roles_are_settled
 
-    with manners(debug), roles_are_settled(), given(data, sql, None, format, encoding, "strict", missing) as table:
-        picture = Picture.to(output, [model, *table.paths], size, dots, title)
+    with roles_are_settled(), given(data, sql, None, format, encoding, "strict", missing) as table:
+        picture = to([model, *table.paths])
         run(model, table, picture, label, allow_missing_columns)
 
 
@@ -57,7 +54,7 @@ def run(path: Path, table: Given, picture: Picture, label: str | None, allow: bo
     model = open_model(path)
     k = chosen(model, label)
     with status("reading and drawing …"):
-        odds, hits = log_odds(model, table, k, allow)
+        odds, hits = odds_and_hits(model, table, k, allow)
         rows = thinned(len(odds))
         drawn = sigmoid(odds[rows], hits[rows], label=model.classes[k])
     shown = "" if len(rows) == len(odds) else f" ({len(rows)} of them shown)"
@@ -77,12 +74,12 @@ def chosen(model: Model, label: str | None) -> int:
     return len(names) - 1 if label is None else names.index(label)
 
 
-def log_odds(model: Model, table: Given, k: int, allow: bool) -> tuple[Any, Any]:
+def odds_and_hits(model: Model, table: Given, k: int, allow: bool) -> tuple[Any, Any]:
     """ln[p / (1 − p)] of class k and whether each row is of it, where the class is known."""
     import numpy as np
-    from scipy.special import logsumexp
 
     from deciban.cli.views import Carrying
+    from deciban.scores.posterior import log_odds
 
     source = table.open()
     if model.target not in source.columns:
@@ -90,8 +87,7 @@ def log_odds(model: Model, table: Given, k: int, allow: bool) -> tuple[Any, Any]
     view = Carrying(source, [model.target])
     found, truth = [np.empty(0)], []
     for batches, parts in model.blocks(view, allow):
-        joint = model.scores(parts, "log_posterior")
-        found.append(joint[:, k] - logsumexp(np.delete(joint, k, axis=1), axis=1))
+        found.append(log_odds(model.scores(parts, "log_posterior"), k))
         truth += view.carried_by(batches)[0].to_pylist()
     known = np.array([label is not None for label in truth], dtype=bool)
     if not known.any():

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from deciban.cli import arguments as a
-from deciban.cli.manners import manners, status
-from deciban.cli.plot.saving import DOTS, Dots, Output, Picture, Size, Title
+from deciban.cli.manners import status
+from deciban.cli.plot.saving import Picture, To, pictured
 from deciban.cli.telltales import Column, Labels
 
 EXAMPLE = a.example(
@@ -21,20 +21,16 @@ Number = Annotated[
 ]
 
 
+@pictured
 def command(
     model: a.ModelFile,
-    output: Output,
+    to: To,
     labels: Labels = None,
     number: Number = 12,
     column: Column = None,
-    size: Size = None,
-    dots: Dots = DOTS,
-    title: Title = None,
-    debug: a.Debug = False,
 ) -> None:
     """Draw the telltales of each class, the most telling first: evidence as bars, with 90 % intervals."""
-    with manners(debug):
-        run(model, Picture.to(output, [model], size, dots, title), labels, number, column)
+    run(model, to([model]), labels, number, column)
 
 
 def run(path: Path, picture: Picture, labels: list[str] | None, n: int, column: str | None) -> None:

@@ -12,17 +12,17 @@ from deciban.families.complement import Complement
 from deciban.families.family import log
 from deciban.families.multinomial import Multinomial
 from deciban.families.poisson import Poisson
-from deciban.judge.left_out.rows import Rows, counts_without
+from deciban.judge.left_out.rows import RowsLeftOut, counts_without
 from deciban.ledger import Counts
 from deciban.ledger.counts import read
 from deciban.ledger.statistic import Array
 from deciban.scores.linear import log_factorial
 
 MOST_CELLS = 1 << 33
-"""Rows × classes × features that are looked at where every class changes with every row: a minute or two."""
+"""Rows × classes × features that are looked at where every class changes with every row; folds are the way beyond."""
 
 
-def own_class(family: Bernoulli | Multinomial, part: Counts, X: Any, rows: Rows) -> Array | None:
+def own_class(family: Bernoulli | Multinomial, part: Counts, X: Any, rows: RowsLeftOut) -> Array | None:
     """ln p(x|k) of each row by its own class's counts without it; those of the other classes stay.
 
     None where a class has nothing to go by but what all classes have in common, which would change too.
@@ -44,7 +44,7 @@ def own_class(family: Bernoulli | Multinomial, part: Counts, X: Any, rows: Rows)
     return out
 
 
-def every_class(family: Poisson | Complement, part: Counts, X: Any, rows: Rows) -> Array | None:
+def every_class(family: Poisson | Complement, part: Counts, X: Any, rows: RowsLeftOut) -> Array | None:
     """The score of each row by all classes' counts without it: the mean of a column, or what other classes have."""
     alpha = np.asarray(family.alpha)
     if (alpha == 0).any() or part.total.size * X.shape[0] > MOST_CELLS:
@@ -63,7 +63,7 @@ def every_class(family: Poisson | Complement, part: Counts, X: Any, rows: Rows) 
     return out
 
 
-def _all_classes(part: Counts, own: Counts, rows: Rows, some: slice) -> Counts:
+def _all_classes(part: Counts, own: Counts, rows: RowsLeftOut, some: slice) -> Counts:
     """The counts of all classes, c×K×d, that of the row's own class without it."""
     shape = (len(own.total), *part.total.shape)
     total, weight = (np.broadcast_to(each, shape).copy() for each in (part.total, part.weight))

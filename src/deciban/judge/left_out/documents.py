@@ -8,21 +8,22 @@ from typing import Any
 import numpy as np
 
 from deciban.engines import is_sparse
+from deciban.engines.sparse import canonical
 from deciban.families.bernoulli import Bernoulli
 from deciban.families.complement import Complement
 from deciban.families.family import Family, written_out
 from deciban.families.selection import capped
 from deciban.families.text import Text
-from deciban.judge.left_out.rows import Rows
+from deciban.judge.left_out.rows import RowsLeftOut
 from deciban.judge.left_out.stored import bernoulli, complement, small_enough
-from deciban.judge.left_out.words import drawn, leaving, settled
+from deciban.judge.left_out.words import drawn, leaving
 from deciban.ledger import Bags, Counts, Needs
 from deciban.ledger.statistic import Array
 from deciban.scores import ScoreForm, SparseLinear
 
 
 def documents(
-    family: Text, part: Bags, form: SparseLinear, X: Any, need: Needs, rows: Rows, threads: int
+    family: Text, part: Bags, form: SparseLinear, X: Any, need: Needs, rows: RowsLeftOut, threads: int
 ) -> Array | None:
     """The score of each document; a word that too few other documents have is not kept without it.
 
@@ -46,7 +47,7 @@ def documents(
 
 
 def few_entries(
-    family: Family, part: Any, form: ScoreForm, X: Any, need: Needs, rows: Rows, threads: int
+    family: Family, part: Any, form: ScoreForm, X: Any, need: Needs, rows: RowsLeftOut, threads: int
 ) -> Array | None:
     """The score of sparse rows under complement or Bernoulli; None where all that is zero must be looked at too."""
     alpha = np.asarray(getattr(family, "alpha", 0.0), dtype=np.float64)
@@ -54,10 +55,10 @@ def few_entries(
         return None
     if isinstance(family, Complement):
         every = np.broadcast_to(alpha, (X.shape[1],))
-        X = settled(X)
+        X = canonical(X)
         return complement(written_out(part).total, every, family.norm, X, np.zeros(X.nnz, dtype=np.bool_), rows)
     if isinstance(family, Bernoulli) and family.threshold is not None and not alpha.ndim and _one_weight(rows):
-        X = settled(X)
+        X = canonical(X)
         counts = written_out(part)
         if counts.weight.shape[1] > 1 or np.isnan(X.data).any() or family.threshold < 0:
             return None
@@ -68,5 +69,5 @@ def few_entries(
     return None
 
 
-def _one_weight(rows: Rows) -> bool:
+def _one_weight(rows: RowsLeftOut) -> bool:
     return bool((rows.weight == rows.weight[:1]).all())

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from deciban.families.categorical import Categorical
 from deciban.families.family import log
 from deciban.families.joint import Joint
-from deciban.judge.left_out.rows import Rows, is_left, left
+from deciban.judge.left_out.rows import RowsLeftOut, is_left, left
 from deciban.ledger import Cells, Levels
 from deciban.ledger.statistic import Array, divide
 from deciban.scores import Lookup, Table
@@ -16,7 +16,7 @@ from deciban.scores import Lookup, Table
 Codes = NDArray[np.int64]
 
 
-def categories(family: Categorical, part: Levels, form: Lookup, X: Codes, rows: Rows) -> Array | None:
+def categories(family: Categorical, part: Levels, form: Lookup, X: Codes, rows: RowsLeftOut) -> Array | None:
     """Σ_j ln θ_kj,x_j of each row; a level that only this row had is one never seen.
 
     None where pooled levels change places, or a class has nothing of a feature but what all have in common.
@@ -35,7 +35,7 @@ def categories(family: Categorical, part: Levels, form: Lookup, X: Codes, rows: 
 
 
 def _chunk(
-    family: Categorical, part: Levels, V: NDArray[np.int64], form: Lookup, X: Codes, rows: Rows, some: slice
+    family: Categorical, part: Levels, V: NDArray[np.int64], form: Lookup, X: Codes, rows: RowsLeftOut, some: slice
 ) -> Array:
     k, w = rows.codes[some], rows.weight[some][:, None]
     column = np.where(X >= 0, X + part.offset[:-1], 0)
@@ -63,7 +63,7 @@ def _chunk(
     return score
 
 
-def cells(family: Joint, part: Cells, form: Table, X: Codes, rows: Rows) -> Array | None:
+def cells(family: Joint, part: Cells, form: Table, X: Codes, rows: RowsLeftOut) -> Array | None:
     """ln p(x|k) by the joint table without the row; rows with a missing value are in no cell of it."""
     inside = (X >= 0).all(axis=1)
     seen = part.count.sum(axis=1)
@@ -81,7 +81,7 @@ def cells(family: Joint, part: Cells, form: Table, X: Codes, rows: Rows) -> Arra
     return np.logaddexp(log(count), log_alpha + free) - np.logaddexp(log(whole), form.log_imagined)
 
 
-def _shrinks(family: Joint, part: Cells, X: Codes, rows: Rows) -> NDArray[np.bool_]:
+def _shrinks(family: Joint, part: Cells, X: Codes, rows: RowsLeftOut) -> NDArray[np.bool_]:
     """Which rows alone have the highest level of a feature, so that the table is smaller without them."""
     out, total = np.zeros(len(X), dtype=np.bool_), part.count.sum(axis=0)
     least = family.min_levels or (0,) * part.n_features

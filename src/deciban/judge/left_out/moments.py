@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.families.gaussian import Gaussian, means
-from deciban.judge.left_out.rows import CANCELLED, Rows, left
+from deciban.judge.left_out.rows import CANCELLED, RowsLeftOut, left
 from deciban.ledger import Moments
 from deciban.ledger.statistic import Array, Codes, divide, nudge
 
 LOG_2PI = math.log(2 * math.pi)
 
 
-def bells(family: Gaussian, part: Moments, X: NDArray[Any], rows: Rows) -> Array:
+def bells(family: Gaussian, part: Moments, X: NDArray[Any], rows: RowsLeftOut) -> Array:
     """Σ_j ln p(x_j|k) of each row, by the moments of all others; NaN is left out."""
     out = np.empty((len(X), part.n_classes))
     for some in rows.chunks(part.mean.size):

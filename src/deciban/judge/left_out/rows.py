@@ -20,17 +20,12 @@ CANCELLED = 1e-6
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowsLeftOut:
     """The class and weight of each row; `todo` is set where a row is to be dealt with by the definition."""
 
     codes: Codes
     weight: Array
     todo: NDArray[np.bool_]
-
-    @property
-    def unit(self) -> bool:
-        """Whether every row weighs one."""
-        return bool((self.weight == 1.0).all())
 
     def chunks(self, cells: int) -> Iterator[slice]:
         """The rows, so many at a time that `cells` numbers for each fit."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from deciban.families.covariance import EIGENVALUE_FLOOR
 from deciban.families.gaussian import Gaussian, scale, total_variance
-from deciban.judge.left_out.rows import CANCELLED, Rows
+from deciban.judge.left_out.rows import CANCELLED, RowsLeftOut
 from deciban.ledger import Scatter
 from deciban.ledger.statistic import Array, Codes
 from deciban.scores import Full
@@ -18,7 +18,7 @@ MARGIN = 4 * EIGENVALUE_FLOOR
 """Eigenvalues beyond this stay above the floor when all rows but one are the yardstick."""
 
 
-def covariances(family: Gaussian, part: Scatter, form: Full, X: NDArray[Any], rows: Rows) -> Array | None:
+def covariances(family: Gaussian, part: Scatter, form: Full, X: NDArray[Any], rows: RowsLeftOut) -> Array | None:
     """ln p(x|k) by the covariances of all other rows; None where a row changes more than one matrix by rank one."""
     if family.shrinkage is not None or family.prior_rows or not part.complete or np.isnan(X).any():
         return None

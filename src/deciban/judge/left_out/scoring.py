@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from deciban import engines
 from deciban.belief import Belief
+from deciban.engines.sparse import canonical
 from deciban.families.bernoulli import Bernoulli
 from deciban.families.categorical import Categorical
 from deciban.families.complement import Complement
@@ -25,9 +26,9 @@ from deciban.judge.left_out.documents import documents, few_entries
 from deciban.judge.left_out.levels import categories, cells
 from deciban.judge.left_out.moments import bells
 from deciban.judge.left_out.quick import quick_bells
-from deciban.judge.left_out.rows import Rows, is_left
+from deciban.judge.left_out.rows import RowsLeftOut, is_left
 from deciban.judge.left_out.scatter import covariances
-from deciban.judge.left_out.words import bag, settled
+from deciban.judge.left_out.words import bag
 from deciban.ledger import Needs
 from deciban.ledger.statistic import Array, Codes
 from deciban.scores import ScoreForm, finish
@@ -55,7 +56,7 @@ def left_out(
         if quick is not None:
             return LeftOutScores(*quick)
     n = len(codes)
-    rows = Rows(codes, np.ones(n) if weight is None else weight, np.zeros(n, dtype=np.bool_))
+    rows = RowsLeftOut(codes, np.ones(n) if weight is None else weight, np.zeros(n, dtype=np.bool_))
     rows.todo[:] = ~is_left(belief.complete.rows[codes], rows.weight)
     log_prior = _log_priors(belief, rows)
     joint = log_prior.copy()
@@ -70,7 +71,7 @@ def left_out(
     return LeftOutScores(finish(joint, log_prior, wanted)[0], rows.todo)
 
 
-def _log_priors(belief: Belief, rows: Rows) -> Array:
+def _log_priors(belief: Belief, rows: RowsLeftOut) -> Array:
     """ln π_k without each row, n×K."""
     K, prior = len(belief.solved.prior), belief.assumption.prior
     if prior.kind in ("given", "uniform") or (not belief.assumption.probabilistic and K > 1):
@@ -78,14 +79,16 @@ def _log_priors(belief: Belief, rows: Rows) -> Array:
     return log(_weights(prior, belief.complete.rows, rows))
 
 
-def _weights(prior: ClassPrior, counted: Array, rows: Rows) -> Array:
+def _weights(prior: ClassPrior, counted: Array, rows: RowsLeftOut) -> Array:
     weight = np.broadcast_to(counted, (len(rows.codes), len(counted))).copy()
     weight[np.arange(len(rows.codes)), rows.codes] -= np.where(rows.todo, 0.0, rows.weight)
     weight += prior.alpha if prior.kind == "smoothed" else 0.0
     return weight / weight.sum(axis=1, keepdims=True)
 
 
-def _block(family: Family, part: Any, form: ScoreForm, X: Any, need: Needs, rows: Rows, threads: int) -> Array | None:
+def _block(
+    family: Family, part: Any, form: ScoreForm, X: Any, need: Needs, rows: RowsLeftOut, threads: int
+) -> Array | None:
     """ln p(x|k) of one block of features, n×K."""
     if isinstance(family, Gaussian):
         X = X.toarray() if engines.is_sparse(X) else X
@@ -101,7 +104,7 @@ def _block(family: Family, part: Any, form: ScoreForm, X: Any, need: Needs, rows
     if isinstance(family, (Poisson, Complement)):
         return every_class(family, written_out(part), X, rows)
     if isinstance(family, Text):
-        return documents(family, part, form, settled(X), need, rows, threads)  # type: ignore[arg-type]
+        return documents(family, part, form, canonical(X), need, rows, threads)  # type: ignore[arg-type]
     if isinstance(family, Multinomial) and engines.is_sparse(X) and np.ndim(family.alpha) == 0 and family.alpha > 0:
         return bag(family, part, form, X, need, rows, threads)
     if isinstance(family, (Bernoulli, Multinomial)):

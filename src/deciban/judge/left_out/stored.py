@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban import engines
-from deciban.judge.left_out.rows import CELLS, Rows
+from deciban.judge.left_out.rows import CELLS, RowsLeftOut
 from deciban.judge.left_out.words import Entries, with_values
 from deciban.ledger import Counts, Needs
 from deciban.ledger.statistic import Array
@@ -17,7 +17,7 @@ from deciban.scores import ScoreForm
 Mask = NDArray[np.bool_]
 
 
-def complement(total: Array, alpha: Array, norm: bool, X: Any, going: Mask, rows: Rows) -> Array:
+def complement(total: Array, alpha: Array, norm: bool, X: Any, going: Mask, rows: RowsLeftOut) -> Array:
     """−Σ z ln θ̄_kv, θ̄ by what all other classes have without the row; `going` words are not kept without it.
 
     `total` is K×V, of kept words (0 elsewhere); `alpha` V, 0 for words that are not kept, which say nothing.
@@ -48,7 +48,7 @@ def complement(total: Array, alpha: Array, norm: bool, X: Any, going: Mask, rows
 
 def bernoulli(
     part: Counts, alpha: float, form: ScoreForm, X: Any, need: Needs, present: Mask, going: Mask, kept: Mask,
-    rows: Rows, threads: int,
+    rows: RowsLeftOut, threads: int,
 ) -> Array:  # fmt: skip
     """ln p(x|k) of rows of one weight: the stored values that are `present`, and the words not kept without the row.
 
@@ -72,6 +72,6 @@ def bernoulli(
     return score
 
 
-def small_enough(part: Any, rows: Rows) -> bool:
+def small_enough(part: Any, rows: RowsLeftOut) -> bool:
     """Whether a dense table of the counts is a small matter beside the rows."""
     return bool(part.n_classes * part.n_features <= max(16 * CELLS, 64 * len(rows.codes)))

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban import engines
+from deciban.engines.sparse import canonical
 from deciban.families.multinomial import Multinomial
 from deciban.families.text import Text
-from deciban.judge.left_out.rows import Rows, left
+from deciban.judge.left_out.rows import RowsLeftOut, left
 from deciban.ledger import Bags, Counts, Needs, Tallies
 from deciban.ledger.statistic import Array
 from deciban.scores import SparseLinear
@@ -24,7 +25,7 @@ class Leaving(NamedTuple):
     going: NDArray[np.bool_]
 
 
-def leaving(family: Text, part: Bags, X: Any, rows: Rows) -> Leaving:
+def leaving(family: Text, part: Bags, X: Any, rows: RowsLeftOut) -> Leaving:
     """Words of too few other documents go with their document."""
     df = part.documents.per_feature(part.documents.total)
     others = left(df[X.indices], Entries(X, rows).weight)
@@ -32,7 +33,9 @@ def leaving(family: Text, part: Bags, X: Any, rows: Rows) -> Leaving:
     return Leaving(kept, kept[X.indices] & ((others < family.least) | (others == 0)))
 
 
-def drawn(family: Text, part: Bags, form: SparseLinear, X: Any, need: Needs, rows: Rows, threads: int) -> Array:
+def drawn(
+    family: Text, part: Bags, form: SparseLinear, X: Any, need: Needs, rows: RowsLeftOut, threads: int
+) -> Array:
     """ln p(z|k) of each document, its words drawn one by one."""
     entry = Entries(X, rows)
     kept, going = leaving(family, part, X, rows)
@@ -49,10 +52,10 @@ def drawn(family: Text, part: Bags, form: SparseLinear, X: Any, need: Needs, row
 
 
 def bag(
-    family: Multinomial, part: Counts | Tallies, form: Any, X: Any, need: Needs, rows: Rows, threads: int
+    family: Multinomial, part: Counts | Tallies, form: Any, X: Any, need: Needs, rows: RowsLeftOut, threads: int
 ) -> Array:
     """ln p(z|k) of each sparse row, for one α > 0 for all words."""
-    X, alpha = settled(X), float(family.alpha)
+    X, alpha = canonical(X), float(family.alpha)
     entry = Entries(X, rows)
     K, V = part.n_classes, part.n_features
     total = part.per_class(part.total) if isinstance(part, Tallies) else part.total.sum(axis=1)
@@ -65,7 +68,7 @@ def bag(
 class Entries:
     """The stored values of rows: the row, class and weight of each."""
 
-    def __init__(self, X: Any, rows: Rows) -> None:
+    def __init__(self, X: Any, rows: RowsLeftOut) -> None:
         self.row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
         self.klass, self.weight = rows.codes[self.row], rows.weight[self.row]
         self.n = X.shape[0]
@@ -77,7 +80,7 @@ class Entries:
 
 def _finished(
     score: Array, whole: Array, imagined: Any, alpha: float, part: Any, X: Any, stays: NDArray[np.bool_],
-    entry: Entries, rows: Rows,
+    entry: Entries, rows: RowsLeftOut,
 ) -> Array:  # fmt: skip
     """Σ z ln(n_kv + α) of the words that stay, turned into Σ z ln θ_kv of the model without each row.
 
@@ -106,15 +109,6 @@ def _by_word(part: Tallies) -> Any:
     from scipy.sparse import csr_array
 
     return csr_array((part.total, part.klass, part.start), shape=(part.n_features, part.n_classes))
-
-
-def settled(X: Any) -> Any:
-    """CSR rows with each entry once."""
-    from scipy.sparse import csr_array
-
-    X = csr_array(X)
-    X.sum_duplicates()
-    return X
 
 
 def with_values(X: Any, values: Array) -> Any:

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.families.covariance import tied_covariance
-from deciban.judge.bells import gain_of_bell
-from deciban.judge.coding import Coded, Feature, sizes
-from deciban.judge.information import Tables, information, of_correlation
-from deciban.judge.pairs import compared
+from deciban.judge.dependence.bells import gain_of_bell
+from deciban.judge.dependence.coding import Coded, Feature, sizes
+from deciban.judge.dependence.information import Tables, information, of_correlation
+from deciban.judge.dependence.pairs import compared
+from deciban.judge.intervals import effective_weights
 from deciban.ledger import Scatter
 from deciban.ledger.statistic import Array, divide
 from deciban.scores import DECIBAN
@@ -44,9 +45,7 @@ class Sample:
     @cached_property
     def effective(self) -> Array | None:
         """Weights that add up to Kish's effective number of rows; None where every row counts one."""
-        if self.weight is None:
-            return None
-        return self.weight * divide(self.weight.sum(), (self.weight**2).sum())
+        return None if self.weight is None else effective_weights(self.weight)
 
     @cached_property
     def within(self) -> list[Coded]:

@@ -1,12 +1,9 @@
 """Dependence: how far the naive assumption is violated, pair by pair, and what to do about it.
 
-Advice found in one half of a table and tried in ten folds of the other half, log-loss of both halves in turn: adult
-0.414 → 0.354 and 0.420 → 0.349, car 0.346 → 0.274 and 0.349 → 0.281, credit-a 0.468 → 0.433 and 0.414 → 0.364,
-hepatitis no advice and 0.758 → 0.738, ionosphere 1.129 → 1.005 and 1.128 → 0.950, letter 1.173 → 0.856 and 1.187 →
-1.029, mushroom 0.165 → 0.012 and 0.137 → 0.017, soybean 0.446 → 0.354 and 0.489 → 0.340, vote 0.609 → 0.554 and
-0.676 → 0.312; breast-w, diabetes, glass, heart-c and labor are given none. When numbers were judged by tables of
-bins, and blocks had no bound, ionosphere (30 columns in one block, all rows: 1.63 → 4.02) and glass (0.885 → 0.929)
-lost: so blocks of numbers are judged as bells, and are only as large as their rarest class can bear.
+What the advice is worth is measured in docs/lab/dependence.md: found in one half of a table, tried on the other.
+While numbers were judged by tables of bins and blocks had no bound, it lost on two tables (thirty columns of
+ionosphere in one block more than doubled its log-loss; measured once, by a script that is not kept): so blocks of
+numbers are judged as bells, and are only as large as their rarest class can bear.
 """
 
 from __future__ import annotations
@@ -19,9 +16,9 @@ from typing import Any, Literal
 import numpy as np
 
 from deciban.files.plain import plain
-from deciban.judge.coding import Feature
-from deciban.judge.measured import Sample, correlations, entropies, measured, with_class
+from deciban.judge.dependence.measured import Sample, correlations, entropies, measured, with_class
 from deciban.ledger.statistic import Array, divide
+from deciban.spelling import aligned, give_or_take, number, percent
 
 Action = Literal["drop", "join", "leave"]
 
@@ -40,7 +37,11 @@ ERRORS = 2.0
 ROWS_PER_PARAMETER = 5
 """Rows that the rarest class should have for each variance and covariance of a block of more than two numbers."""
 
-SHOWN = 12
+SHOWN, LONGEST = 12, 32
+"""Pairs that are printed, and characters of their names."""
+
+HEAD = ("pair", "given class", "without", "p", "twice", "do")
+"""What stands above the lines that `Pair.cells` makes."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,13 @@ class Pair:
     repeats: float
     rows: float
     action: Action
+
+    def cells(self, name: str) -> list[str]:
+        """A line of a table under `HEAD`, worded for people."""
+        given = give_or_take(self.conditional, self.error, 2)
+        twice = give_or_take(self.double_counted, self.double_counted_error, 2)
+        chance = "< 0.001" if self.p_value < 0.001 else number(self.p_value, 3)
+        return [name, given, number(self.marginal, 2), chance, twice, self.action]
 
 
 @dataclass(frozen=True)
@@ -239,20 +247,13 @@ class Dependence:
 
     def __str__(self) -> str:
         shown = self.pairs[:SHOWN]
-        names = [f"{pair.first}, {pair.second}" for pair in shown]
-        width = min(32, max(map(len, names)))
-        lines = [
-            f"{self.target}: what {len(self.features)} features tell about each other, in decibans a row",
-            f"  {'':<{width}}  given the class  without it   counted twice  do",
-        ]
-        lines += [
-            f"  {name[:width]:<{width}}  {pair.conditional:>7.2f} ± {pair.error:<4.2f}   {pair.marginal:>10.2f}  "
-            f"{pair.double_counted:>7.2f} ± {pair.double_counted_error:<4.2f}  {pair.action}"
-            for name, pair in zip(names, shown)
-        ]
+        table = aligned(
+            [HEAD, *(pair.cells(f"{pair.first}, {pair.second}"[:LONGEST]) for pair in shown)], left=(0, 5)
+        )
+        title = f"{self.target}: what {len(self.features)} features tell about each other, in decibans a row"
         more = len(self.pairs) - len(shown)
-        lines += [f"  … and {more} pairs more"] if more else []
-        return "\n".join([*lines, *(f"{advice}" for advice in self.advice)])
+        left = [f"  … and {more} pairs more"] if more else []
+        return "\n".join([title, *(f"  {line}" for line in table), *left, *map(str, self.advice)])
 
 
 def _how_much(found: Dependence, i: int, j: int) -> str:
@@ -261,13 +262,10 @@ def _how_much(found: Dependence, i: int, j: int) -> str:
     if np.isfinite(correlation) and abs(correlation) >= SAME_NUMBER:
         return f"the same (correlation {correlation:.2f} within classes)"
     if share >= REPEATS:
-        return f"{100 * min(share, 1.0):.0f} % of it within classes"
+        return f"{percent(min(share, 1.0), 0)} of it within classes"
     return f"more alone than both naively, {found.figures['single'][i, j]:.2g} dB a row"
 
 
 def _mirrored(upper: Array) -> Array:
     """A symmetric matrix of what stands above the diagonal."""
     return np.where(np.isnan(upper), upper.T, upper)
-
-
-__all__ = ["Advice", "Dependence", "Feature", "Pair", "Sample"]

@@ -11,13 +11,22 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.judge.coding import Coded
-from deciban.judge.pairs import ALPHA
+from deciban.judge.dependence.coding import Coded
+from deciban.judge.dependence.pairs import ALPHA
 from deciban.ledger.statistic import Array
 from deciban.scores import log_sum_exp
 
 PRIOR_ROWS = 1.0
 """ν₀: imagined rows of the pooled covariance S in every class, as tables are trained."""
+
+WORST = -1e6
+"""Nats that a row may lose at most, so that means exist."""
+
+RIDGE = 1e-9
+"""A share of each variance that is added to it, so that columns that repeat each other have a covariance."""
+
+NOTHING_LEFT = 1e-300
+"""A determinant without a row that rounding has made 0 or less."""
 
 
 def gain_of_bell(values: Array, bins: tuple[Coded, Coded], codes: NDArray[np.int64], K: int) -> tuple[float, float]:
@@ -29,14 +38,14 @@ def gain_of_bell(values: Array, bins: tuple[Coded, Coded], codes: NDArray[np.int
     joint = _told(_bell(values, codes, K), codes, rows)
     alone = [_better(values[:, [j]], bins[j], codes, K, rows) for j in (0, 1)]
     gain = joint - _told(alone[0] + alone[1], codes, rows)
-    gain = np.where(rows[codes] > 1, np.maximum(gain, -1e6), 0.0)
+    gain = np.where(rows[codes] > 1, np.maximum(gain, WORST), 0.0)
     return float(gain.mean()), float(gain.std() / np.sqrt(len(gain)))
 
 
 def _better(x: Array, bins: Coded, codes: NDArray[np.int64], K: int, rows: NDArray[np.int64]) -> Array:
     """ln p(x|k) of a number as a bell or in bins, whichever tells the class better."""
     ways = [_bell(x, codes, K), _binned(bins, codes, K, rows)]
-    return max(ways, key=lambda way: float(np.maximum(_told(way, codes, rows), -1e6).mean()))
+    return max(ways, key=lambda way: float(np.maximum(_told(way, codes, rows), WORST).mean()))
 
 
 def _told(likelihood: Array, codes: NDArray[np.int64], rows: NDArray[np.int64]) -> Array:
@@ -53,7 +62,7 @@ def _bell(x: Array, codes: NDArray[np.int64], K: int) -> Array:
     means = [rows.mean(axis=0) if len(rows) else x.mean(axis=0) for rows in classes]
     squares = [(rows - mean).T @ (rows - mean) for rows, mean in zip(classes, means)]
     pooled = sum(squares) / n
-    pooled = pooled + 1e-9 * np.diag(np.where(np.diag(pooled) > 0, np.diag(pooled), 1.0))
+    pooled = pooled + RIDGE * np.diag(np.where(np.diag(pooled) > 0, np.diag(pooled), 1.0))
     out = np.empty((n, K))
     for k, (rows, mean) in enumerate(zip(classes, means)):
         M, N, u = PRIOR_ROWS * pooled + squares[k], PRIOR_ROWS + len(rows), x - mean
@@ -62,7 +71,7 @@ def _bell(x: Array, codes: NDArray[np.int64], K: int) -> Array:
         out[:, k] = 0.5 * d * np.log(N) - half - 0.5 * N * q
         if len(rows) > 1:
             own, c = codes == k, len(rows) / (len(rows) - 1)
-            left = np.maximum(1 - c * q[own], 1e-300)
+            left = np.maximum(1 - c * q[own], NOTHING_LEFT)
             out[own, k] = 0.5 * d * np.log(N - 1) - half - 0.5 * np.log(left) - 0.5 * (N - 1) * c**2 * q[own] / left
     return out
 

@@ -4,7 +4,7 @@ Naive Bayes adds up the evidence of a and of b. For class k against l that is mo
 r_l(a, b) − r_k(a, b), where r_k = ln[p(a, b|k) / (p(a|k) p(b|k))]: on average over the rows of class k, E_k[r_l] less
 the mutual information within the class. From counts, r_l = ψ(n_lab + 1) − ln λ − E₁(λ) with λ = n_la n_lb / n_l: 0 on
 average where a and b are independent, since E[ψ(h + 1)] = ln λ + E₁(λ) for a Poisson count h of mean λ; corrected to
-the variance of a table with given margins as in `judge/information.py`.
+the variance of a table with given margins as in `information.py`.
 
 The class of each row is told, the row left out, in four ways: by both features as if independent (naive), by the
 table of their combinations (joint), by the first alone and by the second alone. From the counts alone: leaving a row
@@ -24,11 +24,14 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import exp1, psi
 
-from deciban.judge.information import Tables, information
+from deciban.judge.dependence.information import TINY, Tables, information
 from deciban.ledger.statistic import Array, divide
 
 ALPHA = 1.0
 """Laplace's rule."""
+
+LOWEST = -1e300
+"""In place of −∞ where no class has a score: differences to it have a value."""
 
 
 class Compared(NamedTuple):
@@ -96,7 +99,7 @@ def _ways(tables: Tables, left_out: float) -> Ways:
 def _told(own: Array, rest: Array, prior: Array) -> Array:
     """ln p(k|a, b) of a row of class k: its own class by what is left without it, the others by all rows."""
     scores = prior + rest
-    top = np.maximum(scores.max(axis=0), -1e300)  # no row has both: nothing is told
+    top = np.maximum(scores.max(axis=0), LOWEST)  # no row has both: nothing is told
     each = np.exp(scores - top)
     mine = np.exp(prior + own - top)
     others = np.maximum(each.sum(axis=0) - each, 0.0)
@@ -108,7 +111,7 @@ def _told(own: Array, rest: Array, prior: Array) -> Array:
 def _twice(tables: Tables, share: Array) -> tuple[Array, Array]:
     """E_k[r_l] − I(X;Y|C), l the other classes by their shares, and its standard error."""
     mean, loose = tables.expected
-    known = np.maximum(mean, 1e-300)
+    known = np.maximum(mean, TINY)
     curve = (1 - np.exp(-known) * (1 + known)) / known  # −λ times the second derivative of ln λ + E₁(λ)
     more = psi(tables.counts + 1) - np.log(known) - exp1(known) - 0.5 * (1 - loose) * curve
     more = np.where(mean > 0, more, 0.0)

@@ -10,7 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 MOST_BINS = 8
-"""Bins of a number. Of two normal variables of correlation 0.8, 8×8 bins keep 0.44 of 0.51 nats; 16×16 keep 0.48."""
+"""Bins of a number. Of two normal variables of correlation 0.8, 8×8 bins keep 0.44 of 0.51 nats; 16×16 keep 0.48.
+
+(Integrated by a test.)
+"""
 
 MOST_LEVELS = 12
 """Levels of a category that are told apart; the rarer ones count as one."""
