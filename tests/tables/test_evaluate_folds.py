@@ -340,6 +340,25 @@ def test_very_many_rows_are_not_left_out_one_by_one(monkeypatch):
         deciban.evaluate({"x": np.arange(30.0) % 7, "y": ["p", "q"] * 15}, target="y", folds="loo")
 
 
+def test_rows_of_settled_roles_are_left_out_in_closed_form_however_many(monkeypatch):
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 3, 300)
+    table = {
+        "x": np.where(rng.random(300) < 0.1, np.nan, rng.normal(codes, 1.0)),
+        "c": rng.choice(["p", "q", None], 300).tolist(),
+        "w": rng.integers(0, 3, 300),
+        "y": codes,
+    }
+    asked = {"target": "y", "folds": "loo", "weights": "w", "roles": {"x": "number", "c": "category"}}
+    with monkeypatch.context() as patch:
+        patch.setattr(left_out, "_in_closed_form", lambda trained, progress: None)
+        expected = deciban.evaluate(table, **asked)
+    monkeypatch.setattr(left_out, "MOST_ALONE", 0)
+    found = deciban.evaluate(table, **asked)
+    np.testing.assert_allclose(found.log_proba, expected.log_proba, atol=1e-9)
+    np.testing.assert_array_equal(found.truth, expected.truth)
+
+
 def test_scores_out_of_fold_are_those_of_the_report():
     from deciban.training.fit import learned
     from deciban.training.task import plan

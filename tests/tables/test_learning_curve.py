@@ -161,3 +161,23 @@ def test_curves_that_make_no_sense_are_refused_in_words(case):
 def test_too_few_rows_are_refused_in_words(n):
     with pytest.raises(InputError):
         deciban.learning_curve({"x": [1.0, 5.0, 2.0, 6.0, 1.5][:n], "y": list("ababa")[:n]}, target="y")
+
+
+def test_numbers_of_numpy_are_numbers():
+    points = {"x": [i % 7 + 3 * (i % 2) for i in range(200)], "odd": [i % 2 for i in range(200)]}
+    curve = deciban.learning_curve(points, target="odd", sizes=np.array([20, 100]), flipped=np.float64(0.1))
+    assert curve.sizes == (20, 100)
+    assert curve.flipped == (0.1,)
+    with pytest.raises(InputError, match="flipped is a share"):
+        deciban.learning_curve(points, target="odd", flipped=None)
+
+
+def test_rows_of_a_class_that_was_not_met_are_counted():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 12, 300)
+    curve = deciban.learning_curve({"x": rng.normal(codes, 0.1), "y": codes}, target="y", numbers="number")
+    first = curve.reports[0][0]
+    assert first.unknown > 0
+    assert curve.to_dict()["points"][0]["unknown"] == first.unknown
+    assert "class not met" in str(curve)
+    assert "left out of its log-loss" in str(curve)

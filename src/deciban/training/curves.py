@@ -40,6 +40,8 @@ HALVINGS = 12
 FEWEST_ROWS = 10
 """The least of the usual sizes."""
 
+NUMBERS = (int, float, np.integer, np.floating)
+
 
 def learning_curve(
     source: Any = None,
@@ -64,8 +66,8 @@ def learning_curve(
     >>> curve.sizes, bool(curve.log_loss[1] < curve.log_loss[0])
     ((20, 100), True)
     """
-    several = not isinstance(flipped, (int, float))
-    shares = _checked_shares([flipped] if isinstance(flipped, (int, float)) else list(flipped))
+    several = np.ndim(flipped) > 0
+    shares = _checked_shares(np.atleast_1d(flipped).tolist())
     wished = None if sizes is None else _checked_sizes(sizes)
     task = plan(source, target=target, **judged_settings(settings))
     known = None if wished is None and not any(shares) else Target.of(task)
@@ -83,7 +85,7 @@ def learning_curve(
 
 def _checked_shares(shares: list[Any]) -> list[float]:
     for share in shares:
-        if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 <= share < 1:
+        if isinstance(share, bool) or not isinstance(share, NUMBERS) or not 0 <= share < 1:
             raise InputError(f"flipped is a share of the labels, at least 0 and below 1, or several; not {share!r}")
     if not shares:
         raise InputError("flipped is empty: there is nothing to learn. Hint: flipped=0 leaves all labels as they are")
@@ -92,15 +94,15 @@ def _checked_shares(shares: list[Any]) -> list[float]:
 
 def _checked_sizes(sizes: Any) -> list[int | float]:
     """Whole numbers are numbers of rows, fractions shares of them."""
-    asked = [sizes] if isinstance(sizes, (int, float)) else list(sizes)
+    asked = [sizes] if isinstance(sizes, NUMBERS) else list(sizes)
     for size in asked:
-        if isinstance(size, bool) or not isinstance(size, (int, float)) or not size > 0 or not math.isfinite(size):
+        if isinstance(size, bool) or not isinstance(size, NUMBERS) or not size > 0 or not math.isfinite(size):
             raise InputError(f"sizes are numbers of rows, or shares of them from 0 to 1.0; not {size!r}")
         if size > 1 and size != int(size):
             raise InputError(f"sizes are whole numbers of rows, or shares of them from 0 to 1.0; not {size!r}")
     if not asked:
         raise InputError("sizes is empty. Hint: leave it out for the usual ones")
-    return asked
+    return [int(size) if isinstance(size, (int, np.integer)) else float(size) for size in asked]
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ class Reservoir:
             self._trim()
 
     def _trim(self) -> None:
-        together = _joined(self.kept)
+        together = joined(self.kept)
         order, texts = shuffled(together.number), _text_sizes(together)
         room = min(self.room, len(order))
         if texts and room:
@@ -75,7 +75,8 @@ def _text_sizes(rows: Rows) -> list[NDArray[np.int64]]:
     return [np.diff(text.utf8[1]) for text in texts]
 
 
-def _joined(kept: list[Rows]) -> Rows:
+def joined(kept: Sequence[Rows]) -> Rows:
+    """The rows of all of these, in their order."""
     if len(kept) == 1:
         return kept[0]
     weight = (
