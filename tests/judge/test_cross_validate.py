@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from tests.estimators.facades import FACADES, IDS
 
 import deciban
-from deciban.errors import InputError
+from deciban.errors import DecibanWarning, InputError
 from deciban.judge.folds import Stratified, by_group, by_order
 
 GAUSS = next(facade for facade in FACADES if facade.name == "GaussianNB")
@@ -275,3 +275,12 @@ def test_folds_that_do_not_fit_into_memory_are_fitted_one_after_the_other(monkey
     expected = deciban.cross_validate(GAUSS.make(), X, Y, 3).log_proba
     monkeypatch.setattr("deciban.estimators.without.MOST_CELLS", 0)
     np.testing.assert_allclose(deciban.cross_validate(GAUSS.make(), X, Y, 3).log_proba, expected, atol=1e-9)
+
+
+def test_a_calibration_that_is_no_argument_is_said_to_be_left_out():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(80, 3)), np.arange(80) % 2
+    honest = deciban.GaussianNB().fit(X, y).calibrated(X, y, "temperature")
+    with pytest.warns(DecibanWarning, match="judged by a model without any"):
+        report = deciban.cross_validate(honest, X, y)
+    np.testing.assert_array_equal(report.log_proba, deciban.cross_validate(deciban.GaussianNB(), X, y).log_proba)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -11,7 +12,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from deciban.engines import encode
-from deciban.errors import InputError
+from deciban.errors import DecibanWarning, InputError
 from deciban.estimators.base import Bayes
 from deciban.estimators.left_out import LeftOut
 from deciban.estimators.planned import Plan, planned, taken
@@ -61,7 +62,21 @@ def cross_validate(
     >>> report.accuracy, report.rows
     (1.0, 6)
     """
+    _warn_uncalibrated(estimator)
     return _report(out_of_fold(estimator, X, y, folds, groups, order, sample_weight, "log_posterior"))
+
+
+def _warn_uncalibrated(estimator: Any) -> None:
+    """Say that what `calibrated` has fitted is no argument, so that no fold's model has it."""
+    belief = getattr(estimator, "_belief", None)
+    if getattr(belief, "calibration", None) is not None and getattr(estimator, "calibrate", None) is None:
+        warnings.warn(
+            f"the calibration of this {type(estimator).__name__} was fitted to all rows; each fold is judged by a "
+            f"model without any. Hint: calibration_.after is the log-loss of rows held out; "
+            f"NaiveBayes(calibrate='auto') is calibrated anew in every fold",
+            DecibanWarning,
+            stacklevel=3,
+        )
 
 
 def out_of_fold_scores(
