@@ -13,7 +13,7 @@ from sklearn.metrics import accuracy_score, brier_score_loss, confusion_matrix, 
 
 from deciban.errors import InputError
 from deciban.judge import Scorecard, report_of
-from deciban.judge.report import wilson
+from deciban.judge.intervals import wilson
 
 CLASSES = ("a", "b", "c", "d")
 
