@@ -12,15 +12,21 @@ from deciban.engines.arrow.cells import Names, timestamps
 from deciban.engines.arrow.source import Reading
 from deciban.errors import InputError
 from deciban.judge.folds import Stratified, by_group, by_order
-from deciban.model.gathering import row_weights
+from deciban.model.gathering import Deal, row_weights
 from deciban.model.matrices import row_blocks
 from deciban.training.task import Task
 
 By = Literal["groups", "order"]
 
 
+def stratifying(n_folds: int) -> Deal:
+    """Deals rows to folds as they pass by, each fold its share of every class."""
+    folds = Stratified(n_folds)
+    return lambda codes, number: folds.of(codes)
+
+
 class Stratifying:
-    """Deals rows to folds as they pass by, each fold its share of every class, and remembers where each row went."""
+    """The same, and remembers where each row went: a byte for each."""
 
     def __init__(self, n_folds: int) -> None:
         self.n_folds = n_folds

@@ -24,7 +24,7 @@ from deciban.model.gathering import Deal, Gathering, Progress, Rows
 from deciban.model.model import Model
 from deciban.model.options import MOST_LEVELS, class_prior
 from deciban.text import matrix
-from deciban.training.dealing import Stratifying
+from deciban.training.dealing import stratifying
 from deciban.training.decide import decide
 from deciban.training.honest import settle
 from deciban.training.reservoir import Reservoir
@@ -130,7 +130,7 @@ class Trained:
 
 def learned(task: Task, n_folds: int, progress: Progress | None, deal: Deal | None = None) -> Trained:
     """One pass over the rows, then everything that was open is settled; every fold has its share of each class."""
-    gathering = task.gathering(n_folds, deal or (Stratifying(n_folds) if n_folds > 1 else None))
+    gathering = task.gathering(n_folds, deal or (stratifying(n_folds) if n_folds > 1 else None))
     sample = Reservoir(len(task.layout.every_feature()), task.source.n_rows)
     for rows in gathering.read(task.source, progress):
         if n_folds > 1:
