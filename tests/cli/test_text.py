@@ -12,6 +12,7 @@ import pytest
 from benchmarks import data
 from tests.cli.terminal import EXAMPLES, call, done, table
 from tests.cli.test_documents import ROOT, make_guide, script
+from tests.tables.reviews import as_csv, reviews
 
 import deciban
 
@@ -296,3 +297,13 @@ def test_the_sessions_on_the_newsgroups_print_what_they_show(monkeypatch):
         pytest.skip(str(absent))
     text = newsgroups.DOCUMENT.read_text()
     assert make_guide.renewed(text, prepare=newsgroups.unpack) == text
+
+
+def test_the_command_line_reads_texts_unasked(tmp_path):
+    rows = reviews(missing=False).select(["text", "stars", "verdict"])
+    path, model = as_csv(rows, tmp_path / "reviews.csv"), tmp_path / "reviews.deciban"
+    assert "free text" in done("train", path, "--target", "verdict", "-o", model).output
+    told = [line.split(",")[0] for line in done("predict", model, path).stdout.splitlines()[1:]]
+    assert told == deciban.load(model).predict(rows).to_pylist()
+    assert "stars = " in done("explain", model, path, "--rows", "1").stdout
+    assert "accuracy" in done("evaluate", path, "--target", "verdict").stdout

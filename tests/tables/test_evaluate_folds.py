@@ -59,8 +59,8 @@ def refitted(t, learned, judged):
     return np.stack([np.asarray(answer.column(i)) for i in range(2)], axis=1)
 
 
-def agrees(report, t, fold, earlier=False):
-    """Whether a report is the one of separate trainings; rows whose fold is −1 are in none."""
+def assert_agrees(report, t, fold, earlier=False):
+    """Assert that a report is the one of separate trainings; rows whose fold is −1 are in none."""
     expected = np.full((t.num_rows, 2), np.nan)
     for f in range(1 if earlier else 0, fold.max() + 1):
         rest = (fold >= 0) & ((fold < f) if earlier else (fold != f))
@@ -89,7 +89,7 @@ def shared_out(t, n_folds):
 @pytest.mark.parametrize("n_folds", [3, 10])
 def test_folds_are_separate_trainings(n_folds, weighted):
     t = table(weighted=weighted)
-    agrees(deciban.evaluate(t, folds=n_folds, **settings(t)), t, shared_out(t, n_folds))
+    assert_agrees(deciban.evaluate(t, folds=n_folds, **settings(t)), t, shared_out(t, n_folds))
 
 
 @pytest.mark.parametrize("weighted", [True, False])
@@ -97,7 +97,7 @@ def test_leaving_out_each_row_is_a_training_for_each_row(weighted):
     t = table(60, weighted)
     fold = np.full(t.num_rows, -1)
     fold[present(t)] = np.arange(present(t).sum())
-    agrees(deciban.evaluate(t, folds="loo", **settings(t)), t, fold)
+    assert_agrees(deciban.evaluate(t, folds="loo", **settings(t)), t, fold)
 
 
 def test_rows_left_out_in_small_pieces_are_the_same(monkeypatch):
@@ -197,7 +197,7 @@ def test_groups_stay_together_and_are_separate_trainings():
         room[where[place]] += size[place]
     fold = np.array([where[place] if told else -1 for place, told in zip(places, rows)])
     report = deciban.evaluate(t, folds=4, groups="place", target="verdict", weights="w", roles=without("place"))
-    agrees(report, t, fold)
+    assert_agrees(report, t, fold)
 
 
 def without(name):
@@ -223,7 +223,7 @@ def test_what_comes_later_is_judged_by_what_came_before(kind, tmp_path):
         pa.csv.write_csv(t.set_column(place, "when", t.column("when").cast(pa.string())), tmp_path / "t.csv")
         source = tmp_path / "t.csv"
     report = deciban.evaluate(source, folds=5, order="when", target="verdict", weights="w", roles=without("when"))
-    agrees(report, t, fold, earlier=True)
+    assert_agrees(report, t, fold, earlier=True)
     assert "the first by none" in report.measured
 
 

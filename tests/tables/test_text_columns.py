@@ -8,7 +8,6 @@ import pyarrow.parquet
 import pytest
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.naive_bayes import MultinomialNB
-from tests.cli.terminal import done
 from tests.tables.clinic import json_lines, parquet
 from tests.tables.dealt import stratified
 from tests.tables.reviews import as_csv, reviews
@@ -344,16 +343,6 @@ def test_the_number_of_threads_changes_nothing():
             pass
         found.append(gathering.ledgers())
     assert found[0] == found[1]
-
-
-def test_the_command_line_reads_texts_unasked(tmp_path):
-    table = reviews(missing=False).select(["text", "stars", "verdict"])
-    path, model = as_csv(table, tmp_path / "reviews.csv"), tmp_path / "reviews.deciban"
-    assert "free text" in done("train", path, "--target", "verdict", "-o", model).output
-    told = [line.split(",")[0] for line in done("predict", model, path).stdout.splitlines()[1:]]
-    assert told == deciban.load(model).predict(table).to_pylist()
-    assert "stars = " in done("explain", model, path, "--rows", "1").stdout
-    assert "accuracy" in done("evaluate", path, "--target", "verdict").stdout
 
 
 def test_a_file_is_read_as_its_bytes_are_told_to_be(tmp_path):
