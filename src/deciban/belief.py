@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +15,11 @@ from deciban.errors import InputError, SchemaError, UndefinedError
 from deciban.families.evidence import with_evidence
 from deciban.families.family import NO_LIKELIHOOD, Family, log
 from deciban.families.prior import ClassPrior
-from deciban.ledger import Block, Cells, Ledger, Needs, Schema, Vocabulary
-from deciban.ledger.names import feature_names
+from deciban.ledger import Block, Cells, Ledger, Needs, Schema
 from deciban.ledger.statistic import Array, Codes
-from deciban.scores import DECIBAN, Boundary, Conic, Explanation, Pieces, ScoreForm
-from deciban.scores.calibration import Calibration, recalibrated
-from deciban.scores.novelty import Novelty, known_novelty, standardised
-from deciban.scores.posterior import Finish
+from deciban.scorer import Scorer, Solved
+from deciban.scores.calibration import Calibration
+from deciban.scores.novelty import Novelty
 
 DRAWS = 100_000
 """Rows drawn where an error can only be estimated."""
@@ -56,15 +54,6 @@ class Assumption:
         return all(family.probabilistic for family in self.families)
 
 
-class Solved(NamedTuple):
-    """All that is needed to predict."""
-
-    prior: Array
-    log_prior: Array
-    forms: tuple[ScoreForm, ...]
-    needs: tuple[Needs, ...]
-
-
 def learn(
     assumption: Assumption,
     classes: Sequence[Any],
@@ -85,26 +74,18 @@ def learn(
 
 
 @dataclass(frozen=True, eq=False)
-class Belief:
+class Belief(Scorer):
     """A ledger under an assumption. A value: learning more makes another."""
 
     assumption: Assumption
     ledger: Ledger
     calibration: Calibration | None = None
-    """What the probabilities claimed are mended by; it belongs to what was learned so far, and to nothing else."""
     novelty: Novelty | None = None
-    """How probable the rows were that were learned, to tell rows by that are like none of them."""
 
     def __post_init__(self) -> None:
         if self.assumption.auto:
             families = with_evidence(self.assumption.families, self.ledger.parts)
             object.__setattr__(self, "assumption", replace(self.assumption, families=families))
-
-    def told(self, **known: Calibration | Novelty | None) -> Self:
-        """The same with another calibration or novelty; what was solved stays so."""
-        new = object.__new__(type(self))
-        vars(new).update({**vars(self), **known})
-        return new
 
     @property
     def schema(self) -> Schema:
@@ -112,19 +93,14 @@ class Belief:
         return self.ledger.schema
 
     @property
-    def outline(self) -> Schema:
-        """The names of classes and features; those of levels may be left out."""
-        return self.schema
+    def rows(self) -> Array:
+        """The weight of the rows of each class."""
+        return self.ledger.rows
 
-    @property
-    def level_names(self) -> Sequence[Sequence[str]]:
-        """The names of the levels, for each feature that has levels with names."""
-        return next((block.levels for block in self.schema.blocks if block.kind == "levels"), None) or ()
-
-    @property
-    def vocabularies(self) -> list[Vocabulary | None]:
-        """The words of each block of words; None where their hashes stand for them."""
-        return vocabularies(self.outline)
+    def need_probability(self, what: str) -> None:
+        """Refuse what asks for p(x) where the families are no likelihoods."""
+        if not self.assumption.probabilistic:
+            raise UndefinedError(NO_LIKELIHOOD.format(what=what))
 
     def afresh(self) -> Belief:
         """The same, in which everything follows from the ledger."""
@@ -158,48 +134,15 @@ class Belief:
         silent = not self.assumption.probabilistic and len(prior) > 1
         return Solved(prior, np.zeros(len(prior)) if silent else log(prior), forms, self.assumption.needs)
 
-    def scores(self, parts: Sequence[Any], wanted: Finish, threads: int) -> NDArray[Any]:
-        """ln p(x, k), p(k|x), argmax_k … of every row, see `scores.finish`; p(k|x) calibrated if there is a map."""
-        if wanted in ("density", "typicality"):
-            self._need_probability("density p(x)")
-        if wanted in ("observed", "typicality"):
-            return self._observed(parts, wanted, threads)
-        if self.calibration is not None and wanted not in ("joint", "density"):
-            return self._calibrated(self.calibration, parts, wanted, threads)
-        return engines.apply(self.solved.forms, parts, self.solved.needs, self.solved.log_prior, wanted, threads)
-
-    def _calibrated(self, by: Calibration, parts: Sequence[Any], wanted: Finish, threads: int) -> NDArray[Any]:
-        """What is wanted of the calibrated ln p(k|x): claimed under the prior of the map, moved to that of today."""
-        claimed = engines.apply(self.solved.forms, parts, self.solved.needs, by.log_prior, "log_posterior", threads)
-        log_posterior = by.apply(claimed, self.solved.log_prior)
-        if wanted == "winner":
-            return log_posterior.argmax(axis=1)
-        return log_posterior if wanted == "log_posterior" else np.exp(log_posterior)
-
-    def _observed(self, parts: Sequence[Any], wanted: Finish, threads: int) -> Array:
-        """How many cells of each row say something, or words, and how probable the row is for each of them."""
-        each = [engines.observed(*block) for block in zip(self.solved.forms, parts, self.solved.needs)]
-        cells: Array = np.sum(each, axis=0)
-        return cells if wanted == "observed" else standardised(self.scores(parts, "density", threads), cells)
-
-    def novel(self, parts: Sequence[Any], share: float, threads: int) -> NDArray[np.bool_]:
-        """Which rows are less probable, a cell, than all but this share of the rows that were learned."""
-        typicality = self.scores(parts, "typicality", threads)
-        return known_novelty(self.novelty).novel(typicality, share)
-
-    def _need_probability(self, what: str) -> None:
-        if not self.assumption.probabilistic:
-            raise UndefinedError(NO_LIKELIHOOD.format(what=what))
-
     def log_likelihood(self, parts: Sequence[Any], codes: Codes, weight: Array | None, threads: int) -> float:
         """Σ w ln p(x, y) over rows with known classes and weights above zero."""
-        self._need_probability("likelihood")
+        self.need_probability("likelihood")
         joint = self.scores(parts, "joint", threads)[np.arange(len(codes)), codes]
         return float(joint.sum() if weight is None else np.dot(joint, weight))
 
     def training_log_likelihood(self) -> float:
         """Σ w ln p(x, y) over the rows that were learned, from the ledger alone."""
-        self._need_probability("likelihood")
+        self.need_probability("likelihood")
         if any(
             isinstance(p, Cells) and not np.allclose(p.count.sum(axis=1), self.ledger.rows) for p in self.ledger.parts
         ):
@@ -214,7 +157,7 @@ class Belief:
 
     def sample(self, n: int, rng: np.random.Generator) -> tuple[list[NDArray[Any]], NDArray[np.intp]]:
         """n rows drawn from the model: the matrix of each block, and the classes' places."""
-        self._need_probability("rows to draw")
+        self.need_probability("rows to draw")
         codes = rng.choice(len(self.solved.prior), size=n, p=self.solved.prior / self.solved.prior.sum())
         parts = [f.sample(p, codes, rng) for f, p in zip(self.assumption.families, self.complete.parts)]
         return parts, codes
@@ -224,7 +167,7 @@ class Belief:
 
         Exact where one block of discrete features has few combinations, else over rows drawn from the model.
         """
-        self._need_probability("Bayes error")
+        self.need_probability("Bayes error")
         every = self.assumption.families[0].every_row(self.complete.parts[0])
         if every is not None and len(self.assumption.families) == 1:
             rows, log_times = every
@@ -235,67 +178,8 @@ class Belief:
             sure += float(self.told(calibration=None).scores(parts, "posterior", threads).max(axis=1).sum())
         return 1 - sure / n_draws
 
-    def boundary(self) -> Boundary:
-        """The score as weights · x + bias, for one block of features."""
-        line, (slope, bias) = self.solved.forms[0].linear(), self._line()
-        return Boundary(slope * line.weights, slope * line.bias + bias)
-
-    def conic(self) -> Conic:
-        """The score as xᵀAx + weights · x + bias, for one block of features."""
-        curve, (slope, bias) = self.solved.forms[0].quadratic(), self._line()
-        return Conic(slope * curve.A, slope * curve.weights, slope * curve.bias + bias)
-
-    def _line(self) -> tuple[float, Array]:
-        """What the evidence is multiplied by, and what is added to it for each class."""
-        if self.calibration is None:
-            return 1.0, self.solved.log_prior
-        return self.calibration.line(self.solved.log_prior)
-
     @property
     def n_parameters(self) -> int:
         """Numbers estimated: of p(x|k) and of the class prior."""
         conditional = sum(f.n_parameters(p) for f, p in zip(self.assumption.families, self.complete.parts))
         return conditional + len(self.solved.prior) - 1
-
-    def explain(
-        self, parts: Sequence[Any], pair: tuple[int, int] | None, labels: NDArray[Any], threads: int
-    ) -> Explanation:
-        """Each row's evidence for one class against another: winner and runner-up, or the given pair."""
-        if len(labels) < 2:
-            raise InputError("an explanation compares two classes, and this model has one")
-        n = parts[0].shape[0]
-        log_posterior = self.scores(parts, "log_posterior", threads)
-        order = np.argsort(-log_posterior, axis=1, kind="stable")
-        k, l = order[:, 0], order[:, 1]
-        if pair is not None:
-            k, l = np.full(n, pair[0]), np.full(n, pair[1])
-        pieces = [engines.pieces(*block, k, l) for block in zip(self.solved.forms, parts, self.solved.needs)]
-        told = self._explained(pieces, labels, k, l)
-        if self.calibration is None:
-            return told
-        log_odds = log_posterior[np.arange(n), k] - log_posterior[np.arange(n), l]
-        return recalibrated(told, self.calibration, self.solved.log_prior, k, l, log_odds)
-
-    def _explained(
-        self, pieces: Sequence[Pieces], labels: NDArray[Any], k: NDArray[np.intp], l: NDArray[np.intp]
-    ) -> Explanation:
-        with np.errstate(invalid="ignore"):  # two classes without rows: −∞ − −∞ has no value
-            prior = (self.solved.log_prior[k] - self.solved.log_prior[l]) * DECIBAN
-        evidence = engines.side_by_side([p.features * DECIBAN for p in pieces])
-        extras: dict[str, Array] = {}
-        for name, value in (extra for p in pieces for extra in p.extras.items()):
-            extras[name] = extras.get(name, 0.0) + value * DECIBAN
-        with np.errstate(invalid="ignore"):
-            total = prior + np.asarray(evidence.sum(axis=1)).reshape(-1) + sum(extras.values())
-        return Explanation(evidence, prior, total, labels[k], labels[l], self.feature_names, extras)
-
-    @property
-    def feature_names(self) -> Sequence[str]:
-        """The features' names, or their numbers where they have none."""
-        return feature_names(self.outline)
-
-
-def vocabularies(schema: Schema) -> list[Vocabulary | None]:
-    """The words of each block of words; None where their hashes stand for them."""
-    words = [block.names for block in schema.blocks if block.kind == "bags"]
-    return [names if isinstance(names, Vocabulary) else None for names in words]

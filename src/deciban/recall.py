@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from deciban.belief import Assumption, Belief, Solved
+from deciban.belief import Assumption, Belief
+from deciban.discriminative import written as learned_files
+from deciban.discriminative.learned import Learned
 from deciban.engines.arrow.known import Known
 from deciban.errors import DecibanError
 from deciban.families import written as family_files
@@ -18,6 +20,7 @@ from deciban.ledger import Block, Ledger, Schema
 from deciban.ledger import written as ledger_files
 from deciban.ledger.needs import Kind
 from deciban.ledger.statistic import Array
+from deciban.scorer import Scorer, Solved
 from deciban.scores import Lookup, ScoreForm
 from deciban.scores import calibration_written as calibration_files
 from deciban.scores import written as form_files
@@ -97,8 +100,33 @@ class Recalled(Belief):
         return Belief, (self.assumption, self.ledger, self.calibration, self.novelty)
 
 
-def written(belief: Belief) -> Section:
-    """A belief as a section of a model file: assumption, ledger and, if it can be solved, what follows from them."""
+def written(scorer: Scorer) -> Section:
+    """Whatever scores rows as a section of a model file."""
+    if isinstance(scorer, Learned):
+        return _written_learned(scorer)
+    assert isinstance(scorer, Belief)
+    return _written_belief(scorer)
+
+
+def _written_learned(learned: Learned) -> Section:
+    """What was fitted, and the belief that it rests on, or else the names of what it weighs."""
+    section = Section().add("learned", learned_files.written(learned))
+    if learned.calibration is not None:
+        section.add("calibration", calibration_files.written(learned.calibration))
+    if learned.basis is not None:
+        return section.add("basis", _written_belief(learned.basis))
+    return section.add("schema", ledger_files.written_schema(learned.schema))
+
+
+def _recalled_learned(section: Section) -> Learned:
+    basis = recalled_belief(section.part("basis")) if section.has("basis") else None
+    schema = ledger_files.read_schema(section.part("schema")) if basis is None else basis.outline
+    learned = learned_files.read(section.part("learned"), schema, basis)
+    return learned.told(calibration=_read_calibration(section, len(schema.classes)))
+
+
+def _written_belief(belief: Belief) -> Section:
+    """Assumption, ledger and, if it can be solved, what follows from them."""
     assumption, blocks = belief.assumption, belief.ledger.schema.blocks
     families = [family_files.written(f, block.width) for f, block in zip(assumption.families, blocks)]
     section = Section().put("missing", assumption.missing).add_all("families", families)
@@ -141,7 +169,12 @@ def _read_priors(section: Section, K: int) -> tuple[Array, Array]:
     return prior, section.floats("log_prior", (K,), least=-np.inf)
 
 
-def recalled(section: Section) -> Belief:
+def recalled(section: Section) -> Scorer:
+    """What scores rows, as a section tells it."""
+    return _recalled_learned(section) if section.has("learned") else recalled_belief(section)
+
+
+def recalled_belief(section: Section) -> Belief:
     """The belief of a section."""
     ledger, families = section.part("ledger"), section.parts("families")
     K, blocks = len(ledger_files.read_classes(ledger)), ledger_files.read_outline(ledger)
@@ -154,6 +187,10 @@ def recalled(section: Section) -> Belief:
     imagined = ledger_files.read(section.part("imagined")) if section.has("imagined") else None
     prior = family_files.read_prior(section.part("prior"), K)
     missing = section.text("missing", among=["skip", "error"])
-    calibration = calibration_files.read(section.part("calibration"), K) if section.has("calibration") else None
+    calibration = _read_calibration(section, K)
     novelty = calibration_files.read_novelty(section.part("novelty")) if section.has("novelty") else None
     return Recalled(Assumption(read, prior, imagined, missing), section, calibration, novelty)
+
+
+def _read_calibration(section: Section, K: int) -> Calibration | None:
+    return calibration_files.read(section.part("calibration"), K) if section.has("calibration") else None

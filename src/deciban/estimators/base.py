@@ -1,33 +1,27 @@
-"""The one base of all facades: fit, predict, explain, and what follows from the ledger."""
+"""The one base of generative facades: learning as sums, and what follows from the ledger."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from deciban.belief import DRAWS, Assumption, Belief, learn
-from deciban.engines import FEW_ROWS, BadValue, encode, encode_known, thread_count
+from deciban.engines import encode, encode_known, thread_count
 from deciban.errors import InputError
 from deciban.estimators.algebra import Algebra
+from deciban.estimators.classifier import Classifier
 from deciban.estimators.honest import Honest
-from deciban.estimators.rows import checked_rows, checked_weight, checked_X, declared, without_weightless
-from deciban.estimators.words import worded
-from deciban.files import Section
-from deciban.ledger import Block, Ledger
+from deciban.estimators.rows import checked_rows, checked_weight, declared, without_weightless
+from deciban.families import written as family_files
+from deciban.ledger import Ledger
 from deciban.ledger.statistic import Array
-from deciban.scores import Boundary, Conic, Explanation
+from deciban.scorer import Scorer
 from deciban.scores.calibration import warn_dropped
-from deciban.scores.decision import REJECTED, Costs, Thresholds, labelled, rule_of
-from deciban.scores.posterior import Finish
 
 SHARED_CONSTRAINTS: dict[str, list[Any]] = {
     "missing": [StrOptions({"skip", "error"})],
@@ -37,14 +31,14 @@ SHARED_CONSTRAINTS: dict[str, list[Any]] = {
 """Constraints on the arguments that every facade has."""
 
 
-class Bayes(Algebra, Honest, ClassifierMixin, BaseEstimator):
+class Bayes(Algebra, Honest, Classifier):
     """A generative classifier: a ledger of the data, solved under an assumption."""
 
-    classes_: NDArray[Any]
-    n_features_in_: int
     _belief: Belief
 
-    _proposal = "leave such rows out, or replace the values"
+    if TYPE_CHECKING:
+
+        def _fitted(self) -> Belief: ...
 
     def _assumption(self, n_features: int, n_classes: int) -> Assumption:
         """The families and the prior that the constructor's arguments describe, checked."""
@@ -122,84 +116,19 @@ class Bayes(Algebra, Honest, ClassifierMixin, BaseEstimator):
         if before is not None:
             warn_dropped(before.calibration, "Hint: calibrated(X, y) with all rows fits another")
 
-    @contextmanager
-    def _unchanged_if_refused(self) -> Iterator[None]:
-        before = dict(vars(self))
-        try:
-            yield
-        except BaseException:
-            self.__dict__ = before
-            raise
-
-    @contextmanager
-    def _worded(self) -> Iterator[None]:
-        try:
-            yield
-        except BadValue as bad:
-            raise self._refusal(bad) from None
-
-    def _refusal(self, bad: BadValue) -> InputError:
-        return worded(bad, type(self).__name__, getattr(self, "feature_names_in_", None), self._proposal)
+    def _is_own(self, believed: Scorer) -> bool:
+        """See `Classifier._is_own`: the families must be those of the arguments, and fit to be written."""
+        if not isinstance(believed, Belief):
+            return False
+        assumption = self._assumption(self.n_features_in_, len(self.classes_))
+        for family, block in zip(assumption.families, believed.outline.blocks):
+            family_files.written(family, block.width)
+        return [type(f) for f in assumption.families] == [type(f) for f in believed.assumption.families]
 
     @property
     def ledger_(self) -> Ledger:
         """What was learned: counts or moments per class, and the schema that says of what."""
         return self._fitted().ledger
-
-    @property
-    def n_parameters_(self) -> int:
-        """How many numbers the model estimates, the class prior included."""
-        return self._fitted().n_parameters
-
-    def _fitted(self) -> Belief:
-        try:
-            return self._belief
-        except AttributeError:
-            check_is_fitted(self)
-            raise
-
-    def _scores(self, X: Any, wanted: Finish) -> NDArray[Any]:
-        model = self._fitted()
-        X = checked_X(self, X)
-        self._refuse_question(X)
-        threads = 1 if X.shape[0] <= FEW_ROWS else thread_count(self.n_jobs)
-        try:
-            return model.scores((X,), wanted, threads)
-        except BadValue as bad:
-            raise self._refusal(bad) from None
-
-    def _refuse_question(self, X: Any) -> None:
-        """What a facade will not be asked about, beyond what its family refuses."""
-
-    def predict(
-        self,
-        X: Any,
-        *,
-        costs: Costs | None = None,
-        reject: float | None = None,
-        thresholds: Thresholds | None = None,
-        reject_novel: float | None = None,
-    ) -> NDArray[Any]:
-        """The most probable class of each row; or what is expected to cost least, see `Decision`.
-
-        `costs[(truth, called)]` is what a call costs, `reject` what it costs not to decide, `thresholds` from which
-        probability on a class is called, `reject_novel` the share of usual rows that may be taken for novel. A row
-        that is undecided or novel is None.
-        """
-        self._fitted()
-        rule = rule_of(self.classes_, costs, reject, thresholds)
-        codes = self._scores(X, "winner") if rule is None else rule.apply(self._scores(X, "posterior"))
-        if reject_novel is not None:
-            codes = np.where(self._novel(X, reject_novel), REJECTED, codes)
-        return labelled(self.classes_, codes)
-
-    def predict_proba(self, X: Any) -> Array:
-        """p(k|x) of each row and class, in the order of `classes_`."""
-        return self._scores(X, "posterior")
-
-    def predict_log_proba(self, X: Any) -> Array:
-        """ln p(k|x)."""
-        return self._scores(X, "log_posterior")
 
     def predict_joint_log_proba(self, X: Any) -> Array:
         """ln p(x, k) = ln π_k + ln p(x|k), before normalising."""
@@ -229,63 +158,6 @@ class Bayes(Algebra, Honest, ClassifierMixin, BaseEstimator):
     def bayes_error(self, n_draws: int = DRAWS, random_state: Any = 0) -> float:
         """The least error any rule could have if the model were true; exact for small tables, else by drawing."""
         return self._fitted().bayes_error(n_draws, generator(random_state), thread_count(self.n_jobs))
-
-    def explain(self, X: Any, classes: tuple[Any, Any] | None = None) -> Explanation:
-        """The evidence of each feature in decibans, for the winner against the runner-up or for two given classes."""
-        model = self._fitted()
-        X = checked_X(self, X)
-        self._refuse_question(X)
-        pair = None if classes is None else self._pair(classes)
-        with self._worded():
-            return model.explain([X], pair, self.classes_, thread_count(self.n_jobs))
-
-    def _pair(self, classes: tuple[Any, Any]) -> tuple[int, int]:
-        try:
-            first, second = classes
-        except (TypeError, ValueError):
-            raise InputError(f"classes must name two classes, (for, against), not {classes!r}") from None
-        k, l = encode_known(np.asarray([first, second]), self.classes_)
-        if k == l:
-            raise InputError(f"classes must name two different classes, not {first!r} twice")
-        return int(k), int(l)
-
-    def linear_form(self) -> Boundary:
-        """score_k(x) = weights_k · x + bias_k; for two classes the log-odds of the second are w · x + b.
-
-        Up to what all classes share. For `BernoulliNB` x is the indicator [value > binarize].
-        """
-        return self._fitted().boundary()
-
-    def quadratic_form(self) -> Conic:
-        """score_k(x) = xᵀ A_k x + weights_k · x + bias_k."""
-        return self._fitted().conic()
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to one file, whole or not at all; `deciban.load` reads it."""
-        from deciban.estimators.saved import save
-
-        save(self, path)
-
-    def _write(self, section: Section) -> None:
-        """Add to a model file what belief, arguments and classes do not tell."""
-        section.put("named", hasattr(self, "feature_names_in_"))
-
-    def _read(self, section: Section, blocks: Sequence[Block]) -> None:
-        """What `_write` wrote, and the features of the ledger's blocks."""
-        if len(blocks) != 1:
-            section.refuse(f"{type(self).__name__} has one block of features, and this file {len(blocks)}")
-        self.n_features_in_ = blocks[0].width
-        if section.flag("named"):
-            if blocks[0].names is None:
-                section.refuse("the features are said to have names, and have none")
-            self.feature_names_in_ = np.array(blocks[0].names, dtype=object)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = self.missing == "skip"
-        tags.classifier_tags.poor_score = True
-        return tags
 
 
 def generator(random_state: Any) -> np.random.Generator:

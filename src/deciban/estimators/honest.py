@@ -95,7 +95,7 @@ class Honest:
         """
         from deciban.estimators.crossed import out_of_fold_scores
 
-        self._fitted()._need_probability("density p(x)")
+        self._fitted().need_probability("density p(x)")
         with warnings.catch_warnings():
             warnings.simplefilter(
                 "ignore", DecibanWarning
@@ -118,7 +118,7 @@ class Honest:
     def _novel(self, X: Any, share: float) -> NDArray[np.bool_]:
         """Which rows are less probable than all but this share of those learned."""
         belief = self._fitted()
-        belief._need_probability("density p(x)")
+        belief.need_probability("density p(x)")
         usual = known_novelty(belief.novelty)
         usual.threshold(share)
         with warnings.catch_warnings():

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
-import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
@@ -14,16 +13,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban import belief, files, recall
+from deciban import files, recall
+from deciban.belief import Belief
 from deciban.errors import DecibanError, ModelFileError
-from deciban.families import written as family_files
 from deciban.files import Section
-from deciban.ledger import Block, Ledger
+from deciban.ledger import Ledger
 from deciban.ledger import written as ledger_files
+from deciban.scorer import Scorer
 from deciban.text import Words
 
 if TYPE_CHECKING:
-    from deciban.estimators.base import Bayes
+    from deciban.estimators.classifier import Classifier
 
 FACADES = {
     "BernoulliNB": "deciban.estimators.bernoulli_nb",
@@ -32,6 +32,7 @@ FACADES = {
     "GaussianBayes": "deciban.estimators.gaussian_bayes",
     "GaussianNB": "deciban.estimators.gaussian_nb",
     "JointBayes": "deciban.estimators.joint_bayes",
+    "LogisticRegression": "deciban.estimators.logistic_regression",
     "MultinomialNB": "deciban.estimators.multinomial_nb",
     "NaiveBayes": "deciban.estimators.naive_bayes",
     "PoissonNB": "deciban.estimators.poisson_nb",
@@ -46,14 +47,14 @@ MOST_THREADS = 4096
 """Largest n_jobs that is believed of a file."""
 
 
-def save(estimator: Bayes, path: str | os.PathLike[str]) -> None:
+def save(estimator: Classifier, path: str | os.PathLike[str]) -> None:
     """Write a fitted facade to a file, whole or not at all."""
     name, module = type(estimator).__name__, type(estimator).__module__
     if FACADES.get(name) != module:
         raise ModelFileError(f"{module}.{name} cannot be saved; only deciban's own can be, {sorted(FACADES)}")
     believed = estimator._fitted()
-    section = Section({"kind": "estimator", "estimator": name, "rows": believed.ledger.n_rows}, eager=False)
-    section.add("parameters", _written_parameters(estimator, believed.assumption.imagined))
+    section = Section({"kind": "estimator", "estimator": name, "rows": float(believed.rows.sum())}, eager=False)
+    section.add("parameters", _written_parameters(estimator, _imagined(believed)))
     section.put("labels", estimator.classes_.dtype.str).put("number", estimator._dtype.name)
     section.add("belief", recall.written(believed))
     estimator._write(section)
@@ -61,42 +62,31 @@ def save(estimator: Bayes, path: str | os.PathLike[str]) -> None:
     files.write(path, section.header, section.arrays)
 
 
-def opened(contents: files.Contents) -> Bayes:
+def opened(contents: files.Contents) -> Classifier:
     """The facade of a file."""
     return _estimator(contents.section())
 
 
-def _estimator(section: Section) -> Bayes:
+def _estimator(section: Section) -> Classifier:
     name = section.text("estimator", among=FACADES)
     believed = recall.recalled(section.part("belief"))
-    ledger = section.part("belief").part("ledger")
-    blocks, classes = ledger_files.read_features(ledger), ledger_files.read_classes(ledger)
-    parameters = _read_parameters(section.part("parameters"), believed.assumption.imagined)
+    blocks, classes = believed.outline.blocks, believed.outline.classes
+    parameters = _read_parameters(section.part("parameters"), _imagined(believed))
     try:
-        estimator: Bayes = getattr(import_module(FACADES[name]), name)(**parameters)
+        estimator: Classifier = getattr(import_module(FACADES[name]), name)(**parameters)
     except TypeError as error:
         section.refuse(str(error))
     estimator.classes_ = _labels(section, classes)
     estimator._read(section, blocks)
     estimator._dtype = np.dtype(section.text("number", among=["float32", "float64"]))
-    _check_assumption(section, estimator, believed, blocks)
+    estimator._check_read(section, believed)
     estimator._belief = believed
     return estimator
 
 
-def _check_assumption(section: Section, estimator: Bayes, believed: belief.Belief, blocks: Sequence[Block]) -> None:
-    """Refuse arguments that the facade itself would refuse, or that make another kind of model."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what there is to say was said when it was fitted
-            estimator._validate_params()
-            assumption = estimator._assumption(estimator.n_features_in_, len(estimator.classes_))
-            for family, block in zip(assumption.families, blocks):
-                family_files.written(family, block.width)
-    except (DecibanError, ValueError, TypeError, OverflowError) as error:
-        section.refuse(f"the arguments are not sound: {error}")
-    if [type(f) for f in assumption.families] != [type(f) for f in believed.assumption.families]:
-        section.refuse(f"a {type(estimator).__name__} assumes something else")
+def _imagined(believed: Scorer) -> Ledger | None:
+    """The imagined examples of a belief."""
+    return believed.assumption.imagined if isinstance(believed, Belief) else None
 
 
 def _labels(section: Section, classes: tuple[Any, ...]) -> NDArray[Any]:
@@ -116,7 +106,7 @@ def _labels(section: Section, classes: tuple[Any, ...]) -> NDArray[Any]:
     return labels
 
 
-def _written_parameters(estimator: Bayes, imagined: Ledger | None) -> Section:
+def _written_parameters(estimator: Classifier, imagined: Ledger | None) -> Section:
     section = Section()
     for name, value in estimator.get_params().items():
         if value is imagined and imagined is not None:

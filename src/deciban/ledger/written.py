@@ -34,7 +34,7 @@ HEAVIEST = 1e300
 
 def written(ledger: Ledger) -> Section:
     """A ledger as a section; refused where it could not be read again."""
-    section = Section().add("schema", _written_schema(ledger.schema)).put("rows", ledger.rows)
+    section = Section().add("schema", written_schema(ledger.schema)).put("rows", ledger.rows)
     section.add_all("parts", [_written_part(part) for part in ledger.parts])
     read(section)
     return section
@@ -91,7 +91,8 @@ def read_schema(section: Section) -> Schema:
     return Schema(read_classes(outer), read_blocks(outer))
 
 
-def _written_schema(schema: Schema) -> Section:
+def written_schema(schema: Schema) -> Section:
+    """The names of what a ledger counts, or fitted forms weigh."""
     section = Section().put_texts("classes", [_label_text(label) for label in schema.classes])
     return section.add_all("blocks", [_written_block(block) for block in schema.blocks])
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from deciban.belief import vocabularies
 from deciban.engines.arrow.cells import Names
 from deciban.engines.arrow.source import Reading, Source
 from deciban.errors import InputError, did_you_mean
 from deciban.ledger import Schema
 from deciban.model.gathering import Progress, Rows, row_weights
 from deciban.model.matrices import Matrices, checked, level_names, row_blocks
+from deciban.scorer import vocabularies
 from deciban.training.task import Task
 
 

@@ -1,0 +1,107 @@
+"""Learned: score forms that were fitted to tell the classes apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NoReturn
+
+import numpy as np
+
+from deciban.belief import Assumption, Belief
+from deciban.discriminative.account import Account
+from deciban.errors import UndefinedError
+from deciban.ledger import Ledger, Needs, Schema
+from deciban.ledger.statistic import Array
+from deciban.scorer import Scorer, Solved
+from deciban.scores import ScoreForm
+from deciban.scores.calibration import Calibration
+from deciban.scores.novelty import Novelty
+
+NO_DENSITY = (
+    "{what}: this model was fitted to p(class | x) and knows nothing of p(x). "
+    "Hint: a generative model does, such as GaussianNB, or train(..., learner='bayes')"
+)
+
+NO_SUMS = (
+    "{what}: weights that were fitted to all rows together are no sums, so they neither add nor come apart. "
+    "Hint: train on all rows again, or learn them by a generative model, whose ledgers add"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Learned(Scorer):
+    """Forms, and an account of how they were fitted.
+
+    `rows` is the weight of the rows of each class. `basis` is the naive belief about the same rows, where there is
+    one: it has the names of levels and words, and its evidence is what evidence regression weighs.
+    """
+
+    schema: Schema
+    solved: Solved
+    rows: Array
+    account: Account
+    basis: Belief | None = None
+    calibration: Calibration | None = None
+    novelty: Novelty | None = None
+
+    @classmethod
+    def of(
+        cls,
+        schema: Schema,
+        forms: Sequence[ScoreForm],
+        needs: Sequence[Needs],
+        bias: Array,
+        rows: Array,
+        account: Account,
+        basis: Belief | None = None,
+    ) -> Learned:
+        """Forms and the intercept of each class.
+
+        The intercept is told as the classes' log-shares of the rows, the prior, and what it is beyond them, the
+        bias: so an explanation names both, and other priors can be put in the place of those of the rows.
+        """
+        with np.errstate(divide="ignore"):
+            log_prior = np.log(rows / rows.sum())
+        if not np.isfinite(log_prior).all():  # a class without rows
+            log_prior = np.zeros(len(rows))
+        solved = Solved(rows / rows.sum(), log_prior, tuple(forms), tuple(needs), bias - log_prior)
+        return cls(schema, solved, rows, account, basis)
+
+    @property
+    def _known(self) -> Belief:
+        if self.basis is None:
+            self._refuse("what is remembered of the rows")
+        return self.basis
+
+    @property
+    def assumption(self) -> Assumption:
+        """What the naive belief about the same rows assumes."""
+        return self._known.assumption
+
+    @property
+    def ledger(self) -> Ledger:
+        """What the naive belief about the same rows remembers."""
+        return self._known.ledger
+
+    @property
+    def outline(self) -> Schema:
+        """The names of classes and features; those of levels may be left out."""
+        return self.schema if self.basis is None else self.basis.outline
+
+    @property
+    def level_names(self) -> Sequence[Sequence[str]]:
+        """The names of the levels, for each feature that has levels with names."""
+        return super().level_names if self.basis is None else self.basis.level_names
+
+    def need_probability(self, what: str) -> None:
+        """There is no p(x)."""
+        raise UndefinedError(NO_DENSITY.format(what=what))
+
+    def _refuse(self, what: str) -> NoReturn:
+        raise UndefinedError(NO_SUMS.format(what=what))
+
+    @property
+    def n_parameters(self) -> int:
+        """Numbers fitted."""
+        return self.account.n_parameters

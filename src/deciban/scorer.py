@@ -1,0 +1,184 @@
+"""SCORER: everything that can be asked of score forms, whether a ledger was solved into them or they were fitted."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban import engines
+from deciban.errors import InputError
+from deciban.ledger import Needs, Schema, Vocabulary
+from deciban.ledger.names import feature_names
+from deciban.ledger.statistic import Array
+from deciban.scores import DECIBAN, Boundary, Conic, Explanation, Pieces, ScoreForm
+from deciban.scores.calibration import Calibration, recalibrated
+from deciban.scores.novelty import Novelty, known_novelty, standardised
+from deciban.scores.posterior import Finish
+
+
+class Solved(NamedTuple):
+    """All that is needed to predict."""
+
+    prior: Array
+    log_prior: Array
+    forms: tuple[ScoreForm, ...]
+    needs: tuple[Needs, ...]
+    bias: Array | None = None
+    """What fitted forms add for each class beyond its prior."""
+
+    def start(self, log_prior: Array) -> Array:
+        """What each class has before any feature has spoken, under this prior."""
+        return log_prior if self.bias is None else log_prior + self.bias
+
+
+class Scorer(ABC):
+    """Score forms and a class prior, and what follows from them for any row."""
+
+    calibration: Calibration | None
+    """What the probabilities claimed are mended by; it belongs to what was learned so far, and to nothing else."""
+    novelty: Novelty | None
+    """How probable the rows were that were learned, to tell rows by that are like none of them."""
+
+    if TYPE_CHECKING:  # fields of one kind of scorer, computed by another
+
+        @property
+        def solved(self) -> Solved:
+            """All that is needed to predict."""
+            ...
+
+        @property
+        def schema(self) -> Schema:
+            """The names of what is counted or weighed."""
+            ...
+
+        @property
+        def rows(self) -> Array:
+            """The weight of the rows of each class."""
+            ...
+
+        @property
+        def n_parameters(self) -> int:
+            """How many numbers were estimated."""
+            ...
+
+    @abstractmethod
+    def need_probability(self, what: str) -> None:
+        """Refuse what asks for p(x) where there is none."""
+
+    def told(self, **known: Calibration | Novelty | None) -> Self:
+        """The same with another calibration or novelty; what was solved stays so."""
+        new = object.__new__(type(self))
+        vars(new).update({**vars(self), **known})
+        return new
+
+    @property
+    def outline(self) -> Schema:
+        """The names of classes and features; those of levels may be left out."""
+        return self.schema
+
+    @property
+    def level_names(self) -> Sequence[Sequence[str]]:
+        """The names of the levels, for each feature that has levels with names."""
+        return next((block.levels for block in self.schema.blocks if block.kind == "levels"), None) or ()
+
+    @property
+    def vocabularies(self) -> list[Vocabulary | None]:
+        """The words of each block of words; None where their hashes stand for them."""
+        return vocabularies(self.outline)
+
+    def scores(self, parts: Sequence[Any], wanted: Finish, threads: int) -> NDArray[Any]:
+        """ln p(x, k), p(k|x), argmax_k … of every row, see `scores.finish`; p(k|x) calibrated if there is a map."""
+        if wanted in ("density", "typicality"):
+            self.need_probability("density p(x)")
+        if wanted in ("observed", "typicality"):
+            return self._observed(parts, wanted, threads)
+        if self.calibration is not None and wanted not in ("joint", "density"):
+            return self._calibrated(self.calibration, parts, wanted, threads)
+        return self._applied(parts, self.solved.log_prior, wanted, threads)
+
+    def _applied(self, parts: Sequence[Any], log_prior: Array, wanted: Finish, threads: int) -> NDArray[Any]:
+        solved = self.solved
+        return engines.apply(solved.forms, parts, solved.needs, solved.start(log_prior), wanted, threads)
+
+    def _calibrated(self, by: Calibration, parts: Sequence[Any], wanted: Finish, threads: int) -> NDArray[Any]:
+        """What is wanted of the calibrated ln p(k|x): claimed under the prior of the map, moved to that of today."""
+        claimed = self._applied(parts, by.log_prior, "log_posterior", threads)
+        log_posterior = by.apply(claimed, self.solved.log_prior)
+        if wanted == "winner":
+            return log_posterior.argmax(axis=1)
+        return log_posterior if wanted == "log_posterior" else np.exp(log_posterior)
+
+    def _observed(self, parts: Sequence[Any], wanted: Finish, threads: int) -> Array:
+        """How many cells of each row say something, or words, and how probable the row is for each of them."""
+        each = [engines.observed(*block) for block in zip(self.solved.forms, parts, self.solved.needs)]
+        cells: Array = np.sum(each, axis=0)
+        return cells if wanted == "observed" else standardised(self.scores(parts, "density", threads), cells)
+
+    def novel(self, parts: Sequence[Any], share: float, threads: int) -> NDArray[np.bool_]:
+        """Which rows are less probable, a cell, than all but this share of the rows that were learned."""
+        typicality = self.scores(parts, "typicality", threads)
+        return known_novelty(self.novelty).novel(typicality, share)
+
+    def boundary(self) -> Boundary:
+        """The score as weights · x + bias, for one block of features."""
+        line, (slope, bias) = self.solved.forms[0].linear(), self._line()
+        return Boundary(slope * line.weights, slope * self.solved.start(line.bias) + bias)
+
+    def conic(self) -> Conic:
+        """The score as xᵀAx + weights · x + bias, for one block of features."""
+        curve, (slope, bias) = self.solved.forms[0].quadratic(), self._line()
+        return Conic(slope * curve.A, slope * curve.weights, slope * self.solved.start(curve.bias) + bias)
+
+    def _line(self) -> tuple[float, Array]:
+        """What the evidence is multiplied by, and what is added to it for each class."""
+        if self.calibration is None:
+            return 1.0, self.solved.log_prior
+        return self.calibration.line(self.solved.log_prior)
+
+    def explain(
+        self, parts: Sequence[Any], pair: tuple[int, int] | None, labels: NDArray[Any], threads: int
+    ) -> Explanation:
+        """Each row's evidence for one class against another: winner and runner-up, or the given pair."""
+        if len(labels) < 2:
+            raise InputError("an explanation compares two classes, and this model has one")
+        n = parts[0].shape[0]
+        log_posterior = self.scores(parts, "log_posterior", threads)
+        order = np.argsort(-log_posterior, axis=1, kind="stable")
+        k, l = order[:, 0], order[:, 1]
+        if pair is not None:
+            k, l = np.full(n, pair[0]), np.full(n, pair[1])
+        pieces = [engines.pieces(*block, k, l) for block in zip(self.solved.forms, parts, self.solved.needs)]
+        told = self._explained(pieces, labels, k, l)
+        if self.calibration is None:
+            return told
+        log_odds = log_posterior[np.arange(n), k] - log_posterior[np.arange(n), l]
+        return recalibrated(told, self.calibration, self.solved.log_prior, k, l, log_odds)
+
+    def _explained(
+        self, pieces: Sequence[Pieces], labels: NDArray[Any], k: NDArray[np.intp], l: NDArray[np.intp]
+    ) -> Explanation:
+        with np.errstate(invalid="ignore"):  # two classes without rows: −∞ − −∞ has no value
+            prior = (self.solved.log_prior[k] - self.solved.log_prior[l]) * DECIBAN
+        evidence = engines.side_by_side([p.features * DECIBAN for p in pieces])
+        bias = self.solved.bias
+        extras: dict[str, Array] = {} if bias is None else {"bias": (bias[k] - bias[l]) * DECIBAN}
+        for name, value in (extra for p in pieces for extra in p.extras.items()):
+            extras[name] = extras.get(name, 0.0) + value * DECIBAN
+        with np.errstate(invalid="ignore"):
+            total = prior + np.asarray(evidence.sum(axis=1)).reshape(-1) + sum(extras.values())
+        return Explanation(evidence, prior, total, labels[k], labels[l], self.feature_names, extras)
+
+    @property
+    def feature_names(self) -> Sequence[str]:
+        """The features' names, or their numbers where they have none."""
+        return feature_names(self.outline)
+
+
+def vocabularies(schema: Schema) -> list[Vocabulary | None]:
+    """The words of each block of words; None where their hashes stand for them."""
+    words = [block.names for block in schema.blocks if block.kind == "bags"]
+    return [names if isinstance(names, Vocabulary) else None for names in words]
