@@ -24,13 +24,16 @@ check: .venv/ready
 # A part that misses a target does not keep the others from being measured.
 bench: .venv/peers
 	$(BIN)/python -m benchmarks; $(BIN)/python -m benchmarks --tables; $(BIN)/python -m benchmarks --text; \
-	$(BIN)/python -m benchmarks --judging
+	$(BIN)/python -m benchmarks --judging; $(BIN)/python -m benchmarks --partner
 
 lab: .venv/ready
 	$(BIN)/python -m benchmarks.lab
 	$(BIN)/python -m benchmarks.lab_tables
 	$(BIN)/python -m benchmarks.lab_calibration
 	$(BIN)/python -m benchmarks.lab_dependence
+	$(BIN)/python -m benchmarks.lab_evidence
+	$(BIN)/python -m benchmarks.lab_ng_jordan
+	$(BIN)/python -m benchmarks.lab_start
 	$(BIN)/python -m benchmarks.lab_text
 	DECIBAN_DATA=$$($(BIN)/python -c 'from benchmarks import data; print(data.folder())') \
 	  $(BIN)/python docs/guides/make_newsgroups.py

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from . import judging, memory, report, startup, tables, text, timing
+from . import boosting, discriminative, evidence, judging, memory, report, startup, tables, text, timing
 from .case import Line
 from .cases import CASES
 from .data import ROOT
@@ -53,6 +53,13 @@ def judging_jobs(quick: bool) -> Iterator[Job]:
         yield from judging.jobs(group, QUICK if quick else 1.0)
 
 
+def partner_jobs(quick: bool) -> Iterator[Job]:
+    """The same for weights that are fitted: logistic and evidence regression, boosting."""
+    for group in report.TITLES:
+        for part in (discriminative, evidence, boosting):
+            yield from part.jobs(group, QUICK if quick else 1.0)
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """A page of benchmarks: what is measured for it, its heading on the terminal, its name in `docs`."""
@@ -66,6 +73,7 @@ MODELS = Part(jobs, "deciban against scikit-learn", "benchmarks")
 TABLES = Part(table_jobs, "deciban on tables", "benchmarks-tables")
 TEXT = Part(text_jobs, "deciban on text", "benchmarks-text")
 JUDGING = Part(judging_jobs, "exact cross-validation", "benchmarks-judging")
+PARTNER = Part(partner_jobs, "the discriminative partner", "benchmarks-partner")
 
 
 def options() -> argparse.Namespace:
@@ -88,6 +96,13 @@ def options() -> argparse.Namespace:
     which.add_argument("--text", dest="part", action="store_const", const=TEXT, help="text; its own page")
     which.add_argument(
         "--judging", dest="part", action="store_const", const=JUDGING, help="cross-validation; its own page"
+    )
+    which.add_argument(
+        "--partner",
+        dest="part",
+        action="store_const",
+        const=PARTNER,
+        help="logistic and evidence regression, boosting; their own page",
     )
     parser.add_argument("--folder", type=Path, default=ROOT / "docs", help="where the page and the chart go")
     parser.set_defaults(part=MODELS)

@@ -87,6 +87,22 @@ def enron(number: int) -> Corpus:
     return corpus([(label, text) for _, label, text in sorted(found)])
 
 
+@cache
+def raw_mail() -> Corpus:
+    """SpamAssassin's corpus, ordered by path: messages as they were sent, all their headers kept."""
+    pairs = []
+    for path, text in sorted(members("spamassassin.tar.gz")):
+        folder, name = path.split("/")[-2:]
+        if name != "cmds":
+            pairs.append(("spam" if folder.startswith("spam") else "ham", text))
+    return corpus(pairs)
+
+
+def short_messages() -> Corpus:
+    """The SMS Spam Collection."""
+    return labelled_lines("sms-spam.tsv")
+
+
 def labelled_lines(name: str) -> Corpus:
     """A file of lines, each a label, a tab and the text."""
     lines = data.find(name).read_text(encoding="utf-8").split("\n")

@@ -30,6 +30,7 @@ DOCUMENTS = (
     "docs/guides/text.md",
     "docs/guides/trust.md",
     "docs/guides/dependence.md",
+    "docs/guides/generative-or-discriminative.md",
 )
 BLOCK = re.compile(r"^```(console|pycon)\n(.*?)^```", flags=re.MULTILINE | re.DOTALL)
 PICTURE = re.compile(r"!\[[^\]]*\]\(((?:[\w-]+/)?[\w.-]+)\)")

@@ -15,12 +15,15 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from deciban.estimators.bernoulli_nb import BernoulliNB
+    from deciban.estimators.boosted_bayes import BoostedBayes
     from deciban.estimators.categorical_nb import CategoricalNB
     from deciban.estimators.complement_nb import ComplementNB
     from deciban.estimators.crossed import cross_validate
+    from deciban.estimators.evidence_regression import EvidenceRegression
     from deciban.estimators.gaussian_bayes import GaussianBayes
     from deciban.estimators.gaussian_nb import GaussianNB
     from deciban.estimators.joint_bayes import JointBayes
+    from deciban.estimators.logistic_regression import LogisticRegression
     from deciban.estimators.multinomial_nb import MultinomialNB
     from deciban.estimators.naive_bayes import NaiveBayes
     from deciban.estimators.poisson_nb import PoissonNB
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from deciban.families.parameters import ParameterCount, parameter_count
     from deciban.judge.bayes import BayesTable
     from deciban.judge.choice import Choice
+    from deciban.judge.comparison import Comparison
     from deciban.judge.dependence import Dependence
     from deciban.judge.learning import LearningCurve
     from deciban.judge.report import Report
@@ -38,6 +42,7 @@ if TYPE_CHECKING:
     from deciban.scores.decision import Decision
     from deciban.text import Words
     from deciban.training.choose import choose
+    from deciban.training.compare import compare
     from deciban.training.curves import learning_curve
     from deciban.training.dependence import dependence
     from deciban.training.fit import train
@@ -45,11 +50,14 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "BernoulliNB": "deciban.estimators.bernoulli_nb",
+    "BoostedBayes": "deciban.estimators.boosted_bayes",
     "CategoricalNB": "deciban.estimators.categorical_nb",
     "ComplementNB": "deciban.estimators.complement_nb",
+    "EvidenceRegression": "deciban.estimators.evidence_regression",
     "GaussianBayes": "deciban.estimators.gaussian_bayes",
     "GaussianNB": "deciban.estimators.gaussian_nb",
     "JointBayes": "deciban.estimators.joint_bayes",
+    "LogisticRegression": "deciban.estimators.logistic_regression",
     "MultinomialNB": "deciban.estimators.multinomial_nb",
     "NaiveBayes": "deciban.estimators.naive_bayes",
     "PoissonNB": "deciban.estimators.poisson_nb",
@@ -57,11 +65,13 @@ _HOMES = {
     "Words": "deciban.text",
     "BayesTable": "deciban.judge.bayes",
     "Choice": "deciban.judge.choice",
+    "Comparison": "deciban.judge.comparison",
     "Ledger": "deciban.ledger",
     "LearningCurve": "deciban.judge.learning",
     "Model": "deciban.model.model",
     "Report": "deciban.judge.report",
     "choose": "deciban.training.choose",
+    "compare": "deciban.training.compare",
     "Dependence": "deciban.judge.dependence",
     "cross_validate": "deciban.estimators.crossed",
     "dependence": "deciban.training.dependence",
@@ -78,17 +88,21 @@ _HOMES = {
 __all__ = [
     "BayesTable",
     "BernoulliNB",
+    "BoostedBayes",
     "CategoricalNB",
     "Choice",
+    "Comparison",
     "ComplementNB",
     "Decision",
     "Dependence",
+    "EvidenceRegression",
     "Explanation",
     "GaussianBayes",
     "GaussianNB",
     "JointBayes",
     "LearningCurve",
     "Ledger",
+    "LogisticRegression",
     "Model",
     "MultinomialNB",
     "NaiveBayes",
@@ -99,6 +113,7 @@ __all__ = [
     "Words",
     "__version__",
     "choose",
+    "compare",
     "cross_validate",
     "dependence",
     "evaluate",

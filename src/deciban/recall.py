@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import fields
 from functools import cached_property
 from typing import Any
 
@@ -11,7 +12,9 @@ import numpy as np
 
 from deciban.belief import Assumption, Belief
 from deciban.discriminative import written as learned_files
+from deciban.discriminative.boosted import Boosted
 from deciban.discriminative.learned import Learned
+from deciban.discriminative.reweighing import ALGORITHMS
 from deciban.engines.arrow.known import Known
 from deciban.errors import DecibanError
 from deciban.families import written as family_files
@@ -26,6 +29,7 @@ from deciban.scores import calibration_written as calibration_files
 from deciban.scores import written as form_files
 from deciban.scores.calibration import Calibration
 from deciban.scores.novelty import Novelty
+from deciban.scores.written import LEAST
 
 FORMS: dict[Kind, tuple[str, ...]] = {
     "counts": ("Linear", "SparseLinear"),
@@ -113,6 +117,8 @@ def _written_learned(learned: Learned) -> Section:
     section = Section().add("learned", learned_files.written(learned))
     if learned.calibration is not None:
         section.add("calibration", calibration_files.written(learned.calibration))
+    if isinstance(learned, Boosted):
+        section.add("rounds", _written_rounds(learned))
     if learned.basis is not None:
         return section.add("basis", _written_belief(learned.basis))
     return section.add("schema", ledger_files.written_schema(learned.schema))
@@ -122,7 +128,30 @@ def _recalled_learned(section: Section) -> Learned:
     basis = recalled_belief(section.part("basis")) if section.has("basis") else None
     schema = ledger_files.read_schema(section.part("schema")) if basis is None else basis.outline
     learned = learned_files.read(section.part("learned"), schema, basis)
+    if section.has("rounds"):
+        learned = _recalled_rounds(section.part("rounds"), learned)
     return learned.told(calibration=_read_calibration(section, len(schema.classes)))
+
+
+def _written_rounds(learned: Boosted) -> Section:
+    """The learners of all rounds, with their shares and errors."""
+    section = Section().put("shares", learned.shares).put("errors", learned.errors)
+    return section.add_all("learners", [_written_belief(belief) for belief in learned.rounds])
+
+
+def _recalled_rounds(section: Section, learned: Learned) -> Boosted:
+    rounds = tuple(map(recalled_belief, section.parts("learners")))
+    widths = [block.width for block in learned.outline.blocks]
+    for belief in rounds:
+        outline = belief.outline
+        if outline.classes != learned.outline.classes or [block.width for block in outline.blocks] != widths:
+            section.refuse("a learner knows other classes or features than all of them together")
+    if not rounds or learned.account.settings.get("algorithm") not in ALGORITHMS:
+        section.refuse("there should be a learner, and an algorithm that boosts it")
+    shares = section.floats("shares", (len(rounds),), least=LEAST)
+    told = {field.name: getattr(learned, field.name) for field in fields(learned)}
+    errors = section.floats("errors", (len(rounds),), least=0, most=1)
+    return Boosted(**told, rounds=rounds, shares=shares, errors=errors)
 
 
 def _written_belief(belief: Belief) -> Section:

@@ -14,6 +14,9 @@ ESTIMATORS = [
     deciban.PoissonNB(),
     *(deciban.GaussianBayes(covariance=covariance) for covariance in COVARIANCES),
     deciban.JointBayes(),
+    deciban.LogisticRegression(),
+    deciban.LogisticRegression(start="bayes", missing="error"),
+    deciban.LogisticRegression(l1_ratio=0.5),
 ]
 
 

@@ -73,6 +73,21 @@ def use_texts(model):
             ask()
 
 
+def use_fitted(model, X):
+    """The same for weights that were fitted, which do not add."""
+    asked = [
+        lambda: model.predict(X),
+        lambda: model.predict_proba(X),
+        lambda: model.predict(X, reject_novel=0.1),
+        lambda: model.explain(X),
+        lambda: model.n_parameters_,
+        lambda: repr(model),
+    ]
+    for ask in asked:
+        with contextlib.suppress(DecibanError):
+            ask()
+
+
 def use(model):
     """Everything that a model read from a file may be asked; it may refuse, in our own words."""
     if isinstance(model, deciban.Model):
@@ -84,6 +99,9 @@ def use(model):
     if model.n_features_in_ > WIDEST:
         return
     X = np.vstack([np.zeros(model.n_features_in_), np.ones(model.n_features_in_)])
+    if not hasattr(model, "forget"):
+        use_fitted(model, X)
+        return
     y = np.resize(model.classes_, 2)
     asked = [
         lambda: model.ledger_ + model.ledger_,
@@ -162,6 +180,12 @@ MODELS = {facade.name: facade.fitted for facade in FACADES} | {
     "table, calibrated": lambda: deciban.train(clinic.patients(80), target="diagnosis", calibrate="platt"),
     "table in bins": lambda: deciban.train(clinic.patients(80), target="diagnosis", numbers="binned"),
     "table, auto": lambda: deciban.train(clinic.patients(80), target="diagnosis", alpha="auto", judge=False),
+    "table, logistic": lambda: deciban.train(clinic.patients(80), target="diagnosis", learner="logistic", C=1.0),
+    "table, boosted": lambda: deciban.train(clinic.patients(80), target="diagnosis", learner="boosted", judge=False),
+    "table with texts, evidence": lambda: table_with_texts(learner="evidence", C=1.0, judge=False),
+    "table, tied": lambda: deciban.train(
+        clinic.patients(80), target="diagnosis", blocks="numbers", covariance="tied", judge=False
+    ),
     "table with texts": lambda: table_with_texts(words={"ngrams": 2, "stop": ["a"]}),
     "table with texts, hashed": lambda: table_with_texts(words={"hashed": 5}, prior="uniform"),
     "levels, auto": lambda: deciban.CategoricalNB(alpha="auto").fit(np.arange(60).reshape(20, 3) % 4, [0, 1] * 10),
@@ -169,6 +193,9 @@ MODELS = {facade.name: facade.fitted for facade in FACADES} | {
     "texts, presence": lambda: of_texts(event="bernoulli", words=deciban.Words(ngrams=2, stop=["the"]), most=5),
     "texts, hashed": lambda: of_texts(event="complement", words={"hashed": 4, "tokens": "whitespace"}),
     "texts, tfidf": lambda: of_texts(weighting="tfidf", alpha=0.1),
+    "logistic": lambda: deciban.LogisticRegression(class_weight={0: 1.0, 1: 2.0}).fit(
+        np.arange(60.0).reshape(30, 2) % 7, [0, 1] * 15
+    ),
     "NaiveBayes": lambda: deciban.NaiveBayes(numbers="binned").fit(np.arange(60.0).reshape(30, 2) ** 2, [0, 1] * 15),
 }
 

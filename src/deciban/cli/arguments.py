@@ -36,7 +36,7 @@ Join = Annotated[
         "--join",
         metavar="COL,COL,…",
         help="Take columns together: numbers with their covariances, flags and categories as combinations. May be "
-        "repeated.",
+        "repeated; numbers: all numbers.",
     ),
 ]
 Numbers = Annotated[
@@ -45,6 +45,15 @@ Numbers = Annotated[
         "--numbers",
         metavar="number|binned|auto",
         help="How all numbers are taken: bell-shaped (number), in bins, or whichever tells the classes apart better.",
+    ),
+]
+Learner = Annotated[
+    Literal["bayes", "logistic", "evidence", "boosted"] | None,
+    typer.Option(
+        "--learner",
+        metavar="bayes|logistic|evidence|boosted",
+        help="Who learns: naive Bayes (unless given), logistic regression, evidence regression (how much to trust "
+        "each column), or boosted naive Bayes.",
     ),
 ]
 Like = Annotated[
@@ -103,6 +112,25 @@ ParameterPrior = Annotated[
         "--parameter-prior",
         metavar="NUMBER",
         help="Imagined rows with a number's overall spread in every class (1 unless given).",
+    ),
+]
+Penalty = Annotated[
+    Any,
+    typer.Option(
+        "--C",
+        metavar="NUMBER|auto",
+        parser=number_or_auto,
+        help="One over the weight of the penalty of logistic and evidence regression; auto (unless given): by "
+        "cross-validation.",
+    ),
+]
+Shape = Annotated[
+    Literal["full", "tied", "diagonal", "tied_diagonal", "spherical", "tied_spherical", "identity"] | None,
+    typer.Option(
+        "--covariance",
+        metavar="SHAPE",
+        help="The shape of bells: full or tied, of numbers that are joined; diagonal, tied_diagonal, spherical, "
+        "tied_spherical or identity, of those that are not.",
     ),
 ]
 Unseen = Annotated[

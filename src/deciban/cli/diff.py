@@ -46,7 +46,8 @@ def differences(first: Model, second: Model) -> dict[str, Any]:
     """Each thing that differs as [first, second]; a thing that is the same is absent."""
     one, two = first.describe(), second.describe()
     return {
-        "same": first.ledger == second.ledger and first.options == second.options and first.roles == second.roles,
+        "same": first.ledger == second.ledger
+        and (first.options, first.roles, first.account) == (second.options, second.roles, second.account),
         "target": _changed({"": first.target}, {"": second.target}),
         "rows": _changed({"": one.weight}, {"": two.weight}),
         "class_rows": _changed(_class_weights(one), _class_weights(two)),

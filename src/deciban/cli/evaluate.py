@@ -74,6 +74,8 @@ def command(
     groups: Groups = None,
     order: Order = None,
     allow_missing_columns: a.AllowMissing = False,
+    learner: a.Learner = None,
+    C: a.Penalty = None,
     roles: a.Roles = None,
     join: a.Join = None,
     numbers: a.Numbers = None,
@@ -83,6 +85,7 @@ def command(
     prior: a.Prior = None,
     alpha: a.Alpha = None,
     parameter_prior: a.ParameterPrior = None,
+    covariance: a.Shape = None,
     unseen: a.Unseen = None,
     most_levels: a.MostLevels = None,
     ngrams: a.Ngrams = None,
@@ -112,7 +115,8 @@ def command(
         "roles": roles, "join": join, "numbers": numbers, "like": like, "classes": classes, "prior": prior,
         "alpha": alpha, "parameter_prior": parameter_prior, "unseen": unseen, "most_levels": most_levels,
         "folds": folds, "groups": groups, "order": order, "ngrams": ngrams, "tokens": tokens,
-        "stop_words": stop_words, "presence": presence or None, "calibrate": calibrate,
+        "stop_words": stop_words, "presence": presence or None, "learner": learner, "C": C,
+        "covariance": covariance, "calibrate": calibrate,
     }  # fmt: skip
     wishes = d.Wishes(cost, reject, threshold, want)
     with manners(debug), given(data, sql, folders, format, encoding, errors, missing) as table:

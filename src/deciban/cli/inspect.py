@@ -81,9 +81,11 @@ def options_of(model: Model) -> dict[str, Any]:
     prior = options.prior
     shares = prior.given
     return {
+        **({} if model.account is None else {"learner": str(model.account)}),
         "alpha": options.alpha,
         **({"pseudo_counts": model.pseudo_counts} if options.auto else {}),
         "parameter_prior": options.parameter_prior,
+        **({} if options.covariance is None else {"covariance": options.covariance}),
         "unseen": options.unseen,
         "most_levels": options.most_levels,
         **({"texts": options.words.reading} if model.layout.texts else {}),

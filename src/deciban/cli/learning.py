@@ -41,6 +41,8 @@ def command(
     target: a.Target = None,
     sizes: Sizes = None,
     flipped: Flipped = None,
+    learner: a.Learner = None,
+    C: a.Penalty = None,
     roles: a.Roles = None,
     join: a.Join = None,
     numbers: a.Numbers = None,
@@ -50,6 +52,7 @@ def command(
     prior: a.Prior = None,
     alpha: a.Alpha = None,
     parameter_prior: a.ParameterPrior = None,
+    covariance: a.Shape = None,
     unseen: a.Unseen = None,
     most_levels: a.MostLevels = None,
     ngrams: a.Ngrams = None,
@@ -73,7 +76,8 @@ def command(
         "roles": roles, "join": join, "numbers": numbers, "like": like, "weights": weights,
         "classes": classes, "prior": prior, "alpha": alpha, "parameter_prior": parameter_prior, "unseen": unseen,
         "most_levels": most_levels, "ngrams": ngrams, "tokens": tokens, "stop_words": stop_words,
-        "presence": presence or None, "sizes": numbers_in(sizes, "--sizes"),
+        "presence": presence or None, "learner": learner, "C": C, "covariance": covariance,
+        "sizes": numbers_in(sizes, "--sizes"),
         "flipped": numbers_in(flipped, "--flipped"),
     }  # fmt: skip
     with manners(debug), given(data, sql, folders, format, encoding, errors, missing) as table:

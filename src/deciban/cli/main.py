@@ -14,6 +14,7 @@ from deciban import __version__
 from deciban.cli import (
     bayes,
     change,
+    compare,
     dependence,
     diff,
     evaluate,
@@ -64,6 +65,7 @@ for _name, _what, _command, _example in (
     ("predict", "Predict every row of a table.", predict.command, predict.EXAMPLE),
     ("explain", "Say why rows are predicted as they are.", explain.command, explain.EXAMPLE),
     ("evaluate", "Measure how good a model is, in folds or on other rows.", evaluate.command, evaluate.EXAMPLE),
+    ("compare", "Compare learners, and say which to take.", compare.command, compare.EXAMPLE),
     ("learning", "Measure how much more rows would help.", learning.command, learning.EXAMPLE),
     ("dependence", "Measure how far columns depend on each other.", dependence.command, dependence.EXAMPLE),
     ("inspect", "Show what is in a model file.", inspect.command, inspect.EXAMPLE),

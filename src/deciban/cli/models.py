@@ -19,6 +19,11 @@ COMPRESSED = (".gz", ".zst")
 WORDS = ("ngrams", "tokens", "stop_words", "presence")
 """The options that say how texts are read."""
 
+SETTLED = (
+    "roles", "join", "numbers", "alpha", "parameter_prior", "covariance", "unseen", "most_levels", *WORDS,
+)  # fmt: skip
+"""The options that --like takes from its model."""
+
 TABLES = (".csv", ".tsv", ".parquet", ".jsonl", ".json", ".arrow", ".feather", *COMPRESSED)
 
 
@@ -77,7 +82,8 @@ def settings(given: Mapping[str, Any]) -> dict[str, Any]:
     made["roles"] = given_roles(made.pop("roles", None)) or None
     made["words"] = words_from_options(**{name: made.pop(name, None) for name in WORDS})
     if "join" in made:
-        made["blocks"] = [listed(columns) for columns in made.pop("join")]
+        groups = made.pop("join")
+        made["blocks"] = "numbers" if groups == ["numbers"] else [listed(columns) for columns in groups]
     if "classes" in made:
         made["classes"] = listed(made["classes"])
     if "prior" in made:
@@ -86,7 +92,7 @@ def settings(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _check_like(given: Mapping[str, Any]) -> None:
-    for name in ("roles", "join", "numbers", "alpha", "parameter_prior", "unseen", "most_levels", *WORDS):
+    for name in SETTLED:
         if given.get(name):
             option = "as" if name == "roles" else name.replace("_", "-")
             raise typer.BadParameter(f"--like takes roles and assumptions from its model, so --{option} is not free")

@@ -43,6 +43,8 @@ Calibrate = Annotated[
 def command(
     data: a.Tables = None,
     target: a.Target = None,
+    learner: a.Learner = None,
+    C: a.Penalty = None,
     roles: a.Roles = None,
     join: a.Join = None,
     numbers: a.Numbers = None,
@@ -52,6 +54,7 @@ def command(
     prior: a.Prior = None,
     alpha: a.Alpha = None,
     parameter_prior: a.ParameterPrior = None,
+    covariance: a.Shape = None,
     unseen: a.Unseen = None,
     most_levels: a.MostLevels = None,
     ngrams: a.Ngrams = None,
@@ -77,7 +80,7 @@ def command(
         "roles": roles, "join": join, "numbers": numbers, "like": like, "weights": weights,
         "classes": classes, "prior": prior, "alpha": alpha, "parameter_prior": parameter_prior, "unseen": unseen,
         "most_levels": most_levels, "ngrams": ngrams, "tokens": tokens, "stop_words": stop_words,
-        "presence": presence or None, "calibrate": calibrate,
+        "presence": presence or None, "learner": learner, "C": C, "covariance": covariance, "calibrate": calibrate,
     }  # fmt: skip
     with manners(debug), given(data, sql, folders, format, encoding, errors, missing) as table:
         named = data or ([] if folders is None else [folders])

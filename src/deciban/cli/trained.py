@@ -20,6 +20,7 @@ from deciban.cli.sheet import (
     short,
     table,
 )
+from deciban.spelling import number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -108,6 +109,8 @@ def _rows(out: Console, model: Model, description: Description) -> None:
     learned = model.origin.rows_read - without
     words = f"{model.origin.source}: learned from {rows_in_words(learned)}{weight}{left_out}"
     out.print(one_line(words), style="bold", soft_wrap=True)
+    if model.account is not None:
+        out.print(one_line(f"by {model.account}"), soft_wrap=True)
 
 
 def classes(out: Console, description: Description) -> None:
@@ -153,16 +156,19 @@ def strongest(out: Console, description: Description, most: int) -> None:
     """The columns that tell the classes apart best."""
     shown = description.strongest[:most]
     largest = max([s.evidence for s in shown if math.isfinite(s.evidence)] + [1e-9])
+    trusted = any(s.trust is not None for s in shown)
     body = [
         [
             s.feature,
-            f"{s.evidence:.2f} dB",
-            f"({s.low:.2f} … {s.high:.2f})",
+            *([number(s.trust or 0.0, 2)] if trusted else []),
+            f"{number(s.evidence, 2)} dB",
+            f"({number(s.low, 2)} … {number(s.high, 2)})",
             bar(s.evidence, largest),
         ]
         for s in shown
     ]
-    table(out, ["column", "evidence", "90 % sure", ""], body, right=[1])
+    names = ["column", *(["trust"] if trusted else []), "evidence", "90 % sure", ""]
+    table(out, names, body, right=[1, 2] if trusted else [1])
     line(out, "dB is decibans: 10 is ten to one, 3 about two to one.")
 
 

@@ -1,1 +1,1 @@
-"""DISCRIMINATIVE, the partner: forms fitted to tell the classes apart, in place of forms that a ledger is solved into."""
+"""The partner: score forms fitted to tell the classes apart, in place of those that a ledger is solved into."""

@@ -11,6 +11,13 @@ LearnerName = Literal["logistic", "evidence", "boosted"]
 LEARNERS: tuple[LearnerName, ...] = ("logistic", "evidence", "boosted")
 """The ways in which forms are fitted."""
 
+NAMES: Mapping[LearnerName, str] = {
+    "logistic": "logistic regression",
+    "evidence": "evidence regression",
+    "boosted": "boosting",
+}
+"""What each is called in a sentence."""
+
 Setting = float | int | str | bool | None
 
 
@@ -32,3 +39,23 @@ class Account:
     n_parameters: int = 0
     trust: Mapping[str, float] | None = None
     """Of evidence regression: how much of each column's evidence is believed."""
+
+    def __str__(self) -> str:
+        """In a line: who, under which settings, how far.
+
+        >>> str(Account("logistic", {"C": 10.0, "C_chosen": True, "rows": 303}, n_iter=9))
+        'logistic regression: C = 10 (chosen by cross-validation), rows = 303, 9 iterations'
+        """
+        chosen = {name.removesuffix("_chosen") for name, value in self.settings.items() if value is True}
+        told = [
+            f"{name} = {_told(value)}{' (chosen by cross-validation)' if name in chosen else ''}"
+            for name, value in self.settings.items()
+            if not name.endswith("_chosen") and value is not None
+        ]
+        noun = "round" if self.learner == "boosted" else "iteration"
+        told.append(f"{self.n_iter} {noun}{'' if self.n_iter == 1 else 's'}")
+        return f"{NAMES[self.learner]}: {', '.join(told)}{'' if self.converged else '; not converged'}"
+
+
+def _told(value: Setting) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

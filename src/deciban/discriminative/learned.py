@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NoReturn
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from deciban.belief import Assumption, Belief
 from deciban.discriminative.account import Account
 from deciban.errors import UndefinedError
+from deciban.families.family import log
 from deciban.ledger import Ledger, Needs, Schema
 from deciban.ledger.statistic import Array
 from deciban.scorer import Scorer, Solved
@@ -69,20 +70,25 @@ class Learned(Scorer):
         return cls(schema, solved, rows, account, basis)
 
     @property
-    def _known(self) -> Belief:
+    def naive(self) -> Belief:
+        """The naive belief about the same rows."""
         if self.basis is None:
-            self._refuse("what is remembered of the rows")
+            self.need_sums("what is remembered of the rows")
         return self.basis
+
+    def under(self, prior: Array) -> Learned:
+        """The same evidence under another class prior, in the place of the classes' shares of the rows."""
+        return replace(self, solved=self.solved._replace(prior=prior, log_prior=log(prior)))
 
     @property
     def assumption(self) -> Assumption:
         """What the naive belief about the same rows assumes."""
-        return self._known.assumption
+        return self.naive.assumption
 
     @property
     def ledger(self) -> Ledger:
         """What the naive belief about the same rows remembers."""
-        return self._known.ledger
+        return self.naive.ledger
 
     @property
     def outline(self) -> Schema:
@@ -98,7 +104,8 @@ class Learned(Scorer):
         """There is no p(x)."""
         raise UndefinedError(NO_DENSITY.format(what=what))
 
-    def _refuse(self, what: str) -> NoReturn:
+    def need_sums(self, what: str) -> NoReturn:
+        """There are no sums."""
         raise UndefinedError(NO_SUMS.format(what=what))
 
     @property

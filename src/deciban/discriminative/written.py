@@ -20,10 +20,10 @@ from deciban.scores import written as form_files
 
 FORMS: Mapping[Kind, tuple[str, ...]] = {
     "counts": ("Linear", "SparseLinear"),
-    "levels": ("Lookup",),
-    "moments": ("Linear", "Diagonal"),
-    "scatter": ("Linear", "Full"),
-    "cells": ("Table",),
+    "levels": ("Lookup", "Summed"),
+    "moments": ("Linear", "Diagonal", "Summed"),
+    "scatter": ("Linear", "Full", "Summed"),
+    "cells": ("Table", "Summed"),
     "grid": ("Steps",),
     "bags": ("Linear", "SparseLinear"),
 }
@@ -36,7 +36,8 @@ def written(learned: Learned) -> Section:
     """Forms, intercepts, the weight of each class and the account; names and basis are written by who holds them."""
     solved = learned.solved
     assert solved.bias is not None
-    section = Section().put("rows", learned.rows).put("log_prior", solved.log_prior).put("bias", solved.bias)
+    section = Section().put("rows", learned.rows).put("prior", solved.prior)
+    section.put("log_prior", solved.log_prior).put("bias", solved.bias)
     widths = [block.width for block in learned.outline.blocks]
     section.add_all("forms", [form_files.written(form, d) for form, d in zip(solved.forms, widths)])
     section.add_all("needs", [_written_needs(needs) for needs in solved.needs])
@@ -51,14 +52,17 @@ def read(section: Section, schema: Schema, basis: Belief | None = None) -> Learn
     rows = section.floats("rows", (K,), least=0, most=HEAVIEST)
     if not rows.any():
         section.refuse("there are no rows of any class")
+    prior = section.floats("prior", (K,), least=0, most=1)
+    if abs(prior.sum() - 1) > 1e-6:
+        section.refuse(f"the class prior adds up to {prior.sum():g}, not to 1")
     forms, needs = section.parts("forms"), section.parts("needs")
     if not len(forms) == len(needs) == len(blocks):
         section.refuse(f"there are {len(forms)} score forms and {len(needs)} needs for {len(blocks)} blocks")
     for form, block in zip(forms, blocks):
         form.text("form", among=FORMS[block.kind])
     solved = Solved(
-        rows / rows.sum(),
-        section.floats("log_prior", (K,)),
+        prior,
+        section.floats("log_prior", (K,), least=-INFINITY),
         tuple(form_files.read(form, K, block.width) for form, block in zip(forms, blocks)),
         tuple(_read_needs(part, block) for part, block in zip(needs, blocks)),
         section.floats("bias", (K,)),
@@ -80,7 +84,10 @@ def _read_needs(section: Section, block: Block) -> Needs:
 def _written_account(account: Account) -> Section:
     told = asdict(account)
     trust = told.pop("trust")
-    section = Section({"settings": dict(told.pop("settings"))})
+    settings = Section()
+    for name, value in told.pop("settings").items():
+        settings.put(name, value)
+    section = Section().add("settings", settings)
     for name, value in told.items():
         section.put(name, value)
     if trust is not None:
@@ -112,7 +119,7 @@ def _read_settings(section: Section) -> dict[str, Setting]:
     for name, value in section.header.items():
         if value is not None and not isinstance(value, (bool, int, float, str)):
             section.refuse(f"the setting {name!r} is no plain value")
-    return dict(section.header)
+    return {name: INFINITY if value == "inf" else value for name, value in section.header.items()}
 
 
 def _read_trust(section: Section) -> dict[str, float]:

@@ -21,6 +21,7 @@ from deciban.ledger.statistic import Array, Codes
 from deciban.scores import Diagonal, Full, Linear, Lookup, ScoreForm, Steps
 from deciban.scores.linear import log_factorial
 from deciban.scores.posterior import Finish
+from deciban.scores.summed import Summed
 
 UNIT_WEIGHT = np.empty(0)
 """How kernels are told that every row weighs one."""
@@ -220,6 +221,8 @@ def score(
 
     `out` is spoilt where that fails.
     """
+    if isinstance(form, Summed):
+        return all(score(apply, part, X, needs, wanted, out) for part in form.forms)
     if isinstance(form, Full):
         return form.shared and wanted not in ("joint", "density") and _contrast(form, X, out)
     if apply is None or not X.size or needs.unit or not isinstance(form, (Diagonal, Lookup, Steps, Linear)):

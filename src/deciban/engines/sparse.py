@@ -178,6 +178,8 @@ def _kernel(
     else:
         bias = form.bias + log_prior
         lists = form.start, form.klass, form.delta, bias, form.slope, form.base, form.scale
+        if form.trust is not None:
+            X, bar = form.trusted(read(X, form.threshold)), None
         tally.score_sparse(X, *lists, bar, joint, threads, winner=best, mute=form.mute)
 
 

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils._param_validation import StrOptions
 
-from deciban.belief import Belief
 from deciban.errors import DecibanWarning, InputError
 from deciban.judge.calibrate import METHODS, calibrate, checked_method
 from deciban.scores.calibration import Calibration
@@ -35,8 +34,8 @@ class Honest:
     """Calibration and novelty, by rows that were scored by models that had not learned them."""
 
     if TYPE_CHECKING:  # what the facades bring
-        _belief: Belief
-        _fitted: Callable[[], Belief]
+        _belief: Any
+        _fitted: Callable[[], Any]
         _scores: Callable[[Any, Finish], NDArray[Any]]
         fit: Callable[..., Self]
         get_params: Callable[[], dict[str, Any]]
@@ -61,7 +60,7 @@ class Honest:
         new._belief = new._mended(X, y, sample_weight, method, folds)
         return new.set_params(calibrate=method) if "calibrate" in self.get_params() else new
 
-    def _mended(self, X: Any, y: Any, sample_weight: Any, method: str, folds: Any = 10) -> Belief:
+    def _mended(self, X: Any, y: Any, sample_weight: Any, method: str, folds: Any = 10) -> Any:
         """What is believed, with the calibration that the rows out of their folds ask for."""
         from deciban.estimators.crossed import out_of_fold
 

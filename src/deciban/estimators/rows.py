@@ -55,6 +55,14 @@ def without_weightless(X: Any, codes: NDArray[np.int32], weight: Array | None) -
     return X[kept], codes[kept], weight[kept]
 
 
+def floating(X: Any) -> tuple[Any, np.dtype[Any]]:
+    """X as float32 or float64, whichever it is (other numbers as float64), dense rows one after the other."""
+    dtype = np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
+    if hasattr(X, "tocsr"):
+        return X.astype(dtype, copy=False), dtype
+    return np.ascontiguousarray(X, dtype=dtype), dtype
+
+
 def declared(estimator: Any, classes: Any) -> NDArray[Any]:
     """The classes of a `partial_fit`: named on the first call, the same on every other."""
     known = getattr(estimator, "classes_", None)

@@ -27,8 +27,10 @@ if TYPE_CHECKING:
 
 FACADES = {
     "BernoulliNB": "deciban.estimators.bernoulli_nb",
+    "BoostedBayes": "deciban.estimators.boosted_bayes",
     "CategoricalNB": "deciban.estimators.categorical_nb",
     "ComplementNB": "deciban.estimators.complement_nb",
+    "EvidenceRegression": "deciban.estimators.evidence_regression",
     "GaussianBayes": "deciban.estimators.gaussian_bayes",
     "GaussianNB": "deciban.estimators.gaussian_nb",
     "JointBayes": "deciban.estimators.joint_bayes",
@@ -72,16 +74,22 @@ def _estimator(section: Section) -> Classifier:
     believed = recall.recalled(section.part("belief"))
     blocks, classes = believed.outline.blocks, believed.outline.classes
     parameters = _read_parameters(section.part("parameters"), _imagined(believed))
-    try:
-        estimator: Classifier = getattr(import_module(FACADES[name]), name)(**parameters)
-    except TypeError as error:
-        section.refuse(str(error))
+    estimator = _made(section, name, parameters)
     estimator.classes_ = _labels(section, classes)
     estimator._read(section, blocks)
     estimator._dtype = np.dtype(section.text("number", among=["float32", "float64"]))
     estimator._check_read(section, believed)
     estimator._belief = believed
     return estimator
+
+
+def _made(section: Section, name: str, parameters: dict[str, Any]) -> Classifier:
+    """The facade with these arguments, unfitted."""
+    try:
+        made: Classifier = getattr(import_module(FACADES[name]), name)(**parameters)
+    except TypeError as error:
+        section.refuse(str(error))
+    return made
 
 
 def _imagined(believed: Scorer) -> Ledger | None:
@@ -108,7 +116,7 @@ def _labels(section: Section, classes: tuple[Any, ...]) -> NDArray[Any]:
 
 def _written_parameters(estimator: Classifier, imagined: Ledger | None) -> Section:
     section = Section()
-    for name, value in estimator.get_params().items():
+    for name, value in estimator.get_params(deep=False).items():
         if value is imagined and imagined is not None:
             section.add(name, Section({"type": "imagined"}))
         else:
@@ -121,6 +129,9 @@ def _written_value(name: str, value: Any) -> Section:
         return Section({"type": "ledger"}).add("value", ledger_files.written(value))
     if value is None or isinstance(value, (bool, np.bool_, str)):
         return Section({"type": "plain", "value": bool(value) if isinstance(value, np.bool_) else value})
+    if FACADES.get(type(value).__name__) == type(value).__module__:
+        told = _written_parameters(value, None)
+        return Section({"type": "facade", "estimator": type(value).__name__}).add("value", told)
     if isinstance(value, Integral):
         return Section({"type": "plain", "value": int(value)})
     if isinstance(value, Real):
@@ -132,6 +143,9 @@ def _written_value(name: str, value: Any) -> Section:
         return Section({"type": "texts"}).add("value", Section(dict(value)))
     if isinstance(value, Words) or (isinstance(value, Mapping) and all(isinstance(key, str) for key in value)):
         return _written_words(name, value)
+    if isinstance(value, Mapping):
+        pairs = Section({"type": "pairs"}).add("keys", _written_value(name, list(value)))
+        return pairs.add("values", _written_value(name, list(value.values())))
     if hasattr(value, "__array__"):
         return Section({"type": "array"}).put("value", _plain_array(name, np.asarray(value)))
     raise _unwritable(name, value)
@@ -202,6 +216,18 @@ def _read_mapping(section: Section) -> dict[str, Any]:
     return {name: _read_value(parts.part(name), None) for name in parts.header}
 
 
+def _read_pairs(section: Section) -> dict[Any, Any]:
+    try:
+        return dict(zip(*(_read_value(section.part(name), None) for name in ("keys", "values")), strict=True))
+    except (TypeError, ValueError) as error:
+        section.refuse(f"it is no mapping: {error}")
+
+
+def _read_facade(section: Section) -> Classifier:
+    """A facade that another has for an argument."""
+    return _made(section, section.text("estimator", among=FACADES), _read_parameters(section.part("value"), None))
+
+
 def _read_words(section: Section) -> Words:
     try:
         return Words.from_dict(_read_mapping(section))
@@ -217,7 +243,9 @@ VALUES: Mapping[str, Callable[[Section], Any]] = {
     "list": _read_list,
     "texts": _read_texts,
     "mapping": _read_mapping,
+    "pairs": _read_pairs,
     "words": _read_words,
+    "facade": _read_facade,
     "tuple": lambda section: tuple(_read_list(section)),
     "imagined": lambda section: None,
 }

@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.belief import Belief
+from deciban.discriminative.learned import Learned
 from deciban.judge.metrics import BINS, Scorecard
 from deciban.ledger.statistic import Array
 
 
 def score_rows(
-    belief: Belief,
+    belief: Belief | Learned,
     parts: Sequence[Any],
     codes: NDArray[np.integer[Any]],
     weight: Array | None,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from deciban.belief import Belief
+from deciban.discriminative.learned import Learned
 from deciban.engines.arrow.source import Source
 from deciban.errors import InputError
 from deciban.ledger import Ledger
@@ -45,14 +46,14 @@ class Algebra:
     layout: Layout
     origin: Origin
     held_out: Any
-    _belief: Belief
+    _belief: Belief | Learned
     _quality: Mapping[str, Any] | None
 
     if TYPE_CHECKING:  # what the model brings
 
         @property
-        def belief(self) -> Belief:
-            """The ledger under the families that the roles name."""
+        def belief(self) -> Belief | Learned:
+            """The ledger under the families that the roles name, or what was fitted to the rows."""
             ...
 
         @property
@@ -76,6 +77,7 @@ class Algebra:
         self, source: Any, sql: str | None = None, progress: Progress | None = None, **reading: Any
     ) -> Gathering:
         """One pass over other rows, counted as this model counts."""
+        self._need_sums("other rows")
         opened = self._open(source, sql, reading)
         classes, levels = [str(label) for label in self.belief.outline.classes], self.belief.level_names
         gathering = Gathering(
@@ -107,6 +109,12 @@ class Algebra:
         self.origin = self.origin.with_rows(-less.n_read, -less.n_without_class)
         return self
 
+    def _need_sums(self, what: str, *others: Algebra) -> None:
+        """Refuse what only ledgers can do where weights were fitted."""
+        for model in (self, *others):
+            if isinstance(model._belief, Learned):
+                model._belief.need_sums(what)
+
     def _take(self, ledger: Ledger) -> None:
         """Go on with another ledger, what was judged of the old one forgotten."""
         belief = Belief(self._assumption(ledger), ledger)
@@ -132,6 +140,7 @@ class Algebra:
     def __add__(self, other: Self) -> Self:
         if not isinstance(other, Algebra):
             return NotImplemented
+        self._need_sums("a + b", other)
         check_alike(self, other)
         new = self._with(self.ledger + other.ledger)
         new.origin = self.origin.with_rows(other.origin.rows_read, other.origin.rows_without_class)
@@ -140,6 +149,7 @@ class Algebra:
     def __sub__(self, other: Self) -> Self:
         if not isinstance(other, Algebra):
             return NotImplemented
+        self._need_sums("a - b", other)
         check_alike(self, other)
         new = self._with(self.ledger - other.ledger)
         new.origin = self.origin.with_rows(-other.origin.rows_read, -other.origin.rows_without_class)
@@ -148,6 +158,7 @@ class Algebra:
     def __mul__(self, factor: float) -> Self:
         if not isinstance(factor, (int, float, np.integer, np.floating)):
             return NotImplemented
+        self._need_sums("a * f")
         return self._with(self.ledger * factor)
 
     __rmul__ = __mul__
@@ -156,8 +167,12 @@ class Algebra:
         """The same evidence under other class priors: a share for each class, or a name such as 'uniform'."""
         new = copy.copy(self)
         new.options = replace(self.options, prior=class_prior(priors, self.ledger.schema.classes))
-        told = self._belief.calibration, self._belief.novelty
-        new._belief = Belief(new.options.assumption(self.layout), self.ledger, *told)
+        if isinstance(self._belief, Learned):
+            naive = Belief(new.options.assumption(self.layout), self.ledger)
+            new._belief = replace(self._belief.under(naive.solved.prior), basis=naive)
+        else:
+            told = self._belief.calibration, self._belief.novelty
+            new._belief = Belief(new.options.assumption(self.layout), self.ledger, *told)
         if self.calibration is not None:
             self.calibration.shift(new._belief.solved.log_prior)  # refused here, not at the first prediction
         new.held_out, new._quality = None, None

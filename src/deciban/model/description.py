@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from deciban.belief import Belief
+from deciban.discriminative.account import Account
+from deciban.discriminative.learned import Learned
 from deciban.families.block_strength import strength_together
 from deciban.families.strength import strengths
 from deciban.files.plain import plain
 from deciban.ledger import Scatter
 from deciban.ledger.statistic import Array
 from deciban.model.columns import TOGETHER, Column, Feature
-from deciban.model.sayings import Saying, Typical, amount, speakers
+from deciban.model.sayings import Loud, Saying, Typical, amount, speakers
+from deciban.model.weights import Voice, Weight, weighed
 from deciban.scores import DECIBAN
 
 if TYPE_CHECKING:
@@ -68,7 +71,9 @@ class Strength:
     rows: float
     fewest: float
     fewest_label: Any
-    says: tuple[Saying, ...] = ()
+    says: tuple[Saying | Weight, ...] = ()
+    trust: float | None = None
+    """How much of it is believed, by evidence regression."""
 
 
 @dataclass(frozen=True)
@@ -85,16 +90,22 @@ class Description:
     strongest: tuple[Strength, ...]
     pseudo_counts: Mapping[str, float] | None = None
     """Of each column that has one, where alpha="auto" chose them."""
+    account: Account | None = None
+    """How weights were fitted, where naive Bayes has not learned."""
 
     def to_dict(self) -> dict[str, Any]:
         """The same as JSON has it; a number without end by its name."""
         found: dict[str, Any] = plain(asdict(self))
         for entry, strength in zip(found["strongest"], self.strongest):
             entry["text"] = [str(saying) for saying in strength.says]
+            if strength.trust is None:
+                del entry["trust"]
+        if self.account is None:
+            del found["account"]
         return found
 
     def __str__(self) -> str:
-        parts = [self._head() + self._chosen(), self._classes(), self._strongest(), self._columns()]
+        parts = [self._head() + self._learned() + self._chosen(), self._classes(), self._strongest(), self._columns()]
         return "\n\n".join(part for part in parts if part)
 
     def _head(self) -> str:
@@ -104,6 +115,9 @@ class Description:
         told = ", ".join(filter(None, [read + without, counted and f"{counted} learned"]))
         used = sum(note.role != "skip" for note in self.columns)
         return f"{self.target} from {used} column{'' if used == 1 else 's'}: {told}; {self.n_parameters} parameters"
+
+    def _learned(self) -> str:
+        return "" if self.account is None else f"\n{self.account}"
 
     def _chosen(self) -> str:
         told = [f"{name} {alpha:g}" for name, alpha in (self.pseudo_counts or {}).items()]
@@ -140,8 +154,8 @@ class Description:
 
 def described(model: Model) -> Description:
     """What this model has learned; quick for many columns and levels, since only the strongest are put into words."""
-    belief, ledger = model.belief.afresh(), model.ledger
-    n, prior = ledger.rows.tolist(), belief.solved.prior.tolist()
+    belief, ledger = model.naive.afresh(), model.ledger
+    n, prior = ledger.rows.tolist(), model.belief.solved.prior.tolist()
     weights = _weights(model)
     return Description(
         model.target,
@@ -149,10 +163,11 @@ def described(model: Model) -> Description:
         model.origin.rows_read,
         model.origin.rows_without_class,
         ledger.n_rows,
-        belief.n_parameters,
+        model.n_parameters if model.account else belief.n_parameters,
         tuple(_note(model, column, weights) for column in model.columns),
-        _strengths(model, belief, weights),
+        _fitted(model, belief, weights) if model.account else _strengths(model, belief, weights),
         model.pseudo_counts if model.options.auto else None,
+        model.account,
     )
 
 
@@ -200,6 +215,32 @@ def _strengths(model: Model, belief: Belief, weights: dict[str, Array]) -> tuple
     )
 
 
+def _fitted(model: Model, naive: Belief, weights: dict[str, Array]) -> tuple[Strength, ...]:
+    """What fitted weights say; of evidence regression what naive Bayes says, as far as it is trusted."""
+    assert isinstance(model.belief, Learned)
+    trust = model.belief.account.trust
+    if trust is not None:
+        told = [_trusted(heard, trust.get(heard.feature, 1.0)) for heard in _strengths(model, naive, weights)]
+        return tuple(sorted(told, key=lambda strength: -strength.evidence))
+    groups = [group.features for group in model.layout.blocks]
+    found = sorted(weighed(model.belief, groups), key=lambda told: -told.span[0])
+    voices = [Voice(model.belief, naive, b, model.labels, [f.name for f in mine]) for b, mine in enumerate(groups)]
+    return tuple(
+        _with_words(
+            _strength(model, told.feature, told.span, weights[told.feature.name]),
+            voices[told.block].says(told.j) if place < WORDED else (),
+        )
+        for place, told in enumerate(found)
+    )
+
+
+def _trusted(strength: Strength, t: float) -> Strength:
+    """As much of a column's evidence as is believed."""
+    span = sorted((t * strength.low, t * strength.high))
+    says = [saying.times(t) if isinstance(saying, Loud) else saying for saying in strength.says]
+    return replace(strength, evidence=t * strength.evidence, low=span[0], high=span[1], trust=t, says=tuple(says))
+
+
 def _strength(model: Model, feature: Feature, span: Sequence[float], weight: Array) -> Strength:
     known = np.flatnonzero(model.ledger.rows > 0)
     least = int(known[np.argmin(weight[known])]) if known.size else 0
@@ -208,19 +249,20 @@ def _strength(model: Model, feature: Feature, span: Sequence[float], weight: Arr
     return Strength(feature.name, feature.column, value, low, high, *rests)
 
 
-def _with_words(strength: Strength, says: Sequence[Saying]) -> Strength:
-    return Strength(**{**vars(strength), "says": tuple(says)})
+def _with_words(strength: Strength, says: Sequence[Saying | Weight]) -> Strength:
+    return replace(strength, says=tuple(says))
 
 
 def _strength_lines(strength: Strength, width: int) -> list[str]:
     name = f"{cut(strength.feature, width):<{width}}"
     span = f"{strength.evidence:>6.2f} dB  ({strength.low:.2f} … {strength.high:.2f})"
-    rests = f"{amount(strength.rows)}, {strength.fewest:.10g} of {strength.fewest_label}"
+    trust = "" if strength.trust is None else f"trust {strength.trust:.2f}  "
+    rests = f"{trust}{amount(strength.rows)}, {strength.fewest:.10g} of {strength.fewest_label}"
     lines = [cut(f"  {name}  {span}  {rests}")]
     return lines + [_line(saying, strength.feature) for saying in strength.says]
 
 
-def _line(saying: Saying, below: str) -> str:
+def _line(saying: Saying | Weight, below: str) -> str:
     """What a feature says, below its name; where that is too long, less of the level's name."""
     whose = "" if saying.feature == below else f"{saying.feature}: "
     who = whose + (saying.what if isinstance(saying, Typical) else saying.value)

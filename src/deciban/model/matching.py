@@ -42,7 +42,7 @@ def check_alike(a: Algebra, b: Algebra) -> None:
             )
     if a.layout.texts:
         a.options.words.refuse_other(b.options.words, WAY_OUT)
-    for name in ("alpha", "parameter_prior", "unseen", "most_levels", "prior"):
+    for name in ("alpha", "parameter_prior", "covariance", "unseen", "most_levels", "prior"):
         x, y = getattr(a.options, name), getattr(b.options, name)
         if x != y:
             raise SchemaError(f"the two models differ in {name}: {x!r} and {y!r}. {WAY_OUT}")

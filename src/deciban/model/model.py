@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from deciban import engines
 from deciban.belief import Belief
+from deciban.discriminative.account import Account
+from deciban.discriminative.learned import Learned
 from deciban.engines.arrow.source import FileOptions, Source, open_source
 from deciban.errors import InputError
 from deciban.families.family import one_each
@@ -21,6 +23,7 @@ from deciban.model.columns import Column, Layout
 from deciban.model.matrices import Matrices, checked, level_names, row_blocks
 from deciban.model.options import Options
 from deciban.model.strange import Watch
+from deciban.scorer import Scorer
 from deciban.scores import Explanation
 from deciban.scores.calibration import Calibration
 from deciban.scores.decision import REJECTED, Costs, Decision, Thresholds, labelled, rule_of
@@ -48,7 +51,7 @@ class Model(Algebra):
         options: Options,
         ledger: Ledger | None = None,
         *,
-        belief: Belief | None = None,
+        belief: Scorer | None = None,
         target_type: str = "string",
         weights: str | None = None,
         origin: Origin | None = None,
@@ -63,12 +66,28 @@ class Model(Algebra):
         if belief is None:
             assert ledger is not None
             belief = Belief(options.assumption(self.layout), ledger)
+        assert isinstance(belief, (Belief, Learned))
         self._belief = belief
 
     @property
-    def belief(self) -> Belief:
-        """The ledger under the families that the roles name."""
+    def belief(self) -> Belief | Learned:
+        """The ledger under the families that the roles name, or what was fitted to the rows."""
         return self._belief
+
+    @property
+    def naive(self) -> Belief:
+        """What naive Bayes believes of the rows: all of it, or what the weights that were fitted rest on."""
+        return self._belief if isinstance(self._belief, Belief) else self._belief.naive
+
+    @property
+    def account(self) -> Account | None:
+        """How the weights were come by: learner, penalty, loss and trust; None where naive Bayes needs none."""
+        return self._belief.account if isinstance(self._belief, Learned) else None
+
+    @property
+    def learner(self) -> str:
+        """Who has learned: "bayes", "logistic", "evidence" or "boosted"."""
+        return self._belief.account.learner if isinstance(self._belief, Learned) else "bayes"
 
     @property
     def ledger(self) -> Ledger:
@@ -145,7 +164,7 @@ class Model(Algebra):
         """The source's rows in blocks: as Arrow batches, and as the matrices of the model's blocks of features."""
         wanted = checked(source, self.layout.readings(), allow_missing_columns)
         matrices = self.matrices()
-        with Watch(self.layout, matrices.names, self._belief.solved.forms if self.layout.texts else ()) as watch:
+        with Watch(self.layout, matrices.names, self.naive.solved.forms if self.layout.texts else ()) as watch:
             for batches in row_blocks(source, wanted, self.layout):
                 parts = matrices.of(batches)
                 watch.look(batches, parts)
@@ -270,7 +289,7 @@ class Model(Algebra):
         return explained(self, self._open(source, sql, reading), classes, rows, allow_missing_columns)
 
     def sample(self, n: int = 1, random_state: Any = None) -> Any:
-        """n rows drawn from the model, as an Arrow table with the target in its place at the end.
+        """n rows drawn from a naive model, as an Arrow table with the target in its place at the end.
 
         Texts are words in any order; where words overlap (n-grams) or were not kept, a text is left out.
         """
@@ -278,6 +297,8 @@ class Model(Algebra):
 
         if n < 0:
             raise InputError(f"n rows are drawn for a whole number n ≥ 0, not {n!r}")
+        if isinstance(self._belief, Learned):
+            self._belief.need_probability("rows to draw")
         return sampled(self, n, np.random.default_rng(random_state))
 
     def telltales(self, label: Any, n: int = 10, column: str | None = None) -> list[Telltale]:
@@ -303,9 +324,10 @@ class Model(Algebra):
 
     def __repr__(self) -> str:
         used = sum(column.role != "skip" for column in self.columns)
+        by = "" if self.learner == "bayes" else f", {self.learner}"
         return (
-            f"<Model: {self.target} in {self.classes[:5]}{'…' if len(self.classes) > 5 else ''} from {used} columns; "
-            f"weight {self.ledger.n_rows:g}>"
+            f"<Model: {self.target} in {self.classes[:5]}{'…' if len(self.classes) > 5 else ''} from {used} columns"
+            f"{by}; weight {self.ledger.n_rows:g}>"
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_args
 
 from deciban.belief import Assumption
 from deciban.engines.arrow.cells import label_text
@@ -12,13 +12,16 @@ from deciban.families.binned import Binned
 from deciban.families.categorical import Categorical, Unseen
 from deciban.families.evidence import FALLBACK
 from deciban.families.family import Family
-from deciban.families.gaussian import Gaussian
+from deciban.families.gaussian import Covariance, Gaussian
 from deciban.families.poisson import Poisson
 from deciban.families.prior import ClassPrior
 from deciban.families.text import Text
 from deciban.ledger.needs import Kind
 from deciban.model.columns import Feature, Layout
 from deciban.text import Words
+
+PAIRED: tuple[Covariance, ...] = ("full", "tied")
+"""Shapes of covariance for numbers that are joined; the others are for numbers that are not."""
 
 MOST_LEVELS = 1000
 """Levels of a category that are told apart; the rarer ones count as one."""
@@ -39,6 +42,8 @@ class Options:
     most_levels: int = MOST_LEVELS
     prior: ClassPrior = field(default_factory=ClassPrior)
     words: Words = field(default_factory=Words)
+    covariance: Covariance | None = None
+    """The shape of bells: of numbers that are joined (full, unless said otherwise), or else of all others."""
 
     def __post_init__(self) -> None:
         for name in ("alpha", "parameter_prior"):
@@ -52,6 +57,9 @@ class Options:
             raise InputError(f"unseen must be 'ignore', 'smooth' or 'error', not {self.unseen!r}")
         if not isinstance(self.most_levels, int) or self.most_levels < 1:
             raise InputError(f"most_levels must be a whole number ≥ 1, not {self.most_levels!r}")
+        if self.covariance not in (None, *get_args(Covariance)):
+            told = ", ".join(map(repr, get_args(Covariance)))
+            raise InputError(f"covariance must be one of {told}, not {self.covariance!r}")
         if not isinstance(self.words, Words):
             raise InputError(f"words must be deciban.Words, not {self.words!r}")
 
@@ -76,10 +84,15 @@ class Options:
         """alpha; where it is open, what stands for it until it is chosen: roles are settled by Laplace's."""
         return FALLBACK if self.auto else float(self.alpha)
 
+    def _shape(self, usual: Covariance) -> Covariance:
+        """The shape of bells that are joined, or of those that are not; the one that was named is for one kind."""
+        named = self.covariance
+        return named if named is not None and (named in PAIRED) == (usual in PAIRED) else usual
+
     def _family(self, kind: Kind, features: tuple[Feature, ...]) -> Family:
         made: dict[Kind, Any] = {
-            "moments": lambda: Gaussian(prior_rows=float(self.parameter_prior)),
-            "scatter": lambda: Gaussian("full", prior_rows=float(self.parameter_prior)),
+            "moments": lambda: Gaussian(self._shape("diagonal"), prior_rows=float(self.parameter_prior)),
+            "scatter": lambda: Gaussian(self._shape("full"), prior_rows=float(self.parameter_prior)),
             "grid": lambda: Binned(self.pseudo_count),
             "counts": lambda: Poisson(self.pseudo_count),
             "levels": lambda: Categorical(

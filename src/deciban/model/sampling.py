@@ -22,7 +22,7 @@ def sampled(model: Model, n: int, rng: np.random.Generator) -> Any:
     """n rows, the columns in the order of the table, the target last; columns that are left out are not there."""
     import pyarrow as pa
 
-    parts, codes = model.belief.sample(n, rng)
+    parts, codes = model.naive.sample(n, rng)
     drawn: dict[str, Any] = {}
     for block, X, (kind, features) in zip(model.belief.schema.blocks, parts, model.layout.blocks):
         if kind == "bags":

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from deciban import belief, files, recall
+from deciban.discriminative.learned import Learned
 from deciban.engines.arrow.cells import DATE_PARTS
 from deciban.errors import InputError
 from deciban.families.evidence import with_alpha
@@ -74,6 +75,8 @@ def _written_column(column: Column) -> Section:
 def _written_options(options: Options, layout: Layout) -> Section:
     names = ("alpha", "parameter_prior", "unseen", "most_levels")
     section = Section({name: getattr(options, name) for name in names})
+    if options.covariance is not None:
+        section.put("covariance", options.covariance)
     return section.put("words", options.words.to_dict()) if layout.texts else section
 
 
@@ -84,6 +87,9 @@ def opened(contents: files.Contents) -> Model:
 
 def _model(section: Section) -> Model:
     believed = recall.recalled(section.part("belief"))
+    assert isinstance(believed, (belief.Belief, Learned))
+    if isinstance(believed, Learned) and believed.basis is None:
+        section.refuse("weights of a table's columns rest on what was counted of them, and that is not there")
     options = _options(section.part("options"), believed)
     columns = read_columns(section, believed.outline.blocks, options.words)
     _check_families(section, options, columns, believed.assumption.families)
@@ -164,7 +170,8 @@ def _check_layout(section: Section, columns: tuple[Column, ...], blocks: Sequenc
     told = [(kind, None if kind == "bags" else tuple(f.name for f in features)) for kind, features in layout.blocks]
     if told != [(block.kind, None if block.kind == "bags" else block.names) for block in blocks]:
         section.refuse("the columns are not those that the ledger counts")
-    ledger = section.part("belief").part("ledger")
+    believed = section.part("belief")
+    ledger = (believed.part("basis") if believed.has("basis") else believed).part("ledger")
     if any(b.text("kind") == "levels" and not b.has("levels") for b in ledger.part("schema").parts("blocks")):
         section.refuse("the levels of the categories have no names")
     if any(feature.part or feature.joined for feature in layout.levels):
@@ -192,7 +199,7 @@ def _check_level_names(section: Section, features: Sequence[Feature], names: Seq
             section.refuse(f"{feature.name!r} has a level that is no {feature.part}")
 
 
-def _options(section: Section, believed: belief.Belief) -> Options:
+def _options(section: Section, believed: belief.Belief | Learned) -> Options:
     try:
         return Options(
             "auto" if section.value("alpha") == "auto" else section.number("alpha", least=0),
@@ -201,6 +208,7 @@ def _options(section: Section, believed: belief.Belief) -> Options:
             section.whole("most_levels", least=1),
             believed.assumption.prior,
             read_words(section.part("words")) if section.has("words") else Words(),
+            section.text("covariance") if section.has("covariance") else None,  # type: ignore[arg-type]
         )
     except InputError as error:
         section.refuse(str(error))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -49,6 +49,11 @@ class Loud:
 
     def __str__(self) -> str:
         return f"{self.feature} {self.value} {self.message()}"
+
+    def times(self, trust: float) -> Loud:
+        """As much of it as is believed."""
+        low, high = sorted((trust * self.low, trust * self.high))
+        return replace(self, evidence=trust * self.evidence, low=low, high=high)
 
     def message(self) -> str:
         """What it says, without what says it."""

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from deciban.discriminative.learned import Learned
 from deciban.engines.arrow.cells import label_text
 from deciban.errors import InputError, UndefinedError, did_you_mean, no_such_class
 from deciban.families.telltales import Telltale, telltales
+from deciban.ledger import Tallies
+from deciban.ledger.statistic import Array
+from deciban.model.weights import contrasts
+from deciban.scores import DECIBAN
 
 if TYPE_CHECKING:
     from deciban.model.model import Model
@@ -15,7 +22,7 @@ if TYPE_CHECKING:
 def told(model: Model, label: Any, n: int, column: str | None) -> list[Telltale]:
     """The n most telling words of a class in a column of texts."""
     text = _which(model, column)
-    belief = model.belief.afresh()
+    belief = model.naive.afresh()
     known = [str(name) for name in belief.schema.classes]
     if label_text(label) not in known:
         raise no_such_class(label, known)
@@ -26,9 +33,31 @@ def told(model: Model, label: Any, n: int, column: str | None) -> list[Telltale]
             f"words were hashed (hashed={model.options.words.hashed}), so there are none to name. "
             f"Hint: train without hashed, and the words are kept"
         )
+    if isinstance(model.belief, Learned):
+        return _weighed(model.belief, block, known.index(label_text(label)), n)
     family: Any = belief.assumption.families[block]
     part: Any = belief.complete.parts[block]
     return telltales(family, part, known.index(label_text(label)), n, words)
+
+
+def _weighed(learned: Learned, block: int, k: int, n: int) -> list[Telltale]:
+    """The words whose weights come to most in a class's documents; a weight has no interval."""
+    part: Any = learned.naive.complete.parts[block]
+    words: Any = learned.naive.complete.schema.blocks[block].names
+    said = DECIBAN * (contrasts(learned.solved.prior) @ learned.solved.forms[block].linear().weights)[k]
+    counted, documents = _tallies_of(part.occurrences, k), _tallies_of(part.documents, k)
+    best = np.lexsort((-said, -np.where(said > 0, said * documents[0], said)))[:n]
+    return [
+        Telltale(words[v], *[float(said[v])] * 3, *(float(each[v]) for each in (*counted, *documents)))
+        for v in best.tolist()
+    ]
+
+
+def _tallies_of(part: Tallies, k: int) -> tuple[Array, Array]:
+    """What class k has of every word, and all others together."""
+    own = np.where(part.klass == k, part.total, 0.0)
+    here, every = (np.bincount(part.feature, each, part.n_features).astype(float) for each in (own, part.total))
+    return here, every - here
 
 
 def _which(model: Model, column: str | None) -> int:

@@ -14,11 +14,12 @@ rows.py      the rows of a table that are drawn
 digits.py    classes of images
 bayes.py     a population that takes a test
 heat.py      tables as shaded cells: confusion.py, dependence.py
-reliability.py, roc.py, learning.py  of reports and learning curves
+reliability.py, roc.py, learning.py  of reports and learning curves; comparison.py of several learners
 """
 
 from deciban.plots.bayes import bayes
 from deciban.plots.boundary import boundary
+from deciban.plots.comparison import comparison
 from deciban.plots.confusion import confusion
 from deciban.plots.densities import densities
 from deciban.plots.dependence import dependence
@@ -35,6 +36,7 @@ from deciban.plots.telltales import telltales
 __all__ = [
     "bayes",
     "boundary",
+    "comparison",
     "confusion",
     "densities",
     "dependence",

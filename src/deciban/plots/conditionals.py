@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban.belief import Belief
+from deciban.discriminative.learned import Learned
 from deciban.errors import InputError, did_you_mean
 from deciban.model.columns import Feature
 from deciban.model.description import Description
 from deciban.model.model import Model
-from deciban.model.sayings import Table, speakers
+from deciban.model.sayings import Speaker, Table, speakers
 from deciban.scores import Diagonal
 
 Array = NDArray[np.float64]
@@ -34,6 +36,8 @@ class Conditional:
     j: int
     missing: float
     table: Table | None
+    fitted: Table | None = None
+    """The same with what fitted weights say, where naive Bayes has not learned."""
 
     @property
     def name(self) -> str:
@@ -52,28 +56,45 @@ class Conditional:
             return Diagonal(middle[:, None], spread[:, None] ** 2).joint(x[:, None])
         rows = np.full((len(x), len(self.model.layout.blocks[self.block].features)), np.nan)
         rows[:, self.j] = x
-        return self.model.belief.solved.forms[self.block].joint(rows)
+        return self.model.naive.solved.forms[self.block].joint(rows)
 
     def values(self) -> tuple[list[str], Array]:
         """The names of levels or bins, and p(value|k), K×V; of a date in the order of the calendar."""
         assert self.table is not None
-        names = self._names()
+        names, log_theta = self._in_order(self.table)
+        return names, np.exp(log_theta)
+
+    def said(self) -> tuple[list[str], Array]:
+        """The same with what the model says of each value: ln p(value|k), or fitted weights."""
+        table = self.fitted or self.table
+        assert table is not None
+        return self._in_order(table)
+
+    def _in_order(self, table: Table) -> tuple[list[str], Array]:
+        names = self._names(table)
         place = {name: i for i, name in enumerate(self.feature.fixed_levels)}
         order = sorted(range(len(names)), key=lambda v: place.get(names[v], len(place)))
-        return [names[v] for v in order], np.exp(self.table.log_theta[:, order])
+        return [names[v] for v in order], table.log_theta[:, order]
+
+    def said_at(self, x: Array) -> Array:
+        """What the model says at each x, n×K: ln p(x|k), or fitted weights."""
+        if not isinstance(self.model.belief, Learned):
+            return self.log_likelihood(x)
+        rows = np.full((len(x), len(self.model.layout.blocks[self.block].features)), np.nan)
+        rows[:, self.j] = x
+        return self.model.belief.solved.forms[self.block].joint(rows)
 
     def seen(self) -> Array:
         """How often each value was seen, in the order of `values`."""
         assert self.table is not None
-        place = {name: v for v, name in enumerate(self._names())}
+        place = {name: v for v, name in enumerate(self._names(self.table))}
         return self.table.counts.sum(axis=0)[[place[name] for name in self.values()[0]]]
 
-    def _names(self) -> list[str]:
-        assert self.table is not None
-        V = self.table.counts.shape[1]
+    def _names(self, table: Table) -> list[str]:
+        V = table.counts.shape[1]
         if V == 1 and self.feature.role == "binned":
             return ["any number"]
-        return [self.table.name(v).removeprefix("= ") for v in range(V)]
+        return [table.name(v).removeprefix("= ") for v in range(V)]
 
     def reach(self) -> tuple[float, float]:
         """From where to where the curves are worth drawing."""
@@ -86,7 +107,7 @@ class Conditional:
 
     def _bell(self) -> tuple[Array, Array]:
         """Mean and deviation of each class that has any rows with this feature."""
-        form: Any = self.model.belief.solved.forms[self.block]
+        form: Any = self.model.naive.solved.forms[self.block]
         if hasattr(form, "variance"):
             return form.mean[:, self.j], np.sqrt(form.variance[:, self.j])
         full = np.broadcast_to(form.covariance, (len(form.mean), *form.covariance.shape[-2:]))
@@ -105,8 +126,8 @@ class Conditional:
 
     def _rates(self) -> Array:
         """λ of each class."""
-        family: Any = self.model.belief.assumption.families[self.block]
-        return np.asarray(family.rates(self.model.belief.complete.parts[self.block]))[:, self.j]
+        family: Any = self.model.naive.assumption.families[self.block]
+        return np.asarray(family.rates(self.model.naive.complete.parts[self.block]))[:, self.j]
 
     def grid(self, low: float, high: float) -> Array:
         """Where the curves are computed: evenly, and closely about each class's mean, however narrow it is."""
@@ -140,15 +161,26 @@ def conditionals(model: Model, columns: Sequence[str] | None, most: int) -> tupl
 
 def _every(model: Model, description: Description) -> dict[str, Conditional]:
     """Every feature but texts."""
-    belief = model.belief.afresh()
+    belief = model.naive.afresh()
     voices = speakers(belief, model.labels, [group.features for group in model.layout.blocks])
+    fits = _fitted(model.belief, speakers(belief, model.labels, [group.features for group in model.layout.blocks]))
     missing = {note.name: note.missing or 0.0 for note in description.columns}
     found: dict[str, Conditional] = {}
     for block, (kind, features) in enumerate(model.layout.blocks):
         for j, feature in enumerate(features if kind != "bags" else ()):
             lacking = max(missing.get(column, 0.0) for column in feature.columns)
-            found[feature.name] = Conditional(model, feature, block, j, lacking, voices[block].table(j))
+            fitted = fits[block].table(j) if fits else None
+            found[feature.name] = Conditional(model, feature, block, j, lacking, voices[block].table(j), fitted)
     return found
+
+
+def _fitted(belief: Belief | Learned, voices: Sequence[Speaker]) -> Sequence[Speaker]:
+    """The same voices with what was fitted; none where nothing was."""
+    if not isinstance(belief, Learned):
+        return ()
+    for voice, form in zip(voices, belief.solved.forms):
+        voice.form = form
+    return voices
 
 
 def _named(model: Model, column: str, every: dict[str, Conditional]) -> list[str]:

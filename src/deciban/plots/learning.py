@@ -127,13 +127,13 @@ def _reach(ax: Any, sizes: Array, heights: Array) -> None:
     ax.set_ylim(heights.min() - margin, heights.max() + margin)
 
 
-def legible(sizes: Sequence[int]) -> list[int]:
+def legible(sizes: Sequence[int], letters: int = MOST_LETTERS) -> list[int]:
     """The sizes that can be written beneath an axis of logarithms without touching, the largest among them.
 
     >>> legible([10, 11, 100, 1000]), legible([5])
     ([11, 100, 1000], [5])
     """
-    apart = np.log(max(sizes) / min(sizes)) * (len(thinly_spaced(max(sizes))) + 2) / MOST_LETTERS
+    apart = np.log(max(sizes) / min(sizes)) * (len(thinly_spaced(max(sizes))) + 2) / letters
     kept: list[int] = []
     for size in sorted(sizes, reverse=True):
         if not kept or np.log(kept[-1] / size) >= apart:

@@ -98,7 +98,7 @@ def scales(model: Model, classes: tuple[Any, Any] | None, most: int, told: Any =
     extra = sum(v for name, v in points.items() if name not in {s.name for s in made})
     texts = [] if told is None else [text.column for text in model.layout.texts]
     rest = _together(made[most:], extra, told is not None, texts)
-    prior = float(told.prior[0]) if told is not None else prior_decibans(model, k, l)
+    prior = _start(told) if told is not None else prior_decibans(model, k, l)
     total = None if told is None else float(told.total[0])
     return Scales(model.classes[k], model.classes[l], prior, tuple(shown), rest, total)
 
@@ -123,7 +123,12 @@ def prior_decibans(model: Model, k: int, l: int) -> float:
             raise InputError("the model reads texts, whose words have no scale. Hint: name a row, or plot telltales")
         rows.append(np.full((1, len(features)), -1) if kind == "levels" else np.full((1, len(features)), np.nan))
     told = model.belief.explain(rows, (k, l), model.labels, engines.thread_count(None))
-    return float(told.prior[0])
+    return _start(told)
+
+
+def _start(told: Any) -> float:
+    """What is said before any column is: the prior, and the bias of weights that were fitted."""
+    return float(told.prior[0]) + (float(told.extras["bias"][0]) if "bias" in told.extras else 0.0)
 
 
 def _refuse_what_does_not_add(model: Model) -> None:
@@ -153,14 +158,14 @@ def _dense(evidence: Any) -> list[float]:
 
 def _scale(told: Conditional, k: int, l: int, t: float) -> Scale:
     if told.table is not None:
-        names, share = told.values()
-        with np.errstate(divide="ignore", invalid="ignore"):
-            gives = t * DECIBAN * (np.log(share[k]) - np.log(share[l]))
+        names, said = told.said()
+        with np.errstate(invalid="ignore"):
+            gives = t * DECIBAN * (said[k] - said[l])
         marks = [Mark(float(d), short_value(name)) for d, name in zip(gives, names) if math.isfinite(d)]
         return Scale(told.name, (_branch(marks),))
     x = told.near((k, l), DEVIATIONS, STEPS)
-    ll = told.log_likelihood(x)
-    gives = t * DECIBAN * (ll[:, k] - ll[:, l])
+    said = told.said_at(x)
+    gives = t * DECIBAN * (said[:, k] - said[:, l])
     return Scale(told.name, tuple(_along(part, gives[i:j], told.whole) for i, j, part in _turns(x, gives)))
 
 

@@ -19,16 +19,25 @@ NOT_LINEAR = (
     "Hint: quadratic_form() gives A, weights and bias."
 )
 
+MOST = 1e300
+"""What a feature with a trust below zero says at most, so that sums of it stay finite."""
+
 CHUNK = 1 << 16
 """Most numbers held at a time while scoring by the definition."""
 
 
 @dataclass(frozen=True, eq=False)
 class Diagonal:
-    """score_k(x) = Σ_j −½ ln(2πσ²_kj) − ½ (x_j − μ_kj)² / σ²_kj over the features that are present."""
+    """score_k(x) = Σ_j −½ ln(2πσ²_kj) − ½ (x_j − μ_kj)² / σ²_kj over the features that are present.
+
+    Where `trust` is given, feature j counts t_j times as much; `offsets` (K×d) are added after that for each feature
+    that is present: sums of such scores have them (`scores/summed.py`).
+    """
 
     mean: Array
     variance: Array
+    trust: Array | None = None
+    offsets: Array | None = None
 
     @property
     def n_classes(self) -> int:
@@ -37,13 +46,16 @@ class Diagonal:
 
     @cached_property
     def precision(self) -> Array:
-        """1/σ²."""
-        return 1 / self.variance
+        """1/σ², times the trust."""
+        return (1.0 if self.trust is None else self.trust) / self.variance
 
     @cached_property
     def log_norm(self) -> Array:
-        """−½ ln(2πσ²), per class and feature."""
-        return -0.5 * (math.log(2 * math.pi) + np.log(self.variance))
+        """−½ ln(2πσ²), per class and feature, times the trust, and the offsets."""
+        norm = -0.5 * (math.log(2 * math.pi) + np.log(self.variance))
+        if self.trust is not None:
+            norm = self.trust * norm
+        return norm if self.offsets is None else norm + self.offsets
 
     @cached_property
     def constant(self) -> Array:
@@ -60,8 +72,10 @@ class Diagonal:
 
     def _chunk(self, x: Array) -> Array:
         gap = x[:, None, :] - self.mean
-        with np.errstate(over="ignore"):  # beyond about 1e154 deviations the density is zero
+        with np.errstate(over="ignore", invalid="ignore"):  # beyond about 1e154 deviations the density is zero
             part = gap * gap * self.precision
+        if self.trust is not None:
+            part = _trusted(part, gap)
         score = part.sum(axis=2) * -0.5 + self.constant
         if np.isnan(score).any():
             part = part * -0.5 + self.log_norm
@@ -73,18 +87,26 @@ class Diagonal:
         x = np.asarray(X, dtype=np.float64)
 
         def part(c: NDArray[np.intp]) -> Array:
-            return self.log_norm[c] - 0.5 * self.precision[c] * (x - self.mean[c]) ** 2
+            gap = x - self.mean[c]
+            square = self.precision[c] * gap**2
+            return self.log_norm[c] - 0.5 * (square if self.trust is None else _trusted(square, gap))
 
         with np.errstate(over="ignore", invalid="ignore"):  # so far off that both densities are zero: undefined
             return Pieces(np.where(np.isnan(x), 0.0, part(k) - part(l)))
 
     def linear(self) -> Boundary:
         """See `ScoreForm.linear`: with shared variances the squares are the same for every class."""
-        if not (self.variance == self.variance[0]).all():
+        if not (self.precision == self.precision[0]).all():
             raise UndefinedError(NOT_LINEAR)
-        conic = centred_conic(-0.5 * self.precision, self.mean, np.zeros(self.n_classes))
+        own = np.zeros(self.n_classes) if self.offsets is None else self.offsets.sum(axis=1)
+        conic = centred_conic(-0.5 * self.precision, self.mean, own)
         return Boundary(conic.weights, conic.bias)
 
     def quadratic(self) -> Conic:
         """See `ScoreForm.quadratic`."""
         return centred_conic(-0.5 * self.precision, self.mean, self.constant)
+
+
+def _trusted(square: Array, gap: Array) -> Array:
+    """Squares times a trust, some of which overflow: a trust of 0 says nothing, and of less than 0 very much."""
+    return np.where(np.isnan(square) & ~np.isnan(gap), 0.0, np.maximum(square, -MOST))

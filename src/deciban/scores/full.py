@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.errors import UndefinedError
-from deciban.scores.diagonal import NOT_LINEAR
+from deciban.scores.diagonal import MOST, NOT_LINEAR
 from deciban.scores.evidence import Pieces
 from deciban.scores.form import Array, Boundary, Conic, centred_conic
 
@@ -39,11 +39,13 @@ def shape_of(covariance: Array) -> Shape:
 class Full:
     """score_k(x) = −½ ln|2πΣ_k| − ½ (x−μ_k)ᵀ Σ_k⁻¹ (x−μ_k); `covariance` is K×d×d, or 1×d×d if shared.
 
-    A row with missing values is scored by the marginal of what it has: the sub-matrix of Σ_k.
+    A row with missing values is scored by the marginal of what it has: the sub-matrix of Σ_k. Where `trust` is
+    given, the score counts so many times as much.
     """
 
     mean: Array
     covariance: Array
+    trust: float | None = None
 
     @property
     def n_classes(self) -> int:
@@ -81,7 +83,8 @@ class Full:
     @cached_property
     def pull(self) -> tuple[Array, Array]:
         """Weights and bias of the score about the centre, where a shared covariance makes it linear."""
-        return self.whitened_means @ self.shapes[0].whiten, -0.5 * (self.whitened_means**2).sum(axis=1)
+        weights, bias = self.whitened_means @ self.shapes[0].whiten, -0.5 * (self.whitened_means**2).sum(axis=1)
+        return (weights, bias) if self.trust is None else (self.trust * weights, self.trust * bias)
 
     def contrast(self, x: Array) -> Array:
         """ln p(x|k) up to what all classes share, for a shared covariance and rows with nothing missing."""
@@ -103,10 +106,11 @@ class Full:
                 continue
             form = self if have.all() else self.marginal(have)
             score[rows] = form.whole(x[rows][:, have])
-        return np.nan_to_num(score, copy=False, nan=-np.inf, neginf=-np.inf)  # so far off that squares overflow
+        np.nan_to_num(score, copy=False, nan=-np.inf, neginf=-np.inf)  # so far off that squares overflow
+        return score if self.trust is None else times(self.trust, score)
 
     def whole(self, x: Array) -> Array:
-        """ln p(x|k) of rows with nothing missing; a few at a time, so that they stay in the cache when whitened."""
+        """ln p(x|k) of rows with nothing missing, trust apart; a few at a time, which stay in the cache."""
         step = max(16, CHUNK // max(1, len(self.all_whitens)))
         chunks = (x[start : start + step] - self.centre for start in range(0, len(x), step))
         score = [self._shared_chunk(c) if self.shared else self._own_chunk(c) for c in chunks]
@@ -125,7 +129,7 @@ class Full:
 
     def marginal(self, have: NDArray[np.bool_]) -> Full:
         """The model of some of the features alone."""
-        return Full(self.mean[:, have], self.covariance[:, have][:, :, have])
+        return Full(self.mean[:, have], self.covariance[:, have][:, :, have], self.trust)
 
     def pieces(self, X: NDArray[Any], k: NDArray[np.intp], l: NDArray[np.intp]) -> Pieces:
         """See `ScoreForm.pieces`.
@@ -138,10 +142,12 @@ class Full:
         for have, rows in patterns(x):
             form = self if have.all() else self.marginal(have)
             features[np.ix_(rows, have)], shape[rows] = form.whole_pieces(x[rows][:, have], k[rows], l[rows])
+        if self.trust is not None:
+            features, shape = self.trust * features, self.trust * shape
         return Pieces(features, {} if self.shared else {"shape": shape})
 
     def whole_pieces(self, x: Array, k: NDArray[np.intp], l: NDArray[np.intp]) -> tuple[Array, Array]:
-        """Evidence by feature, and by shape, of rows with nothing missing."""
+        """Evidence by feature, and by shape, of rows with nothing missing, trust apart."""
         P = self.precision
         if self.shared:
             pull = (self.mean[k] - self.mean[l]) @ P[0]
@@ -176,7 +182,14 @@ class Full:
 
     def _conic(self, constant: Array) -> Conic:
         A = np.broadcast_to(-0.5 * self.precision, (self.n_classes, *self.precision.shape[1:]))
-        return centred_conic(A, self.mean, constant)
+        trust = 1.0 if self.trust is None else self.trust
+        return centred_conic(trust * A, self.mean, trust * constant)
+
+
+def times(trust: float, score: Array) -> Array:
+    """A score that counts `trust` times as much: what is impossible stays so, unless it is not trusted at all."""
+    with np.errstate(invalid="ignore"):
+        return np.where(np.isneginf(score), -np.inf if trust > 0 else 0.0 if trust == 0 else MOST, trust * score)
 
 
 def patterns(x: Array) -> list[tuple[NDArray[np.bool_], NDArray[np.intp]]]:

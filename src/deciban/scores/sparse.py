@@ -23,7 +23,8 @@ class SparseLinear:
     it is zero for words the class never had, so a thousand classes need no dense table.
 
     `hard` marks words that are impossible in a class that never had them (no pseudo-count), `mute` words that
-    carry no evidence (never seen at all, or left out). `carrier` is as in `Linear`.
+    carry no evidence (never seen at all, or left out). `carrier` is as in `Linear`. Where `trust` is given, what word
+    v says counts trust_v times as much.
     """
 
     start: NDArray[np.int64]
@@ -37,6 +38,7 @@ class SparseLinear:
     hard: NDArray[np.bool_] | None = None
     mute: NDArray[np.bool_] | None = None
     carrier: Literal["log_factorial"] | None = None
+    trust: Array | None = None
 
     @property
     def n_classes(self) -> int:
@@ -78,6 +80,7 @@ class SparseLinear:
         """The score without its carrier."""
         Z = self.read(X)
         unknown = self._take_missing(Z)
+        Z = self.trusted(Z)
         score: Array = (Z @ self._entries(self.delta)).toarray()
         score += self.bias + np.outer(Z.sum(axis=1), self.slope) + np.outer(Z @ self.base, self.scale)
         if self.hard is not None:
@@ -85,6 +88,14 @@ class SparseLinear:
         for row, v in zip(*unknown):
             score[row] -= self._absence(np.arange(self.n_classes), np.full(self.n_classes, v))
         return score
+
+    def trusted(self, Z: Any) -> Any:
+        """CSR rows of what the score sees, each value times the trust in its word."""
+        if self.trust is None:
+            return Z
+        Z = Z.copy()
+        Z.data = Z.data * self.trust[Z.indices]
+        return Z
 
     def _take_missing(self, Z: Any) -> tuple[NDArray[np.intp], NDArray[Any]]:
         """The rows and words of missing values, which are zero in Z from now on."""
@@ -94,12 +105,27 @@ class SparseLinear:
 
     def _absence(self, k: NDArray[Any], v: NDArray[Any]) -> Array:
         """What the absence of word v says for class k, part of the bias: ln(1 − θ), −λ, or nothing."""
+        trust = 1.0 if self.trust is None else self.trust[v]
         if self.threshold is not None:
-            return -np.logaddexp(0, self.weights(k, v))
+            return -np.logaddexp(0, self._own_weights(k, v)) * trust
         if self.carrier is None:
             return np.zeros(len(k))
         silent = False if self.mute is None else self.mute[v]
-        return np.where(silent, 0.0, -np.exp(self.weights(k, v)))
+        return np.where(silent, 0.0, -np.exp(self._own_weights(k, v))) * trust
+
+    def absences(self, trust: Array) -> Array:
+        """Σ_v trust_v · what the absence of word v says for each class."""
+        return np.array([self._absent(k) @ trust for k in range(self.n_classes)], dtype=np.float64)
+
+    def absent_words(self) -> Array:
+        """What the absence of each word says for each class, K×V."""
+        return np.stack([self._absent(k) for k in range(self.n_classes)])
+
+    def _absent(self, k: int) -> Array:
+        """The same for one class; words that carry no evidence say nothing by being absent."""
+        words = np.arange(len(self.base))
+        said = self._absence(np.full(len(words), k), words)
+        return said if self.mute is None else np.where(self.mute, 0.0, said)
 
     def _strange(self, Z: Any, hard: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Whether row i has a hard word that class k never had."""
@@ -123,7 +149,15 @@ class SparseLinear:
         return Pieces(Z, {"absent": absent} if absent.any() else {})
 
     def weights(self, k: NDArray[Any], v: NDArray[Any]) -> Array:
-        """weight_kv for pairs of class and feature; 0 for mute words."""
+        """weight_kv for pairs of class and feature, times the trust; 0 for mute words."""
+        weight = self._own_weights(k, v)
+        if self.trust is None:
+            return weight
+        trust = self.trust[v]
+        return np.where(trust == 0, 0.0, weight) * trust
+
+    def _own_weights(self, k: NDArray[Any], v: NDArray[Any]) -> Array:
+        """weight_kv as if all words were trusted."""
         key = self.feature.astype(np.int64) * self.n_classes + self.klass
         wanted = v.astype(np.int64) * self.n_classes + k
         at = np.searchsorted(key, wanted)
@@ -144,6 +178,8 @@ class SparseLinear:
         weights[self.klass, self.feature] += self.delta
         if self.mute is not None:
             weights[:, self.mute] = 0.0
+        if self.trust is not None:
+            weights *= self.trust
         return Boundary(weights, self.bias)
 
     def quadratic(self) -> Conic:

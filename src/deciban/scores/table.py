@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from deciban.errors import UndefinedError
 from deciban.scores.evidence import Pieces
 from deciban.scores.form import Array, Boundary, Conic
+from deciban.scores.full import times
 
 FEW = 100
 """Rows below which searching the cells for each is faster than grouping all cells by what the rows have."""
@@ -24,7 +25,8 @@ class Table:
 
     A missing value, or an unseen level that is to be ignored, is summed over: the cells that agree with
     what the row has, counted together. M overflows any float soon, so all is done in logarithms:
-    ln p = ln(count_k + α Π_free v_j) − ln(N_k + α Π_j v_j).
+    ln p = ln(count_k + α Π_free v_j) − ln(N_k + α Π_j v_j). Where `trust` is given, the score counts so many times as
+    much.
     """
 
     cell: NDArray[np.int64]
@@ -32,6 +34,7 @@ class Table:
     sizes: tuple[int, ...]
     alpha: float
     smooth_unseen: bool = False
+    trust: float | None = None
 
     @property
     def n_classes(self) -> int:
@@ -101,7 +104,8 @@ class Table:
         if np.isneginf(whole).any():  # nothing seen in any class, nothing imagined: nothing to say
             return np.zeros((len(X), self.n_classes))
         count, free = self.agreeing(X)
-        return np.logaddexp(_log(count), self._log_alpha + free) - whole
+        score = np.logaddexp(_log(count), self._log_alpha + free) - whole
+        return score if self.trust is None else times(self.trust, score)
 
     def _agreeing(self, codes: NDArray[Any], have: NDArray[np.bool_]) -> Array:
         """How often each class was seen with what each row has, n×K."""

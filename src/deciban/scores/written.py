@@ -16,6 +16,7 @@ from deciban.scores.linear import Barrier, Linear
 from deciban.scores.lookup import Lookup
 from deciban.scores.sparse import SparseLinear
 from deciban.scores.steps import Steps
+from deciban.scores.summed import Summed
 from deciban.scores.table import Table
 
 LEAST = float(np.finfo(np.float64).smallest_subnormal)
@@ -26,6 +27,9 @@ INFINITY = float("inf")
 
 def written(form: ScoreForm, n_features: int) -> Section:
     """A form as a section; refused where it could not be read again."""
+    if isinstance(form, Summed):
+        parts = [written(part, n_features) for part in form.forms]
+        return Section({"form": "Summed"}).add_all("forms", parts)
     section = _fields(form).put("form", type(form).__name__)
     read(section, form.n_classes, n_features)
     return section
@@ -79,6 +83,7 @@ def _sparse_linear(section: Section, K: int, d: int) -> SparseLinear:
         section.flags("hard", (d,)) if section.has("hard") else None,
         section.flags("mute", (d,)) if section.has("mute") else None,
         _carrier(section),
+        section.floats("trust", (d,)) if section.has("trust") else None,
     )
 
 
@@ -91,6 +96,11 @@ def _carrier(section: Section) -> Literal["log_factorial"] | None:
         section.text("carrier", among=["log_factorial"])
         return "log_factorial"
     return None
+
+
+def _trust(section: Section) -> float | None:
+    """How many times as much the whole score counts."""
+    return section.number("trust") if section.has("trust") else None
 
 
 def _lookup(section: Section, K: int, d: int) -> Lookup:
@@ -109,11 +119,17 @@ def _steps(section: Section, K: int, d: int) -> Steps:
 
 
 def _diagonal(section: Section, K: int, d: int) -> Diagonal:
-    return Diagonal(section.floats("mean", (K, d)), section.floats("variance", (K, d), least=LEAST))
+    return Diagonal(
+        section.floats("mean", (K, d)),
+        section.floats("variance", (K, d), least=LEAST),
+        section.floats("trust", (d,)) if section.has("trust") else None,
+        section.floats("offsets", (K, d)) if section.has("offsets") else None,
+    )
 
 
 def _full(section: Section, K: int, d: int) -> Full:
-    form = Full(section.floats("mean", (K, d)), section.floats("covariance", (K, d, d), (1, d, d)))
+    covariance = section.floats("covariance", (K, d, d), (1, d, d))
+    form = Full(section.floats("mean", (K, d)), covariance, _trust(section))
     try:
         form.shapes  # noqa: B018  whoever scores needs them, and only a covariance has them
     except np.linalg.LinAlgError:
@@ -127,8 +143,20 @@ def _table(section: Section, K: int, d: int) -> Table:
     if (cell >= sizes).any():
         section.refuse("a cell lies beyond the levels there are")
     count = section.floats("count", (K, len(cell)), least=0)
-    return Table(cell, count, tuple(sizes.tolist()), section.number("alpha", least=0), section.flag("smooth_unseen"))
+    alpha, smooth = section.number("alpha", least=0), section.flag("smooth_unseen")
+    return Table(cell, count, tuple(sizes.tolist()), alpha, smooth, _trust(section))
 
+
+def _summed(section: Section, K: int, d: int) -> Summed:
+    parts = section.parts("forms")
+    kinds = {part.text("form", among=BESIDE) for part in parts}
+    if len(kinds) != 1:
+        section.refuse("a sum should be of one or more forms, all of a kind")
+    return Summed(tuple(read(part, K, d) for part in parts))
+
+
+BESIDE = ("Diagonal", "Full", "Lookup", "SparseLinear", "Table")
+"""The forms that a sum may hold side by side."""
 
 FORMS: dict[str, Callable[[Section, int, int], ScoreForm]] = {
     "Linear": _linear,
@@ -138,5 +166,6 @@ FORMS: dict[str, Callable[[Section, int, int], ScoreForm]] = {
     "Diagonal": _diagonal,
     "Full": _full,
     "Table": _table,
+    "Summed": _summed,
 }
 """How each form is read, by its name in the file."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from deciban.errors import InputError
 from deciban.judge.choice import Choice, Race
 from deciban.judge.crossed import all_but_each
 from deciban.judge.folds import checked_count
@@ -50,6 +51,11 @@ def choose(
     >>> choice.best, choice.estimator, len(choice.judged)
     ({'alpha': 'auto'}, 'train', 6)
     """
+    if settings.get("learner", "bayes") != "bayes":
+        raise InputError(
+            f"choose tries the settings of naive Bayes, not of learner={settings['learner']!r}. "
+            f"Hint: deciban.compare tries learners; C='auto' chooses a penalty"
+        )
     split = Split(checked_count(folds), groups)
     aside = split.aside(settings.get("roles"))
     task = plan(source, target=target, sql=sql, weights=weights, aside=aside, **judged_settings(settings))

@@ -27,9 +27,9 @@ from deciban.model.gathering import Progress, Rows
 from deciban.training.dealing import told_rows
 from deciban.training.fit import Trained, learned
 from deciban.training.flipping import Flipped, below
+from deciban.training.learners import learned_up_to
 from deciban.training.question import judged_settings
 from deciban.training.task import Task, plan
-from deciban.training.without import settled
 
 HELD_OUT = 0.2
 """The share of the rows that every model is judged by."""
@@ -174,14 +174,14 @@ class Prefixes:
         trained = learned(task, len(self.counts), progress, self)
         trained.check_folds(len(self.counts), "sizes")
         judged = _held_out(trained)
-        made = zip(np.cumsum(self.counts[:-1]).tolist(), accumulate(trained.folds[:-1]))
-        points = {n: ledger for n, ledger in made if n >= self.fewest}
+        made = zip(np.cumsum(self.counts[:-1]).tolist(), enumerate(accumulate(trained.folds[:-1])))
+        points = {n: size for n, size in made if n >= self.fewest}
         if not points:
             raise InputError(
                 f"{task.source.name} has {trained.n_learned} rows with a class, too few for a learning curve. "
                 f"Hint: sizes=[{max(1, int(self.counts[:-1].sum()))}], or evaluate(…, folds='loo')"
             )
-        return tuple(points), tuple(_report(trained, ledger, judged) for ledger in points.values())
+        return tuple(points), tuple(_report(trained, *size, judged) for size in points.values())
 
 
 def _held_out(trained: Trained) -> Rows:
@@ -196,8 +196,9 @@ def _held_out(trained: Trained) -> Rows:
     return held
 
 
-def _report(trained: Trained, ledger: Ledger, rows: Rows) -> Report:
-    """The held-out rows judged by the model of this ledger."""
-    posterior = settled(trained.task, trained.model.options, ledger).scores(rows, "log_posterior")
+def _report(trained: Trained, last: int, ledger: Ledger, rows: Rows) -> Report:
+    """The held-out rows judged by the model of this ledger, of the rows up to this size."""
+    known = learned_up_to(trained.task, trained.model.options, ledger, trained.sample, last)
+    posterior = known.scores(rows, "log_posterior")
     card = Scorecard.of(posterior, rows.codes, rows.weight, ledger.rows > 0, keep=True, number=rows.number)
     return card.report(trained.model.classes, f"{len(rows.codes)} rows held out")

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from deciban import engines
-from deciban.belief import vocabularies
 from deciban.engines.arrow.folders import FOLDS
 from deciban.errors import InputError
 from deciban.judge.calibrate import checked_method
@@ -23,13 +22,15 @@ from deciban.model.columns import Column
 from deciban.model.gathering import Deal, Gathering, Progress, Rows
 from deciban.model.model import Model
 from deciban.model.options import MOST_LEVELS, class_prior
+from deciban.scorer import vocabularies
 from deciban.text import matrix
 from deciban.training.dealing import stratifying
 from deciban.training.decide import decide
 from deciban.training.honest import settle
-from deciban.training.reservoir import Reservoir
+from deciban.training.learners import learner_of, without_each
+from deciban.training.reservoir import LEARNED, Reservoir
 from deciban.training.task import Task, plan
-from deciban.training.without import OutOfFold, Without, out_of_fold, without_each
+from deciban.training.without import OutOfFold, Without, out_of_fold
 
 
 def train(
@@ -37,18 +38,21 @@ def train(
     *,
     target: str,
     roles: Mapping[str, str] | None = None,
-    blocks: Sequence[Sequence[str]] | None = None,
+    blocks: Sequence[Sequence[str]] | str | None = None,
     like: Model | None = None,
     numbers: str | None = None,
     weights: str | None = None,
     classes: Sequence[str] | None = None,
     prior: Any = None,
     sql: str | None = None,
+    learner: str = "bayes",
+    C: float | str = "auto",
     judge: bool = True,
     calibrate: str | None = None,
     progress: Progress | None = None,
     alpha: float | str = 1.0,
     parameter_prior: float = 1.0,
+    covariance: str | None = None,
     unseen: str = "ignore",
     most_levels: int = MOST_LEVELS,
     words: Any = None,
@@ -63,18 +67,33 @@ def train(
     that speaks Arrow (pandas, polars, pyarrow, …), or a mapping of names to arrays. Roles are inferred from the first
     rows; `roles` overrides them, `numbers` says how all numbers are taken ("number", "binned" or "auto"); `blocks`
     joins columns that are not independent given the class, `[["height", "weight"], …]`: numbers under one bell with
-    all covariances, flags and categories as one category of their combinations. `like` takes everything from another
-    model, so that the two can be added. `words` says how texts are read, by `deciban.Words` or a mapping of its
-    arguments. `alpha` is added to every count of a level, bin, rate and word; "auto" adds as much as what was counted
-    asks for (`Model.pseudo_counts`). `calibrate` mends the probabilities by what came true of them in rows held out:
-    "temperature", "platt", "isotonic", or "auto", the simplest that is as good as any (`Model.calibration`). The
-    model's `held_out` says how good it is.
+    all covariances, flags and categories as one category of their combinations; `blocks="numbers"` joins all numbers.
+    `covariance` is the shape of bells, "full" or "tied" for numbers that are joined, one of the others of
+    `GaussianBayes` for those that are not. `like` takes everything from another model, so that the two can be added.
+    `words` says how texts are read, by `deciban.Words` or a mapping of its arguments. `alpha` is added to every count
+    of a level, bin, rate and word; "auto" adds as much as what was counted asks for (`Model.pseudo_counts`).
+    `calibrate` mends the probabilities by what came true of them in rows held out: "temperature", "platt",
+    "isotonic", or "auto", the simplest that is as good as any (`Model.calibration`). The model's `held_out` says how
+    good it is.
+
+    `learner` is naive Bayes, or one of its partners, who look at the rows themselves, in memory (of very many a
+    sample): "logistic" regression, "evidence" regression, which learns how far to trust each column, or "boosted"
+    naive Bayes. `C` is one over the weight of the penalty of the first two, "auto" by cross-validation
+    (`Model.account`).
+
+    >>> import deciban
+    >>> taste = {"sour": ["no", "yes", "no", "yes"] * 9, "again": ["no", "yes", "no", "yes"] * 9}
+    >>> taste["fruit"] = ["plum", "lemon", "plum", "lemon"] * 8 + ["plum"] * 4
+    >>> model = deciban.train(taste, target="fruit", learner="evidence", C=1.0, judge=False)
+    >>> {column: round(trust, 2) for column, trust in model.account.trust.items()}
+    {'sour': 0.66, 'again': 0.66}
     """
     method = checked_method(calibrate)
     task = plan(
         source, target=target, roles=roles, blocks=blocks, like=like, numbers=numbers, weights=weights,
-        classes=classes, prior=prior, sql=sql, alpha=alpha, parameter_prior=parameter_prior, unseen=unseen,
-        most_levels=most_levels, words=words, format=format, encoding=encoding, errors=errors, missing=missing,
+        classes=classes, prior=prior, sql=sql, learner=learner, C=C, alpha=alpha, parameter_prior=parameter_prior,
+        covariance=covariance, unseen=unseen, most_levels=most_levels, words=words, format=format,
+        encoding=encoding, errors=errors, missing=missing,
     )  # fmt: skip
     trained = learned(task, FOLDS if judge or method else 1, progress)
     settle(trained, method, judge)
@@ -96,7 +115,7 @@ class Trained:
 
     def without_each(self) -> Iterator[Without]:
         """What would have been learned without each fold, one after the other."""
-        return without_each(self.task, self.model.options, self.folds, self.sure)
+        return without_each(self.task, self.model.options, self.folds, self.sample, self.sure)
 
     @cached_property
     def sample_scores(self) -> OutOfFold | None:
@@ -130,21 +149,25 @@ class Trained:
 
 def learned(task: Task, n_folds: int, progress: Progress | None, deal: Deal | None = None) -> Trained:
     """One pass over the rows, then everything that was open is settled; every fold has its share of each class."""
+    learner = learner_of(task)
     gathering = task.gathering(n_folds, deal or (stratifying(n_folds) if n_folds > 1 else None))
-    sample = Reservoir(len(task.layout.every_feature()), task.source.n_rows)
+    times = LEARNED if learner.needs_rows else 1
+    sample = Reservoir(len(task.layout.every_feature()), task.source.n_rows, times)
     for rows in gathering.read(task.source, progress):
-        if n_folds > 1:
+        if n_folds > 1 or learner.needs_rows:
             sample.offer(rows)
     total, folds = gathering.books
     _check_classes(total, task.target, gathering)
-    columns, kept, sure = decide(task.columns, total, task.options)
+    columns, _, sure = decide(task.columns, total, task.options)
     wished = task.options.prior if task.prior is None else class_prior(task.prior, total.schema.classes)
+    options = replace(task.options, prior=wished)
+    drawn = by_names(gathering, total, sample.rows(len(total.schema.classes)))
+    known = learner.learn(task, options, total, drawn, {column.name: column for column in columns})
     model = Model(
-        task.target, columns, replace(task.options, prior=wished), total.choose(kept),
+        task.target, columns, options, belief=known.belief,
         target_type=task.target_type, weights=task.weights, origin=_origin(task, gathering),
     )  # fmt: skip
     model.belief.solved  # noqa: B018  what cannot be solved is refused here
-    drawn = by_names(gathering, total, sample.rows(len(total.schema.classes)))
     return Trained(task, model, total, folds, drawn, gathering.n_learned, sure if deal is None else {})
 
 

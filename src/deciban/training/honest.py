@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from deciban.belief import Belief
 from deciban.errors import DecibanWarning
 from deciban.judge.calibrate import calibrate
 from deciban.ledger.statistic import Array
@@ -35,7 +36,8 @@ def settle(trained: Trained, method: str | None, judge: bool) -> None:
             )
         return
     calibration, log_posterior = calibrated(trained, scored, method)
-    model.tell(calibration, _usual(scored) if model.belief.assumption.probabilistic else None)
+    likely = isinstance(model.belief, Belief) and model.belief.assumption.probabilistic
+    model.tell(calibration, _usual(scored) if likely else None)
     if judge:
         model.held_out = trained.report(log_posterior, "" if calibration is None else told_map(calibration))
 

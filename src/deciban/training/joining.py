@@ -10,6 +10,7 @@ from typing import Any
 from deciban.engines.arrow.source import as_role
 from deciban.errors import InputError, did_you_mean
 from deciban.model.columns import JOINABLE, OPEN, TOGETHER, Column, Role
+from deciban.model.options import PAIRED
 
 BELLS: tuple[Role, ...] = ("number", "binned", "count", *OPEN)
 """Roles of numbers; joined they are bells, unless another role was asked for."""
@@ -18,12 +19,16 @@ Blocks = Sequence[Sequence[str]]
 """Groups of columns by their names."""
 
 
-def joined(columns: Sequence[Column], blocks: Blocks | None, given: Mapping[str, str] | None = None) -> list[Column]:
+def joined(
+    columns: Sequence[Column], blocks: Blocks | str | None, given: Mapping[str, str] | None = None
+) -> list[Column]:
     """The columns, those of each block joined: numbers under one bell, flags and categories as their combinations.
 
-    `given` are the roles that the user named.
+    `given` are the roles that the user named. "numbers" joins all numbers but those whose role is another by name.
     """
     known = {column.name: column for column in columns}
+    if isinstance(blocks, str) and blocks == "numbers":
+        blocks = _all_numbers(columns, given or {})
     for block in checked_blocks(blocks, known):
         together = [_settled(known[name], given or {}) for name in block]
         _check_kinds(block, together)
@@ -32,12 +37,40 @@ def joined(columns: Sequence[Column], blocks: Blocks | None, given: Mapping[str,
     return list(known.values())
 
 
+def _all_numbers(columns: Sequence[Column], given: Mapping[str, str]) -> Blocks:
+    names = [column.name for column in columns if _settled(column, given).role == "number"]
+    if len(names) < 2:
+        raise InputError(
+            f"blocks='numbers' joins all numbers, and there {'is one' if names else 'are none'}. Hint: leave it out"
+        )
+    return [names]
+
+
+def check_shape(covariance: str | None, columns: Sequence[Column]) -> None:
+    """Refuse a shape of covariance that no column takes."""
+    if covariance is None:
+        return
+    together = [column.name for column in columns if column.block and column.role == "number"]
+    if covariance in PAIRED and not together:
+        raise InputError(
+            f"covariance={covariance!r} is the shape of numbers that are joined, and none are. "
+            f"Hint: blocks='numbers' joins them all"
+        )
+    if covariance not in PAIRED and together:
+        raise InputError(
+            f"column {together[0]!r} is joined with others, whose covariance is {' or '.join(map(repr, PAIRED))}, "
+            f"not {covariance!r}. Hint: leave the block out, and each number has a bell of its own"
+        )
+
+
 def checked_blocks(blocks: Blocks | None, known: Mapping[str, Any]) -> list[tuple[str, ...]]:
     """The blocks, each with its names in order; refused where they are no groups of two or more known columns."""
     if blocks is None:
         return []
     if isinstance(blocks, (str, Mapping)) or not all(_is_group(block) for block in blocks):
-        raise InputError(f"blocks are lists of columns' names, [['height', 'weight'], …], not {blocks!r}")
+        raise InputError(
+            f"blocks are lists of columns' names, [['height', 'weight'], …], or 'numbers'; not {blocks!r}"
+        )
     for block in blocks:
         if len(block) < 2:
             raise InputError(f"a block joins two columns or more, not {list(block)}. Hint: leave it out")

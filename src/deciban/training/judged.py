@@ -19,10 +19,11 @@ from deciban.model.strange import Watch
 from deciban.training.dealing import Dealt, Stratifying, by_column
 from deciban.training.fit import learned
 from deciban.training.honest import calibrated, told_map
+from deciban.training.learners import before_each, learner_of, without_each
 from deciban.training.left_out import left_out
 from deciban.training.question import Question, matrices_of
 from deciban.training.task import Task, plan
-from deciban.training.without import before_each, out_of_fold, without_each
+from deciban.training.without import out_of_fold
 
 
 def evaluate(
@@ -151,9 +152,9 @@ def _of_folds(task: Task, split: Split, progress: Progress | None) -> Report:
     trained.check_folds(deal.n_folds, hint="; or hold rows out, and judge a model by them")
     options = trained.model.options
     each = list(
-        without_each(task, options, trained.folds)
+        without_each(task, options, trained.folds, trained.sample)
         if split.order is None
-        else before_each(task, options, trained.folds)
+        else before_each(task, options, trained.folds, trained.sample)
     )
     card = Scorecard.empty(len(trained.model.labels))
     schema = trained.total.schema
@@ -189,5 +190,10 @@ def _calibrated(task: Task, split: Split, method: str, progress: Progress | None
 
 
 def _of_each_row(task: Task, progress: Progress | None) -> Report:
+    if learner_of(task).needs_rows:
+        raise InputError(
+            f"'loo' takes each row out of what was counted, and learner={task.learner!r} would have to learn the "
+            f"table anew for every row. Hint: folds=10"
+        )
     trained = learned(task, 1, progress)
     return left_out(trained, progress).report(trained.model.classes, LEFT_OUT)

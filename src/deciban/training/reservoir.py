@@ -21,15 +21,19 @@ MOST_BYTES = 1 << 24
 """Bytes of text that are kept for judging, about; of long texts these are fewer rows."""
 
 
+LEARNED = 4
+"""Rows that are learned from in memory may be so many times as many, and are judged too."""
+
+
 class Reservoir:
     """At most `room` of the rows offered, each with the same chance; which ones depends on their numbers alone.
 
     Where their texts come to more than `MOST_BYTES`, fewer. Where it is known about how many rows will come, most of
-    them need never be kept.
+    them need never be kept. `times` as much of everything may be kept.
     """
 
-    def __init__(self, n_features: int, expected: int | None = None) -> None:
-        self.room = min(MOST_ROWS, MOST_CELLS // max(1, n_features))
+    def __init__(self, n_features: int, expected: int | None = None, times: int = 1) -> None:
+        self.times, self.room = times, times * min(MOST_ROWS, MOST_CELLS // max(1, n_features))
         self.kept: list[Rows] = []
         self.n_kept = self.n_bytes = 0
         self.bar = np.uint64(2**64 - 1)
@@ -44,7 +48,7 @@ class Reservoir:
             self.kept.append(taken)
             self.n_kept += len(chosen)
             self.n_bytes += sum(int(sizes.sum()) for sizes in _text_sizes(taken))
-        if self.n_kept > 2 * self.room or self.n_bytes > 2 * MOST_BYTES:
+        if self.n_kept > 2 * self.room or self.n_bytes > 2 * self.times * MOST_BYTES:
             self._trim()
 
     def _trim(self) -> None:
@@ -53,7 +57,7 @@ class Reservoir:
         room = min(self.room, len(order))
         if texts and room:
             sizes = np.cumsum(np.sum(texts, axis=0)[np.argsort(order)])
-            room = min(room, max(1, int(np.searchsorted(sizes, MOST_BYTES, side="right"))))
+            room = min(room, max(1, int(np.searchsorted(sizes, self.times * MOST_BYTES, side="right"))))
         if len(order) > room:
             self.bar = np.partition(order, room - 1)[room - 1]
             together = together[order <= self.bar]
@@ -64,7 +68,7 @@ class Reservoir:
         """The sample, in the order of the table; of very many classes fewer rows, since their scores are kept."""
         if not self.kept:
             return None
-        self.room = min(self.room, max(1, MOST_CELLS // n_classes))
+        self.room = min(self.room, max(1, self.times * MOST_CELLS // n_classes))
         self._trim()
         return self.kept[0]
 

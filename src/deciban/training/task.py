@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from deciban.discriminative import account
 from deciban.engines.arrow.cells import label_text
 from deciban.engines.arrow.source import Source, as_role, first_rows, open_source
 from deciban.errors import InputError, did_you_mean
@@ -16,8 +17,14 @@ from deciban.model.gathering import Deal, Gathering
 from deciban.model.model import Model, file_options
 from deciban.model.options import MOST_LEVELS, Options
 from deciban.text import Words
-from deciban.training.joining import Blocks, joined
+from deciban.training.joining import Blocks, check_shape, joined
 from deciban.training.roles import HEAD, infer
+
+LEARNERS = ("bayes", *account.LEARNERS)
+"""Who may learn: naive Bayes from what was counted, or one of its partners from the rows."""
+
+PENALISED = ("logistic", "evidence")
+"""The learners that have a penalty."""
 
 MOST_LABELS = 0.5
 """A column with more different values than this share of its rows is no target."""
@@ -35,6 +42,9 @@ class Task:
     classes: Sequence[str] | None = None
     prior: Any = None
     target_type: str = "string"
+    learner: str = "bayes"
+    C: float | str = "auto"
+    """Of the other learners: one over the weight of their penalty."""
 
     @property
     def layout(self) -> Layout:
@@ -54,15 +64,18 @@ def plan(
     *,
     target: str,
     roles: Mapping[str, str] | None = None,
-    blocks: Blocks | None = None,
+    blocks: Blocks | str | None = None,
     like: Model | None = None,
     numbers: str | None = None,
     weights: str | None = None,
     classes: Sequence[str] | None = None,
     prior: Any = None,
     sql: str | None = None,
+    learner: str = "bayes",
+    C: float | str = "auto",
     alpha: float | str = 1.0,
     parameter_prior: float = 1.0,
+    covariance: Any = None,
     unseen: Any = "ignore",
     most_levels: int = MOST_LEVELS,
     words: Any = None,
@@ -75,7 +88,8 @@ def plan(
     """The task that these arguments describe; see `train`. Columns set `aside` are not learned from."""
     reading = {"format": format, "encoding": encoding, "errors": errors, "missing": missing}
     opened = open_source(source, sql, file_options(reading))
-    options = Options(alpha, parameter_prior, unseen, most_levels, words=Words.given(words))
+    options = Options(alpha, parameter_prior, unseen, most_levels, words=Words.given(words), covariance=covariance)
+    penalty = checked_learner(learner, C)
     if like is not None:
         options, prior = _options_like(like, prior)
     _check_target(opened, target)
@@ -87,7 +101,22 @@ def plan(
     else:
         columns = _inferred(opened, head, [target, *([weights] if weights else []), *aside], roles or {}, numbers)
         columns = joined(columns, blocks, roles)
-    return Task(opened, target, columns, options, weights, classes, prior, _target_type(opened, head, target))
+        check_shape(options.covariance, columns)
+    target_type = _target_type(opened, head, target)
+    return Task(opened, target, columns, options, weights, classes, prior, target_type, learner, penalty)
+
+
+def checked_learner(learner: Any, C: Any) -> float | str:
+    """The penalty, if the learner is one and takes it."""
+    if learner not in LEARNERS:
+        raise InputError(f"learner must be one of {', '.join(map(repr, LEARNERS))}, not {learner!r}")
+    if isinstance(C, str) and C == "auto":
+        return C
+    if isinstance(C, bool) or not isinstance(C, (int, float)) or not 0 < C < float("inf"):
+        raise InputError(f"C must be a finite number > 0, or 'auto', not {C!r}")
+    if learner not in PENALISED:
+        raise InputError(f"C weighs a penalty, and learner={learner!r} has none. Hint: leave C out")
+    return float(C)
 
 
 def _check_target(source: Source, target: str) -> None:

@@ -7,7 +7,7 @@ fold 50 (measured once, by a script that is not kept; tests/tables/test_honesty.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,13 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban import engines
-from deciban.belief import Belief, vocabularies
-from deciban.judge import Scorecard, crossed
+from deciban.belief import Belief
+from deciban.judge import Scorecard
 from deciban.ledger import Ledger
 from deciban.ledger.statistic import Array
 from deciban.model.columns import Column, Layout
 from deciban.model.gathering import Rows
 from deciban.model.options import Options
+from deciban.scorer import Scorer, vocabularies
 from deciban.scores.posterior import Finish, finish, warn_impossible
 from deciban.text import Words, measured_by
 from deciban.training.decide import decide
@@ -32,7 +33,7 @@ from deciban.training.task import Task
 class Without:
     """What is believed without one fold, and which of the features counted it uses."""
 
-    belief: Belief
+    belief: Scorer
     kept: Sequence[Sequence[int] | None]
     rest: Ledger
     words: Words
@@ -72,21 +73,6 @@ def settled(task: Task, options: Options, rest: Ledger, sure: Mapping[str, Colum
     columns, kept, _ = decide(task.columns, rest, options, sure)
     belief = Belief(options.assumption(Layout(tuple(columns))), rest.choose(kept))
     return Without(belief, kept, rest, options.words)
-
-
-def without_each(
-    task: Task, options: Options, folds: Sequence[Ledger], sure: Mapping[str, Column] | None = None
-) -> Iterator[Without]:
-    """What is believed without the first fold, without the second, …; what is `sure` no fold could change."""
-    return (settled(task, options, rest, sure) for rest in crossed.all_but_each(folds))
-
-
-def before_each(task: Task, options: Options, folds: Sequence[Ledger]) -> Iterator[Without | None]:
-    """What is believed before each fold, by those that came earlier; before the first there is nothing."""
-    earlier = crossed.before_each(folds)
-    next(earlier)
-    yield None
-    yield from (settled(task, options, rest) for rest in earlier)
 
 
 @dataclass(frozen=True)
@@ -133,7 +119,7 @@ def out_of_fold(each: Iterable[Without | None], rows: Rows, wanted: Finish, obse
         mine = np.flatnonzero(rows.fold == f)
         if without is None or not len(mine):
             continue
-        learned = without.belief.ledger.rows > 0
+        learned = without.rest.rows > 0
         scores.append((mine, without.scores(rows[mine], wanted)))
         if observed:
             cells.append((mine, without.scores(rows[mine], "observed")))

@@ -24,6 +24,7 @@ import typer
 
 from deciban.cli.plot import (
     boundary,
+    comparison,
     confusion,
     densities,
     dependence,
@@ -40,6 +41,7 @@ from deciban.cli.plot import (
 
 PICTURES = (
     ("boundary", "Where classes are equally probable, over one or two columns.", boundary.command, boundary.EXAMPLE),
+    ("comparison", "Learners side by side, by how many rows they learn.", comparison.command, comparison.EXAMPLE),
     ("confusion", "Which classes are taken for which.", confusion.command, confusion.EXAMPLE),
     ("densities", "What a model believes of its columns.", densities.command, densities.EXAMPLE),
     ("dependence", "How far columns depend on each other, given the class.", dependence.command, dependence.EXAMPLE),

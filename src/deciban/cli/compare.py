@@ -1,0 +1,176 @@
+"""`deciban compare`: naive Bayes, Gaussian Bayes, logistic, evidence and boosted learners side by side."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from deciban.cli import arguments as a
+from deciban.cli.learning import numbers_in
+from deciban.cli.manners import manners
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from deciban.cli.given import Given
+    from deciban.judge.comparison import Comparison
+
+EXAMPLE = a.example(
+    "deciban compare patients.csv --target diagnosis",
+    "deciban compare patients.csv --target diagnosis --learners bayes,tied,logistic --draws 30",
+)
+Learners = Annotated[
+    str | None,
+    typer.Option(
+        "--learners",
+        metavar="NAME,NAME,…",
+        help="Who is compared: bayes, gaussian (under each covariance, or by name full, tied, diagonal …), logistic, "
+        "evidence, boosted; all unless given.",
+    ),
+]
+Folds = Annotated[int, typer.Option("--folds", metavar="NUMBER", min=2, help="How many folds the rows are dealt to.")]
+Groups = Annotated[
+    str | None, typer.Option("--groups", metavar="COL", help="Rows of one value of this column stay in one fold.")
+]
+Draws = Annotated[
+    int, typer.Option("--draws", metavar="NUMBER", min=2, help="How often rows are drawn for the learning curves.")
+]
+Sizes = Annotated[
+    str | None,
+    typer.Option(
+        "--sizes", metavar="N,N,…", help="How many rows are learned for the curves (10, 20, 40 … unless given)."
+    ),
+]
+Curve = Annotated[bool, typer.Option("--curve/--no-curve", help="Whether learning curves are measured.")]
+Times = Annotated[
+    bool,
+    typer.Option("--times/--no-times", help="Whether it is told how long learning took, which is never the same."),
+]
+
+OPTIONS = {"learner": "--learner", "C": "--C", "numbers": "--numbers", "covariance": "--covariance"}
+
+
+def command(
+    data: a.Tables = None,
+    target: a.Target = None,
+    learners: Learners = None,
+    folds: Folds = 10,
+    groups: Groups = None,
+    draws: Draws = 10,
+    sizes: Sizes = None,
+    curve: Curve = True,
+    times: Times = True,
+    C: a.Penalty = None,
+    roles: a.Roles = None,
+    join: a.Join = None,
+    numbers: a.Numbers = None,
+    like: a.Like = None,
+    weights: a.Weights = None,
+    classes: a.Classes = None,
+    prior: a.Prior = None,
+    alpha: a.Alpha = None,
+    parameter_prior: a.ParameterPrior = None,
+    unseen: a.Unseen = None,
+    most_levels: a.MostLevels = None,
+    ngrams: a.Ngrams = None,
+    tokens: a.Tokens = None,
+    stop_words: a.StopWords = None,
+    presence: a.Presence = False,
+    sql: a.Sql = None,
+    folders: a.Folders = None,
+    format: a.Format = None,
+    encoding: a.Encoding = "utf-8",
+    errors: a.Errors = "strict",
+    missing: a.Missing = None,
+    json: a.AsJson = False,
+    debug: a.Debug = False,
+) -> None:
+    """Judge learners by the same rows: accuracy, log-loss, calibration, time, parameters, and how much each makes of
+    few rows; and say in a sentence which one to take.
+    """
+    from deciban.cli.given import given
+    from deciban.cli.train import wanted_target
+
+    wished = {
+        "learners": learners, "folds": folds, "groups": groups, "draws": draws, "sizes": sizes, "curve": curve,
+        "C": C, "roles": roles, "join": join, "numbers": numbers, "like": like, "weights": weights,
+        "classes": classes, "prior": prior, "alpha": alpha, "parameter_prior": parameter_prior, "unseen": unseen,
+        "most_levels": most_levels, "ngrams": ngrams, "tokens": tokens, "stop_words": stop_words,
+        "presence": presence or None,
+    }  # fmt: skip
+    with manners(debug), given(data, sql, folders, format, encoding, errors, missing) as table:
+        target = wanted_target(table, target, classes)
+        show(comparison(table, target, wished), table, json, times)
+
+
+def comparison(table: Given, target: str, wished: dict[str, Any]) -> Comparison:
+    """The learners of a table."""
+    import deciban
+    from deciban.cli.models import settings
+    from deciban.cli.progress import progress
+
+    made = settings(wished)
+    if "sizes" in made:
+        made["sizes"] = numbers_in(made["sizes"], "--sizes")
+    if "learners" in made:
+        made["learners"] = a.listed(made["learners"])
+    with progress(table, "learning", again="comparing") as rows:
+        return deciban.compare(table.source, target=target, progress=rows, **table.reading, **made)
+
+
+def show(found: Comparison, data: Given, as_json: bool, times: bool) -> None:
+    """The figures, for a program or for a person."""
+    from deciban.cli.output import print_json
+
+    if as_json:
+        print_json(told(found, times))
+        return
+    from deciban.cli.sheet import command as to_copy
+    from deciban.cli.sheet import console, heading, line, one_line, table
+    from deciban.judge import advising
+
+    out = console()
+    title = f"{found.target} of {data.name}, by {len(found.rows)} learners"
+    out.print(one_line(title), style="bold", soft_wrap=True)
+    head, *body = advising.table(found, times)
+    table(out, head, body, right=range(2, len(head)), wide=1)
+    for note in (advising.signs(found), found.measured, *found.notes):
+        line(out, f"({note})")
+    if found.growth is not None:
+        _curves(out, found)
+    heading(out, "Advice")
+    line(out, found.advice)
+    to_copy(out, trained(found, data))
+
+
+def told(found: Comparison, times: bool) -> dict[str, Any]:
+    """As JSON has it; with times or without."""
+    made = found.to_dict()
+    if not times:
+        made["learners"] = [{k: v for k, v in each.items() if k != "seconds"} for each in made["learners"]]
+    return made
+
+
+def _curves(out: Console, found: Comparison) -> None:
+    from deciban.cli.sheet import heading, line, table
+    from deciban.judge import advising
+
+    assert found.growth is not None
+    held_out = f"on {found.growth.held_out} rows held out, the mean of {found.growth.draws} draws"
+    heading(out, "Accuracy % by rows learned", held_out)
+    head, *body = advising.curve_table(found)
+    table(out, head, body, right=range(1, len(head)))
+    if found.growing:
+        line(out, found.growing)
+
+
+def trained(found: Comparison, data: Given) -> str:
+    """The command that trains the learner that is recommended."""
+    from deciban.cli.sheet import quoted
+
+    told = found.best.told
+    files = ["--sql QUERY"] if data.sql is not None else [*map(quoted, data.paths)]
+    options = [f"{OPTIONS[name]} {value}" for name, value in told.items() if name in OPTIONS]
+    joined = ["--join numbers"] if "blocks" in told else []
+    return " ".join(["deciban train", *files, "--target", quoted(found.target), *joined, *options])

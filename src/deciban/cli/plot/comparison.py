@@ -1,0 +1,45 @@
+"""`deciban plot comparison`: learners side by side, and how much each makes of few rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from deciban.cli import arguments as a
+from deciban.cli import compare
+from deciban.cli.manners import status
+from deciban.cli.plot.borrowed import borrowing, table_of, wishes
+from deciban.cli.plot.learning import Figure
+from deciban.cli.plot.saving import Picture, To, pictured
+
+if TYPE_CHECKING:
+    from deciban.cli.given import Given
+
+EXAMPLE = a.example(
+    "deciban plot comparison patients.csv --target diagnosis -o learners.png",
+    "deciban plot comparison patients.csv --target diagnosis --learners bayes,logistic --figure log-loss -o two.svg",
+)
+
+
+@borrowing(compare.command, "times")
+@pictured
+def command(
+    to: To,
+    figure: Figure = "accuracy",
+    **options: Any,
+) -> None:
+    """Draw how much worse each learner is than the best, and how good each is by how many rows it has learned."""
+    with table_of(options) as table:
+        run(table, to(table.paths), options, figure)
+
+
+def run(table: Given, picture: Picture, options: Mapping[str, Any], figure: str) -> None:
+    """Learn and judge, draw, write."""
+    from deciban import plots
+    from deciban.cli.train import wanted_target
+
+    wished = wishes(options, "target", "curve") | {"curve": options["curve"]}
+    found = compare.comparison(table, wanted_target(table, options["target"], options["classes"]), wished)
+    with status("drawing …"):
+        drawn = plots.comparison(found, figure="accuracy" if figure == "accuracy" else "log_loss")
+    picture.save(drawn, f"the {figure} of {len(found)} learners, by {len(found.weight)} rows")

@@ -1,0 +1,74 @@
+"""What a linear predictor is made of: blocks of features beside each other, each with its penalty.
+
+Scores are s_ik = b_k + Σ over blocks. M is the number of scores of a row: one for two classes, else one a class.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban.discriminative.objective import Array
+
+
+@dataclass(frozen=True, slots=True)
+class Dense:
+    """Numbers: s_ik += Σ_j t_kj · scale_kj · x_ij. `scale` is M×d or d; None is one."""
+
+    X: NDArray[Any]
+    l2: float = 0.0
+    l1: float = 0.0
+    scale: Array | None = None
+
+    def shape(self, n_scores: int) -> tuple[int, ...]:
+        """Of its weights."""
+        return n_scores, int(self.X.shape[1])
+
+    def scores(self, t: Array) -> Array:
+        """What these weights say of every row, n×M: the definition."""
+        return np.asarray(self.X @ (t if self.scale is None else t * self.scale).T, dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class Sparse:
+    """The same of a CSR matrix: what is not stored is zero."""
+
+    X: Any
+    l2: float = 0.0
+    l1: float = 0.0
+    scale: Array | None = None
+
+    def shape(self, n_scores: int) -> tuple[int, ...]:
+        """Of its weights."""
+        return n_scores, int(self.X.shape[1])
+
+    def scores(self, t: Array) -> Array:
+        """What these weights say of every row, n×M: the definition."""
+        return np.asarray(self.X @ (t if self.scale is None else t * self.scale).T, dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """Features that say something else for every class, and have one weight for all: s_ik += Σ_j t_j · Φ_ijk.
+
+    `values` is n×d×K; of two classes it is their difference that counts.
+    """
+
+    values: Array
+    l2: float = 0.0
+    l1: float = 0.0
+
+    def shape(self, n_scores: int) -> tuple[int, ...]:
+        """Of its weights."""
+        return (int(self.values.shape[1]),)
+
+    def scores(self, t: Array) -> Array:
+        """What these weights say of every row, n×M: the definition."""
+        said = np.einsum("ijk,j->ik", self.values, t)
+        return said if said.shape[1] != 2 else said[:, 1:] - said[:, :1]
+
+
+Part = Dense | Sparse | Shared

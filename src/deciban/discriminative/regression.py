@@ -1,0 +1,175 @@
+"""Logistic regression of numbers, from rows to score forms: missing cells, C, the start, the fit and its account."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban.discriminative.account import Account, Setting
+from deciban.discriminative.choosing import Chosen, chosen_C
+from deciban.discriminative.learned import Learned
+from deciban.discriminative.logistic import Fit, fitted
+from deciban.discriminative.missing import column_means, filled
+from deciban.discriminative.objective import losses
+from deciban.discriminative.start import bayes_start
+from deciban.engines import is_sparse
+from deciban.ledger import Needs, Schema
+from deciban.ledger.statistic import Array, Codes
+from deciban.scores import Linear
+
+Weights = tuple[Array, Array]
+"""Of the features, one row a score (one for two classes), and the intercepts."""
+
+SAMPLE = 20_000
+"""So many rows tell well enough how far the columns spread."""
+
+FREE = 1e3
+"""At C of so many times what a column's spread asks for, hardly anything is held back any more."""
+
+LEAST_C, MOST_C = 1e-12, 1e12
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How logistic regression is to be fitted; the letters are scikit-learn's."""
+
+    C: float | Literal["auto"] = 1.0
+    l1_ratio: float = 0.0
+    intercept: bool = True
+    start: str = "zero"
+    missing: str = "skip"
+    tol: float = 1e-4
+    max_iter: int = 100
+
+    def penalty(self, C: float) -> tuple[float, float]:
+        """What Σ W² / 2 and Σ |W| cost: nothing at C = ∞."""
+        return (1 - self.l1_ratio) / C, self.l1_ratio / C
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows without missing cells, the place of each one's class, its weight, and how many classes there are."""
+
+    X: Any
+    codes: Codes
+    weight: Array | None
+    n_classes: int
+    threads: int = 1
+
+    def fit(self, settings: Settings, C: float, start: Weights | None, weight: Array | None = None) -> Fit:
+        """The best weights at this C; rows may weigh otherwise."""
+        weight, (l2, l1) = self.weight if weight is None else weight, settings.penalty(C)
+        return fitted(
+            self.X, self.codes, weight, self.n_classes, l2=l2, l1=l1, intercept=settings.intercept, start=start,
+            tol=settings.tol, max_iter=settings.max_iter, threads=self.threads,
+        )  # fmt: skip
+
+    def naive_start(self, settings: Settings, C: float) -> Weights | None:
+        """Where naive Bayes would have the weights."""
+        l2, l1 = settings.penalty(C)
+        given = self.X, self.codes, self.weight, self.n_classes
+        return bayes_start(*given, l2=l2, l1=l1, intercept=settings.intercept, threads=self.threads)
+
+
+def regress(
+    schema: Schema,
+    X: Any,
+    codes: Codes,
+    weight: Array | None,
+    settings: Settings,
+    *,
+    threads: int = 1,
+    fold: NDArray[np.int32] | None = None,
+    warm: Weights | None = None,
+) -> Learned:
+    """Weights fitted to rows of numbers (dense or CSR, of one block), as a linear form about the columns' means.
+
+    `fold` says which rows are left out together where C is to be chosen, `warm` where to start instead of
+    `settings.start`. A missing cell counts for the mean m_j of its column: its evidence w_j (x_j − m_j) is 0.
+    """
+    K = len(schema.classes)
+    means = column_means(X, weight, settings.missing == "skip", threads)
+    rows = Rows(filled(X, means), codes, weight, K, threads)
+    C = settings.C if not isinstance(settings.C, str) else _best_C(rows, settings, fold).C
+    if warm is None and settings.start == "bayes":
+        warm = rows.naive_start(settings, C)
+    fit = rows.fit(settings, C, warm)
+    form, bias = about_means(fit, means, K)
+    of_class = np.bincount(codes, weights=weight, minlength=K).astype(np.float64)
+    needs = Needs("moments", skips=settings.missing == "skip")
+    return Learned.of(schema, [form], [needs], bias, of_class, _account(fit, settings, C, X.shape[1], K))
+
+
+def about_means(fit: Fit, means: Array, K: int) -> tuple[Linear, Array]:
+    """Σ_j w_kj (x_j − m_j) over the cells that are there, as a form, and each class's score where all are at m."""
+    weights, bias = fit.weights, fit.bias
+    if K == 2:  # the log-odds of the second class: the first has the score 0
+        weights, bias = np.vstack([np.zeros_like(weights), weights]), np.append(0.0, bias)
+    offsets = -weights * means
+    return Linear(weights, np.zeros(K), offsets), bias - offsets.sum(axis=1)
+
+
+def _account(fit: Fit, settings: Settings, C: float, d: int, K: int) -> Account:
+    told: dict[str, Setting] = {
+        "C": C, "C_chosen": settings.C == "auto", "l1_ratio": settings.l1_ratio, "start": settings.start
+    }  # fmt: skip
+    n_parameters, ended = (K - 1) * (d + settings.intercept), (bool(fit.converged), bool(fit.separable))
+    return Account("logistic", told, float(fit.objective), float(fit.loss), int(fit.n_iter), *ended, n_parameters)
+
+
+def _best_C(rows: Rows, settings: Settings, fold: NDArray[np.int32] | None) -> Chosen:
+    """C by cross-validation; 1 where no row can be judged by the others.
+
+    Rows that are left out weigh nothing, so that they need not be copied. A row whose class only its own fold has
+    is judged by nobody.
+    """
+    fold = np.zeros(len(rows.codes), dtype=np.int32) if fold is None else fold
+    w = np.ones(len(rows.codes)) if rows.weight is None else rows.weight
+    judged = _judged(rows.codes, fold, rows.n_classes)
+    if not judged:
+        return Chosen(1.0, ())
+
+    def refit(f: int, C: float, before: Weights | None) -> Weights:
+        fit = rows.fit(settings, C, before, np.where(fold == judged[f][0], 0.0, w))
+        return fit.weights, fit.bias
+
+    def loss(f: int, learned: Weights) -> float:
+        test = judged[f][1]
+        scores = np.asarray(rows.X[test] @ learned[0].T, dtype=np.float64) + learned[1]
+        lost = float(w[test] @ losses(scores, rows.codes[test]))
+        return lost if np.isfinite(lost) else np.inf
+
+    return chosen_C(refit, loss, len(judged), *_reach(rows.X, float(w.sum()), settings.l1_ratio))
+
+
+def _judged(codes: Codes, fold: NDArray[np.int32], K: int) -> list[tuple[int, NDArray[np.intp]]]:
+    """The folds that the others can judge, and their rows of classes that the others have."""
+    found = []
+    for f in range(int(fold.max(initial=-1)) + 1):
+        known = np.bincount(codes[fold != f], minlength=K) > 0
+        rows = np.flatnonzero((fold == f) & known[codes])
+        if len(rows) and known.sum() > 1:
+            found.append((f, rows))
+    return found
+
+
+def _reach(X: Any, n: float, l1_ratio: float) -> tuple[float, float]:
+    """The C at which the penalty outweighs all rows in the widest column, and that at which the columns are free.
+
+    A weight is worth one over its column's spread, and its square one over the variance.
+    """
+    rows = X[np.unique(np.linspace(0, X.shape[0] - 1, min(X.shape[0], SAMPLE)).astype(np.intp))]
+    rows = rows.astype(np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares = rows.multiply(rows) if is_sparse(rows) else rows * rows
+        variance = np.asarray(squares.mean(axis=0) - np.asarray(rows.mean(axis=0)) ** 2).reshape(-1)
+    spread = variance[(variance > 0) & np.isfinite(variance)]
+    if l1_ratio > 0:
+        spread = np.sqrt(spread)
+    if not len(spread):
+        return 1.0, 1.0
+    least, most = np.clip([1 / (n * spread.max()), FREE / np.median(spread)], LEAST_C, MOST_C)
+    return float(least), float(max(most, least))

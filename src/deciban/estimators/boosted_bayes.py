@@ -1,0 +1,257 @@
+"""BoostedBayes: many naive or Gaussian Bayes models, each of rows that those before it had wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.metrics import accuracy_score
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from deciban.belief import Belief
+from deciban.discriminative.boosted import Boosted
+from deciban.discriminative.boosting import Rows, boosted, weights_by_round
+from deciban.discriminative.reweighing import ALGORITHMS
+from deciban.engines import BadValue, encode, encode_known, thread_count
+from deciban.errors import InputError
+from deciban.estimators.base import Bayes, generator
+from deciban.estimators.classifier import Classifier
+from deciban.estimators.gaussian_nb import GaussianNB
+from deciban.estimators.honest import Honest
+from deciban.estimators.rows import checked_rows, checked_weight, checked_X, without_weightless
+from deciban.estimators.words import worded
+from deciban.ledger import Block, Schema
+from deciban.ledger.statistic import Array
+from deciban.scorer import Scorer
+from deciban.scores import finish
+from deciban.scores.posterior import Finish
+
+
+class BoostedBayes(Honest, Classifier):
+    """AdaBoost for many classes over naive Bayes, or any of our generative facades as `estimator`.
+
+    A round is one pass: a weighted ledger, solved. `algorithm` says how learners come together. "SAMME": they vote,
+    by shares of `learning_rate` · (ln (1 − e)/e + ln (K − 1)), the predictions of scikit-learn's AdaBoostClassifier.
+    "SAMME.R": the mean of their ln p(x, k), rows reweighed by e^(−learning_rate · centred score). "logistic": shares
+    that make the log-loss of the sum least, rows weighed by 1 − p(y|x); of the three its probabilities are the ones
+    to believe. The last two add scores, so that `explain`, `linear_form` and `quadratic_form` are those of one model.
+
+    With `n_iter_no_change` a share of the rows, `validation_fraction`, is held out, boosting stops after so many
+    rounds that did not lower their loss, and the rounds after the least are dropped.
+
+    >>> from deciban import BoostedBayes
+    >>> X, y = [[x / 10] for x in range(40)], [int(12 <= x < 30) for x in range(40)]
+    >>> model = BoostedBayes(n_estimators=5).fit(X, y)
+    >>> model.estimator_errors_.round(3).tolist()
+    [0.075, 0.149, 0.317, 0.2, 0.356]
+    >>> model.score(X, y), BoostedBayes(n_estimators=5, algorithm="logistic").fit(X, y).score(X, y)
+    (0.925, 1.0)
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {
+        "estimator": [StrOptions({"gaussian"}), Bayes, None],
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "algorithm": [StrOptions(set(ALGORITHMS))],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "random_state": ["random_state", np.random.Generator],
+        "n_jobs": [None, Interval(Integral, None, None, closed="neither")],
+    }
+
+    _belief: Boosted
+
+    if TYPE_CHECKING:
+
+        def _fitted(self) -> Boosted: ...
+
+    def __init__(
+        self,
+        estimator: Any = "gaussian",
+        *,
+        n_estimators: int = 50,
+        learning_rate: float = 1.0,
+        algorithm: str = "SAMME",
+        n_iter_no_change: int | None = None,
+        validation_fraction: float = 0.1,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.algorithm = algorithm
+        self.n_iter_no_change = n_iter_no_change
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from X (rows × features, dense or CSR) and labels y."""
+        with self._unchanged_if_refused():
+            self._validate_params()
+            learner = self._learner()
+            learner._validate_params()
+            X, y = checked_rows(self, X, y, reset=True)
+            weight = checked_weight(sample_weight, X)
+            if weight is not None and not weight.any():
+                raise InputError("sample_weight is zero in every row, so there is nothing to learn from")
+            self.classes_, codes = encode(y)
+            self._dtype = X.dtype if X.dtype == np.float32 else np.dtype(np.float64)
+            with self._worded():
+                self._belief = self._boosted(learner, *without_weightless(X, codes, weight))
+        return self
+
+    def _boosted(self, learner: Bayes, X: Any, codes: NDArray[np.int32], weight: Array | None) -> Boosted:
+        assumption = learner._assumption(X.shape[1], len(self.classes_))
+        names = getattr(self, "feature_names_in_", None)
+        named = None if names is None else tuple(str(name) for name in names)
+        blocks = tuple(Block(n.kind, X.shape[1], named, reading=n.reading) for n in assumption.needs)
+        rows, held = self._split(Rows((X,), codes, weight))
+        algorithm: Any = self.algorithm
+        return boosted(
+            assumption, Schema(tuple(self.classes_.tolist()), blocks), *rows,
+            algorithm=algorithm, rounds=self.n_estimators, rate=float(self.learning_rate), held=held,
+            patience=self.n_iter_no_change or 0, threads=thread_count(self.n_jobs),
+        )  # fmt: skip
+
+    def _split(self, rows: Rows) -> tuple[Rows, Rows | None]:
+        """The rows to learn, and those held out: the same share of each class, one of each at the least left."""
+        if self.n_iter_no_change is None:
+            return rows, None
+        rng, aside = generator(self.random_state), np.zeros(len(rows.codes), dtype=np.bool_)
+        for k in range(len(self.classes_)):
+            own = rng.permutation(np.flatnonzero(rows.codes == k))
+            aside[own[: min(round(len(own) * self.validation_fraction), len(own) - 1)]] = True
+        if not aside.any():
+            raise InputError(
+                f"validation_fraction={self.validation_fraction} of {len(aside)} rows holds out none of them. "
+                f"Hint: a larger fraction, or n_iter_no_change=None"
+            )
+        learned, held = (np.flatnonzero(part) for part in (~aside, aside))
+        return _chosen(rows, learned), _chosen(rows, held)
+
+    def _learner(self) -> Bayes:
+        """What is boosted, unfitted."""
+        if self.estimator is None or isinstance(self.estimator, str):
+            return GaussianNB()
+        if type(self.estimator)._rows is not Bayes._rows:
+            raise InputError(
+                f"BoostedBayes takes learners of matrices, not {type(self.estimator).__name__}. Hint: GaussianNB(), "
+                f"GaussianBayes(), BernoulliNB(), MultinomialNB(), CategoricalNB(); tables: train(learner='boosted')"
+            )
+        learner: Bayes = clone(self.estimator)
+        return learner
+
+    @property
+    def missing(self) -> str:  # type: ignore[override]
+        """What the learner makes of NaN."""
+        return self._learner().missing
+
+    def _facade(self, belief: Belief) -> Bayes:
+        """A learner as the facade it would be had it been fitted to its weights."""
+        made = self._learner()
+        for name in ("classes_", "n_features_in_", "feature_names_in_", "_dtype"):
+            if name in vars(self):
+                setattr(made, name, getattr(self, name))
+        made._belief = belief
+        return made
+
+    @property
+    def estimator_(self) -> Bayes:
+        """What was boosted, unfitted."""
+        return self._learner()
+
+    @property
+    def estimators_(self) -> list[Bayes]:
+        """The learners of all rounds, made when asked for."""
+        return [self._facade(belief) for belief in self._fitted().rounds]
+
+    @property
+    def estimator_weights_(self) -> Array:
+        """The learners' shares, a round each: of votes, or of the score."""
+        return self._fitted().shares
+
+    @property
+    def estimator_errors_(self) -> Array:
+        """The error of each learner on the rows as they weighed in its round."""
+        return self._fitted().errors
+
+    @property
+    def n_estimators_(self) -> int:
+        """How many rounds there were."""
+        return len(self._fitted().rounds)
+
+    @property
+    def n_classes_(self) -> int:
+        """K."""
+        return len(self.classes_)
+
+    def decision_function(self, X: Any) -> Array:
+        """(K − 1) times each class's score less the mean of all; of two classes the log-odds of the second alone."""
+        return _decision(self._scores(X, "joint"))
+
+    def staged_decision_function(self, X: Any) -> Iterator[Array]:
+        """`decision_function` after each round."""
+        return map(_decision, self._staged(X, "joint"))
+
+    def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
+        """`predict` after each round."""
+        return (self.classes_[codes] for codes in self._staged(X, "winner"))
+
+    def staged_predict_proba(self, X: Any) -> Iterator[Array]:
+        """`predict_proba` after each round."""
+        return self._staged(X, "posterior")
+
+    def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
+        """The accuracy after each round."""
+        return (float(accuracy_score(y, said, sample_weight=sample_weight)) for said in self.staged_predict(X))
+
+    def _staged(self, X: Any, wanted: Finish) -> Iterator[NDArray[Any]]:
+        model = self._fitted()
+        X = checked_X(self, X)
+        self._refuse_question(X)
+        with self._worded():
+            for scores in model.staged([X], thread_count(self.n_jobs)):
+                yield finish(scores, np.zeros(self.n_classes_), wanted)[0]
+
+    def staged_weights(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[Array]:
+        """How the rows that were learned weighed in each round; they add up to one. Found again, not kept."""
+        model = self._fitted()
+        X, y = checked_rows(self, X, y, reset=False)
+        rows = Rows((X,), encode_known(y, self.classes_), checked_weight(sample_weight, X))
+        with self._worded():
+            yield from weights_by_round(model, rows, float(self.learning_rate), thread_count(self.n_jobs))
+
+    def _refuse_question(self, X: Any) -> None:
+        self._facade(self._fitted().rounds[0])._refuse_question(X)
+
+    def _refusal(self, bad: BadValue) -> InputError:
+        names = getattr(self, "feature_names_in_", None)
+        return worded(bad, type(self).__name__, names, self._learner()._proposal)
+
+    def _is_own(self, believed: Scorer) -> bool:
+        if not isinstance(believed, Boosted) or believed.algorithm != self.algorithm:
+            return False
+        mine = self._learner()._assumption(self.n_features_in_, len(self.classes_)).families
+        return all([type(f) for f in b.assumption.families] == [type(f) for f in mine] for b in believed.rounds)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags = self._learner().__sklearn_tags__().input_tags
+        return tags
+
+
+def _chosen(rows: Rows, at: NDArray[np.intp]) -> Rows:
+    return Rows(tuple(X[at] for X in rows.parts), rows.codes[at], None if rows.weight is None else rows.weight[at])
+
+
+def _decision(scores: Array) -> Array:
+    K = scores.shape[1]
+    if K == 2:
+        return scores[:, 1] - scores[:, 0]
+    return (K - 1) * (scores - scores.mean(axis=1, keepdims=True))

@@ -1,0 +1,313 @@
+"""EvidenceRegression: naive Bayes whose words are trusted as much as they deserve."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import Any, NoReturn, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from deciban.belief import Assumption, Belief, learn
+from deciban.discriminative.evidence import Rows, Settings, regress
+from deciban.discriminative.learned import Learned
+from deciban.engines import FEW_ROWS, encode, thread_count
+from deciban.errors import DecibanError, InputError, ModelFileError, UndefinedError
+from deciban.estimators import texts
+from deciban.estimators.base import SHARED_CONSTRAINTS
+from deciban.estimators.classifier import Classifier
+from deciban.estimators.counted import counted, has_counts, one_long, usual_size
+from deciban.estimators.honest import Honest
+from deciban.estimators.rows import checked_rows, checked_weight, checked_X, without_weightless
+from deciban.estimators.tables import checked_labels
+from deciban.estimators.text_classifier import TextClassifier
+from deciban.estimators.trusted_words import TrustedWords
+from deciban.families.evidence import FALLBACK
+from deciban.families.multinomial import Multinomial
+from deciban.families.prior import ClassPrior
+from deciban.files import Section
+from deciban.judge.folds import Stratified
+from deciban.ledger import Block, Vocabulary
+from deciban.ledger.statistic import Array
+from deciban.scorer import Scorer
+from deciban.scores import Explanation
+from deciban.scores.passages import TextExplanation
+from deciban.scores.posterior import Finish
+from deciban.text import Documents, Words, known_words, matrix, width
+from deciban.text.places import Finder
+
+FOLDS = 5
+"""Folds by which C="auto" is chosen."""
+
+
+class EvidenceRegression(TrustedWords, Honest, Classifier):
+    """Naive Bayes of words, each trusted as much as it deserves: evidence told twice is counted once.
+
+    X is documents (a list, an array or a column of texts, read as `words` says) or rows of counts, dense or CSR,
+    whose columns are words. Features of logistic regression are what each word says under naive Bayes (pseudo-count
+    `alpha`), its weights the trust in them: 1 everywhere is naive Bayes. `C` says how far trust may go; "auto"
+    chooses it by the log-loss of rows left out, five folds (`C_`). Trust is held back towards what all words have in
+    common, and that towards 0, as strongly as `common` says (None: there is none). `beta` draws the trust of each
+    word towards the mean afterwards (Wang & Manning 2012: 0.25).
+
+    With `presence`, a word counts once a document, whatever `words` says of values. With `length`, all documents
+    count for equally long; else long ones are surer of themselves for nothing but their length.
+
+    >>> from deciban import EvidenceRegression
+    >>> mail = ["cheap pills, buy now", "buy cheap watches", "lunch at noon?", "the report is at noon"]
+    >>> model = EvidenceRegression().fit(mail, ["spam", "spam", "ham", "ham"])
+    >>> model.predict(["buy pills at noon", "cheap pills"]).tolist()
+    ['ham', 'spam']
+    >>> [(told.word, round(told.decibans, 1), round(told.trust, 2)) for told in model.telltales("spam", 2)]
+    [('cheap', 4.3, 0.86), ('buy', 4.3, 0.86)]
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {
+        "C": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
+        "words": [Words, Mapping, None],
+        "alpha": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
+        "presence": ["boolean"],
+        "length": ["boolean"],
+        "common": [Interval(Real, 0, None, closed="neither"), None],
+        "beta": [Interval(Real, 0, 1, closed="both"), None],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 0, None, closed="left")],
+        "encoding": [str],
+        "errors": [StrOptions({"strict", "replace"})],
+        "n_jobs": SHARED_CONSTRAINTS["n_jobs"],
+    }
+
+    missing = "error"
+    _dtype = np.dtype(np.float64)
+    _belief: Learned
+    _words: Words | None
+    _read_as: tuple[bool, bool]
+
+    def __init__(
+        self,
+        *,
+        C: float | str = 1.0,
+        words: Words | Mapping[str, Any] | None = None,
+        alpha: float | str = 1.0,
+        presence: bool = True,
+        length: bool = True,
+        common: float | None = 0.1,
+        beta: float | None = None,
+        tol: float = 1e-4,
+        max_iter: int = 200,
+        encoding: str = "utf-8",
+        errors: str = "strict",
+        n_jobs: int | None = None,
+    ) -> None:
+        self.C = C
+        self.words = words
+        self.alpha = alpha
+        self.presence = presence
+        self.length = length
+        self.common = common
+        self.beta = beta
+        self.tol = tol
+        self.max_iter = max_iter
+        self.encoding = encoding
+        self.errors = errors
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from documents, or rows of counts, and labels y."""
+        with self._unchanged_if_refused():
+            self._validate_params()
+            self.__dict__.pop("feature_names_in_", None)
+            self._words = None if has_counts(X) else self._reading()
+            self._read_as = bool(self.presence), bool(self.length)
+            X, y = self._checked(X, y)
+            weight = checked_weight(sample_weight, X)
+            self.classes_, codes = encode(y)
+            X, codes, weight = without_weightless(X, codes, weight)
+            self._need_two_classes(codes)
+            with self._worded():
+                self._belief = self._regressed(X, codes, weight)
+        if not self._belief.account.converged:
+            warnings.warn(
+                f"the search for trust was stopped after {self._belief.account.n_iter} steps, not yet converged. "
+                f"Hint: a larger max_iter than {self.max_iter}, or a larger tol than {self.tol:g}",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def _reading(self) -> Words:
+        words = Words.given(self.words)
+        return replace(words, values="presence") if self.presence else words
+
+    def _checked(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
+        """Documents or rows of counts with their labels."""
+        if self._words is None:
+            return checked_rows(self, X, y, reset=True)
+        documents = texts.checked_documents(self, X)
+        return documents, checked_labels(self, y, documents)
+
+    def _need_two_classes(self, codes: NDArray[np.int32]) -> None:
+        present = np.unique(codes)
+        if len(present) < 2:
+            told = f"only {self.classes_.tolist()[present[0]]!r}" if len(present) else "no row that weighs anything"
+            raise InputError(
+                f"evidence regression tells classes apart and needs rows of at least 2 classes; there is {told}. "
+                f"Hint: TextClassifier and MultinomialNB can learn one class"
+            )
+
+    def _regressed(self, X: Any, codes: NDArray[np.int32], weight: Array | None) -> Learned:
+        threads = thread_count(self.n_jobs)
+        presence, length = self._read_as
+        if self._words is None:
+            basis, rows = self._naive_counts(counted(X, presence), codes, weight, threads)
+        else:
+            basis, rows = self._naive_words(X, codes, weight, threads)
+        self.n_features_in_ = rows.shape[1]
+        size = usual_size(rows, weight) if length else 1.0
+        scored = one_long(rows) if length else rows
+        settings = Settings(
+            self.C if isinstance(self.C, str) else float(self.C), self.common, self.beta, self.tol, int(self.max_iter)
+        )
+        fold = Stratified(FOLDS).of(codes) if settings.C == "auto" else None
+        family: Any = basis.assumption.families[0]
+        seen = Rows(rows, scored, codes, weight, len(self.classes_), size, threads)
+        return regress(basis, seen, settings, family.alpha, fold)
+
+    def _naive_counts(self, rows: Any, codes: NDArray[np.int32], weight: Array | None, threads: int) -> Any:
+        """The naive belief about rows of counts, and these."""
+        auto = isinstance(self.alpha, str)
+        family = Multinomial(FALLBACK if isinstance(self.alpha, str) else float(self.alpha))
+        assumption = Assumption((family,), ClassPrior("empirical"), missing="error", auto=auto)
+        names = getattr(self, "feature_names_in_", None)
+        named = None if names is None else tuple(str(name) for name in names)
+        ledger = learn(assumption, self.classes_.tolist(), [named], [rows], codes, weight, threads)
+        return Belief(assumption, ledger), rows
+
+    def _naive_words(self, X: Documents, codes: NDArray[np.int32], weight: Array | None, threads: int) -> Any:
+        """The naive belief about documents, and them as rows of its words."""
+        assert self._words is not None
+        naive = TextClassifier(words=self._words, alpha=self.alpha, n_jobs=self.n_jobs)
+        naive._words, naive.classes_ = self._words, self.classes_
+        ledger = naive._summary(X, codes, weight)
+        basis = Belief(naive._assumption(ledger.schema.blocks[0].width, len(self.classes_)), ledger)
+        known: Any = ledger.schema.blocks[0].names
+        return basis, matrix(self._words, known, X, threads)
+
+    def _matrix(self, X: Any, threads: int) -> Any:
+        """Rows as the score takes them."""
+        presence, length = self._read_as
+        if isinstance(X, Documents):
+            assert self._words is not None
+            rows = matrix(self._words, self._known, X, threads)
+        else:
+            rows = counted(X, presence)
+        return one_long(rows) if length else rows
+
+    def _asked(self, X: Any) -> Any:
+        """What the model is asked about: documents if it learned documents, else rows of counts."""
+        if self._words is None:
+            return checked_X(self, X)
+        if has_counts(X):
+            raise InputError(
+                "the model has learned documents, and is asked about rows of numbers. Hint: a list of texts"
+            )
+        return texts.checked_documents(self, X)
+
+    def _scores(self, X: Any, wanted: Finish) -> NDArray[Any]:
+        model = self._fitted()
+        X = self._asked(X)
+        n = len(X) if isinstance(X, Documents) else X.shape[0]
+        threads = 1 if n <= FEW_ROWS else thread_count(self.n_jobs)
+        blocks = texts.blocks(X) if isinstance(X, Documents) else [X]
+        answers, silent = [], []
+        with self._worded():
+            for block in blocks:
+                rows = self._matrix(block, threads)
+                silent.append(known_words(rows, None) == 0)
+                answers.append(model.scores((rows,), wanted, threads))
+        if self._words is not None:
+            texts.warn_silent(np.concatenate(silent), "multinomial", deep=4)
+        return np.concatenate(answers)
+
+    def explain(self, X: Any, classes: tuple[Any, Any] | None = None) -> Explanation:
+        """The evidence of each word in decibans, times the trust in it, and where it stands in the documents."""
+        model = self._fitted()
+        X = self._asked(X)
+        pair = None if classes is None else self._pair(classes)
+        threads = thread_count(self.n_jobs)
+        with self._worded():
+            rows = self._matrix(X, threads)
+        told = model.explain([rows], pair, self.classes_, threads)
+        if self._words is None:
+            return told
+        written = [X.text(i) or "" for i in range(len(X))]
+        return TextExplanation(**vars(told), texts=written, find=Finder(self._words, self._known))
+
+    @property
+    def _known(self) -> Vocabulary | None:
+        names: Any = self._fitted().outline.blocks[0].names
+        return names if self._words is not None else None
+
+    @property
+    def vocabulary_(self) -> Vocabulary:
+        """The words that were met, in the order of the features."""
+        self._fitted()
+        known = self._known
+        if known is None:
+            why = "it has learned rows of counts" if self._words is None else "hashes stand for its words"
+            raise UndefinedError(f"the model has no words: {why}. Hint: fit documents, with Words(hashed=None)")
+        return known
+
+    def decision_function(self, X: Any) -> Array:
+        """The score of each class; of two classes the log-odds of the second alone."""
+        scores: Array = self._scores(X, "joint")
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    def quadratic_form(self) -> NoReturn:
+        """Words have no squares."""
+        raise UndefinedError("the score of a document is linear in its words. Hint: linear_form()")
+
+    def _is_own(self, believed: Scorer) -> bool:
+        if not isinstance(believed, Learned) or believed.account.learner != "evidence" or believed.basis is None:
+            return False
+        told = believed.account.settings
+        return all(isinstance(told.get(name), float) for name in ("C", "common_trust", "size"))
+
+    def _write(self, section: Section) -> None:
+        super()._write(section)
+        if self._read_as != (self.presence, self.length) or self._words not in (None, self._reading()):
+            raise ModelFileError(
+                "words, presence or length were set to something else after the documents were learned, so a file of "
+                "this model would answer otherwise than it does. Hint: fit again, or set them back"
+            )
+        section.put("reader", "" if self._words is None else self._words.fingerprint)
+
+    def _read(self, section: Section, blocks: Sequence[Block]) -> None:
+        try:
+            self._validate_params()
+            self._words = None if section.text("reader") == "" else self._reading()
+        except (DecibanError, ValueError, TypeError) as error:
+            section.refuse(f"the arguments are not sound: {error}")
+        self._read_as = bool(self.presence), bool(self.length)
+        if len(blocks) != 1 or blocks[0].kind != ("counts" if self._words is None else "bags"):
+            section.refuse("there should be one block of words, and nothing else")
+        if self._words is None:
+            super()._read(section, blocks)
+            return
+        known: Any = blocks[0].names
+        if section.text("reader") != self._words.fingerprint or blocks[0].reading != self._words.reading:
+            section.refuse("the words are not read as the fingerprint of the reader says")
+        if (known is None) != (self._words.hashed is not None) or width(self._words, known) != blocks[0].width:
+            section.refuse("the words are not those of the vocabulary")
+        self.n_features_in_ = blocks[0].width
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.positive_only = True
+        return tags

@@ -1,0 +1,244 @@
+"""LogisticRegression: weights fitted to tell the classes apart, in scikit-learn's grammar."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Hidden, Interval, StrOptions
+
+from deciban.discriminative.learned import Learned
+from deciban.discriminative.regression import Settings, Weights, regress
+from deciban.engines import encode, thread_count
+from deciban.errors import DecibanWarning, InputError
+from deciban.estimators.class_weight import with_class_weight
+from deciban.estimators.classifier import Classifier
+from deciban.estimators.honest import Honest
+from deciban.estimators.rows import checked_rows, checked_weight, floating, without_weightless
+from deciban.judge.folds import Stratified
+from deciban.ledger import Block, Schema
+from deciban.ledger.statistic import Array
+from deciban.scorer import Scorer
+
+FOLDS = 5
+"""Folds by which C="auto" is chosen."""
+
+SOLVERS = {"lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga"}
+
+
+class LogisticRegression(Honest, Classifier):
+    """Logistic regression: ln p(k|x) = w_k·x + b_k up to what all classes share, fitted to p(k|x) itself.
+
+    Least is made Σ w_i ℓ(y_i, x_i) + (1−r)/(2C) Σ w² + r/C Σ |w|, ℓ = −ln p(y|x), r = `l1_ratio`: scikit-learn's
+    objective; C=∞ holds nothing back. Two classes have one vector of weights, the log-odds of the second, more have
+    one each. `C="auto"` chooses C by the log-loss of rows left out, five folds (`C_` tells which). `start="bayes"`
+    begins at the weights of naive Bayes. NaN is a missing cell: it counts for its column's mean, and is no evidence;
+    `missing="error"` refuses it. Every solver finds the same weights, so `solver`, `dual`, `intercept_scaling`,
+    `random_state` and `verbose` are taken and have no effect; `penalty` is the older way to say `l1_ratio` or C=∞.
+
+    >>> from deciban import LogisticRegression
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], ["no", "no", "yes", "yes"]
+    >>> model = LogisticRegression(C=1.0, tol=1e-8).fit(X, y)
+    >>> model.coef_.round(3).tolist(), model.intercept_.round(3).tolist()
+    ([[0.958]], [-1.437])
+    >>> model.predict_proba([[3.0], [float("nan")]]).round(3).tolist()  # a missing cell leaves the mean's even odds
+    [[0.192, 0.808], [0.5, 0.5]]
+    >>> model.explain([[3.0]]).evidence.round(2).tolist()  # decibans
+    [[6.24]]
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {
+        "penalty": [StrOptions({"l1", "l2", "elasticnet"}), None, Hidden(StrOptions({"deprecated"}))],
+        "C": [Interval(Real, 0, None, closed="right"), StrOptions({"auto"})],
+        "l1_ratio": [Interval(Real, 0, 1, closed="both"), None],
+        "dual": ["boolean"],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "fit_intercept": ["boolean"],
+        "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+        "random_state": ["random_state"],
+        "solver": [StrOptions(SOLVERS)],
+        "max_iter": [Interval(Integral, 0, None, closed="left")],
+        "verbose": ["verbose"],
+        "warm_start": ["boolean"],
+        "n_jobs": [None, Interval(Integral, None, None, closed="neither")],
+        "start": [StrOptions({"zero", "bayes"})],
+        "missing": [StrOptions({"skip", "error"})],
+    }
+
+    _belief: Learned
+
+    if TYPE_CHECKING:
+
+        def _fitted(self) -> Learned: ...
+
+    def __init__(
+        self,
+        penalty: str | None = "deprecated",
+        *,
+        C: float | str = 1.0,
+        l1_ratio: float | None = 0.0,
+        dual: bool = False,
+        tol: float = 1e-4,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1,
+        class_weight: Mapping[Any, float] | str | None = None,
+        random_state: Any = None,
+        solver: str = "lbfgs",
+        max_iter: int = 100,
+        verbose: int = 0,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        start: str = "zero",
+        missing: str = "skip",
+    ) -> None:
+        self.penalty = penalty
+        self.C = C
+        self.l1_ratio = l1_ratio
+        self.dual = dual
+        self.tol = tol
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.solver = solver
+        self.max_iter = max_iter
+        self.verbose = verbose
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.start = start
+        self.missing = missing
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from X (rows × features, dense or CSR) and labels y; `warm_start`: from where the last fit ended."""
+        with self._unchanged_if_refused():
+            self._validate_params()
+            settings, before = self._settings(), vars(self).get("classes_")
+            X, y = checked_rows(self, X, y, reset=True)
+            weight = checked_weight(sample_weight, X)
+            self.classes_, codes = encode(y)
+            weight = with_class_weight(self.class_weight, self.classes_, codes, weight)
+            X, codes, weight = without_weightless(X, codes, weight)
+            self._need_two_classes(codes)
+            warm = self._reached(before, X.shape[1]) if self.warm_start else None
+            X, self._dtype = floating(X)
+            fold = Stratified(FOLDS).of(codes) if settings.C == "auto" else None
+            with self._worded():
+                self._belief = regress(
+                    self._schema(X.shape[1]), X, codes, weight, settings,
+                    threads=thread_count(self.n_jobs), fold=fold, warm=warm,
+                )  # fmt: skip
+        self._say_how_it_ended()
+        return self
+
+    def _settings(self) -> Settings:
+        """What the arguments ask for, `penalty` in terms of C and `l1_ratio`."""
+        C: Any = self.C
+        r = self.l1_ratio or 0.0
+        if self.penalty is None:
+            if self.C != 1.0:
+                warnings.warn(
+                    f"penalty=None holds nothing back, so C={self.C!r} is ignored", DecibanWarning, stacklevel=3
+                )
+            C = np.inf
+        elif self.penalty in ("l1", "l2"):
+            r = float(self.penalty == "l1")
+        elif self.penalty == "elasticnet" and self.l1_ratio is None:
+            raise InputError("penalty='elasticnet' needs its mixture. Hint: l1_ratio=0.5, between 0 (L2) and 1 (L1)")
+        C = C if isinstance(C, str) else float(C)
+        return Settings(C, float(r), self.fit_intercept, self.start, self.missing, float(self.tol), self.max_iter)
+
+    def _schema(self, n_features: int) -> Schema:
+        names = getattr(self, "feature_names_in_", None)
+        named = None if names is None else tuple(str(name) for name in names)
+        return Schema(tuple(self.classes_.tolist()), (Block("moments", n_features, named),))
+
+    def _need_two_classes(self, codes: NDArray[np.int32]) -> None:
+        present = np.unique(codes)
+        if len(present) == 0:
+            raise InputError(
+                "every row has weight zero (sample_weight, class_weight), so there is nothing to learn from"
+            )
+        if len(present) < 2:
+            raise InputError(
+                f"logistic regression tells classes apart and needs rows of at least 2 classes; the data contains "
+                f"only one class: {self.classes_.tolist()[present[0]]!r}. Hint: GaussianNB and its kin can learn one"
+            )
+
+    def _reached(self, classes: NDArray[Any] | None, n_features: int) -> Weights | None:
+        """The weights of the last fit, if it was to the same classes and as many features."""
+        if classes is None or "_belief" not in vars(self) or not np.array_equal(classes, self.classes_):
+            return None
+        return (self.coef_, self.intercept_) if self.coef_.shape[1] == n_features else None
+
+    def _say_how_it_ended(self) -> None:
+        account = self._belief.account
+        if account.separable:
+            warnings.warn(
+                "the classes can be told apart without error, so without a penalty the best weights are infinite; "
+                "they were stopped at finite ones, and the probabilities are close to 0 and 1. "
+                "Hint: C=1.0, or C='auto', holds the weights back",
+                DecibanWarning,
+                stacklevel=3,
+            )
+        elif not account.converged:
+            warnings.warn(
+                f"the search for weights was stopped after {account.n_iter} steps, before it had converged. "
+                f"Hint: a larger max_iter than {self.max_iter}, or a larger tol than {self.tol:g}",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _is_own(self, believed: Scorer) -> bool:
+        if not isinstance(believed, Learned) or believed.account.learner != "logistic":
+            return False
+        self._settings()
+        return isinstance(believed.account.settings.get("C"), float)
+
+    @property
+    def coef_(self) -> Array:
+        """w, K×d; of two classes 1×d, the weights of the log-odds of the second."""
+        form: Any = self._fitted().solved.forms[0]
+        weights: Array = form.weights[1:] if len(form.weights) == 2 else form.weights[:]
+        weights.flags.writeable = False  # the model scores by these very numbers, and by what follows from them
+        return weights
+
+    @property
+    def intercept_(self) -> Array:
+        """b, one for each row of `coef_`: the score where every feature is 0."""
+        solved = self._fitted().solved
+        form: Any = solved.forms[0]
+        if not self.fit_intercept:
+            return np.zeros(len(self.coef_))
+        bias: Array = solved.start(solved.log_prior) + form.whole_bias
+        return bias[1:] - bias[:1] if len(bias) == 2 else bias
+
+    @property
+    def C_(self) -> float:
+        """The C that was used: as given, or as chosen by C="auto"."""
+        return float(self._fitted().account.settings["C"])  # type: ignore[arg-type]
+
+    @property
+    def n_iter_(self) -> NDArray[np.int32]:
+        """Steps that the search took, as an array of one."""
+        return np.array([self._fitted().account.n_iter], dtype=np.int32)
+
+    @property
+    def objective_(self) -> float:
+        """What was made least: the loss and the penalty."""
+        return self._fitted().account.objective
+
+    @property
+    def loss_(self) -> float:
+        """−Σ w ln p(y|x) over the rows learned."""
+        return self._fitted().account.loss
+
+    def decision_function(self, X: Any) -> Array:
+        """The score of each class, w_k·x + b_k; of two classes the log-odds of the second alone."""
+        scores: Array = self._scores(X, "joint")
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores

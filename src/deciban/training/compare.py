@@ -1,0 +1,252 @@
+"""`compare`: learners on the same folds of a table, and their learning curves on the same draws of its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban.engines.threads import one_core_products
+from deciban.errors import InputError
+from deciban.judge.comparison import Comparison, Entrant, compared
+from deciban.judge.folds import checked_count
+from deciban.judge.growth import Growth
+from deciban.judge.paired import surprises
+from deciban.ledger.statistic import Array
+from deciban.model.gathering import Progress, Rows
+from deciban.training.contenders import Contender, Field, checked_names
+from deciban.training.curves import FEWEST_ROWS, HELD_OUT
+from deciban.training.fit import Trained, learned
+from deciban.training.judged import Split
+from deciban.training.question import judged_settings
+from deciban.training.task import checked_learner, plan
+
+DRAWS = 10
+"""How often rows are drawn for the learning curves."""
+
+MOST_LEARNED = 5_120
+"""Rows beyond which no learning curve is drawn: by then the learners have shown what they are."""
+
+MOST_HELD_OUT = 10_000
+
+
+def compare(
+    source: Any = None,
+    *,
+    target: str,
+    learners: Sequence[str] | str | None = None,
+    folds: int = 10,
+    groups: str | None = None,
+    curve: bool = True,
+    draws: int = DRAWS,
+    sizes: Sequence[int] | None = None,
+    C: float | str = "auto",
+    sql: str | None = None,
+    weights: str | None = None,
+    progress: Progress | None = None,
+    **settings: Any,
+) -> Comparison:
+    """Which learner is best for a table: naive Bayes, Gaussian Bayes, logistic, evidence regression or boosted.
+
+    Every learner learns all folds but one and is judged by that one, the same folds for all; differences are paired,
+    row by row. `learners` are some of "bayes", "gaussian" (numbers as bells, under each covariance: or one by its
+    name, "full", "tied" …), "logistic", "evidence", "boosted". With `curve`, rows are drawn `draws` times: a fifth is
+    held out, and of the others 10, 20, 40 … are learned, or as many as `sizes` says. Compared are all rows, of more
+    than 100 000 a sample of so many, in memory. `C` is the penalty of logistic and evidence regression; other
+    `settings` are those of `train`.
+
+    >>> import deciban
+    >>> points = {"x": [i % 7 + 3 * (i % 2) for i in range(200)], "odd": [i % 2 for i in range(200)]}
+    >>> found = deciban.compare(points, target="odd", learners=["bayes", "tied_diagonal"], curve=False)
+    >>> found.names, found.best.name
+    (['naive Bayes', 'Gaussian tied diagonal'], 'naive Bayes')
+    """
+    names, split = checked_names(learners), Split(checked_count(folds), groups)
+    checked_learner("logistic", C)
+    n_draws = _checked_draws(draws) if curve else 0
+    wished = None if sizes is None else _checked_sizes(sizes)
+    for name in ("learner", "covariance"):
+        if settings.get(name) is not None:
+            raise InputError(f"compare tries every learner, so {name} is not free. Hint: learners=['bayes', 'tied']")
+    aside = split.aside(settings.get("roles"))
+    task = plan(source, target=target, sql=sql, weights=weights, aside=aside, **judged_settings(settings))
+    split.check(task)
+    deal = split.dealing(task)
+    trained = learned(task, deal.n_folds, progress, deal)
+    notes: list[str] = []
+    field = list(Field.of(trained, settings).contenders(names, C, notes))
+    if not field:
+        raise InputError(f"none of these learners has a column to learn from ({'; '.join(notes)})")
+    ring = Ring(trained, field, progress)
+    drawn = Draws.of(ring.rows, n_draws, wished) if n_draws else None
+    import scipy.optimize  # noqa: F401  it has matrix products of its own, which can be held back once it is there
+
+    # Thousands of small searches: products on two cores, each waiting for the other, took six times as long.
+    with one_core_products(True):
+        return ring.comparison(deal.n_folds, drawn, notes)
+
+
+def _checked_draws(draws: Any) -> int:
+    if isinstance(draws, (bool, np.bool_)) or not isinstance(draws, (int, np.integer)) or draws < 2:
+        raise InputError(f"draws must be a whole number of at least 2, not {draws!r}. Hint: curve=False draws none")
+    return int(draws)
+
+
+def _checked_sizes(sizes: Any) -> list[int]:
+    """Whole numbers of rows, in order."""
+    asked = sizes if isinstance(sizes, (list, tuple, range, np.ndarray)) else [sizes]
+    for size in asked:
+        if isinstance(size, (bool, np.bool_)) or not isinstance(size, (int, np.integer)) or size < 2:
+            raise InputError(f"sizes are whole numbers of rows, 2 or more, not {size!r}")
+    if not len(asked):
+        raise InputError("sizes is empty. Hint: leave it out for the usual ones")
+    return sorted({int(size) for size in asked})
+
+
+class Ring:
+    """The rows that contenders learn and are judged by."""
+
+    def __init__(self, trained: Trained, field: Sequence[Contender], progress: Progress | None) -> None:
+        assert trained.sample is not None
+        self.trained, self.field, self.progress = trained, field, progress
+        self.rows, self.layout = trained.sample, trained.task.layout
+        self.taken = [contender.taken(self.layout, self.rows) for contender in field]
+        self.n_classes = len(trained.total.schema.classes)
+        self.todo = self.done = 0
+
+    def comparison(self, n_folds: int, draws: Draws | None, notes: Sequence[str]) -> Comparison:
+        """All contenders in folds, then on draws."""
+        self.todo = len(self.field) * (n_folds + (draws.n_draws * len(draws.sizes) if draws else 0))
+        which = self.trained.which_rows(len(self.rows.codes))
+        measured = f"{n_folds}-fold: {which}, each judged by models without its fold, the same folds for all"
+        known = self._known()
+        entrants = [self._entrant(i, n_folds) for i in range(len(self.field))]
+        found = compared(
+            self.trained.task.target, entrants, self.rows.codes, self.rows.weight, known,
+            self.trained.model.classes, measured,
+        )  # fmt: skip
+        growth = self._growth(draws, found.names) if draws and draws.sizes else None
+        more = [] if growth or not draws else ["there are too few rows for learning curves"]
+        return replace(found, growth=growth, notes=(*notes, *found.notes, *more))
+
+    def _fold(self, f: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """The rows that are learned and those that are judged."""
+        assert self.rows.fold is not None
+        return np.flatnonzero(self.rows.fold != f), np.flatnonzero(self.rows.fold == f)
+
+    def _known(self) -> NDArray[np.bool_]:
+        """Which classes the models that judge each row have met, n×K."""
+        assert self.rows.fold is not None
+        known = np.zeros((len(self.rows.codes), self.n_classes), dtype=bool)
+        for f in np.unique(self.rows.fold):
+            rest, mine = self._fold(f)
+            known[mine] = np.bincount(self.rows.codes[rest], minlength=self.n_classes) > 0
+        return known
+
+    def _entrant(self, i: int, n_folds: int) -> Entrant:
+        """One contender in all folds."""
+        contender, rows = self.field[i], self.taken[i]
+        log_posterior = np.zeros((len(rows.codes), self.n_classes))
+        seconds, parameters = [], []
+        for f in range(n_folds):
+            rest, mine = self._fold(f)
+            if len(mine):
+                without, took = contender.learn(rows[rest])
+                log_posterior[mine] = without.scores(rows[mine], "log_posterior")
+                seconds.append(took)
+                parameters.append(without.belief.n_parameters)
+            self._tick()
+        mean = float(np.mean(seconds)), float(np.median(parameters))
+        return Entrant(contender.name, contender.told, log_posterior, *mean)
+
+    def _growth(self, draws: Draws, names: Sequence[str]) -> Growth:
+        """The learners that are different, on every draw of every size."""
+        chosen = [i for i, contender in enumerate(self.field) if contender.name in names]
+        figures = np.zeros((2, len(chosen), draws.n_draws, len(draws.sizes)))
+        for r, (held, order) in enumerate(draws):
+            for s, size in enumerate(draws.sizes):
+                for place, i in enumerate(chosen):
+                    figures[:, place, r, s] = self._judged(i, np.sort(order[:size]), held)
+                    self._tick()
+        held_out = len(next(iter(draws))[0])
+        return Growth(tuple(names), tuple(draws.sizes), figures[0], figures[1], held_out)
+
+    def _judged(self, i: int, rest: NDArray[np.intp], held: NDArray[np.intp]) -> tuple[float, float]:
+        """Accuracy and bounded log-loss of one contender on rows held out."""
+        rows = self.taken[i]
+        without, _ = self.field[i].learn(rows[rest])
+        scores, truth = without.scores(rows[held], "log_posterior"), rows.codes[held]
+        weight = np.ones(len(held)) if rows.weight is None else rows.weight[held]
+        met = np.isin(truth, rows.codes[rest])
+        hits = met & (scores.argmax(axis=1) == truth)
+        losses: Array = surprises(scores[met], truth[met])
+        loss = np.average(losses, weights=weight[met]) if met.any() else np.nan
+        return float(np.average(hits, weights=weight)), float(loss)
+
+    def _tick(self) -> None:
+        """Tell how much is done, as a share of the rows, and notice Ctrl-C."""
+        self.done += 1
+        if self.progress is not None:
+            self.progress(int(self.trained.n_learned * self.done / max(self.todo, self.done)))
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Rows drawn again and again: which are held out, and in which order the others are learned.
+
+    Both have their share of every class, as far as that goes, so that few rows are not of one class alone.
+    """
+
+    codes: NDArray[np.int32]
+    n_draws: int
+    n_held: int
+    sizes: tuple[int, ...]
+
+    @classmethod
+    def of(cls, rows: Rows, n_draws: int, wished: Sequence[int] | None) -> Draws:
+        """These sizes, or 10, 20, 40 … rows and all that are not held out; each of at least two classes."""
+        n = len(rows.codes)
+        n_held = min(round(HELD_OUT * n), MOST_HELD_OUT)
+        if wished is not None and wished[-1] > n - n_held:
+            raise InputError(
+                f"sizes asks for {wished[-1]} rows, and there are {n - n_held} to learn from (a fifth is held out). "
+                f"Hint: smaller sizes"
+            )
+        made = cls(rows.codes, n_draws, n_held, ())
+        sizes = _doubled(min(n - n_held, MOST_LEARNED)) if wished is None else wished
+        fewest = max((made._fewest(order) for _, order in made), default=0) if n_held else n
+        return replace(made, sizes=tuple(size for size in sizes if size >= fewest))
+
+    def __iter__(self) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+        """The rows held out, and the others in the order in which they are learned."""
+        for seed in range(self.n_draws):
+            order = _interleaved(self.codes, np.random.default_rng(seed))
+            yield np.sort(order[: self.n_held]), order[self.n_held :]
+
+    def _fewest(self, order: NDArray[np.intp]) -> int:
+        """How many rows must be learned to meet two classes."""
+        return int(np.argmax(self.codes[order] != self.codes[order[0]])) + 1
+
+
+def _doubled(whole: int) -> list[int]:
+    """10, 20, 40 … rows, and all of them; the last but one is not nearly as many.
+
+    >>> _doubled(100), _doubled(88), _doubled(9)
+    ([10, 20, 40, 100], [10, 20, 40, 88], [])
+    """
+    few = [FEWEST_ROWS << i for i in range(20) if (FEWEST_ROWS << i) * 1.4 <= whole]
+    return [*few, whole] if whole >= FEWEST_ROWS else []
+
+
+def _interleaved(codes: NDArray[np.int32], rng: np.random.Generator) -> NDArray[np.intp]:
+    """A random order in which every stretch has about its share of each class."""
+    mixed = rng.permutation(len(codes))
+    grouped = mixed[np.argsort(codes[mixed], kind="stable")]
+    counts = np.bincount(codes)
+    first = np.cumsum(counts) - counts
+    each = codes[grouped]
+    place = (np.arange(len(codes)) - first[each] + rng.random(len(counts))[each]) / counts[each]
+    return grouped[np.argsort(place, kind="stable")]

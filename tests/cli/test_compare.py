@@ -1,0 +1,74 @@
+"""`deciban compare` on the command line."""
+
+import json
+
+import pytest
+from tests.cli.terminal import PATIENTS, call, done
+
+import deciban
+
+FEW = ["--learners", "bayes,tied,full", "--folds", "3", "--draws", "2", "--sizes", "20,80"]
+TOLD = {"learners": ["bayes", "tied", "full"], "folds": 3, "draws": 2, "sizes": [20, 80]}
+
+
+def test_the_figures_are_those_of_python():
+    told = json.loads(done("compare", PATIENTS, "--target", "diagnosis", *FEW, "--no-times", "--json").stdout)
+    python = deciban.compare(PATIENTS, target="diagnosis", **TOLD).to_dict()
+    assert [each.pop("seconds") > 0 for each in python["learners"]] == [True] * 3
+    assert told == python
+
+
+def test_a_person_sees_a_table_the_curves_and_advice_on_80_columns(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = done("compare", PATIENTS, "--target", "diagnosis", *FEW).stdout.splitlines()
+    assert lines[0].startswith("diagnosis of ")
+    assert sum("→" in line for line in lines) == 2  # the learner, and what the sign means
+    assert "Advice" in lines
+    assert any(line.split() == ["learner", "20", "80"] for line in lines)
+    assert lines[-1].startswith(f"  deciban train {PATIENTS} --target diagnosis")
+    assert all(len(line) <= 80 for line in lines[1:-1])
+
+
+def test_times_and_curves_can_be_left_out():
+    text = done("compare", PATIENTS, "--target", "diagnosis", *FEW, "--no-times", "--no-curve").stdout
+    assert " ms" not in text
+    assert "rows learned" not in text
+
+
+def test_the_command_that_is_recommended_trains_that_learner(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [(x := (i * 37 % 100) / 10, x + (i % 2) + (i * 13 % 7) / 40, "ab"[i % 2]) for i in range(200)]
+    (tmp_path / "lines.csv").write_text("x,y,k\n" + "".join(f"{a},{b},{k}\n" for a, b, k in rows))
+    options = ["--learners", "bayes,full,tied", "--folds", "3", "--no-curve"]
+    lines = done("compare", "lines.csv", "--target", "k", *options).stdout.splitlines()
+    told = json.loads(done("compare", "lines.csv", "--target", "k", *options, "--json").stdout)
+    assert told["best"].startswith("Gaussian")
+    assert (
+        lines[-1] == f"  deciban train lines.csv --target k --join numbers --covariance {told['told']['covariance']}"
+    )
+    done(*lines[-1].split()[1:], "-o", "lines.deciban")
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (["--learners", "naive"], "no learner 'naive'"),
+        (["--sizes", "many"], "--sizes takes numbers"),
+        (["--sizes", "10,9999"], "sizes asks for 9999 rows"),
+        (["--folds", "1"], "--folds"),
+        (["--draws", "1"], "--draws"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+def test_what_has_no_meaning_is_refused(more, words):
+    result = call("compare", PATIENTS, "--target", "diagnosis", *more)
+    assert result.exit_code in (1, 2)
+    assert words in result.stderr
+    assert "Traceback" not in result.output
+
+
+def test_the_picture_is_written(tmp_path):
+    path = tmp_path / "learners.png"
+    said = done("plot", "comparison", PATIENTS, "--target", "diagnosis", *FEW, "-o", path).output
+    assert "the accuracy of 3 learners, by 397 rows" in said
+    assert path.stat().st_size > 5000

@@ -1,0 +1,225 @@
+"""Forms that count more or less: against the form itself, feature by feature, by kernels and from files."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from tests.scores.test_forms import CELL_COUNTS, CELLS, CODES, COUNTS, FORMS, MEAN, NUMBERS, RATE, K, N, every_form
+
+from deciban import engines
+from deciban.errors import InputError, UndefinedError
+from deciban.families.bernoulli import Bernoulli
+from deciban.families.multinomial import Multinomial
+from deciban.families.poisson import Poisson
+from deciban.kernels import loaded
+from deciban.ledger import Counts, Needs, Tallies
+from deciban.scores import Diagonal, Full, Linear, Lookup, Steps, Table
+from deciban.scores import written as form_files
+from deciban.scores.scaled import scaled
+
+TOGETHER = ("full", "full, shared", "table", "table, smoothed", "table, maximum likelihood")
+ALONE = [name for name in FORMS if name not in TOGETHER]
+INFINITE = [
+    name for name in FORMS if name.endswith(("barrier", "hard", "impossible")) or name == "table, maximum likelihood"
+]
+TRUST = np.array([0.5, 0.0, 2.0])
+
+
+def gaps(score):
+    """What is said of each class against the first: what all share does not matter."""
+    with np.errstate(invalid="ignore"):
+        return score - score[:, :1]
+
+
+def compare(actual, expected):
+    np.testing.assert_allclose(gaps(actual), gaps(expected), rtol=1e-11, atol=1e-11)
+
+
+@every_form
+@pytest.mark.parametrize("t", [0.25, 1.0, 3.0])
+def test_a_number_multiplies_the_whole_score(name, t):
+    form, X = FORMS[name]
+    joint = form.joint(X)
+    compare(scaled(form, t).joint(X), np.where(np.isneginf(joint), -np.inf, t * joint))
+
+
+@every_form
+def test_what_is_not_trusted_says_nothing(name):
+    form, X = FORMS[name]
+    np.testing.assert_allclose(gaps(scaled(form, 0.0).joint(X)), np.zeros((N, K)), atol=1e-12)
+
+
+@pytest.mark.parametrize("name", [name for name in FORMS if name not in INFINITE])
+def test_distrust_turns_evidence_round(name):
+    form, X = FORMS[name]
+    compare(scaled(form, -0.5).joint(X), -0.5 * form.joint(X))
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_each_piece_counts_by_the_trust_in_its_feature(name):
+    form, X = FORMS[name]
+    k, l = np.arange(N) % K, (np.arange(N) + 1) % K
+    before, after = form.pieces(X, k, l).features, scaled(form, TRUST).pieces(X, k, l).features
+    if hasattr(before, "toarray"):
+        before, after = before.toarray(), after.toarray()
+    with np.errstate(invalid="ignore"):
+        expected = np.where(TRUST == 0, 0.0, before * TRUST)
+    np.testing.assert_allclose(after, expected, rtol=1e-11, atol=1e-11)
+
+
+@every_form
+@pytest.mark.parametrize("t", [0.5, TRUST], ids=["number", "each"])
+def test_pieces_of_what_is_scaled_add_up_to_its_score(name, t):
+    if name in TOGETHER and np.ndim(t):
+        return
+    form, X = scaled(FORMS[name][0], t), FORMS[name][1]
+    k, l = np.arange(N) % K, (np.arange(N) + 1) % K
+    joint, (features, extras) = form.joint(X), form.pieces(X, k, l)
+    with np.errstate(invalid="ignore"):
+        expected = joint[np.arange(N), k] - joint[np.arange(N), l]
+        total = np.asarray(features.sum(axis=1)).reshape(-1) + sum(extras.values())
+    np.testing.assert_allclose(total, expected, rtol=1e-11, atol=1e-11)
+
+
+@every_form
+def test_trust_twice_is_trust_multiplied(name):
+    form, X = FORMS[name]
+    compare(scaled(scaled(form, 0.5), 3.0).joint(X), scaled(form, 1.5).joint(X))
+
+
+COUNTED = Counts(np.array([[0.0, 2.0, 1.0, 5.0], [3.0, 1.0, 0.0, 0.0], [1.0, 4.0, 0.0, 2.0]]), np.full((3, 1), 6.0))
+BAGS = np.random.default_rng(3).poisson(0.7, (30, 4)).astype(float)
+
+
+@pytest.mark.parametrize("family", [Multinomial(0.5), Bernoulli(1.0), Poisson(1.0)], ids=["bag", "flags", "counts"])
+@pytest.mark.parametrize("holes", [False, True], ids=["whole", "holed"])
+def test_sparse_scores_are_scaled_as_dense_ones_are(family, holes):
+    if holes and isinstance(family, Multinomial):
+        return
+    trust = np.array([0.5, 0.0, 2.0, -1.0])
+    dense = scaled(family.solve(COUNTED), trust)
+    sparse = scaled(family.solve(Tallies.from_counts(COUNTED)), trust)
+    X = np.where(np.random.default_rng(4).random(BAGS.shape) < 0.2, np.nan, BAGS) if holes else BAGS
+    compare(sparse.sparse_joint(csr_array(X)), dense.joint(X))
+    k, l = np.zeros(len(X), dtype=np.intp), np.ones(len(X), dtype=np.intp)
+    for form, rows in ((dense, X), (sparse, csr_array(X))):
+        features, extras = form.pieces(rows, k, l)
+        total = np.asarray(features.sum(axis=1)).reshape(-1) + sum(extras.values())
+        np.testing.assert_allclose(total, -gaps(dense.joint(X))[:, 1], rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize("trust", [0.3, np.array([0.5, 0.0, 2.0, -1.0])], ids=["number", "each"])
+@pytest.mark.parametrize("wanted", ["joint", "log_posterior", "winner"])
+def test_kernels_of_sparse_rows_honour_trust(trust, wanted, monkeypatch):
+    X, prior = csr_array(BAGS), np.log([0.2, 0.5, 0.3])
+    for family in (Multinomial(0.5), Bernoulli(1.0), Poisson(1.0)):
+        for part in (COUNTED, Tallies.from_counts(COUNTED)):
+            form = scaled(family.solve(part), trust)
+            joint = form.joint(X.toarray()) + prior
+            monkeypatch.setattr(loaded, "LARGE", 0)
+            found = engines.apply([form], [X], [family.needs()], prior, wanted, 1)
+            if wanted == "winner":
+                assert found.tolist() == joint.argmax(axis=1).tolist()
+            else:
+                compare(found, joint)
+
+
+DENSE = {
+    "linear": (Linear(MEAN, MEAN[:, 0], RATE), Needs("counts"), NUMBERS),
+    "poisson": (Linear(np.log(RATE), np.zeros(K), -RATE, carrier="log_factorial"), Needs("counts"), COUNTS),
+    "lookup": (FORMS["lookup"][0], Needs("levels"), CODES.astype(float)),
+    "steps": (FORMS["steps"][0], Needs("grid"), NUMBERS),
+    "diagonal": (Diagonal(MEAN, RATE, offsets=MEAN), Needs("moments"), NUMBERS),
+    "full": (FORMS["full"][0], Needs("scatter"), NUMBERS),
+    "full, shared": (FORMS["full, shared"][0], Needs("scatter"), NUMBERS),
+    "table": (Table(CELLS, CELL_COUNTS, (3, 3, 3), 0.5), Needs("cells"), CODES.astype(float)),
+}
+
+
+@pytest.mark.parametrize("name", DENSE)
+@pytest.mark.parametrize("wanted", ["joint", "log_posterior"])
+@pytest.mark.parametrize("holes", [False, True], ids=["whole", "holed"])
+def test_kernels_of_dense_rows_honour_trust(name, wanted, holes, monkeypatch):
+    monkeypatch.setattr(loaded, "LARGE", 0)
+    plain, needs, X = DENSE[name]
+    X = X if holes else np.nan_to_num(np.where(X < 0, 1.0, X))
+    X = np.where(X < 0, np.nan, X) if name in ("lookup", "table") else X
+    form = scaled(plain, 0.7 if name in TOGETHER else TRUST)
+    prior = np.log(np.full(K, 1 / K))
+    found = engines.apply([form], [X], [needs], prior, wanted, 1)
+    codes = np.nan_to_num(X, nan=-1).astype(np.int64)
+    compare(found, form.joint(codes if name in ("lookup", "table") else X) + prior)
+
+
+def test_a_line_and_a_curve_are_scaled_with_their_score():
+    rows = np.random.default_rng(5).normal(size=(20, 3))
+    tied = Diagonal(MEAN, np.broadcast_to(RATE[0], RATE.shape), offsets=MEAN)
+    for form, t in ((FORMS["linear"][0], TRUST), (tied, TRUST), (FORMS["full, shared"][0], 0.7)):
+        line = scaled(form, t).linear()
+        compare(rows @ line.weights.T + line.bias, scaled(form, t).joint(rows))
+    for form, t in ((FORMS["diagonal"][0], TRUST), (tied, TRUST), (FORMS["full"][0], 0.7)):
+        curve = scaled(form, t).quadratic()
+        A = curve.A if curve.A.ndim == 3 else np.stack([np.diag(a) for a in curve.A])
+        squares = np.einsum("ij,kjl,il->ik", rows, A, rows)
+        compare(squares + rows @ curve.weights.T + curve.bias, scaled(form, t).joint(rows))
+
+
+def test_numbers_whose_squares_overflow_leave_scores_that_can_be_compared():
+    far = np.array([[1e200, 0.0, -1e200]])
+    form = Diagonal(MEAN, RATE)
+    assert np.isfinite(scaled(form, 0.0).joint(far)).all()
+    assert np.isneginf(scaled(form, np.array([2.0, 1.0, 0.0])).joint(far)).all()
+    assert np.isfinite(scaled(form, np.array([-2.0, 1.0, 0.0])).joint(far)).all()
+    full = Full(MEAN, np.stack([np.eye(3)] * K))
+    assert np.isfinite(scaled(full, 0.0).joint(far)).all()
+    assert np.isfinite(scaled(full, -1.0).joint(far)).all()
+
+
+@every_form
+def test_what_is_scaled_comes_back_from_files(name):
+    form, X = FORMS[name]
+    t = 0.7 if name in TOGETHER else TRUST
+    kept = scaled(form, t)
+    read = form_files.read(form_files.written(kept, 3), K, 3)
+    np.testing.assert_array_equal(read.joint(X), kept.joint(X))
+
+
+@every_form
+def test_files_of_forms_that_are_not_scaled_do_not_speak_of_trust(name):
+    section = form_files.written(FORMS[name][0], 3)
+    assert not section.has("trust")
+    if not isinstance(FORMS[name][0], Linear):
+        assert not section.has("offsets")
+
+
+@pytest.mark.parametrize("name", TOGETHER)
+def test_features_scored_together_cannot_be_trusted_one_by_one(name):
+    with pytest.raises(UndefinedError, match=r"one by one.*Hint"):
+        scaled(FORMS[name][0], TRUST)
+
+
+@pytest.mark.parametrize("name", [name for name in INFINITE if name not in TOGETHER])
+def test_the_impossible_cannot_be_trusted_less_than_nothing(name):
+    with pytest.raises(UndefinedError, match=r"infinitely probable.*Hint: a pseudo-count"):
+        scaled(FORMS[name][0], -1.0)
+
+
+@pytest.mark.parametrize("trust", [np.nan, np.inf, np.ones((2, 3)), np.array([1.0, np.nan, 1.0])], ids=str)
+def test_trust_is_a_finite_number_or_one_for_each_feature(trust):
+    with pytest.raises(InputError, match="finite number"):
+        scaled(FORMS["diagonal"][0], trust)
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_there_is_a_trust_for_each_feature(name):
+    with pytest.raises(InputError, match="2 trusts for 3 features"):
+        scaled(FORMS[name][0], np.ones(2))
+
+
+def test_a_form_that_has_no_features_can_be_scaled():
+    empty = np.zeros((K, 0))
+    for form in (
+        Lookup(empty, np.array([0]), empty),
+        Steps(np.zeros(0), np.array([0]), empty),
+        Diagonal(empty, empty),
+    ):
+        assert scaled(form, 2.0).n_classes == K

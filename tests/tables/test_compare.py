@@ -1,0 +1,192 @@
+"""Learners compared on tables: each figure is that of `evaluate`, each point of a curve that of a training."""
+
+import warnings
+
+import numpy as np
+import pytest
+from tests.tables.clinic import patients
+
+import deciban
+from deciban.errors import DecibanError, InputError
+from deciban.families.gaussian import Covariance
+from deciban.training.compare import Draws, _interleaved
+from deciban.training.contenders import LEARNERS, checked_names
+
+SHAPES = Covariance.__args__
+ROLES = {"patient": "skip"}
+
+
+def clinic(n=200):
+    frame = patients(n).to_pandas()
+    return frame[frame["diagnosis"].notna()].reset_index(drop=True)
+
+
+@pytest.fixture(scope="module")
+def generative():
+    return deciban.compare(clinic(), target="diagnosis", roles=ROLES, learners=["bayes", "gaussian"], draws=2)
+
+
+def same(report, other):
+    for figure in ("accuracy", "log_loss", "calibration_error", "rows"):
+        assert getattr(report, figure) == pytest.approx(getattr(other, figure), rel=1e-9), figure
+
+
+def test_naive_bayes_is_judged_as_evaluate_judges(generative):
+    same(generative["naive Bayes"].report, deciban.evaluate(clinic(), target="diagnosis", roles=ROLES))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_covariance_is_judged_as_evaluate_judges_what_train_is_told(generative, shape):
+    each = generative[f"Gaussian {shape.replace('_', ' ')}"]
+    assert each.told["covariance"] == shape
+    same(each.report, deciban.evaluate(clinic(), target="diagnosis", roles=ROLES, **each.told))
+
+
+@pytest.mark.parametrize("learner", ["logistic", "evidence", "boosted"])
+def test_partners_are_judged_as_evaluate_judges_them(learner):
+    table = clinic(120)
+    settings = {"target": "diagnosis", "roles": ROLES, "folds": 3}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = deciban.compare(table, learners=["bayes", learner], curve=False, **settings)
+        same(found[learner].report, deciban.evaluate(table, learner=learner, **settings))
+    assert found[learner].told == {"learner": learner}
+    assert found[learner].n_parameters > 1
+    assert found[learner].seconds > 0
+
+
+def test_the_parameters_are_those_of_a_model_of_the_other_folds(generative):
+    model = deciban.train(clinic(), target="diagnosis", roles=ROLES, blocks="numbers", covariance="tied", judge=False)
+    assert generative["Gaussian tied"].n_parameters == pytest.approx(model.n_parameters, rel=0.1)
+
+
+def test_each_point_of_a_curve_is_a_training_on_the_rows_drawn(generative):
+    table, growth = clinic(), generative.growth
+    codes = np.unique(table["diagnosis"], return_inverse=True)[1].astype(np.int32)
+    held, order = next(iter(Draws(codes, 2, growth.held_out, growth.sizes)))
+    for s, size in enumerate(growth.sizes):
+        part = table.iloc[np.sort(order[:size])]
+        roles = {**ROLES, **{c.name: c.role for c in _columns(table) if c.role not in ("undecided", "countable")}}
+        model = deciban.train(part, target="diagnosis", roles=roles, judge=False, classes=["ill", "well"])
+        called = model.predict(table.iloc[held])
+        right = np.mean(np.asarray(called) == table["diagnosis"].to_numpy()[held])
+        assert growth.accuracy[0, 0, s] == pytest.approx(right)
+
+
+def _columns(table):
+    from deciban.training.task import plan
+
+    return plan(table, target="diagnosis", roles=ROLES).columns
+
+
+def test_draws_are_the_same_for_all_and_have_their_share_of_every_class():
+    codes = np.repeat([0, 1, 2], [60, 30, 10]).astype(np.int32)
+    order = _interleaved(codes, np.random.default_rng(0))
+    assert sorted(order) == list(range(100))
+    for n in (10, 20, 50):
+        shares = np.bincount(codes[order[:n]], minlength=3)
+        np.testing.assert_allclose(shares, n * np.array([0.6, 0.3, 0.1]), atol=1.0)
+    first, second = Draws(codes, 2, 20, (10,)), Draws(codes, 2, 20, (10,))
+    for (held, rest), (also, others) in zip(first, second):
+        assert held.tolist() == also.tolist()
+        assert rest.tolist() == others.tolist()
+        assert not set(held) & set(rest)
+
+
+def test_the_same_comparison_twice_is_the_same():
+    told = {"target": "diagnosis", "roles": ROLES, "learners": ["bayes", "tied"], "draws": 2}
+    one, two = (deciban.compare(clinic(100), **told).to_dict() for _ in range(2))
+    for each in (*one["learners"], *two["learners"]):
+        del each["seconds"]
+    assert one == two
+
+
+def test_a_table_without_numbers_has_no_gaussians_and_a_note_says_so():
+    rng = np.random.default_rng(0)
+    table = {"a": rng.choice(["x", "y", "z"], 90).tolist(), "b": rng.choice(["p", "q"], 90).tolist()}
+    table["k"] = rng.choice(["yes", "no"], 90).tolist()
+    found = deciban.compare(table, target="k", learners=["bayes", "gaussian"], curve=False)
+    assert found.names == ["naive Bayes"]
+    assert "no columns of numbers" in found.notes[0]
+
+
+def test_one_number_has_no_covariances():
+    table = {"x": np.arange(60.0) % 17, "k": (np.arange(60) % 17 > 8).astype(int)}
+    found = deciban.compare(table, target="k", learners=["gaussian"], curve=False)
+    assert found.names == ["Gaussian diagonal", "Gaussian tied diagonal"]
+
+
+@pytest.mark.parametrize("told", [{"numbers": "binned"}, {"blocks": [["age", "dose"]]}], ids=["bins", "blocks"])
+def test_numbers_that_are_told_what_to_be_are_no_bells(told):
+    found = deciban.compare(
+        clinic(100), target="diagnosis", roles=ROLES, learners=["bayes", "full"], curve=False, **told
+    )
+    assert found.names == ["naive Bayes"]
+    assert "as they were told" in found.notes[0]
+
+
+def test_too_few_rows_for_curves_are_said_to_be():
+    table = {"x": [1.0, 2.0, 8.0, 9.0] * 2, "k": ["a", "a", "b", "b"] * 2}
+    found = deciban.compare(table, target="k", learners=["bayes", "tied_diagonal"], folds=2)
+    assert found.growth is None
+    assert "too few rows for learning curves" in found.notes[-1]
+
+
+def test_weights_are_heeded():
+    table = clinic(120).assign(w=np.resize([1.0, 2.0, 0.0], len(clinic(120))))
+    told = {"target": "diagnosis", "roles": ROLES, "weights": "w"}
+    found = deciban.compare(table, learners=["bayes", "tied"], curve=False, **told)
+    same(found["naive Bayes"].report, deciban.evaluate(table, **told))
+
+
+def test_groups_stay_together():
+    table = clinic(120).assign(house=np.arange(len(clinic(120))) // 5)
+    told = {"target": "diagnosis", "roles": ROLES, "groups": "house", "folds": 4}
+    found = deciban.compare(table, learners=["bayes"], curve=False, **told)
+    same(found["naive Bayes"].report, deciban.evaluate(table, **told))
+
+
+def test_learners_are_in_their_order_however_they_are_named():
+    assert checked_names(None) == list(LEARNERS)
+    assert checked_names("logistic") == ["logistic"]
+    assert checked_names(["logistic", "tied", "bayes"]) == ["bayes", "tied", "logistic"]
+    assert checked_names(["gaussian"]) == list(SHAPES)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"learners": ["logistics"]}, "no learner 'logistics'"),
+        ({"learners": []}, "nothing to compare"),
+        ({"folds": 1}, "at least 2"),
+        ({"draws": 1}, "draws must be a whole number of at least 2"),
+        ({"sizes": [10, 100000]}, "sizes asks for 100000 rows"),
+        ({"sizes": [0.5]}, "whole numbers of rows"),
+        ({"sizes": []}, "sizes is empty"),
+        ({"learner": "logistic"}, "compare tries every learner"),
+        ({"C": -1.0}, "C must be"),
+        ({"calibrate": "auto"}, "without a calibration"),
+        ({"target": "nothing"}, "no column 'nothing'"),
+        ({"groups": "nothing"}, "no column 'nothing'"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_what_makes_no_sense_is_refused(wrong, words):
+    with pytest.raises(InputError, match=words):
+        deciban.compare(clinic(60), **{"target": "diagnosis", "learners": ["bayes"], **wrong})
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"x": [], "k": []},
+        {"x": [1.0], "k": ["a"]},
+        {"x": [1.0, 2.0, 3.0], "k": ["a", "a", "a"]},
+        {"x": [1.0, np.inf, 3.0, 4.0], "k": ["a", "b", "a", "b"]},
+        {"k": ["a", "b"]},
+    ],
+    ids=["empty", "one row", "one class", "infinite", "no columns"],
+)
+def test_tables_that_nothing_can_be_learned_from_are_refused(table):
+    with pytest.raises(DecibanError):
+        deciban.compare(table, target="k", learners=["bayes", "gaussian"])
