@@ -40,7 +40,9 @@ Naive Bayes whose words are trusted as much as they deserve (`EvidenceRegression
 regression. Written by `python -m benchmarks.lab_evidence` on {date}; do not edit.
 
 Machine: {machine}. Every figure is of `EvidenceRegression()` as it comes (C = 1, α = 1, presence, documents equally
-long, common trust held back by 0.1) unless it says otherwise; no setting was chosen on rows that are judged here.
+long, common trust held back by 0.1) unless it says otherwise. These defaults were settled by looking at the mail and
+the sentences below, seeds 0–2 and 0, at rows judged here among others, so of these the figures are a little too
+friendly; of 20 Newsgroups only training posts were looked at, and its test posts were judged once.
 {sections}"""
 
 SENTENCES = """
@@ -67,12 +69,14 @@ Mailboxes and short messages, 70 % learned and 30 % judged, stratified, means ov
 scikit-learn's, C = 1, of the same words, present or not. "Sureness of the longer half" is the mean of |log-odds| of
 the longer half of the messages judged, over that of the shorter half.
 
-As it stands, evidence regression sums up as many pieces of evidence as a message has words, so long messages are
-surer of themselves whether they are right or not, and one that is wrong is ranked behind hundreds: of the pairs that
-are ranked the wrong way most belong to very few messages. Fitted trusts do not mend that: such messages are few, and
-the others are told apart as well. Where all count for equally long nobody is sure of himself for his length alone. A
-common trust, which words lean to instead of 0, lets words be heard that are too rare to earn a trust of their own.
-`beta` does the same afterwards, when nothing is left to weigh it by.
+Three things were found. A search that is stopped early (`tol=3e-3`) ranks raw mail far worse, while the errors hardly
+show it: evidence is large and words hang together, so the last steps are many and matter for the few messages at the
+wrong end. As it stands, evidence regression sums up as many pieces of evidence as a message has words, so long
+messages are surer of themselves, whether they are right or not; where all count for equally long, the ranking is
+better on all four. A common trust, which words lean to instead of 0, is what those have that are too rare to earn their own; `beta`
+draws them there afterwards, when nothing is left to weigh it by, and its probabilities are too timid.
+
+On none of these is evidence regression that was searched to the end ranked worse than logistic regression.
 """
 
 
@@ -195,9 +199,11 @@ WAYS: dict[str, Callable[[], Any]] = {
     "naive Bayes": lambda: TextClassifier(event="boolean"),
     "logistic regression": logistic,
     "evidence, as it stands": lambda: EvidenceRegression(length=False, common=None),
+    "… stopped early, `tol=3e-3`": lambda: EvidenceRegression(length=False, common=None, tol=3e-3),
     "… documents equally long": lambda: EvidenceRegression(common=None),
     "… and a common trust: as it comes": EvidenceRegression,
     "… `beta=0.25` in its place": lambda: EvidenceRegression(common=None, beta=0.25),
+    "as it comes, stopped early, `tol=3e-3`": lambda: EvidenceRegression(tol=3e-3),
     "as it comes, `alpha=0.1`": lambda: EvidenceRegression(alpha=0.1),
     "as it comes, `C=0.1`": lambda: EvidenceRegression(C=0.1),
     "as it comes, `C=10`": lambda: EvidenceRegression(C=10.0),

@@ -29,7 +29,10 @@ from .lab_tables import markdown, names, read
 
 DRAWS = 100
 LEARNERS = ("bayes", "logistic", "evidence")
-BAYES, LOGISTIC, EVIDENCE = "naive Bayes", "logistic", "evidence"
+BAYES, PLAIN, LOGISTIC, EVIDENCE = "naive Bayes", "logistic, no penalty", "logistic", "evidence"
+SHOWN = (BAYES, PLAIN, LOGISTIC, EVIDENCE)
+NO_PENALTY = 1e4
+"""A penalty next to none: as Ng and Jordan had it, and finite where classes can be parted by a line."""
 MOST = 1280
 """Rows beyond which no table is learned."""
 LEFT_OUT = ("letter", "soybean")
@@ -43,11 +46,12 @@ PAGE = """# Generative against discriminative: Ng and Jordan's curves
 
 Ng and Jordan (2001): the generative model of a pair nears its own error, which is higher, with about log d examples;
 the discriminative one needs about d. Here the pair on real tables: naive Bayes and logistic regression of the same
-columns, with evidence regression between them. {draws} random splits of each table (seeds 0 to {last}): a fifth of
+columns, *no penalty* (C = {C:g}) as in their paper, and then with C chosen by cross-validation within the rows
+learned; and evidence regression between them. {draws} random splits of each table (seeds 0 to {last}): a fifth of
 the rows is held out, stratified by class, and of the others 10, 20, 40 … are learned, at most {most} (adult and
-mushroom: of {rows} rows, drawn once). Every learner has the same rows, and settles all by these alone: bells or bins,
-and the penalty C by cross-validation. Left out are {left_out}: with so many classes a hundred splits take hours.
-Written by `python -m benchmarks.lab_ng_jordan` on {date}; do not edit.
+mushroom: of {rows} rows, drawn once). Every learner has the same rows, and settles all by these alone, bells or bins
+too. Left out are {left_out}: with so many classes a hundred splits take hours. Written by
+`python -m benchmarks.lab_ng_jordan` on {date}; do not edit.
 
 Machine: {machine}. All tables took {minutes} minutes, two at a time.
 
@@ -55,14 +59,26 @@ Machine: {machine}. All tables took {minutes} minutes, two at a time.
 
 ## Where the curves cross
 
-*Ahead* is a mean error over the splits that is lower beyond chance (paired, 95 %); they *cross* where the mean errors
-of naive Bayes and logistic regression meet, on a line over ln n between the last size at which the one is ahead and
-the first at which the other is (in brackets). *Parameters* are those of models of four fifths of the rows.
+*Ahead* is a mean error over the splits that is lower beyond chance (paired, 95 %); two curves *cross* where the mean
+errors meet, on a line over ln n between the last size at which the one is ahead and the first at which the other is
+(in brackets).
 
-{crossings}
-{verdict}
+### Naive Bayes and logistic regression without a penalty
 
-## How soon each is near what it comes to
+{plain}
+{plain_verdict}
+
+### Naive Bayes and logistic regression with its penalty chosen
+
+{chosen}
+{chosen_verdict}
+
+## The error that each comes to
+
+In percent, with the most rows; *parameters* are those of models of half of the rows.
+
+{last_errors}
+## How soon each is near it
 
 The number of rows from which on the mean error is within a point of that with the most rows; d is the number of
 parameters of naive Bayes for a class.
@@ -88,22 +104,23 @@ class Result:
     growth: Growth
     parameters: Mapping[str, float]
 
-    @property
-    def turns(self) -> list[Crossing]:
-        """Where naive Bayes and logistic regression overtake each other."""
-        return self.growth.crossings(BAYES, LOGISTIC)
+    def turns(self, other: str) -> list[Crossing]:
+        """Where naive Bayes and another learner overtake each other."""
+        return self.growth.crossings(BAYES, other)
 
-    @property
-    def sides(self) -> list[int]:
-        """Who is ahead at each size: −1 naive Bayes, 1 logistic regression, 0 nobody that could be told."""
-        return [int(side) for side in self.growth.sides(BAYES, LOGISTIC)]
+    def sides(self, other: str) -> list[int]:
+        """Who is ahead at each size: −1 naive Bayes, 1 the other learner, 0 nobody that could be told."""
+        return [int(side) for side in self.growth.sides(BAYES, other)]
 
-    def ahead(self, side: int) -> str:
+    def ahead(self, other: str, side: int) -> str:
         """The sizes at which one of the two is ahead."""
-        sizes = [str(size) for size, who in zip(self.growth.sizes, self.sides) if who == side]
-        if len(sizes) == len(self.sides):
-            return "everywhere"
-        return ", ".join(sizes) or "–"
+        sides = self.sides(other)
+        sizes = [str(size) for size, who in zip(self.growth.sizes, sides) if who == side]
+        return "everywhere" if len(sizes) == len(sides) else ", ".join(sizes) or "–"
+
+    def last(self, learner: str) -> float:
+        """The mean error with the most rows."""
+        return 1 - float(self.growth.mean("accuracy")[self.growth.place(learner)][-1])
 
     def near(self, learner: str) -> int:
         """From how many rows on a learner is within a point of what it comes to."""
@@ -124,10 +141,23 @@ def measured(name: str, draws: int) -> Result:
     table = read(name)
     frame = table.frame if len(table.frame) <= ROWS else table.frame.sample(ROWS, random_state=0)
     n, d = frame.shape
-    found = deciban.compare(frame, target=table.target, learners=LEARNERS, folds=5, draws=draws, sizes=sizes(n))
-    assert found.growth is not None
+    told: dict[str, Any] = {"target": table.target, "folds": 2, "draws": draws, "sizes": sizes(n)}
+    plain = deciban.compare(frame, learners=["logistic"], C=NO_PENALTY, **told)
+    found = deciban.compare(frame, learners=LEARNERS, **told)
     parameters = {each.name: each.n_parameters for each in found}
-    return Result(name, n, d - 1, len(set(table.labels)), found.growth, parameters)
+    return Result(name, n, d - 1, len(set(table.labels)), together(found.growth, plain.growth), parameters)
+
+
+def together(some: Growth | None, plain: Growth | None) -> Growth:
+    """The curves of both comparisons, whose draws are the same."""
+    assert some is not None
+    assert plain is not None
+    names = [PLAIN, *some.names]
+    place = [names.index(name) for name in SHOWN]
+    accuracy, loss = (
+        np.concatenate([getattr(plain, figure), getattr(some, figure)])[place] for figure in ("accuracy", "log_loss")
+    )
+    return Growth(SHOWN, some.sizes, accuracy, loss, some.held_out)
 
 
 def results(chosen: Sequence[str], draws: int) -> Iterator[Result]:
@@ -136,39 +166,47 @@ def results(chosen: Sequence[str], draws: int) -> Iterator[Result]:
         asked = [pool.submit(measured, name, draws) for name in chosen]
         for each in asked:
             found = each.result()
-            print(f"{found.name}: {found.sides} {found.turns}", file=sys.stderr, flush=True)
+            print(f"{found.name}: {found.sides(PLAIN)} {found.sides(LOGISTIC)}", file=sys.stderr, flush=True)
             yield found
 
 
-def crossing_line(found: Result) -> list[str]:
-    """A line of the first table."""
-    turns = "; ".join(f"{turn.at:.0f} ({turn.ahead_until} to {turn.behind_from})" for turn in found.turns)
-    counts = [f"{found.parameters[name]:.0f}" for name in (BAYES, LOGISTIC)]
-    last = [f"{100 * (1 - found.growth.mean('accuracy')[found.growth.place(name)][-1]):.1f}" for name in SHOWN]
+CROSSING = ["table", "rows", "columns", "classes", "naive Bayes ahead at", "logistic ahead at", "they cross at"]
+
+
+def crossing_line(found: Result, other: str) -> list[str]:
+    """A line of the first tables."""
+    turns = [f"{turn.at:.0f} ({turn.ahead_until} to {turn.behind_from})" for turn in found.turns(other)]
     shape = [f"{found.rows}", f"{found.columns}", f"{found.classes}"]
-    return [found.name, *shape, *counts, found.ahead(-1), found.ahead(1), turns or "–", *last]
+    return [found.name, *shape, found.ahead(other, -1), found.ahead(other, 1), "; ".join(turns) or "–"]
 
 
-SHOWN = (BAYES, LOGISTIC, EVIDENCE)
-CROSSING = [
-    "table", "rows", "columns", "classes", "parameters, naive Bayes", "logistic", "naive Bayes ahead at",
-    "logistic ahead at", "they cross at", "last error %, naive Bayes", "logistic", "evidence",
-]  # fmt: skip
-
-
-def verdict(every: Sequence[Result]) -> str:
+def verdict(every: Sequence[Result], other: str) -> str:
     """How often it goes as Ng and Jordan say."""
-    overtaken = [found for found in every if len(found.turns) == 1 and found.turns[0].first_ahead]
-    first = [found for found in every if not found.turns and -1 in found.sides]
-    second = [found for found in every if not found.turns and 1 in found.sides]
-    rest = [found for found in every if found not in overtaken + first + second]
-    told = (
-        ("Naive Bayes is ahead with few rows and overtaken once", overtaken),
-        ("ahead wherever a difference shows, up to the most rows", first),
-        ("logistic regression is ahead wherever a difference shows", second),
-        ("neither of these", rest),
-    )
-    return "; ".join(f"{words}: {len(found)}{_named(found)}" for words, found in told if found) + "."
+    kinds: dict[str, list[Result]] = {words: [] for words in KINDS}
+    for found in every:
+        kinds[kind(found, other)].append(found)
+    told = "; ".join(f"{words}: {len(found)}{_named(found)}" for words, found in kinds.items() if found)
+    return f"{told[0].upper()}{told[1:]}."
+
+
+KINDS = (
+    "naive Bayes is ahead with few rows and is overtaken",
+    "naive Bayes is ahead wherever a difference shows, up to the most rows",
+    "logistic regression is ahead wherever a difference shows",
+    "logistic regression is ahead with few rows and is overtaken",
+    "no difference shows at any size",
+    "they overtake each other more than once",
+)
+
+
+def kind(found: Result, other: str) -> str:
+    """Which of these a table is."""
+    turns, sides = found.turns(other), found.sides(other)
+    if len(turns) > 1:
+        return KINDS[5]
+    if turns:
+        return KINDS[0] if turns[0].first_ahead else KINDS[3]
+    return KINDS[1] if -1 in sides else KINDS[2] if 1 in sides else KINDS[4]
 
 
 def _named(found: Sequence[Result]) -> str:
@@ -183,12 +221,26 @@ def near_line(found: Result) -> list[str]:
 
 def near_verdict(every: Sequence[Result]) -> str:
     """Who is sooner near what it comes to."""
-    sooner = sum(found.near(BAYES) < found.near(LOGISTIC) for found in every)
-    later = sum(found.near(BAYES) > found.near(LOGISTIC) for found in every)
-    return (
-        f"Naive Bayes is there with fewer rows than logistic regression on {sooner} of {len(every)} tables, with "
-        f"more on {later}."
-    )
+    told = []
+    for other, words in ((PLAIN, "without a penalty"), (LOGISTIC, "with its penalty chosen")):
+        sooner = sum(found.near(BAYES) < found.near(other) for found in every)
+        later = sum(found.near(BAYES) > found.near(other) for found in every)
+        told.append(f"than logistic regression {words} on {sooner} of {len(every)} tables, with more on {later}")
+    return f"Naive Bayes is there with fewer rows {'; '.join(told)}."
+
+
+def last_line(found: Result) -> list[str]:
+    """A line of the table of last errors."""
+    errors = [f"{100 * found.last(name):.1f}" for name in SHOWN]
+    return [
+        found.name,
+        f"{found.growth.sizes[-1]}",
+        *errors,
+        *(f"{found.parameters[n]:.0f}" for n in SHOWN if n != PLAIN),
+    ]
+
+
+LAST = ["table", "rows", *SHOWN, "parameters: naive Bayes", "logistic", "evidence"]
 
 
 def curves(found: Result) -> str:
@@ -221,8 +273,7 @@ def picture(every: Sequence[Result], path: Path) -> None:
         ax.set_ylabel("")
     handles, labels = axes.flat[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False, handlelength=3.0)
-    figure.supylabel("accuracy on held-out rows")
-    figure.supxlabel("rows learned")
+    figure.supylabel("accuracy on held-out rows, by rows learned")
     figure.savefig(path, dpi=90, metadata={"Software": None})
     pyplot.close(figure)
 
@@ -233,8 +284,8 @@ class Drawn:
     def __init__(self, found: Result) -> None:
         self.growth = found.growth
         self.rows = [Named(name) for name in SHOWN]
-        once = len(found.turns) == 1 and found.turns[0].first_ahead
-        self.overtaken_at = found.turns[0].at if once else None
+        turns = found.turns(PLAIN)
+        self.overtaken_at = turns[0].at if len(turns) == 1 and turns[0].first_ahead else None
 
 
 @dataclass(frozen=True)
@@ -247,10 +298,13 @@ class Named:
 
 def page(every: Sequence[Result], seconds: float) -> str:
     """The whole page."""
+    crossed = {other: markdown(CROSSING, [crossing_line(found, other) for found in every]) for other in SHOWN[1:3]}
     return PAGE.format(
-        draws=DRAWS, last=DRAWS - 1, most=MOST, rows=ROWS, date=date.today().isoformat(), machine=machine.describe(),
-        minutes=f"{seconds / 60:.0f}", left_out=" and ".join(LEFT_OUT),
-        crossings=markdown(CROSSING, [crossing_line(found) for found in every]), verdict=verdict(every),
+        draws=DRAWS, last=DRAWS - 1, most=MOST, rows=ROWS, C=NO_PENALTY, date=date.today().isoformat(),
+        machine=machine.describe(), minutes=f"{seconds / 60:.0f}", left_out=" and ".join(LEFT_OUT),
+        plain=crossed[PLAIN], plain_verdict=verdict(every, PLAIN),
+        chosen=crossed[LOGISTIC], chosen_verdict=verdict(every, LOGISTIC),
+        last_errors=markdown(LAST, [last_line(found) for found in every]),
         near=markdown(["table", "d", "ln d", *SHOWN], [near_line(found) for found in every]),
         near_verdict=near_verdict(every), curves="\n".join(curves(found) for found in every),
     )  # fmt: skip

@@ -1,6 +1,7 @@
 """`python -m benchmarks.lab_start`: rebuild `docs/lab/start.md`, where a start from naive Bayes saves steps.
 
-The data folder is used if it is there; without it the sets that scikit-learn brings are measured alone.
+The data folder is used if it is there; without it the sets that scikit-learn brings are measured alone. Exit code 1
+if a search did not converge, or if the two starts did not end at the same objective.
 """
 
 import argparse
@@ -27,6 +28,9 @@ STRENGTHS = (0.01, 1.0, 100.0)
 """The C that are tried: much, the usual, and little penalty."""
 
 MOST_STEPS = 2000
+SAME = 1e-6
+"""Objectives that differ by less, relative to themselves, are the same."""
+
 SAVED = 0.9
 """Steps from the one start below this share of those from the other count as saved."""
 
@@ -41,12 +45,13 @@ on {date}; do not edit.
 
 Machine: {machine}.
 
-Numbers are standardised unless it says *raw*. *Seconds* are those of C = 1, the start included.
+Numbers are standardised unless it says *raw*. *Seconds* are those of C = 1, the start included. A search marked † was
+stopped before it had converged (at most {most} steps are allowed), so its steps are not those to the end.
 
 {table}
 {verdict}
 
-Both starts end in the same place: the largest difference of the two objectives, relative, is {gap:.0e}.
+{ends}
 """
 
 
@@ -57,11 +62,16 @@ class Steps:
     taken: tuple[int, int]
     seconds: tuple[float, float]
     objective: tuple[float, float]
+    converged: tuple[bool, bool]
 
     @property
     def gap(self) -> float:
         """The relative difference of the objectives."""
-        return abs(self.objective[0] - self.objective[1]) / abs(self.objective[0])
+        return abs(self.objective[0] - self.objective[1]) / min(map(abs, self.objective))
+
+    def __str__(self) -> str:
+        from_zero, from_bayes = (f"{n}{'' if ended else '†'}" for n, ended in zip(self.taken, self.converged))
+        return f"{from_zero} → {from_bayes}"
 
 
 Set = tuple[str, Any, Any]
@@ -110,16 +120,20 @@ def everything() -> Iterator[Set]:
 
 def measured(X: Any, y: Any, C: float) -> Steps:
     """Both starts."""
-    taken, seconds, reached = [], [], []
+    models, seconds = [], []
     for start in ("zero", "bayes"):
         began = perf_counter()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            model = LogisticRegression(C=C, start=start, max_iter=MOST_STEPS).fit(X, y)
+            models.append(LogisticRegression(C=C, start=start, max_iter=MOST_STEPS).fit(X, y))
         seconds.append(perf_counter() - began)
-        taken.append(int(model.n_iter_[0]))
-        reached.append(model.objective_)
-    return Steps((taken[0], taken[1]), (seconds[0], seconds[1]), (reached[0], reached[1]))
+    zero, bayes = models
+    return Steps(
+        (int(zero.n_iter_[0]), int(bayes.n_iter_[0])),
+        (seconds[0], seconds[1]),
+        (zero.objective_, bayes.objective_),
+        (zero._belief.account.converged, bayes._belief.account.converged),
+    )
 
 
 def line(some: Set, steps: Sequence[Steps]) -> list[str]:
@@ -127,29 +141,39 @@ def line(some: Set, steps: Sequence[Steps]) -> list[str]:
     name, X, y = some
     usual = steps[STRENGTHS.index(1.0)].seconds
     shape = f"{X.shape[0]} × {X.shape[1]}", str(len(np.unique(y)))
-    return [
-        name,
-        *shape,
-        *(f"{a} → {b}" for a, b in (each.taken for each in steps)),
-        "{:.2f} → {:.2f}".format(*usual),
-    ]
+    return [name, *shape, *map(str, steps), "{:.2f} → {:.2f}".format(*usual)]
 
 
-def verdict(results: dict[str, list[Steps]]) -> str:
-    """In how many cases steps were saved, and where least and most."""
-    shares = {
-        (name, C): each.taken[1] / max(each.taken[0], 1)
-        for name, steps in results.items()
-        for C, each in zip(STRENGTHS, steps)
-    }
+Cases = dict[tuple[str, float], Steps]
+"""By data set and C."""
+
+
+def verdict(cases: Cases) -> str:
+    """In how many cases steps were saved, and where least and most, of those in which both searches converged."""
+    shares = {case: each.taken[1] / max(each.taken[0], 1) for case, each in cases.items() if all(each.converged)}
     saved, lost = sum(s < SAVED for s in shares.values()), sum(s > 1 / SAVED for s in shares.values())
     (best, C_best), (worst, C_worst) = min(shares, key=shares.__getitem__), max(shares, key=shares.__getitem__)
     middle = float(np.median(list(shares.values())))
     return (
-        f"Of {len(shares)} cases a tenth of the steps or more is saved in {saved}, and lost in {lost}; the median is "
-        f"{middle:.2f} times as many steps. Most is saved on {best} at C = {C_best:g} ({shares[best, C_best]:.2f} "
-        f"times as many), least on {worst} at C = {C_worst:g} ({shares[worst, C_worst]:.2f})."
+        f"Of the {len(shares)} cases in which both searches converged, a tenth of the steps or more is saved in "
+        f"{saved} and lost in {lost}; the median is {middle:.2f} times as many steps. Most is saved on {best} at C = "
+        f"{C_best:g} ({shares[best, C_best]:.2f} times as many), least on {worst} at C = {C_worst:g} "
+        f"({shares[worst, C_worst]:.2f})."
     )
+
+
+def ends(cases: Cases) -> tuple[str, bool]:
+    """Whether both starts end in the same place, in words, and whether that is so everywhere."""
+    apart = [f"{name} at C = {C:g} ({each.gap:.0e})" for (name, C), each in cases.items() if not each.gap <= SAME]
+    stopped = sum(not all(each.converged) for each in cases.values())
+    words = (
+        f"Objectives reached from the two starts differ by at most {max(e.gap for e in cases.values()):.0e} of them."
+    )
+    if apart:
+        words = f"**The two starts did not reach the same objective** (relative difference): {', '.join(apart)}."
+    if stopped:
+        words += f" In {stopped} of {len(cases)} cases a search was stopped before it had converged."
+    return words, not apart and not stopped
 
 
 def main() -> int:
@@ -158,22 +182,23 @@ def main() -> int:
     target = data.ROOT / "docs" / "lab" / "start.md"
     parser.add_argument("--page", type=Path, default=target, help="the page to write")
     page = parser.parse_args().page
-    lines, results = [], dict[str, list[Steps]]()
     X, y = datasets.make_classification(20_000, random_state=0)
     measured(X, y, 1.0)  # kernels are compiled before the clock runs
+    lines, cases = [], Cases()
     for some in everything():
-        results[some[0]] = [measured(some[1], some[2], C) for C in STRENGTHS]
-        lines.append(line(some, results[some[0]]))
+        steps = [measured(some[1], some[2], C) for C in STRENGTHS]
+        cases.update({(some[0], C): each for C, each in zip(STRENGTHS, steps)})
+        lines.append(line(some, steps))
         print(" | ".join(lines[-1]), file=sys.stderr, flush=True)
     head = ["data", "rows × columns", "classes", *(f"C = {C:g}" for C in STRENGTHS), "seconds"]
-    gap = max(each.gap for steps in results.values() for each in steps)
+    words, sound = ends(cases)
     text = PAGE.format(
         date=date.today().isoformat(), machine=machine.describe(), table=markdown(head, lines),
-        verdict=verdict(results), gap=gap,
+        verdict=verdict(cases), ends=words, most=MOST_STEPS,
     )  # fmt: skip
     page.write_text(text, encoding="utf-8")
-    print(f"wrote {page}", file=sys.stderr)
-    return 0
+    print(f"wrote {page}; {words}", file=sys.stderr)
+    return int(not sound)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,8 @@ def test_a_person_is_told_which_is_best_and_how_to_train_it():
     lines = done("evaluate", PATIENTS, "--target", "diagnosis", "--choose", *FEW).stdout.splitlines()
     assert "settings" in lines[0]
     assert sum("→" in line for line in lines) == 1
-    assert lines[-1].startswith(f"  deciban train {PATIENTS} --target diagnosis")
+    assert lines[-1].startswith(f"  deciban train {PATIENTS} --target diagnosis --numbers number")
+    assert lines[-1].endswith("--parameter-prior 1")
     assert all(len(line) <= 100 for line in lines[:-1])
 
 

@@ -1,6 +1,7 @@
 """`deciban compare` on the command line."""
 
 import json
+import shlex
 
 import pytest
 from tests.cli.terminal import PATIENTS, call, done
@@ -47,6 +48,41 @@ def test_the_command_that_is_recommended_trains_that_learner(tmp_path, monkeypat
         lines[-1] == f"  deciban train lines.csv --target k --join numbers --covariance {told['told']['covariance']}"
     )
     done(*lines[-1].split()[1:], "-o", "lines.deciban")
+
+
+BAYES = ["--learners", "bayes", "--folds", "3", "--no-curve"]
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        (["--alpha", "3", "--numbers", "binned"], "--numbers binned --alpha 3"),
+        (["--C", "2", "--as", "seen=skip", "--as", "age=number"], "--as seen=skip --as age=number"),
+        (["--join", "age,temperature", "--missing", "?"], "--join age,temperature --missing '?'"),
+        (["--prior", "uniform", "--unseen", "smooth", "--presence"], "--prior uniform --unseen smooth --presence"),
+        (["--encoding", "latin-1", "--format", "csv"], "--format csv --encoding latin-1"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+def test_the_command_that_is_recommended_has_the_options_that_were_given(given, kept, tmp_path):
+    lines = done("compare", PATIENTS, "--target", "diagnosis", *BAYES, *given).stdout.splitlines()
+    assert lines[-1] == f"  deciban train {PATIENTS} --target diagnosis {kept}"
+    done(*shlex.split(lines[-1])[1:], "--no-judge", "-o", tmp_path / "again.deciban")
+
+
+def test_the_command_that_is_recommended_reads_the_same_data(tmp_path):
+    query = f"select * from '{PATIENTS}' where age > 30"
+    lines = done("compare", "--sql", query, "--target", "diagnosis", *BAYES).stdout.splitlines()
+    assert shlex.split(lines[-1]) == ["deciban", "train", "--sql", query, "--target", "diagnosis"]
+    lines = done("compare", "-", "--target", "diagnosis", *BAYES, stdin=PATIENTS.read_text()).stdout.splitlines()
+    assert lines[-1] == "  deciban train - --target diagnosis"
+    for kind in ("ham", "spam"):
+        (tmp_path / "my mail" / kind).mkdir(parents=True)
+        for i in range(9):
+            (tmp_path / "my mail" / kind / f"{i}.txt").write_text(f"{kind} again {i}")
+    lines = done("compare", "--folders", tmp_path / "my mail", *BAYES).stdout.splitlines()
+    assert shlex.split(lines[-1])[1:] == ["train", "--folders", str(tmp_path / "my mail"), "--target", "class"]
+    done(*shlex.split(lines[-1])[1:], "--no-judge", "-o", tmp_path / "mail.deciban")
 
 
 @pytest.mark.parametrize(

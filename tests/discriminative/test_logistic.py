@@ -163,3 +163,20 @@ def test_shared_features_of_many_classes_are_at_their_least():
     for j in range(4):
         step = np.eye(4)[j] * 1e-3
         assert at(fit.weights) < min(at(fit.weights + step), at(fit.weights - step))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("scaled", [False, True], ids=["plain", "scaled"])
+def test_columns_that_ask_for_no_weight_are_left_out_without_harm(n_classes, scaled, monkeypatch):
+    rng = np.random.default_rng(7)
+    X = sp.random_array((200, 1500), density=0.05, format="csr", rng=8)
+    y = rng.integers(n_classes, size=200).astype(np.int32)
+    M = 1 if n_classes == 2 else n_classes
+    settings = {"l2": 0.1, "l1": 0.5, "tol": 1e-8, "scale": rng.normal(size=(M, 1500)) if scaled else None}
+    some = fitted(X, y, None, n_classes, **settings)
+    monkeypatch.setattr("deciban.discriminative.screening.MANY", 10**9)
+    every = fitted(X, y, None, n_classes, **settings)
+    assert some.converged
+    assert some.objective == pytest.approx(every.objective, rel=1e-9)
+    np.testing.assert_allclose(some.weights, every.weights, atol=1e-4)
+    assert 0 < (some.weights != 0).any(axis=0).sum() < 750

@@ -162,3 +162,14 @@ def test_the_solver_named_changes_nothing(solver):
     X, y = DATA["three"]
     model = LogisticRegression(solver=solver, random_state=1, dual=True, intercept_scaling=7, verbose=1).fit(X, y)
     np.testing.assert_array_equal(model.coef_, LogisticRegression().fit(X, y).coef_)
+
+
+@pytest.mark.parametrize("start", ["zero", "bayes"])
+@pytest.mark.parametrize("d", [300, 3000])
+def test_many_sparse_counts_reach_the_objective_of_the_same_counts_dense(d, start):
+    rng = np.random.default_rng(0)
+    y = np.arange(300) % 5
+    X = rng.poisson(rng.gamma(0.05, 1.0, (5, d))[y]).astype(float)
+    stored = LogisticRegression(start=start, max_iter=1000).fit(sparse.csr_matrix(X), y)
+    dense = LogisticRegression(max_iter=1000).fit(X, y)
+    np.testing.assert_allclose(stored.objective_, dense.objective_, rtol=1e-6)

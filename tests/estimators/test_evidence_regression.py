@@ -227,6 +227,7 @@ REFUSED = {
     "no weight": (MAIL, LABELS, {"sample_weight": np.zeros(5)}, "non-zero"),
     "negative counts": ([[1, -2], [0, 1]], [0, 1], {}, "Negative values"),
     "NaN": ([[1, np.nan], [0, 1]], [0, 1], {}, "NaN"),
+    "huge": ([[1e300, 0.0], [0.0, 1e300]], [0, 1], {}, "rescale"),
     "infinity": ([[1, np.inf], [0, 1]], [0, 1], {}, "infinity"),
 }
 
@@ -234,7 +235,7 @@ REFUSED = {
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_is_refused_changes_nothing(case):
     X, y, more, words = REFUSED[case]
-    model = EvidenceRegression().fit(MAIL, LABELS)
+    model = EvidenceRegression(presence=False).fit(MAIL, LABELS)
     expected = model.predict_proba(ASKED)
     with pytest.raises((DecibanError, ValueError), match=words):
         model.fit(X, y, **more)
@@ -257,6 +258,34 @@ def test_questions_of_the_other_kind_are_refused():
     for C in (0.0, -1.0, "some"):
         with pytest.raises(ValueError, match="C"):
             EvidenceRegression(C=C).fit(MAIL, LABELS)
+
+
+ODD = {
+    "more columns than rows": (np.eye(6, 40), np.arange(6) % 2, {}),
+    "a thousand classes": (np.tile(np.eye(50), (40, 1)), np.arange(2000) % 1000, {"max_iter": 5}),
+    "constant": (np.ones((6, 3)), np.arange(6) % 2, {}),
+    "nothing at all": (np.zeros((6, 3)), np.arange(6) % 3, {}),
+    "told apart without error, hardly held back": (np.eye(6), np.arange(6) % 2, {"C": 1e9}),
+    "held back altogether": (np.eye(6), np.arange(6) % 2, {"C": 1e-9}),
+    "huge, but there or not is all that counts": (1e300 * np.eye(6), np.arange(6) % 3, {}),
+    "large": (1e90 * np.eye(6), np.arange(6) % 3, {"presence": False}),
+    "tiny": (1e-300 * np.eye(6), np.arange(6) % 3, {"presence": False}),
+}
+
+
+@pytest.mark.parametrize("case", ODD)
+def test_odd_counts_have_sound_answers(case):
+    X, y, more = ODD[case]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)  # no overflow on the way
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = EvidenceRegression(**more).fit(X, y)
+        p = model.predict_proba(X)
+    assert np.isfinite(model.coef_).all()
+    np.testing.assert_allclose(p.sum(axis=1), 1)
+    if case in ("constant", "nothing at all", "held back altogether"):
+        shares = np.bincount(y) / len(y)
+        np.testing.assert_allclose(p, np.broadcast_to(shares, p.shape), atol=1e-4)
 
 
 def test_a_search_that_was_stopped_says_so():

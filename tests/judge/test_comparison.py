@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from deciban.errors import InputError
-from deciban.judge.comparison import Comparison, Entrant, compared
+from deciban.judge.comparison import Comparison, Entrant, Gap, compared, shown
 from deciban.judge.growth import Growth, crossings
 
 NAMES = ["naive Bayes", "logistic", "boosted"]
@@ -49,8 +49,18 @@ def test_differences_are_those_of_the_rows():
 
 
 def test_the_bar_rises_with_the_number_of_learners():
-    assert made([1, 2])[2].beyond_chance == pytest.approx(1.959964, abs=1e-6)
-    assert made([1, 2, 3])[2].beyond_chance == pytest.approx(NormalDist().inv_cdf(1 - 0.025 / 2))
+    assert shown([Gap(0.0, 0.0), Gap(1.959, 1.0)]) == [False, False]
+    assert shown([Gap(0.0, 0.0), Gap(1.961, 1.0)]) == [False, True]
+    assert shown([Gap(0.0, 0.0), Gap(1.961, 1.0), Gap(0.1, 1.0)]) == [False, False, False]
+
+
+def test_of_many_differences_the_least_probable_is_held_to_the_highest_bar():
+    bars = [NormalDist().inv_cdf(1 - 0.025 / (4 - i)) for i in range(4)]
+    above = [Gap(bar + 0.001, 1.0) for bar in bars]
+    assert shown([*above, Gap(0.0, 0.0), Gap(1.0, math.nan)]) == [True] * 4 + [False] * 2
+    below = [*above[:2], Gap(bars[2] - 0.001, 1.0), above[3]]
+    assert shown(below[::-1]) == [False, False, True, True]
+    assert shown([Gap(bars[0] - 0.001, 1.0), *above[1:]]) == [False] * 4
 
 
 def test_naive_bayes_is_taken_where_nobody_is_shown_to_be_better():
@@ -77,6 +87,75 @@ def test_those_who_are_level_with_it_are_named():
 def test_naive_bayes_that_is_better_than_all_is_said_to_be():
     found = made([3.0, 0.5, 0.5])[2]
     assert found.advice.startswith("Take naive Bayes: its log-loss is lower than that of every other learner")
+
+
+def sure_of(p, right, truth):
+    """Two classes of which one is said to be this probable: rightly where `right`."""
+    claimed = np.where(right, truth, 1 - truth)
+    return np.log(np.where(np.arange(2) == claimed[:, None], p, 1 - p))
+
+
+def unlike(*learners, n=1000):
+    """Learners by name, how many of 1000 rows they call rightly, and how sure they are of each."""
+    truth = np.arange(n) % 2
+    entrants = [
+        Entrant(name, {}, sure_of(p, np.random.default_rng(i).permutation(n) < hits, truth), 0.5, 7.0)
+        for i, (name, hits, p) in enumerate(learners)
+    ]
+    return compared("y", entrants, truth, None, np.ones((n, 2), dtype=bool), ["a", "b"], "")
+
+
+def log_loss(hits, p):
+    """Per row of 1000."""
+    return -(hits * math.log(p) + (1000 - hits) * math.log(1 - p)) / 1000
+
+
+NAIVE = "naive Bayes", 799, 0.75
+"""A fair log-loss of 0.51, and two rows in ten called wrongly."""
+
+
+@pytest.mark.parametrize(("p", "lowest"), [(0.9945, "naive Bayes"), (0.993, "logistic")])
+def test_of_level_log_losses_the_one_is_taken_that_calls_more_rows_rightly(p, lowest):
+    found = unlike(NAIVE, ("logistic", 901, p))
+    assert (log_loss(901, p) > log_loss(799, 0.75)) == (lowest == "naive Bayes")
+    assert found.lowest.name == lowest
+    assert len(found.level) == 2
+    gap = found.accuracy_gap("logistic", "naive Bayes")
+    assert gap.mean == pytest.approx(0.102)
+    assert found.advice == (
+        "Take logistic: its log-loss shows no difference to that of naive Bayes, and it calls "
+        f"10.2 ± {100 * gap.error:.1f} % more of the rows rightly."
+    )
+
+
+def test_where_each_is_beaten_in_something_the_advice_says_in_what():
+    found = unlike(NAIVE, ("logistic", 901, 0.9999))
+    share = f"10.2 ± {100 * found.accuracy_gap('logistic', 'naive Bayes').error:.1f} %"
+    assert found.unbeaten == []
+    assert found.advice == (
+        "Take naive Bayes: its log-loss is lower than that of every other learner, and by more than chance would "
+        f"explain, though logistic calls {share} more of the rows rightly."
+    )
+    turned = unlike(("naive Bayes", 901, 0.9999), ("logistic", 799, 0.75))
+    assert turned.best.name == "logistic"
+    assert turned.advice.endswith(
+        f"below that of naive Bayes, though naive Bayes calls {share} more of the rows rightly."
+    )
+
+
+def test_a_learner_that_calls_fewer_rows_rightly_is_not_said_to_be_as_good():
+    found = unlike(("naive Bayes", 650, 0.6), ("logistic", 901, 0.993), ("boosted", *NAIVE[1:]))
+    assert {each.name for each in found.level} == {"logistic", "boosted"}
+    assert found.best.name == "logistic"
+    assert "boosted" not in found.advice
+
+
+def test_naive_bayes_is_not_said_to_be_alike_where_others_call_fewer_rows_rightly():
+    found = unlike(("naive Bayes", 901, 0.993), ("logistic", *NAIVE[1:]))
+    assert found.advice == (
+        "Take naive Bayes: these 1 000 rows show none to be better, and each other to be worse than the best, in "
+        "log-loss or in the rows that it calls rightly."
+    )
 
 
 def test_without_naive_bayes_the_lowest_log_loss_is_taken():

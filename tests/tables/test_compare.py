@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from tests.tables.clinic import patients
+from tests.tables.reviews import reviews
 
 import deciban
 from deciban.errors import DecibanError, InputError
@@ -144,6 +145,14 @@ def test_groups_stay_together():
     told = {"target": "diagnosis", "roles": ROLES, "groups": "house", "folds": 4}
     found = deciban.compare(table, learners=["bayes"], curve=False, **told)
     same(found["naive Bayes"].report, deciban.evaluate(table, **told))
+
+
+def test_texts_stay_words_beside_bells():
+    table = reviews(120, 3)
+    told = {"target": "verdict", "roles": {"text": "text", "head": "skip", "country": "category", "stars": "number"}}
+    found = deciban.compare(table, learners=["bayes", "tied_diagonal"], folds=3, curve=False, **told)
+    for each in found:
+        same(each.report, deciban.evaluate(table, folds=3, **told, **each.told))
 
 
 def test_learners_are_in_their_order_however_they_are_named():

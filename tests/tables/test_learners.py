@@ -16,6 +16,7 @@ from deciban.errors import InputError
 from deciban.training import learners, reservoir
 from deciban.training.counting import counted
 from deciban.training.fit import learned
+from deciban.training.partners import inner_folds
 from deciban.training.task import plan
 
 NUMBERS = ["height", "weight", "age"]
@@ -123,7 +124,9 @@ def test_trust_is_that_of_an_independent_fit_to_evidence_out_of_fold(classes):
     rows = (people().query("group != 'c'") if classes == 2 else people())[["hair", "eyes", "group"]]
     model = deciban.train(rows, target="group", learner="evidence", C=2.0, judge=False)
     codes = rows["group"].map({"a": 0, "b": 1, "c": 2}).to_numpy()
-    folds = stratified(codes, 10)
+    # which rows are heard together is theirs to say; what is heard, and how far it is trusted, is computed here
+    task = plan(rows, target="group", learner="evidence", C=2.0)
+    folds = inner_folds(learned(task, 1, None).sample, 10)
     evidence = np.zeros((len(rows), 2, classes))
     for j, name in enumerate(["hair", "eyes"]):
         cells = rows[name].fillna("").to_numpy()
@@ -160,9 +163,9 @@ def test_evidence_told_twice_is_counted_once():
     assert sum(trust[name] for name in ("hair", "again", "more")) == pytest.approx(
         once.account.trust["hair"], abs=0.02
     )
-    assert log_proba(thrice, twice) == pytest.approx(log_proba(once, rows), abs=0.02)
+    assert log_proba(thrice, twice) == pytest.approx(log_proba(once, rows), abs=0.2)  # other folds, other rounding
     naive = deciban.train(twice, target="group", numbers="number", judge=False)
-    assert abs(log_proba(naive, twice) - log_proba(once, rows)).max() > 0.1
+    assert abs(log_proba(naive, twice) - log_proba(once, rows)).max() > 0.4
 
 
 def test_a_level_that_was_seen_once_does_not_vouch_for_itself():
@@ -251,23 +254,24 @@ def test_of_too_much_evidence_some_rows_are_weighed(monkeypatch):
     whole = deciban.train(people(2000), target="group", numbers="number", learner="evidence", C=1.0, judge=False)
     monkeypatch.setattr(trusting, "MOST_NUMBERS", 6 * 3 * 1000)
     part = deciban.train(people(2000), target="group", numbers="number", learner="evidence", C=1.0, judge=False)
-    assert whole.account.settings["rows"], part.account.settings["rows"] == (2000, 1000)
-    assert [*part.account.trust.values()] == pytest.approx([*whole.account.trust.values()], abs=0.5)
+    assert (whole.account.settings["rows"], part.account.settings["rows"]) == (2000, 1000)
+    assert [*part.account.trust.values()] == pytest.approx([*whole.account.trust.values()], abs=0.8)
 
 
-@pytest.mark.parametrize("learner", ["logistic", "evidence"])
+@pytest.mark.parametrize("learner", ["logistic", "evidence", "boosted"])
 def test_a_class_with_one_row_and_one_that_was_never_seen(learner):
     rows = people(100)
     rows.loc[0, "group"] = "d"
-    model = deciban.train(rows, target="group", learner=learner, C=1.0, classes=["a", "b", "c", "d", "e"])
+    penalty = {} if learner == "boosted" else {"C": 1.0}
+    model = deciban.train(rows, target="group", learner=learner, classes=["a", "b", "c", "d", "e"], **penalty)
     said = np.asarray(model.predict_proba(rows))
     assert model.classes == ["a", "b", "c", "d", "e"]
     assert said.sum(axis=1) == pytest.approx(1.0)
-    assert said[:, 4].max() < 1e-100
+    assert said[:, 4].max() == 0
     assert model.held_out.rows == 100
 
 
-@pytest.mark.parametrize("learner", ["logistic", "evidence"])
+@pytest.mark.parametrize("learner", ["logistic", "evidence", "boosted"])
 def test_of_one_class_alone_that_class_is_certain(learner):
     rows = people(40).query("group == 'a'")
     model = deciban.train(rows, target="group", learner=learner, classes=["a", "b"], judge=False)
@@ -299,7 +303,7 @@ def test_penalty_is_chosen_by_rows_left_out():
     ("asked", "message"),
     [
         ({"learner": "svm"}, "learner must be one of 'bayes', 'logistic'"),
-        ({"learner": None}, "learner must be one of"),
+        ({"learner": 3}, "learner must be one of"),
         ({"learner": "logistic", "C": 0.0}, "C must be a finite number > 0"),
         ({"learner": "logistic", "C": "much"}, "C must be a finite number > 0"),
         ({"learner": "logistic", "C": float("nan")}, "C must be a finite number > 0"),

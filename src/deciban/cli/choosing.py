@@ -19,8 +19,6 @@ Choose = Annotated[
     ),
 ]
 
-OPTIONS = {"numbers": "--numbers", "alpha": "--alpha", "parameter_prior": "--parameter-prior", "prior": "--prior"}
-
 
 def chosen(table: Given, target: str, weights: str | None, wished: dict[str, Any], as_json: bool) -> None:
     """Try, and tell."""
@@ -36,7 +34,8 @@ def chosen(table: Given, target: str, weights: str | None, wished: dict[str, Any
     if as_json:
         print_json(choice.to_dict())
     else:
-        _show(choice, f"{target} of {table.name}, under {len(choice.judged)} settings", table, target)
+        title = f"{target} of {table.name}, under {len(choice.judged)} settings"
+        _show(choice, title, trained(choice, table, target, {**wished, "weights": weights}))
 
 
 def check(model: Any, wishes: Any) -> None:
@@ -56,8 +55,8 @@ def _check_folds(wished: dict[str, Any]) -> None:
         raise typer.BadParameter("--choose compares settings in folds, so --folds is a number")
 
 
-def _show(choice: Choice, title: str, data: Given, target: str) -> None:
-    from deciban.cli.sheet import command, console, heading, line, one_line, quoted, table
+def _show(choice: Choice, title: str, recommended: str) -> None:
+    from deciban.cli.sheet import command, console, heading, line, one_line, table
     from deciban.judge.choice import HEAD
 
     out = console()
@@ -73,8 +72,7 @@ def _show(choice: Choice, title: str, data: Given, target: str) -> None:
     for said in advice(choice):
         line(out, said)
     if choice.estimator == "train":
-        told = ["--sql QUERY"] if data.sql is not None else [*map(quoted, data.paths)]
-        command(out, " ".join(["deciban train", *told, "--target", quoted(target), *options(choice)]))
+        command(out, recommended)
 
 
 def advice(choice: Choice) -> list[str]:
@@ -87,7 +85,9 @@ def advice(choice: Choice) -> list[str]:
     return [str(choice.chosen.setting)]
 
 
-def options(choice: Choice) -> list[str]:
+def trained(choice: Choice, data: Given, target: str, wished: dict[str, Any]) -> str:
     """The same for the command line."""
-    told = [f"{OPTIONS[name]} {value}" for name, value in choice.best.items() if name in OPTIONS]
-    return [*told, *(["--presence"] if "words" in choice.best else [])]
+    from deciban.cli.recommended import training
+
+    presence = {"presence": True} if "words" in choice.best else {}
+    return training(data, target, wished, {**choice.best, **presence})

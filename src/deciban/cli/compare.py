@@ -48,8 +48,6 @@ Times = Annotated[
     typer.Option("--times/--no-times", help="Whether it is told how long learning took, which is never the same."),
 ]
 
-OPTIONS = {"learner": "--learner", "C": "--C", "numbers": "--numbers", "covariance": "--covariance"}
-
 
 def command(
     data: a.Tables = None,
@@ -101,7 +99,8 @@ def command(
     }  # fmt: skip
     with manners(debug), given(data, sql, folders, format, encoding, errors, missing) as table:
         target = wanted_target(table, target, classes)
-        show(comparison(table, target, wished), table, json, times)
+        found = comparison(table, target, wished)
+        show(found, table, json, times, trained(found, table, wished))
 
 
 def comparison(table: Given, target: str, wished: dict[str, Any]) -> Comparison:
@@ -119,8 +118,8 @@ def comparison(table: Given, target: str, wished: dict[str, Any]) -> Comparison:
         return deciban.compare(table.source, target=target, progress=rows, **table.reading, **made)
 
 
-def show(found: Comparison, data: Given, as_json: bool, times: bool) -> None:
-    """The figures, for a program or for a person."""
+def show(found: Comparison, data: Given, as_json: bool, times: bool, recommended: str) -> None:
+    """The figures, for a program or for a person; then the command that is recommended."""
     from deciban.cli.output import print_json
 
     if as_json:
@@ -141,7 +140,7 @@ def show(found: Comparison, data: Given, as_json: bool, times: bool) -> None:
         _curves(out, found)
     heading(out, "Advice")
     line(out, found.advice)
-    to_copy(out, trained(found, data))
+    to_copy(out, recommended)
 
 
 def told(found: Comparison, times: bool) -> dict[str, Any]:
@@ -165,12 +164,10 @@ def _curves(out: Console, found: Comparison) -> None:
         line(out, found.growing)
 
 
-def trained(found: Comparison, data: Given) -> str:
-    """The command that trains the learner that is recommended."""
-    from deciban.cli.sheet import quoted
+def trained(found: Comparison, data: Given, wished: dict[str, Any]) -> str:
+    """The command that trains the learner that is recommended: C is told where that learner has one."""
+    from deciban.cli.recommended import training
 
-    told = found.best.told
-    files = ["--sql QUERY"] if data.sql is not None else [*map(quoted, data.paths)]
-    options = [f"{OPTIONS[name]} {value}" for name, value in told.items() if name in OPTIONS]
-    joined = ["--join numbers"] if "blocks" in told else []
-    return " ".join(["deciban train", *files, "--target", quoted(found.target), *joined, *options])
+    told = {"C": None, **found.best.told}
+    joined = {"join": told.pop("blocks")} if "blocks" in told else {}
+    return training(data, found.target, wished, {**told, **joined})

@@ -80,7 +80,8 @@ def _priors(description: Description) -> dict[str, float]:
 def _options(model: Model) -> dict[str, Any]:
     from deciban.cli.inspect import options_of
 
-    return options_of(model)
+    learner = "bayes" if model.account is None else model.account.short
+    return {**options_of(model), "learner": learner}
 
 
 def _joined(model: Model) -> dict[str, str]:

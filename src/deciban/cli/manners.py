@@ -22,8 +22,9 @@ from deciban.errors import DecibanError, DecibanWarning
 
 REFUSED, INTERRUPTED, UNREAD = 1, 130, 141
 PYTHON = re.compile(
-    r" \((?:or |train\(…, )?"
-    r"(?:(?:roles|missing|allow_missing_columns|classes|format|encoding|like|weights|unseen|words)=|with_priors\()[^()]*\)+"
+    r" \((?:or |train\(…, )?(?:"
+    r"(?:roles|missing|allow_missing_columns|classes|format|encoding|like|weights|unseen|words|learner|folds)="
+    r"|with_priors\()[^()]*\)+"
 )
 """How a hint says in brackets what the same is in Python: nothing for a command line."""
 
@@ -58,14 +59,18 @@ def manners(debug: bool) -> Iterator[None]:
 
 def _words(error: Exception) -> str:
     if isinstance(error, DecibanError):
-        what, hint, advice = str(error).partition("Hint: ")
-        return what + hint + for_commands(advice)
+        return _commanding(str(error))
     if isinstance(error, OSError) and error.strerror:
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror}"
     if isinstance(error, MemoryError):
         return "there is not enough memory. Hint: fewer columns, --as COLUMN=skip"
     return f"{type(error).__name__}: {error}\nHint: --debug shows where it happened."
+
+
+def _commanding(message: str) -> str:
+    what, hint, advice = message.partition("Hint: ")
+    return what + hint + for_commands(advice)
 
 
 def for_commands(advice: str) -> str:
@@ -118,7 +123,7 @@ def warnings_in_words() -> Iterator[None]:
     told: set[str] = set()
 
     def tell(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-        text = str(message)
+        text = _commanding(str(message))
         if issubclass(category, DecibanWarning) and text not in told:
             told.add(text)
             typer.echo(f"warning: {text}", err=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,12 +22,16 @@ class Telling:
     words: Sequence[Any]
 
     def rows(self) -> list[dict[str, Any]]:
-        """A line for each word."""
-        return [{"word": word.word, **{name: getattr(word, name) for name in FIGURES}} for word in self.words]
+        """A line for each word; weights that were fitted have no interval."""
+        return [{"word": word.word, **{name: _known(getattr(word, name)) for name in FIGURES}} for word in self.words]
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON knows it."""
         return {"class": self.label, "words": self.rows()}
+
+
+def _known(figure: float) -> float | None:
+    return None if math.isnan(figure) else figure
 
 
 @dataclass(frozen=True)

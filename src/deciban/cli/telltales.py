@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -121,18 +122,21 @@ def _in_full(out: Console, telling: Telling) -> None:
     heading(out, one_line(str(telling.label)))
     if _silent(out, telling):
         return
-    head = ["word", "evidence", "90 % sure", "times", "documents"]
-    table(out, head, [_figures(word) for word in telling.words], right=[1, 3, 4])
+    sure = all(hasattr(word, "low") and not math.isnan(word.low) for word in telling.words)
+    head = ["word", "evidence", *(["90 % sure"] if sure else []), "times", "documents"]
+    body = [_figures(word, sure) for word in telling.words]
+    table(out, head, body, right=[1, len(head) - 2, len(head) - 1])
 
 
-def _figures(word: Any) -> list[str]:
+def _figures(word: Any, sure: bool) -> list[str]:
+    """A line of the table; weights that were fitted have no interval, and are not `sure`."""
     from deciban.cli.sheet import count, short
     from deciban.scores.passages import word_shown
 
     return [
         short(word_shown(word.word), LONGEST_WORD),
         f"{word.decibans:.1f} dB",
-        f"({word.low:.1f} … {word.high:.1f})",
+        *([f"({word.low:.1f} … {word.high:.1f})"] if sure else []),
         f"{count(word.count)} : {count(word.elsewhere)}",
         f"{count(word.documents)} : {count(word.documents_elsewhere)}",
     ]

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from deciban.spelling import number
+
 LearnerName = Literal["logistic", "evidence", "boosted"]
 
 LEARNERS: tuple[LearnerName, ...] = ("logistic", "evidence", "boosted")
@@ -14,7 +16,7 @@ LEARNERS: tuple[LearnerName, ...] = ("logistic", "evidence", "boosted")
 NAMES: Mapping[LearnerName, str] = {
     "logistic": "logistic regression",
     "evidence": "evidence regression",
-    "boosted": "boosting",
+    "boosted": "boosted naive Bayes",
 }
 """What each is called in a sentence."""
 
@@ -45,16 +47,45 @@ class Account:
 
         >>> str(Account("logistic", {"C": 10.0, "C_chosen": True, "rows": 303}, n_iter=9))
         'logistic regression: C = 10 (chosen by cross-validation), rows = 303, 9 iterations'
+        >>> str(Account("boosted", {"algorithm": "logistic", "rounds": 30, "rate": 0.3}, n_iter=12))
+        'boosted naive Bayes: 12 rounds, rate 0.3'
         """
+        if self.learner == "boosted":
+            asked = self.settings.get("algorithm", "logistic")
+            how = "" if asked == "logistic" else f", {asked}"
+            return f"{NAMES['boosted']}: {_so_many(self.n_iter, 'round')}, rate {_told(self.settings.get('rate'))}{how}"
         chosen = {name.removesuffix("_chosen") for name, value in self.settings.items() if value is True}
         told = [
             f"{name} = {_told(value)}{' (chosen by cross-validation)' if name in chosen else ''}"
             for name, value in self.settings.items()
             if not name.endswith("_chosen") and value is not None
         ]
-        noun = "round" if self.learner == "boosted" else "iteration"
-        told.append(f"{self.n_iter} {noun}{'' if self.n_iter == 1 else 's'}")
+        told.append(_so_many(self.n_iter, "iteration"))
         return f"{NAMES[self.learner]}: {', '.join(told)}{'' if self.converged else '; not converged'}"
+
+    @property
+    def short(self) -> str:
+        """In a few words: who, and what holds it back.
+
+        >>> Account("evidence", {"C": 0.1, "C_chosen": True, "rows": 303}).short
+        'evidence, C 0.1'
+        """
+        held = _so_many(self.n_iter, "round") if self.learner == "boosted" else f"C {_told(self.settings.get('C'))}"
+        return f"{self.learner}, {held}"
+
+    @property
+    def trusted(self) -> str:
+        """How much of each column is believed, the most first; nothing of other learners.
+
+        >>> Account("evidence", trust={"age": 0.1, "hair": 1.25}).trusted
+        'hair 1.25, age 0.10'
+        """
+        most = sorted((self.trust or {}).items(), key=lambda told: -told[1])
+        return ", ".join(f"{name} {number(t, 2)}" for name, t in most)
+
+
+def _so_many(n: int, noun: str) -> str:
+    return f"{n} {noun}{'' if n == 1 else 's'}"
 
 
 def _told(value: Setting) -> str:

@@ -16,6 +16,7 @@ from deciban.discriminative.boosted import Boosted, Standing
 from deciban.discriminative.reweighing import ALGORITHMS, WEIGHINGS, Algorithm, Step, own
 from deciban.errors import DecibanWarning, InputError
 from deciban.ledger import Bags, Counts, Ledger, Needs, Schema, Statistic, Tallies
+from deciban.ledger.counts import place as placed
 from deciban.ledger.statistic import Array, Codes
 from deciban.scores.calibration import normalised
 
@@ -84,7 +85,8 @@ def boosted(
     """
     rows, plan = Rows(parts, codes, weight), Plan(algorithm, rounds, rate, held, patience)
     by_class = np.bincount(codes, weights=weight, minlength=len(schema.classes)).astype(np.float64)
-    _need_rows(schema, by_class, algorithm)
+    if algorithm != "SAMME" and not by_class.all():  # ln 0 has no mean, but votes can be counted
+        return _among(assumption, schema, rows, plan, threads, by_class, basis)
     done = list(_rounds(assumption, schema, rows, plan, threads))
     losses = [loss for _, _, loss in done if loss is not None]
     if losses:
@@ -97,14 +99,29 @@ def boosted(
     return Boosted.together(schema, believed, shares, errors, by_class, told, basis)
 
 
-def _need_rows(schema: Schema, by_class: Array, algorithm: Algorithm) -> None:
-    """Scores can be added of classes that have rows: ln 0 has no mean."""
-    if algorithm != "SAMME" and not by_class.all():
-        label = schema.classes[int(np.argmin(by_class))]
-        raise InputError(
-            f"the class {label!r} has no row that weighs anything, so its score is −∞ and cannot be added up. "
-            f"Hint: leave its rows out, or algorithm='SAMME', whose learners vote"
+def _among(
+    assumption: Assumption, schema: Schema, rows: Rows, plan: Plan, threads: int, by_class: Array, basis: Belief | None
+) -> Boosted:
+    """Boosting of the classes that have rows; to each learner the others are classes of which it knows nothing."""
+    seen = np.flatnonzero(by_class)
+    place = np.cumsum(by_class > 0).astype(np.int32) - np.int32(1)
+    held = None if plan.held is None else plan.held._replace(codes=place[plan.held.codes])
+    some = boosted(
+        assumption, Schema(tuple(schema.classes[k] for k in seen.tolist()), schema.blocks), rows.parts,
+        place[rows.codes], rows.weight, algorithm=plan.algorithm, rounds=plan.rounds, rate=plan.rate, held=held,
+        patience=plan.patience, threads=threads,
+    )  # fmt: skip
+    K = len(schema.classes)
+    wide = [
+        Ledger(
+            replace(belief.ledger.schema, classes=schema.classes),
+            placed(belief.ledger.rows, seen, K),
+            tuple(part.spread(seen, K) for part in belief.ledger.parts),
         )
+        for belief in some.rounds
+    ]
+    believed = [Belief(assumption, ledger) for ledger in wide]
+    return Boosted.together(schema, believed, some.shares, some.errors, by_class, some.account, basis)
 
 
 def _rounds(

@@ -1,8 +1,8 @@
 """Coordinates in which the objective is nearly a sphere, so that a search needs few passes.
 
 The Hessian of one class's weights is Σ w_i p(1−p) x xᵀ + l2. Where it is small it is taken apart (H = L Lᵀ,
-t = L⁻ᵀ u), else each weight is measured by its own diagonal; what blocks of features, and classes where there are many
-weights, have to do with each other is left to L-BFGS.
+t = L⁻ᵀ u), else each weight is measured by its own diagonal; what blocks of features, and classes of many weights,
+have to do with each other is left to L-BFGS.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from deciban.discriminative.objective import Array, probabilities
 from deciban.discriminative.passes import Rows
 
 MOST_TOGETHER = 400
-"""Up to so many weights the classes are taken apart together. Of 1000 that took longer than the passes it spared."""
+"""Up to so many weights the classes are taken apart together: it costs their cube, and spares passes over the rows."""
 
 MOST_COLUMNS = 512
 MOST_CELLS = 1 << 22

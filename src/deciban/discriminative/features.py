@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.discriminative.designs import Dense, Part, Sparse
+from deciban.discriminative.designs import Dense, Part, Shared, Sparse
 from deciban.discriminative.objective import Array
 from deciban.engines.threads import row_blocks
 
@@ -143,10 +143,12 @@ class SparseBlock:
         return np.asarray(self.X.toarray() - self.centre)
 
     def squares(self, weight: Array) -> Array:
-        """Σ_i w_ik (x_ij − m_j)² of every score and column, M×d, as if weights knew nothing of the columns."""
-        squared = self.X.power(2)
-        ones = np.asarray(squared.T @ np.ones(len(weight))) - len(weight) * self.centre**2
-        return np.asarray(np.outer(weight.mean(axis=0), np.maximum(ones, 0.0)))
+        """Σ_i w_ik (x_ij − m_j)² of every score and column, M×d, as if all scores weighed rows alike."""
+        row = weight.sum(axis=1)
+        total = max(float(row.sum()), np.finfo(float).tiny)
+        near = 2.0 * np.asarray(self.X.T @ row) - total * self.centre
+        squares = np.asarray(self.X.power(2).T @ row) - self.centre * near
+        return np.asarray(np.outer(weight.sum(axis=0) / total, np.maximum(squares, 0.0)))
 
 
 @dataclass(slots=True)
@@ -179,22 +181,40 @@ class SharedBlock:
 Block = DenseBlock | SparseBlock | SharedBlock
 
 
-def block_of(part: Part, n_scores: int, sample: NDArray[np.intp], centred: bool, kernels: ModuleType | None) -> Block:
-    """A part made ready for passes; its middle and spread are those of the sampled rows, its range that of all."""
+def block_of(
+    part: Part,
+    n_scores: int,
+    weight: Array | None,
+    sample: NDArray[np.intp],
+    centred: bool,
+    kernels: ModuleType | None,
+) -> Block:
+    """A part made ready for passes; its middle and spread are those of the sampled rows, its range that of all.
+
+    They are weighed as the rows are, so that a row of weight two is two rows to the last digits.
+    """
+    share = _shares(part.values.shape[0] if isinstance(part, Shared) else part.X.shape[0], weight)
     if isinstance(part, Sparse):
-        return _sparse(part, centred, kernels)
+        return _sparse(part, share, centred, kernels)
     if isinstance(part, Dense):
-        return _dense(part.X, part.scale, sample, centred)
+        return _dense(part.X, part.scale, share, sample, centred)
     if n_scores > 1:
         return SharedBlock(part.values)
-    return _dense(part.values[:, :, 1] - part.values[:, :, 0], None, sample, centred)
+    return _dense(part.values[:, :, 1] - part.values[:, :, 0], None, share, sample, centred)
 
 
-def _dense(X: NDArray[Any], scale: Array | None, sample: NDArray[np.intp], centred: bool) -> DenseBlock:
-    some = X[sample].astype(np.float64)
+def _shares(n: int, weight: Array | None) -> Array:
+    """Each row's weight beside the largest."""
+    return np.ones(n) if weight is None or not weight.any() else weight / weight.max()
+
+
+def _dense(X: NDArray[Any], scale: Array | None, share: Array, sample: NDArray[np.intp], centred: bool) -> DenseBlock:
+    some, share = X[sample].astype(np.float64), share[sample]
+    share = share / share.sum() if share.any() else np.full(len(some), 1 / max(len(some), 1))
     with np.errstate(over="ignore", invalid="ignore"):
-        middle = _finite(some.mean(axis=0)) if centred and len(some) else np.zeros(X.shape[1])
-        spread = _finite(np.abs(some - middle).mean(axis=0)) if len(some) else np.zeros(X.shape[1])
+        first = some[:1].sum(axis=0)  # from which a constant column is exactly nothing away
+        middle = _finite(first + share @ (some - first)) if centred else np.zeros(X.shape[1])
+        spread = _finite(share @ np.abs(some - middle))
     reach = _reach(X, middle)
     wild = ((reach > TAME) | (reach < 1 / TAME)) & (reach > 0)
     unit = None
@@ -219,12 +239,13 @@ def _reach(X: NDArray[Any], middle: Array) -> Array:
     return reach
 
 
-def _sparse(part: Sparse, centred: bool, kernels: ModuleType | None) -> SparseBlock:
+def _sparse(part: Sparse, share: Array, centred: bool, kernels: ModuleType | None) -> SparseBlock:
     X = part.X
     if X.dtype != np.float64:
         X = X.astype(np.float64)
-    n, d = X.shape
-    centre = np.asarray(X.sum(axis=0)).ravel() / max(n, 1) if centred else np.zeros(d)
+    centre = np.zeros(X.shape[1])
+    if centred and len(share):
+        centre = np.asarray(X.T @ share) / share.sum()
     return SparseBlock(X, X.T.tocsr(), part.scale, centre, kernels)
 
 

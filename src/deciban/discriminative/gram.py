@@ -16,7 +16,7 @@ from deciban.discriminative.objective import Array
 from deciban.discriminative.passes import Rows
 from deciban.kernels.together import run
 
-STRIPES = 8
+STRIPES = 4
 """Columns are added in so many stripes, whatever the number of threads."""
 
 
@@ -79,7 +79,7 @@ def gram_of(rows: Rows, block: SparseBlock) -> Gram:
             if k and scale is None
             else np.bincount(single.indices, weights=single.data**2 * heft[k], minlength=n)
         )
-    weighed = np.repeat(block.centre[None], M, axis=0) if scale is None else scale * block.centre
+    weighed = block.centre[None] if scale is None else scale * block.centre
     squares = np.empty((0, 0)) if scale is None else np.ascontiguousarray(scale[:, several])
-    middle = np.asarray(block.X @ (weighed[:1].T if scale is None else weighed.T)) * np.ones(M)
+    middle = np.asarray(block.X @ weighed.T) * np.ones(M)
     return Gram(block, shared, squares, alone, middle, weighed @ block.centre, rows.threads)

@@ -21,13 +21,16 @@ from deciban.scores.novelty import Novelty
 
 NO_DENSITY = (
     "{what}: this model was fitted to p(class | x) and knows nothing of p(x). "
-    "Hint: a generative model does, such as GaussianNB, or train(..., learner='bayes')"
+    "Hint: naive Bayes does, --learner bayes (learner='bayes', or a facade such as GaussianNB)"
 )
 
 NO_SUMS = (
-    "{what}: weights that were fitted to all rows together are no sums, so they neither add nor come apart. "
-    "Hint: train on all rows again, or learn them by a generative model, whose ledgers add"
+    "a fitted model {what}: its weights were fitted to all rows together, so they neither add nor come apart. "
+    "Hint: train on all rows again; or by naive Bayes, whose ledgers add: --learner bayes (learner='bayes')"
 )
+
+NEVER = -745.0
+"""The bias of a class without rows: ln of the least probability there is."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,20 +63,20 @@ class Learned(Scorer):
         """Forms and the intercept of each class.
 
         The intercept is told as the classes' log-shares of the rows, the prior, and what it is beyond them, the
-        bias: so an explanation names both, and other priors can be put in the place of those of the rows.
+        bias: so an explanation names both, and other priors can be put in the place of those of the rows. A class
+        without rows is impossible: ln 0 is its prior, and nothing was fitted that could speak for it under another.
         """
-        with np.errstate(divide="ignore"):
-            log_prior = np.log(rows / rows.sum())
-        if not np.isfinite(log_prior).all():  # a class without rows
-            log_prior = np.zeros(len(rows))
-        solved = Solved(rows / rows.sum(), log_prior, tuple(forms), tuple(needs), bias - log_prior)
+        log_prior = log(rows / rows.sum())
+        with np.errstate(invalid="ignore"):
+            beyond = np.where(rows > 0, bias - log_prior, NEVER)
+        solved = Solved(rows / rows.sum(), log_prior, tuple(forms), tuple(needs), beyond)
         return cls(schema, solved, rows, account, basis)
 
     @property
     def naive(self) -> Belief:
         """The naive belief about the same rows."""
         if self.basis is None:
-            self.need_sums("what is remembered of the rows")
+            self.need_sums("remembers nothing of its rows")
         return self.basis
 
     def under(self, prior: Array) -> Learned:

@@ -1,72 +1,74 @@
 """The search where weights are held back by their size (L1, elastic net): many end at exactly zero.
 
-Each weight is a difference of two that are not negative, t = u − v, and l1·(u + v) is smooth: L-BFGS-B within bounds.
+Each weight is a difference of two that are not negative, t = u − v, and l1·(u + v) is smooth: L-BFGS-B within bounds,
+each weight measured by its own curvature. At the least one of the two is zero, and where both are, so is the weight.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from deciban.discriminative.coordinates import diagonal
 from deciban.discriminative.objective import Array
 from deciban.discriminative.passes import Rows
-from deciban.discriminative.smooth import State
+from deciban.discriminative.smooth import NOISE, State, View
+STEPS = 10
+"""Steps within bounds are cheaper and more than those without: so many are allowed for each."""
+
+
+@dataclass(slots=True)
+class Halves:
+    """A smooth objective and what each half of a weight costs; `inward` is the slope that the bounds leave free."""
+
+    view: View
+    cost: Array
+    at: float = np.inf
+    inward: float = np.inf
+
+    def value(self, halves: Array) -> tuple[float, Array]:
+        """The objective and its gradient for both halves."""
+        up, down = np.split(halves, 2)
+        f, g = self.view.value(up - down)
+        slope = np.concatenate([self.cost + g, self.cost - g])
+        free = np.where(halves > 0, slope, np.minimum(slope, 0.0))
+        self.at, self.inward = f + float(self.cost @ (up + down)), float(free @ free)
+        return self.at, slope
+
+    def near(self, tol: float) -> bool:
+        """Whether what is left to gain is below tol² of the objective, or of 1."""
+        return bool(self.at <= tol * tol or self.inward <= tol * tol * 2.0 * self.at)
 
 
 def minimised(
     rows: Rows, l2: Sequence[Array | float], l1: Sequence[Array | float], state: State, tol: float, max_iter: int
 ) -> State:
     """The state at which Σ wℓ + ½ Σ l2 t² + Σ l1 |t| is least, from a given one."""
-    from scipy.optimize import minimize
+    from scipy.optimize import Bounds, minimize
 
     total = max(rows.total, np.finfo(float).tiny)
-    where = diagonal(rows, state.ts, state.bias, [h / total for h in l2])
-    factors = [np.asarray(c.weights(np.ones_like(piece))) for c, piece in zip(where, [*state.ts, state.bias])]
-    held = [h / total for h in l2]
-    cost = np.concatenate(
-        [
-            *(np.broadcast_to(h / total, t.shape).ravel() * f.ravel() for h, t, f in zip(l1, state.ts, factors)),
-            np.zeros(state.bias.size),
-        ]
-    )
-    pieces = [*state.ts, state.bias]
-    ends = np.cumsum([piece.size for piece in pieces])[:-1]
-    seen: dict[str, float] = {}
-
-    def apart(uv: Array) -> list[Array]:
-        u, v = np.split(uv, 2)
-        return [p.reshape(f.shape) * f for p, f in zip(np.split(u - v, ends), factors)]
-
-    def value(uv: Array) -> tuple[float, Array]:
-        *ts, bias = apart(uv)
-        loss, gradients, of_bias = rows.value(ts, bias)
-        f = (
-            loss / total
-            + sum(0.5 * float(np.sum(h * t * t)) for h, t in zip(held, ts))
-            + float(cost @ sum(np.split(uv, 2)))
-        )
-        slopes = [g / total + h * t for g, h, t in zip(gradients, held, ts)]
-        slopes.append(of_bias / total if rows.intercept else np.zeros_like(bias))
-        g = np.concatenate([(slope * factor).ravel() for slope, factor in zip(slopes, factors)])
-        both = np.concatenate([cost + g, cost - g])
-        inward = np.where(uv > 0, both, np.minimum(both, 0.0))
-        seen.update(f=f, g=float(np.sqrt(inward @ inward)), raw=float(np.abs(inward).max(initial=0.0)))
-        return f, both
-
-    def near(tol: float) -> bool:
-        return seen["g"] <= tol * np.sqrt(2.0 * max(seen["f"], np.finfo(float).tiny))
+    held = [penalty / total for penalty in l2]
+    where = diagonal(rows, state.ts, state.bias, held)
+    costs = [np.broadcast_to(l / total, t.shape) * c.factor for l, t, c in zip(l1, state.ts, where)]
+    cost = np.concatenate([*(c.ravel() for c in costs), np.zeros(state.bias.size)])
+    halves = Halves(View(rows, held, where, [*state.ts, state.bias]), cost)
 
     def enough(intermediate_result: object) -> None:
-        if near(tol):
+        if halves.near(tol):
             raise StopIteration
 
-    u = np.concatenate([(piece / f).ravel() for piece, f in zip(pieces, factors)])
-    both = np.concatenate([np.maximum(u, 0.0), np.maximum(-u, 0.0)])
-    options = {"maxiter": 10 * max_iter, "gtol": 0.0, "ftol": 0.0, "maxfun": 100 * max_iter, "maxcor": 20}
+    u = halves.view.coordinates()
+    first = np.concatenate([np.maximum(u, 0.0), np.maximum(-u, 0.0)])
+    if max_iter == 0:  # which L-BFGS-B takes for one
+        halves.value(first)
+        return replace(state, n_iter=0, converged=halves.near(tol), gradient=float(np.sqrt(halves.inward)))
+    options = {"maxiter": max_iter, "gtol": 0.0, "ftol": 0.0, "maxfun": 10 * max_iter, "maxcor": 20}
     found = minimize(
-        value, both, jac=True, method="L-BFGS-B", bounds=[(0.0, None)] * len(both), callback=enough, options=options
+        halves.value, first, jac=True, method="L-BFGS-B", bounds=Bounds(0.0, np.inf), callback=enough, options=options
     )
-    *ts, bias = apart(found.x)
-    return State(ts, bias, int(found.nit), near(max(tol, 1e-7)), seen["raw"])
+    up, down = np.split(found.x, 2)
+    *ts, bias = halves.view.apart(up - down)
+    done = halves.near(tol) or (found.nit < max_iter and halves.near(NOISE))
+    return State(ts, bias, int(found.nit), done, float(np.sqrt(halves.inward)))

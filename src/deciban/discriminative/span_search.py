@@ -22,6 +22,9 @@ PAIRS = 10
 SLOPE_LEFT, MOST_TRIALS = 0.05, 20
 """A step is long enough when no more of the first slope is left along it."""
 
+HEAVY = 1e100
+"""Where all rows weigh more, or less than one over it, they are divided by it all: squares would leave a double."""
+
 BLOCK = 4096
 """Rows that are moved at a time, so that what is multiplied stays in the cache."""
 
@@ -134,8 +137,11 @@ def search(
 ) -> SpanFit:  # fmt: skip
     """What makes Σ_i w_i ℓ(y_i, s_i) and the penalty least; until the slope is `tol` times that at 0."""
     n, M = span.X.shape[0], span.evidence.shape[1]
-    unit = float(np.sqrt(span.loudness)) or 1.0
-    rows = Rows(span, codes, np.ones(n) if weight is None else weight, l2, unit, threads)
+    w = np.ones(n) if weight is None else weight
+    heft = 1.0 if 1 / HEAVY < w.sum() < HEAVY else float(w.sum())
+    w, l2 = w / heft, l2 / heft
+    unit = float(np.sqrt(span.loudness + 4 * l2 / w.sum()))  # so that the bias is as curved as the trusts are
+    rows = Rows(span, codes, w, l2, unit, threads)
     at = Point(np.zeros((n, M)), np.zeros((n, M)), np.zeros(M))
     first = slope = rows.slope(at)
     bar = tol * np.sqrt(first.dot(first))
@@ -154,7 +160,7 @@ def search(
         at, slope, n_iter = new, risen, n_iter + 1
     objective, loss = rows.value(at)
     norm = float(np.sqrt(slope.dot(slope)))
-    return SpanFit(at.a, unit * at.b, objective, loss, n_iter, norm, bool(norm <= bar))
+    return SpanFit(at.a, unit * at.b, heft * objective, heft * loss, n_iter, heft * norm, bool(norm <= bar))
 
 
 def _downhill(slope: Point, pairs: deque[tuple[Point, Point, float]]) -> Point:

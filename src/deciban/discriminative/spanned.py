@@ -4,7 +4,7 @@ Every gradient, and so every step from zero (or from t₀), lies in the span of 
 keep instead of d, and the inner product of two weights is ⟨Xᵀα, t⟩ = ⟨α, X t⟩: what one has of itself times what the
 other says of the rows. Scores are linear along a step, so how far to go is found without another pass. This is L-BFGS
 as SciPy has it, but SciPy's knows no other inner product, and moves some fifty vectors of length d·K at every step:
-with 130 000 words and 20 classes that took ten times as long as the passes over the rows.
+with many words and classes that is more work than the passes over the rows.
 """
 
 from __future__ import annotations
@@ -21,11 +21,20 @@ from deciban.discriminative.passes import Rows
 from deciban.discriminative.separable import all_told
 from deciban.discriminative.smooth import State
 
-MEMORY = 8
+WIDE = 100
+"""Up to so many columns their weights themselves are found as fast."""
+
+CALM = 2
+"""So many steps in a row must promise next to nothing: what one promises is an estimate, at times far too low."""
+
+SURELY = 1e-8
+"""Of what may be left to gain: a step that promises no more ends the search at once."""
+
+MEMORY = 12
 """Steps that are remembered."""
 
-TRIALS = 12
-SLOPE_LEFT = 0.3
+TRIALS = 40
+SLOPE_LEFT = 0.1
 """How far to go is tried so many times, or until so much of the slope is left."""
 
 
@@ -56,11 +65,11 @@ class Vector:
 
 
 def pays(rows: Rows) -> bool:
-    """Whether the rows are one sparse matrix that is wider than long."""
+    """Whether the rows are one sparse matrix that is wide, and wider than long."""
     return (
         len(rows.blocks) == 1
         and isinstance(rows.blocks[0], SparseBlock)
-        and len(rows.codes) < rows.blocks[0].X.shape[1]
+        and max(len(rows.codes), WIDE) < rows.blocks[0].X.shape[1]
     )
 
 
@@ -93,11 +102,13 @@ class Span:
     def gradient(self, at: Vector, residual: Array) -> Vector:
         """Of the whole objective, from w·∂ℓ/∂s of every row: the one pass of a step."""
         bias = residual.sum(axis=0) * self.unit if self.rows.intercept else np.zeros(len(self.unit))
-        own = np.concatenate([residual.ravel(), bias, [0.0]])
-        dual = np.concatenate([self.gram.times(residual).ravel(), bias, [float(np.sum(residual * self.said))]])
-        held = np.full(len(own), self.l2)
-        held[-len(bias) - 1 : -1] = 0.0
-        return Vector(own + held * at.own, dual + held * at.dual)
+        loss = Vector(
+            np.concatenate([residual.ravel(), bias, [0.0]]),
+            np.concatenate([self.gram.times(residual).ravel(), bias, [float(np.vdot(residual, self.said))]]),
+        )
+        loss.add(self.l2, at)
+        loss.own[-len(bias) - 1 : -1] = loss.dual[-len(bias) - 1 : -1] = bias  # which nothing holds back
+        return loss
 
     def weights(self, at: Vector) -> Array:
         """t itself, M×d."""
@@ -113,14 +124,15 @@ def minimised(rows: Rows, l2: float, state: State, tol: float, max_iter: int) ->
     loss, residual = _settled(span, span.scores(at))
     slope = span.gradient(at, residual)
     before: deque[tuple[Vector, Vector, float]] = deque(maxlen=MEMORY)
-    done = False
+    done, calm = False, 0
     steps = 0
     for steps in range(max_iter + 1):
         f = loss + 0.5 * l2 * span.length(at, at)
         step = _direction(slope, before, span)
         gain = -(slope @ step)
-        done = gain <= tol * tol * max(f, np.finfo(float).tiny) * (1.0 if before else 1e-8)
-        done = done or (l2 == 0 and all_told(rows, loss, tol))
+        share = gain / (tol * tol * max(f, np.finfo(float).tiny)) if tol else np.inf
+        calm = calm + 1 if share <= 1.0 else 0
+        done = calm >= CALM or share <= SURELY or (l2 == 0 and all_told(rows, loss, tol))
         if done or steps == max_iter:
             break
         share, loss, residual = _along(span, at, step, loss, -gain)
@@ -145,12 +157,18 @@ def _begun(rows: Rows, l2: float, state: State) -> tuple[Span, Vector]:
     said = rows.scores(state.ts, np.zeros(M)) if begun else np.zeros((n, M))
     shares = np.bincount(rows.codes, weights=rows.weight, minlength=max(M, 2)) / max(rows.total, np.finfo(float).tiny)
     curve = np.maximum((shares * (1.0 - shares))[-M:], 0.25 / (rows.total + 1.0))
-    typical = l2 + float(curve.mean()) * float(block.X.data @ block.X.data) / max(n, 1)
+    typical = l2 + float(curve.mean()) * _mean_square(rows, block)
     unit = np.sqrt(typical / (curve * max(rows.total, np.finfo(float).tiny)))
     bias, share = state.bias / unit, float(begun)
     own = np.concatenate([np.zeros(n * M), bias, [share]])
     dual = np.concatenate([said.ravel(), bias, [float(np.sum(state.ts[0] ** 2))]])
     return Span(rows, gram_of(rows, block), l2, state.ts[0], said, unit), Vector(own, dual)
+
+
+def _mean_square(rows: Rows, block: SparseBlock) -> float:
+    """‖x‖² in the mean of all rows, weighed as they are."""
+    squares = np.asarray(block.X.multiply(block.X).sum(axis=1)).ravel()
+    return float(squares.mean() if rows.weight is None else np.average(squares, weights=rows.weight))
 
 
 def _settled(span: Span, scores: Array) -> tuple[float, Array]:
@@ -189,7 +207,7 @@ def _along(span: Span, at: Vector, step: Vector, loss: float, slope: float) -> t
     for _ in range(TRIALS):
         trial, residual = _settled(span, here + share * there)
         value = trial + 0.5 * span.l2 * (span.length(at, at) + 2.0 * share * inner + share * share * outer)
-        rise = float(np.sum(residual * there)) + span.l2 * (inner + share * outer)
+        rise = float(np.vdot(residual, there)) + span.l2 * (inner + share * outer)
         if value <= f + 1e-4 * share * slope:
             best = (share, trial, residual)
             if abs(rise) <= SLOPE_LEFT * abs(slope):

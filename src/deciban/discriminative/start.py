@@ -21,7 +21,7 @@ MOST_ROWS = 20_000
 """So many rows tell well enough how far to go in the direction of naive Bayes."""
 
 FARTHEST = 4.0
-"""Naive Bayes is over-confident wherever features repeat each other, and hardly ever by less than a quarter."""
+"""Naive Bayes is over-confident wherever features repeat each other; four times what it says is the most."""
 
 NEAREST = 1e-16
 """A column that never varies within a class has evidence without bounds; nearer than this it is not looked at."""

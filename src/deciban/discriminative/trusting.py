@@ -1,13 +1,12 @@
 """Trust in a table's columns: score_k(x) = b_k + Σ_j t_j ln p(x_j|k), so that evidence told twice is counted once.
 
-One trust for each column, shared by all classes; numbers that are joined under one bell have one, and so has a text.
-Of a text each word may be trusted more or less than the text as a whole: Σ_v (t + u_kv) e_kv z_v (`evidence.py`).
-Trust 1 everywhere and b = ln π is naive Bayes.
+One trust for each column, shared by all classes; numbers that are joined under one bell have one, and so has a text,
+whose words are weighed first (`texts.py`). Trust 1 everywhere and b = ln π is naive Bayes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,10 +15,11 @@ from numpy.typing import NDArray
 
 from deciban import engines
 from deciban.belief import Belief
-from deciban.discriminative.designs import Shared, Sparse
-from deciban.discriminative.evidence import evidence_of
+from deciban.discriminative.account import Account
+from deciban.discriminative.designs import Shared
 from deciban.discriminative.learned import Learned
-from deciban.discriminative.weighing import Judges, predictor
+from deciban.discriminative.texts import Text
+from deciban.discriminative.weighing import FEW_C, Honest, Judges, predictor
 from deciban.errors import InputError
 from deciban.ledger import Needs
 from deciban.ledger.shuffled import shuffled
@@ -51,10 +51,23 @@ def enough(n: int, basis: Belief) -> NDArray[np.intp]:
     return np.arange(n) if n <= room else np.sort(np.argsort(shuffled(np.arange(n)), kind="stable")[:room])
 
 
+def text_places(basis: Belief) -> list[int]:
+    """Which of the trusts are in texts."""
+    kinds = zip(basis.solved.forms, basis.schema.blocks)
+    each = [b.kind == "bags" for form, b in kinds for _ in range(1 if together(form) else b.width)]
+    return np.flatnonzero(each).tolist()
+
+
 def heard(belief: Belief, parts: Sequence[Any]) -> Array:
-    """ln p(x_j|k) − ln p(x_j|0) of these rows, n×d×K: what all classes share tells none from another."""
-    blocks = zip(belief.solved.forms, parts, belief.solved.needs)
-    said = np.concatenate([_heard(*block, len(belief.ledger.rows)) for block in blocks], axis=1)
+    """ln p(x_j|k) − ln p(x_j|0) of these rows, n×d×K: what all classes share tells none from another.
+
+    Nothing of texts, whose words are weighed by themselves.
+    """
+    K = len(belief.ledger.rows)
+    blocks = zip(belief.solved.forms, parts, belief.solved.needs, belief.schema.blocks)
+    said = np.concatenate(
+        [np.zeros((X.shape[0], 1, K)) if b.kind == "bags" else _heard(form, X, n, K) for form, X, n, b in blocks], axis=1
+    )
     if not np.isfinite(said).all():
         _refuse_infinite(belief)
         said = np.nan_to_num(said)
@@ -101,28 +114,44 @@ def names(basis: Belief, texts: Sequence[str]) -> list[str]:
 
 def evidence(
     basis: Belief,
-    parts: Sequence[Any],
     said: Array,
     rows: Judges,
     C: float | str,
-    texts: Sequence[str],
+    texts: Mapping[str, Text],
     threads: int,
+    honest: Honest | None = None,
 ) -> Learned:
     """The naive belief, with as much trust in each column as rows that it had not learned say it deserves.
 
-    `parts` are the rows as matrices, `said` what was heard of them.
+    `said` is what was heard of these rows, texts included.
     """
-    places = [b for b, block in enumerate(basis.schema.blocks) if block.kind == "bags"]
-    words = [Sparse(parts[b], 1.0, 0.0, evidence_of(basis.solved.forms[b]).T) for b in places]
-    found = predictor([Shared(said, 1.0), *words], rows, len(basis.ledger.rows), C, threads)
-    trust = found.blocks[0]
+    found = predictor([Shared(said, 1.0)], rows, len(basis.ledger.rows), C, threads, honest)
+    account = found.account("evidence", len(rows.codes))
+    return _believed(basis, found.blocks[0], texts, found.bias, account)
+
+
+def untried(basis: Belief, n_rows: int, texts: Sequence[str]) -> Learned:
+    """The naive belief itself: where no row can be left out, nothing speaks against trust 1."""
+    trust = dict.fromkeys(names(basis, texts), 1.0)
+    settings = {"C": FEW_C, "C_chosen": False, "rows": n_rows}
+    account = Account("evidence", settings, n_parameters=len(trust) + basis.n_parameters, trust=trust)
+    solved = basis.solved
+    return Learned.of(basis.schema, solved.forms, solved.needs, solved.log_prior, basis.ledger.rows, account, basis)
+
+
+def _believed(basis: Belief, trust: Array, texts: Mapping[str, Text], bias: Array, account: Account) -> Learned:
+    """What was counted, so far as it is trusted."""
     ends = np.cumsum([1 if together(f) else b.width for f, b in zip(basis.solved.forms, basis.schema.blocks)])
     forms = [
         scaled(form, t[0] if together(form) else t) for form, t in zip(basis.solved.forms, np.split(trust, ends[:-1]))
     ]
-    for b, more in zip(places, found.blocks[1:]):
-        forms[b] = Linear(forms[b].linear().weights + more, np.zeros(len(more)))
-    account = found.account("evidence", len(rows.codes))
-    told = dict(zip(names(basis, texts), trust.tolist()))
-    account = replace(account, n_parameters=account.n_parameters + basis.n_parameters, trust=told)
-    return Learned.of(basis.schema, forms, basis.solved.needs, found.bias, basis.ledger.rows, account, basis)
+    told = dict(zip(names(basis, list(texts)), trust.tolist()))
+    places = [b for b, block in enumerate(basis.schema.blocks) if block.kind == "bags"]
+    settings = dict(account.settings)
+    for b, (name, text) in zip(places, texts.items()):
+        forms[b] = Linear(told[name] * text.weights, np.zeros(len(text.weights)))
+        told[name] *= text.common
+        settings |= {f"C of {name}": text.C, f"C of {name}_chosen": text.chosen}
+    n_parameters = account.n_parameters + basis.n_parameters + sum(text.n_parameters for text in texts.values())
+    account = replace(account, settings=settings, n_parameters=n_parameters, trust=told)
+    return Learned.of(basis.schema, forms, basis.solved.needs, bias, basis.ledger.rows, account, basis)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ from deciban.discriminative.account import Account, LearnerName
 from deciban.discriminative.blocks import weighable
 from deciban.discriminative.choosing import chosen_C
 from deciban.discriminative.designs import Part, Shared
-from deciban.discriminative.learned import Learned
+from deciban.discriminative.learned import NEVER, Learned
 from deciban.discriminative.logistic import Fit, fitted_parts
 from deciban.discriminative.newton import Small, is_small, newton
 from deciban.discriminative.objective import losses
@@ -26,19 +26,26 @@ LEAST_C, MOST_C = 1e-3, 1e3
 """Between these C is sought: beyond, a thousand rows are not heard, or a column is all but free."""
 
 USUAL_C = 1e-2, 10.0
-"""Where it is sought for very many cells: beyond, fits take longest, and are seldom best."""
+"""Where it is sought for very many cells: fits beyond take longest. A C that is given is taken as it is."""
 
 MOST_ITERATIONS, TOLERANCE, ROUGH = 1000, 1e-6, 1e-2
 """How far the fit goes that is kept, and those that only tell one C from another."""
 
 ENOUGH_ROWS = 20_000
-"""Rows that C is chosen by at most: it is known to a factor of three, and that takes no more."""
+"""Rows that C is chosen by at most: it is sought in steps of √10, no finer."""
 
 MANY_CELLS = 1 << 17
 """Cells, times classes, from which on fewer folds are judged for the sake of C."""
 
-NEVER = -745.0
-"""The intercept of a class without rows: ln of the least probability there is."""
+FEW_C = 1.0
+"""C where no row can be left out."""
+
+
+Design = Sequence[Part]
+"""Blocks of features beside each other."""
+
+Honest = Callable[[int], Design]
+"""All rows as they are by what was settled without this fold: cuts and evidence that have seen no label of it."""
 
 
 class Judges(NamedTuple):
@@ -70,19 +77,23 @@ class Found:
         )  # fmt: skip
 
 
-def logistic(basis: Belief, parts: Sequence[Any], rows: Judges, C: float | str, threads: int) -> Learned:
+def logistic(
+    basis: Belief, parts: Sequence[Any], rows: Judges, C: float | str, threads: int, honest: Honest | None = None
+) -> Learned:
     """Logistic regression of a table: the columns' weights, in the place of what the naive belief says of them."""
     blocks = weighable(basis, parts, rows.weight)
-    found = predictor([block.part for block in blocks], rows, len(basis.ledger.rows), C, threads)
+    found = predictor([block.part for block in blocks], rows, len(basis.ledger.rows), C, threads, honest)
     forms = [block.form(weights) for block, weights in zip(blocks, found.blocks)]
     account = found.account("logistic", len(rows.codes))
     return Learned.of(basis.schema, forms, basis.solved.needs, found.bias, basis.ledger.rows, account, basis)
 
 
-def predictor(parts: Sequence[Part], rows: Judges, n_classes: int, C: float | str, threads: int) -> Found:
+def predictor(
+    parts: Design, rows: Judges, n_classes: int, C: float | str, threads: int, honest: Honest | None = None
+) -> Found:
     """The predictor that these rows are least surprised by; a class that has none is left out of the fit.
 
-    The penalties of the parts are those at C = 1.
+    The penalties of the parts are those at C = 1. C is chosen by folds of the same design, or of `honest` ones.
     """
     seen = np.flatnonzero(np.bincount(rows.codes, rows.weight, n_classes) > 0)
     place = np.zeros(n_classes, dtype=np.int32)
@@ -90,7 +101,8 @@ def predictor(parts: Sequence[Part], rows: Judges, n_classes: int, C: float | st
     if len(seen) < 2:
         return _certain(parts, seen, n_classes)
     own, known = rows._replace(codes=place[rows.codes]), [_of_classes(part, seen, n_classes) for part in parts]
-    asked = _chosen(known, own, len(seen), threads) if isinstance(C, str) else C
+    apart = None if honest is None else _among(honest, seen, n_classes)
+    asked = _chosen(known, apart, own, len(seen), threads) if isinstance(C, str) else C
     fit = Search(known, own.codes, len(seen), threads).fit(asked, own.weight, TOLERANCE)
     blocks = [
         t if isinstance(part, Shared) else _each_class(_of_cells(part, t), seen, n_classes, 0.0)
@@ -110,6 +122,11 @@ def _of_classes(part: Part, seen: NDArray[np.intp], n_classes: int) -> Part:
         return part
     own = part.scale[seen]
     return replace(part, scale=own[1:] - own[:1] if len(seen) == 2 else own)
+
+
+def _among(honest: Honest, seen: NDArray[np.intp], n_classes: int) -> Honest:
+    """Honest designs that speak of these classes alone."""
+    return lambda f: [_of_classes(part, seen, n_classes) for part in honest(f)]
 
 
 def _of_cells(part: Part, t: Array) -> Array:
@@ -153,42 +170,55 @@ class Search:
         )  # fmt: skip
 
 
-def _some(part: Part, index: NDArray[np.intp]) -> Part:
+def _taken(design: Design, index: NDArray[np.intp] | None) -> Design:
     """The same with these rows alone."""
-    return replace(part, values=part.values[index]) if isinstance(part, Shared) else replace(part, X=part.X[index])
+    if index is None:
+        return design
+    return [
+        replace(part, values=part.values[index]) if isinstance(part, Shared) else replace(part, X=part.X[index])
+        for part in design
+    ]
 
 
-def _fewer(parts: Sequence[Part], rows: Judges) -> tuple[Sequence[Part], Judges]:
-    """As many rows as C takes, drawn at random, but always the same."""
+def _fewer(rows: Judges) -> tuple[NDArray[np.intp] | None, Judges]:
+    """As many rows as C takes, drawn at random, but always the same; None: all."""
     n = len(rows.codes)
     if n <= ENOUGH_ROWS:
-        return parts, rows
+        return None, rows
     index = np.sort(np.argsort(shuffled(np.arange(n)), kind="stable")[:ENOUGH_ROWS])
     weight = None if rows.weight is None else rows.weight[index]
-    return [_some(part, index) for part in parts], Judges(rows.codes[index], weight, rows.fold[index])
+    return index, Judges(rows.codes[index], weight, rows.fold[index])
 
 
-def _chosen(parts: Sequence[Part], rows: Judges, n_classes: int, threads: int) -> float:
+def _chosen(parts: Design, honest: Honest | None, rows: Judges, n_classes: int, threads: int) -> float:
     """The C by which rows of each fold are told best without them; those left out weigh nothing."""
-    parts, rows = _fewer(parts, rows)
+    n_folds = int(rows.fold.max(initial=-1)) + 1
+    if not n_folds:
+        return FEW_C
+    n, (index, rows) = len(rows.codes), _fewer(rows)
     codes, fold = rows.codes, rows.fold
     weight = np.ones(len(codes)) if rows.weight is None else rows.weight
-    search = Search(parts, codes, n_classes, threads)
+    few = _judging(parts, len(codes) / n, n_classes, n_folds)
+    if honest is None:
+        designs = [_taken(parts, index)] * few
+        searches = [Search(designs[0], codes, n_classes, threads)] * few
+    else:
+        designs = [_taken(honest(f), index) for f in range(few)]
+        searches = [Search(design, codes, n_classes, threads) for design in designs]
 
     def refit(f: int, C: float, before: Fit | None) -> Fit:
-        return search.fit(C, np.where(fold == f, 0.0, weight), ROUGH, before)
+        return searches[f].fit(C, np.where(fold == f, 0.0, weight), ROUGH, before)
 
     def loss(f: int, fit: Fit) -> float:
-        said = sum(part.scores(t) for part, t in zip(parts, fit.parts)) + fit.bias
+        said = sum(part.scores(t) for part, t in zip(designs[f], fit.parts)) + fit.bias
         mine = fold == f
         return float(weight[mine] @ losses(said[mine], codes[mine]))
 
-    n_folds = int(fold.max()) + 1
-    few = _judging(parts, n_classes, n_folds)
     return chosen_C(refit, loss, few, *((LEAST_C, MOST_C) if few == n_folds else USUAL_C)).C
 
 
-def _judging(parts: Sequence[Part], n_classes: int, n_folds: int) -> int:
+def _judging(parts: Design, share: float, n_classes: int, n_folds: int) -> int:
     """How many of the folds are left out and judged: of many cells one or two, which have many rows."""
-    cells = n_classes * sum(part.values.size if isinstance(part, Shared) else part.X.size for part in parts)
+    size = sum(part.values.size if isinstance(part, Shared) else part.X.size for part in parts)
+    cells = share * n_classes * size
     return n_folds if cells <= MANY_CELLS else min(n_folds, 2 if cells <= 10 * MANY_CELLS else 1)

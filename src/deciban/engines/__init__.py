@@ -4,7 +4,7 @@ They know how rows are stored and how to be fast; they know nothing of families.
 """
 
 from deciban.engines.arrays import FEW_ROWS
-from deciban.engines.bad import BadValue
+from deciban.engines.bad import BadValue, TooLarge
 from deciban.engines.dispatch import apply, is_sparse, readable, summarise
 from deciban.engines.fast import prepare
 from deciban.engines.labels import encode, encode_known
@@ -16,6 +16,7 @@ from deciban.kernels.together import shared
 __all__ = [
     "FEW_ROWS",
     "BadValue",
+    "TooLarge",
     "apply",
     "encode",
     "encode_known",

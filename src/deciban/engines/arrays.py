@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.engines import fast
-from deciban.engines.bad import check
+from deciban.engines.bad import TooLarge, check
 from deciban.engines.threads import one_core_products, row_blocks
 from deciban.errors import InputError
 from deciban.kernels.together import run
@@ -58,7 +58,7 @@ def merged(parts: Iterable[Statistic]) -> Statistic:
     if isinstance(whole, (Moments, Scatter)) and np.abs(whole.mean).max(initial=0.0) > SQUARABLE:
         broken.append("square")
     if broken:
-        raise InputError(
+        raise TooLarge(
             f"X holds values so large that their {broken[0]} overflows (a double holds up to 1.8e308). "
             f"Hint: rescale the columns."
         )

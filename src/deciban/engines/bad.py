@@ -32,6 +32,10 @@ class BadValue(InputError):
         super().__init__(f"the value {value:g} in row {row}, column {column} {WORDS[rule]}")
 
 
+class TooLarge(InputError):
+    """Values whose sums or squares no double holds; whoever knows the column's name words it for people."""
+
+
 def check(X: NDArray[Any], needs: Needs, first_row: int = 0, *, learning: bool = False) -> None:
     """Refuse what the family has no meaning for: infinities, and by its needs NaN, negatives, or above one.
 

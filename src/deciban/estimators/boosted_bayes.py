@@ -37,8 +37,9 @@ class BoostedBayes(Honest, Classifier):
     A round is one pass: a weighted ledger, solved. `algorithm` says how learners come together. "SAMME": they vote,
     by shares of `learning_rate` · (ln (1 − e)/e + ln (K − 1)), the predictions of scikit-learn's AdaBoostClassifier.
     "SAMME.R": the mean of their ln p(x, k), rows reweighed by e^(−learning_rate · centred score). "logistic": shares
-    that make the log-loss of the sum least, rows weighed by 1 − p(y|x); of the three its probabilities are the ones
-    to believe. The last two add scores, so that `explain`, `linear_form` and `quadratic_form` are those of one model.
+    that make the log-loss of the sum least, rows weighed by 1 − p(y|x): of the three the one that is fitted to its
+    probabilities. The last two add scores, so that `explain`, `linear_form` and `quadratic_form` are those of one
+    model.
 
     With `n_iter_no_change` a share of the rows, `validation_fraction`, is held out, boosting stops after so many
     rounds that did not lower their loss, and the rounds after the least are dropped.
@@ -232,7 +233,7 @@ class BoostedBayes(Honest, Classifier):
 
     def _refusal(self, bad: BadValue) -> InputError:
         names = getattr(self, "feature_names_in_", None)
-        return worded(bad, type(self).__name__, names, self._learner()._proposal)
+        return worded(bad, type(self).__name__, names, self._learner()._proposal, self.missing == "skip")
 
     def _is_own(self, believed: Scorer) -> bool:
         if not isinstance(believed, Boosted) or believed.algorithm != self.algorithm:

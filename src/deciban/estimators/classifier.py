@@ -55,7 +55,8 @@ class Classifier(ClassifierMixin, BaseEstimator):
             raise self._refusal(bad) from None
 
     def _refusal(self, bad: BadValue) -> InputError:
-        return worded(bad, type(self).__name__, getattr(self, "feature_names_in_", None), self._proposal)
+        names = getattr(self, "feature_names_in_", None)
+        return worded(bad, type(self).__name__, names, self._proposal, self.missing == "skip")
 
     @property
     def n_parameters_(self) -> int:

@@ -8,9 +8,13 @@ import numpy as np
 
 from deciban.engines import is_sparse
 from deciban.engines.sparse import bad_value, canonical, first_flaw
+from deciban.errors import InputError
 from deciban.estimators.texts import unit_rows
 from deciban.ledger import Needs
 from deciban.ledger.statistic import Array
+
+LARGEST = 1e100
+"""Beyond, squares of evidence would overflow."""
 
 COUNTS = Needs("counts", signed=False, skips=False)
 
@@ -45,13 +49,23 @@ def counted(X: Any, presence: bool) -> Any:
 
 def usual_size(rows: Any, weight: Array | None) -> float:
     """The Euclidean length of a row, as it usually is: the root of its mean square; 1 where all are empty."""
-    squares = np.concatenate([[0.0], np.cumsum(rows.data**2)])
+    top = _largest(rows)
+    squares = np.concatenate([[0.0], np.cumsum((rows.data / top) ** 2)])
     size = np.sqrt(np.average(np.diff(squares[rows.indptr]), weights=weight))
-    return float(size) if size > 0 else 1.0
+    if float(size) * top > LARGEST:
+        raise InputError(
+            f"rows of counts about {float(size) * top:g} long are no counts of words. Hint: rescale them"
+        )
+    return float(size) * top if size > 0 else 1.0
 
 
 def one_long(rows: Any) -> Any:
     """The same rows, each of length one, beside those that were given."""
     from scipy.sparse import csr_array
 
-    return unit_rows(csr_array((rows.data.copy(), rows.indices, rows.indptr), shape=rows.shape))
+    return unit_rows(csr_array((rows.data / _largest(rows), rows.indices, rows.indptr), shape=rows.shape))
+
+
+def _largest(rows: Any) -> float:
+    """The largest value comes out first, so that squares of 1e300 do not overflow."""
+    return float(rows.data.max(initial=0.0)) or 1.0

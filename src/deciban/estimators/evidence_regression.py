@@ -154,10 +154,10 @@ class EvidenceRegression(TrustedWords, Honest, Classifier):
     def _need_two_classes(self, codes: NDArray[np.int32]) -> None:
         present = np.unique(codes)
         if len(present) < 2:
-            told = f"only {self.classes_.tolist()[present[0]]!r}" if len(present) else "no row that weighs anything"
             raise InputError(
-                f"evidence regression tells classes apart and needs rows of at least 2 classes; there is {told}. "
-                f"Hint: TextClassifier and MultinomialNB can learn one class"
+                "evidence regression tells classes apart and needs rows of at least 2 classes; the data contains "
+                f"only one class: {self.classes_.tolist()[present[0]]!r}. "
+                "Hint: TextClassifier and MultinomialNB can learn one"
             )
 
     def _regressed(self, X: Any, codes: NDArray[np.int32], weight: Array | None) -> Learned:

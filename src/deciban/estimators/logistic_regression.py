@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Hidden, Interval, StrOptions
 
-from deciban.discriminative.learned import Learned
+from deciban.discriminative.learned import NEVER, Learned
 from deciban.discriminative.regression import Settings, Weights, regress
 from deciban.engines import encode, thread_count
 from deciban.errors import DecibanWarning, InputError
@@ -37,7 +37,8 @@ class LogisticRegression(Honest, Classifier):
     Least is made Σ w_i ℓ(y_i, x_i) + (1−r)/(2C) Σ w² + r/C Σ |w|, ℓ = −ln p(y|x), r = `l1_ratio`: scikit-learn's
     objective; C=∞ holds nothing back. Two classes have one vector of weights, the log-odds of the second, more have
     one each. `C="auto"` chooses C by the log-loss of rows left out, five folds (`C_` tells which). `start="bayes"`
-    begins at the weights of naive Bayes. NaN is a missing cell: it counts for its column's mean, and is no evidence;
+    begins at the weights of naive Bayes. With `l1_ratio` above 0 the search may take ten times `max_iter` steps, as
+    they are cheaper. NaN is a missing cell: it counts for its column's mean, and is no evidence;
     `missing="error"` refuses it. Every solver finds the same weights, so `solver`, `dual`, `intercept_scaling`,
     `random_state` and `verbose` are taken and have no effect; `penalty` is the older way to say `l1_ratio` or C=∞.
 
@@ -174,7 +175,8 @@ class LogisticRegression(Honest, Classifier):
         """The weights of the last fit, if it was to the same classes and as many features."""
         if classes is None or "_belief" not in vars(self) or not np.array_equal(classes, self.classes_):
             return None
-        return (self.coef_, self.intercept_) if self.coef_.shape[1] == n_features else None
+        reached = np.maximum(self.intercept_, NEVER)  # a class without rows had none that would be finite
+        return (self.coef_, reached) if self.coef_.shape[1] == n_features else None
 
     def _say_how_it_ended(self) -> None:
         account = self._belief.account

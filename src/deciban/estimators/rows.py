@@ -37,13 +37,19 @@ def checked_weight(weight: Any, X: Any) -> Array | None:
     """Row weights as doubles; None where every row weighs one."""
     if weight is None:
         return None
-    w = np.asarray(_check_sample_weight(weight, X, dtype=np.float64))
+    try:
+        w = np.asarray(_check_sample_weight(weight, X, dtype=np.float64))
+    except ValueError as error:
+        way_out = "one finite weight of 0 or more for each row, not all of them 0"
+        raise InputError(f"{str(error).rstrip('.!')}. Hint: {way_out}") from None
     if (w < 0).any():
         i = int(np.argmax(w < 0))
         raise InputError(
             f"Negative values in data passed to `sample_weight`: row {i} weighs {w[i]:g}. "
-            f"Hint: forget(X, y) takes rows away."
+            f"Hint: 0 leaves a row out; what a generative model has learned forget(X, y) takes away"
         )
+    if not np.isfinite(w.sum()):
+        raise InputError("sample_weight adds up to more than a double holds (1.8e308). Hint: divide it by its largest")
     return w
 
 

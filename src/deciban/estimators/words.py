@@ -8,8 +8,10 @@ from deciban.engines import BadValue
 from deciban.errors import InputError
 
 
-def worded(bad: BadValue, estimator: str, names: Sequence[str] | None, proposal: str) -> InputError:
-    """The same refusal with the column's name and a way out."""
+def worded(
+    bad: BadValue, estimator: str, names: Sequence[str] | None, proposal: str, skips: bool = True
+) -> InputError:
+    """The same refusal with the column's name and a way out; `skips`: NaN is taken, as a missing value."""
     column = f"column {bad.column if names is None else repr(str(names[bad.column]))}"
     where = f"{column}, row {bad.row}"
     if bad.rule == "negative":
@@ -23,7 +25,7 @@ def worded(bad: BadValue, estimator: str, names: Sequence[str] | None, proposal:
     if bad.rule == "infinite":
         return InputError(
             f"Input X contains infinity or a value too large for dtype('float64'). {where} holds {bad.value:g}. "
-            f"Hint: replace it by NaN to treat it as missing."
+            f"Hint: {'replace it by NaN to treat it as missing' if skips else proposal}"
         )
     if bad.rule == "too many levels":
         return InputError(f"{estimator} takes level codes 0, 1, 2, …; {where} holds {bad.value:g}. Hint: {proposal}")

@@ -51,6 +51,8 @@ def table(found: Comparison, times: bool = True) -> list[list[str]]:
 
 def _loss(each: Compared) -> str:
     loss, error = each.report.log_loss, each.report.log_loss_error
+    if 1000 <= loss < np.inf:
+        return f"{spaced(loss)} ± {spaced(error)}"
     return give_or_take(loss, error, 3 if loss < 10 else 1)
 
 
@@ -111,34 +113,63 @@ def text(found: Comparison) -> str:
 
 def advice(found: Comparison) -> str:
     """Which learner to take, and how sure that is."""
-    best, n = found.best, spaced(len(found.weight))
+    best = found.best
     if len(found.rows) < 2:
         return f"There is {best.name} alone, and nothing to compare it with."
-    if USUAL not in found.names:
-        return f"Take {best.name}: it has the lowest log-loss{_equals(found, ', and')}."
-    if best.name != USUAL:
-        return f"Take {best.name}: {_better(found, best.name, USUAL)}{_equals(found, ';')}."
-    if len(found.level) == len(found.rows):
+    if best.name == USUAL and len(found.unbeaten) == len(found.rows):
+        n = spaced(len(found.weight))
         return f"{_capital(USUAL)} will do: these {n} rows show no difference between it and any other learner."
-    others = [each.name for each in found.level if each is not best]
+    why = _usual if best.name == USUAL else _better if USUAL in found.names else _lowest
+    return f"Take {best.name}: {why(found)}{_though(found)}."
+
+
+def _usual(found: Comparison) -> str:
+    """Why to stay with naive Bayes."""
+    if len(found.level) == 1:
+        return f"its log-loss is lower than that of every other learner, and by more {CHANCE}"
+    if not found.unbeaten:
+        return "it has the lowest log-loss"
+    words = f"these {spaced(len(found.weight))} rows show none to be better"
+    others = [each.name for each in found.unbeaten if each is not found.best]
     if others:
-        return (
-            f"Take {USUAL}: these {n} rows show none to be better, and no difference between it and {listed(others)}."
-        )
-    return f"Take {USUAL}: its log-loss is lower than that of every other learner, and by more {CHANCE}."
+        return f"{words}, and no difference between it and {listed(others)}"
+    return f"{words}, and each other to be worse than the best, in log-loss or in the rows that it calls rightly"
 
 
-def _better(found: Comparison, one: str, other: str) -> str:
-    """In what one learner is better than another."""
-    loss, hits = found.loss_gap(other, one), found.accuracy_gap(one, other)
-    words = f"its log-loss is {_told(loss)} below that of {other}"
-    if not loss.beyond(found.beyond_chance):
-        words = f"its log-loss shows no difference to that of {other}"
-    if not hits.beyond(found.beyond_chance):
-        return f"{words}, though the rows that it calls rightly are not more {CHANCE}"
-    more, join = ("more", ", and") if hits.mean > 0 else ("fewer", ", though")
-    share = f"{100 * abs(hits.mean):.1f} ± {100 * hits.error:.1f} %"
-    return f"{words}{join} it calls {share} {more} of the rows rightly"
+def _better(found: Comparison) -> str:
+    """In what the learner that is taken is better than naive Bayes, and who is as good as it."""
+    best = found.best.name
+    lower, more = found.is_lower(best, USUAL), found.is_more_accurate(best, USUAL)
+    if not lower and not more:
+        return _lowest(found)
+    words = f"its log-loss is {_told(found.loss_gap(USUAL, best))} below that of {USUAL}"
+    if not lower:
+        other = f"that of {USUAL}" if found.lowest.name in (best, USUAL) else "the lowest"
+        words = f"its log-loss shows no difference to {other}"
+    if more:
+        words += f", and it calls {_share(found.accuracy_gap(best, USUAL))} more of the rows rightly"
+    elif found.best in found.as_accurate:
+        words += f", though the rows that it calls rightly are not more {CHANCE}"
+    return words + _equals(found, ";")
+
+
+def _lowest(found: Comparison) -> str:
+    """Why to take a learner without a word on naive Bayes."""
+    words = "it has the lowest log-loss"
+    if found.best is not found.lowest:
+        words = "it has the lowest log-loss of those that no other is shown to beat"
+    return words + _equals(found, ", and")
+
+
+def _though(found: Comparison) -> str:
+    """Who calls more of the rows rightly than the learner that is taken."""
+    if found.best in found.as_accurate:
+        return ""
+    return f", though {found.most_accurate.name} calls {_share(found.best.misses)} more of the rows rightly"
+
+
+def _share(gap: Gap) -> str:
+    return f"{100 * abs(gap.mean):.1f} ± {100 * gap.error:.1f} %"
 
 
 def _told(gap: Gap) -> str:
@@ -148,7 +179,7 @@ def _told(gap: Gap) -> str:
 
 def _equals(found: Comparison, join: str) -> str:
     """Which learners are as good as the one that is taken, as far as can be told."""
-    others = [each.name for each in found.level if each is not found.best]
+    others = [each.name for each in found.unbeaten if each is not found.best]
     if not others:
         return ""
     verb = "shows" if len(others) == 1 else "show"

@@ -37,9 +37,12 @@ class Gap(NamedTuple):
     mean: float
     error: float
 
-    def beyond(self, errors: float) -> bool:
-        """Whether it is more than so many standard errors from zero; one without an error is not."""
-        return bool(abs(self.mean) > errors * self.error)
+    @property
+    def chance(self) -> float:
+        """How often chance alone would make a difference as large as this; 1 where nothing is known of it."""
+        if not self.error > 0:
+            return 1.0
+        return 2 * NormalDist().cdf(-abs(self.mean) / self.error)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,9 +89,9 @@ class Compared:
 class Comparison:
     """Learners judged by the same rows; in the order in which they were asked for.
 
-    `advice` says in a sentence which to take. A learner is called better only where the rows show it: the difference,
-    paired row by row, is more than `beyond_chance` standard errors, so that one is 95 % sure of all that is called so
-    (Bonferroni). The rows are judged in folds whose models share most of their rows; what another table of the same
+    `advice` says in a sentence which to take. A learner is called worse only where the rows show it: differences are
+    paired, row by row, and so many standard errors from zero that one is 95 % sure of all that are called differences
+    (Holm 1979). The rows are judged in folds whose models share most of their rows; what another table of the same
     kind would say varies a little more than these errors tell.
     """
 
@@ -131,28 +134,54 @@ class Comparison:
         return _gap(self.hits, self._place(one), self._place(other), self.weight)
 
     @property
-    def beyond_chance(self) -> float:
-        """Standard errors that a difference to the best must have to be called one."""
-        return NormalDist().inv_cdf(1 - (1 - SURE) / 2 / max(1, len(self.rows) - 1))
-
-    @property
     def lowest(self) -> Compared:
         """The learner of the lowest log-loss."""
         return min(self.rows, key=lambda each: each.loss.mean)
 
     @property
+    def most_accurate(self) -> Compared:
+        """The learner that calls most of the rows rightly."""
+        return min(self.rows, key=lambda each: each.misses.mean)
+
+    def is_lower(self, one: str, other: str) -> bool:
+        """Whether the rows show the log-loss of one learner to be below that of another; one of as many questions."""
+        return self._shown([self.loss_gap(name, one) for name in self.names], other)
+
+    def is_more_accurate(self, one: str, other: str) -> bool:
+        """Whether the rows show one learner to call more of them rightly than another; one of as many questions."""
+        return self._shown([self.accuracy_gap(one, name) for name in self.names], other)
+
+    def _shown(self, gaps: Sequence[Gap], other: str) -> bool:
+        i = self._place(other)
+        return gaps[i].mean > 0 and shown(gaps)[i]
+
+    @property
     def level(self) -> list[Compared]:
         """The learners that these rows cannot tell from that of the lowest log-loss, itself among them."""
-        return [each for each in self.rows if not each.loss.beyond(self.beyond_chance)]
+        worse = shown([each.loss for each in self.rows])
+        return [each for each, is_worse in zip(self.rows, worse) if not is_worse]
+
+    @property
+    def as_accurate(self) -> list[Compared]:
+        """The learners that these rows cannot tell from that of the highest accuracy, itself among them."""
+        worse = shown([each.misses for each in self.rows])
+        return [each for each, is_worse in zip(self.rows, worse) if not is_worse]
+
+    @property
+    def unbeaten(self) -> list[Compared]:
+        """The learners that none is shown to beat, neither in log-loss nor in accuracy; there may be none of them."""
+        as_accurate = self.as_accurate
+        return [each for each in self.level if each in as_accurate]
 
     @property
     def best(self) -> Compared:
         """The learner that is recommended.
 
-        Naive Bayes, unless another is shown to have a lower log-loss or a higher accuracy; else the lowest log-loss.
+        Naive Bayes, unless another is shown to have a lower log-loss or a higher accuracy; else that of the lowest
+        log-loss among those that none is shown to beat; where each is beaten in something, that of the lowest of all.
         """
-        usual = [each for each in self.level if each.name == USUAL]
-        return usual[0] if usual and not usual[0].misses.beyond(self.beyond_chance) else self.lowest
+        among = self.unbeaten or [self.lowest]
+        return min(among, key=lambda each: (each.name != USUAL, each.loss.mean))
 
     @property
     def advice(self) -> str:
@@ -189,6 +218,23 @@ class Comparison:
 
     def __str__(self) -> str:
         return advising.text(self)
+
+
+def shown(gaps: Sequence[Gap]) -> list[bool]:
+    """Which of these differences to the best are more than chance, 95 % sure of all of them at once (Holm 1979).
+
+    The least probable is held to 0.05/m, the next to 0.05/(m − 1) …, until one is not beyond; the best is none.
+
+    >>> shown([Gap(0.0, 0.0), Gap(3.0, 1.0), Gap(2.1, 1.0), Gap(1.0, 1.0)])
+    [False, True, False, False]
+    """
+    order = sorted((gap.chance, i) for i, gap in enumerate(gaps) if gap.error > 0)
+    found = [False] * len(gaps)
+    for rank, (chance, i) in enumerate(order):
+        if chance > (1 - SURE) / (len(order) - rank):
+            break
+        found[i] = True
+    return found
 
 
 def _gap(values: Array, i: int, j: int, weight: Array) -> Gap:

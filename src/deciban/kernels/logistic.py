@@ -99,7 +99,13 @@ def add_shared(
     total = np.empty(M)
     for j in range(first, last):
         total[:] = 0.0
-        for at in range(indptr[j], indptr[j + 1]):
+        at, end = indptr[j], indptr[j + 1]
+        while at + 1 < end:  # two rows at a time: the sum is read and written half as often
+            i, x, l, z = indices[at], data[at], indices[at + 1], data[at + 1]
+            for k in range(M):
+                total[k] += x * rows[i, k] + z * rows[l, k]
+            at += 2
+        if at < end:
             i, x = indices[at], data[at]
             for k in range(M):
                 total[k] += x * rows[i, k]

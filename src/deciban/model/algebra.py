@@ -77,7 +77,7 @@ class Algebra:
         self, source: Any, sql: str | None = None, progress: Progress | None = None, **reading: Any
     ) -> Gathering:
         """One pass over other rows, counted as this model counts."""
-        self._need_sums("other rows")
+        self._need_sums("learns no more rows, nor forgets any")
         opened = self._open(source, sql, reading)
         classes, levels = [str(label) for label in self.belief.outline.classes], self.belief.level_names
         gathering = Gathering(
@@ -110,7 +110,7 @@ class Algebra:
         return self
 
     def _need_sums(self, what: str, *others: Algebra) -> None:
-        """Refuse what only ledgers can do where weights were fitted."""
+        """Refuse what only ledgers can do where weights were fitted; `what` a fitted model does not."""
         for model in (self, *others):
             if isinstance(model._belief, Learned):
                 model._belief.need_sums(what)
@@ -140,7 +140,7 @@ class Algebra:
     def __add__(self, other: Self) -> Self:
         if not isinstance(other, Algebra):
             return NotImplemented
-        self._need_sums("a + b", other)
+        self._need_sums("cannot be added to another", other)
         check_alike(self, other)
         new = self._with(self.ledger + other.ledger)
         new.origin = self.origin.with_rows(other.origin.rows_read, other.origin.rows_without_class)
@@ -149,7 +149,7 @@ class Algebra:
     def __sub__(self, other: Self) -> Self:
         if not isinstance(other, Algebra):
             return NotImplemented
-        self._need_sums("a - b", other)
+        self._need_sums("cannot be taken from another", other)
         check_alike(self, other)
         new = self._with(self.ledger - other.ledger)
         new.origin = self.origin.with_rows(-other.origin.rows_read, -other.origin.rows_without_class)
@@ -158,7 +158,7 @@ class Algebra:
     def __mul__(self, factor: float) -> Self:
         if not isinstance(factor, (int, float, np.integer, np.floating)):
             return NotImplemented
-        self._need_sums("a * f")
+        self._need_sums("cannot be scaled")
         return self._with(self.ledger * factor)
 
     __rmul__ = __mul__

@@ -117,7 +117,10 @@ class Description:
         return f"{self.target} from {used} column{'' if used == 1 else 's'}: {told}; {self.n_parameters} parameters"
 
     def _learned(self) -> str:
-        return "" if self.account is None else f"\n{self.account}"
+        if self.account is None:
+            return ""
+        trust = cut(f"\ntrust: {self.account.trusted}") if self.account.trust else ""
+        return f"\n{self.account}{trust}"
 
     def _chosen(self) -> str:
         told = [f"{name} {alpha:g}" for name, alpha in (self.pseudo_counts or {}).items()]

@@ -177,6 +177,8 @@ class Gathering:
                 return engines.summarise(need, X, codes, rows.weight, n_classes, 1)
             except engines.BadValue as bad:
                 raise _worded(bad, features[bad.column], int(rows.number[bad.row])) from None
+            except engines.TooLarge:
+                raise _too_large(columns, features) from None
 
         done = iter(engines.shared(one, jobs, engines.thread_count(self.n_jobs)))
         return [beside([next(done) for _ in _counted_at_once(group, group.features)]) for group in groups]
@@ -297,6 +299,17 @@ def _worded(bad: engines.BadValue, feature: Feature, row: int) -> InputError:
         return InputError(f"{where}; a count is never negative. Hint: {as_role(feature.column, 'number')}")
     empty = "make that cell empty"
     return InputError(f"{where}, which is not finite. Hint: {empty}, or {as_role(feature.column, 'skip')}")
+
+
+def _too_large(columns: Sequence[NDArray[Any]], features: Sequence[Feature]) -> InputError:
+    """The refusal of values whose squares overflow, with the column that has the largest."""
+    largest = [float(np.nanmax(np.abs(column), initial=0.0)) for column in columns]
+    at = int(np.argmax(largest))
+    name = features[at].column
+    return InputError(
+        f"column {name!r} holds values as large as {largest[at]:g}, and their squares overflow (a double holds up to "
+        f"1.8e308). Hint: rescale it, or {as_role(name, 'skip')}"
+    )
 
 
 def grown(part: Statistic, n_classes: int) -> Statistic:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,14 +42,14 @@ def told(model: Model, label: Any, n: int, column: str | None) -> list[Telltale]
 
 
 def _weighed(learned: Learned, block: int, k: int, n: int) -> list[Telltale]:
-    """The words whose weights come to most in a class's documents; a weight has no interval."""
+    """The words that speak most for a class; a weight has no interval (NaN)."""
     part: Any = learned.naive.complete.parts[block]
     words: Any = learned.naive.complete.schema.blocks[block].names
     said = DECIBAN * (contrasts(learned.solved.prior) @ learned.solved.forms[block].linear().weights)[k]
     counted, documents = _tallies_of(part.occurrences, k), _tallies_of(part.documents, k)
-    best = np.lexsort((-said, -np.where(said > 0, said * documents[0], said)))[:n]
+    best = np.argsort(-said, kind="stable")[:n]
     return [
-        Telltale(words[v], *[float(said[v])] * 3, *(float(each[v]) for each in (*counted, *documents)))
+        Telltale(words[v], float(said[v]), math.nan, math.nan, *(float(each[v]) for each in (*counted, *documents)))
         for v in best.tolist()
     ]
 

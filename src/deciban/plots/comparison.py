@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.errors import InputError
+from deciban.judge.advising import rounded
+from deciban.judge.intervals import NORMAL_95
 from deciban.plots.learning import APART, WORDS, legible, thinly_spaced
 from deciban.plots.style import EDGE, FAINT, INK, colour, dashes, marker, need_matplotlib, ruled, shortened
 
@@ -29,9 +31,9 @@ Array = NDArray[np.float64]
 def comparison(found: Any, *, figure: Figure = "accuracy", ax: Any = None) -> Any:
     """Draw learners as `deciban.compare` judged them; returns the Figure, or the Axes where there is one panel.
 
-    On the left how much worse each learner is than the best by the `figure`, "accuracy" or "log_loss", with an
-    interval (95 % sure of all of them at once) of the differences row by row: hollow where it holds zero, so that no
-    difference is shown. On the right the mean over the draws by how many rows were learned, with 95 % intervals, and
+    On the left how much worse each learner is than the best by the `figure`, "accuracy" or "log_loss", with the 95 %
+    interval of the differences row by row; hollow where no difference is shown, if one is to be 95 % sure of all of
+    them at once. On the right the mean over the draws by how many rows were learned, with 95 % intervals, and
     where naive Bayes is overtaken. Of the bells the best alone has a curve. With `ax` the curves alone, or, where
     there are none, the differences.
 
@@ -88,12 +90,14 @@ def _gaps(ax: Any, found: Any, figure: Figure, drawn: dict[str, int]) -> Any:
 
     gaps = [each.loss if figure == "log_loss" else each.misses for each in found.rows]
     mean, error = np.array([gap.mean for gap in gaps]), np.nan_to_num([gap.error for gap in gaps])
-    whisker = found.beyond_chance * error
+    whisker = NORMAL_95 * error
+    level = found.level if figure == "log_loss" else found.as_accurate
     shown = np.array([each.name in drawn for each in found.rows])
     reach = max(REACH * float((mean + whisker)[shown].max()), 1e-3)
     ax.axvline(0, color=FAINT, linewidth=1.1, zorder=1)
     for y, each in enumerate(found.rows):
-        _gap(ax, y, (float(mean[y]), float(whisker[y])), _look(each.name, drawn), reach, figure)
+        gap = float(mean[y]), float(whisker[y])
+        _gap(ax, y, gap, (*_look(each.name, drawn), each in level), reach, figure)
     right = max(min(reach, float((mean + whisker).max())), 1e-3)
     ax.set_xlim(min(-0.06 * right, float((mean - whisker).min()) - 0.04 * right), right * 1.12)
     ax.set_yticks(range(len(found.rows)), [shortened(each.name) for each in found.rows])
@@ -114,7 +118,9 @@ def _look(name: str, drawn: dict[str, int]) -> tuple[str, str]:
     return (colour(drawn[name]), marker(drawn[name])) if name in drawn else (FAINT, "o")
 
 
-def _gap(ax: Any, y: int, gap: tuple[float, float], look: tuple[str, str], reach: float, figure: Figure) -> None:
+def _gap(
+    ax: Any, y: int, gap: tuple[float, float], look: tuple[str, str, bool], reach: float, figure: Figure
+) -> None:
     """A difference and its interval; one that is far off is told in figures at the edge."""
     mean, whisker = gap
     if mean > reach:
@@ -125,7 +131,7 @@ def _gap(ax: Any, y: int, gap: tuple[float, float], look: tuple[str, str], reach
     ax.hlines(
         y, mean - whisker, min(mean + whisker, reach * 1.12), color=look[0], linewidth=1.4, alpha=0.75, zorder=2
     )
-    face = EDGE if mean <= whisker else look[0]
+    face = EDGE if look[2] else look[0]
     size = 6.5 if look[0] != FAINT else 4.5
     style: dict[str, Any] = {"markerfacecolor": face, "markeredgecolor": look[0], "markeredgewidth": 1.4}
     ax.plot([mean], [y], marker=look[1], markersize=size, linestyle="none", zorder=3, gid="difference", **style)
@@ -190,7 +196,7 @@ def _crossing(ax: Any, found: Any) -> None:
     ax.axvline(at, color=FAINT, linewidth=1.1, linestyle=(0, (1, 1.5)), zorder=1, gid="crossing")
     left, right = np.log(ax.get_xlim())
     side = "right" if (np.log(at) - left) / (right - left) > 0.5 else "left"
-    word = f" overtaken at about {float(f'{at:.2g}'):g} rows "
+    word = f" overtaken at about {rounded(at)} rows "
     ax.text(at, 0.02, word, transform=ax.get_xaxis_transform(), ha=side, va="bottom", fontsize=8.5, color=INK)
 
 

@@ -131,7 +131,7 @@ def _written_out(forms: Sequence[SparseLinear]) -> Linear:
     if K * V > MOST_WEIGHTS:
         raise InputError(
             f"a sum of scores of {K} classes × {V} words would be written out as {K * V} weights. "
-            f"Hint: fewer words, or algorithm='SAMME', whose learners vote"
+            f"Hint: fewer words or another learner; of arrays, BoostedBayes(algorithm='SAMME') counts votes"
         )
     lines = [form.linear() for form in forms]
     offsets = None

@@ -54,7 +54,7 @@ def choose(
     if settings.get("learner", "bayes") != "bayes":
         raise InputError(
             f"choose tries the settings of naive Bayes, not of learner={settings['learner']!r}. "
-            f"Hint: deciban.compare tries learners; C='auto' chooses a penalty"
+            f"Hint: deciban compare (deciban.compare) tries learners, and chooses their penalties"
         )
     split = Split(checked_count(folds), groups)
     aside = split.aside(settings.get("roles"))

@@ -72,7 +72,8 @@ def compare(
         if settings.get(name) is not None:
             raise InputError(f"compare tries every learner, so {name} is not free. Hint: learners=['bayes', 'tied']")
     aside = split.aside(settings.get("roles"))
-    task = plan(source, target=target, sql=sql, weights=weights, aside=aside, **judged_settings(settings))
+    asked = plan(source, target=target, sql=sql, weights=weights, aside=aside, **judged_settings(settings))
+    task = replace(asked, learner="bayes", C="auto")
     split.check(task)
     deal = split.dealing(task)
     trained = learned(task, deal.n_folds, progress, deal)
@@ -84,7 +85,7 @@ def compare(
     drawn = Draws.of(ring.rows, n_draws, wished) if n_draws else None
     import scipy.optimize  # noqa: F401  it has matrix products of its own, which can be held back once it is there
 
-    # Thousands of small searches: products on two cores, each waiting for the other, took six times as long.
+    # Thousands of small searches: products on two cores wait for each other longer than they compute.
     with one_core_products(True):
         return ring.comparison(deal.n_folds, drawn, notes)
 

@@ -193,7 +193,7 @@ def _of_each_row(task: Task, progress: Progress | None) -> Report:
     if learner_of(task).needs_rows:
         raise InputError(
             f"'loo' takes each row out of what was counted, and learner={task.learner!r} would have to learn the "
-            f"table anew for every row. Hint: folds=10"
+            f"table anew for every row. Hint: --folds 10 (folds=10)"
         )
     trained = learned(task, 1, progress)
     return left_out(trained, progress).report(trained.model.classes, LEFT_OUT)

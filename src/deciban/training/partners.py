@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,19 +12,23 @@ from numpy.typing import NDArray
 
 from deciban import engines
 from deciban.belief import Belief
-from deciban.discriminative import boosting, trusting, weighing
+from deciban.discriminative import boosting, texts, trusting, weighing
+from deciban.discriminative import evidence as words
+from deciban.discriminative.blocks import weighable
 from deciban.discriminative.boosting import boosted
+from deciban.discriminative.designs import Shared
 from deciban.discriminative.learned import Learned
-from deciban.discriminative.weighing import Judges
+from deciban.discriminative.weighing import Design, Judges
 from deciban.errors import InputError
 from deciban.families.prior import ClassPrior
 from deciban.judge.crossed import all_but_each
-from deciban.judge.folds import Stratified
 from deciban.ledger import Ledger
 from deciban.ledger.statistic import Array
+from deciban.model.columns import OPEN
 from deciban.model.gathering import Rows
 from deciban.model.options import Options
 from deciban.training.counting import counted_apart
+from deciban.training.inner_folds import by_content
 from deciban.training.learners import Learner, Sure
 from deciban.training.task import Task
 from deciban.training.without import Without, chosen_parts, settled
@@ -43,6 +48,8 @@ ROUNDS = 30
 class Settled:
     """What naive Bayes has settled of the rows to learn from, and these as its matrices."""
 
+    task: Task
+    options: Options
     known: Without
     rows: Rows
 
@@ -51,7 +58,7 @@ class Settled:
         """Roles, cuts, and which levels are told apart."""
         if rows is None or not len(rows.codes):
             raise InputError(f"learner={task.learner!r} learns from rows, and there are none")
-        return cls(settled(task, options, rest, sure), rows)
+        return cls(task, options, settled(task, options, rest, sure), rows)
 
     @property
     def basis(self) -> Belief:
@@ -70,16 +77,33 @@ class Settled:
         """A matrix for each block."""
         return chosen_parts(self.rows, self.known.kept)
 
-    @property
+    @cached_property
     def judges(self) -> Judges:
         """The rows' classes and weights, and the folds that a penalty is chosen by."""
-        return Judges(self.rows.codes, self.rows.weight, inner_folds(self.rows.codes, FOLDS))
+        return Judges(self.rows.codes, self.rows.weight, inner_folds(self.rows, FOLDS))
+
+    def apart(self, fold: NDArray[np.int32], n_folds: int) -> list[Ledger]:
+        """What was counted of all rows but those of each fold; rows that are in none (−1) are in all."""
+        part = np.where(fold < 0, n_folds, fold).astype(np.int32)
+        counted = counted_apart(self.task, self.options, self.known.rest.schema, self.rows, part, n_folds + 1)
+        return list(all_but_each(counted))[:n_folds]
+
+    @cached_property
+    def without(self) -> list[Settled]:
+        """The same settled without each of the folds: roles and cuts that have seen no label of theirs."""
+        fold = self.judges.fold
+        return [
+            replace(self, known=settled(self.task, self.options, rest), rows=self.rows[np.flatnonzero(fold != f)])
+            for f, rest in enumerate(self.apart(fold, FOLDS))
+        ]
 
 
-def inner_folds(codes: NDArray[np.int32], n_folds: int) -> NDArray[np.int32]:
-    """Folds with their share of every class; the only row of a class is in none (−1): all classes stay known."""
-    alone = np.bincount(codes)[codes] < 2
-    return np.where(alone, -1, Stratified(n_folds).of(codes)).astype(np.int32)
+def inner_folds(rows: Rows, n_folds: int) -> NDArray[np.int32]:
+    """Folds with their share of every class; a class that would be in one alone is in none (−1): all stay known."""
+    fold = by_content(rows, n_folds)
+    met = np.zeros((int(rows.codes.max()) + 1, n_folds), dtype=np.bool_)
+    met[rows.codes, fold] = True
+    return np.where(met.sum(axis=1)[rows.codes] < 2, -1, fold).astype(np.int32)
 
 
 @dataclass(frozen=True)
@@ -94,7 +118,16 @@ class Logistic:
     ) -> Without:
         """See `Learner.learn`."""
         it = Settled.of(task, options, rest, rows, sure)
-        return it.taught(weighing.logistic(it.basis, it.parts, it.judges, self.C, engines.thread_count(None)))
+        cut = any(column.role == "binned" or column.role in OPEN for column in task.columns)
+        honest = partial(self._without, it) if cut else None  # else no label has a say in the design
+        found = weighing.logistic(it.basis, it.parts, it.judges, self.C, engines.thread_count(None), honest)
+        return it.taught(found)
+
+    def _without(self, it: Settled, f: int) -> Design:
+        """All rows as the model of those outside a fold would have them."""
+        rows, other = it.rows, it.without[f]
+        weight = np.where(it.judges.fold == f, 0.0, 1.0 if rows.weight is None else rows.weight)
+        return [block.part for block in weighable(other.basis, chosen_parts(rows, other.known.kept), weight)]
 
 
 @dataclass(frozen=True)
@@ -108,31 +141,59 @@ class Evidence:
         self, task: Task, options: Options, rest: Ledger, rows: Rows | None, sure: Sure | None = None
     ) -> Without:
         """See `Learner.learn`."""
-        it = Settled.of(task, options, rest, rows, sure)
-        heard, index = self._heard(task, options, it)
-        judges = it.judges
-        weight = None if judges.weight is None else judges.weight[index]
-        texts = [feature.column for feature in task.layout.texts]
-        some = Judges(judges.codes[index], weight, judges.fold[index])
+        whole = Settled.of(task, options, rest, rows, sure)
+        index = trusting.enough(len(whole.rows.codes), whole.basis)
+        it = whole if len(index) == len(whole.rows.codes) else replace(whole, rows=whole.rows[index])
+        names = [feature.column for feature in task.layout.texts]
+        if (it.judges.fold < 0).all():
+            return it.taught(trusting.untried(it.basis, len(it.rows.codes), names))
+        found, read = _texts(it, self.C)
+        said = _with_texts(heard(it, EVIDENCE_FOLDS), it, read)
+        told = dict(zip(names, found))
+        honest = partial(self._without, it, read)
         return it.taught(
-            trusting.evidence(
-                it.basis, _taken(it.parts, index), heard, some, self.C, texts, engines.thread_count(None)
-            )
+            trusting.evidence(it.basis, said, it.judges, self.C, told, engines.thread_count(None), honest)
         )
 
-    def _heard(self, task: Task, options: Options, it: Settled) -> tuple[Array, NDArray[np.intp]]:
-        """ln p(x_j|k) of rows by the belief without their fold, n×d×K; of very many rows some, and which."""
-        index = trusting.enough(len(it.rows.codes), it.basis)
-        rows, assumption = it.rows, it.basis.assumption
-        fold = Stratified(EVIDENCE_FOLDS).of(rows.codes)
-        ledgers = counted_apart(task, options, it.known.rest.schema, rows, fold, EVIDENCE_FOLDS)
-        out = np.zeros((len(index), trusting.n_trusts(it.basis), len(it.basis.ledger.rows)))
-        for f, rest in enumerate(all_but_each(ledgers)):
-            mine = np.flatnonzero(fold[index] == f)
-            if len(mine):
-                without = Belief(assumption, rest.choose(it.known.kept))
-                out[mine] = trusting.heard(without, chosen_parts(rows[index[mine]], it.known.kept))
-        return out, index
+    def _without(self, it: Settled, texts_read: Sequence[Array], f: int) -> Design:
+        """All rows as the model of those outside a fold would hear them, each of these without a fold of its own."""
+        other, mine = it.without[f], it.judges.fold == f
+        out = np.zeros((len(mine), trusting.n_trusts(other.basis), len(other.basis.ledger.rows)))
+        out[mine] = trusting.heard(other.basis, chosen_parts(it.rows[np.flatnonzero(mine)], other.known.kept))
+        out[~mine] = heard(other, FOLDS)
+        return [Shared(_with_texts(out, other, texts_read), 1.0)]
+
+
+def heard(it: Settled, n_folds: int) -> Array:
+    """ln p(x_j|k) of rows by the belief without their fold, n×d×K; nothing of a row that is alone in its class."""
+    rows, kept, assumption = it.rows, it.known.kept, it.basis.assumption
+    fold = inner_folds(rows, n_folds)
+    out = np.zeros((len(fold), trusting.n_trusts(it.basis), len(it.basis.ledger.rows)))
+    for f, rest in enumerate(it.apart(fold, n_folds)):
+        mine = np.flatnonzero(fold == f)
+        if len(mine):
+            out[mine] = trusting.heard(Belief(assumption, rest.choose(kept)), chosen_parts(rows[mine], kept))
+    return out
+
+
+def _texts(it: Settled, C: float | str) -> tuple[list[texts.Text], list[Array]]:
+    """Each text with its words weighed, and what they say of rows without their fold."""
+    found, said = [], []
+    for X, block, family in zip(it.parts, it.basis.schema.blocks, it.basis.assumption.families):
+        if block.kind == "bags":
+            alpha: float = getattr(family, "alpha", 1.0)
+            K, threads = len(it.basis.ledger.rows), engines.thread_count(None)
+            rows = words.Rows(X, X, it.rows.codes, it.rows.weight, K, threads=threads)
+            found.append(texts.weighed(rows, alpha, C, it.judges.fold))
+            said.append(texts.heard(rows, alpha, found[-1].C, it.judges.fold))
+    return found, said
+
+
+def _with_texts(said: Array, it: Settled, read: Sequence[Array]) -> Array:
+    """What was heard of all rows, with what their texts say in its place."""
+    for j, text in zip(trusting.text_places(it.basis), read):
+        said[:, j] = text
+    return said
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,7 @@ def plan(
     classes: Sequence[str] | None = None,
     prior: Any = None,
     sql: str | None = None,
-    learner: str = "bayes",
+    learner: str | None = None,
     C: float | str = "auto",
     alpha: float | str = 1.0,
     parameter_prior: float = 1.0,
@@ -89,7 +89,7 @@ def plan(
     reading = {"format": format, "encoding": encoding, "errors": errors, "missing": missing}
     opened = open_source(source, sql, file_options(reading))
     options = Options(alpha, parameter_prior, unseen, most_levels, words=Words.given(words), covariance=covariance)
-    penalty = checked_learner(learner, C)
+    learner, penalty = _learner(learner, C, like)
     if like is not None:
         options, prior = _options_like(like, prior)
     _check_target(opened, target)
@@ -106,6 +106,18 @@ def plan(
     return Task(opened, target, columns, options, weights, classes, prior, target_type, learner, penalty)
 
 
+def _learner(learner: Any, C: Any, like: Model | None) -> tuple[str, float | str]:
+    """Who learns, and under which penalty: as asked for, else as in the other model, if there is one."""
+    account = None if like is None else like.account
+    if learner is None and account is not None:
+        learner = account.learner
+    if account is not None and account.learner == learner and isinstance(C, str) and C == "auto":
+        given: Any = account.settings.get("C")
+        C = given if learner in PENALISED and not account.settings.get("C_chosen") else C
+    who = "bayes" if learner is None else learner
+    return who, checked_learner(who, C)
+
+
 def checked_learner(learner: Any, C: Any) -> float | str:
     """The penalty, if the learner is one and takes it."""
     if learner not in LEARNERS:
@@ -115,7 +127,7 @@ def checked_learner(learner: Any, C: Any) -> float | str:
     if isinstance(C, bool) or not isinstance(C, (int, float)) or not 0 < C < float("inf"):
         raise InputError(f"C must be a finite number > 0, or 'auto', not {C!r}")
     if learner not in PENALISED:
-        raise InputError(f"C weighs a penalty, and learner={learner!r} has none. Hint: leave C out")
+        raise InputError(f"C weighs a penalty, and learner={learner!r} has none. Hint: leave C out, or --learner logistic (learner='logistic')")
     return float(C)
 
 

@@ -1,0 +1,72 @@
+"""Folds inside the rows learned: dealt by what is in the rows, so that their order changes nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban.judge.folds import Folds
+from deciban.ledger.shuffled import shuffled
+from deciban.ledger.statistic import Array
+from deciban.model.gathering import Rows
+
+Marks = NDArray[np.uint64]
+
+
+def by_content(rows: Rows, n_folds: int) -> Folds:
+    """Folds with their share of every class, by what the rows are and not where they stand."""
+    return dealt(rows.codes, content(rows), rows.weight, n_folds)
+
+
+def dealt(codes: NDArray[np.int32], mark: Marks, weight: Array | None, n_folds: int) -> Folds:
+    """The i-th row of class k, by what is in it, goes to fold (i + k) mod F.
+
+    Rows that are alike go round the folds too: a category of three levels makes many such, and none of them vouches for
+    another unduly. But where each is there twice (or g times) two are dealt as one, so that a table written twice is
+    learned as one whose rows weigh 2.
+
+    >>> dealt(np.zeros(4, np.int32), np.array([7, 5, 7, 5], np.uint64), None, 2).tolist()
+    [1, 0, 1, 0]
+    """
+    n = len(codes)
+    order = np.lexsort((np.zeros(n) if weight is None else weight, mark, codes))
+    k, own = codes[order], mark[order]
+    first = np.flatnonzero(np.concatenate([[True], (k[1:] != k[:-1]) | (own[1:] != own[:-1])])) if n else np.arange(0)
+    times = max(1, int(np.gcd.reduce(np.diff(np.append(first, n)))))
+    counts = np.bincount(codes)
+    place = np.arange(n) - np.repeat(np.cumsum(counts) - counts, counts)
+    out = np.empty(n, dtype=np.int32)
+    out[order] = (place // times + k) % n_folds
+    return out
+
+
+def content(rows: Rows) -> Marks:
+    """A number for what is in each row: the same for rows that are alike, and hardly ever for others."""
+    mark: Marks = np.zeros(len(rows.codes), dtype=np.uint64)
+    for block in rows.columns:
+        for column in block:
+            mark = _mixed(mark) + _cells(column)
+    return _mixed(mark)
+
+
+def _mixed(mark: Marks) -> Marks:
+    return shuffled(mark.view(np.int64))
+
+
+def _cells(column: Any) -> Marks:
+    """The cells as whole numbers; of words a sum over those that a row has, whatever their order."""
+    if hasattr(column, "indptr"):
+        each = shuffled(column.indices.astype(np.int64)) ^ _mixed(_bits(column.data))
+        ends = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(_mixed(each), dtype=np.uint64)])
+        words: Marks = ends[column.indptr[1:]] - ends[column.indptr[:-1]]
+        return words
+    return _bits(column)
+
+
+def _bits(numbers: NDArray[Any]) -> Marks:
+    if numbers.dtype.kind != "f":
+        return numbers.astype(np.int64).view(np.uint64)
+    x = numbers.astype(np.float64) + 0.0  # which makes −0 of 0 none
+    return np.where(np.isnan(x), np.nan, x).view(np.uint64)
