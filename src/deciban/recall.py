@@ -21,8 +21,6 @@ from deciban.families import written as family_files
 from deciban.files import Section
 from deciban.ledger import Block, Ledger, Schema
 from deciban.ledger import written as ledger_files
-from deciban.ledger.needs import Kind
-from deciban.ledger.statistic import Array
 from deciban.scorer import Scorer, Solved
 from deciban.scores import Lookup, ScoreForm
 from deciban.scores import calibration_written as calibration_files
@@ -30,17 +28,6 @@ from deciban.scores import written as form_files
 from deciban.scores.calibration import Calibration
 from deciban.scores.novelty import Novelty
 from deciban.scores.written import LEAST
-
-FORMS: dict[Kind, tuple[str, ...]] = {
-    "counts": ("Linear", "SparseLinear"),
-    "levels": ("Lookup",),
-    "moments": ("Diagonal",),
-    "scatter": ("Full",),
-    "cells": ("Table",),
-    "grid": ("Steps",),
-    "bags": ("SparseLinear",),
-}
-"""The score forms that what is counted may be solved into; a file that names another is not sound."""
 
 
 class Recalled(Belief):
@@ -98,7 +85,7 @@ class Recalled(Belief):
         for part, form, family, sums in zip(forms, read, self.assumption.families, counted):
             if isinstance(form, Lookup):
                 _check_levels(part, form, family, sums)
-        return Solved(*_read_priors(section, K), read, self.assumption.needs)
+        return Solved(*form_files.read_priors(section, K), read, self.assumption.needs)
 
     def __reduce__(self) -> Any:
         return Belief, (self.assumption, self.ledger, self.calibration, self.novelty)
@@ -174,12 +161,12 @@ def _written_belief(belief: Belief) -> Section:
 
 def _written_solved(solved: Solved, widths: Sequence[int]) -> Section:
     section = Section().put("prior", solved.prior).put("log_prior", solved.log_prior)
-    _read_priors(section, len(solved.prior))
+    form_files.read_priors(section, len(solved.prior))
     return section.add_all("forms", [form_files.written(form, d) for form, d in zip(solved.forms, widths)])
 
 
 def _read_form(section: Section, block: Block, K: int) -> ScoreForm:
-    section.text("form", among=FORMS[block.kind])
+    section.text("form", among=form_files.SOLVED[block.kind])
     return form_files.read(section, K, block.width)
 
 
@@ -188,14 +175,6 @@ def _check_levels(section: Section, form: Lookup, family: Any, counted: Section)
     sizes = np.diff(counted.wholes("offset", (len(form.offset),)))
     if (np.diff(form.offset) < np.maximum(sizes, family.min_levels or 0)).any():
         section.refuse("fewer levels have scores than were counted or are known to exist")
-
-
-def _read_priors(section: Section, K: int) -> tuple[Array, Array]:
-    """π and what of it is added to the scores."""
-    prior = section.floats("prior", (K,), least=0, most=1)
-    if abs(prior.sum() - 1) > 1e-6:
-        section.refuse(f"the class prior adds up to {prior.sum():g}, not to 1")
-    return prior, section.floats("log_prior", (K,), least=-np.inf)
 
 
 def recalled(section: Section) -> Scorer:

@@ -14,7 +14,7 @@ from deciban.errors import InputError
 from deciban.ledger import Needs, Schema, Vocabulary
 from deciban.ledger.names import feature_names
 from deciban.ledger.statistic import Array
-from deciban.scores import DECIBAN, Boundary, Conic, Explanation, Pieces, ScoreForm
+from deciban.scores import DECIBAN, Boundary, Conic, Explanation, ScoreForm
 from deciban.scores.calibration import Calibration, recalibrated
 from deciban.scores.novelty import Novelty, known_novelty, standardised
 from deciban.scores.posterior import Finish
@@ -151,16 +151,17 @@ class Scorer(ABC):
         k, l = order[:, 0], order[:, 1]
         if pair is not None:
             k, l = np.full(n, pair[0]), np.full(n, pair[1])
-        pieces = [engines.pieces(*block, k, l) for block in zip(self.solved.forms, parts, self.solved.needs)]
-        told = self._explained(pieces, labels, k, l)
+        told = self._explained(parts, labels, k, l, threads)
         if self.calibration is None:
             return told
         log_odds = log_posterior[np.arange(n), k] - log_posterior[np.arange(n), l]
         return recalibrated(told, self.calibration, self.solved.log_prior, k, l, log_odds)
 
     def _explained(
-        self, pieces: Sequence[Pieces], labels: NDArray[Any], k: NDArray[np.intp], l: NDArray[np.intp]
+        self, parts: Sequence[Any], labels: NDArray[Any], k: NDArray[np.intp], l: NDArray[np.intp], threads: int
     ) -> Explanation:
+        """Each row's evidence for class k against l, before any calibration."""
+        pieces = [engines.pieces(*block, k, l) for block in zip(self.solved.forms, parts, self.solved.needs)]
         with np.errstate(invalid="ignore"):  # two classes without rows: −∞ − −∞ has no value
             prior = (self.solved.log_prior[k] - self.solved.log_prior[l]) * DECIBAN
         evidence = engines.side_by_side([p.features * DECIBAN for p in pieces])

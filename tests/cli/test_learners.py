@@ -1,9 +1,11 @@
 """Learners on the command line: trained, judged and drawn as curves; and every command knows their models."""
 
 import json
+import re
 
 import pytest
 from tests.cli.terminal import PATIENTS, call, done
+from tests.tables.reviews import reviews
 
 import deciban
 
@@ -14,7 +16,7 @@ ASKED = (PATIENTS, "--target", "diagnosis")
 def test_every_command_knows_the_models_of_a_learner(learner, tmp_path):
     path = tmp_path / "m.deciban"
     out = done("train", *ASKED, "--learner", learner, "-o", path).output
-    assert "chosen by cross-validation" in out or "by boosting" in out
+    assert "chosen by cross-validation" in out or "by boosted naive Bayes: " in out
     assert ("trust" in out) == (learner == "evidence")
     assert "learner" in done("inspect", path).output
     assert json.loads(done("inspect", path, "--json").output)["account"]["learner"] == learner
@@ -31,7 +33,51 @@ def test_every_command_knows_the_models_of_a_learner(learner, tmp_path):
 def test_two_learners_differ(tmp_path):
     for learner in ("bayes", "logistic"):
         done("train", *ASKED, "--learner", learner, "--no-judge", "-o", tmp_path / learner)
-    assert "learner" in done("diff", tmp_path / "bayes", tmp_path / "logistic").output
+    told = done("diff", tmp_path / "bayes", tmp_path / "logistic").output
+    assert re.search(r"learner +bayes +logistic, C [\d.]+", told)
+
+
+def test_a_model_like_another_has_its_learner(tmp_path):
+    for path, asked in (("a", ("--learner", "logistic", "--C", "0.5")), ("b", ("--like", tmp_path / "a"))):
+        done("train", *ASKED, *asked, "--no-judge", "-o", tmp_path / path)
+    account = json.loads(done("inspect", tmp_path / "b", "--json").output)["account"]
+    assert (account["learner"], account["settings"]["C"]) == ("logistic", 0.5)
+
+
+def test_trust_stands_near_the_top(tmp_path):
+    done("train", *ASKED, "--learner", "evidence", "--C", "1", "--no-judge", "-o", tmp_path / "m")
+    told = done("inspect", tmp_path / "m").output
+    assert told.index("trust ") < told.index("Classes")
+    assert "\ntrust: " in str(deciban.load(tmp_path / "m").describe())[:400]
+
+
+@pytest.mark.parametrize("learner", ["logistic", "evidence"])
+def test_words_of_fitted_models_have_no_interval_and_come_by_what_they_say(learner, tmp_path):
+    reviews().to_pandas().to_csv(tmp_path / "reviews.csv", index=False)
+    asked = ("--target", "verdict", "--learner", learner, "--C", "1", "--no-judge", "-o", tmp_path / "m")
+    done("train", tmp_path / "reviews.csv", *asked)
+    told = done("telltales", tmp_path / "m", "--column", "text").output
+    assert "90 % sure" not in told
+    assert "nan" not in told
+    for telling in json.loads(done("telltales", tmp_path / "m", "--column", "text", "--json").output):
+        said = [word["decibans"] for word in telling["words"]]
+        assert said == sorted(said, reverse=True)
+        assert {word["low"] for word in telling["words"]} <= {None}
+
+
+def test_refusals_are_sentences_that_name_options(tmp_path):
+    done("train", *ASKED, "--learner", "logistic", "--C", "1", "--no-judge", "-o", tmp_path / "m")
+    refused = call("merge", tmp_path / "m", tmp_path / "m", "-o", tmp_path / "x")
+    assert refused.stderr.startswith("error: a fitted model cannot be added to another: ")
+    assert "--learner bayes" in refused.stderr
+    for words in (
+        ["add", tmp_path / "m", PATIENTS],
+        ["sample", tmp_path / "m"],
+        ["merge", tmp_path / "m", tmp_path / "m", "-o", tmp_path / "x"],
+    ):
+        hint = call(*words).stderr.partition("Hint: ")[2]
+        assert "--learner bayes" in hint
+        assert "learner=" not in hint
 
 
 def test_the_command_judges_and_measures_curves_by_a_learner():

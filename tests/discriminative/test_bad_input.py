@@ -36,7 +36,8 @@ def learned(partner, X, y, weight=None):
         model = PARTNERS[partner]().fit(X, y, weight)
         p = model.predict_proba(X)
     assert np.isfinite(model.coef_).all()
-    assert np.isfinite(model.intercept_).all()
+    absent = model._fitted().rows[-len(model.intercept_) :] == 0  # a class without rows is impossible
+    assert (np.isfinite(model.intercept_) | absent).all()
     assert np.isfinite(p).all()
     np.testing.assert_allclose(p.sum(axis=1), 1.0)
     return model
@@ -177,11 +178,11 @@ def test_rows_of_no_weight_are_absent_whatever_they_hold(partner):
 
 
 @every_partner
-def test_a_class_without_weight_has_next_to_no_probability(partner):
+def test_a_class_without_weight_has_no_probability(partner):
     X, y = numbers(K=3)
     model = learned(partner, X, y, (y != 2).astype(float))
     assert model.classes_.tolist() == [0, 1, 2]
-    assert model.predict_proba(X)[:, 2].max() < 0.05
+    assert (model.predict_proba(X)[:, 2] == 0).all()
     assert 2 not in model.predict(X)
 
 

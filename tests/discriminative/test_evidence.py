@@ -136,8 +136,9 @@ def test_what_rows_share_is_the_product_of_their_features():
     expected += together * 0.01 * (together * a).sum()
     np.testing.assert_allclose(span.applied(a), expected, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(X @ (span.trust(a) * e), expected, rtol=1e-12, atol=1e-12)
-    diagonal = [np.diag(X @ np.diag(e[:, k] ** 2) @ X.T).mean() for k in range(3)]
-    assert span.loudness == pytest.approx(np.mean(diagonal))
+    w = np.arange(len(X)) + 1.0
+    diagonal = [np.diag(X @ np.diag(e[:, k] ** 2) @ X.T) @ w / w.sum() for k in range(3)]
+    assert span.loudness(w) == pytest.approx(np.mean(diagonal))
 
 
 def test_the_kernel_does_what_the_definition_does_and_threads_change_nothing(monkeypatch):

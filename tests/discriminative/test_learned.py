@@ -51,8 +51,10 @@ def test_the_boundary_has_the_whole_intercept() -> None:
     assert np.array_equal(line.weights, WEIGHTS)
 
 
-def test_a_class_without_rows_leaves_all_of_the_intercepts_to_the_bias() -> None:
-    assert np.allclose(fitted([6.0, 3.0, 0.0]).scores([X], "posterior", 1), fitted().scores([X], "posterior", 1))
+def test_a_class_without_rows_is_impossible_and_the_others_share_its_place() -> None:
+    said, usual = fitted([6.0, 3.0, 0.0]).scores([X], "posterior", 1), fitted().scores([X], "posterior", 1)
+    assert (said[:, 2] == 0).all()
+    assert np.allclose(said[:, :2], usual[:, :2] / usual[:, :2].sum(axis=1, keepdims=True))
 
 
 @pytest.mark.parametrize("wanted", ["density", "typicality"])

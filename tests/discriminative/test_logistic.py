@@ -180,3 +180,25 @@ def test_columns_that_ask_for_no_weight_are_left_out_without_harm(n_classes, sca
     assert some.objective == pytest.approx(every.objective, rel=1e-9)
     np.testing.assert_allclose(some.weights, every.weights, atol=1e-4)
     assert 0 < (some.weights != 0).any(axis=0).sum() < 750
+
+
+@pytest.mark.parametrize("max_iter", [0, 1, 4])
+@pytest.mark.parametrize("n_columns", [20, 1500], ids=["all columns", "screened"])
+def test_no_more_steps_are_taken_than_allowed_and_too_few_are_owned_up_to(max_iter, n_columns):
+    X = sp.random_array((200, n_columns), density=0.2, format="csr", rng=8)
+    y = np.random.default_rng(7).integers(3, size=200).astype(np.int32)
+    for l1, steps in ((0.0, 1), (0.01, 10)):
+        fit = fitted(X, y, None, 3, l2=0.01, l1=l1, tol=1e-9, max_iter=max_iter)
+        assert fit.n_iter <= max(steps * max_iter, 1)
+        assert not fit.converged
+    assert np.isfinite(fit.weights).all()
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_wide_rows_end_within_the_tolerance_wherever_they_start(n_classes):
+    X = sp.random_array((300, 2000), density=0.02, format="csr", rng=3)
+    rng = np.random.default_rng(4)
+    y, M = rng.integers(n_classes, size=300).astype(np.int32), 1 if n_classes == 2 else n_classes
+    best = fitted(X, y, None, n_classes, l2=0.1, tol=1e-9, max_iter=2000).objective
+    for start in (None, (rng.normal(size=(M, 2000)), rng.normal(size=M))):
+        assert fitted(X, y, None, n_classes, l2=0.1, start=start).objective <= best * (1 + 1e-8)

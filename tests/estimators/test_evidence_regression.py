@@ -200,6 +200,13 @@ def test_a_document_of_weight_zero_is_not_there(C):
     np.testing.assert_array_equal(model.predict_proba(ASKED), other.predict_proba(ASKED))
 
 
+@pytest.mark.parametrize("heavy", [1e200, 1e300, 1e-200])
+def test_how_much_all_documents_weigh_matters_only_beside_what_holds_back(heavy):
+    plain = EvidenceRegression(**TIGHT).fit(MAIL, LABELS)
+    ours = EvidenceRegression(alpha=heavy, C=1 / heavy, tol=1e-6).fit(MAIL, LABELS, np.full(len(MAIL), heavy))
+    np.testing.assert_allclose(ours.predict_proba(ASKED), plain.predict_proba(ASKED), atol=1e-5)
+
+
 def test_a_weight_of_two_is_a_document_that_comes_twice():
     twice = EvidenceRegression(length=False, **TIGHT).fit([*MAIL, MAIL[0]], [*LABELS, LABELS[0]])
     weighed = EvidenceRegression(length=False, **TIGHT).fit(MAIL, LABELS, [2.0, 1.0, 1.0, 1.0, 1.0])

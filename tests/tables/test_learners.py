@@ -319,7 +319,7 @@ def test_what_makes_no_sense_is_refused(asked, message):
 
 
 def test_each_row_alone_and_choosing_settings_are_for_naive_bayes():
-    with pytest.raises(InputError, match="Hint: folds=10"):
+    with pytest.raises(InputError, match=r"Hint: --folds 10 \(folds=10\)"):
         deciban.evaluate(people(), target="group", learner="logistic", folds="loo")
     with pytest.raises(InputError, match=r"deciban\.compare"):
         deciban.choose(people(), target="group", learner="logistic")

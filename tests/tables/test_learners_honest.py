@@ -65,7 +65,7 @@ def test_neither_the_order_of_rows_nor_writing_them_twice_changes_anything(learn
     assert said(rows.assign(w=2), weights="w") == pytest.approx(twice, abs=1e-6)
 
 
-@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("learner", ["evidence", "boosted"])
 def test_where_no_row_can_be_left_out_nothing_is_claimed(learner):
     rows = {"x": [1.0, 2.0, 3.0], "y": ["a", "b", "c"]}
     said = np.asarray(deciban.train(rows, target="y", learner=learner, judge=False).predict_proba({"x": [1.5]}))

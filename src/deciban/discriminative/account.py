@@ -53,7 +53,9 @@ class Account:
         if self.learner == "boosted":
             asked = self.settings.get("algorithm", "logistic")
             how = "" if asked == "logistic" else f", {asked}"
-            return f"{NAMES['boosted']}: {_so_many(self.n_iter, 'round')}, rate {_told(self.settings.get('rate'))}{how}"
+            return (
+                f"{NAMES['boosted']}: {_so_many(self.n_iter, 'round')}, rate {_told(self.settings.get('rate'))}{how}"
+            )
         chosen = {name.removesuffix("_chosen") for name, value in self.settings.items() if value is True}
         told = [
             f"{name} = {_told(value)}{' (chosen by cross-validation)' if name in chosen else ''}"

@@ -13,11 +13,10 @@ from deciban.belief import Belief
 from deciban.discriminative.account import Account
 from deciban.discriminative.learned import Learned
 from deciban.discriminative.reweighing import Algorithm
-from deciban.errors import InputError, UndefinedError
+from deciban.errors import UndefinedError
 from deciban.ledger import Schema
 from deciban.ledger.statistic import Array
 from deciban.scores import DECIBAN, Boundary, Conic, Explanation, ScoreForm, finish
-from deciban.scores.calibration import recalibrated
 from deciban.scores.posterior import Finish
 from deciban.scores.scaled import scaled
 from deciban.scores.summed import summed
@@ -78,27 +77,18 @@ class Boosted(Learned):
         *_, counted = self.staged(parts, threads)
         return finish(counted + self.solved.start(log_prior), log_prior, wanted)[0]
 
-    def explain(
-        self, parts: Sequence[Any], pair: tuple[int, int] | None, labels: NDArray[Any], threads: int
+    def _explained(
+        self, parts: Sequence[Any], labels: NDArray[Any], k: NDArray[np.intp], l: NDArray[np.intp], threads: int
     ) -> Explanation:
         """See `Scorer.explain`; where learners vote there is an entry for each round."""
         if not self.votes:
-            return super().explain(parts, pair, labels, threads)
-        if len(labels) < 2:
-            raise InputError("an explanation compares two classes, and this model has one")
-        n, each = parts[0].shape[0], portions("SAMME", self.shares, len(labels)) * DECIBAN
+            return super()._explained(parts, labels, k, l, threads)
+        each = portions("SAMME", self.shares, len(labels)) * DECIBAN
         said = np.stack([belief.scores(parts, "winner", threads) for belief in self.rounds], axis=1)
-        log_posterior = self.scores(parts, "log_posterior", threads)
-        order = np.argsort(-log_posterior, axis=1, kind="stable")
-        k, l = (order[:, 0], order[:, 1]) if pair is None else (np.full(n, pair[0]), np.full(n, pair[1]))
         evidence = each * (said == k[:, None]) - each * (said == l[:, None])
         start = self.solved.start(self.solved.log_prior) * DECIBAN
         names, prior = [f"round {m}" for m in range(1, len(self.rounds) + 1)], start[k] - start[l]
-        told = Explanation(evidence, prior, prior + evidence.sum(axis=1), labels[k], labels[l], names)
-        if self.calibration is None:
-            return told
-        log_odds = log_posterior[np.arange(n), k] - log_posterior[np.arange(n), l]
-        return recalibrated(told, self.calibration, self.solved.log_prior, k, l, log_odds)
+        return Explanation(evidence, prior, prior + evidence.sum(axis=1), labels[k], labels[l], names)
 
     def boundary(self) -> Boundary:
         """See `Scorer.boundary`."""

@@ -100,7 +100,13 @@ def boosted(
 
 
 def _among(
-    assumption: Assumption, schema: Schema, rows: Rows, plan: Plan, threads: int, by_class: Array, basis: Belief | None
+    assumption: Assumption,
+    schema: Schema,
+    rows: Rows,
+    plan: Plan,
+    threads: int,
+    by_class: Array,
+    basis: Belief | None,
 ) -> Boosted:
     """Boosting of the classes that have rows; to each learner the others are classes of which it knows nothing."""
     seen = np.flatnonzero(by_class)

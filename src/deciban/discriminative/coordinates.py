@@ -17,7 +17,7 @@ from deciban.discriminative.objective import Array, probabilities
 from deciban.discriminative.passes import Rows
 
 MOST_TOGETHER = 400
-"""Up to so many weights the classes are taken apart together: it costs their cube, and spares passes over the rows."""
+"""Up to so many weights the classes are taken apart together: it costs their cube, and spares passes over rows."""
 
 MOST_COLUMNS = 512
 MOST_CELLS = 1 << 22

@@ -9,32 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from deciban.discriminative.objective import Array
 
 
 @dataclass(frozen=True, slots=True)
-class Dense:
+class Matrix:
     """Numbers: s_ik += Σ_j t_kj · scale_kj · x_ij. `scale` is M×d or d; None is one."""
-
-    X: NDArray[Any]
-    l2: float = 0.0
-    l1: float = 0.0
-    scale: Array | None = None
-
-    def shape(self, n_scores: int) -> tuple[int, ...]:
-        """Of its weights."""
-        return n_scores, int(self.X.shape[1])
-
-    def scores(self, t: Array) -> Array:
-        """What these weights say of every row, n×M: the definition."""
-        return np.asarray(self.X @ (t if self.scale is None else t * self.scale).T, dtype=np.float64)
-
-
-@dataclass(frozen=True, slots=True)
-class Sparse:
-    """The same of a CSR matrix: what is not stored is zero."""
 
     X: Any
     l2: float = 0.0
@@ -48,6 +29,18 @@ class Sparse:
     def scores(self, t: Array) -> Array:
         """What these weights say of every row, n×M: the definition."""
         return np.asarray(self.X @ (t if self.scale is None else t * self.scale).T, dtype=np.float64)
+
+
+class Dense(Matrix):
+    """A matrix with all its numbers."""
+
+    __slots__ = ()
+
+
+class Sparse(Matrix):
+    """A CSR matrix: what is not stored is zero."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from deciban.discriminative.span_search import SpanFit, search
 from deciban.discriminative.spans import Span
 from deciban.families.multinomial import Multinomial
 from deciban.ledger import Counts
-from deciban.ledger.shuffled import shuffled
+from deciban.ledger.shuffled import some_of
 from deciban.ledger.statistic import Array, divide
 from deciban.scores import Linear, ScoreForm, SparseLinear
 
@@ -188,7 +188,7 @@ def best_C(rows: Rows, settings: Settings, alpha: float, fold: NDArray[np.int32]
     if fold is None:
         return 1.0
     if len(fold) > ENOUGH_ROWS:
-        index = np.sort(np.argsort(shuffled(np.arange(len(fold))), kind="stable")[:ENOUGH_ROWS])
+        index = some_of(len(fold), ENOUGH_ROWS)
         rows, fold = rows.take(index), fold[index]
     parts = [part for part in (_part(rows, alpha, fold == f) for f in range(int(fold.max()) + 1)) if part is not None]
 

@@ -68,7 +68,7 @@ def fitted(
 
     X is dense or CSR, without missing values. With `scale` the features of class k are scale_k · x, and the weights
     given back, and held back, are those of these features. The search ends where what is left to gain is about tol²
-    of the objective, or after `max_iter` steps; with l1, whose steps are shorter and cheaper, after ten times as many.
+    of the objective, or after `max_iter` steps; with l1, whose steps are cheaper, after ten times as many.
 
     >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 1, 0, 1], dtype=np.int32)
     >>> fit = fitted(X, y, None, 2, l2=1.0)

@@ -15,6 +15,7 @@ from deciban.discriminative.coordinates import diagonal
 from deciban.discriminative.objective import Array
 from deciban.discriminative.passes import Rows
 from deciban.discriminative.smooth import NOISE, State, View
+
 STEPS = 10
 """Steps within bounds are cheaper and more than those without: so many are allowed for each."""
 

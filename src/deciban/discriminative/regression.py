@@ -17,6 +17,7 @@ from deciban.discriminative.objective import losses
 from deciban.discriminative.start import bayes_start
 from deciban.engines import is_sparse
 from deciban.ledger import Needs, Schema
+from deciban.ledger.shuffled import some_of
 from deciban.ledger.statistic import Array, Codes
 from deciban.scores import Linear
 
@@ -161,7 +162,7 @@ def _reach(X: Any, n: float, l1_ratio: float) -> tuple[float, float]:
 
     A weight is worth one over its column's spread, and its square one over the variance.
     """
-    rows = X[np.unique(np.linspace(0, X.shape[0] - 1, min(X.shape[0], SAMPLE)).astype(np.intp))]
+    rows = X[some_of(X.shape[0], SAMPLE)]
     rows = rows.astype(np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
         squares = rows.multiply(rows) if is_sparse(rows) else rows * rows

@@ -157,7 +157,7 @@ def centred(belief: Belief, parts: Sequence[Any], threads: int) -> Array:
     if not np.isfinite(h).all():
         raise UndefinedError(
             "a learner gives a row the probability 0 in some class, so its scores are infinite and cannot be added. "
-            "Hint: a pseudo-count (alpha > 0) or smaller numbers; of arrays, BoostedBayes(algorithm='SAMME') counts votes"
+            "Hint: a pseudo-count (alpha > 0), smaller numbers; of arrays, BoostedBayes(algorithm='SAMME') votes"
         )
     return h
 

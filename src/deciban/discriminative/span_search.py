@@ -140,7 +140,7 @@ def search(
     w = np.ones(n) if weight is None else weight
     heft = 1.0 if 1 / HEAVY < w.sum() < HEAVY else float(w.sum())
     w, l2 = w / heft, l2 / heft
-    unit = float(np.sqrt(span.loudness + 4 * l2 / w.sum()))  # so that the bias is as curved as the trusts are
+    unit = float(np.sqrt(span.loudness(w) + 4 * l2 / w.sum()))  # so that the bias is as curved as the trusts are
     rows = Rows(span, codes, w, l2, unit, threads)
     at = Point(np.zeros((n, M)), np.zeros((n, M)), np.zeros(M))
     first = slope = rows.slope(at)

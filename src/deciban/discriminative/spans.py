@@ -68,12 +68,11 @@ class Span:
         own.data = own.data**2
         return np.asarray(own @ self.evidence[words] ** 2)
 
-    @property
-    def loudness(self) -> float:
-        """The mean of K_ii: how far a row moves its own score."""
-        by_word = self.by_word
-        sizes = np.add.reduceat(by_word.value**2, by_word.start[:-1]) if len(by_word.squares) else np.zeros(0)
-        return float((sizes @ by_word.squares).sum() + self.alone.sum()) / max(self.alone.size, 1)
+    def loudness(self, weight: Array) -> float:
+        """The mean of K_ii over rows of these weights: how far a row moves its own score."""
+        words = self.by_word
+        own = _columns(words._replace(value=words.value**2), self.X.shape[0]) @ words.squares + self.alone
+        return float(weight @ own.sum(axis=1)) / (float(weight.sum()) * own.shape[1])
 
     def applied(self, A: Array, threads: int = 1) -> Array:
         """K a, and what t̄ adds: the scores of all rows, n×M."""
@@ -111,7 +110,11 @@ class Span:
 
 def _shared(words: ByWord, A: Array) -> Array:
     """The definition of what rows share: X (e² ∘ Xᵀ a)."""
+    X = _columns(words, len(A))
+    return np.asarray(X @ (words.squares * (X.T @ A)))
+
+
+def _columns(words: ByWord, n: int) -> Any:
     from scipy.sparse import csc_array
 
-    X = csc_array((words.value, words.row, words.start), shape=(len(A), len(words.squares)))
-    return np.asarray(X @ (words.squares * (X.T @ A)))
+    return csc_array((words.value, words.row, words.start), shape=(n, len(words.squares)))

@@ -15,6 +15,7 @@ from deciban.families.family import Family, log
 from deciban.families.gaussian import Gaussian
 from deciban.families.multinomial import Multinomial
 from deciban.families.prior import ClassPrior
+from deciban.ledger.shuffled import some_of
 from deciban.ledger.statistic import Array, Codes
 
 MOST_ROWS = 20_000
@@ -67,7 +68,7 @@ def _distance(
     X: Any, codes: Codes, weight: Array | None, weights: Array, bias: Array, log_prior: Array, l2: float, l1: float
 ) -> float:
     """The t at which Σ w ℓ(y, log-prior + t·evidence) and penalty are least; one product serves every t."""
-    rows = np.unique(np.linspace(0, X.shape[0] - 1, min(X.shape[0], MOST_ROWS)).astype(np.intp))
+    rows = some_of(X.shape[0], MOST_ROWS)
     w = np.ones(len(rows)) if weight is None else weight[rows]
     share = float(w.sum()) / (X.shape[0] if weight is None else float(weight.sum()))
     evidence, y = np.asarray(X[rows] @ weights.T, dtype=np.float64) + bias, codes[rows]

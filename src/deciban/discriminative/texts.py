@@ -1,4 +1,4 @@
-"""Texts beside other columns: what the words of a text say, each trusted as far as it deserves, is one column's evidence.
+"""Texts beside other columns: what a text's words say, each trusted as it deserves, is one column's evidence.
 
 The words are weighed by evidence regression of the text alone (`evidence.py`), once for good and once without each
 fold: the trust in the text as a whole is fitted to what words say of rows whose labels they have not seen. Words that
@@ -70,4 +70,5 @@ def _weighed(rows: Rows, alpha: float, C: float) -> Text:
 def _of_seen(rows: Rows) -> tuple[Rows, NDArray[np.intp]]:
     """The rows with the codes of classes that have any, and which these are."""
     seen, codes = np.unique(rows.codes, return_inverse=True)
-    return replace(rows, codes=codes.reshape(-1).astype(np.int32), n_classes=len(seen)), seen
+    own = replace(rows, codes=codes.reshape(-1).astype(np.int32), n_classes=len(seen))
+    return own, seen.astype(np.intp)

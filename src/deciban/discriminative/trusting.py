@@ -22,7 +22,7 @@ from deciban.discriminative.texts import Text
 from deciban.discriminative.weighing import FEW_C, Honest, Judges, predictor
 from deciban.errors import InputError
 from deciban.ledger import Needs
-from deciban.ledger.shuffled import shuffled
+from deciban.ledger.shuffled import some_of
 from deciban.ledger.statistic import Array
 from deciban.scores import Full, Linear, Pieces, ScoreForm, SparseLinear
 from deciban.scores.scaled import scaled
@@ -48,7 +48,7 @@ def n_trusts(basis: Belief) -> int:
 def enough(n: int, basis: Belief) -> NDArray[np.intp]:
     """The rows whose evidence is weighed: all, or as many as fit in memory, drawn at random but always the same."""
     room = max(1, MOST_NUMBERS // (n_trusts(basis) * len(basis.ledger.rows)))
-    return np.arange(n) if n <= room else np.sort(np.argsort(shuffled(np.arange(n)), kind="stable")[:room])
+    return some_of(n, room)
 
 
 def text_places(basis: Belief) -> list[int]:
@@ -66,7 +66,8 @@ def heard(belief: Belief, parts: Sequence[Any]) -> Array:
     K = len(belief.ledger.rows)
     blocks = zip(belief.solved.forms, parts, belief.solved.needs, belief.schema.blocks)
     said = np.concatenate(
-        [np.zeros((X.shape[0], 1, K)) if b.kind == "bags" else _heard(form, X, n, K) for form, X, n, b in blocks], axis=1
+        [np.zeros((X.shape[0], 1, K)) if b.kind == "bags" else _heard(form, X, n, K) for form, X, n, b in blocks],
+        axis=1,
     )
     if not np.isfinite(said).all():
         _refuse_infinite(belief)

@@ -19,7 +19,7 @@ from deciban.discriminative.logistic import Fit, fitted_parts
 from deciban.discriminative.newton import Small, is_small, newton
 from deciban.discriminative.objective import losses
 from deciban.engines.threads import one_core_products
-from deciban.ledger.shuffled import shuffled
+from deciban.ledger.shuffled import some_of
 from deciban.ledger.statistic import Array
 
 LEAST_C, MOST_C = 1e-3, 1e3
@@ -66,14 +66,14 @@ class Found:
     C: float
     chosen: bool
 
-    def account(self, learner: LearnerName, n_rows: int, **more: Any) -> Account:
+    def account(self, learner: LearnerName, n_rows: int) -> Account:
         """How these weights were come by."""
         fit = self.fit
         settings = {"C": self.C, "C_chosen": self.chosen, "rows": n_rows}
         n_parameters = sum(t.size for t in fit.parts) + len(fit.bias)
         return Account(
             learner, settings, float(fit.objective), float(fit.loss), int(fit.n_iter), bool(fit.converged),
-            bool(fit.separable), n_parameters, **more,
+            bool(fit.separable), n_parameters,
         )  # fmt: skip
 
 
@@ -185,7 +185,7 @@ def _fewer(rows: Judges) -> tuple[NDArray[np.intp] | None, Judges]:
     n = len(rows.codes)
     if n <= ENOUGH_ROWS:
         return None, rows
-    index = np.sort(np.argsort(shuffled(np.arange(n)), kind="stable")[:ENOUGH_ROWS])
+    index = some_of(n, ENOUGH_ROWS)
     weight = None if rows.weight is None else rows.weight[index]
     return index, Judges(rows.codes[index], weight, rows.fold[index])
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -13,21 +12,9 @@ from deciban.discriminative.account import LEARNERS, Account, Setting
 from deciban.discriminative.learned import Learned
 from deciban.files import Section
 from deciban.ledger import Block, Needs, Schema
-from deciban.ledger.needs import Kind
 from deciban.ledger.written import HEAVIEST
 from deciban.scorer import Solved
 from deciban.scores import written as form_files
-
-FORMS: Mapping[Kind, tuple[str, ...]] = {
-    "counts": ("Linear", "SparseLinear"),
-    "levels": ("Lookup", "Summed"),
-    "moments": ("Linear", "Diagonal", "Summed"),
-    "scatter": ("Linear", "Full", "Summed"),
-    "cells": ("Table", "Summed"),
-    "grid": ("Steps",),
-    "bags": ("Linear", "SparseLinear"),
-}
-"""The score forms that may be fitted to what a block holds; a file that names another is not sound."""
 
 INFINITY = float("inf")
 
@@ -52,17 +39,14 @@ def read(section: Section, schema: Schema, basis: Belief | None = None) -> Learn
     rows = section.floats("rows", (K,), least=0, most=HEAVIEST)
     if not rows.any():
         section.refuse("there are no rows of any class")
-    prior = section.floats("prior", (K,), least=0, most=1)
-    if abs(prior.sum() - 1) > 1e-6:
-        section.refuse(f"the class prior adds up to {prior.sum():g}, not to 1")
+    priors = form_files.read_priors(section, K)
     forms, needs = section.parts("forms"), section.parts("needs")
     if not len(forms) == len(needs) == len(blocks):
         section.refuse(f"there are {len(forms)} score forms and {len(needs)} needs for {len(blocks)} blocks")
     for form, block in zip(forms, blocks):
-        form.text("form", among=FORMS[block.kind])
+        form.text("form", among=form_files.FITTED[block.kind])
     solved = Solved(
-        prior,
-        section.floats("log_prior", (K,), least=-INFINITY),
+        *priors,
         tuple(form_files.read(form, K, block.width) for form, block in zip(forms, blocks)),
         tuple(_read_needs(part, block) for part, block in zip(needs, blocks)),
         section.floats("bias", (K,)),

@@ -182,7 +182,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
 
     def _is_own(self, believed: Scorer) -> bool:
         """Whether this is what the facade, with its arguments, would have made."""
-        raise AssertionError
+        raise NotImplementedError
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

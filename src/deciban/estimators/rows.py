@@ -49,7 +49,9 @@ def checked_weight(weight: Any, X: Any) -> Array | None:
             f"Hint: 0 leaves a row out; what a generative model has learned forget(X, y) takes away"
         )
     if not np.isfinite(w.sum()):
-        raise InputError("sample_weight adds up to more than a double holds (1.8e308). Hint: divide it by its largest")
+        raise InputError(
+            "sample_weight adds up to more than a double holds (1.8e308). Hint: divide it by its largest"
+        )
     return w
 
 

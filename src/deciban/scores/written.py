@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any, Literal
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from deciban.files import Section
 from deciban.scores.diagonal import Diagonal
-from deciban.scores.form import ScoreForm
+from deciban.scores.form import Array, ScoreForm
 from deciban.scores.full import Full
 from deciban.scores.linear import Barrier, Linear
 from deciban.scores.lookup import Lookup
@@ -51,7 +51,7 @@ def _fields(value: Any) -> Section:
 
 def read(section: Section, K: int, d: int) -> ScoreForm:
     """The form of a section, for K classes and d features."""
-    return FORMS[section.text("form", among=FORMS)](section, K, d)
+    return READERS[section.text("form", among=READERS)](section, K, d)
 
 
 def _linear(section: Section, K: int, d: int) -> Linear:
@@ -158,7 +158,7 @@ def _summed(section: Section, K: int, d: int) -> Summed:
 BESIDE = ("Diagonal", "Full", "Lookup", "SparseLinear", "Table")
 """The forms that a sum may hold side by side."""
 
-FORMS: dict[str, Callable[[Section, int, int], ScoreForm]] = {
+READERS: dict[str, Callable[[Section, int, int], ScoreForm]] = {
     "Linear": _linear,
     "SparseLinear": _sparse_linear,
     "Lookup": _lookup,
@@ -169,3 +169,33 @@ FORMS: dict[str, Callable[[Section, int, int], ScoreForm]] = {
     "Summed": _summed,
 }
 """How each form is read, by its name in the file."""
+
+SOLVED: Mapping[str, tuple[str, ...]] = {
+    "counts": ("Linear", "SparseLinear"),
+    "levels": ("Lookup",),
+    "moments": ("Diagonal",),
+    "scatter": ("Full",),
+    "cells": ("Table",),
+    "grid": ("Steps",),
+    "bags": ("SparseLinear",),
+}
+"""The forms that what a kind of block holds may be solved into; a file that names another is not sound."""
+
+_MORE = {
+    "levels": ("Summed",),
+    "moments": ("Linear", "Summed"),
+    "scatter": ("Linear", "Summed"),
+    "cells": ("Summed",),
+    "bags": ("Linear",),
+}
+
+FITTED: Mapping[str, tuple[str, ...]] = {kind: forms + _MORE.get(kind, ()) for kind, forms in SOLVED.items()}
+"""The same of what was fitted: weights of numbers and words too, and sums of forms that do not become one."""
+
+
+def read_priors(section: Section, K: int) -> tuple[Array, Array]:
+    """π and what of it is added to the scores."""
+    prior = section.floats("prior", (K,), least=0, most=1)
+    if abs(prior.sum() - 1) > 1e-6:
+        section.refuse(f"the class prior adds up to {prior.sum():g}, not to 1")
+    return prior, section.floats("log_prior", (K,), least=-INFINITY)

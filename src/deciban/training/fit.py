@@ -76,7 +76,7 @@ def train(
     "isotonic", or "auto", the simplest that is as good as any (`Model.calibration`). The model's `held_out` says how
     good it is.
 
-    `learner` is naive Bayes, "bayes", or one of its partners, who look at the rows themselves, in memory (of very many
+    `learner` is naive Bayes, "bayes", or one of its partners, who look at the rows themselves in memory (of very many
     a sample): "logistic" regression, "evidence" regression, which learns how far to trust each column, or "boosted"
     naive Bayes; unless given, that of `like`. `C` is one over the weight of the penalty of the first two, "auto" by
     cross-validation (`Model.account`).

@@ -23,9 +23,9 @@ def by_content(rows: Rows, n_folds: int) -> Folds:
 def dealt(codes: NDArray[np.int32], mark: Marks, weight: Array | None, n_folds: int) -> Folds:
     """The i-th row of class k, by what is in it, goes to fold (i + k) mod F.
 
-    Rows that are alike go round the folds too: a category of three levels makes many such, and none of them vouches for
-    another unduly. But where each is there twice (or g times) two are dealt as one, so that a table written twice is
-    learned as one whose rows weigh 2.
+    Rows that are alike go round the folds too: a category of three levels makes many, and without all that are alike
+    it would seem to say the opposite. But where each is there twice (or g times) two are dealt as one, so that a
+    table written twice is learned as one whose rows weigh 2.
 
     >>> dealt(np.zeros(4, np.int32), np.array([7, 5, 7, 5], np.uint64), None, 2).tolist()
     [1, 0, 1, 0]

@@ -127,7 +127,10 @@ def checked_learner(learner: Any, C: Any) -> float | str:
     if isinstance(C, bool) or not isinstance(C, (int, float)) or not 0 < C < float("inf"):
         raise InputError(f"C must be a finite number > 0, or 'auto', not {C!r}")
     if learner not in PENALISED:
-        raise InputError(f"C weighs a penalty, and learner={learner!r} has none. Hint: leave C out, or --learner logistic (learner='logistic')")
+        raise InputError(
+            f"C weighs a penalty, and learner={learner!r} has none. "
+            f"Hint: leave C out, or --learner logistic (learner='logistic')"
+        )
     return float(C)
 
 
