@@ -42,12 +42,13 @@ def told(model: Model, label: Any, n: int, column: str | None) -> list[Telltale]
 
 
 def _weighed(learned: Learned, block: int, k: int, n: int) -> list[Telltale]:
-    """The words that speak most for a class; a weight has no interval (NaN)."""
+    """The words that come to most in a class's documents, by what they say; a weight has no interval (NaN)."""
     part: Any = learned.naive.complete.parts[block]
     words: Any = learned.naive.complete.schema.blocks[block].names
     said = DECIBAN * (contrasts(learned.solved.prior) @ learned.solved.forms[block].linear().weights)[k]
     counted, documents = _tallies_of(part.occurrences, k), _tallies_of(part.documents, k)
-    best = np.argsort(-said, kind="stable")[:n]
+    best = np.lexsort((-said, -np.where(said > 0, said * documents[0], said)))[:n]
+    best = best[np.argsort(-said[best], kind="stable")]
     return [
         Telltale(words[v], float(said[v]), math.nan, math.nan, *(float(each[v]) for each in (*counted, *documents)))
         for v in best.tolist()
