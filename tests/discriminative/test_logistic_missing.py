@@ -6,6 +6,7 @@ from scipy import sparse
 from sklearn.impute import SimpleImputer
 
 from deciban import LogisticRegression
+from deciban.discriminative.missing import column_means
 from deciban.errors import InputError
 
 DECIBAN = 10 / np.log(10)
@@ -106,3 +107,8 @@ def test_holes_are_refused_where_they_are_said_to_be_errors(kind):
     strict.fit(kind(np.nan_to_num(X)), y)
     with pytest.raises(InputError, match="contains NaN"):
         strict.predict(kind(X))
+
+
+def test_many_sparse_numbers_below_zero_have_a_mean():
+    values = np.random.default_rng(0).normal(size=(3000, 400))
+    assert np.allclose(column_means(sparse.csr_array(values), None, True, 1), values.mean(axis=0), atol=1e-12)

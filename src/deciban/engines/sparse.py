@@ -30,7 +30,7 @@ def summarise(needs: Needs, X: Any, codes: Codes, weight: Array | None, n_classe
     if needs.kind != "counts" or needs.unit or _shows_zeros(needs):
         return _by_dense_blocks(needs, X, codes, weight, n_classes, threads)
     wide = n_classes * X.shape[1] > DENSE_CELLS
-    count = _small if fast.kernels("tallies", X.nnz) is None else _large
+    count = _small if fast.kernels("tallies", X.nnz) is None or _falls(needs, X) else _large
     part, flaw = count(needs, X, codes, weight, n_classes, wide, threads)
     if flaw < 0:
         return arrays.merged([part])
@@ -42,6 +42,11 @@ def summarise(needs: Needs, X: Any, codes: Codes, weight: Array | None, n_classe
             f"one weight per class, so it cannot learn them. Hint: leave such rows out, or take fewer features."
         )
     raise bad_value(X, flaw)
+
+
+def _falls(needs: Needs, X: Any) -> bool:
+    """Whether sums go down as well as up; the kernels take a value below zero for a flaw."""
+    return needs.signed and needs.threshold is None and bool(X.nnz) and bool(X.data.min() < 0)
 
 
 def _small(

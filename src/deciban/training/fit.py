@@ -86,7 +86,7 @@ def train(
     >>> taste["fruit"] = ["plum", "lemon", "plum", "lemon"] * 8 + ["plum"] * 4
     >>> model = deciban.train(taste, target="fruit", learner="evidence", C=1.0, judge=False)
     >>> {column: round(trust, 2) for column, trust in model.account.trust.items()}
-    {'sour': 0.66, 'again': 0.66}
+    {'sour': 0.56, 'again': 0.56}
     """
     method = checked_method(calibrate)
     task = plan(
