@@ -19,7 +19,7 @@ ROUNDS = 3
 """Runs of ours; scikit-learn takes a minute or more and runs once."""
 
 TARGET = 8.0
-SETTINGS = {"n_estimators": 50, "learning_rate": 0.1}
+SETTINGS: dict[str, Any] = {"n_estimators": 50, "learning_rate": 0.1}
 ROWS, ASKED = 200_000, 50_000
 
 Job = tuple[str, Callable[[], Iterator[Line]]]
