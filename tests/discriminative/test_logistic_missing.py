@@ -112,3 +112,10 @@ def test_holes_are_refused_where_they_are_said_to_be_errors(kind):
 def test_many_sparse_numbers_below_zero_have_a_mean():
     values = np.random.default_rng(0).normal(size=(3000, 400))
     assert np.allclose(column_means(sparse.csr_array(values), None, True, 1), values.mean(axis=0), atol=1e-12)
+
+
+def test_many_sparse_numbers_with_holes_have_a_mean():
+    values = np.random.default_rng(0).normal(size=(3000, 400))
+    values[::7, 3] = np.nan
+    means = column_means(sparse.csr_array(values), None, True, 1)
+    assert np.allclose(means, np.nanmean(values, axis=0), atol=1e-12)

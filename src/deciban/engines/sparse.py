@@ -46,7 +46,7 @@ def summarise(needs: Needs, X: Any, codes: Codes, weight: Array | None, n_classe
 
 def _falls(needs: Needs, X: Any) -> bool:
     """Whether sums go down as well as up; the kernels take a value below zero for a flaw."""
-    return needs.signed and needs.threshold is None and bool(X.nnz) and bool(X.data.min() < 0)
+    return needs.signed and needs.threshold is None and bool((X.data < 0).any())
 
 
 def _small(
