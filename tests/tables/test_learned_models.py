@@ -176,10 +176,11 @@ def test_pictures_of_such_models_are_drawn(learner):
     from deciban import plots
 
     model = deciban.train(reviews(), target="verdict", learner=learner, judge=False)
-    plots.evidence(model.explain(reviews(), rows=1))
-    plots.densities(model)
-    plots.telltales(model, column="text")
-    plots.nomogram(deciban.train(people(), target="group", learner=learner, judge=False))
+    why = plots.evidence(model.explain(reviews(), rows=1))
+    assert "stars" in {label.get_text().split(" ")[0] for label in why.get_yticklabels()}
+    assert len(plots.telltales(model, column="text").axes) >= 2
+    assert plots.densities(model).get_children()
+    assert plots.nomogram(deciban.train(people(), target="group", learner=learner, judge=False)).get_children()
 
 
 @pytest.mark.parametrize("learner", LEARNERS)

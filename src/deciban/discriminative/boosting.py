@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,8 +14,9 @@ from deciban.belief import Assumption, Belief
 from deciban.discriminative.account import Account
 from deciban.discriminative.boosted import Boosted, Standing
 from deciban.discriminative.reweighing import ALGORITHMS, WEIGHINGS, Algorithm, Step, own
+from deciban.engines.bagged import bagged
 from deciban.errors import DecibanWarning, InputError
-from deciban.ledger import Bags, Counts, Ledger, Needs, Schema, Statistic, Tallies
+from deciban.ledger import Ledger, Needs, Schema, Statistic
 from deciban.ledger.counts import place as placed
 from deciban.ledger.statistic import Array, Codes
 from deciban.scores.calibration import normalised
@@ -202,10 +203,4 @@ def _sums(needs: Needs, X: Any, codes: Codes, weight: Array | None, K: int, thre
     """The statistic of a block; of words that are known already both their sums and their documents."""
     if needs.kind != "bags":
         return engines.summarise(needs, X, codes, weight, K, threads)
-    total, documents = (_tallies(threshold, X, codes, weight, K, threads) for threshold in (None, 0.0))
-    return Bags(total, documents)
-
-
-def _tallies(threshold: float | None, X: Any, codes: Codes, weight: Array | None, K: int, threads: int) -> Tallies:
-    counted = engines.summarise(Needs("counts", threshold, signed=False, skips=False), X, codes, weight, K, threads)
-    return Tallies.from_counts(counted) if isinstance(counted, Counts) else cast(Tallies, counted)
+    return bagged(X, codes, weight, K, threads)

@@ -7,16 +7,14 @@ from typing import Any
 import numpy as np
 
 from deciban.engines import is_sparse
+from deciban.engines.bagged import OCCURRENCES
 from deciban.engines.sparse import bad_value, canonical, first_flaw
 from deciban.errors import InputError
 from deciban.estimators.texts import unit_rows
-from deciban.ledger import Needs
 from deciban.ledger.statistic import Array
 
 LARGEST = 1e100
 """Beyond, squares of evidence would overflow."""
-
-COUNTS = Needs("counts", signed=False, skips=False)
 
 
 def has_counts(X: Any) -> bool:
@@ -40,7 +38,7 @@ def counted(X: Any, presence: bool) -> Any:
     from scipy.sparse import csr_array
 
     rows = canonical(X if is_sparse(X) else csr_array(np.asarray(X)))
-    flaw = first_flaw(rows, COUNTS)
+    flaw = first_flaw(rows, OCCURRENCES)
     if flaw >= 0:
         raise bad_value(rows, flaw)
     data = (rows.data > 0).astype(np.float64) if presence else rows.data.astype(np.float64)

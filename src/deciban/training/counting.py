@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deciban import engines
+from deciban.engines.bagged import bagged
 from deciban.judge.crossed import parted
-from deciban.ledger import Bags, Counts, Ledger, Levels, Needs, Schema, Statistic, Tallies
+from deciban.ledger import Ledger, Levels, Needs, Schema, Statistic
 from deciban.ledger.schema import Block
 from deciban.ledger.statistic import Array
 from deciban.model.columns import Group
@@ -55,30 +55,11 @@ def _counted(
 ) -> Statistic:
     threads = engines.thread_count(None)
     if group.kind == "bags":
-        return _bags(columns[0], codes, weight, K, words, threads)
+        once = words.values == "presence" and words.length is None
+        return bagged(columns[0], codes, weight, K, threads, once)
     if group.kind == "counts":  # a negative value means no count, as the grid will tell
         columns = [np.maximum(x, 0.0) if f.role == "countable" else x for f, x in zip(group.features, columns)]
     part = engines.summarise(need, matrix(columns), codes, weight, K, threads)
     if isinstance(part, Levels) and block.levels is not None:
         return part.widen(np.array([len(names) for names in block.levels], dtype=np.int64))
     return part
-
-
-def _bags(X: Any, codes: NDArray[np.int32], weight: Array | None, K: int, words: Words, threads: int) -> Bags:
-    """Words as texts were read: what they count for, and the documents that have them; one without any is missing."""
-    here = np.flatnonzero(np.diff(X.indptr))
-    if len(here) < X.shape[0]:
-        X, codes, weight = X[here], codes[here], None if weight is None else weight[here]
-    occurrences = _tallies(engines.summarise(OCCURRENCES, X, codes, weight, K, threads))
-    if words.values == "presence" and words.length is None:
-        return Bags(occurrences, occurrences)
-    once = X.copy()
-    once.data = np.ones_like(once.data)
-    return Bags(occurrences, replace(_tallies(engines.summarise(OCCURRENCES, once, codes, weight, K, threads))))
-
-
-def _tallies(part: Statistic) -> Tallies:
-    if isinstance(part, Tallies):
-        return part
-    assert isinstance(part, Counts)
-    return Tallies.from_counts(part)
