@@ -173,23 +173,33 @@ def table(figures: Sequence[Figure]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def main() -> int:
-    """Measure, write the page, and say what is not as expected."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.lab", description=__doc__)
-    target = data.ROOT / "docs" / "lab" / "digits-and-letters.md"
+def measured() -> tuple[str, list[Figure]]:
+    """The page's sections, and the figures in them."""
+    parts = [(MNIST, list(mnist())), (LETTER, list(letter())), (VOTE, list(vote()))]
+    return "".join(f"{text}\n{table(figures)}" for text, figures in parts), [f for _, part in parts for f in part]
+
+
+def rebuilt(module: str, name: str, page: str, measure: Callable[[], tuple[str, list[Figure]]], about: str) -> int:
+    """Measure, write a page of `docs/lab`, and say what is not as expected: the exit code."""
+    parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{module}", description=about)
+    target = data.ROOT / "docs" / "lab" / name
     parser.add_argument("--page", type=Path, default=target, help="the page to write")
-    page = parser.parse_args().page
+    path = parser.parse_args().page
     try:
-        measured = [(MNIST, list(mnist())), (LETTER, list(letter())), (VOTE, list(vote()))]
+        sections, figures = measure()
     except data.DataAbsent as absent:
         print(absent, file=sys.stderr)
         return 2
-    sections = "".join(f"{text}\n{table(figures)}" for text, figures in measured)
     today = date.today().isoformat()
-    page.write_text(PAGE.format(date=today, machine=machine.describe(), sections=sections), encoding="utf-8")
+    path.write_text(page.format(date=today, machine=machine.describe(), sections=sections), encoding="utf-8")
     print(sections)
-    print(f"wrote {page}", file=sys.stderr)
-    return int(any(figure.met is False for _, figures in measured for figure in figures))
+    print(f"wrote {path}", file=sys.stderr)
+    return int(any(figure.met is False for figure in figures))
+
+
+def main() -> int:
+    """Measure, write the page, and say what is not as expected."""
+    return rebuilt("lab", "digits-and-letters.md", PAGE, measured, __doc__ or "")
 
 
 if __name__ == "__main__":

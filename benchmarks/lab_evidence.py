@@ -3,13 +3,10 @@
 Exit code 1 if a figure is not the expected one, 2 if the data is absent.
 """
 
-import argparse
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from datetime import date
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,8 +19,8 @@ from sklearn.pipeline import make_pipeline
 from deciban import EvidenceRegression, TextClassifier, Words
 from deciban.errors import DecibanWarning
 
-from . import data, machine, text_data
-from .lab import NOTHING, Figure, percent, table
+from . import text_data
+from .lab import NOTHING, Figure, percent, rebuilt, table
 from .lab_tables import markdown
 from .text_data import Corpus
 
@@ -245,21 +242,8 @@ def measured() -> tuple[str, list[Figure]]:
 
 def main() -> int:
     """Measure, write the page, and say what is not as expected."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.lab_evidence", description=__doc__)
-    target = data.ROOT / "docs" / "lab" / "evidence.md"
-    parser.add_argument("--page", type=Path, default=target, help="the page to write")
-    page = parser.parse_args().page
     warnings.simplefilter("ignore", DecibanWarning)  # sentences of strange words alone are a handful
-    try:
-        sections, figures = measured()
-    except data.DataAbsent as absent:
-        print(absent, file=sys.stderr)
-        return 2
-    today = date.today().isoformat()
-    page.write_text(PAGE.format(date=today, machine=machine.describe(), sections=sections), encoding="utf-8")
-    print(sections)
-    print(f"wrote {page}", file=sys.stderr)
-    return int(any(figure.met is False for figure in figures))
+    return rebuilt("lab_evidence", "evidence.md", PAGE, measured, __doc__ or "")
 
 
 if __name__ == "__main__":

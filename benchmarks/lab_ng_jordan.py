@@ -23,6 +23,8 @@ import numpy as np
 
 import deciban
 from deciban.judge.growth import Crossing, Growth
+from deciban.training.compare import doubled
+from deciban.training.curves import HELD_OUT
 
 from . import data, machine
 from .lab_tables import markdown, names, read
@@ -129,19 +131,17 @@ class Result:
         return self.growth.sizes[int(far[-1]) + 1 if len(far) else 0]
 
 
-def sizes(n: int) -> list[int]:
-    """10, 20, 40 … rows, as many as the table has beside those held out."""
-    most = min(MOST, n - round(0.2 * n))
-    doubled = [10 << i for i in range(12) if (10 << i) <= most]
-    return doubled if most < 1.4 * doubled[-1] else [*doubled, most]
-
-
 def measured(name: str, draws: int) -> Result:
     """The curves of one table."""
     table = read(name)
     frame = table.frame if len(table.frame) <= ROWS else table.frame.sample(ROWS, random_state=0)
     n, d = frame.shape
-    told: dict[str, Any] = {"target": table.target, "folds": 2, "draws": draws, "sizes": sizes(n)}
+    told: dict[str, Any] = {
+        "target": table.target,
+        "folds": 2,
+        "draws": draws,
+        "sizes": doubled(min(MOST, n - round(HELD_OUT * n))),
+    }
     plain = deciban.compare(frame, learners=["logistic"], C=NO_PENALTY, **told)
     found = deciban.compare(frame, learners=LEARNERS, **told)
     parameters = {each.name: each.n_parameters for each in found}

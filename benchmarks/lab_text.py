@@ -3,13 +3,10 @@
 Exit code 1 if a figure is not the expected one, 2 if the data is absent.
 """
 
-import argparse
 import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from datetime import date
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,9 +18,9 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from deciban import TextClassifier, Words
 from deciban.errors import DecibanWarning
 
-from . import data, machine, text_data
+from . import text_data
 from .case import shown_time
-from .lab import NOTHING, Figure, exactly, percent, table
+from .lab import NOTHING, Figure, exactly, percent, rebuilt, table
 from .lab_tables import markdown
 from .text_data import Corpus
 
@@ -239,20 +236,7 @@ def shown(found: dict[str, Any]) -> str:
 
 def main() -> int:
     """Measure, write the page, and say what is not as expected."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.lab_text", description=__doc__)
-    target = data.ROOT / "docs" / "lab" / "text.md"
-    parser.add_argument("--page", type=Path, default=target, help="the page to write")
-    page = parser.parse_args().page
-    try:
-        sections, figures = measured()
-    except data.DataAbsent as absent:
-        print(absent, file=sys.stderr)
-        return 2
-    today = date.today().isoformat()
-    page.write_text(PAGE.format(date=today, machine=machine.describe(), sections=sections), encoding="utf-8")
-    print(sections)
-    print(f"wrote {page}", file=sys.stderr)
-    return int(any(figure.met is False for figure in figures))
+    return rebuilt("lab_text", "text.md", PAGE, measured, __doc__ or "")
 
 
 def measured() -> tuple[str, list[Figure]]:

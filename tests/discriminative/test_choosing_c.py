@@ -9,15 +9,16 @@ from sklearn import linear_model
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.metrics import log_loss
 
-from deciban import LogisticRegression
-from deciban.discriminative.choosing import chosen_C
-from deciban.judge.folds import Stratified
+from deciban import EvidenceRegression, LogisticRegression
+from deciban.discriminative import choosing
+from deciban.discriminative.choosing import Judges, by_folds, chosen_C, known_elsewhere, sample_of
+from deciban.judge.inner_folds import by_content
 
 
 def brute_force(X, y, C, weight=None):
     """Σ over five folds of the loss of scikit-learn's model of the others."""
     classes, codes = np.unique(y, return_inverse=True)
-    fold, total = Stratified(5).of(codes), 0.0
+    fold, total = by_content([X], codes.astype(np.int32), weight, 5), 0.0
     for f in range(5):
         rest, test = fold != f, fold == f
         w = None if weight is None else weight[rest]
@@ -60,8 +61,9 @@ def test_the_scale_of_the_columns_does_not_matter(factor):
     X, y = noisy()
     model = LogisticRegression(C="auto").fit(X * factor, y)
     plain = LogisticRegression(C="auto").fit(X, y)
-    assert math.isclose(model.C_ * factor**2, plain.C_, rel_tol=1e-6)
-    np.testing.assert_allclose(model.predict_proba(X * factor), plain.predict_proba(X), atol=1e-2)
+    assert abs(math.log10(model.C_ * factor**2 / plain.C_)) < 0.51  # other numbers are dealt to other folds
+    best = min(brute_force(X, y, 10.0 ** (e / 2)) for e in range(-8, 5))
+    assert brute_force(X, y, model.C_ * factor**2) <= best * 1.02
 
 
 def test_noise_is_held_back_and_a_clear_pattern_is_not():
@@ -129,3 +131,75 @@ def test_the_path_starts_from_what_was_learned_before_and_ends_when_the_loss_kee
 
 def test_a_loss_that_is_the_same_everywhere_chooses_the_smallest():
     assert chosen_C(lambda f, C, before: C, lambda f, C: 1.0, 2, 1.0, 100.0).C == 10**-0.5
+
+
+PARTNERS = {
+    "numbers": (LogisticRegression, noisy()),
+    "sparse numbers": (LogisticRegression, (sparse.csr_array(np.maximum(noisy()[0], 0.0)), noisy()[1])),
+    "words": (EvidenceRegression, (np.maximum(noisy()[0], 0.0).round(), noisy()[1])),
+}
+
+
+@pytest.mark.parametrize("case", PARTNERS)
+def test_neither_the_order_of_the_rows_nor_rows_written_twice_change_the_C(case):
+    partner, (X, y) = PARTNERS[case]
+    chosen = partner(C="auto").fit(X, y).C_
+    for order in (np.arange(len(y))[::-1], np.argsort(y, kind="stable"), np.arange(len(y)) * 7 % len(y)):
+        assert chosen == partner(C="auto").fit(X[order], y[order]).C_
+    twice = np.repeat(np.arange(len(y)), 2)
+    heavy = partner(C="auto").fit(X, y, np.full(len(y), 2.0)).C_
+    assert heavy == partner(C="auto").fit(X[twice], y[twice]).C_
+
+
+def test_rows_that_come_in_fives_do_not_make_folds_of_their_own():
+    """Every fifth row of a class is noise: dealt by their order, one fold would have all of it."""
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(500, 3)), np.repeat([0, 1], 250)
+    X[:, 0] += np.where(np.arange(500) % 5 == 0, -4.0, 4.0) * (y - 0.5)
+    fold = by_content([X], y.astype(np.int32), None, 5)
+    noise = np.arange(500) % 5 == 0
+    for f in range(5):
+        assert 0.08 < noise[fold == f].mean() < 0.35
+
+
+def test_a_class_that_one_fold_alone_has_is_known_to_every_model_and_judged_by_none():
+    codes = np.array([0, 0, 1, 1, 2, 2], dtype=np.int32)
+    fold = np.array([0, 1, 0, 1, 0, 0], dtype=np.int32)
+    assert known_elsewhere(codes, fold).tolist() == [0, 1, 0, 1, -1, -1]
+    asked = []
+
+    class Trials:
+        def refit(self, f, C, before):
+            asked.append((f, C))
+            return C
+
+        def scores(self, f, learned):
+            return np.zeros((2, 3))
+
+    found = by_folds(Judges(codes, None, fold), lambda index, rows: Trials(), 1.0, 1.0)
+    assert {f for f, _ in asked} == {0, 1}
+    assert dict(found.path)[1.0] == pytest.approx(4 * math.log(3))  # four rows, three classes alike
+
+
+def test_where_no_row_can_be_judged_C_is_one():
+    codes = np.array([0, 1, 2], dtype=np.int32)
+    for fold in ([0, 1, 2], [-1, -1, -1], [0, 0, 0]):
+        assert by_folds(Judges(codes, None, np.array(fold, dtype=np.int32)), None).C == 1.0
+
+
+def test_of_many_rows_a_fair_sample_is_asked_and_every_class_is_in_it(monkeypatch):
+    monkeypatch.setattr(choosing, "ENOUGH_ROWS", 100)
+    codes = np.arange(10_000, dtype=np.int32) % 2
+    codes[[17, 4711, 9999]] = 2
+    index = sample_of(codes)
+    assert 100 <= len(index) <= 103
+    assert {17, 4711, 9999} <= set(index.tolist())
+    assert 30 < (codes[index] == 0).sum() < 70  # by position, every hundredth row would be of one class
+    np.testing.assert_array_equal(index, np.unique(index))
+
+
+def test_the_C_of_a_sample_is_about_that_of_all_rows(monkeypatch):
+    X, y = noisy(n=3000)
+    whole = LogisticRegression(C="auto").fit(X, y).C_
+    monkeypatch.setattr(choosing, "ENOUGH_ROWS", 1500)
+    assert abs(math.log10(LogisticRegression(C="auto").fit(X, y).C_ / whole)) <= 1.01

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
+import deciban
 from deciban import files, recall
 from deciban.discriminative.account import Account
 from deciban.discriminative.learned import Learned
@@ -111,3 +113,31 @@ def through_a_file(learned: Learned, folder: Path) -> Learned:
     again = recall.recalled(files.read(folder / "learned").section())
     assert isinstance(again, Learned)
     return again
+
+
+DOORS = {
+    "numbers": lambda X, y: deciban.LogisticRegression().fit(X, y),
+    "sparse numbers": lambda X, y: deciban.LogisticRegression().fit(csr_array(X), y),
+    "words": lambda X, y: deciban.EvidenceRegression().fit(X, y),
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_the_log_odds_of_two_classes_are_half_for_one_and_half_against_the_other_by_every_door(door) -> None:
+    rng = np.random.default_rng(0)
+    rows, labels = rng.poisson(1.0, (60, 4)).astype(float), np.arange(60) % 2
+    model = DOORS[door](rows, labels)
+    line = model.linear_form()
+    np.testing.assert_array_equal(line.weights, [-model.coef_[0] / 2, model.coef_[0] / 2])
+    np.testing.assert_array_equal(line.w, model.coef_[0])
+
+
+@pytest.mark.parametrize("learner", ["logistic", "evidence"])
+def test_so_are_those_of_tables(learner) -> None:
+    rng = np.random.default_rng(0)
+    words = (["aye", "fine", "sun", "sea"], ["nay", "grim", "sun", "sea"])
+    table = {"text": [" ".join(rng.choice(words[i % 2], 4)) for i in range(60)], "y": ["yes", "no"] * 30}
+    forms = deciban.train(table, target="y", roles={"text": "text"}, learner=learner, judge=False)
+    (weights,) = [form.weights for form in forms.belief.solved.forms]
+    np.testing.assert_allclose(weights[0], -weights[1], rtol=1e-12)
+    assert np.abs(weights).max() > 0

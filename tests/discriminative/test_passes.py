@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from deciban.discriminative.designs import Dense, Shared, Sparse
+from deciban.discriminative.designs import Dense, Shared, Sparse, shape
 from deciban.discriminative.logistic import _rows, fitted
 from deciban.discriminative.objective import losses
 from deciban.kernels import logistic as kernel
@@ -27,7 +27,7 @@ def parts_of(n_classes: int, scaled: bool):
 
 def random_state(parts, M):
     rng = np.random.default_rng(5)
-    ts = [rng.normal(size=(1, *part.shape(M))[-2:] if M == 1 else part.shape(M)) for part in parts]
+    ts = [rng.normal(size=(1, part.width) if M == 1 else shape(part, M)) for part in parts]
     return ts, rng.normal(size=M)
 
 
@@ -62,7 +62,7 @@ def test_scores_of_centred_features_are_those_of_the_parts(n_classes):
     parts, codes = parts_of(n_classes, True), np.zeros(N, dtype=np.int32)
     rows = _rows(parts, codes, None, n_classes, True, 1)
     ts, _ = random_state(parts, M)
-    said = sum(part.scores(t.reshape(part.shape(M))) for part, t in zip(parts, ts))
+    said = sum(part.scores(t.reshape(shape(part, M))) for part, t in zip(parts, ts))
     from deciban.discriminative.logistic import _moved
 
     moved = sum(_moved(block, t) for block, t in zip(rows.blocks, ts))

@@ -304,9 +304,10 @@ def test_penalty_is_chosen_by_rows_left_out():
     [
         ({"learner": "svm"}, "learner must be one of 'bayes', 'logistic'"),
         ({"learner": 3}, "learner must be one of"),
-        ({"learner": "logistic", "C": 0.0}, "C must be a finite number > 0"),
-        ({"learner": "logistic", "C": "much"}, "C must be a finite number > 0"),
-        ({"learner": "logistic", "C": float("nan")}, "C must be a finite number > 0"),
+        ({"learner": "logistic", "C": 0.0}, "C must be a number > 0"),
+        ({"learner": "logistic", "C": "much"}, "C must be a number > 0"),
+        ({"learner": "logistic", "C": float("nan")}, "C must be a number > 0"),
+        ({"learner": "evidence", "C": float("inf")}, "C must be finite"),
         ({"C": 1.0}, "learner='bayes' has none"),
         ({"learner": "evidence", "alpha": 0.0, "C": 1.0}, "alpha > 0"),
     ],
@@ -331,3 +332,18 @@ def test_every_learner_has_a_name_that_train_takes():
     for name in LEARNERS:
         task = Task(None, "y", [], None, learner=name)
         assert hasattr(learners.learner_of(task), "needs_rows")
+
+
+def test_no_penalty_is_taken_as_the_facade_takes_it():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    y = X @ [1.0, -1.0, 0.5] + rng.logistic(size=300) > 0
+    rows = pd.DataFrame(X, columns=list("abc")).assign(y=np.where(y, "yes", "no"))
+    model = deciban.train(rows, target="y", numbers="number", learner="logistic", C=float("inf"), judge=False)
+    theirs = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000).fit(X, y).predict_proba(X)
+    np.testing.assert_allclose(model.predict_proba(rows)["yes"], theirs[:, 1], atol=1e-4)
+    assert model.account.settings["C"] == np.inf
+    assert not model.account.separable
+    parted = deciban.train(rows.assign(y=rows["a"] > 0), target="y", numbers="number", learner="logistic", C=np.inf)
+    assert parted.account.separable
+    assert np.isfinite(parted.predict_proba(rows).to_numpy()).all()

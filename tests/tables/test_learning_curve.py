@@ -147,6 +147,8 @@ BAD = {
     "all flipped": ({"flipped": 1.0}, "below 1"),
     "none flipped": ({"flipped": []}, "flipped is empty"),
     "no number": ({"flipped": "much"}, "share of the labels"),
+    "no such argument": ({"repeats": 1}, r"learning_curve\(\) takes no 'repeats'\. Hint"),
+    "a slip of the pen": ({"alhpa": 1}, r"learning_curve\(\) takes no 'alhpa'; did you mean 'alpha'\?"),
 }
 
 

@@ -27,7 +27,7 @@ CHANCE = (
 )
 
 
-class Rows(NamedTuple):
+class Examples(NamedTuple):
     """Rows in memory: a matrix for each block, the places of their classes, and their weights."""
 
     parts: Sequence[Any]
@@ -51,7 +51,7 @@ class Plan:
     algorithm: Algorithm = "logistic"
     rounds: int = 10
     rate: float = 0.3
-    held: Rows | None = None
+    held: Examples | None = None
     patience: int = 5
 
     def __post_init__(self) -> None:
@@ -75,7 +75,7 @@ def boosted(
     algorithm: Algorithm = "logistic",
     rounds: int = 10,
     rate: float = 0.3,
-    held: Rows | None = None,
+    held: Examples | None = None,
     patience: int = 5,
     threads: int = 1,
     basis: Belief | None = None,
@@ -84,7 +84,7 @@ def boosted(
 
     The rows together weigh in every round what they weigh in the first, so that a pseudo-count means the same in all.
     """
-    rows, plan = Rows(parts, codes, weight), Plan(algorithm, rounds, rate, held, patience)
+    rows, plan = Examples(parts, codes, weight), Plan(algorithm, rounds, rate, held, patience)
     by_class = np.bincount(codes, weights=weight, minlength=len(schema.classes)).astype(np.float64)
     if algorithm != "SAMME" and not by_class.all():  # ln 0 has no mean, but votes can be counted
         return _among(assumption, schema, rows, plan, threads, by_class, basis)
@@ -103,7 +103,7 @@ def boosted(
 def _among(
     assumption: Assumption,
     schema: Schema,
-    rows: Rows,
+    rows: Examples,
     plan: Plan,
     threads: int,
     by_class: Array,
@@ -132,7 +132,7 @@ def _among(
 
 
 def _rounds(
-    assumption: Assumption, schema: Schema, rows: Rows, plan: Plan, threads: int
+    assumption: Assumption, schema: Schema, rows: Examples, plan: Plan, threads: int
 ) -> Iterator[tuple[Belief, Step, float | None]]:
     """Learner after learner, with the loss of the rows held out, until there are enough or no better ones."""
     K, mass = len(schema.classes), float(rows.weights.sum())
@@ -158,7 +158,7 @@ def _rounds(
 class _Watched:
     """The rows held out: what each round did to their loss."""
 
-    def __init__(self, plan: Plan, held: Rows, n_classes: int) -> None:
+    def __init__(self, plan: Plan, held: Examples, n_classes: int) -> None:
         self._plan, self._held, self._losses = plan, held, list[float]()
         self._standing = Standing(plan.algorithm, len(held.codes), n_classes)
 
@@ -178,7 +178,7 @@ class _Watched:
         return len(self._losses) - 1 - int(np.argmin(self._losses)) >= self._plan.patience
 
 
-def weights_by_round(model: Boosted, rows: Rows, rate: float, threads: int) -> Iterator[Array]:
+def weights_by_round(model: Boosted, rows: Examples, rate: float, threads: int) -> Iterator[Array]:
     """How the rows weighed in each round, from the learners as they are: weights that add up to one.
 
     They are found again from the rows, so that a model need not keep rounds × rows of them.
@@ -190,7 +190,7 @@ def weights_by_round(model: Boosted, rows: Rows, rate: float, threads: int) -> I
             return
 
 
-def ledger_of(assumption: Assumption, schema: Schema, rows: Rows, weight: Array | None, threads: int) -> Ledger:
+def ledger_of(assumption: Assumption, schema: Schema, rows: Examples, weight: Array | None, threads: int) -> Ledger:
     """What is remembered of these rows, weighed so."""
     K = len(schema.classes)
     blocks = tuple(replace(block, levels=None) for block in schema.blocks)

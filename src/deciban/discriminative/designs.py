@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from deciban.discriminative.objective import Array
+from deciban.discriminative.objective import Array, as_scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +22,10 @@ class Matrix:
     l1: float = 0.0
     scale: Array | None = None
 
-    def shape(self, n_scores: int) -> tuple[int, ...]:
-        """Of its weights."""
-        return n_scores, int(self.X.shape[1])
+    @property
+    def width(self) -> int:
+        """How many features."""
+        return int(self.X.shape[1])
 
     def scores(self, t: Array) -> Array:
         """What these weights say of every row, n×M: the definition."""
@@ -54,14 +55,19 @@ class Shared:
     l2: float = 0.0
     l1: float = 0.0
 
-    def shape(self, n_scores: int) -> tuple[int, ...]:
-        """Of its weights."""
-        return (int(self.values.shape[1]),)
+    @property
+    def width(self) -> int:
+        """How many features."""
+        return int(self.values.shape[1])
 
     def scores(self, t: Array) -> Array:
         """What these weights say of every row, n×M: the definition."""
-        said = np.einsum("ijk,j->ik", self.values, t)
-        return said if said.shape[1] != 2 else said[:, 1:] - said[:, :1]
+        return as_scores(np.einsum("ijk,j->ik", self.values, t), axis=1)
 
 
 Part = Dense | Sparse | Shared
+
+
+def shape(part: Part, n_scores: int) -> tuple[int, ...]:
+    """Of a part's weights: one of each feature for every score, or one for all."""
+    return (part.width,) if isinstance(part, Shared) else (n_scores, part.width)

@@ -18,45 +18,33 @@ from numpy.typing import NDArray
 
 from deciban.belief import Belief
 from deciban.discriminative.account import Account, Setting
-from deciban.discriminative.choosing import chosen_C
+from deciban.discriminative.choosing import FEW_C, Judges, by_folds
 from deciban.discriminative.learned import Learned
-from deciban.discriminative.logistic import Shared, Sparse, fitted_parts
-from deciban.discriminative.objective import Codes, losses, residuals
-from deciban.discriminative.span_search import SpanFit, search
-from deciban.discriminative.spans import Span
+from deciban.discriminative.logistic import Fit, Shared, Sparse, fitted_parts
+from deciban.discriminative.objective import Codes, apart, each_class, residuals, score_count
 from deciban.families.multinomial import Multinomial
 from deciban.ledger import Counts
-from deciban.ledger.shuffled import some_of
 from deciban.ledger.statistic import Array, divide
 from deciban.scores import Linear, ScoreForm, SparseLinear
-
-LEAST_C, MOST_C = 1e-3, 1e3
-"""Between these C is sought: a trust is a number about 1, or less."""
-
-ENOUGH_ROWS = 20_000
-"""Rows that C is chosen by at most."""
-
-MOST_NUMBERS = 1 << 22
-"""Of more rows times scores than this, weights of words are looked for if these are fewer."""
 
 BALANCED, MOST_ROUNDS = 1e-10, 1000
 """How near the classes' shares come when biases are balanced, and after how many rounds that must be enough."""
 
 
 @dataclass(frozen=True)
-class Settings:
+class EvidenceSettings:
     """How trust is to be fitted."""
 
     C: float | str = 1.0
     common: float | None = 0.1
     beta: float | None = None
-    tol: float = 1e-4  # at 1e-3 raw mail was ranked twice as badly, with no more errors: docs/lab/evidence.md
+    tol: float = 1e-3  # left to gain: 10⁻⁶ of the objective; stopped early, raw mail was ranked twice as badly
     max_iter: int = 200
 
 
 @dataclass(frozen=True)
-class Rows:
-    """Rows of words (CSR): as counted, and as scored; classes, weights, and what a scored row is long."""
+class WordRows:
+    """WordRows of words (CSR): as counted, and as scored; classes, weights, and what a scored row is long."""
 
     counted: Any
     scored: Any
@@ -66,7 +54,7 @@ class Rows:
     size: float = 1.0
     threads: int = 1
 
-    def take(self, index: NDArray[np.intp]) -> Rows:
+    def take(self, index: NDArray[np.intp]) -> WordRows:
         """These rows alone."""
         weight = None if self.weight is None else self.weight[index]
         return replace(
@@ -80,7 +68,12 @@ class Trusted:
 
     trust: Array
     common: float
-    fit: SpanFit
+    fit: Fit
+
+    @property
+    def reached(self) -> tuple[list[Array], Array]:
+        """Where a search at another C begins: what each word is trusted beyond the others, what all are, the bias."""
+        return [(self.trust - self.common).T, np.array([self.common])], self.fit.bias
 
 
 def evidence_of(form: ScoreForm) -> Array:
@@ -94,17 +87,12 @@ def evidence_of(form: ScoreForm) -> Array:
             said[form.mute] = 0.0
     else:
         said = np.ascontiguousarray(form.linear().weights.T)
-    return _centred(said)
+    return apart(said, axis=1)
 
 
-def _centred(said: Array) -> Array:
-    if said.shape[1] == 2:
-        return said[:, 1:] - said[:, :1]
-    said -= said.mean(axis=1, keepdims=True)
-    return said
-
-
-def regress(basis: Belief, rows: Rows, settings: Settings, alpha: float, fold: NDArray[np.int32] | None) -> Learned:
+def regress(
+    basis: Belief, rows: WordRows, settings: EvidenceSettings, alpha: float, fold: NDArray[np.int32] | None
+) -> Learned:
     """The naive belief, with as much trust in each of its words as these rows say they deserve.
 
     `fold` says which rows are left out together where C is to be chosen.
@@ -119,14 +107,12 @@ def regress(basis: Belief, rows: Rows, settings: Settings, alpha: float, fold: N
     weights *= rows.size
     if settings.beta is not None:
         bias = balanced(np.asarray(rows.scored @ weights), bias, rows.codes, rows.weight)
-    if rows.n_classes == 2:  # the log-odds of the second class: the first has the score 0
-        weights, bias = np.column_stack([np.zeros(len(weights)), weights]), np.append(0.0, bias)
-    form = Linear(weights.T, np.zeros(rows.n_classes))
+    form, bias = Linear(each_class(weights.T), np.zeros(rows.n_classes)), each_class(bias)
     account = _account(found, settings, float(C), rows)
     return Learned.of(basis.schema, [form], basis.solved.needs, bias, basis.ledger.rows, account, basis)
 
 
-def _account(found: Trusted, settings: Settings, C: float, rows: Rows) -> Account:
+def _account(found: Trusted, settings: EvidenceSettings, C: float, rows: WordRows) -> Account:
     told: dict[str, Setting] = {
         "C": C, "C_chosen": isinstance(settings.C, str), "beta": settings.beta, "common": settings.common,
         "common_trust": found.common, "size": rows.size,
@@ -135,36 +121,25 @@ def _account(found: Trusted, settings: Settings, C: float, rows: Rows) -> Accoun
     return Account("evidence", told, fit.objective, fit.loss, fit.n_iter, fit.converged, False, n_parameters)
 
 
-def trusted(rows: Rows, evidence: Array, settings: Settings, C: float, start: Trusted | None = None) -> Trusted:
+def trusted(
+    rows: WordRows, evidence: Array, settings: EvidenceSettings, C: float, start: Trusted | None = None
+) -> Trusted:
     """The trusts that these rows are least surprised by, at this C."""
     V = max(int((evidence != 0).any(axis=1).sum()), 1)
     c = 0.0 if settings.common is None else 1 / (settings.common * V)
-    n, M = rows.scored.shape[0], evidence.shape[1]
     E = evidence * rows.size
-    if n > rows.scored.shape[1] and n * M > MOST_NUMBERS:
-        return _in_words(rows, E, settings, C, c)
-    span = Span(rows.scored, E, c)
-    fit = search(
-        span, rows.codes, rows.weight, 1 / C, start=None if start is None else start.fit,
-        tol=settings.tol, max_iter=settings.max_iter, threads=rows.threads,
-    )  # fmt: skip
-    return Trusted(span.trust(fit.a), span.common_trust(fit.a), fit)
-
-
-def _in_words(rows: Rows, E: Array, settings: Settings, C: float, c: float) -> Trusted:
-    """The same where there are fewer words than rows: their weights themselves are looked for."""
-    parts: list[Any] = [Sparse(rows.scored, 1 / C, scale=np.ascontiguousarray(E.T))]
-    if c:
+    parts: list[Any] = [Sparse(rows.scored, 1 / C, scale=E.T)]
+    if c:  # the trust that all words have in common is one more weight, of what they say together
         said = np.asarray(rows.scored @ E)
-        said = np.column_stack([np.zeros(len(said)), said]) if E.shape[1] == 1 else said
-        parts.append(Shared(said[:, None, :], 1 / (C * c)))
+        parts.append(Shared(each_class(said, axis=1)[:, None, :], 1 / (C * c)))
+    first = None if start is None else (start.reached[0][: len(parts)], start.reached[1])
     fit = fitted_parts(
-        parts, rows.codes, rows.weight, rows.n_classes,
+        parts, rows.codes, rows.weight, rows.n_classes, start=first,
         tol=settings.tol, max_iter=settings.max_iter, threads=rows.threads,
     )  # fmt: skip
-    common = float(fit.parts[1][0]) if c else 0.0
-    told = SpanFit(np.zeros((0, 0)), fit.bias, fit.objective, fit.loss, fit.n_iter, fit.gradient, fit.converged)
-    return Trusted(np.ascontiguousarray(fit.parts[0].T) + common, common, told)
+    trust, common = np.ascontiguousarray(fit.parts[0].T), float(fit.parts[1][0]) if c else 0.0
+    trust += common
+    return Trusted(trust, common, replace(fit, parts=()))
 
 
 def balanced(scores: Array, bias: Array, codes: Codes, weight: Array | None) -> Array:
@@ -183,36 +158,41 @@ def balanced(scores: Array, bias: Array, codes: Codes, weight: Array | None) -> 
     return bias
 
 
-def best_C(rows: Rows, settings: Settings, alpha: float, fold: NDArray[np.int32] | None) -> float:
+@dataclass(frozen=True)
+class _Trials:
+    """Trusts fitted without a fold, in words counted without it."""
+
+    rows: WordRows
+    settings: EvidenceSettings
+    fold: NDArray[np.int32]
+    rest: list[WordRows]
+    said: list[Array]
+
+    def refit(self, f: int, C: float, before: Trusted | None) -> Trusted:
+        """See `Trials.refit`."""
+        return trusted(self.rest[f], self.said[f], self.settings, C, before)
+
+    def scores(self, f: int, learned: Trusted) -> Array:
+        """See `Trials.scores`."""
+        mine = self.rows.scored[np.flatnonzero(self.fold == f)]
+        return np.asarray(mine @ (learned.trust * self.said[f])) * self.rows.size + learned.fit.bias
+
+
+def best_C(rows: WordRows, settings: EvidenceSettings, alpha: float, fold: NDArray[np.int32] | None) -> float:
     """The C by which rows are told best by words counted without them."""
     if fold is None:
-        return 1.0
-    if len(fold) > ENOUGH_ROWS:
-        index = some_of(len(fold), ENOUGH_ROWS)
-        rows, fold = rows.take(index), fold[index]
-    parts = [part for part in (_part(rows, alpha, fold == f) for f in range(int(fold.max()) + 1)) if part is not None]
+        return FEW_C
 
-    def refit(f: int, C: float, before: Trusted | None) -> Trusted:
-        return trusted(parts[f][0], parts[f][2], settings, C, before)
+    def trials(index: NDArray[np.intp], some: Judges) -> _Trials:
+        few = rows if len(index) == len(rows.codes) else rows.take(index)
+        folds = range(int(some.fold.max()) + 1)
+        rest = [few.take(np.flatnonzero(some.fold != f)) for f in folds]
+        return _Trials(few, settings, some.fold, rest, [evidence_in(each, alpha) for each in rest])
 
-    def loss(f: int, found: Trusted) -> float:
-        _, test, E = parts[f]
-        said = np.asarray(test.scored @ (found.trust * E)) * rows.size + found.fit.bias
-        lost = losses(said, test.codes)
-        return float(lost.sum() if test.weight is None else test.weight @ lost)
-
-    return chosen_C(refit, loss, len(parts), LEAST_C, MOST_C).C if parts else 1.0
+    return by_folds(Judges(rows.codes, rows.weight, fold), trials).C
 
 
-def _part(rows: Rows, alpha: float, out: NDArray[np.bool_]) -> tuple[Rows, Rows, Array] | None:
-    """The rows of a fold and all others, and the evidence that these count; None where they have not every class."""
-    rest, test = rows.take(np.flatnonzero(~out)), rows.take(np.flatnonzero(out))
-    if not out.any() or len(np.unique(rest.codes)) < rows.n_classes:
-        return None
-    return rest, test, evidence_in(rest, alpha)
-
-
-def evidence_in(rows: Rows, alpha: float) -> Array:
+def evidence_in(rows: WordRows, alpha: float) -> Array:
     """What each word says by these rows alone; nothing where they have not got it."""
     from scipy.sparse import csr_array
 
@@ -222,6 +202,6 @@ def evidence_in(rows: Rows, alpha: float) -> Array:
     total = (share @ rows.counted).toarray()
     met = np.flatnonzero(total.any(axis=0))
     theta = Multinomial(alpha).log_theta(Counts(total[:, met], np.ones((rows.n_classes, 1))))
-    out = np.zeros((V, 1 if rows.n_classes == 2 else rows.n_classes))
-    out[met] = _centred(np.ascontiguousarray(theta.T))
+    out = np.zeros((V, score_count(rows.n_classes)))
+    out[met] = apart(np.ascontiguousarray(theta.T), axis=1)
     return out

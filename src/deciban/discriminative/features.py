@@ -2,7 +2,7 @@
 
 With a bias any centre gives the same model: s = W(x − m) + b', b' = b + W m. Then a column of 10⁸ ± 1 is as good as
 one of 0 ± 1. A `Block` hands out weights ready for the rows (`begin`), adds the scores of some rows (`add`), collects
-Σ r_i x_i of them (`collect`), and turns the sum into ∂/∂t (`end`). Weights here are t ÷ `unit`.
+Σ r_i x_i of them (`collect`), and turns the sum about the middle into ∂/∂t (`end`). Weights here are t ÷ `unit`.
 """
 
 from __future__ import annotations
@@ -68,10 +68,13 @@ class DenseBlock:
         """All rows, centred."""
         return self.numbers(slice(None)) - (0.0 if self.explicit else self.centre)
 
-    def end(self, total: Array, of_bias: Array) -> Array:
-        """∂/∂t of Σ r_i x_i, M×d, and Σ r_i."""
-        raw = total if self.explicit else total - of_bias[:, None] * self.centre
-        return raw if self.scale is None else raw * self.scale
+    def about(self, total: Array, of_bias: Array) -> Array:
+        """Σ r_i (x_i − m) from what was collected, Σ r_i x_i (M×d), and Σ r_i."""
+        return total if self.explicit else total - of_bias[:, None] * self.centre
+
+    def end(self, total: Array) -> Array:
+        """∂/∂t of Σ r_i (x_i − m), M×d."""
+        return total if self.scale is None else total * self.scale
 
     def take(self, rows: NDArray[np.intp]) -> DenseBlock:
         """The same with these rows alone."""
@@ -129,8 +132,8 @@ class SparseBlock:
             column_sums, first, last = self.kernels.column_sums, stripe.start, stripe.stop
             column_sums(C.data, C.indices, C.indptr, first, last, residual, self.centre, total, out)
 
-    def end(self, total: Array, of_bias: Array) -> Array:
-        """∂/∂t of Σ r_i x_i, d×M."""
+    def end(self, total: Array) -> Array:
+        """∂/∂t of Σ r_i (x_i − m), d×M."""
         return total.T if self.scale is None else total.T * self.scale
 
     def take(self, rows: NDArray[np.intp]) -> SparseBlock:
@@ -173,7 +176,7 @@ class SharedBlock:
         """The same with these rows alone."""
         return SharedBlock(self.values[rows])
 
-    def end(self, total: Array, of_bias: Array) -> Array:
+    def end(self, total: Array) -> Array:
         """∂/∂t is what was collected."""
         return total
 
@@ -244,7 +247,9 @@ def _sparse(part: Sparse, share: Array, centred: bool, kernels: ModuleType | Non
     if X.dtype != np.float64:
         X = X.astype(np.float64)
     centre = np.zeros(X.shape[1])
-    if centred and len(share):
+    if (
+        centred and len(share) and part.scale is None
+    ):  # what is scaled by evidence lies on both sides of zero as it is
         centre = np.asarray(X.T @ share) / share.sum()
     return SparseBlock(X, X.T.tocsr(), part.scale, centre, kernels)
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.discriminative import proximal, screening, smooth, spanned
-from deciban.discriminative.designs import Dense, Part, Shared, Sparse
+from deciban.discriminative import newton, proximal, screening, smooth, spanned
+from deciban.discriminative.designs import Dense, Part, Shared, Sparse, shape
 from deciban.discriminative.features import block_of
-from deciban.discriminative.objective import Array, Codes
+from deciban.discriminative.objective import Array, Codes, apart, score_count
 from deciban.discriminative.passes import Rows
 from deciban.discriminative.separable import separable
 from deciban.discriminative.smooth import SAMPLE, State, some_rows
@@ -118,8 +118,10 @@ def _searched(parts: Sequence[Part], rows: Rows, first: State, tol: float, max_i
     l2 = _held([part.l2 for part in parts], rows, 2)
     if any(part.l1 for part in parts):
         return proximal.minimised(rows, l2, _held([part.l1 for part in parts], rows, 1), first, tol, max_iter)
-    if spanned.pays(rows):
-        return spanned.minimised(rows, parts[0].l2, first, tol, max_iter)
+    if newton.pays(rows, l2, first):
+        return newton.minimised(rows, l2, first, tol, max_iter)
+    if spanned.pays(rows, l2):
+        return spanned.minimised(rows, l2, first, tol, max_iter)
     return smooth.minimised(rows, l2, first, tol, max_iter)
 
 
@@ -161,11 +163,12 @@ def _rows(
     parts: Sequence[Part], codes: Codes, weight: Array | None, n_classes: int, intercept: bool, threads: int
 ) -> Rows:
     """The parts made ready for passes."""
-    M = 1 if n_classes == 2 else n_classes
+    M = score_count(n_classes)
     work = M * sum(map(_cells, parts))
     fast = kernels("logistic", work)
     sample = some_rows(len(codes), SAMPLE)
-    blocks = [block_of(part, M, weight, sample, intercept, fast) for part in parts]
+    ready = newton.written_out(parts, len(codes), M)
+    blocks = [block_of(part, M, weight, sample, intercept, fast) for part in ready]
     return Rows(blocks, codes, weight, M, intercept, threads if work >= LARGE else 1, fast)
 
 
@@ -184,12 +187,12 @@ def _first(parts: Sequence[Part], rows: Rows, start: tuple[Sequence[Array], Arra
     """Where the search begins: at the weights given, else at none, with the classes' shares for a bias."""
     M = rows.n_scores
     if start is None:
-        zeros = [np.zeros((1, *part.shape(M))[-2:]) if M == 1 else np.zeros(part.shape(M)) for part in parts]
+        zeros = [np.zeros((1, part.width) if M == 1 else shape(part, M)) for part in parts]
         return State(zeros, _shares(rows) if rows.intercept else np.zeros(M))
     ts = []
     bias = np.array(start[1], dtype=np.float64).reshape(M) if rows.intercept else np.zeros(M)
     for part, block, given in zip(parts, rows.blocks, start[0]):
-        t = np.array(given, dtype=np.float64).reshape((1, -1) if M == 1 else part.shape(M))
+        t = np.array(given, dtype=np.float64).reshape((1, -1) if M == 1 else shape(part, M))
         t = t if block.unit is None else t / block.unit
         bias = bias + _moved(block, t)
         ts.append(t)
@@ -208,7 +211,7 @@ def _shares(rows: Rows) -> Array:
     """The log-odds of two classes, or the logarithms of the classes' shares; half a row more for each."""
     counts = np.bincount(rows.codes, weights=rows.weight, minlength=max(rows.n_scores, 2)) + 0.5
     logs = np.log(counts / counts.sum())
-    return logs[1:] - logs[:1] if rows.n_scores == 1 else logs - logs.mean()
+    return apart(logs)
 
 
 def _told(parts: Sequence[Part], rows: Rows, state: State) -> tuple[list[Array], Array]:
@@ -217,7 +220,7 @@ def _told(parts: Sequence[Part], rows: Rows, state: State) -> tuple[list[Array],
     if rows.n_scores > 1 and rows.intercept:
         bias = bias - bias.mean()  # what all classes have alike no score can tell
     ts = [t if block.unit is None else t * block.unit for block, t in zip(rows.blocks, state.ts)]
-    return [np.ascontiguousarray(t).reshape(part.shape(rows.n_scores)) for part, t in zip(parts, ts)], bias
+    return [t.reshape(shape(part, rows.n_scores)) for part, t in zip(parts, ts)], bias
 
 
 def _fit(parts: Sequence[Part], rows: Rows, state: State) -> Fit:

@@ -15,6 +15,34 @@ Array = NDArray[np.float64]
 Codes = NDArray[np.int32]
 
 
+def score_count(n_classes: int) -> int:
+    """M: two classes have one score, the log-odds of the second; more have one each."""
+    return 1 if n_classes == 2 else n_classes
+
+
+def as_scores(each: Array, axis: int = 0) -> Array:
+    """What was told of K classes as M scores: of two the second's less the first's, of more each class's own.
+
+    >>> as_scores(np.array([1.0, 4.0])).tolist(), as_scores(np.array([1.0, 4.0, 7.0])).tolist()
+    ([3.0], [1.0, 4.0, 7.0])
+    """
+    return np.diff(each, axis=axis) if each.shape[axis] == 2 else each
+
+
+def apart(each: Array, axis: int = 0) -> Array:
+    """What tells the classes apart: of two their difference, of more what is beyond their mean."""
+    return np.diff(each, axis=axis) if each.shape[axis] == 2 else each - each.mean(axis=axis, keepdims=True)
+
+
+def each_class(scores: Array, axis: int = 0) -> Array:
+    """M scores told of K classes: log-odds are half for the second class and half against the first.
+
+    >>> each_class(np.array([3.0])).tolist()
+    [-1.5, 1.5]
+    """
+    return np.concatenate([-scores / 2, scores / 2], axis=axis) if scores.shape[axis] == 1 else scores
+
+
 def losses(scores: Array, codes: Codes) -> Array:
     """ℓ(y_i, s_i) = −ln p(y_i|x_i) of every row, to the last digits also where p is nearly 1.
 

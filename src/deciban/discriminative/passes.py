@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import ModuleType
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,15 @@ BLOCK_CELLS = 1 << 17
 
 STRIPES = 16
 """Sums are made for so many stripes of rows, whatever the number of threads."""
+
+
+class Line(NamedTuple):
+    """Scores without bias (n×M) and bias, and how both change along a step."""
+
+    scores: Array
+    bias: Array
+    scores_along: Array
+    bias_along: Array
 
 
 @dataclass(slots=True)
@@ -79,7 +89,8 @@ class Rows:
                 assert kept is not None
                 total = self.columns(block, kept)
             assert total is not None
-            gradients.append(block.end(total, of_bias))
+            total = block.about(total, of_bias) if isinstance(block, DenseBlock) else total
+            gradients.append(block.end(total))
         return loss, gradients, of_bias
 
     def settle(self, scores: Array, rows: slice) -> float:
@@ -99,6 +110,21 @@ class Rows:
         return sum(
             shared(lambda rows: self.settle(scores[rows], rows), self._small(slice(0, len(scores))), self.threads)
         )
+
+    def settled_along(self, line: Line, share: float, out: Array) -> tuple[float, float]:
+        """Σ w·ℓ after a share of a step and its slope along it; w·∂ℓ/∂s of all rows go to `out`."""
+        bias = line.bias + share * line.bias_along
+
+        def some(rows: slice) -> tuple[float, float]:
+            here, along = out[rows], line.scores_along[rows]
+            np.multiply(along, share, out=here)
+            here += line.scores[rows]
+            here += bias
+            loss = self.settle(here, rows)
+            return loss, float(np.vdot(here, along)) + float(here.sum(axis=0) @ line.bias_along)
+
+        found = shared(some, self._small(slice(0, len(out))), self.threads)
+        return sum(loss for loss, _ in found), sum(slope for _, slope in found)
 
     def _begun(self, ts: Sequence[Array], bias: Array) -> tuple[list[Array], Array]:
         pairs = [block.begin(t) for block, t in zip(self.blocks, ts)]

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deciban.discriminative.account import Account, Setting
-from deciban.discriminative.choosing import Chosen, chosen_C
+from deciban.discriminative.choosing import ROUGH, Chosen, Judges, by_folds
 from deciban.discriminative.learned import Learned
 from deciban.discriminative.logistic import Fit, fitted
 from deciban.discriminative.missing import column_means, filled
-from deciban.discriminative.objective import losses
+from deciban.discriminative.objective import each_class
 from deciban.discriminative.start import bayes_start
 from deciban.engines import is_sparse
 from deciban.ledger import Needs, Schema
@@ -34,7 +34,7 @@ LEAST_C, MOST_C = 1e-12, 1e12
 
 
 @dataclass(frozen=True)
-class Settings:
+class LogisticSettings:
     """How logistic regression is to be fitted; the letters are scikit-learn's."""
 
     C: float | Literal["auto"] = 1.0
@@ -51,7 +51,7 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Rows:
+class NumberRows:
     """Rows without missing cells, the place of each one's class, its weight, and how many classes there are."""
 
     X: Any
@@ -60,7 +60,14 @@ class Rows:
     n_classes: int
     threads: int = 1
 
-    def fit(self, settings: Settings, C: float, start: Weights | None, weight: Array | None = None) -> Fit:
+    def take(self, index: NDArray[np.intp]) -> NumberRows:
+        """These rows alone."""
+        if len(index) == len(self.codes):
+            return self
+        weight = None if self.weight is None else self.weight[index]
+        return replace(self, X=self.X[index], codes=self.codes[index], weight=weight)
+
+    def fit(self, settings: LogisticSettings, C: float, start: Weights | None, weight: Array | None = None) -> Fit:
         """The best weights at this C; rows may weigh otherwise."""
         weight, (l2, l1) = self.weight if weight is None else weight, settings.penalty(C)
         return fitted(
@@ -68,7 +75,7 @@ class Rows:
             tol=settings.tol, max_iter=settings.max_iter, threads=self.threads,
         )  # fmt: skip
 
-    def naive_start(self, settings: Settings, C: float) -> Weights | None:
+    def naive_start(self, settings: LogisticSettings, C: float) -> Weights | None:
         """Where naive Bayes would have the weights."""
         l2, l1 = settings.penalty(C)
         given = self.X, self.codes, self.weight, self.n_classes
@@ -80,7 +87,7 @@ def regress(
     X: Any,
     codes: Codes,
     weight: Array | None,
-    settings: Settings,
+    settings: LogisticSettings,
     *,
     threads: int = 1,
     fold: NDArray[np.int32] | None = None,
@@ -93,27 +100,26 @@ def regress(
     """
     K = len(schema.classes)
     means = column_means(X, weight, settings.missing == "skip", threads)
-    rows = Rows(filled(X, means), codes, weight, K, threads)
+    rows = NumberRows(filled(X, means), codes, weight, K, threads)
+    fold = np.full(len(codes), -1, dtype=np.int32) if fold is None else fold
     C = settings.C if not isinstance(settings.C, str) else _best_C(rows, settings, fold).C
     if warm is None and settings.start == "bayes":
         warm = rows.naive_start(settings, C)
     fit = rows.fit(settings, C, warm)
-    form, bias = about_means(fit, means, K)
+    form, bias = about_means(fit, means)
     of_class = np.bincount(codes, weights=weight, minlength=K).astype(np.float64)
     needs = Needs("moments", skips=settings.missing == "skip")
     return Learned.of(schema, [form], [needs], bias, of_class, _account(fit, settings, C, X.shape[1], K))
 
 
-def about_means(fit: Fit, means: Array, K: int) -> tuple[Linear, Array]:
+def about_means(fit: Fit, means: Array) -> tuple[Linear, Array]:
     """Σ_j w_kj (x_j − m_j) over the cells that are there, as a form, and each class's score where all are at m."""
-    weights, bias = fit.weights, fit.bias
-    if K == 2:  # the log-odds of the second class: the first has the score 0
-        weights, bias = np.vstack([np.zeros_like(weights), weights]), np.append(0.0, bias)
+    weights = each_class(fit.weights)
     offsets = -weights * means
-    return Linear(weights, np.zeros(K), offsets), bias - offsets.sum(axis=1)
+    return Linear(weights, np.zeros(len(weights)), offsets), each_class(fit.bias) - offsets.sum(axis=1)
 
 
-def _account(fit: Fit, settings: Settings, C: float, d: int, K: int) -> Account:
+def _account(fit: Fit, settings: LogisticSettings, C: float, d: int, K: int) -> Account:
     told: dict[str, Setting] = {
         "C": C, "C_chosen": settings.C == "auto", "l1_ratio": settings.l1_ratio, "start": settings.start
     }  # fmt: skip
@@ -121,40 +127,36 @@ def _account(fit: Fit, settings: Settings, C: float, d: int, K: int) -> Account:
     return Account("logistic", told, float(fit.objective), float(fit.loss), int(fit.n_iter), *ended, n_parameters)
 
 
-def _best_C(rows: Rows, settings: Settings, fold: NDArray[np.int32] | None) -> Chosen:
-    """C by cross-validation; 1 where no row can be judged by the others.
+@dataclass(frozen=True)
+class _Trials:
+    """Fits without a fold: rows that are left out weigh nothing, so that they need not be copied."""
 
-    Rows that are left out weigh nothing, so that they need not be copied. A row whose class only its own fold has
-    is judged by nobody.
-    """
-    fold = np.zeros(len(rows.codes), dtype=np.int32) if fold is None else fold
-    w = np.ones(len(rows.codes)) if rows.weight is None else rows.weight
-    judged = _judged(rows.codes, fold, rows.n_classes)
-    if not judged:
-        return Chosen(1.0, ())
+    rows: NumberRows
+    fold: NDArray[np.int32]
+    settings: LogisticSettings
 
-    def refit(f: int, C: float, before: Weights | None) -> Weights:
-        fit = rows.fit(settings, C, before, np.where(fold == judged[f][0], 0.0, w))
+    def refit(self, f: int, C: float, before: Weights | None) -> Weights:
+        """See `Trials.refit`."""
+        w = 1.0 if self.rows.weight is None else self.rows.weight
+        fit = self.rows.fit(self.settings, C, before, np.where(self.fold == f, 0.0, w))
         return fit.weights, fit.bias
 
-    def loss(f: int, learned: Weights) -> float:
-        test = judged[f][1]
-        scores = np.asarray(rows.X[test] @ learned[0].T, dtype=np.float64) + learned[1]
-        lost = float(w[test] @ losses(scores, rows.codes[test]))
-        return lost if np.isfinite(lost) else np.inf
-
-    return chosen_C(refit, loss, len(judged), *_reach(rows.X, float(w.sum()), settings.l1_ratio))
+    def scores(self, f: int, learned: Weights) -> Array:
+        """See `Trials.scores`."""
+        mine = np.flatnonzero(self.fold == f)
+        return np.asarray(self.rows.X[mine] @ learned[0].T, dtype=np.float64) + learned[1]
 
 
-def _judged(codes: Codes, fold: NDArray[np.int32], K: int) -> list[tuple[int, NDArray[np.intp]]]:
-    """The folds that the others can judge, and their rows of classes that the others have."""
-    found = []
-    for f in range(int(fold.max(initial=-1)) + 1):
-        known = np.bincount(codes[fold != f], minlength=K) > 0
-        rows = np.flatnonzero((fold == f) & known[codes])
-        if len(rows) and known.sum() > 1:
-            found.append((f, rows))
-    return found
+def _best_C(rows: NumberRows, settings: LogisticSettings, fold: NDArray[np.int32]) -> Chosen:
+    """C by cross-validation, between what the columns' spreads call for."""
+    rough = replace(settings, tol=max(settings.tol, ROUGH))
+
+    def trials(index: NDArray[np.intp], judges: Judges) -> _Trials:
+        return _Trials(rows.take(index), judges.fold, rough)
+
+    judges = Judges(rows.codes, rows.weight, fold)
+    reach = _reach(rows.X, float(judges.weights.sum()), settings.l1_ratio)
+    return by_folds(judges, trials, *reach)
 
 
 def _reach(X: Any, n: float, l1_ratio: float) -> tuple[float, float]:

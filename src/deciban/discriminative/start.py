@@ -9,7 +9,7 @@ import numpy as np
 
 from deciban import engines
 from deciban.belief import Assumption, Belief, learn
-from deciban.discriminative.objective import losses
+from deciban.discriminative.objective import apart, losses
 from deciban.errors import DecibanError
 from deciban.families.family import Family, log
 from deciban.families.gaussian import Gaussian
@@ -41,7 +41,7 @@ def bayes_start(
         weights, bias, log_prior = _naive(X, codes, weight, K, threads)
     except DecibanError:  # values too large to have squares, say: the search can do without
         return None
-    weights, bias, log_prior = (_apart(each) for each in (weights, bias, log_prior))
+    weights, bias, log_prior = (apart(each) for each in (weights, bias, log_prior))
     if not intercept:
         bias, log_prior = np.zeros_like(bias), np.zeros_like(bias)
     t = _distance(X, codes, weight, weights, bias, log_prior, l2, l1)
@@ -57,11 +57,6 @@ def _naive(X: Any, codes: Codes, weight: Array | None, K: int, threads: int) -> 
     solved = Belief(assumption, ledger).solved
     line = solved.forms[0].linear()
     return line.weights, line.bias, log(solved.prior)
-
-
-def _apart(each: Array) -> Array:
-    """What tells the classes apart: of two the difference, of more what is beyond their mean."""
-    return each[1:] - each[:1] if len(each) == 2 else each - each.mean(axis=0)
 
 
 def _distance(

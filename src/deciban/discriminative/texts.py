@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.discriminative.evidence import Rows, Settings, best_C, evidence_in, trusted
+from deciban.discriminative.evidence import EvidenceSettings, WordRows, best_C, evidence_in, trusted
+from deciban.discriminative.objective import each_class, score_count
 from deciban.errors import InputError
 from deciban.ledger.statistic import Array
 
@@ -29,18 +30,18 @@ class Text:
     @property
     def n_parameters(self) -> int:
         """Numbers fitted."""
-        return (1 if len(self.weights) == 2 else len(self.weights)) * self.weights.shape[1] + 1
+        return score_count(len(self.weights)) * self.weights.shape[1] + 1
 
 
-def weighed(rows: Rows, alpha: float, C: float | str, fold: NDArray[np.int32]) -> Text:
+def weighed(rows: WordRows, alpha: float, C: float | str, fold: NDArray[np.int32]) -> Text:
     """The words of a text weighed by these rows; C may be chosen by these folds, evidence counted without each."""
     chosen = isinstance(C, str)
     own, seen = _of_seen(rows)
-    at = best_C(own, Settings(C="auto"), alpha, fold) if chosen and len(seen) > 1 else 1.0
+    at = best_C(own, EvidenceSettings(C="auto"), alpha, fold) if chosen and len(seen) > 1 else 1.0
     return replace(_weighed(rows, alpha, at if isinstance(C, str) else float(C)), chosen=chosen)
 
 
-def heard(rows: Rows, alpha: float, C: float, fold: NDArray[np.int32]) -> Array:
+def heard(rows: WordRows, alpha: float, C: float, fold: NDArray[np.int32]) -> Array:
     """What words say of each row, weighed without its fold: n×K."""
     out = np.zeros((len(rows.codes), rows.n_classes))
     for f in range(int(fold.max(initial=-1)) + 1):
@@ -49,7 +50,7 @@ def heard(rows: Rows, alpha: float, C: float, fold: NDArray[np.int32]) -> Array:
     return out
 
 
-def _weighed(rows: Rows, alpha: float, C: float) -> Text:
+def _weighed(rows: WordRows, alpha: float, C: float) -> Text:
     """At this C; a class that has no rows has no words either."""
     own, seen = _of_seen(rows)
     weights = np.zeros((rows.n_classes, rows.scored.shape[1]))
@@ -61,13 +62,12 @@ def _weighed(rows: Rows, alpha: float, C: float) -> Text:
             "evidence without end cannot be weighed: with alpha=0 a word that a class never had is impossible in it. "
             "Hint: alpha > 0, or 'auto'"
         )
-    found = trusted(own, said, Settings(C=C), C)
-    own_weights = (found.trust * said).T
-    weights[seen] = np.concatenate([-own_weights / 2, own_weights / 2]) if len(seen) == 2 else own_weights
+    found = trusted(own, said, EvidenceSettings(C=C), C)
+    weights[seen] = each_class((found.trust * said).T)
     return Text(weights, found.common, C, False)
 
 
-def _of_seen(rows: Rows) -> tuple[Rows, NDArray[np.intp]]:
+def _of_seen(rows: WordRows) -> tuple[WordRows, NDArray[np.intp]]:
     """The rows with the codes of classes that have any, and which these are."""
     seen, codes = np.unique(rows.codes, return_inverse=True)
     own = replace(rows, codes=codes.reshape(-1).astype(np.int32), n_classes=len(seen))

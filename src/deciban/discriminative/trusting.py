@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 from deciban import engines
 from deciban.belief import Belief
 from deciban.discriminative.account import Account
+from deciban.discriminative.choosing import FEW_C, Judges
 from deciban.discriminative.designs import Shared
 from deciban.discriminative.learned import Learned
 from deciban.discriminative.texts import Text
-from deciban.discriminative.weighing import FEW_C, Honest, Judges, predictor
+from deciban.discriminative.weighing import Honest, predictor
 from deciban.errors import InputError
 from deciban.ledger import Needs
 from deciban.ledger.shuffled import some_of

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,48 +13,27 @@ from numpy.typing import NDArray
 from deciban.belief import Belief
 from deciban.discriminative.account import Account, LearnerName
 from deciban.discriminative.blocks import weighable
-from deciban.discriminative.choosing import chosen_C
-from deciban.discriminative.designs import Part, Shared
+from deciban.discriminative.choosing import ENOUGH_ROWS, LEAST_C, MOST_C, ROUGH, Judges, by_folds
+from deciban.discriminative.designs import Part, Shared, shape
 from deciban.discriminative.learned import NEVER, Learned
 from deciban.discriminative.logistic import Fit, fitted_parts
-from deciban.discriminative.newton import Small, is_small, newton
-from deciban.discriminative.objective import losses
-from deciban.engines.threads import one_core_products
-from deciban.ledger.shuffled import some_of
+from deciban.discriminative.objective import as_scores, each_class
 from deciban.ledger.statistic import Array
-
-LEAST_C, MOST_C = 1e-3, 1e3
-"""Between these C is sought: beyond, a thousand rows are not heard, or a column is all but free."""
 
 USUAL_C = 1e-2, 10.0
 """Where it is sought for very many cells: fits beyond take longest. A C that is given is taken as it is."""
 
-MOST_ITERATIONS, TOLERANCE, ROUGH = 1000, 1e-6, 1e-2
-"""How far the fit goes that is kept, and those that only tell one C from another."""
-
-ENOUGH_ROWS = 20_000
-"""Rows that C is chosen by at most: it is sought in steps of √10, no finer."""
+MOST_ITERATIONS, TOLERANCE = 1000, 1e-6
+"""How far the fit goes that is kept."""
 
 MANY_CELLS = 1 << 17
 """Cells, times classes, from which on fewer folds are judged for the sake of C."""
-
-FEW_C = 1.0
-"""C where no row can be left out."""
-
 
 Design = Sequence[Part]
 """Blocks of features beside each other."""
 
 Honest = Callable[[int], Design]
 """All rows as they are by what was settled without this fold: cuts and evidence that have seen no label of it."""
-
-
-class Judges(NamedTuple):
-    """Rows that a predictor is fitted to: classes' codes, weights, and the fold in which each is left out."""
-
-    codes: NDArray[np.int32]
-    weight: Array | None
-    fold: NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -103,12 +83,12 @@ def predictor(
     own, known = rows._replace(codes=place[rows.codes]), [_of_classes(part, seen, n_classes) for part in parts]
     apart = None if honest is None else _among(honest, seen, n_classes)
     asked = _chosen(known, apart, own, len(seen), threads) if isinstance(C, str) else C
-    fit = Search(known, own.codes, len(seen), threads).fit(asked, own.weight, TOLERANCE)
+    fit = _fitted(known, own, len(seen), asked, TOLERANCE, threads)
     blocks = [
-        t if isinstance(part, Shared) else _each_class(_of_cells(part, t), seen, n_classes, 0.0)
+        t if isinstance(part, Shared) else _all_classes(_of_cells(part, t), seen, n_classes, 0.0)
         for part, t in zip(known, fit.parts)
     ]
-    bias = _each_class(fit.bias[:, None], seen, n_classes, NEVER)[:, 0]
+    bias = _all_classes(fit.bias[:, None], seen, n_classes, NEVER)[:, 0]
     return Found(blocks, bias, fit, float(asked), isinstance(C, str))
 
 
@@ -120,8 +100,7 @@ def _of_classes(part: Part, seen: NDArray[np.intp], n_classes: int) -> Part:
         return replace(part, values=part.values[:, :, seen])
     if part.scale is None:
         return part
-    own = part.scale[seen]
-    return replace(part, scale=own[1:] - own[:1] if len(seen) == 2 else own)
+    return replace(part, scale=as_scores(part.scale[seen]))
 
 
 def _among(honest: Honest, seen: NDArray[np.intp], n_classes: int) -> Honest:
@@ -136,85 +115,70 @@ def _of_cells(part: Part, t: Array) -> Array:
 
 def _certain(parts: Sequence[Part], seen: NDArray[np.intp], n_classes: int) -> Found:
     """Rows of one class: there is nothing to tell apart, and no weights are needed."""
-    fit = Fit(tuple(np.zeros(part.shape(1)) for part in parts), np.zeros(1), 0.0, 0.0, 0, 0.0, True, False)
+    fit = Fit(tuple(np.zeros(shape(part, 1)) for part in parts), np.zeros(1), 0.0, 0.0, 0, 0.0, True, False)
     blocks = [t if t.ndim == 1 else np.zeros((n_classes, t.shape[1])) for t in fit.parts]
     bias = np.full(n_classes, NEVER)
     bias[seen] = 0.0
     return Found(blocks, bias, fit, 1.0, False)
 
 
-def _each_class(t: Array, seen: NDArray[np.intp], n_classes: int, absent: float) -> Array:
-    """Weights for every class: the log-odds of two are half for one and half against the other."""
+def _all_classes(t: Array, seen: NDArray[np.intp], n_classes: int, absent: float) -> Array:
+    """Weights for every class, those that were not seen too."""
     out = np.full((n_classes, t.shape[1]), absent)
-    out[seen] = np.concatenate([-t / 2, t / 2]) if len(t) == 1 else t
+    out[seen] = each_class(t)
     return out
 
 
-class Search:
-    """Fits of one design under several penalties and weights of its rows, by Newton's method where it is small."""
-
-    def __init__(self, parts: Sequence[Part], codes: NDArray[np.int32], n_classes: int, threads: int) -> None:
-        self.parts, self.codes, self.n_classes, self.threads = parts, codes, n_classes, threads
-        self.small = Small(parts, codes, n_classes) if is_small(parts, len(codes), n_classes) else None
-
-    def fit(self, C: float, weight: Array | None, tol: float, start: Fit | None = None) -> Fit:
-        """The penalties of the parts are those at C = 1."""
-        held = [replace(part, l1=part.l1 / C, l2=part.l2 / C) for part in self.parts]
-        if self.small is not None:
-            with one_core_products(True):
-                return newton(self.small, held, weight, start, tol, MOST_ITERATIONS)
-        before = None if start is None else (start.parts, start.bias)
-        return fitted_parts(
-            held, self.codes, weight, self.n_classes,
-            start=before, tol=tol, max_iter=MOST_ITERATIONS, threads=self.threads,
-        )  # fmt: skip
+def _fitted(
+    parts: Design, rows: Judges, n_classes: int, C: float, tol: float, threads: int, start: Fit | None = None
+) -> Fit:
+    """The fit to these rows; the penalties of the parts are those at C = 1."""
+    held = [replace(part, l1=part.l1 / C, l2=part.l2 / C) for part in parts]
+    return fitted_parts(
+        held, rows.codes, rows.weight, n_classes, start=None if start is None else (start.parts, start.bias),
+        tol=tol, max_iter=MOST_ITERATIONS, threads=threads,
+    )  # fmt: skip
 
 
-def _taken(design: Design, index: NDArray[np.intp] | None) -> Design:
+def _taken(design: Design, index: NDArray[np.intp]) -> Design:
     """The same with these rows alone."""
-    if index is None:
-        return design
     return [
         replace(part, values=part.values[index]) if isinstance(part, Shared) else replace(part, X=part.X[index])
         for part in design
     ]
 
 
-def _fewer(rows: Judges) -> tuple[NDArray[np.intp] | None, Judges]:
-    """As many rows as C takes, drawn at random, but always the same; None: all."""
-    n = len(rows.codes)
-    if n <= ENOUGH_ROWS:
-        return None, rows
-    index = some_of(n, ENOUGH_ROWS)
-    weight = None if rows.weight is None else rows.weight[index]
-    return index, Judges(rows.codes[index], weight, rows.fold[index])
+class _Trials:
+    """Fits without a fold, whose rows weigh nothing in it: of one design, or of honest ones."""
+
+    def __init__(self, design: Honest, rows: Judges, n_classes: int, threads: int) -> None:
+        self._rows, self._n_classes, self._threads = rows, n_classes, threads
+        self._design = cache(design)
+
+    def refit(self, f: int, C: float, before: Fit | None) -> Fit:
+        """See `Trials.refit`."""
+        rest = self._rows._replace(weight=np.where(self._rows.fold == f, 0.0, self._rows.weights))
+        return _fitted(self._design(f), rest, self._n_classes, C, ROUGH, self._threads, before)
+
+    def scores(self, f: int, learned: Fit) -> Array:
+        """See `Trials.scores`."""
+        design = _taken(self._design(f), np.flatnonzero(self._rows.fold == f))
+        return np.asarray(sum(part.scores(t) for part, t in zip(design, learned.parts)) + learned.bias)
 
 
 def _chosen(parts: Design, honest: Honest | None, rows: Judges, n_classes: int, threads: int) -> float:
-    """The C by which rows of each fold are told best without them; those left out weigh nothing."""
-    n_folds = int(rows.fold.max(initial=-1)) + 1
-    if not n_folds:
-        return FEW_C
-    n, (index, rows) = len(rows.codes), _fewer(rows)
-    codes, fold = rows.codes, rows.fold
-    weight = np.ones(len(codes)) if rows.weight is None else rows.weight
-    few = _judging(parts, len(codes) / n, n_classes, n_folds)
-    if honest is None:
-        designs = [_taken(parts, index)] * few
-        searches = [Search(designs[0], codes, n_classes, threads)] * few
-    else:
-        designs = [_taken(honest(f), index) for f in range(few)]
-        searches = [Search(design, codes, n_classes, threads) for design in designs]
+    """The C by which rows of each fold are told best without them."""
+    n, n_folds = len(rows.codes), int(rows.fold.max(initial=-1)) + 1
+    few = _judging(parts, min(1.0, ENOUGH_ROWS / n), n_classes, n_folds)
 
-    def refit(f: int, C: float, before: Fit | None) -> Fit:
-        return searches[f].fit(C, np.where(fold == f, 0.0, weight), ROUGH, before)
+    def trials(index: NDArray[np.intp], some: Judges) -> _Trials:
+        def fewer(design: Design) -> Design:
+            return design if len(index) == n else _taken(design, index)
 
-    def loss(f: int, fit: Fit) -> float:
-        said = sum(part.scores(t) for part, t in zip(designs[f], fit.parts)) + fit.bias
-        mine = fold == f
-        return float(weight[mine] @ losses(said[mine], codes[mine]))
+        same = fewer(parts) if honest is None else []
+        return _Trials(lambda f: same if honest is None else fewer(honest(f)), some, n_classes, threads)
 
-    return chosen_C(refit, loss, few, *((LEAST_C, MOST_C) if few == n_folds else USUAL_C)).C
+    return by_folds(rows, trials, *((LEAST_C, MOST_C) if few == n_folds else USUAL_C), n_judged=few).C
 
 
 def _judging(parts: Design, share: float, n_classes: int, n_folds: int) -> int:

@@ -26,7 +26,8 @@ DENSE_CELLS = 1 << 22
 
 def summarise(needs: Needs, X: Any, codes: Codes, weight: Array | None, n_classes: int, threads: int) -> Statistic:
     """What the family needs to remember."""
-    X = canonical(X)
+    adds_up = needs.kind == "counts" and needs.signed and needs.threshold is None
+    X = checked(X) if adds_up else canonical(X)
     if needs.kind != "counts" or needs.unit or _shows_zeros(needs):
         return _by_dense_blocks(needs, X, codes, weight, n_classes, threads)
     wide = n_classes * X.shape[1] > DENSE_CELLS
@@ -208,12 +209,18 @@ def read(X: Any, threshold: float | None) -> Any:
 
 def canonical(X: Any) -> Any:
     """CSR, each entry stored once: an indicator of a sum is no sum of indicators. What was given stays as it is."""
-    X = X.tocsr()
-    if X.nnz and not (X.indices.min() >= 0 and X.indices.max() < X.shape[1]):
-        raise InputError("X is a broken sparse matrix: it stores values outside its columns. Hint: X.check_format()")
+    X = checked(X)
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
+    return X
+
+
+def checked(X: Any) -> Any:
+    """CSR that stores nothing outside its columns; sums need no more, in whatever order it is."""
+    X = X.tocsr()
+    if X.nnz and not (X.indices.min() >= 0 and X.indices.max() < X.shape[1]):
+        raise InputError("X is a broken sparse matrix: it stores values outside its columns. Hint: X.check_format()")
     return X
 
 

@@ -16,7 +16,7 @@ from deciban.errors import InputError
 from deciban.estimators.algebra import Algebra
 from deciban.estimators.classifier import Classifier
 from deciban.estimators.honest import Honest
-from deciban.estimators.rows import checked_rows, checked_weight, declared, without_weightless
+from deciban.estimators.rows import checked_rows, checked_weight, declared, named, without_weightless
 from deciban.families import written as family_files
 from deciban.ledger import Ledger
 from deciban.ledger.statistic import Array
@@ -101,10 +101,9 @@ class Bayes(Algebra, Honest, Classifier):
         """The ledger of checked rows."""
         X, codes, weight = without_weightless(X, codes, weight)
         assumption = self._assumption(X.shape[1], len(self.classes_))
-        names = getattr(self, "feature_names_in_", None)
-        named = None if names is None else tuple(str(name) for name in names)
+        classes, threads = self.classes_.tolist(), thread_count(self.n_jobs)
         with self._worded():
-            return learn(assumption, self.classes_.tolist(), [named], [X], codes, weight, thread_count(self.n_jobs))
+            return learn(assumption, classes, [named(self)], [X], codes, weight, threads)
 
     def _take(self, ledger: Ledger, X: Any = None) -> None:
         """Go on with another ledger; `X` is given where the kind of number is to be remembered."""

@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from deciban.belief import Belief
 from deciban.discriminative.boosted import Boosted
-from deciban.discriminative.boosting import Rows, boosted, weights_by_round
+from deciban.discriminative.boosting import Examples, boosted, weights_by_round
 from deciban.discriminative.reweighing import ALGORITHMS
 from deciban.engines import BadValue, encode, encode_known, thread_count
 from deciban.errors import InputError
@@ -22,7 +22,7 @@ from deciban.estimators.base import Bayes, generator
 from deciban.estimators.classifier import Classifier
 from deciban.estimators.gaussian_nb import GaussianNB
 from deciban.estimators.honest import Honest
-from deciban.estimators.rows import checked_rows, checked_weight, checked_X, without_weightless
+from deciban.estimators.rows import checked_rows, checked_weight, checked_X, named, without_weightless
 from deciban.estimators.words import worded
 from deciban.ledger import Block, Schema
 from deciban.ledger.statistic import Array
@@ -109,10 +109,8 @@ class BoostedBayes(Honest, Classifier):
 
     def _boosted(self, learner: Bayes, X: Any, codes: NDArray[np.int32], weight: Array | None) -> Boosted:
         assumption = learner._assumption(X.shape[1], len(self.classes_))
-        names = getattr(self, "feature_names_in_", None)
-        named = None if names is None else tuple(str(name) for name in names)
-        blocks = tuple(Block(n.kind, X.shape[1], named, reading=n.reading) for n in assumption.needs)
-        rows, held = self._split(Rows((X,), codes, weight))
+        blocks = tuple(Block(n.kind, X.shape[1], named(self), reading=n.reading) for n in assumption.needs)
+        rows, held = self._split(Examples((X,), codes, weight))
         algorithm: Any = self.algorithm
         return boosted(
             assumption, Schema(tuple(self.classes_.tolist()), blocks), *rows,
@@ -120,7 +118,7 @@ class BoostedBayes(Honest, Classifier):
             patience=self.n_iter_no_change or 0, threads=thread_count(self.n_jobs),
         )  # fmt: skip
 
-    def _split(self, rows: Rows) -> tuple[Rows, Rows | None]:
+    def _split(self, rows: Examples) -> tuple[Examples, Examples | None]:
         """The rows to learn, and those held out: the same share of each class, one of each at the least left."""
         if self.n_iter_no_change is None:
             return rows, None
@@ -224,7 +222,7 @@ class BoostedBayes(Honest, Classifier):
         """How the rows that were learned weighed in each round; they add up to one. Found again, not kept."""
         model = self._fitted()
         X, y = checked_rows(self, X, y, reset=False)
-        rows = Rows((X,), encode_known(y, self.classes_), checked_weight(sample_weight, X))
+        rows = Examples((X,), encode_known(y, self.classes_), checked_weight(sample_weight, X))
         with self._worded():
             yield from weights_by_round(model, rows, float(self.learning_rate), thread_count(self.n_jobs))
 
@@ -247,8 +245,10 @@ class BoostedBayes(Honest, Classifier):
         return tags
 
 
-def _chosen(rows: Rows, at: NDArray[np.intp]) -> Rows:
-    return Rows(tuple(X[at] for X in rows.parts), rows.codes[at], None if rows.weight is None else rows.weight[at])
+def _chosen(rows: Examples, at: NDArray[np.intp]) -> Examples:
+    return Examples(
+        tuple(X[at] for X in rows.parts), rows.codes[at], None if rows.weight is None else rows.weight[at]
+    )
 
 
 def _decision(scores: Array) -> Array:

@@ -42,6 +42,8 @@ def counted(X: Any, presence: bool) -> Any:
     if flaw >= 0:
         raise bad_value(rows, flaw)
     data = (rows.data > 0).astype(np.float64) if presence else rows.data.astype(np.float64)
+    if (top := data.max(initial=0.0)) > LARGEST:
+        raise InputError(f"counts as large as {top:g} are no counts of words. Hint: rescale them")
     return csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
 
 
@@ -50,10 +52,6 @@ def usual_size(rows: Any, weight: Array | None) -> float:
     top = _largest(rows)
     squares = np.concatenate([[0.0], np.cumsum((rows.data / top) ** 2)])
     size = np.sqrt(np.average(np.diff(squares[rows.indptr]), weights=weight))
-    if float(size) * top > LARGEST:
-        raise InputError(
-            f"rows of counts about {float(size) * top:g} long are no counts of words. Hint: rescale them"
-        )
     return float(size) * top if size > 0 else 1.0
 
 

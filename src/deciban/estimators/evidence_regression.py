@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
@@ -10,20 +9,20 @@ from typing import Any, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from deciban.belief import Assumption, Belief, learn
-from deciban.discriminative.evidence import Rows, Settings, regress
+from deciban.discriminative.choosing import FOLDS
+from deciban.discriminative.evidence import EvidenceSettings, WordRows, regress
 from deciban.discriminative.learned import Learned
 from deciban.engines import FEW_ROWS, encode, thread_count
 from deciban.errors import DecibanError, InputError, ModelFileError, UndefinedError
 from deciban.estimators import texts
 from deciban.estimators.base import SHARED_CONSTRAINTS
-from deciban.estimators.classifier import Classifier
 from deciban.estimators.counted import counted, has_counts, one_long, usual_size
+from deciban.estimators.fitted import Fitted
 from deciban.estimators.honest import Honest
-from deciban.estimators.rows import checked_rows, checked_weight, checked_X, without_weightless
+from deciban.estimators.rows import checked_rows, checked_weight, checked_X, named, without_weightless
 from deciban.estimators.tables import checked_labels
 from deciban.estimators.text_classifier import TextClassifier
 from deciban.estimators.trusted_words import TrustedWords
@@ -31,7 +30,7 @@ from deciban.families.evidence import FALLBACK
 from deciban.families.multinomial import Multinomial
 from deciban.families.prior import ClassPrior
 from deciban.files import Section
-from deciban.judge.folds import Stratified
+from deciban.judge.inner_folds import by_content
 from deciban.ledger import Block, Vocabulary
 from deciban.ledger.statistic import Array
 from deciban.scorer import Scorer
@@ -41,11 +40,8 @@ from deciban.scores.posterior import Finish
 from deciban.text import Documents, Words, known_words, matrix, width
 from deciban.text.places import Finder
 
-FOLDS = 5
-"""Folds by which C="auto" is chosen."""
 
-
-class EvidenceRegression(TrustedWords, Honest, Classifier):
+class EvidenceRegression(TrustedWords, Honest, Fitted):
     """Naive Bayes of words, each trusted as much as it deserves: evidence told twice is counted once.
 
     X is documents (a list, an array or a column of texts, read as `words` says) or rows of counts, dense or CSR,
@@ -82,9 +78,9 @@ class EvidenceRegression(TrustedWords, Honest, Classifier):
         "n_jobs": SHARED_CONSTRAINTS["n_jobs"],
     }
 
+    _method, _sought, _instead = "evidence regression", "trust", "TextClassifier and MultinomialNB"
     missing = "error"
     _dtype = np.dtype(np.float64)
-    _belief: Learned
     _words: Words | None
     _read_as: tuple[bool, bool]
 
@@ -98,7 +94,7 @@ class EvidenceRegression(TrustedWords, Honest, Classifier):
         length: bool = True,
         common: float | None = 0.1,
         beta: float | None = None,
-        tol: float = 1e-4,
+        tol: float = 1e-3,
         max_iter: int = 200,
         encoding: str = "utf-8",
         errors: str = "strict",
@@ -131,13 +127,7 @@ class EvidenceRegression(TrustedWords, Honest, Classifier):
             self._need_two_classes(codes)
             with self._worded():
                 self._belief = self._regressed(X, codes, weight)
-        if not self._belief.account.converged:
-            warnings.warn(
-                f"the search for trust was stopped after {self._belief.account.n_iter} steps, not yet converged. "
-                f"Hint: a larger max_iter than {self.max_iter}, or a larger tol than {self.tol:g}",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+        self._say_how_it_ended()
         return self
 
     def _reading(self) -> Words:
@@ -151,15 +141,6 @@ class EvidenceRegression(TrustedWords, Honest, Classifier):
         documents = texts.checked_documents(self, X)
         return documents, checked_labels(self, y, documents)
 
-    def _need_two_classes(self, codes: NDArray[np.int32]) -> None:
-        present = np.unique(codes)
-        if len(present) < 2:
-            raise InputError(
-                "evidence regression tells classes apart and needs rows of at least 2 classes; the data contains "
-                f"only one class: {self.classes_.tolist()[present[0]]!r}. "
-                "Hint: TextClassifier and MultinomialNB can learn one"
-            )
-
     def _regressed(self, X: Any, codes: NDArray[np.int32], weight: Array | None) -> Learned:
         threads = thread_count(self.n_jobs)
         presence, length = self._read_as
@@ -170,12 +151,12 @@ class EvidenceRegression(TrustedWords, Honest, Classifier):
         self.n_features_in_ = rows.shape[1]
         size = usual_size(rows, weight) if length else 1.0
         scored = one_long(rows) if length else rows
-        settings = Settings(
+        settings = EvidenceSettings(
             self.C if isinstance(self.C, str) else float(self.C), self.common, self.beta, self.tol, int(self.max_iter)
         )
-        fold = Stratified(FOLDS).of(codes) if settings.C == "auto" else None
+        fold = by_content([rows], codes, weight, FOLDS) if settings.C == "auto" else None
         family: Any = basis.assumption.families[0]
-        seen = Rows(rows, scored, codes, weight, len(self.classes_), size, threads)
+        seen = WordRows(rows, scored, codes, weight, len(self.classes_), size, threads)
         return regress(basis, seen, settings, family.alpha, fold)
 
     def _naive_counts(self, rows: Any, codes: NDArray[np.int32], weight: Array | None, threads: int) -> Any:
@@ -183,9 +164,7 @@ class EvidenceRegression(TrustedWords, Honest, Classifier):
         auto = isinstance(self.alpha, str)
         family = Multinomial(FALLBACK if isinstance(self.alpha, str) else float(self.alpha))
         assumption = Assumption((family,), ClassPrior("empirical"), missing="error", auto=auto)
-        names = getattr(self, "feature_names_in_", None)
-        named = None if names is None else tuple(str(name) for name in names)
-        ledger = learn(assumption, self.classes_.tolist(), [named], [rows], codes, weight, threads)
+        ledger = learn(assumption, self.classes_.tolist(), [named(self)], [rows], codes, weight, threads)
         return Belief(assumption, ledger), rows
 
     def _naive_words(self, X: Documents, codes: NDArray[np.int32], weight: Array | None, threads: int) -> Any:
@@ -262,11 +241,6 @@ class EvidenceRegression(TrustedWords, Honest, Classifier):
             why = "it has learned rows of counts" if self._words is None else "hashes stand for its words"
             raise UndefinedError(f"the model has no words: {why}. Hint: fit documents, with Words(hashed=None)")
         return known
-
-    def decision_function(self, X: Any) -> Array:
-        """The score of each class; of two classes the log-odds of the second alone."""
-        scores: Array = self._scores(X, "joint")
-        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def quadratic_form(self) -> NoReturn:
         """Words have no squares."""

@@ -5,33 +5,30 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Hidden, Interval, StrOptions
 
+from deciban.discriminative.choosing import FOLDS
 from deciban.discriminative.learned import NEVER, Learned
-from deciban.discriminative.regression import Settings, Weights, regress
+from deciban.discriminative.regression import LogisticSettings, Weights, regress
 from deciban.engines import encode, thread_count
 from deciban.errors import DecibanWarning, InputError
 from deciban.estimators.class_weight import with_class_weight
-from deciban.estimators.classifier import Classifier
+from deciban.estimators.fitted import Fitted
 from deciban.estimators.honest import Honest
-from deciban.estimators.rows import checked_rows, checked_weight, floating, without_weightless
-from deciban.judge.folds import Stratified
+from deciban.estimators.rows import checked_rows, checked_weight, floating, named, without_weightless
+from deciban.judge.inner_folds import by_content
 from deciban.ledger import Block, Schema
 from deciban.ledger.statistic import Array
 from deciban.scorer import Scorer
 
-FOLDS = 5
-"""Folds by which C="auto" is chosen."""
-
 SOLVERS = {"lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga"}
 
 
-class LogisticRegression(Honest, Classifier):
+class LogisticRegression(Honest, Fitted):
     """Logistic regression: ln p(k|x) = w_k·x + b_k up to what all classes share, fitted to p(k|x) itself.
 
     Least is made Σ w_i ℓ(y_i, x_i) + (1−r)/(2C) Σ w² + r/C Σ |w|, ℓ = −ln p(y|x), r = `l1_ratio`: scikit-learn's
@@ -72,11 +69,7 @@ class LogisticRegression(Honest, Classifier):
         "missing": [StrOptions({"skip", "error"})],
     }
 
-    _belief: Learned
-
-    if TYPE_CHECKING:
-
-        def _fitted(self) -> Learned: ...
+    _method, _sought, _instead = "logistic regression", "weights", "GaussianNB and its kin"
 
     def __init__(
         self,
@@ -128,7 +121,7 @@ class LogisticRegression(Honest, Classifier):
             self._need_two_classes(codes)
             warm = self._reached(before, X.shape[1]) if self.warm_start else None
             X, self._dtype = floating(X)
-            fold = Stratified(FOLDS).of(codes) if settings.C == "auto" else None
+            fold = by_content([X], codes, weight, FOLDS) if settings.C == "auto" else None
             with self._worded():
                 self._belief = regress(
                     self._schema(X.shape[1]), X, codes, weight, settings,
@@ -137,7 +130,7 @@ class LogisticRegression(Honest, Classifier):
         self._say_how_it_ended()
         return self
 
-    def _settings(self) -> Settings:
+    def _settings(self) -> LogisticSettings:
         """What the arguments ask for, `penalty` in terms of C and `l1_ratio`."""
         C: Any = self.C
         r = self.l1_ratio or 0.0
@@ -152,24 +145,12 @@ class LogisticRegression(Honest, Classifier):
         elif self.penalty == "elasticnet" and self.l1_ratio is None:
             raise InputError("penalty='elasticnet' needs its mixture. Hint: l1_ratio=0.5, between 0 (L2) and 1 (L1)")
         C = C if isinstance(C, str) else float(C)
-        return Settings(C, float(r), self.fit_intercept, self.start, self.missing, float(self.tol), self.max_iter)
+        return LogisticSettings(
+            C, float(r), self.fit_intercept, self.start, self.missing, float(self.tol), self.max_iter
+        )
 
     def _schema(self, n_features: int) -> Schema:
-        names = getattr(self, "feature_names_in_", None)
-        named = None if names is None else tuple(str(name) for name in names)
-        return Schema(tuple(self.classes_.tolist()), (Block("moments", n_features, named),))
-
-    def _need_two_classes(self, codes: NDArray[np.int32]) -> None:
-        present = np.unique(codes)
-        if len(present) == 0:
-            raise InputError(
-                "every row has weight zero (sample_weight, class_weight), so there is nothing to learn from"
-            )
-        if len(present) < 2:
-            raise InputError(
-                f"logistic regression tells classes apart and needs rows of at least 2 classes; the data contains "
-                f"only one class: {self.classes_.tolist()[present[0]]!r}. Hint: GaussianNB and its kin can learn one"
-            )
+        return Schema(tuple(self.classes_.tolist()), (Block("moments", n_features, named(self)),))
 
     def _reached(self, classes: NDArray[Any] | None, n_features: int) -> Weights | None:
         """The weights of the last fit, if it was to the same classes and as many features."""
@@ -178,24 +159,6 @@ class LogisticRegression(Honest, Classifier):
         reached = np.maximum(self.intercept_, NEVER)  # a class without rows had none that would be finite
         return (self.coef_, reached) if self.coef_.shape[1] == n_features else None
 
-    def _say_how_it_ended(self) -> None:
-        account = self._belief.account
-        if account.separable:
-            warnings.warn(
-                "the classes can be told apart without error, so without a penalty the best weights are infinite; "
-                "they were stopped at finite ones, and the probabilities are close to 0 and 1. "
-                "Hint: C=1.0, or C='auto', holds the weights back",
-                DecibanWarning,
-                stacklevel=3,
-            )
-        elif not account.converged:
-            warnings.warn(
-                f"the search for weights was stopped after {account.n_iter} steps, before it had converged. "
-                f"Hint: a larger max_iter than {self.max_iter}, or a larger tol than {self.tol:g}",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-
     def _is_own(self, believed: Scorer) -> bool:
         if not isinstance(believed, Learned) or believed.account.learner != "logistic":
             return False
@@ -203,44 +166,6 @@ class LogisticRegression(Honest, Classifier):
         return isinstance(believed.account.settings.get("C"), float)
 
     @property
-    def coef_(self) -> Array:
-        """w, K×d; of two classes 1×d, the weights of the log-odds of the second."""
-        form: Any = self._fitted().solved.forms[0]
-        weights: Array = form.weights[1:] if len(form.weights) == 2 else form.weights[:]
-        weights.flags.writeable = False  # the model scores by these very numbers, and by what follows from them
-        return weights
-
-    @property
     def intercept_(self) -> Array:
         """b, one for each row of `coef_`: the score where every feature is 0."""
-        solved = self._fitted().solved
-        form: Any = solved.forms[0]
-        if not self.fit_intercept:
-            return np.zeros(len(self.coef_))
-        bias: Array = solved.start(solved.log_prior) + form.whole_bias
-        return bias[1:] - bias[:1] if len(bias) == 2 else bias
-
-    @property
-    def C_(self) -> float:
-        """The C that was used: as given, or as chosen by C="auto"."""
-        return float(self._fitted().account.settings["C"])  # type: ignore[arg-type]
-
-    @property
-    def n_iter_(self) -> NDArray[np.int32]:
-        """Steps that the search took, as an array of one."""
-        return np.array([self._fitted().account.n_iter], dtype=np.int32)
-
-    @property
-    def objective_(self) -> float:
-        """What was made least: the loss and the penalty."""
-        return self._fitted().account.objective
-
-    @property
-    def loss_(self) -> float:
-        """−Σ w ln p(y|x) over the rows learned."""
-        return self._fitted().account.loss
-
-    def decision_function(self, X: Any) -> Array:
-        """The score of each class, w_k·x + b_k; of two classes the log-odds of the second alone."""
-        scores: Array = self._scores(X, "joint")
-        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+        return super().intercept_ if self.fit_intercept else np.zeros(len(self.coef_))

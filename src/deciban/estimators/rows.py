@@ -24,6 +24,12 @@ def checked_rows(estimator: Any, X: Any, y: Any, *, reset: bool) -> tuple[Any, N
     return X, y
 
 
+def named(estimator: Any) -> tuple[str, ...] | None:
+    """The names of the columns that were learned, as texts; None where they have none."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return None if names is None else tuple(str(name) for name in names)
+
+
 def checked_X(estimator: Any, X: Any) -> Any:
     """X as an array with the columns that were learned; plain arrays pass without a look at every value."""
     if type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind in "fiub" and len(X):

@@ -33,6 +33,7 @@ class TrustedWords:
     if TYPE_CHECKING:  # what the facade brings
         classes_: NDArray[Any]
         _fitted: Callable[[], Any]
+        coef_: Array
 
     @property
     def _form(self) -> Any:
@@ -71,33 +72,10 @@ class TrustedWords:
         return self._setting("common_trust")
 
     @property
-    def C_(self) -> float:
-        """The C that was used: as given, or as chosen by C="auto"."""
-        return self._setting("C")
-
-    @property
     def alpha_(self) -> float:
         """The pseudo-count that is added: as given, or what alpha="auto" has chosen by what was counted."""
         family: Any = self._fitted().naive.assumption.families[0]
         return float(family.alpha)
-
-    @property
-    def n_iter_(self) -> NDArray[np.int32]:
-        """Steps that the search took, as an array of one."""
-        return np.array([self._fitted().account.n_iter], dtype=np.int32)
-
-    @property
-    def coef_(self) -> Array:
-        """Trust times evidence, K×V; of two classes 1×V, the weights of the log-odds of the second."""
-        weights: Array = self._form.weights
-        return weights[1:] - weights[:1] if len(weights) == 2 else weights
-
-    @property
-    def intercept_(self) -> Array:
-        """b, one for each row of `coef_`."""
-        solved = self._fitted().solved
-        bias = solved.start(solved.log_prior)
-        return bias[1:] - bias[:1] if len(bias) == 2 else bias
 
 
 def _above_others(weights: Array, k: int) -> Array:

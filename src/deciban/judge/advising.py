@@ -13,7 +13,7 @@ from deciban.spelling import aligned, give_or_take, number, spaced
 if TYPE_CHECKING:
     from deciban.judge.comparison import Compared, Comparison, Gap
 
-HEAD = ("", "learner", "accuracy", "log-loss", "calibr.", "params")
+HEAD = ("", "learner", "accuracy %", "log-loss", "calibr.", "params")
 TIME = "time"
 
 MOST_SIZES = 7
@@ -46,7 +46,7 @@ def table(found: Comparison, times: bool = True) -> list[list[str]]:
         ]
         for each in found.rows
     ]
-    return [[*HEAD[:2], "accuracy %", *HEAD[3:], *([TIME] if times else [])], *lines]
+    return [[*HEAD, *([TIME] if times else [])], *lines]
 
 
 def _loss(each: Compared) -> str:

@@ -58,7 +58,7 @@ def choose(
         )
     split = Split(checked_count(folds), groups)
     aside = split.aside(settings.get("roles"))
-    task = plan(source, target=target, sql=sql, weights=weights, aside=aside, **judged_settings(settings))
+    task = plan(source, target=target, sql=sql, weights=weights, aside=aside, **judged_settings("choose", settings))
     split.check(task)
     deal = split.dealing(task)
     trained = learned(task, deal.n_folds, progress, deal)

@@ -72,7 +72,7 @@ def compare(
         if settings.get(name) is not None:
             raise InputError(f"compare tries every learner, so {name} is not free. Hint: learners=['bayes', 'tied']")
     aside = split.aside(settings.get("roles"))
-    asked = plan(source, target=target, sql=sql, weights=weights, aside=aside, **judged_settings(settings))
+    asked = plan(source, target=target, sql=sql, weights=weights, aside=aside, **judged_settings("compare", settings))
     task = replace(asked, learner="bayes", C="auto")
     split.check(task)
     deal = split.dealing(task)
@@ -217,7 +217,7 @@ class Draws:
                 f"Hint: smaller sizes"
             )
         made = cls(rows.codes, n_draws, n_held, ())
-        sizes = _doubled(min(n - n_held, MOST_LEARNED)) if wished is None else wished
+        sizes = doubled(min(n - n_held, MOST_LEARNED)) if wished is None else wished
         fewest = max((made._fewest(order) for _, order in made), default=0) if n_held else n
         return replace(made, sizes=tuple(size for size in sizes if size >= fewest))
 
@@ -232,10 +232,10 @@ class Draws:
         return int(np.argmax(self.codes[order] != self.codes[order[0]])) + 1
 
 
-def _doubled(whole: int) -> list[int]:
+def doubled(whole: int) -> list[int]:
     """10, 20, 40 … rows, and all of them; the last but one is not nearly as many.
 
-    >>> _doubled(100), _doubled(88), _doubled(9)
+    >>> doubled(100), doubled(88), doubled(9)
     ([10, 20, 40, 100], [10, 20, 40, 88], [])
     """
     few = [FEWEST_ROWS << i for i in range(20) if (FEWEST_ROWS << i) * 1.4 <= whole]

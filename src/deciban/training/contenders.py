@@ -129,9 +129,9 @@ class Field:
 
     def _gaussian(self, shape: str) -> Contender:
         """Numbers as bells of this shape, joined where it has covariances; other columns stay naive beside them."""
-        names, bell = tuple(self.numbers), _bell
+        names = tuple(self.numbers)
         block = names if shape in PAIRED else ()
-        columns = [bell(c, block) if c.name in names else c for c in self.task.columns]
+        columns = [replace(c, role="number", block=block) if c.name in names else c for c in self.task.columns]
         options: Any = replace(self.task.options, covariance=shape)  # type: ignore[arg-type]
         task = replace(self.task, columns=columns, options=options)
         told = {"blocks": "numbers"} if block else {"numbers": "number"}
@@ -140,19 +140,11 @@ class Field:
 
     def _schema(self, task: Task) -> Schema:
         """The same names as the naive schema has, in the blocks of this task."""
-        kept = [block for block in self.schema.blocks if block.kind in ("levels", "bags")]
-        levels = {block.kind: block for block in kept if block.kind == "levels"}
-        words = iter(block for block in kept if block.kind == "bags")
+        kept = {kind: iter([b for b in self.schema.blocks if b.kind == kind]) for kind in ("levels", "bags")}
         blocks = []
         for need, (kind, features) in zip(task.options.assumption(task.layout).needs, task.layout.blocks):
-            if kind == "bags":
-                blocks.append(next(words))
-            elif kind == "levels":
-                blocks.append(levels[kind])
+            if kind in kept:
+                blocks.append(next(kept[kind]))
             else:
                 blocks.append(Block(kind, len(features), tuple(f.name for f in features), None, need.reading))
         return Schema(self.schema.classes, tuple(blocks))
-
-
-def _bell(column: Column, block: tuple[str, ...]) -> Column:
-    return replace(column, role="number", block=block)

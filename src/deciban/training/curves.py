@@ -69,7 +69,7 @@ def learning_curve(
     several = np.ndim(flipped) > 0
     shares = _checked_shares(np.atleast_1d(flipped).tolist())
     wished = None if sizes is None else _checked_sizes(sizes)
-    task = plan(source, target=target, **judged_settings(settings))
+    task = plan(source, target=target, **judged_settings("learning_curve", settings))
     known = None if wished is None and not any(shares) else Target.of(task)
     lines = []
     for share in shares:

@@ -21,7 +21,7 @@ from deciban.training.fit import learned
 from deciban.training.honest import calibrated, told_map
 from deciban.training.learners import before_each, learner_of, without_each
 from deciban.training.left_out import left_out
-from deciban.training.question import Question, matrices_of
+from deciban.training.question import Question, known_settings, matrices_of
 from deciban.training.task import Task, plan
 from deciban.training.without import out_of_fold
 
@@ -68,7 +68,7 @@ def evaluate(
     assert target is not None
     split = Split.of(folds, groups, order)
     aside = split.aside(settings.get("roles"))
-    task = plan(source, target=target, sql=sql, weights=weights, aside=aside, **settings)
+    task = plan(source, target=target, sql=sql, weights=weights, aside=aside, **known_settings("evaluate", settings))
     split.check(task)
     if method is not None:
         return _calibrated(task, split, method, progress)

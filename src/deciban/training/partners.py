@@ -16,25 +16,23 @@ from deciban.discriminative import boosting, texts, trusting, weighing
 from deciban.discriminative import evidence as words
 from deciban.discriminative.blocks import weighable
 from deciban.discriminative.boosting import boosted
+from deciban.discriminative.choosing import FOLDS, Judges, known_elsewhere
 from deciban.discriminative.designs import Shared
 from deciban.discriminative.learned import Learned
-from deciban.discriminative.weighing import Design, Judges
+from deciban.discriminative.weighing import Design
 from deciban.errors import InputError
 from deciban.families.prior import ClassPrior
 from deciban.judge.crossed import all_but_each
+from deciban.judge.inner_folds import by_content
 from deciban.ledger import Ledger
 from deciban.ledger.statistic import Array
 from deciban.model.columns import OPEN
 from deciban.model.gathering import Rows
 from deciban.model.options import Options
 from deciban.training.counting import counted_apart
-from deciban.training.inner_folds import by_content
 from deciban.training.learners import Learner, Sure
 from deciban.training.task import Task
 from deciban.training.without import Without, chosen_parts, settled
-
-FOLDS = 5
-"""Folds that a penalty is chosen by."""
 
 EVIDENCE_FOLDS = 10
 """Folds without which the evidence of their rows is taken: a level that was seen once does not vouch for itself."""
@@ -100,10 +98,8 @@ class Settled:
 
 def inner_folds(rows: Rows, n_folds: int) -> NDArray[np.int32]:
     """Folds with their share of every class; a class that would be in one alone is in none (−1): all stay known."""
-    fold = by_content(rows, n_folds)
-    met = np.zeros((int(rows.codes.max()) + 1, n_folds), dtype=np.bool_)
-    met[rows.codes, fold] = True
-    return np.where(met.sum(axis=1)[rows.codes] < 2, -1, fold).astype(np.int32)
+    columns = [column for block in rows.columns for column in block]
+    return known_elsewhere(rows.codes, by_content(columns, rows.codes, rows.weight, n_folds))
 
 
 @dataclass(frozen=True)
@@ -183,7 +179,7 @@ def _texts(it: Settled, C: float | str) -> tuple[list[texts.Text], list[Array]]:
         if block.kind == "bags":
             alpha: float = getattr(family, "alpha", 1.0)
             K, threads = len(it.basis.ledger.rows), engines.thread_count(None)
-            rows = words.Rows(X, X, it.rows.codes, it.rows.weight, K, threads=threads)
+            rows = words.WordRows(X, X, it.rows.codes, it.rows.weight, K, threads=threads)
             found.append(texts.weighed(rows, alpha, C, it.judges.fold))
             said.append(texts.heard(rows, alpha, found[-1].C, it.judges.fold))
     return found, said
@@ -212,7 +208,7 @@ class Boosted:
         learn, held = fold != 0, np.flatnonzero(fold == 0)
         rounds = ROUNDS
         if len(held) and len(np.unique(codes[learn])) > 1:
-            aside = boosting.Rows(_taken(parts, held), codes[held], None if weight is None else weight[held])
+            aside = boosting.Examples(_taken(parts, held), codes[held], None if weight is None else weight[held])
             mine, own = np.flatnonzero(learn), None if weight is None else weight[learn]
             tried = boosted(
                 assumption, schema, _taken(parts, mine), codes[mine], own, rounds=ROUNDS, held=aside, threads=threads

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from deciban.ledger import Schema
 from deciban.model.gathering import Progress, Rows, row_weights
 from deciban.model.matrices import Matrices, checked, level_names, row_blocks
 from deciban.scorer import vocabularies
-from deciban.training.task import Task
+from deciban.training.task import Task, plan
 
 
 @dataclass(frozen=True)
@@ -58,14 +59,24 @@ class Question:
         return {**columns, self.target: "text", **({self.weights: "number"} if self.weights else {})}
 
 
-def judged_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+def known_settings(asker: str, settings: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The settings themselves, if all of them are some of `train` that say what is learned."""
+    known = set(signature(plan).parameters) - {"aside"}
+    for name in settings:
+        if name not in known:
+            near = did_you_mean(name, known)
+            raise InputError(f"{asker}() takes no {name!r}{near or '.'} Hint: its own arguments, or those of train()")
+    return settings
+
+
+def judged_settings(asker: str, settings: Mapping[str, Any]) -> Mapping[str, Any]:
     """The settings of `train` that say what is learned; those that say what else becomes of a model are refused."""
     if settings.get("calibrate") is not None:
         raise InputError(
             "models are judged here as they learned, without a calibration. "
             "Hint: evaluate(…, calibrate='auto') judges model and calibration, both without the fold"
         )
-    return {name: value for name, value in settings.items() if name != "calibrate"}
+    return known_settings(asker, {name: value for name, value in settings.items() if name != "calibrate"})
 
 
 def matrices_of(task: Task, schema: Schema) -> Matrices:

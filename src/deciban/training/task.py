@@ -124,8 +124,10 @@ def checked_learner(learner: Any, C: Any) -> float | str:
         raise InputError(f"learner must be one of {', '.join(map(repr, LEARNERS))}, not {learner!r}")
     if isinstance(C, str) and C == "auto":
         return C
-    if isinstance(C, bool) or not isinstance(C, (int, float)) or not 0 < C < float("inf"):
-        raise InputError(f"C must be a finite number > 0, or 'auto', not {C!r}")
+    if isinstance(C, bool) or not isinstance(C, (int, float)) or not C > 0:
+        raise InputError(f"C must be a number > 0, or 'auto', not {C!r}. Hint: C=1.0")
+    if float("inf") == C and learner == "evidence":
+        raise InputError(f"trust that nothing holds back has no bounds: C must be finite, not {C!r}. Hint: C=1e3")
     if learner not in PENALISED:
         raise InputError(
             f"C weighs a penalty, and learner={learner!r} has none. "

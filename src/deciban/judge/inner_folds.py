@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,14 +11,16 @@ from numpy.typing import NDArray
 from deciban.judge.folds import Folds
 from deciban.ledger.shuffled import shuffled
 from deciban.ledger.statistic import Array
-from deciban.model.gathering import Rows
 
 Marks = NDArray[np.uint64]
 
 
-def by_content(rows: Rows, n_folds: int) -> Folds:
-    """Folds with their share of every class, by what the rows are and not where they stand."""
-    return dealt(rows.codes, content(rows), rows.weight, n_folds)
+def by_content(parts: Sequence[Any], codes: NDArray[np.int32], weight: Array | None, n_folds: int) -> Folds:
+    """Folds with their share of every class, by what the rows are and not where they stand.
+
+    `parts` are columns or matrices, dense or CSR: both have the same folds if they have the same numbers.
+    """
+    return dealt(codes, content(parts, len(codes)), weight, n_folds)
 
 
 def dealt(codes: NDArray[np.int32], mark: Marks, weight: Array | None, n_folds: int) -> Folds:
@@ -42,12 +45,11 @@ def dealt(codes: NDArray[np.int32], mark: Marks, weight: Array | None, n_folds: 
     return out
 
 
-def content(rows: Rows) -> Marks:
-    """A number for what is in each row: the same for rows that are alike, and hardly ever for others."""
-    mark: Marks = np.zeros(len(rows.codes), dtype=np.uint64)
-    for block in rows.columns:
-        for column in block:
-            mark = _mixed(mark) + _cells(column)
+def content(parts: Sequence[Any], n: int) -> Marks:
+    """A number for what is in each of n rows: the same for rows that are alike, and hardly ever for others."""
+    mark: Marks = np.zeros(n, dtype=np.uint64)
+    for part in parts:
+        mark = _mixed(mark) + _cells(part)
     return _mixed(mark)
 
 
@@ -55,14 +57,24 @@ def _mixed(mark: Marks) -> Marks:
     return shuffled(mark.view(np.int64))
 
 
-def _cells(column: Any) -> Marks:
-    """The cells as whole numbers; of words a sum over those that a row has, whatever their order."""
-    if hasattr(column, "indptr"):
-        each = shuffled(column.indices.astype(np.int64)) ^ _mixed(_bits(column.data))
-        ends = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(_mixed(each), dtype=np.uint64)])
-        words: Marks = ends[column.indptr[1:]] - ends[column.indptr[:-1]]
-        return words
-    return _bits(column)
+def _cells(part: Any) -> Marks:
+    """The cells of a column as whole numbers; of a matrix a sum over all that are not 0, whatever their order."""
+    if hasattr(part, "indptr"):
+        ends = np.concatenate([np.zeros(1, np.uint64), np.cumsum(_placed(part.indices, part.data), dtype=np.uint64)])
+        sums: Marks = ends[part.indptr[1:]] - ends[part.indptr[:-1]]
+        return sums
+    if part.ndim == 1:
+        return _bits(part)
+    total: Marks = np.zeros(len(part), dtype=np.uint64)
+    for j in range(part.shape[1]):
+        total += _placed(np.array([j]), part[:, j])
+    return total
+
+
+def _placed(where: NDArray[Any], cells: NDArray[Any]) -> Marks:
+    """Cells beside their columns; 0 for those that are 0."""
+    each = _mixed(shuffled(where.astype(np.int64)) ^ _mixed(_bits(cells)))
+    return np.where(cells == 0, np.uint64(0), each)
 
 
 def _bits(numbers: NDArray[Any]) -> Marks:
