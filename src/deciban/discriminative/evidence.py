@@ -44,7 +44,7 @@ class EvidenceSettings:
 
 @dataclass(frozen=True)
 class WordRows:
-    """WordRows of words (CSR): as counted, and as scored; classes, weights, and what a scored row is long."""
+    """Rows of words (CSR): as counted, and as scored; classes, weights, and what a scored row is long."""
 
     counted: Any
     scored: Any
