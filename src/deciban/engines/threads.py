@@ -79,7 +79,7 @@ class _ProductLimit:
         with self.lock:
             self.calls += 1
             if self.calls == 1:
-                self.limit = _controller().limit(limits=1, user_api="blas")
+                self.limit = _controller("scipy.linalg" in sys.modules).limit(limits=1, user_api="blas")
 
     def leave(self) -> None:
         with self.lock:
@@ -94,7 +94,8 @@ _limit_products = _ProductLimit()
 
 
 @cache
-def _controller() -> Any:
+def _controller(scipy_too: bool) -> Any:
+    """Whoever sets the threads of the libraries that are loaded: SciPy brings its own BLAS, later than NumPy's."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
