@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 from deciban.discriminative import newton
 from deciban.discriminative.designs import Dense, Shared, Sparse
-from deciban.discriminative.logistic import _first, _held, _rows, fitted_parts
+from deciban.discriminative.logistic import _first, _held, _rows, fitted, fitted_parts
 
 
 def rows(K, n=200, d=4, seed=0):
@@ -147,3 +147,14 @@ def test_few_weights_are_small_and_words_are_not(monkeypatch):
     assert not pays([Dense(X * 1e200, 1.0)], codes, 2)
     monkeypatch.setattr(newton, "MOST_ROWS", 199)
     assert not pays([part], codes, 2)
+
+
+@pytest.mark.parametrize("start", [-30.0, -60.0, -100.0, 1e4])
+def test_a_start_so_far_out_that_nothing_bends_is_left_behind(start):
+    random = np.random.default_rng(0)
+    x = np.r_[random.normal(-1, 0.5, 40), random.normal(1, 0.5, 20)][:, None]
+    y = np.r_[np.zeros(40), np.ones(20)].astype(np.int32)
+    cold = fitted(x, y, None, 2, l2=1.0)
+    warm = fitted(x, y, None, 2, l2=1.0, start=(np.array([[start]]), np.zeros(1)))
+    assert warm.converged
+    assert warm.objective == pytest.approx(cold.objective, rel=1e-7)

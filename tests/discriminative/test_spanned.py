@@ -68,3 +68,30 @@ def test_a_feature_of_one_weight_beside_the_words_has_the_weight_of_the_other_se
     assert found.objective == pytest.approx(other.objective, rel=1e-10)
     for mine, theirs in zip(found.parts, other.parts):
         np.testing.assert_allclose(mine, theirs, atol=1e-4)
+
+
+@pytest.mark.parametrize("weight", [1e-150, 1e-13, 1e-6, 1e20, 1e60, 1e200])
+def test_weights_and_penalty_in_another_unit_change_nothing(weight):
+    random = np.random.default_rng(0)
+    X = csr_array(random.poisson(0.01, (200, 3000)) * (0.5 + random.random((200, 3000))))
+    y = random.integers(3, size=200).astype(np.int32)
+    plain = fitted(X, y, None, 3, l2=1.0, tol=1e-4, max_iter=500)
+    other = fitted(X, y, np.full(200, weight), 3, l2=weight, tol=1e-4, max_iter=500)
+    assert other.converged
+    assert other.objective / weight == pytest.approx(plain.objective, rel=1e-7)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_rows_without_a_number_leave_the_shares_of_the_classes(intercept):
+    y = (np.arange(60) % 3 == 0).astype(np.int32)
+    fit = fitted(csr_array((60, 400)), y, None, 2, l2=0.0, intercept=intercept, tol=1e-6)
+    assert not fit.weights.any()
+    assert fit.bias[0] == pytest.approx(np.log(20 / 40) if intercept else 0.0, abs=1e-4)
+
+
+def test_numbers_whose_squares_leave_a_double_are_not_called_settled():
+    random = np.random.default_rng(0)
+    X = csr_array(random.poisson(0.05, (60, 400)) * 1e150)
+    fit = fitted(X, (np.arange(60) % 2).astype(np.int32), None, 2, l2=1.0)
+    assert np.isfinite(fit.objective)
+    assert not fit.converged

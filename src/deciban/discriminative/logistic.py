@@ -119,7 +119,12 @@ def _searched(parts: Sequence[Part], rows: Rows, first: State, tol: float, max_i
     if any(part.l1 for part in parts):
         return proximal.minimised(rows, l2, _held([part.l1 for part in parts], rows, 1), first, tol, max_iter)
     if newton.pays(rows, l2, first):
-        return newton.minimised(rows, l2, first, tol, max_iter)
+        near = newton.minimised(rows, l2, first, tol, max_iter)
+        if near.converged or near.n_iter >= max_iter:
+            return near
+        cold = _first(parts, rows, None)  # so far out that nothing bends there: begun anew
+        further = smooth.minimised(rows, l2, cold, tol, max_iter - near.n_iter)
+        return replace(further, n_iter=near.n_iter + further.n_iter)
     if spanned.pays(rows, l2):
         return spanned.minimised(rows, l2, first, tol, max_iter)
     return smooth.minimised(rows, l2, first, tol, max_iter)

@@ -26,6 +26,12 @@ MOST_PRODUCTS = 1 << 27
 MOST_ROWS = 1 << 15
 """Of more rows a search that learns a sample of them first is as quick."""
 
+UNTOLD = 1e-3
+"""Of a slope: where a step tells no more than the rest of it, something slopes and does not bend."""
+
+ROUNDING = 1e-12
+"""Of the objective: what a step promises no more of is rounding."""
+
 HALVINGS = 30
 """Times a step is halved where it goes too far, before there is nothing left to gain."""
 
@@ -135,13 +141,17 @@ def minimised(rows: Rows, l2: Sequence[Array | float], state: State, tol: float,
         return Point(theta, loss + 0.5 * float(held @ theta**2), small.slope(wrong) + held * theta, scores)
 
     here, converged, steps = point(small.together(state.ts, state.bias)), False, 0
-    while steps < max_iter and not converged:
+    stuck = False
+    while steps < max_iter and not converged and not stuck:
         H = small.curvature(probabilities(here.scores), w)
         H[np.diag_indices_from(H)] += held
         step = _solved(H, here.slope)
-        converged = float(step @ here.slope) <= tol**2 * here.objective
+        left = float(step @ here.slope)
         there, steps = _nearer(point, here, step), steps + 1
-        converged, here = converged or there is None, there or here
+        flat = bool(np.abs(H @ step - here.slope).max() > UNTOLD * np.abs(here.slope).max())
+        stuck = flat or there is None  # at the least to the last digit, or where so little bends that steps mislead
+        converged = not flat and left <= max(tol**2, ROUNDING if stuck else 0.0) * here.objective
+        here = there or here
     ts, bias = small.apart(here.theta, state.ts)
     steepest = float(np.abs(here.slope).max(initial=0.0)) / max(rows.total, np.finfo(float).tiny)
     return State([np.ascontiguousarray(t) for t in ts], bias.copy(), steps, converged, steepest)

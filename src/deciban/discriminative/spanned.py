@@ -29,9 +29,6 @@ WIDE = 100
 FEW = 10
 """Columns that may stand beside the sparse ones: with more the passes over them are no longer next to nothing."""
 
-HEAVY = 1e100
-"""Where all rows weigh more, or less than one over it, they are divided by it all: squares would leave a double."""
-
 CALM = 2
 """So many steps in a row must promise next to nothing: what one promises is an estimate, at times far too low."""
 
@@ -123,6 +120,8 @@ class Span:
             return
         bend = float(np.vdot(image, image)) / steep
         unit = np.sqrt((self.l2 + self.curve * bend) / (self.curve * max(self.rows.total, np.finfo(float).tiny)))
+        if not (np.isfinite(unit).all() and unit.all()):
+            return
         M = len(unit)
         for vector, share in ((at, self.unit / unit), (slope, unit / self.unit)):
             vector.own[-M - 1 : -1] *= share
@@ -136,7 +135,8 @@ class Span:
         weighed = squares.sum(axis=0) if self.rows.weight is None else self.rows.weight @ squares
         bend = float(weighed @ self.curve)  # with the rounding of a slope that is none the penalty bends either way
         steep = max(slope @ slope, 0.0)
-        return steep / (bend + self.l2 * steep) if steep else 1.0
+        bent = bend + self.l2 * steep
+        return steep / bent if steep and bent else 1.0
 
     def weights(self, at: Vector) -> list[Array]:
         """t itself, of every block."""
@@ -157,19 +157,23 @@ class Span:
 
 def minimised(rows: Rows, l2: Sequence[Penalty], state: State, tol: float, max_iter: int) -> State:
     """The state at which Σ wℓ + ½ Σ l2 t² is least, from a given one."""
-    total = rows.total
-    if 1 / HEAVY < total < HEAVY or rows.weight is None or not total:
-        return _searched(*_begun(rows, l2, state, tol >= ROUGH), tol, max_iter)
-    lighter = replace(rows, weight=rows.weight / total)
-    return _searched(*_begun(lighter, [penalty / total for penalty in l2], state, tol >= ROUGH), tol, max_iter)
+    mean = 1.0 if rows.weight is None else rows.total / max(len(rows.codes), 1)
+    if mean != 1.0 and mean > 0.0:  # rows that weigh 1 in the mean have the same best weights, and squares in bounds
+        assert rows.weight is not None
+        rows, l2 = replace(rows, weight=rows.weight / mean), [penalty / mean for penalty in l2]
+    return _searched(*_begun(rows, l2, state, tol >= ROUGH), tol, max_iter)
 
 
 def _searched(span: Span, at: Vector, tol: float, max_iter: int) -> State:
     residual = np.empty(span.said.shape)
     loss, _ = span.rows.settled_along(span.line(at, at), 0.0, residual)
     slope = span.gradient(at, residual)
-    span.settle_unit(at, slope)
-    first, pairs = span.stretch(slope), Pairs.begun(slope, span.rows.threads, span.gram.data.dtype)
+    with np.errstate(over="ignore"):
+        span.settle_unit(at, slope)
+        first = span.stretch(slope)
+    if not (np.isfinite(slope @ slope) and first > 0.0):  # numbers whose squares leave a double
+        return _ended(span, at, slope, 0, False)
+    pairs = Pairs.begun(slope, span.rows.threads, span.gram.data.dtype)
     done, calm, steps = False, 0, 0
     for steps in range(max_iter + 1):
         f = loss + 0.5 * span.l2 * span.length(at, at)
@@ -204,6 +208,7 @@ def _begun(rows: Rows, l2: Sequence[Penalty], state: State, rough: bool) -> tupl
     if rough and bend * rows.total <= BENT * held:
         gram.round()
     unit = np.sqrt((held + bend) / (curve * max(rows.total, tiny)))
+    unit[~(unit > 0.0)] = 1.0  # nothing bends, and nothing is held back
     begun = any(map(np.any, state.ts))
     said = rows.scores(state.ts, np.zeros(M)) if begun else np.zeros((len(rows.codes), M))
     length = (
