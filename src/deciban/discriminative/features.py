@@ -1,8 +1,8 @@
 """Features as a pass over the rows reads them: centred, in units that neither overflow nor vanish.
 
 With a bias any centre gives the same model: s = W(x − m) + b', b' = b + W m. Then a column of 10⁸ ± 1 is as good as
-one of 0 ± 1. A `Block` hands out weights ready for the rows (`begin`), adds the scores of some rows (`add`), collects
-Σ r_i x_i of them (`collect`), and turns the sum about the middle into ∂/∂t (`end`). Weights here are t ÷ `unit`.
+one of 0 ± 1. A `Block` hands out weights ready for the rows (`begin`), and turns Σ r_i x_i, summed by a pass, into
+∂/∂t about the middle (`end`). Weights here are t ÷ `unit`.
 """
 
 from __future__ import annotations
