@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban.discriminative.choosing import FEW_C
 from deciban.discriminative.evidence import EvidenceSettings, WordRows, best_C, evidence_in, trusted
 from deciban.discriminative.objective import each_class, score_count
 from deciban.errors import InputError
@@ -37,7 +38,7 @@ def weighed(rows: WordRows, alpha: float, C: float | str, fold: NDArray[np.int32
     """The words of a text weighed by these rows; C may be chosen by these folds, evidence counted without each."""
     chosen = isinstance(C, str)
     own, seen = _of_seen(rows)
-    at = best_C(own, EvidenceSettings(C="auto"), alpha, fold) if chosen and len(seen) > 1 else 1.0
+    at = best_C(own, EvidenceSettings(C="auto"), alpha, fold) if chosen and len(seen) > 1 else FEW_C
     return replace(_weighed(rows, alpha, at if isinstance(C, str) else float(C)), chosen=chosen)
 
 

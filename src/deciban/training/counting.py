@@ -21,8 +21,6 @@ from deciban.model.options import Options
 from deciban.text import Words
 from deciban.training.task import Task
 
-OCCURRENCES = Needs("counts", signed=False, skips=False)
-
 
 def counted(task: Task, options: Options, schema: Schema, rows: Rows) -> Ledger:
     """The ledger of these rows, whose codes are by the names of this schema."""
