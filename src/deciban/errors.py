@@ -5,6 +5,7 @@
     ├── SchemaError     (ValueError)   two ledgers or models count different things
     ├── ForgetError     (ValueError)   asked to take away what was never learned
     ├── ModelFileError  (ValueError)   a model file cannot be read or written; the text says why
+    ├── StoreError      (OSError)      a mail store cannot be opened, read or written; the text says why
     ├── MissingExtraError (ImportError) an optional part needs a library that is not installed
     └── UndefinedError  (TypeError and AttributeError)  the model has no such quantity; the text says why
 
@@ -40,6 +41,10 @@ class ForgetError(DecibanError, ValueError):
 
 class ModelFileError(DecibanError, ValueError):
     """A model file cannot be written, or is not what was written."""
+
+
+class StoreError(DecibanError, OSError):
+    """A mail store cannot be opened, read or written; nothing of it was changed."""
 
 
 class MissingExtraError(DecibanError, ImportError):

@@ -1,0 +1,1 @@
+"""THE MAIL ROOM: messages are read, become tokens, are learned, and judged."""

@@ -1,0 +1,64 @@
+"""Numbers of tokens in few bytes: sorted, each as its distance from the one before, seven bits to a byte.
+
+Deflating what results saved 5 % more on 6000 messages of 300 tokens (1.51 to 1.44 bytes a token) and took 0.3 s, as
+long as adding all their words to the table; so that is left out.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers = NDArray[np.int64]
+
+MOST_BYTES = 9
+"""Of one number: 63 bits."""
+
+
+def pack(numbers: Numbers, n: Numbers) -> list[bytes]:
+    """The bytes of each of many messages, the first n[0] numbers being those of the first; all in rising order.
+
+    >>> pack(np.array([3, 4, 300, 7]), np.array([3, 1]))
+    [b'\\x03\\x01\\xa8\\x02', b'\\x07']
+    """
+    steps = np.diff(numbers, prepend=0)
+    begin = np.cumsum(n) - n
+    some = begin[n > 0]
+    steps[some] = numbers[some]
+    width = np.ones(len(steps), dtype=np.int64)
+    for more in range(1, MOST_BYTES):
+        large = steps >= 1 << 7 * more
+        if not large.any():
+            break
+        width += large
+    end = np.cumsum(width)
+    packed = np.empty(int(end[-1]) if len(end) else 0, dtype=np.uint8)
+    for place in range(int(width.max(initial=0))):
+        at = np.flatnonzero(width > place)
+        packed[(end - width)[at] + place] = steps[at] >> 7 * place & 127 | (width[at] > place + 1) << 7
+    cuts = np.concatenate([[0], end])[np.concatenate([begin, [len(numbers)]])].tolist()
+    whole = packed.tobytes()
+    return [whole[a:b] for a, b in pairwise(cuts)]
+
+
+def unpack(blobs: list[bytes]) -> tuple[Numbers, Numbers]:
+    """The numbers of all messages in a row, and how many each has.
+
+    >>> unpack([b"\\x03\\x01\\xa8\\x02", b"", b"\\x07"])
+    (array([  3,   4, 300,   7]), array([3, 0, 1]))
+    """
+    packed = np.frombuffer(b"".join(blobs), dtype=np.uint8)
+    last = np.flatnonzero(packed < 128)
+    begin = np.concatenate([[0], last[:-1] + 1])[: len(last)]
+    steps = np.zeros(len(last), dtype=np.int64)
+    width = last - begin + 1
+    for place in range(int(width.max(initial=0))):
+        at = np.flatnonzero(width > place)
+        steps[at] |= (packed[begin[at] + place] & np.uint8(127)).astype(np.int64) << 7 * place
+    ends = np.cumsum(np.fromiter(map(len, blobs), dtype=np.int64, count=len(blobs)))
+    upto = np.searchsorted(last, ends)  # numbers that end before a message's last byte does
+    n = np.diff(upto, prepend=0)
+    total = np.concatenate([[0], np.cumsum(steps)])
+    return total[1:] - np.repeat(total[upto - n], n), n

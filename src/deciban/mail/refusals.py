@@ -1,0 +1,44 @@
+"""What SQLite says went wrong, in words that say what to do about it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from deciban.errors import StoreError
+
+_SAID = {
+    sqlite3.SQLITE_BUSY: "is being written by another program, for longer than we waited. Hint: try again",
+    sqlite3.SQLITE_LOCKED: "is being written by another program, for longer than we waited. Hint: try again",
+    sqlite3.SQLITE_FULL: "cannot grow: the disk or the quota is full. Nothing was changed. "
+    "Hint: make room, and run it again",
+    sqlite3.SQLITE_READONLY: "cannot be written: the file, its folder or the disk is read-only. "
+    "Hint: see who owns them",
+    sqlite3.SQLITE_PERM: "may not be opened by this user. Hint: see who owns it",
+    sqlite3.SQLITE_AUTH: "may not be opened by this user. Hint: see who owns it",
+    sqlite3.SQLITE_CANTOPEN: "cannot be opened; its folder must exist, and be writable to learn. "
+    "Hint: see who owns them",
+    sqlite3.SQLITE_NOTADB: "is no mail store: it is no SQLite database, or its first bytes are damaged. "
+    "Hint: name another file, or put a backup in its place",
+    sqlite3.SQLITE_CORRUPT: "is damaged: a part of it is missing or was overwritten. Hint: put a backup in its place",
+    sqlite3.SQLITE_IOERR: "could not be read or written by the system. Nothing was changed. "
+    "Hint: see whether its disk is full or failing",
+}
+
+
+@contextmanager
+def in_words(path: Path) -> Iterator[None]:
+    """Raise StoreError for whatever SQLite raises in the block."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise refusal(path, error) from error
+
+
+def refusal(path: Path, error: sqlite3.Error) -> StoreError:
+    """The error to raise for one of SQLite's."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    name = getattr(error, "sqlite_errorname", type(error).__name__)
+    return StoreError(f"mail store {str(path)!r} {_SAID.get(code, 'cannot be used.')} (SQLite: {error}, {name})")

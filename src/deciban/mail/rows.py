@@ -1,0 +1,49 @@
+"""All messages of a store as arrays: what models are fitted to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban.mail.opened import Opened
+from deciban.mail.packing import Numbers, unpack
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A row a message, in the order they were learned; a column a token, by rising number (CSR, all ones)."""
+
+    label_names: tuple[str, ...]
+    labels: Numbers
+    """Of each message: an index into label_names."""
+    weights: NDArray[np.float64]
+    times: NDArray[np.float64]
+    digests: list[bytes]
+    indptr: Numbers
+    indices: Numbers
+    """Columns, rising within each row: those of message i are indices[indptr[i]:indptr[i + 1]]."""
+    numbers: Numbers
+    """Of each column: the number that its token has in the store (`Store.words`, `Store.save_fit`)."""
+
+
+def all_rows(file: Opened) -> Rows:
+    """Every message of a store, inside one reading."""
+    labels = file.labels()
+    place = {label: i for i, label in enumerate(labels.values())}
+    held = file.db.execute("SELECT label, weight, time, digest, tokens FROM message ORDER BY id").fetchall()
+    each: tuple[tuple[object, ...], ...] = tuple(zip(*held)) or ((), (), (), (), ())
+    label, weight, time, digest, blobs = each
+    flat, n = unpack(list(blobs))  # type: ignore[arg-type]
+    numbers = np.fromiter((i for (i,) in file.db.execute("SELECT number FROM token ORDER BY number")), dtype=np.int64)
+    return Rows(
+        label_names=tuple(labels),
+        labels=np.array([place[k] for k in label], dtype=np.int64),  # type: ignore[index]
+        weights=np.array(weight, dtype=np.float64),
+        times=np.array(time, dtype=np.float64),
+        digests=list(digest),  # type: ignore[arg-type]
+        indptr=np.concatenate([[0], np.cumsum(n)]),
+        indices=np.searchsorted(numbers, flat),
+        numbers=numbers,
+    )
