@@ -1,0 +1,177 @@
+"""Bytes of a body or a header become text: transfer encodings and charsets, damaged and lying ones included.
+
+Nothing here raises. Charsets are looked up in a closed list: what a message calls its charset never reaches Python's
+search for codecs, which would import modules by that name.
+"""
+
+from __future__ import annotations
+
+import binascii
+import re
+from encodings.aliases import aliases
+from functools import lru_cache
+
+LATIN = "cp1252"
+"""What ASCII, latin-1, no charset and unknown charsets mean to those who write mail: windows-1252 holds them all."""
+
+WIDER = {
+    "ascii": LATIN,
+    "latin_1": LATIN,
+    "iso8859_9": "cp1254",
+    "iso8859_11": "cp874",
+    "tis_620": "cp874",
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "big5": "cp950",
+    "shift_jis": "cp932",
+    "euc_kr": "cp949",
+    "iso2022_jp": "iso2022_jp_2",
+    "utf_8_sig": "utf_8",
+    "utf_16_le": "utf_16",
+    "utf_16_be": "utf_16",
+    "utf_32_le": "utf_32",
+    "utf_32_be": "utf_32",
+}
+"""A charset is read by the widest that holds it, as mail programs do."""
+
+CODECS = frozenset(
+    "utf_8 utf_7 utf_16 utf_32 cp1252 gb18030 hz cp950 big5hkscs cp932 euc_jp iso2022_jp_1 iso2022_jp_2 iso2022_jp_3 "
+    "iso2022_jp_ext iso2022_jp_2004 euc_jis_2004 euc_jisx0213 shift_jis_2004 shift_jisx0213 cp949 johab iso2022_kr "
+    "koi8_r koi8_u koi8_t kz1048 ptcp154 mac_roman mac_cyrillic mac_greek mac_latin2 mac_turkish cp1006 "
+    "cp437 cp720 cp737 cp775 cp850 cp852 cp855 cp856 cp857 cp858 cp860 cp861 cp862 cp863 cp864 cp865 cp866 cp869 cp874 "
+    "cp1125 cp1250 cp1251 cp1253 cp1254 cp1255 cp1256 cp1257 cp1258 iso8859_2 iso8859_3 iso8859_4 iso8859_5 iso8859_6 "
+    "iso8859_7 iso8859_8 iso8859_10 iso8859_13 iso8859_14 iso8859_15 iso8859_16".split()
+)
+SHIFTING = frozenset(c for c in CODECS if c.startswith(("iso2022", "utf_16", "utf_32")) or c in ("hz", "utf_7"))
+"""Codecs in which bytes below 128 need not be ASCII."""
+
+OTHER_NAMES = {
+    "utf8mb4": "utf_8",
+    "unicode": "utf_16",
+    "xsjis": "cp932",
+    "windows31j": "cp932",
+    "windows949": "cp949",
+    "xgbk": "gb18030",
+    "xbig5": "cp950",
+    "windows874": "cp874",
+    "xmacroman": "mac_roman",
+    "macintosh": "mac_roman",
+}
+
+REPLACED = "\ufffd"
+NOT_BASE64 = bytes(set(range(256)) - set(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"))
+LOOKS_BASE64 = re.compile(rb"\s*[A-Za-z0-9+/]{4,}+[=A-Za-z0-9+/]*+\s*(?:\n|\Z)")
+MOST_CHARSETS = 512
+
+
+def _squeezed(name: str) -> str:
+    return re.sub(r"[\W_]+", "", name)
+
+
+NAMES = {
+    _squeezed(name): WIDER.get(module, module)
+    for name, module in [*aliases.items(), *((m, m) for m in [*CODECS, *WIDER])]
+    if WIDER.get(module, module) in CODECS
+} | OTHER_NAMES
+
+
+@lru_cache(MOST_CHARSETS)
+def codec_of(charset: str) -> str | None:
+    """The codec that reads a charset, or None for one that nobody knows.
+
+    >>> codec_of("ISO-8859-1"), codec_of("gb2312"), codec_of("x-unknown"), codec_of("zlib")
+    ('cp1252', 'gb18030', None, None)
+    """
+    return NAMES.get(_squeezed(charset[:60].lower()))
+
+
+def decoded(data: bytes, charset: str = "") -> str:
+    """What bytes say, by their charset where it fits them, and by what they look like where it does not.
+
+    >>> decoded("naïve".encode(), "us-ascii"), decoded("naïve".encode("cp1252"), "utf-8")
+    ('naïve', 'naïve')
+    """
+    codec = codec_of(charset) if charset else None
+    if codec in SHIFTING:
+        return _shifted(data, codec)
+    if data.isascii():
+        if b"\x1b$" in data or b"\x1b(" in data:
+            return _shifted(data, "iso2022_jp_2")
+        return _without_nuls(data)
+    if 4 * data.count(0) >= len(data):
+        return _sixteen(data)
+    return _eight(data, codec).replace("\0", "")
+
+
+def _without_nuls(data: bytes) -> str:
+    text = data.decode("ascii")
+    if "\0" not in text:
+        return text
+    return _sixteen(data) if 4 * text.count("\0") >= len(text) else text.replace("\0", "")
+
+
+def _eight(data: bytes, codec: str | None) -> str:
+    """Bytes above 127, by a codec that keeps ASCII: true UTF-8 is hardly ever something else by chance."""
+    if codec in (None, LATIN, "utf_8"):
+        try:
+            return data.decode("utf_8")
+        except UnicodeDecodeError:
+            return _nearly_utf8(data) or data.decode(LATIN, "replace")
+    assert codec is not None
+    text = data.decode(codec, "replace")
+    if 8 * text.count(REPLACED) > len(text) - len(text.encode("ascii", "ignore")):
+        return _eight(data, None)
+    return text
+
+
+def _nearly_utf8(data: bytes) -> str | None:
+    """UTF-8 with some damage, if more of its characters are whole than broken."""
+    text = data.decode("utf_8", "replace")
+    broken = text.count(REPLACED)
+    whole = len(text) - len(text.encode("ascii", "ignore")) - broken
+    return text if whole > broken else None
+
+
+def _sixteen(data: bytes) -> str:
+    """UTF-16 or UTF-32, whose order of bytes shows in where its zeros stand."""
+    if data[:2] == b"\0\0":
+        return data.decode("utf_32_be", "replace").replace("\0", "").lstrip("\ufeff")
+    if data[2:4] == b"\0\0":
+        return data.decode("utf_32_le", "replace").replace("\0", "").lstrip("\ufeff")
+    order = "be" if data[:2] == b"\xfe\xff" or data[0:400:2].count(0) > data[1:400:2].count(0) else "le"
+    return data.decode(f"utf_16_{order}", "replace").replace("\0", "").lstrip("\ufeff")
+
+
+def _shifted(data: bytes, codec: str | None) -> str:
+    assert codec is not None
+    if codec in ("utf_16", "utf_32"):
+        marked = data[:2] in (b"\xff\xfe", b"\xfe\xff")
+        return _sixteen(data) if marked or 8 * data.count(0) >= len(data) else decoded(data.replace(b"\0", b""))
+    text = data.decode(codec, "replace")
+    if not data.isascii() and 8 * text.count(REPLACED) > len(text):
+        return _eight(data, None).replace("\0", "")
+    # UTF-7 can spell halves of characters, which no other encoding can write down.
+    return text.encode("utf_16", "surrogatepass").decode("utf_16", "replace").replace("\0", "")
+
+
+def unpacked(body: bytes, encoding: str) -> bytes:
+    """The bytes under a transfer encoding; what is not so encoded, although it says so, is left as it is.
+
+    >>> unpacked(b"SGVsbG8", "base64"), unpacked(b"a=3Db=", "quoted-printable"), unpacked(b"Hi there", "base64")
+    (b'Hello', b'a=b', b'Hi there')
+    """
+    if encoding == "quoted-printable":
+        return binascii.a2b_qp(body)
+    if encoding == "base64":
+        return from_base64(body) if LOOKS_BASE64.match(body) else body
+    return body
+
+
+def from_base64(body: bytes) -> bytes:
+    """Base64 with whatever is missing at its end or strewn between its letters."""
+    try:
+        return binascii.a2b_base64(body)
+    except binascii.Error:
+        letters = body.translate(None, NOT_BASE64)
+        letters = letters[: len(letters) - (len(letters) % 4 == 1)]
+        return binascii.a2b_base64(letters + b"=" * (-len(letters) % 4))
