@@ -14,14 +14,14 @@ LONGEST = 180
 
 
 @contextmanager
-def whole(path: str | os.PathLike[str]) -> Iterator[Path]:
+def whole(path: str | os.PathLike[str], mode: int = 0o666) -> Iterator[Path]:
     """An unfinished file beside `path`, which takes its name when the block ends well and is gone when it does not.
 
-    A crash, a full disk or a refusal leaves what had the name before as it was. Raises OSError.
+    It may be read by whom `mode` and the umask let. A crash, a full disk or a refusal leaves what had the name before as it was. Raises OSError.
     """
     target = Path(os.path.realpath(path))  # a link goes on pointing to what it pointed to
     refuse_unwritable(target)
-    unfinished = _unfinished(target)
+    unfinished = _unfinished(target, mode)
     mode = unfinished.stat().st_mode
     try:
         yield unfinished
@@ -47,11 +47,11 @@ def refuse_unwritable(target: Path) -> None:
         raise PermissionError(13, "no permission to write to it", str(target))
 
 
-def _unfinished(target: Path) -> Path:
-    """A new, empty file beside the target, as readable as any new file."""
+def _unfinished(target: Path, mode: int) -> Path:
+    """A new, empty file beside the target."""
     start = os.fsdecode(os.fsencode(target.name)[:LONGEST])
     path = target.with_name(f".{start}.{secrets.token_hex(6)}.part")
-    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
     return path
 
 

@@ -109,8 +109,7 @@ def _flattened(texts: list[Sequence[str]]) -> tuple[Numbers, Numbers, list[str]]
 
 def _numbered(file: Opened, words: list[str]) -> tuple[Numbers, NDArray[np.bool_]]:
     """Each word's number, and whether it had one; new ones get the next, in order of arrival."""
-    top = file.db.execute("SELECT max(number) FROM token").fetchone()[0]
-    following = 0 if top is None else top + 1
+    following = next_number(file)
     if following <= SCAN * len(words):
         had = dict(file.db.execute("SELECT word, number FROM token"))
     else:
@@ -119,6 +118,12 @@ def _numbered(file: Opened, words: list[str]) -> tuple[Numbers, NDArray[np.bool_
     known = numbers >= 0
     numbers[~known] = following + np.arange(len(words) - np.count_nonzero(known))
     return numbers, known
+
+
+def next_number(file: Opened) -> int:
+    """A number that no token has, or ever had: what was fitted to one that is gone is not taken for another's."""
+    top = file.db.execute("SELECT max(number) FROM token").fetchone()[0]
+    return max(0 if top is None else top + 1, file.setting("next_number", 0))
 
 
 def _nothing() -> Iterator[int]:
@@ -180,14 +185,15 @@ def unlearn(file: Opened, digests: Sequence[bytes]) -> int:
     numbers, which = np.unique(flat, return_inverse=True)
     of, each = np.repeat(label, n), np.repeat(-weight, n)
     shift(file, numbers, {k: _summed(which, each, of == k, len(numbers)) for k in np.unique(label).tolist()})
-    _drop_empty(file, numbers)
+    drop_empty(file, numbers)
     file.db.executemany("DELETE FROM message WHERE id = ?", ((i,) for i in ids))
     _tell_labels(file, label, weight, -1)
     return len(held)
 
 
-def _drop_empty(file: Opened, numbers: Numbers) -> None:
-    """Forget words that no message has any more, and what was fitted to them: their numbers may come again."""
+def drop_empty(file: Opened, numbers: Numbers) -> None:
+    """Forget words that no message has any more, and what was fitted to them."""
+    file.put("next_number", next_number(file))
     empty = "".join(f" AND {column(label)} = 0" for label in file.labels().values())
     gone = [(i,) for (i,) in ask(file, "SELECT number FROM token WHERE number IN", numbers.tolist(), empty)]
     tables = [f"fitted_{fit:d}" for (fit,) in file.db.execute("SELECT id FROM fit")]

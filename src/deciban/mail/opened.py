@@ -37,6 +37,7 @@ class Opened:
     def __init__(self, path: str | os.PathLike[str], create: bool, wait: float, read_only: bool) -> None:
         self.path = Path(os.path.realpath(path))  # SQLite's own files stand beside what a link points to
         self._copy: str | None = None
+        self._writes = False
         fresh = _refuse_or_create(self.path, create and not read_only)
         self.writable = not read_only and _may_write(self.path)
         with in_words(self.path):
@@ -83,6 +84,8 @@ class Opened:
             what = "an empty file" if blank else "a database of another program"
             raise StoreError(f"{str(self.path)!r} is {what}, not a mail store. Hint: name another file")
         self._refuse_later(version)
+        if self.writable and self.db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":  # it was a backup
+            self._log_ahead()
 
     def _refuse_later(self, version: int) -> None:
         if version > VERSION:
@@ -92,7 +95,13 @@ class Opened:
             )
 
     def _begin_anew(self) -> None:
-        """WAL mode and tables; another program may be doing the same at this moment."""
+        self._log_ahead()
+        with self._transaction():
+            if header(self.db)[2]:
+                create_tables(self.db)
+
+    def _log_ahead(self) -> None:
+        """WAL mode: readers and a writer go side by side. Another program may be asking for it at this moment."""
         for attempt in range(TRIES):
             try:
                 self.db.execute("PRAGMA journal_mode = WAL")
@@ -101,9 +110,6 @@ class Opened:
                 if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or attempt == TRIES - 1:
                     raise
                 time.sleep(0.02)
-        with self._transaction():
-            if header(self.db)[2]:
-                create_tables(self.db)
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -128,9 +134,13 @@ class Opened:
                 "folder or the disk is read-only. Hint: see who owns them"
             )
         with in_words(self.path):
-            if self.db.in_transaction:
+            if self._writes:
                 yield
                 return
+            if self.db.in_transaction:
+                raise StoreError(
+                    f"mail store {str(self.path)!r} is being read; it is not written before that has ended"
+                )
             with self._transaction():
                 self._refuse_later(self.db.execute("PRAGMA user_version").fetchone()[0])
                 yield
@@ -138,6 +148,7 @@ class Opened:
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         self.db.execute("BEGIN IMMEDIATE")
+        self._writes = True
         try:
             yield
             self.db.execute("COMMIT")
@@ -145,6 +156,8 @@ class Opened:
             with suppress(sqlite3.Error):  # after some errors SQLite has done so itself
                 self.db.execute("ROLLBACK")
             raise
+        finally:
+            self._writes = False
 
     def labels(self) -> dict[str, int]:
         """Ids of labels by name, in the order of their first messages."""

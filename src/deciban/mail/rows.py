@@ -26,6 +26,8 @@ class Rows:
     """Columns, rising within each row: those of message i are indices[indptr[i]:indptr[i + 1]]."""
     numbers: Numbers
     """Of each column: the number that its token has in the store (`Store.words`, `Store.save_fit`)."""
+    changes: int
+    """Of the store when this was taken."""
 
 
 def all_rows(file: Opened) -> Rows:
@@ -46,4 +48,5 @@ def all_rows(file: Opened) -> Rows:
         indptr=np.concatenate([[0], np.cumsum(n)]),
         indices=np.searchsorted(numbers, flat),
         numbers=numbers,
+        changes=file.setting("changes", 0),
     )

@@ -1,37 +1,28 @@
-"""The store: what was learned of a mailbox, in one SQLite file that survives whatever happens to its writers.
-
-Looking words up (what classifying a message needs) loads nothing but `sqlite3`; NumPy comes with learning.
-"""
+"""The store: what was learned of a mailbox, in one SQLite file that survives whatever happens to its writers."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
-from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
 from deciban.errors import ForgetError, InputError
-from deciban.mail.ageing import Ageing, checked_time
-from deciban.mail.entry import Entry, Learned, checked, checked_digest, spelled
+from deciban.mail.ageing import checked_half_life
+from deciban.mail.entry import Entry, Learned, checked, checked_digest
+from deciban.mail.fitted import Fit, forget_fit, save_fit
 from deciban.mail.opened import Opened, refuse_another_reading
-from deciban.mail.schema import columns
+from deciban.mail.reader import WAIT, Status, StoreReader
 
 if TYPE_CHECKING:
-    from deciban.mail.rows import Rows
+    from deciban.mail.text_form import Merged
+    from deciban.mail.upkeep import Tidied
 
-WAIT: Final = 30.0
-"""Seconds to wait for other writers."""
-
-AT_ONCE: Final = 500
-"""Words that are looked up in one question."""
-
-RESERVED: Final = frozenset({"half_life", "origin", "changes", "last_learned", "reading"})
+RESERVED: Final = frozenset({"half_life", "origin", "changes", "last_learned", "next_number", "reading"})
 """Settings that are kept by methods of their own."""
 
 
-class Store:
+class Store(StoreReader):
     """What was learned of a mailbox: counts of tokens by label, and every message by its digest.
 
     Readers are never kept waiting; writers wait for each other; each call is a transaction. A store belongs to the
@@ -48,37 +39,6 @@ class Store:
     {'free': (1.0, 1.0), 'subject:money': (1.0, 0.0)}
     {'spam': (0, 0.0), 'ham': (2, 2.0)}
     """
-
-    def __init__(
-        self, path: str | os.PathLike[str], create: bool = True, wait: float = WAIT, read_only: bool = False
-    ) -> None:
-        self._file = Opened(path, create, wait, read_only)
-
-    @property
-    def path(self) -> Path:
-        """The file, links followed."""
-        return self._file.path
-
-    @property
-    def writable(self) -> bool:
-        """Whether it can be learned into: not if it was opened for reading, or may only be read."""
-        return self._file.writable
-
-    def close(self) -> None:
-        """Let go of the file."""
-        self._file.close()
-
-    def __enter__(self) -> Store:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def reading(self) -> AbstractContextManager[None]:
-        """A block in which all answers are of one moment, whoever learns meanwhile."""
-        return self._file.reading()
 
     def writing(self) -> AbstractContextManager[None]:
         """A block whose changes are made wholly or not at all."""
@@ -115,75 +75,16 @@ class Store:
                 relabel(self._file, digest, label)
                 self._file.note(f"relabelled a message from {before} to {label}", 1)
 
-    def known(self, digest: bytes) -> str | None:
-        """The label a message was learned under, if it was."""
-        question = "SELECT name FROM message JOIN label ON label.id = message.label WHERE digest = ?"
-        with self._file.reading():
-            row = self._file.db.execute(question, (checked_digest(digest),)).fetchone()
-        return None if row is None else row[0]
-
-    def labels(self) -> list[str]:
-        """The labels, in the order that counts are given in."""
-        with self._file.reading():
-            return list(self._file.labels())
-
-    def counts(self, tokens: Sequence[str]) -> dict[str, tuple[float, ...]]:
-        """The weight of each label's messages that have a token, for the tokens that any has."""
-        with self._file.reading():
-            ids = list(self._file.labels().values())
-            return self._found(f"SELECT word{columns(ids)} FROM token WHERE word IN", tokens) if ids else {}
-
-    def _found(self, question: str, tokens: Sequence[str]) -> dict[str, tuple[float, ...]]:
-        asked = spelled(tokens)
-        found: dict[str, tuple[float, ...]] = {}
-        for at in range(0, len(asked), AT_ONCE):
-            some = asked[at : at + AT_ONCE]
-            for word, *values in self._file.db.execute(f"{question} ({','.join('?' * len(some))})", list(some)):
-                found[word] = tuple(values)
-        return {token: found[word] for token, word in zip(tokens, asked) if word in found}
-
-    def totals(self) -> dict[str, tuple[int, float]]:
-        """By label: how many messages were learned, and their weight."""
-        with self._file.reading():
-            rows = self._file.db.execute("SELECT name, messages, weight FROM label ORDER BY id").fetchall()
-        return {name: (messages, weight) for name, messages, weight in rows}
-
-    def rows(self) -> Rows:
-        """All messages as arrays, for models that are fitted to them."""
-        from deciban.mail.rows import all_rows
-
-        with self._file.reading():
-            return all_rows(self._file)
-
-    def words(self, numbers: Iterable[int]) -> list[str]:
-        """The words of tokens that are there, by their numbers."""
-        wanted = [int(number) for number in numbers]
-        with self._file.reading():
-            if len(wanted) > AT_ONCE:
-                known = dict(self._file.db.execute("SELECT number, word FROM token"))
-            else:
-                places = ",".join("?" * len(wanted))
-                known = dict(
-                    self._file.db.execute(f"SELECT number, word FROM token WHERE number IN ({places})", wanted)
-                )
-        return [known[number] for number in wanted]
-
-    def changes(self) -> int:
-        """How many messages came, went or moved since the store was made: the same number, the same counts."""
-        with self._file.reading():
-            return self._file.setting("changes", 0)
-
-    def setting(self, key: str, default: Any = None) -> Any:
-        """A value that was set."""
-        with self._file.reading():
-            return self._file.setting(key, default)
-
     def set(self, key: str, value: Any) -> None:
         """Keep a value (anything that JSON can say) with the store; None takes it away."""
         if key in RESERVED:
             raise InputError(
-                f"setting {key!r} is kept by the store itself. Hint: another key, or age() and expect_reading()"
+                f"setting {key!r} is kept by the store itself. Hint: age(), expect_reading(), or another key"
             )
+        if key == "most_messages" and value is not None:
+            from deciban.mail.upkeep import checked_bound
+
+            checked_bound(value)
         with self._file.writing():
             self._file.put(key, value)
 
@@ -198,12 +99,84 @@ class Store:
             with self._file.writing():
                 self._file.put("reading", fingerprint)
 
-    @property
-    def ageing(self) -> Ageing:
-        """How messages here lose weight."""
-        with self._file.reading():
-            return Ageing(self._file.setting("half_life"), self._file.setting("origin"))
+    def age(self, half_life: float | None) -> None:
+        """Let messages lose half their weight in so many seconds (None: never), those that are here included."""
+        from deciban.mail.upkeep import renew
 
-    def unit(self, time: float | None = None) -> float:
-        """What a message learned then (None: now) weighs: counts divided by it are in messages of that day."""
-        return self.ageing.weight(checked_time(time))
+        seconds = checked_half_life(half_life)
+        with self._file.writing():
+            renew(self._file, seconds)
+            said = "no ageing" if seconds is None else f"a half-life of {seconds / 86400:g} days"
+            self._file.note(f"weighed all messages anew: {said}", 1)
+
+    def tidy(self, now: bool = False) -> Tidied:
+        """Keep the bound (setting most_messages): the oldest go first; weigh anew if that is due, or wanted now.
+
+        No label is brought below its equal share of the bound. Not for the middle of a delivery.
+        """
+        from deciban.mail.upkeep import MOST_MESSAGES, Tidied, compact, keep_bound, newest_time, renew
+
+        with self._file.writing():
+            gone = keep_bound(self._file, self._file.setting("most_messages", MOST_MESSAGES))
+            ageing, newest = self.ageing, newest_time(self._file)
+            renewed = newest is not None and ageing.half_life is not None and (now or ageing.is_due(newest))
+            if renewed:
+                renew(self._file, ageing.half_life)
+            if gone or renewed:
+                self._file.note(
+                    f"tidied: {gone} oldest messages unlearned, {'a later' if renewed else 'the same'} origin",
+                    gone + 1,
+                )
+        compact(self._file)
+        return Tidied(gone, renewed)
+
+    def recount(self) -> None:
+        """Make all counts anew from the messages, should `check` have found them wrong."""
+        from deciban.mail.upkeep import recount
+
+        with self._file.writing():
+            recount(self._file, self.ageing)
+            self._file.note("counted all messages anew", 1)
+
+    def save_fit(
+        self,
+        model: str,
+        numbers: Sequence[int],
+        columns: Sequence[Sequence[float]],
+        meta: dict[str, Any],
+        changes: int | None = None,
+    ) -> None:
+        """Keep what a model found out: weights of tokens by number, a column each, and its own notes (JSON).
+
+        `changes` is the store's when the rows were taken that it was fitted to; None: now.
+        """
+        with self._file.writing():
+            save_fit(self._file, model, numbers, columns, meta, changes)
+            self._file.note(f"fitted {model}", 0)
+
+    def forget_fit(self, model: str) -> None:
+        """Drop what a model found out, if anything."""
+        with self._file.writing():
+            for (fit,) in self._file.db.execute("SELECT id FROM fit WHERE model = ?", (model,)).fetchall():
+                forget_fit(self._file, fit)
+
+    def merge(self, other: str | os.PathLike[str]) -> Merged:
+        """Learn the messages of another store; those known here under another label stay so, and are told."""
+        from deciban.mail.text_form import absorb_store
+
+        theirs = Opened(other, create=False, wait=WAIT, read_only=True)
+        try:
+            with theirs.reading(), self._file.writing():
+                return absorb_store(self._file, theirs)
+        finally:
+            theirs.close()
+
+    def absorb_text(self, lines: Iterable[str]) -> Merged:
+        """Learn the messages of a store that was exported; an empty one takes over its labels and settings too."""
+        from deciban.mail.text_form import absorb_text
+
+        with self._file.writing():
+            return absorb_text(self._file, lines)
+
+
+__all__ = ["Entry", "Fit", "Learned", "Status", "Store", "StoreReader"]

@@ -1,0 +1,160 @@
+"""A store as text that people and other programs can read: JSON, a line a message, the first line about the store.
+
+    {"format": "deciban mail store", "version": 1, "messages": 2, "labels": ["spam", "ham"], "reading": null, …}
+    {"digest": "61…", "label": "spam", "time": 0.0, "tokens": ["free", "subject:money"]}
+
+Messages stand in order of time and then of digest, and their tokens in that of the alphabet: stores that hold the
+same write the same. Counts are not written, as they follow; nor what models found out, nor the journal.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any, Final, NamedTuple
+
+from deciban.errors import InputError
+from deciban.mail.ageing import checked_half_life
+from deciban.mail.entry import Entry, checked
+from deciban.mail.learning import current_ageing, labels_of, learn
+from deciban.mail.opened import Opened, refuse_another_reading
+from deciban.mail.packing import unpack
+from deciban.mail.upkeep import newest_time
+
+FORMAT: Final = "deciban mail store"
+VERSION: Final = 1
+AT_ONCE: Final = 1000
+
+OWN: Final = ("half_life", "origin", "reading", "changes", "last_learned", "next_number")
+"""Settings that are written by name, or that a store counts for itself."""
+
+
+class Merged(NamedTuple):
+    """How many messages were new here, were known, and which are known under another label: (digest, here, there)."""
+
+    new: int
+    known: int
+    disputed: tuple[tuple[bytes, str, str], ...]
+
+
+def entries_of(file: Opened, order: str) -> Iterator[Entry]:
+    """All messages of a store as they were learned."""
+    words = dict(file.db.execute("SELECT number, word FROM token"))
+    asked = "SELECT digest, name, time, tokens FROM message JOIN label ON label.id = message.label ORDER BY"
+    for digest, label, time, blob in file.db.execute(f"{asked} {order}"):
+        numbers, _ = unpack([blob])
+        yield Entry(digest, label, [words[number] for number in numbers.tolist()], time)
+
+
+def lines_of(file: Opened) -> Iterator[str]:
+    """The text, line by line."""
+    settings = {key: json.loads(value) for key, value in file.db.execute("SELECT key, value FROM setting")}
+    about = {
+        "format": FORMAT,
+        "version": VERSION,
+        "messages": file.db.execute("SELECT count(*) FROM message").fetchone()[0],
+        "labels": list(file.labels()),
+        **{key: settings.get(key) for key in ("reading", "half_life", "origin")},
+        "settings": {key: value for key, value in sorted(settings.items()) if key not in OWN},
+    }
+    yield _line(about)
+    for entry in entries_of(file, "time, digest"):
+        yield _line(entry._asdict() | {"digest": entry.digest.hex(), "tokens": sorted(entry.tokens)})
+
+
+def _line(value: dict[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=False) + "\n"
+
+
+def absorb_store(file: Opened, other: Opened) -> Merged:
+    """Learn the messages of another store that are not known here, with the weights that they have here."""
+    refuse_another_reading(file.path, file.setting("reading"), other.setting("reading"))
+    newest = newest_time(other)
+    if newest is not None:
+        current_ageing(file, newest)
+    if file.setting("reading") is None and other.setting("reading") is not None:
+        file.put("reading", other.setting("reading"))
+    return absorb(file, entries_of(other, "id"))
+
+
+def absorb_text(file: Opened, lines: Iterable[str]) -> Merged:
+    """Learn the messages of a text; an empty store takes over labels and settings too."""
+    numbered = enumerate(lines, start=1)
+    about = _first_line(numbered)
+    refuse_another_reading(file.path, file.setting("reading"), about.get("reading"))
+    if not file.db.execute("SELECT count(*) FROM message").fetchone()[0]:
+        _take_over(file, about)
+    merged = absorb(file, (_read_entry(at, line) for at, line in numbered if line.strip()))
+    told, came = about.get("messages"), merged.new + merged.known + len(merged.disputed)
+    if told != came:
+        raise InputError(
+            f"the text holds {came} messages and says it has {told}; it was cut or joined. Nothing was learned"
+        )
+    return merged
+
+
+def _first_line(numbered: Iterator[tuple[int, str]]) -> dict[str, Any]:
+    _, line = next(numbered, (1, ""))
+    about = _read_line(1, line)
+    if about.get("format") != FORMAT:
+        raise InputError(
+            f'line 1: a mail store\'s text begins with {{"format": "{FORMAT}" …}}, not with {line[:40]!r}'
+        )
+    if about.get("version") != VERSION:
+        raise InputError(
+            f"line 1: version {about.get('version')!r} of a mail store's text; this deciban reads {VERSION}"
+        )
+    return about
+
+
+def _take_over(file: Opened, about: dict[str, Any]) -> None:
+    for label in about.get("labels") or []:
+        file.label_id(str(label))
+    if file.setting("half_life") is None and about.get("half_life") is not None:
+        file.put("half_life", checked_half_life(about["half_life"]))
+        file.put("origin", about.get("origin"))
+    for key, value in [("reading", about.get("reading")), *(about.get("settings") or {}).items()]:
+        if value is not None and file.setting(key) is None:
+            file.put(key, value)
+
+
+def _read_line(at: int, line: str) -> dict[str, Any]:
+    try:
+        value = json.loads(line)
+    except ValueError:
+        value = None
+    if not isinstance(value, dict):
+        raise InputError(f"line {at}: a JSON object is needed, not {line[:40]!r}. Nothing was learned")
+    return value
+
+
+def _read_entry(at: int, line: str) -> Entry:
+    value = _read_line(at, line)
+    try:
+        return Entry(bytes.fromhex(value["digest"]), value["label"], value["tokens"], value["time"])
+    except (KeyError, TypeError, ValueError):
+        raise InputError(
+            f"line {at}: a message has a digest (32 hexadecimal digits), a label, a time and tokens, "
+            f"not {line[:60]!r}. Nothing was learned"
+        ) from None
+
+
+def absorb(file: Opened, entries: Iterator[Entry]) -> Merged:
+    """Learn what is not known; what is known under another label stays as it is here, and is told."""
+    new = known = 0
+    disputed: list[tuple[bytes, str, str]] = []
+    while some := checked(islice(entries, AT_ONCE)):
+        here = labels_of(file, [entry.digest for entry in some])
+        fresh: dict[bytes, Entry] = {}
+        for entry in some:
+            label = here.setdefault(entry.digest, entry.label)
+            if label != entry.label:
+                disputed.append((entry.digest, label, entry.label))
+            else:
+                fresh.setdefault(entry.digest, entry)
+        learned = learn(file, list(fresh.values()))
+        new += learned.new
+        known += len(some) - learned.new
+    known -= len(disputed)
+    return Merged(new, known, tuple(disputed))
