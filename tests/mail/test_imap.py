@@ -1,0 +1,359 @@
+"""IMAP folders: all is read, nothing is changed, and what goes wrong is said without the password."""
+
+import logging
+import os
+import time
+
+import pytest
+from tests.mail import dovecot
+from tests.mail.scripted import scripted
+
+from deciban.errors import InputError
+from deciban.mail import imap, imap_line
+from deciban.mail.imap import ImapFolder, few_at_a_time, imap_messages
+from deciban.mail.imap_address import Address, off_the_line, on_the_line
+from deciban.mail.imap_line import RefusedError, password_for
+from deciban.mail.sources import kind_of, messages_in
+
+real = pytest.mark.skipif(dovecot.ABSENT is not None, reason=str(dovecot.ABSENT))
+
+
+@pytest.fixture(scope="module")
+def filled():
+    with dovecot.running() as running, running.reader() as reader:
+        for folder in ("Junk", '"Old news"', on_the_line("Gelöscht & weg"), "Lists.python", "Empty", "Many"):
+            assert reader.create(folder)[0] == "OK"
+        for number in range(5):
+            reader.append("INBOX", "", f'"01-Jan-2024 10:00:0{number} +0000"', message(number))
+        for folder in ('"Old news"', on_the_line("Gelöscht & weg"), "Lists.python"):
+            reader.append(folder, "", None, message(folder.encode()))
+        for number in range(450):
+            reader.append("Many", "", None, message(number))
+        reader.append("Junk", "(\\Seen \\Flagged)", None, message("kept"))
+        reader.append("Junk", "(\\Deleted)", None, message("thrown away"))
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def some_password(monkeypatch):
+    monkeypatch.setenv("DECIBAN_IMAP_PASSWORD", "hunter2")
+
+
+@pytest.fixture
+def server(filled, monkeypatch):
+    monkeypatch.setenv("DECIBAN_IMAP_PASSWORD", dovecot.PASSWORD)
+    return filled
+
+
+def message(about):
+    about = about if isinstance(about, bytes) else str(about).encode()
+    return b"Subject: " + about + b"\r\n\r\nHello.\r\n"
+
+
+def subjects(address, **options):
+    return [
+        found.raw.split(b"\r\n")[0].removeprefix(b"Subject: ").decode() for found in messages_in(address, **options)
+    ]
+
+
+@real
+def test_a_folder_is_read_by_uid_with_names_and_times(server):
+    found = list(messages_in(server.address()))
+    assert kind_of(server.address()) == "imap"
+    assert [item.raw for item in found] == [message(number) for number in range(5)]
+    assert [item.time for item in found] == [1704103200.0 + number for number in range(5)]
+    assert found[2].name == f"imaps://joe%40x.org@127.0.0.1:{server.tls_port}/INBOX;uid=3"
+
+
+@real
+def test_no_message_becomes_seen_or_old(server):
+    with server.reader() as reader:
+        before = reader.status("INBOX", "(MESSAGES UNSEEN RECENT UIDNEXT)")
+        list(messages_in(server.address()))
+        assert reader.status("INBOX", "(MESSAGES UNSEEN RECENT UIDNEXT)") == before
+        assert b"UNSEEN 5" in before[1][0]
+
+
+@real
+def test_flags_are_maildirs_letters_and_deleted_messages_are_left_out_and_counted(server):
+    told = []
+    (kept,) = messages_in(server.address("Junk"), problems=told.append)
+    assert (kept.raw, kept.flags) == (message("kept"), "FS")
+    assert [problem.messages for problem in told] == [1]
+    assert subjects(server.address("Junk"), trashed=True) == ["kept", "thrown away"]
+
+
+@real
+@pytest.mark.parametrize("folder", ["Old%20news", "Gel%C3%B6scht%20%26%20weg", "Lists/python", "Lists.python"])
+def test_names_with_spaces_other_alphabets_and_either_divider_are_found(server, folder):
+    assert len(subjects(server.address(folder))) == 1
+
+
+@real
+def test_many_messages_come_in_batches(server, monkeypatch):
+    assert subjects(server.address("Many")) == [str(number) for number in range(450)]
+    monkeypatch.setattr(imap, "SEARCHED", 100)
+    monkeypatch.setattr(imap, "TOGETHER", 500)
+    assert subjects(server.address("Many")) == [str(number) for number in range(450)]
+    assert subjects(server.address("Empty")) == []
+
+
+@real
+def test_a_long_message_is_read_up_to_the_bound(server, monkeypatch):
+    monkeypatch.setattr(imap, "longest_read", lambda: 20)
+    assert {len(found.raw) for found in messages_in(server.address())} == {20}
+
+
+@real
+def test_messages_that_vanish_while_reading_are_told_and_the_others_go_on(server, monkeypatch):
+    monkeypatch.setattr(imap, "MOST_TOGETHER", 1)
+    with server.reader() as reader:
+        reader.create("Going")
+        for number in range(3):
+            reader.append("Going", "", None, message(number))
+        told = []
+        reading = messages_in(server.address("Going"), problems=told.append)
+        next(reading)
+        reader.select("Going")
+        reader.store("2", "+FLAGS", "\\Deleted")
+        reader.expunge()
+        assert [found.raw for found in reading] == [message(2)]
+    assert [problem.messages for problem in told] == [1]
+
+
+@real
+def test_the_certificate_is_checked(server, monkeypatch):
+    with pytest.raises(InputError, match=r"certificate is not trusted.*SSL_CERT_FILE"):
+        list(messages_in(server.address(options=False)))
+    monkeypatch.setenv("SSL_CERT_FILE", str(server.ca))
+    assert len(list(messages_in(server.address(options=False)))) == 5
+    wrong_host = server.address(options=False).replace("127.0.0.1", "localhost")
+    with pytest.raises(InputError, match="certificate is not trusted"):
+        list(messages_in(wrong_host))
+
+
+@real
+def test_a_plain_line_is_for_loopback_and_goes_on_by_starttls_elsewhere(server, monkeypatch):
+    assert len(list(messages_in(server.address(secure=False)))) == 5
+    monkeypatch.setattr(imap_line, "_is_here", lambda line: False)
+    with pytest.raises(InputError, match="certificate is not trusted"):
+        list(messages_in(server.address(secure=False)))
+    monkeypatch.setenv("SSL_CERT_FILE", str(server.ca))
+    assert len(list(messages_in(server.address(secure=False)))) == 5
+
+
+def test_a_server_elsewhere_without_starttls_hears_no_password(monkeypatch):
+    monkeypatch.setattr(imap_line, "_is_here", lambda line: False)
+    with scripted() as (address, heard):
+        with pytest.raises(InputError, match="no STARTTLS"):
+            list(messages_in(address))
+        assert not any(b"LOGIN" in line for line in heard)
+
+
+@real
+def test_a_wrong_password_is_refused_in_words_without_it(server, monkeypatch, caplog, capfd):
+    caplog.set_level(logging.DEBUG)
+    monkeypatch.setenv("DECIBAN_IMAP_PASSWORD", "wrong-and-secret")
+    with pytest.raises(RefusedError, match=r"does not let joe@x\.org in") as caught:
+        list(messages_in(server.address()))
+    seen = str(caught.value) + repr(caught.value.__cause__) + caplog.text + "".join(capfd.readouterr())
+    assert "secret" not in seen
+
+
+@real
+def test_a_folder_that_is_not_there_names_those_that_are(server):
+    with pytest.raises(InputError, match=r"no folder 'Jnuk'; did you mean 'Junk'\?.*Gelöscht & weg.*Junk.*Old news"):
+        list(messages_in(server.address("Jnuk")))
+
+
+@real
+def test_an_open_folder_notices_new_messages_and_new_uids(server):
+    with server.reader() as reader:
+        reader.create("Anew")
+        reader.append("Anew", "", None, message("one"))
+        with ImapFolder(Address.of(server.address("Anew")), dovecot.PASSWORD) as folder:
+            assert list(folder.uids()) == [1]
+            reader.append("Anew", "", None, message("two"))
+            folder.refresh()
+            assert list(folder.uids(since=folder.next_uid - 1)) == [2]
+            assert list(folder.uids(since=3)) == []
+            validity = folder.validity
+        reader.delete("Anew")
+        time.sleep(1.1)  # UIDVALIDITY is a time
+        reader.create("Anew")
+        with ImapFolder(Address.of(server.address("Anew")), dovecot.PASSWORD) as folder:
+            assert folder.validity != validity > 0
+
+
+def test_a_password_that_an_old_server_cannot_take_is_not_in_the_error(monkeypatch):
+    monkeypatch.setenv("DECIBAN_IMAP_PASSWORD", "sécret")
+    with scripted() as (address, heard):
+        with pytest.raises(RefusedError, match="ASCII alone") as caught:
+            list(messages_in(address))
+        assert "cret" not in str(caught.value)
+        assert not any(b"cret" in line for line in heard)
+
+
+def test_a_server_that_repeats_the_password_does_not_get_it_into_the_error(monkeypatch):
+    monkeypatch.setenv("DECIBAN_IMAP_PASSWORD", "hunter2")
+    with scripted(LOGIN=b"{tag} NO wrong password hunter2 for joe\r\n") as (address, _):
+        with pytest.raises(RefusedError, match="wrong password … for joe"):
+            list(messages_in(address))
+
+
+@pytest.mark.parametrize("command", ["CAPABILITY", "LOGIN", "EXAMINE", "SEARCH", "RFC822_SIZE", "BODY_PEEK"])
+def test_a_connection_that_drops_is_told(command):
+    with (
+        scripted(**{command: None}) as (address, _),
+        pytest.raises(InputError, match=r"127\.0\.0\.1.*connection failed"),
+    ):
+        list(messages_in(address))
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"* 1 FETCH (UID 1 BODY[]<0> {99999999999999}\r\nhello)\r\n",
+        b"* 1 FETCH (UID 1 BODY[]<0> {1000}\r\nhello)\r\n{tag} OK done\r\n",
+        b"* 1 FETCH (UID 1 BODY[]<0> {3}\r\nhello)\r\n",
+        b"* 1 FETCH (UID 1 BODY[]<0> {-5}\r\nhello)\r\n",
+        b"nonsense\r\n",
+        b"* 1 FETCH (UID 1 BODY[]<0> " + b"x" * 1_100_000,
+        b"{tag} BAD no\r\n",
+    ],
+    ids=range(7),
+)
+def test_a_server_that_lies_about_sizes_gets_an_error_and_no_memory(answer, monkeypatch):
+    monkeypatch.setattr(imap_line, "PATIENCE", 0.5)
+    with scripted(BODY_PEEK=answer) as (address, _):
+        if b"{3}" in answer:  # less than there is: the rest is no answer that makes sense
+            assert [found.raw for found in messages_in(address)] == [b"hel"]
+        else:
+            with pytest.raises(InputError, match=r"127\.0\.0\.1"):
+                list(messages_in(address))
+
+
+def test_a_server_that_never_stops_talking_is_left(monkeypatch):
+    monkeypatch.setattr(imap_line, "CHATTER", 100_000)
+    monkeypatch.setattr(imap, "CHATTER", 100_000)
+    endless = (b"* 1 FETCH (UID 1 FLAGS (\\Seen))\r\n" * 100 for _ in range(100_000))
+    with scripted(BODY_PEEK=endless) as (address, _), pytest.raises(InputError, match="more than it was asked for"):
+        list(messages_in(address))
+
+
+def test_a_server_that_sends_the_whole_of_a_long_message_is_borne(monkeypatch):
+    monkeypatch.setattr(imap_line, "longest_read", lambda: 10)
+    monkeypatch.setattr(imap, "longest_read", lambda: 10)
+    body = b"* 1 FETCH (BODY[] {300000}\r\n" + b"x" * 300_000 + b" UID 1)\r\n* 2 FETCH (UID 9 FLAGS ())\r\n"
+    with scripted(BODY_PEEK=body) as (address, _):
+        assert [found.raw for found in messages_in(address)] == [b"x" * 10]
+
+
+def test_short_messages_may_come_in_quotes():
+    with scripted(BODY_PEEK=b'* 1 FETCH (UID 1 BODY[]<0> "a\\"b")\r\n') as (address, _):
+        assert [found.raw for found in messages_in(address)] == [b'a"b']
+
+
+def test_only_reading_commands_are_sent(monkeypatch):
+    monkeypatch.setenv("DECIBAN_IMAP_PASSWORD", "hunter2")
+    with scripted() as (address, heard):
+        assert [(found.raw, found.time, found.flags) for found in messages_in(address)] == [(b"hello", 100.0, "")]
+    words = [line.split(b" ", 1)[1].split(b" (")[0].strip() for line in heard]
+    assert [word.split()[0] for word in words] == [
+        b"CAPABILITY",
+        b"LOGIN",
+        b"EXAMINE",
+        b"UID",
+        b"UID",
+        b"UID",
+        b"LOGOUT",
+    ]
+    assert b"BODY.PEEK[]<0." in heard[-2]
+
+
+def test_nobody_there_is_told():
+    with pytest.raises(InputError, match="Connection refused"):
+        list(messages_in("imap://joe@127.0.0.1:1/INBOX"))
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "imaps://joe:hunter2@x.org/INBOX",
+        "imaps://joe:hun/ter2@x.org/INBOX",
+        "imaps://joe:12/34@x.org/INBOX",
+        "imaps://joe:hunter2%0a@x.org/",
+    ],
+)
+def test_an_address_with_a_password_is_refused_without_repeating_it(address):
+    with pytest.raises(InputError) as caught:
+        messages_in(address)
+    assert not any(part in str(caught.value) for part in ("hunter2", "ter2", "hun/", "34", "12"))
+
+
+@pytest.mark.parametrize(
+    "address", ["imaps://x.org/", "imaps://joe@/A", "imaps://joe@x.org/a%0d%0ab", "imaps://joe@[::1/"]
+)
+def test_an_address_that_makes_no_sense_says_how_it_is_written(address):
+    with pytest.raises(InputError, match="imaps://user@host/Folder"):
+        messages_in(address)
+    with pytest.raises(InputError, match=r"\?ca=FILE"):
+        messages_in("imaps://joe@x.org/INBOX?verify=no")
+
+
+def test_addresses_are_written_as_they_were_read():
+    for text in (
+        "imaps://joe@x.org/Old%20news",
+        "imap://a%40b@[::1]:1143/INBOX",
+        "imaps://joe@x.org:1993/Lists/a%26b",
+    ):
+        assert str(Address.of(text)) == text
+    assert Address.of("imaps://joe@x.org").folder == "INBOX"
+
+
+@pytest.mark.parametrize("name", ["INBOX", "Entwürfe", "台北/日本語", "a & b", "&", 'quo"ted\\', "🙂", "é" * 50])
+def test_folder_names_go_over_the_line_and_back(name):
+    spelt = on_the_line(name)
+    assert spelt.isascii()
+    assert off_the_line(spelt[1:-1].replace('\\"', '"').replace("\\\\", "\\")) == name
+
+
+def test_rfc_3501s_own_example_of_a_folder_name():
+    assert on_the_line("~peter/mail/台北/日本語") == '"~peter/mail/&U,BTFw-/&ZeVnLIqe-"'
+    assert off_the_line("&Jjo!") == "&Jjo!"
+
+
+def test_the_password_comes_from_the_environment_or_the_keyring_or_is_asked_for(monkeypatch, tmp_path):
+    address = Address.of("imaps://joe@x.org/INBOX")
+    monkeypatch.setenv("DECIBAN_IMAP_PASSWORD", "from env")
+    assert password_for(address) == "from env"
+    monkeypatch.delenv("DECIBAN_IMAP_PASSWORD")
+    (tmp_path / "keyring.py").write_text(
+        "class errors:\n    KeyringError = OSError\n"
+        "def get_password(service, user):\n    return {('deciban', 'joe@x.org'): 'from keyring'}.get((service, user))\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    assert password_for(address) == "from keyring"
+    monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(InputError, match="DECIBAN_IMAP_PASSWORD"):
+        password_for(Address.of("imaps://ann@x.org/INBOX"))
+
+
+def refuse(*_):
+    raise OSError
+
+
+def test_a_password_that_could_end_a_line_is_refused(monkeypatch):
+    monkeypatch.setenv("DECIBAN_IMAP_PASSWORD", "a\r\nb LOGOUT")
+    with pytest.raises(InputError, match="line end"):
+        list(messages_in("imap://joe@127.0.0.1:1/"))
+
+
+def test_large_messages_are_asked_for_one_at_a_time():
+    notes = [imap.Noted(uid, size, None, "") for uid, size in enumerate([10, imap.TOGETHER, imap.TOGETHER, 5, 5])]
+    assert [[note.uid for note in group] for group in few_at_a_time(notes)] == [[0], [1], [2], [3, 4]]
+
+
+def test_the_password_may_come_from_the_caller():
+    with scripted() as (address, _):
+        assert [found.raw for found in imap_messages(address, password=lambda _: "x")] == [b"hello"]

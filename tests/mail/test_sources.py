@@ -1,0 +1,193 @@
+"""Folders and single messages: which files are mail, in which order, and what is said of the others."""
+
+import mailbox
+import os
+
+import pytest
+
+from deciban.errors import DecibanWarning, InputError
+from deciban.mail.folders import maildirs_within
+from deciban.mail.sources import kind_of, messages_in
+
+ONE = b"Subject: one\n\nHello.\n"
+TWO = b"Subject: two\n\nFarewell.\n"
+
+
+def put(folder, **files):
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, raw in files.items():
+        (folder / name).write_bytes(raw)
+
+
+def subjects(path, **options):
+    return [
+        message.raw.split(b"\n")[0].removeprefix(b"Subject: ").decode() for message in messages_in(path, **options)
+    ]
+
+
+@pytest.fixture
+def maildir(tmp_path):
+    root = tmp_path / "Maildir"
+    for part in ("cur", "new", "tmp", ".Junk/cur", ".Junk/new", ".Junk/tmp"):
+        (root / part).mkdir(parents=True)
+    for place, subject in {
+        "new/1700000003.M3.host": "fresh",
+        "cur/1700000001.M1.host,S=20:2,FS": "old",
+        "cur/1700000002.M2.host:2,ST": "thrown away",
+        "cur/.hidden": "hidden",
+        "tmp/1700000009.M9.host": "half",
+        "dovecot.index.log": "index",
+        ".Junk/cur/1700000004.M4.host:2,": "junk",
+    }.items():
+        (root / place).write_bytes(f"Subject: {subject}\n\n.\n".encode())
+    return root
+
+
+def test_a_maildir_gives_cur_and_new_by_arrival_with_flags(maildir):
+    told = []
+    found = list(messages_in(maildir, problems=told.append))
+    assert kind_of(maildir) == "maildir"
+    assert [(message.time, message.flags) for message in found] == [(1700000001.0, "FS"), (1700000003.0, "")]
+    assert found[0].name == str(maildir / "cur/1700000001.M1.host,S=20:2,FS")
+    assert [problem.messages for problem in told] == [1]
+    assert "1 message that is marked as trashed" in str(told[0])
+
+
+def test_trash_and_folders_within_are_read_when_asked_for(maildir):
+    assert subjects(maildir, trashed=True) == ["old", "thrown away", "fresh"]
+    assert subjects(maildir, subfolders=True, problems=lambda _: None) == ["old", "fresh", "junk"]
+    assert maildirs_within(maildir) == [maildir / ".Junk"]
+    assert kind_of(maildir / ".Junk") == "maildir"
+    assert subjects(maildir / ".Junk") == ["junk"]
+
+
+def test_a_message_whose_flags_change_while_its_folder_is_read_is_not_lost(maildir):
+    reading = messages_in(maildir, trashed=True)
+    next(reading)
+    old = maildir / "new/1700000003.M3.host"
+    old.rename(maildir / "cur/1700000003.M3.host:2,S")
+    assert [message.raw.split(b"\n")[0] for message in reading] == [b"Subject: thrown away", b"Subject: fresh"]
+
+
+def test_a_message_that_is_gone_meanwhile_is_told_and_the_others_go_on(maildir):
+    told = []
+    reading = messages_in(maildir, trashed=True, problems=told.append)
+    next(reading)
+    (maildir / "cur/1700000002.M2.host:2,ST").unlink()
+    assert len(list(reading)) == 1
+    assert "No such file" in str(told[0])
+
+
+def test_an_empty_maildir_has_no_messages_and_that_is_no_error(tmp_path):
+    mailbox.Maildir(tmp_path / "box", create=True)
+    assert list(messages_in(tmp_path / "box")) == []
+
+
+def test_an_mh_folder_is_read_by_number_with_its_sequences(tmp_path):
+    box = mailbox.MH(tmp_path / "mh", create=True)
+    for number in range(11):
+        box.add(f"Subject: {number + 1}\n\n.\n")
+    box.set_sequences({"unseen": [2, 3, 4], "flagged": [10], "replied": [1]})
+    box.remove(5)
+    (tmp_path / "mh/,6").write_bytes(ONE)
+    found = list(messages_in(tmp_path / "mh"))
+    assert kind_of(tmp_path / "mh") == "mh"
+    assert [message.raw.split(b"\n")[0] for message in found] == [
+        b"Subject: %d" % number for number in range(1, 12) if number != 5
+    ]
+    assert [message.flags for message in found] == ["RS", "", "", "", "S", "S", "S", "S", "FS", "S"]
+
+
+def test_numbered_files_alone_are_an_mh_folder_and_nonsense_sequences_say_nothing(tmp_path):
+    put(tmp_path / "mh", **{"10": TWO, "9": ONE})
+    assert kind_of(tmp_path / "mh") == "mh"
+    assert subjects(tmp_path / "mh") == ["one", "two"]
+    put(tmp_path / "mh", **{".mh_sequences": b"\xff unseen 1-\nunseen: x 10-12 " + b"9" * 5000})
+    assert [message.flags for message in messages_in(tmp_path / "mh")] == ["S", ""]
+
+
+def test_a_folder_is_gone_through_by_name_without_hidden_and_index_files(tmp_path):
+    put(tmp_path / "a", **{"2.eml": TWO, "1.eml": ONE, ".hidden": ONE, "cmds": b"mv 1 2", "dovecot.index": b"x"})
+    put(tmp_path / "a/deeper", **{"x.txt": TWO, "Inbox.msf": b"// <!-- <mdb", ".mh_profile": b""})
+    put(tmp_path / "a/.git", config=b"x")
+    assert kind_of(tmp_path / "a") == "folder"
+    assert [message.name for message in messages_in(tmp_path / "a")] == [
+        str(tmp_path / "a" / name) for name in ("1.eml", "2.eml", "deeper/x.txt")
+    ]
+
+
+def test_boxes_and_maildirs_within_a_folder_are_read_as_what_they_are(tmp_path, maildir):
+    stamp = b"From joe Thu Jan  1 00:01:40 1970\n"
+    put(tmp_path / "mail", Inbox=stamp + ONE + b"\n" + stamp + TWO)
+    maildir.rename(tmp_path / "mail/Maildir")
+    assert subjects(tmp_path / "mail", problems=lambda _: None) == ["one", "two", "old", "fresh"]
+
+
+def test_an_eml_is_one_message_even_if_it_begins_as_a_box(tmp_path):
+    stamp = b"From joe Thu Jan  1 00:01:40 1970\n"
+    put(tmp_path, **{"a.eml": stamp + ONE + b"\n" + stamp + TWO})
+    assert kind_of(tmp_path / "a.eml") == "message"
+    assert [message.raw for message in messages_in(tmp_path / "a.eml")] == [stamp + ONE + b"\n" + stamp + TWO]
+    assert [message.raw for message in messages_in(tmp_path)] == [stamp + ONE + b"\n" + stamp + TWO]
+
+
+def test_any_bytes_are_a_message(tmp_path):
+    put(tmp_path, letter=b"\xff\x00no header at all")
+    assert kind_of(tmp_path / "letter") == "message"
+    (message,) = messages_in(tmp_path / "letter")
+    assert message.raw == b"\xff\x00no header at all"
+    assert message.time == os.stat(tmp_path / "letter").st_mtime
+
+
+def test_files_that_cannot_be_read_are_told_and_the_others_go_on(tmp_path):
+    put(tmp_path / "a", **{"1.eml": ONE, "4.eml": TWO, "5.gz": b"\x1f\x8b\x08\0\0\0"})
+    (tmp_path / "a/2.eml").symlink_to(tmp_path / "nowhere")
+    os.mkfifo(tmp_path / "a/3.eml")
+    (tmp_path / "a/loop").symlink_to(tmp_path / "a")
+    told = []
+    assert subjects(tmp_path / "a", problems=told.append) == ["one", "two"]
+    assert [problem.name.rpartition("/")[2] for problem in told] == ["2.eml", "3.eml", "5.gz"]
+    assert [word in str(problem) for word, problem in zip(("No such file", "pipe", "ends early"), told)] == [True] * 3
+    with pytest.warns(DecibanWarning, match=r"3\.eml: is a pipe"):
+        assert subjects(tmp_path / "a") == ["one", "two"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_file_without_permission_is_told(tmp_path):
+    put(tmp_path / "a", **{"1.eml": ONE, "2.eml": TWO})
+    (tmp_path / "a/1.eml").chmod(0)
+    told = []
+    assert subjects(tmp_path / "a", problems=told.append) == ["two"]
+    assert "Permission denied" in str(told[0])
+    with pytest.raises(InputError, match="Permission denied"):
+        list(messages_in(tmp_path / "a/1.eml"))
+
+
+def test_a_path_that_is_not_there_and_an_empty_folder_name_what_is_accepted(tmp_path):
+    for path in (tmp_path / "nowhere", tmp_path / "nowhere/cur", "a\0b"):
+        with pytest.raises(InputError):
+            messages_in(path)
+    with pytest.raises(
+        InputError, match=r"nowhere: there is no such file.*mbox.*Maildir.*MH.*standard input.*imaps://"
+    ):
+        kind_of(tmp_path / "nowhere")
+    (tmp_path / "empty/inner").mkdir(parents=True)
+    put(tmp_path / "empty", cmds=b"x")
+    with pytest.raises(InputError, match=r"empty: the folder has no files.*Maildir"):
+        messages_in(tmp_path / "empty")
+
+
+def test_a_named_pipe_that_is_given_is_read_as_standard_input_is(tmp_path):
+    from threading import Thread
+
+    os.mkfifo(tmp_path / "pipe")
+    writer = Thread(target=(tmp_path / "pipe").write_bytes, args=(ONE,))
+    writer.start()
+    assert [message.raw for message in messages_in(tmp_path / "pipe")] == [ONE]
+    writer.join()
+
+
+def test_the_order_is_the_same_every_time(tmp_path):
+    put(tmp_path / "a", **{f"{number}.eml": ONE for number in (3, 1, 2, 11)})
+    names = [message.name for message in messages_in(tmp_path / "a")]
+    assert names == sorted(names) == [message.name for message in messages_in(tmp_path / "a")]
