@@ -6,27 +6,25 @@ import re
 from hashlib import blake2b
 
 DIGEST_BYTES = 16
+LONGEST_NAME = 60
+MOST_NAMES = 2000
 LONGEST_HEAD = 1 << 20
 """Headers are looked for in so many bytes; what follows is taken as it stands."""
 
 CHANGING = {
-    "what a mail store keeps in the message": "status x-status x-keywords x-uid x-uidl x-imap x-imapbase content-length "
-    "lines x-mozilla-status x-mozilla-status2 x-mozilla-keys x-evolution x-evolution-source x-gmail-labels x-gm-thrid "
-    "x-gm-msgid x-label x-folder x-mew x-pmflags",
-    "what the last machines on the way write": "received x-received delivered-to x-delivered-to x-original-to return-path "
-    "envelope-to x-envelope-to x-envelope-from delivery-date x-originalarrivaltime authentication-results "
-    "arc-authentication-results arc-seal arc-message-signature received-spf x-ms-exchange-organization-scl "
-    "x-fetchmail-warning",
-    "what filters write": "x-deciban[^:\\n]* x-spam[^:\\n]* x-bogosity x-rspamd[^:\\n]* x-dspam[^:\\n]* x-crm114[^:\\n]* "
-    "x-virus[^:\\n]* x-amavis[^:\\n]* x-sieve x-spambayes[^:\\n]* x-popfile[^:\\n]* x-text-classification "
-    "x-proofpoint[^:\\n]* x-ironport[^:\\n]* x-mailscanner[^:\\n]*",
+    "what a mail store keeps in the message": "status x-status x-keywords x-uid x-uidl x-imap x-imapbase lines "
+    "content-length x-mozilla-* x-evolution* x-gmail-* x-gm-* x-label x-folder x-mew* x-pmflags",
+    "what the last machines on the way write": "received x-received delivered-to x-delivered-to x-original-to "
+    "return-path envelope-to x-envelope-to x-envelope-from delivery-date x-originalarrivaltime authentication-results "
+    "arc-* received-spf x-ms-exchange-* x-fetchmail-warning",
+    "what filters write": "x-deciban* x-spam* x-bogosity x-rspamd* x-dspam* x-crm114* x-virus* x-amavis* x-sieve "
+    "x-spambayes* x-popfile* x-text-classification x-proofpoint* x-ironport* x-mailscanner*",
 }
-"""Headers that do not count, and why: a message learned before delivery is the same after it."""
+"""Headers that do not count, and why: a message learned before delivery is the same after it. A * stands for any end."""
 
-LEFT_OUT = re.compile(
-    rb"^(?:%s)[ \t]*+:.*+(?:\n[ \t].*+)*+(?:\n|\Z)" % "|".join(" ".join(CHANGING.values()).split()).encode(),
-    re.MULTILINE | re.IGNORECASE,
-)
+NAMES = " ".join(CHANGING.values()).split()
+LEFT_OUT = frozenset(name.encode() for name in NAMES if name[-1] != "*")
+LEFT_OUT_STARTS = tuple(name[:-1].encode() for name in NAMES if name[-1] == "*")
 QUOTED_FROM = re.compile(rb"^>++From ", re.MULTILINE)
 ENVELOPE = re.compile(rb"\s*+(?:>?From [^\n]*+\n)?+")
 
@@ -51,9 +49,29 @@ def digest_of(raw: bytes) -> bytes:
     raw = raw[start.end() if start else 0 :].rstrip()
     end = raw.find(b"\n\n", 0, LONGEST_HEAD)
     end = end + 1 if end >= 0 else min(len(raw), LONGEST_HEAD)
-    sum_ = blake2b(LEFT_OUT.sub(b"", raw[:end]).strip(), digest_size=DIGEST_BYTES)
-    body = (
-        memoryview(raw)[end:] if b"\n>" not in raw or b">From " not in raw else QUOTED_FROM.sub(b"From ", raw[end:])
-    )
-    sum_.update(body)
-    return sum_.digest()
+    digest = blake2b(_lasting(raw[:end]), digest_size=DIGEST_BYTES)
+    body = memoryview(raw)[end:]
+    digest.update(QUOTED_FROM.sub(b"From ", body) if b">From " in raw else body)
+    return digest.digest()
+
+
+def _lasting(head: bytes) -> bytes:
+    """The headers that no store and no filter touches, each on one line."""
+    lines = head.replace(b"\n\t", b" ").replace(b"\n ", b" ").split(b"\n")
+    return b"\n".join([line for line in lines if line and not CHANGES[line.partition(b":")[0]]])
+
+
+class _Changes(dict[bytes, bool]):
+    """Whether a header of a name does not count; so many names are remembered."""
+
+    def __missing__(self, name: bytes) -> bool:
+        plain = name.rstrip().lower()
+        changes = plain in LEFT_OUT or plain.startswith(LEFT_OUT_STARTS)
+        if len(name) <= LONGEST_NAME:
+            if len(self) >= MOST_NAMES:
+                self.clear()
+            self[name] = changes
+        return changes
+
+
+CHANGES = _Changes()

@@ -9,23 +9,24 @@ from functools import lru_cache
 from deciban.mail.digest import CHANGING
 from deciban.mail.links import IPV4, MAIL, host_pieces
 from deciban.mail.reading import Reading
-from deciban.mail.words import LONGEST_TOKEN, amounts, cleaned_words, neighbours, split_words, unspaced_pairs
+from deciban.mail.words import LONGEST_TOKEN, amounts, cleaner, neighbours, split_words, unspaced_pairs
 
 MOST_ADDRESSES = 10
 MOST_HOPS = 20
 MOST_WORDS = 40
+MOST_NAMES = 1000
+LONGEST_NAME = 40
 
 READ_ANYHOW = ("received", "authentication-results", "received-spf")
 COLLECTED = (
-    "date x-original-date url x-url x-apparently-to x-egroups-return x-mailscanner[^:]* x-delivery-agent x-return-path "
-    "x-rcpt-to x-recipient apparently-to x-mail-from resent-date x-pop3-rcpt replied forwarded x-gnus-mail-source x-from-line "
-    "x-mail-format-warning x-mime-autoconverted x-antiabuse x-keywords"
+    "x-original-date url x-url x-apparently-to x-egroups-return x-delivery-agent x-return-path x-rcpt-to x-recipient "
+    "apparently-to x-mail-from resent-date x-pop3-rcpt replied forwarded x-gnus-mail-source x-from-line "
+    "x-mail-format-warning x-mime-autoconverted x-antiabuse"
 )
 """Headers that say how or when the mail was gathered: they would tell collections apart, not spam from ham."""
-LEFT_OUT = re.compile(
-    "(?:%s)"
-    % "|".join(name for name in f"{' '.join(CHANGING.values())} {COLLECTED}".split() if name not in READ_ANYHOW)
-)
+NAMES = f"{' '.join(CHANGING.values())} {COLLECTED}".split()
+LEFT_OUT = frozenset(name for name in NAMES if name[-1] != "*" and name not in READ_ANYHOW)
+LEFT_OUT_STARTS = tuple(name[:-1] for name in NAMES if name[-1] == "*")
 LISTS = re.compile(
     "list-.*|mailing-list|precedence|x-mailing-list|x-beenthere|x-mailman-version|x-loop|errors-to|x-list.*|mail-followup-to|"
     "x-unsubscription-info|x-ml-.*|feedback-id|x-campaign.*|x-precedence-ref|x-acceptable-languages"
@@ -37,11 +38,8 @@ MAILER_WORD = re.compile(r"[a-z][\w-]*|\d+(?:\.\d+)*")
 ZONE = re.compile(r"[+-]\d{4}\b")
 HOST_NAME = re.compile(r"(?<![\w.-])(?:[\w-]{1,63}\.){1,8}[a-zA-Z]{2,20}(?![\w.-])")
 ADDRESS = re.compile(r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?![\d.])")
-FROM = re.compile(r"from\s+(.{1,400}?)(?:\s+by\s|\Z)(.{0,60})", re.DOTALL)
-OWN_HOP = re.compile(
-    r"\blocalhost\b|(?<![\d.])(?:127\.\d|10\.\d|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.)|\[::1\]|with (?:imap|pop3)\b|fetchmail",
-    re.IGNORECASE,
-)
+OWN_NETWORKS = ("127.", "10.", "192.168.", *(f"172.{n}." for n in range(16, 32)))
+FETCHED = ("localhost", "fetchmail", "with imap", "with pop3", "[::1]")
 RESULT = re.compile(r"\b(spf|dkim|dmarc|arc|dkim-adsp|iprev|compauth)=(\w{1,12})", re.IGNORECASE)
 SIGNER = re.compile(r"(?:^|;)\s*d=([\w.-]{1,80})")
 
@@ -53,11 +51,12 @@ def header_tokens(headers: Sequence[tuple[str, str]], reading: Reading) -> Found
     """The tokens of all headers, as the keys of a dict."""
     found: Found = {}
     hops: list[str] = []
+    takers = _takers(reading)
     for name, value in headers:
         if name == "received":
             hops.append(value)
             continue
-        taker = _taker(name, reading) if len(name) < LONGEST_TOKEN else None
+        taker = takers[name]
         if taker is None:
             continue
         if reading.names:
@@ -69,16 +68,33 @@ def header_tokens(headers: Sequence[tuple[str, str]], reading: Reading) -> Found
     return found
 
 
-@lru_cache(4096)
-def _taker(name: str, reading: Reading) -> Taker | None:
-    """What reads the header of a name; None for those that are left out."""
-    if name in TAKERS:
-        return TAKERS[name]
-    if LEFT_OUT.fullmatch(name):
-        return None
-    if LISTS.fullmatch(name):
-        return (_take_list if name in LIST_VALUES else _take_nothing) if reading.lists else None
-    return _take_other if reading.others else _take_nothing
+class Takers(dict[str, "Taker | None"]):
+    """For each name of a header what reads it; None for those that are left out."""
+
+    def __init__(self, reading: Reading) -> None:
+        super().__init__(TAKERS)
+        self.reading = reading
+
+    def __missing__(self, name: str) -> Taker | None:
+        if len(name) > LONGEST_NAME:
+            return None
+        if len(self) > MOST_NAMES:
+            self.clear()
+            self.update(TAKERS)
+        self[name] = taker = self._taker(name)
+        return taker
+
+    def _taker(self, name: str) -> Taker | None:
+        if name in LEFT_OUT or name.startswith(LEFT_OUT_STARTS):
+            return None
+        if LISTS.fullmatch(name):
+            return (_take_list if name in LIST_VALUES else _take_nothing) if self.reading.lists else None
+        return _take_other if self.reading.others else _take_nothing
+
+
+@lru_cache(8)
+def _takers(reading: Reading) -> Takers:
+    return Takers(reading)
 
 
 def short(token: str) -> str:
@@ -87,7 +103,11 @@ def short(token: str) -> str:
 
 
 def _words(text: str, reading: Reading) -> list[str]:
-    return cleaned_words(split_words(text)[:MOST_WORDS], reading.shortest, reading.longest, reading.skips)
+    return _clean(split_words(text)[:MOST_WORDS], reading)
+
+
+def _clean(words: list[str], reading: Reading) -> list[str]:
+    return cleaner(reading.shortest, reading.longest, reading.skips).all(words)
 
 
 def _take_nothing(name: str, value: str, reading: Reading, found: Found) -> None:
@@ -102,7 +122,7 @@ def _take_subject(name: str, value: str, reading: Reading, found: Found) -> None
     if not reading.subject:
         return
     written = split_words(value)[:MOST_WORDS]
-    words = cleaned_words(written, reading.shortest, reading.longest, reading.skips)
+    words = _clean(written, reading)
     tokens = [f"subject:{word}" for word in words]
     if reading.subject_pairs:
         tokens += [f"subject:{pair}" for pair in neighbours(words)]
@@ -225,15 +245,22 @@ def _take_hops(hops: Sequence[str], found: Found) -> None:
     found[f"received:hops:{len(passed)}"] = None
 
 
-@lru_cache(4096)
 def _hop_tokens(hop: str) -> tuple[str, ...]:
-    came = FROM.match(hop)
-    if not came or OWN_HOP.search(came[0]):
+    clause, _, after = hop.partition(" by ")
+    if clause[:5].lower() != "from " or any(sign in (clause + after[:60]).lower() for sign in FETCHED):
         return ()
-    clause = came[1]
+    return _clause_tokens(clause[5:])
+
+
+@lru_cache(4096)
+def _clause_tokens(clause: str) -> tuple[str, ...]:
+    """What the receiving machine wrote of the sending one."""
+    addresses = ADDRESS.findall(clause)[:3]
+    if any(ip.startswith(OWN_NETWORKS) for ip in addresses):
+        return ()
     tokens = ["received:" + piece for host in HOST_NAME.findall(clause)[:4] for piece in host_pieces(host)]
-    tokens += ["received:" + piece for ip in ADDRESS.findall(clause)[:3] for piece in host_pieces(ip)]
-    helo = clause.split(None, 1)[0].strip("[]()")
+    tokens += ["received:" + piece for ip in addresses for piece in host_pieces(ip)]
+    helo = clause.partition(" ")[0].strip("[]()")
     if IPV4.match(helo):
         tokens.append("received:helo:numeric")
     elif "." not in helo:

@@ -7,10 +7,9 @@ import re
 
 from deciban.mail.decoding import decoded, from_base64
 
-FIELD = re.compile(r"^([!-9;-~]++)[ \t]*+:[ \t]*+(.*+(?:\n[ \t].*+)*+)", re.MULTILINE)
+FIELD = re.compile(r"^([!-9;-~]++)[ \t]*+:(.*+)", re.MULTILINE)
 FIRST_FIELD = re.compile(rb"[!-9;-~]++[ \t]*+:")
 FIELDS = re.compile(rb"(?:[!-9;-~]++[ \t]*+:.*+(?:\n|\Z)(?:[ \t].*+(?:\n|\Z))*+)*+")
-FOLD = re.compile(r"\s*\n\s*")
 WORD = re.compile(r"=\?([^?\s]{1,60})\?([bBqQ])\?(.{0,1000}?)\?=(\s*+(?==\?))?", re.DOTALL)
 TYPE = re.compile(r"\s*([^\s;/\"]{1,60}/[^\s;\"]{1,80}|[^\s;/\"]{1,60})")
 PARAMETER = re.compile(r";\s*+([^\s;=\"]{1,60})\s*+=\s*+(?:\"((?:[^\"\\]|\\.)*+)\"?|([^;]*+))", re.DOTALL)
@@ -35,12 +34,11 @@ def fields_of(head: bytes) -> Headers:
     if "\0" in text:
         text = text.replace("\0", "")
     fields = []
-    for name, value in FIELD.findall(text):
-        if "\n" in value:
-            value = FOLD.sub(" ", value)
+    for name, value in FIELD.findall(text.replace("\n\t", " ").replace("\n ", " ")):
         if "=?" in value:
             value = with_words_decoded(value)
-        fields.append((name.lower(), value.strip()))
+        value = value.strip()
+        fields.append((name.lower(), " ".join(value.split()) if "  " in value or not value.isprintable() else value))
     return fields
 
 
@@ -70,7 +68,7 @@ def with_words_decoded(value: str) -> str:
     if waiting:
         parts.append(decoded(waiting, open_charset))
     parts.append(value[at:])
-    return FOLD.sub(" ", "".join(parts))
+    return "".join(parts)
 
 
 def _word_bytes(way: str, text: str) -> bytes:

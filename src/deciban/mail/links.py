@@ -8,8 +8,12 @@ from functools import lru_cache
 LONGEST_HOST = 40
 """With its prefix a host is a token of at most sixty characters."""
 MOST_PATH_WORDS = 8
+MOST_LINKS = 300
+LONGEST_LINK = 1000
 
-LINK = re.compile(r"(?:https?|ftp)://[^\s<>\"'\\]{1,1000}+|(?<![\w.@/])www\.[^\s<>\"'\\]{1,1000}+", re.IGNORECASE)
+SIGNS = ("://", "www.", "WWW.")
+SCHEME = re.compile(r"(?:https?|ftp)\Z", re.IGNORECASE)
+END = re.compile(r"[\s<>\"'\\]")
 WEB = re.compile(r"(?:([a-zA-Z][a-zA-Z0-9+.-]{0,15}):)?(?://)?([^/?#\s]*+)([^\s]*+)")
 PATH_WORD = re.compile(r"[a-zA-Z]{3,20}|\d{1,6}")
 IPV4 = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}\Z")
@@ -32,33 +36,68 @@ def host_pieces(host: str) -> tuple[str, ...]:
     return tuple(".".join(parts[n:]) for n in range(max(0, len(parts) - 4), len(parts)) if parts[n])
 
 
-def links_in(text: str) -> list[str]:
-    """The links that stand in a text.
+def parted_from_links(text: str) -> tuple[str, list[str]]:
+    """A text without its links, and these.
 
-    >>> links_in("See http://a.example/b, or www.c.example.")
-    ['http://a.example/b', 'www.c.example']
+    >>> parted_from_links("See http://a.example/b, or www.c.example.")
+    ('See   or  ', ['http://a.example/b', 'www.c.example'])
     """
-    if "://" not in text and "www." not in text and "WWW." not in text:
-        return []
-    return [link.rstrip(TRAILING) for link in LINK.findall(text)]
+    places = _places(text)
+    if not places:
+        return text, []
+    rest: list[str] = []
+    links: list[str] = []
+    done = 0
+    for place in places:
+        at = _begin(text, place, done)
+        if at < 0 or len(links) >= MOST_LINKS:
+            continue
+        stop = END.search(text, place + 3, at + LONGEST_LINK)
+        end = stop.start() if stop else min(len(text), at + LONGEST_LINK)
+        rest.append(text[done:at])
+        links.append(text[at:end].rstrip(TRAILING))
+        done = end
+    rest.append(text[done:])
+    return " ".join(rest), links
 
 
-def link_tokens(link: str, words: bool) -> tuple[str, ...]:
+def _places(text: str) -> list[int]:
+    """Where something stands that links have and little else does."""
+    places = []
+    for sign in SIGNS:
+        at = text.find(sign)
+        while at >= 0:
+            places.append(at)
+            at = text.find(sign, at + len(sign))
+    return sorted(places)
+
+
+def _begin(text: str, at: int, done: int) -> int:
+    """Where the link begins that shows itself at a place after `done`; -1 if there is none."""
+    if at < done:
+        return -1
+    if text[at] != ":":
+        return at if at == 0 or not (text[at - 1].isalnum() or text[at - 1] in "_.@/-") else -1
+    scheme = SCHEME.search(text, max(done, at - 5), at)
+    return scheme.start() if scheme else -1
+
+
+def link_tokens(link: str, words: bool) -> dict[str, None]:
     """What a link tells: where it leads, in pieces, and how it is written."""
     return _link_tokens(link, words) if len(link) <= 200 else _read_link(link[:1000], words)
 
 
-def _read_link(link: str, words: bool) -> tuple[str, ...]:
+def _read_link(link: str, words: bool) -> dict[str, None]:
     if "%" in link:
         link = PERCENT.sub(lambda code: chr(int(code[1], 16)), link)
     found = WEB.match(link)
     scheme, place, path = found.groups() if found else (None, "", "")
     scheme = (scheme or "http").lower()
     if scheme == "mailto":
-        return tuple(f"url:mailto:{piece}" for piece in host_pieces(place.rpartition("@")[2])[:3])
+        return dict.fromkeys([f"url:mailto:{piece}" for piece in host_pieces(place.rpartition("@")[2])[:3]])
     if scheme not in ("http", "https", "ftp"):
-        return (f"url:scheme:{scheme[:16]}",)
-    user, at, host = place.rpartition("@")
+        return {f"url:scheme:{scheme[:16]}": None}
+    _, at, host = place.rpartition("@")
     host, _, port = host.partition(":")
     tokens = [f"url:{piece}" for piece in host_pieces(host)]
     if IPV4.match(host) or host.isdigit():
@@ -69,7 +108,7 @@ def _read_link(link: str, words: bool) -> tuple[str, ...]:
         tokens.append("url:user")
     if words and len(path) > 1:
         tokens.extend(f"url:path:{word}" for word in PATH_WORD.findall(path.lower())[:MOST_PATH_WORDS])
-    return tuple(tokens)
+    return dict.fromkeys(tokens)
 
 
 _link_tokens = lru_cache(1 << 13)(_read_link)

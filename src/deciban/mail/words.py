@@ -11,26 +11,30 @@ from unicodedata import normalize
 LONGEST_TOKEN = 60
 LONGEST_RUN = 200
 """A longer run of letters is data, not a word."""
+MOST_KNOWN = 1 << 16
+"""So many words are remembered with what they become; then all are forgotten."""
 
 INSIDE = "'-_"
 """Signs that stand within words."""
-SEPARATORS = "".join(c for c in map(chr, range(128)) if not c.isalnum() and c not in INSIDE)
-TO_SPACES = str.maketrans(dict.fromkeys(SEPARATORS, " "))
+TO_SPACES = bytes(c if c > 127 or chr(c).isalnum() or chr(c) in INSIDE else 32 for c in range(256))
+"""For text in UTF-8: ASCII that parts words becomes a space."""
 OTHER_SEPARATORS = re.compile(
-    f"[{re.escape(SEPARATORS)}\x80-\xa9\xab-\xb4\xb6-\xb9\xbb-\xbf\xd7\xf7"
-    "\u2010-\u2017\u201a-\u2027\u2028-\u206f\u20a0-\u20bf\u2190-\u2bff\u3000-\u3004\u3007-\u3020\u3030\u30fb"
-    "\ufe30-\ufe6f\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65\ufffd]+"
+    "[\x80-\xa9\xab-\xb4\xb6-\xb9\xbb-\xbf\xd7\xf7\u2010-\u2018\u201a-\u2029\u202f-\u205f\u2065-\u206f\u20a0-\u20bf"
+    "\u2190-\u2bff\u3000-\u3004\u3007-\u3020\u3030\u30fb\ufe30-\ufe6f\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65\ufffd]+"
 )
 UNSEEN = re.compile(
     "[\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]+"
 )
 """Characters of no width, with which words are torn apart unseen."""
 UNSPACED = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005\u3006\u3040-\u30fa\u30fc-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+"
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005\u3006\u3040-\u30fa\u30fc-\u30ff\u3400-\u9fff\uf900-\ufaff"
+    "\U00020000-\U0003ffff]+"
 )
 """Scripts that put no space between words: Thai, Lao, Burmese, Khmer, Japanese, Chinese."""
-PRICE = re.compile(r"[$€£¥][ \t]?(\d[\d.,]{0,14})|(?<![\d.,])(\d[\d.,]{0,8})[ \t]?([%€£])")
-SHOUTS = re.compile(r"[!?]{2,}+")
+PRICE = re.compile(r"[ \t]?(\d[\d.,]{0,14})")
+SHARE = re.compile(r"(?<![\d.,])(\d[\d.,]{0,8})[ \t]?\Z")
+SHOUTS = (re.compile(r"!![!?]*+"), re.compile(r"\?\?[!?]*+"))
+CURRENCIES = "$€£¥"
 JOIN = "+"
 
 
@@ -40,42 +44,52 @@ def split_words(text: str) -> list[str]:
     >>> split_words("Don't wait -- order NOW, www")
     ["Don't", 'wait', '--', 'order', 'NOW', 'www']
     """
-    if text.isascii():
-        return text.translate(TO_SPACES).split()
-    return OTHER_SEPARATORS.sub(" ", UNSEEN.sub("", text).replace("\u2019", "'")).split()
+    if not text.isascii():
+        if UNSEEN.search(text):
+            text = UNSEEN.sub("", text)
+        text = OTHER_SEPARATORS.sub(" ", text.replace("\u2019", "'"))
+    return text.encode().translate(TO_SPACES).decode().split()
 
 
-def cleaned_words(words: Iterable[str], shortest: int, longest: int, cut: bool) -> list[str]:
-    """Words in small letters without signs at their ends; those with too little in them are left out.
+class Cleaner(dict[str, str]):
+    """Remembers what words become: small letters, no signs at the ends, the plainest form of each letter.
 
-    >>> cleaned_words(["Don't", "--", "ORDER", "Donaudampfschifffahrtsgesellschaft"], 2, 20, True)
+    >>> clean = Cleaner(2, 20, True)
+    >>> clean.all(["Don't", "--", "ORDER", "Donaudampfschifffahrtsgesellschaft"])
     ["don't", 'order', 'skip:d:30']
     """
-    return [
-        word
-        for each in words
-        if (
-            word := each.lower()
-            if shortest <= len(each) <= longest and each.isalnum() and each.isascii()
-            else _odd(each, shortest, longest, cut)
-        )
-    ]
+
+    def __init__(self, shortest: int, longest: int, cut: bool) -> None:
+        super().__init__()
+        self.shortest, self.longest, self.cut = shortest, longest, cut
+
+    def __missing__(self, word: str) -> str:
+        if len(word) > LONGEST_RUN:
+            return ""
+        if len(self) >= MOST_KNOWN:
+            self.clear()
+        clean = self[word] = self._cleaned(word)
+        return clean
+
+    def _cleaned(self, word: str) -> str:
+        word = word.lower().strip(INSIDE)
+        if not word.isascii():
+            word = "".join(normalize("NFKC", word).lower().split()).strip(INSIDE)
+        if len(word) < self.shortest:
+            return ""
+        if len(word) <= self.longest:
+            return word
+        return f"skip:{word[0]}:{len(word) // 10 * 10}" if self.cut else word[:LONGEST_TOKEN]
+
+    def all(self, words: Iterable[str]) -> list[str]:
+        """Words cleaned, in their order; those with too little in them are left out."""
+        return [word for word in map(self.__getitem__, words) if word]
 
 
-def _odd(word: str, shortest: int, longest: int, cut: bool) -> str:
-    return _known_odd(word, shortest, longest, cut) if shortest <= len(word) <= LONGEST_RUN else ""
-
-
-@lru_cache(1 << 15)
-def _known_odd(word: str, shortest: int, longest: int, cut: bool) -> str:
-    word = word.lower().strip(INSIDE)
-    if not word.isascii():
-        word = "".join(normalize("NFKC", word).lower().split()).strip(INSIDE)
-    if len(word) < shortest:
-        return ""
-    if len(word) <= longest:
-        return word
-    return f"skip:{word[0]}:{len(word) // 10 * 10}" if cut else word[:LONGEST_TOKEN]
+@lru_cache(8)
+def cleaner(shortest: int, longest: int, cut: bool) -> Cleaner:
+    """One memory for all messages that are read in one way."""
+    return Cleaner(shortest, longest, cut)
 
 
 def neighbours(words: list[str]) -> list[str]:
@@ -96,18 +110,27 @@ def unspaced_pairs(text: str) -> list[str]:
 
 
 def amounts(text: str) -> list[str]:
-    """Prices and percentages, and how large they are; runs of exclamation and question marks.
+    """Prices and how many digits they have, percentages, runs of exclamation and question marks.
 
     >>> amounts("Only $9.99, save 50%!!!")
     ['$9.99', '$:1', '50%', '!!!']
     """
     found: dict[str, None] = {}
-    if "$" in text or "%" in text or not text.isascii():
-        for price, number, sign in PRICE.findall(text):
-            digits = (price or number).rstrip(".,")
-            found[f"${digits}" if price else f"{digits}{sign}"] = None
-            if price:
-                found[f"$:{len(digits.partition('.')[0].replace(',', ''))}"] = None
-    if "!!" in text or "??" in text or "!?" in text or "?!" in text:
-        found.update(dict.fromkeys([run[:8] for run in SHOUTS.findall(text)]))
+    for sign in "$" if text.isascii() else CURRENCIES:
+        if sign in text:
+            _take_prices(sign, text, found)
+    if "%" in text:
+        for before in text.split("%")[:-1]:
+            if share := SHARE.search(before[-12:]):
+                found[f"{share[1].rstrip('.,')}%"] = None
+    for shouts in SHOUTS:
+        found.update(dict.fromkeys([run[:8] for run in shouts.findall(text)]))
     return list(found)
+
+
+def _take_prices(sign: str, text: str, found: dict[str, None]) -> None:
+    for after in text.split(sign)[1:]:
+        if price := PRICE.match(after):
+            digits = price[1].rstrip(".,")
+            found[f"{sign}{digits}"] = None
+            found[f"{sign}:{len(digits.partition('.')[0].replace(',', ''))}"] = None
