@@ -10,9 +10,8 @@ from pathlib import Path
 from deciban.errors import StoreError
 from deciban.files.whole import whole
 from deciban.mail.opened import Opened
-from deciban.mail.schema import APPLICATION
+from deciban.mail.schema import APPLICATION, MAGIC
 
-MAGIC = b"SQLite format 3\0"
 APPLICATION_AT = 68
 """Where in a database's file its application's number is."""
 

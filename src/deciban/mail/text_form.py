@@ -20,6 +20,7 @@ from deciban.mail.entry import Entry, checked
 from deciban.mail.learning import current_ageing, labels_of, learn
 from deciban.mail.opened import Opened, refuse_another_reading
 from deciban.mail.packing import unpack
+from deciban.mail.refusals import in_words
 from deciban.mail.upkeep import newest_time
 
 FORMAT: Final = "deciban mail store"
@@ -40,11 +41,12 @@ class Merged(NamedTuple):
 
 def entries_of(file: Opened, order: str) -> Iterator[Entry]:
     """All messages of a store as they were learned."""
-    words = dict(file.db.execute("SELECT number, word FROM token"))
     asked = "SELECT digest, name, time, tokens FROM message JOIN label ON label.id = message.label ORDER BY"
-    for digest, label, time, blob in file.db.execute(f"{asked} {order}"):
-        numbers, _ = unpack([blob])
-        yield Entry(digest, label, [words[number] for number in numbers.tolist()], time)
+    with in_words(file.path):
+        words = dict(file.db.execute("SELECT number, word FROM token"))
+        for digest, label, time, blob in file.db.execute(f"{asked} {order}"):
+            numbers, _ = unpack([blob])
+            yield Entry(digest, label, [words[number] for number in numbers.tolist()], time)
 
 
 def lines_of(file: Opened) -> Iterator[str]:
@@ -75,7 +77,7 @@ def absorb_store(file: Opened, other: Opened) -> Merged:
         current_ageing(file, newest)
     if file.setting("reading") is None and other.setting("reading") is not None:
         file.put("reading", other.setting("reading"))
-    return absorb(file, entries_of(other, "id"))
+    return absorb(file, entries_of(other, "message.id"))
 
 
 def absorb_text(file: Opened, lines: Iterable[str]) -> Merged:

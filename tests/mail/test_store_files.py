@@ -1,0 +1,390 @@
+"""Files that are not as one would wish: a clear word, nothing half done, and reading wherever reading is possible."""
+
+import errno
+import os
+import resource
+import shutil
+import signal
+import sqlite3
+import stat
+import subprocess
+import sys
+import tempfile
+import traceback
+from pathlib import Path
+
+import pytest
+
+import deciban.mail.learning
+import deciban.mail.rows
+import deciban.mail.text_form  # noqa: F401  loaded here, since who has no rights may not even read Python's own files
+from deciban.errors import StoreError
+from deciban.mail.entry import Entry
+from deciban.mail.schema import APPLICATION
+from deciban.mail.store import Store
+
+NOBODY = 65534
+
+
+def entry(i: int, label: str = "ham", words: int = 3) -> Entry:
+    return Entry(i.to_bytes(16, "little"), label, [f"w{i}-{j}" for j in range(words)], float(i))
+
+
+def filled(path: Path) -> Path:
+    with Store(path) as store:
+        store.learn([entry(i, label=("ham", "spam")[i % 2]) for i in range(10)])
+    return path
+
+
+def mode(path: Path | str) -> int:
+    return stat.S_IMODE(os.stat(path).st_mode)
+
+
+@pytest.fixture
+def open_folder():
+    """A folder that every user may enter."""
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder)
+
+
+def without_rights(task) -> None:
+    """Run a task in a process whose user owns nothing and may write nothing of ours."""
+    child = os.fork()
+    if child == 0:  # pragma: no cover
+        try:
+            if os.getuid() == 0:
+                os.setgroups([])
+                os.setgid(NOBODY)
+                os.setuid(NOBODY)
+            task()
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+# Who may read
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o777])
+def test_a_new_store_and_its_log_are_for_the_owner_alone_whatever_the_umask(tmp_path, umask):
+    before = os.umask(umask)
+    try:
+        path = tmp_path / "mail.db"
+        with Store(path) as store:
+            store.learn([entry(1)])
+            assert {mode(f"{path}{end}") for end in ("", "-wal", "-shm")} == {0o600}
+            store.backup(tmp_path / "copy.db")
+    finally:
+        os.umask(before)
+    assert mode(path) == 0o600
+    assert mode(tmp_path / "copy.db") & 0o077 == 0
+
+
+def test_folders_on_the_way_are_made_for_the_owner_alone(tmp_path):
+    path = tmp_path / "a" / "b" / "mail.db"
+    filled(path)
+    assert mode(path.parent) == 0o700
+
+
+def test_a_link_goes_on_pointing_to_the_store(tmp_path):
+    real = tmp_path / "real"
+    real.mkdir()
+    link = tmp_path / "mail.db"
+    link.symlink_to(real / "mail.db")  # to nothing yet
+    with Store(link) as store:
+        store.learn([entry(1)])
+        assert sorted(os.listdir(real)) == ["mail.db", "mail.db-shm", "mail.db-wal"]
+        assert store.path == (real / "mail.db").resolve()
+    assert link.is_symlink()
+    with Store(link, create=False) as store:
+        assert store.known(entry(1).digest) == "ham"
+
+
+def test_names_with_odd_characters_are_names(tmp_path):
+    path = tmp_path / "what? 100% #1&mode=ro é.db"
+    filled(path)
+    assert path.exists()
+    with Store(path, create=False) as store:
+        assert store.totals() == {"ham": (5, 5.0), "spam": (5, 5.0)}
+
+
+# Reading without rights
+
+
+def test_a_store_that_may_only_be_read_still_answers(open_folder):
+    path = filled(open_folder / "mail.db")
+    path.chmod(0o444)
+    open_folder.chmod(0o555)
+
+    def task():
+        with Store(path) as store:
+            assert not store.writable
+            assert store.counts(["w1-0"]) == {"w1-0": (0.0, 1.0)}
+            assert len(store.rows().labels) == 10
+            assert store.check() == []
+            assert len(list(store.export())) == 11
+            with pytest.raises(StoreError, match="cannot be written"):
+                store.learn([entry(99)])
+
+    without_rights(task)
+    open_folder.chmod(0o755)
+    assert sorted(os.listdir(open_folder)) == ["mail.db"]
+
+
+def test_a_file_that_may_be_written_in_a_folder_that_may_not_is_only_read(open_folder):
+    path = filled(open_folder / "mail.db")
+    path.chmod(0o666)
+    open_folder.chmod(0o555)
+
+    def task():
+        with Store(path) as store:
+            assert store.known(entry(1).digest) == "spam"
+            with pytest.raises(StoreError, match="read-only"):
+                store.unlearn([entry(1).digest])
+
+    without_rights(task)
+    open_folder.chmod(0o755)
+
+
+def test_what_a_killed_writer_left_is_read_even_without_rights(open_folder):
+    path = open_folder / "mail.db"
+    code = f"""
+import os, signal
+from deciban.mail.entry import Entry
+from deciban.mail.store import Store
+store = Store({str(path)!r})
+store.learn([Entry(bytes(16), "ham", ["late"], 0.0)])
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    subprocess.run([sys.executable, "-c", code], check=False)
+    assert Path(f"{path}-wal").stat().st_size > 0
+    Path(f"{path}-shm").unlink()
+    for end in ("", "-wal"):
+        os.chmod(f"{path}{end}", 0o444)
+    open_folder.chmod(0o555)
+    seen = set(os.listdir(tempfile.gettempdir()))
+
+    def task():
+        with Store(path) as store:
+            assert store.counts(["late"]) == {"late": (1.0,)}
+        assert not [name for name in set(os.listdir(tempfile.gettempdir())) - seen if name.startswith("deciban-mail")]
+
+    without_rights(task)
+    open_folder.chmod(0o755)
+
+
+def test_readers_go_on_beside_a_writer_of_another_user(open_folder):
+    path = filled(open_folder / "mail.db")
+    path.chmod(0o644)
+    with Store(path) as writer:
+        writer.learn([entry(50)])
+
+        def task():
+            with Store(path) as reader:
+                assert reader.known(entry(50).digest) == "ham"
+
+        without_rights(task)
+
+
+def test_a_file_that_may_not_be_read_says_so(open_folder):
+    path = filled(open_folder / "mail.db")
+
+    def task():
+        with pytest.raises(StoreError, match="owns"):
+            Store(path)
+
+    without_rights(task)
+
+
+def test_a_folder_that_may_not_be_written_cannot_get_a_store(open_folder):
+    open_folder.chmod(0o555)
+
+    def task():
+        with pytest.raises(StoreError, match="cannot be opened: Permission denied"):
+            Store(open_folder / "new.db")
+
+    without_rights(task)
+    open_folder.chmod(0o755)
+    assert os.listdir(open_folder) == []
+
+
+def test_reading_can_be_asked_for(tmp_path):
+    path = filled(tmp_path / "mail.db")
+    with Store(path, read_only=True) as store:
+        assert store.totals()["ham"] == (5, 5.0)
+        with pytest.raises(StoreError, match="opened for reading"):
+            store.learn([entry(99)])
+    with pytest.raises(StoreError, match="there is no mail store"):
+        Store(tmp_path / "other.db", read_only=True)
+
+
+# No stores
+
+
+def test_a_store_that_is_not_there_is_not_made_unless_wanted(tmp_path):
+    with pytest.raises(StoreError, match="there is no mail store"):
+        Store(tmp_path / "mail.db", create=False)
+    assert os.listdir(tmp_path) == []
+
+
+def test_an_empty_file_becomes_a_store_only_if_wanted(tmp_path):
+    path = tmp_path / "mail.db"
+    path.touch()
+    with pytest.raises(StoreError, match="an empty file"):
+        Store(path, create=False)
+    filled(path)
+    with Store(path, create=False) as store:
+        assert store.check() == []
+
+
+@pytest.mark.parametrize("content", [b"From someone\nSubject: x\n\n" * 50, b"\0" * 4096, b"SQLite format 3\0", b"x"])
+def test_a_file_of_another_kind_is_left_alone(tmp_path, content):
+    path = tmp_path / "mail.db"
+    path.write_bytes(content)
+    with pytest.raises(StoreError, match=r"no mail store|not a mail store|damaged"):
+        Store(path)
+    assert path.read_bytes() == content
+
+
+def test_another_programs_database_is_left_alone(tmp_path):
+    path = tmp_path / "mail.db"
+    db = sqlite3.connect(path)
+    db.execute("CREATE TABLE token (a)")
+    db.commit()
+    db.close()
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match="a database of another program"):
+        Store(path)
+    assert path.read_bytes() == before
+
+
+def test_a_folder_or_a_device_is_no_store(tmp_path):
+    for path in (tmp_path, "/dev/null"):
+        with pytest.raises(StoreError, match="no ordinary file"):
+            Store(path)
+
+
+def test_a_store_of_a_later_schema_is_left_alone(tmp_path):
+    path = filled(tmp_path / "mail.db")
+    db = sqlite3.connect(path)
+    db.execute("PRAGMA user_version = 2")
+    db.close()
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match=r"later deciban \(schema 2; this one knows up to 1\)"):
+        Store(path)
+    assert path.read_bytes() == before
+
+
+def test_a_store_that_becomes_of_a_later_schema_while_open_is_not_written(tmp_path):
+    path = filled(tmp_path / "mail.db")
+    with Store(path) as store:
+        db = sqlite3.connect(path)
+        db.execute("PRAGMA user_version = 2")
+        db.close()
+        with pytest.raises(StoreError, match="later deciban"):
+            store.learn([entry(99)])
+
+
+def test_the_file_says_what_it_is(tmp_path):
+    path = filled(tmp_path / "mail.db")
+    assert path.read_bytes()[68:72] == APPLICATION.to_bytes(4, "big") == b"DbMl"
+
+
+def test_a_truncated_store_never_gives_anything_but_a_clear_error(tmp_path):
+    path = tmp_path / "whole.db"
+    with Store(path) as store:
+        store.learn([entry(i, label=("ham", "spam")[i % 2], words=50) for i in range(100)])
+    content = path.read_bytes()
+    told = 0
+    for cut in range(1, len(content), 4099):
+        part = tmp_path / f"cut{cut}.db"
+        part.write_bytes(content[:cut])
+        try:
+            with Store(part, create=False) as store:
+                store.counts([f"w{i}-3" for i in range(100)])
+                store.rows()
+                told += bool(store.check())
+        except StoreError as error:
+            told += "Hint" in str(error)
+    assert told == len(range(1, len(content), 4099))
+
+
+# Full disks
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """Two megabytes of a file system of its own."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", place], capture_output=True, check=False)
+    if made.returncode:
+        pytest.skip("no file system may be mounted here")
+    yield place
+    subprocess.run(["umount", place], check=True)
+
+
+def test_a_full_disk_is_told_and_changes_nothing(small_disk):
+    path = small_disk / "mail.db"
+    with Store(path) as store:
+        store.learn([entry(1)])
+        before = list(store.export())
+        for i in range(2, 8):
+            store.learn([entry(i * 1000 + j, words=100) for j in range(20)])
+            before = list(store.export())
+        with pytest.raises(StoreError, match="full"):
+            store.learn([entry(10**6 + j, words=100) for j in range(1000)])
+        assert list(store.export()) == before
+        assert store.check() == []
+    with Store(path) as store:  # still full, and still answering
+        assert list(store.export()) == before
+
+
+def fill(path: Path) -> None:
+    with open(path, "wb", buffering=0) as ballast:
+        try:
+            while ballast.write(b"x" * 4096):
+                pass
+        except OSError as error:
+            if error.errno != errno.ENOSPC:
+                raise
+
+
+def test_a_disk_without_a_byte_left_can_still_be_classified_on(small_disk):
+    path = filled(small_disk / "mail.db")
+    fill(small_disk / "ballast")
+    for read_only in (True, False):
+        with Store(path, create=False, read_only=read_only) as store:
+            assert store.counts(["w1-0"]) == {"w1-0": (0.0, 1.0)}
+            with pytest.raises(StoreError, match=r"full|opened for reading"):
+                store.learn([entry(99)])
+
+
+def test_a_file_that_may_not_grow_is_told_and_changes_nothing(tmp_path):
+    path = filled(tmp_path / "mail.db")
+
+    def task():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        with Store(path) as store:
+            before = list(store.export())
+            resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+            with pytest.raises(StoreError, match="Nothing was changed"):
+                store.learn([entry(1000 + i, words=300) for i in range(50)])
+            assert list(store.export()) == before
+
+    child = os.fork()
+    if child == 0:  # pragma: no cover
+        try:
+            task()
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    with Store(path) as store:
+        assert store.check() == []
+        assert store.totals() == {"ham": (5, 5.0), "spam": (5, 5.0)}
