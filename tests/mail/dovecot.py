@@ -138,7 +138,7 @@ def _certificates(home):
     for command in (
         f"{new} -x509 -keyout ca.key -out ca.pem -subj /CN=tests -days 2",
         f"{new} -keyout server.key -out server.csr -subj /CN=127.0.0.1",
-        "x509 -req -in server.csr -CA ca.pem -CAkey ca.key -CAcreateserial -out server.pem -days 2 -extfile extensions",
+        "x509 -req -in server.csr -CA ca.pem -CAkey ca.key -CAcreateserial -out server.pem -extfile extensions",
     ):
         subprocess.run(["openssl", *command.split()], cwd=home, check=True, capture_output=True)
 

@@ -196,9 +196,9 @@ def test_a_password_that_an_old_server_cannot_take_is_not_in_the_error(monkeypat
 
 def test_a_server_that_repeats_the_password_does_not_get_it_into_the_error(monkeypatch):
     monkeypatch.setenv("DECIBAN_IMAP_PASSWORD", "hunter2")
-    with scripted(LOGIN=b"{tag} NO wrong password hunter2 for joe\r\n") as (address, _):
-        with pytest.raises(RefusedError, match="wrong password … for joe"):
-            list(messages_in(address))
+    said = b"{tag} NO wrong password hunter2 for joe\r\n"
+    with scripted(LOGIN=said) as (address, _), pytest.raises(RefusedError, match="wrong password … for joe"):
+        list(messages_in(address))
 
 
 @pytest.mark.parametrize("command", ["CAPABILITY", "LOGIN", "EXAMINE", "SEARCH", "RFC822_SIZE", "BODY_PEEK"])
@@ -330,7 +330,7 @@ def test_the_password_comes_from_the_environment_or_the_keyring_or_is_asked_for(
     monkeypatch.delenv("DECIBAN_IMAP_PASSWORD")
     (tmp_path / "keyring.py").write_text(
         "class errors:\n    KeyringError = OSError\n"
-        "def get_password(service, user):\n    return {('deciban', 'joe@x.org'): 'from keyring'}.get((service, user))\n"
+        "def get_password(*who):\n    return {('deciban', 'joe@x.org'): 'from keyring'}.get(who)\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
     assert password_for(address) == "from keyring"

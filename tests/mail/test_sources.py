@@ -1,5 +1,6 @@
 """Folders and single messages: which files are mail, in which order, and what is said of the others."""
 
+import gzip
 import mailbox
 import os
 
@@ -7,6 +8,7 @@ import pytest
 
 from deciban.errors import DecibanWarning, InputError
 from deciban.mail.folders import maildirs_within
+from deciban.mail.message import digest_of
 from deciban.mail.sources import kind_of, messages_in
 
 ONE = b"Subject: one\n\nHello.\n"
@@ -148,8 +150,28 @@ def test_files_that_cannot_be_read_are_told_and_the_others_go_on(tmp_path):
     assert subjects(tmp_path / "a", problems=told.append) == ["one", "two"]
     assert [problem.name.rpartition("/")[2] for problem in told] == ["2.eml", "3.eml", "5.gz"]
     assert [word in str(problem) for word, problem in zip(("No such file", "pipe", "ends early"), told)] == [True] * 3
+    (tmp_path / "a/2.eml").unlink()
+    (tmp_path / "a/5.gz").unlink()
     with pytest.warns(DecibanWarning, match=r"3\.eml: is a pipe"):
         assert subjects(tmp_path / "a") == ["one", "two"]
+
+
+def test_a_folder_within_that_cannot_be_read_is_told_and_the_others_go_on(tmp_path, monkeypatch):
+    put(tmp_path / "a", **{"1.eml": ONE})
+    put(tmp_path / "b", **{"2.eml": ONE})
+    put(tmp_path / "c", **{"3.eml": TWO})
+    told, scandir = [], os.scandir
+
+    def guarded(path):
+        if str(path).endswith("/b"):
+            raise PermissionError(13, "Permission denied")
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", guarded)
+    assert subjects(tmp_path, problems=told.append) == ["one", "two"]
+    assert str(told[0]) == f"{tmp_path}/b: the folder cannot be read: Permission denied"
+    with pytest.raises(InputError, match="b: the folder cannot be read"):
+        messages_in(tmp_path / "b")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
@@ -191,3 +213,14 @@ def test_the_order_is_the_same_every_time(tmp_path):
     put(tmp_path / "a", **{f"{number}.eml": ONE for number in (3, 1, 2, 11)})
     names = [message.name for message in messages_in(tmp_path / "a")]
     assert names == sorted(names) == [message.name for message in messages_in(tmp_path / "a")]
+
+
+def test_a_message_is_known_again_wherever_it_lies(tmp_path):
+    raw = b"Subject: one\r\nMessage-ID: <1@x.org>\r\n\r\nHello.\r\n\r\nFrom here on: more.\r\n"
+    mailbox.mbox(tmp_path / "box").add(raw)
+    mailbox.Maildir(tmp_path / "maildir").add(raw)
+    mailbox.MH(tmp_path / "mh").add(raw)
+    put(tmp_path / "folder", **{"a.eml": raw, "a.eml.gz": gzip.compress(raw)})
+    places = [tmp_path / place for place in ("box", "maildir", "mh", "folder", "folder/a.eml", "folder/a.eml.gz")]
+    digests = [digest_of(found.raw) for place in places for found in messages_in(place)]
+    assert digests == [digest_of(raw)] * 7

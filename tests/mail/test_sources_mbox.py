@@ -6,9 +6,11 @@ import random
 from io import BytesIO
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from deciban.errors import InputError
-from deciban.mail import found, mbox
+from deciban.mail import mbox
 from deciban.mail.sources import kind_of, messages_in, one_message
 
 STAMP = b"From joe@example.org Thu Jan  1 00:01:40 1970\n"
@@ -134,8 +136,31 @@ def test_an_empty_box_has_no_messages(tmp_path):
     assert raws(tmp_path / "spool") == raws(tmp_path / "empty.mbox") == []
 
 
-def test_a_message_longer_than_the_bound_is_read_up_to_it_and_the_next_is_found(monkeypatch, tmp_path):
-    monkeypatch.setattr(found, "longest_read", lambda: 1000)
+FRAGMENTS = [
+    STAMP,
+    b"From joe\n",
+    b"From the shore\n",
+    b"\n",
+    b"\r\n",
+    b"A: b\n",
+    b"text\n",
+    b">From x\n",
+    b"\n\n",
+    b"From ",
+    b"\0",
+]
+
+
+@given(st.lists(st.sampled_from(FRAGMENTS), max_size=25), st.integers(1, 90), st.integers(1, 120))
+def test_how_a_file_comes_in_pieces_changes_nothing(fragments, piece, longest):
+    data = b"".join(fragments)
+    whole = letters(data, piece=10_000)
+    assert letters(data, piece) == whole
+    assert letters(data, piece, longest) == letters(data, 10_000, longest)
+    assert sum(map(len, whole)) <= len(data)
+
+
+def test_a_message_longer_than_the_bound_is_read_up_to_it_and_the_next_is_found():
     long = b"Subject: long\n\n" + b"0123456789\n" * 200_000
     data = STAMP + long + b"\n" + STAMP + TWO
     assert letters(data, piece=1 << 16, longest=1000) == [long[:1000], TWO]

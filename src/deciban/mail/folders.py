@@ -14,6 +14,7 @@ from pathlib import Path
 from stat import S_ISREG
 
 from deciban.errors import InputError
+from deciban.mail.found import Problem, Problems
 
 NO_MAIL = re.compile(
     r"\..*|dovecot.*|cmds|.*\.msf|maildirfolder|maildirsize|courierimap.*|subscriptions|cyrus\..*"
@@ -47,12 +48,12 @@ class Entry:
 
 def is_maildir(folder: Path) -> bool:
     """Whether a folder is a Maildir: it has `cur` and `new`."""
-    return (folder / "cur").is_dir() and (folder / "new").is_dir()
+    return os.path.isdir(folder / "cur") and os.path.isdir(folder / "new")
 
 
 def is_mh(folder: Path) -> bool:
     """Whether a folder is MH's: it says so by `.mh_sequences`, or all it has are files whose names are numbers."""
-    if (folder / ".mh_sequences").is_file():
+    if os.path.isfile(folder / ".mh_sequences"):
         return True
     visible = [file for file in _listed(folder) if not file.name.startswith((".", ",", "#"))]
     return bool(visible) and all(_number(file.name) and not file.is_dir() for file in visible)
@@ -82,7 +83,7 @@ def mh_entries(folder: Path) -> list[Entry]:
     return [Entry(str(folder / str(number)), _mh_flags(number, marks)) for number in numbers]
 
 
-def files_within(folder: Path) -> Iterator[Entry]:
+def files_within(folder: Path, problems: Problems) -> Iterator[Entry]:
     """All files of a folder and the folders in it, by name, except those that are surely no mail."""
     if is_maildir(folder):
         yield from maildir_entries(folder)
@@ -94,7 +95,10 @@ def files_within(folder: Path) -> Iterator[Entry]:
             alone = inner.name.lower().endswith(".eml")
             yield Entry(inner.path, flags_of(inner.name), _arrival(inner.name), alone)
         elif not inner.is_symlink():  # links may go round in circles
-            yield from files_within(Path(inner.path))
+            try:
+                yield from files_within(Path(inner.path), problems)
+            except InputError as error:
+                problems(Problem(inner.path, str(error).removeprefix(f"{inner.path}: "), messages=0))
 
 
 def _listed(folder: Path) -> list[os.DirEntry[str]]:

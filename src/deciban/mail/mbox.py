@@ -13,7 +13,6 @@ where a box quotes as mboxo does, that is right but for letters that had ">From 
 from __future__ import annotations
 
 import re
-from calendar import timegm
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -175,6 +174,8 @@ def time_of(line: bytes) -> float | None:
     >>> time_of(b"From joe@x.org Thu Jan  1 00:01:40 1970"), time_of(b"From joe")
     (100.0, None)
     """
+    from calendar import timegm  # loads more than one message on standard input should wait for
+
     found = _DATE.search(line)
     if not found or found[1] not in _MONTHS:
         return None

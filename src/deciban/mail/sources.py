@@ -48,7 +48,7 @@ def kind_of(path: str | Path) -> str:
     if str(path).lower().startswith(("imaps://", "imap://")):
         return "imap"
     place = _existing(path)
-    if place.is_dir():
+    if os.path.isdir(place):
         return "maildir" if folders.is_maildir(place) else "mh" if folders.is_mh(place) else "folder"
     if not folders.is_regular(place):
         return "stdin"
@@ -64,6 +64,13 @@ def messages_in(
     Messages marked as trashed (Maildir's T, IMAP's Deleted) are left out and counted unless asked for; the folders
     within a Maildir are read if asked for. `problems` is told of each file that cannot be read, and the others go on;
     unless given, it is a warning. What is not there at all, or holds no file, is an InputError at once.
+
+    >>> import tempfile
+    >>> with tempfile.NamedTemporaryFile() as box:
+    ...     _ = box.write(b"From joe\\nSubject: one\\n\\nHello.\\n\\nFrom ann\\nSubject: two\\n\\nBye.\\n")
+    ...     box.flush()
+    ...     [found.raw for found in messages_in(box.name)]
+    [b'Subject: one\\n\\nHello.\\n', b'Subject: two\\n\\nBye.\\n']
     """
     kind = kind_of(path)
     if kind == "imap":
@@ -79,7 +86,7 @@ def _in_files(place: Path, kind: str, subfolders: bool, problems: Problems) -> I
         return _held_by(
             Entry(str(place), folders.flags_of(place.name), alone=place.suffix.lower() == ".eml"), problems
         )
-    entries = _entries(place, kind, subfolders)
+    entries = _entries(place, kind, subfolders, problems)
     first = next(entries, None)
     if first is None and kind == "folder":
         raise InputError(f"{place}: the folder has no files with messages. Hint: give {KINDS}")
@@ -194,12 +201,12 @@ def _looking_ahead(letters: Iterator[mbox.Letter]) -> Iterator[tuple[mbox.Letter
         raise trouble
 
 
-def _entries(place: Path, kind: str, subfolders: bool) -> Iterator[Entry]:
+def _entries(place: Path, kind: str, subfolders: bool, problems: Problems) -> Iterator[Entry]:
     if kind == "maildir":
         for folder in (place, *(folders.maildirs_within(place) if subfolders else ())):
             yield from folders.maildir_entries(folder)
     else:
-        yield from folders.mh_entries(place) if kind == "mh" else folders.files_within(place)
+        yield from folders.mh_entries(place) if kind == "mh" else folders.files_within(place, problems)
 
 
 def _of_folder(entries: Iterable[Entry], problems: Problems) -> Iterator[Found]:

@@ -1,0 +1,336 @@
+"""Watching folders: a move is a statement, whoever makes it and however; deliveries, flags and deletions are none."""
+
+import json
+import os
+import time
+from threading import Event, Thread
+
+import pytest
+from tests.mail import dovecot
+from tests.mail.mail_readers import ImapReader, MaildirReader
+
+from deciban.errors import InputError
+from deciban.mail import watch as watching
+from deciban.mail import watched
+from deciban.mail.imap_line import RefusedError
+from deciban.mail.message import digest_of
+from deciban.mail.watch import Watcher, watch
+
+real = pytest.mark.skipif(dovecot.ABSENT is not None, reason=str(dovecot.ABSENT))
+
+
+@pytest.fixture(scope="module")
+def server():
+    with dovecot.running() as running:
+        yield running
+
+
+@pytest.fixture(params=["maildir", pytest.param("imap", marks=real)])
+def reader(request, tmp_path, monkeypatch):
+    if request.param == "maildir":
+        yield MaildirReader(tmp_path)
+        return
+    from imaplib import Commands
+
+    monkeypatch.setitem(Commands, "MOVE", ("SELECTED",))
+    monkeypatch.setenv("DECIBAN_IMAP_PASSWORD", dovecot.PASSWORD)
+    running = request.getfixturevalue("server")
+    with running.reader() as line:
+        yield ImapReader(running, line, time.time_ns())
+
+
+class Notes:
+    """A store of few words: what it was told, and what it knows by that."""
+
+    def __init__(self, reader):
+        self.folders, self.told, self.labels, self.kept = reader.folders, [], {}, None
+
+    def learn(self, raw, label):
+        self.told.append((raw.split()[1].decode(), label))
+        self.labels[digest_of(raw)] = label
+
+    def save(self, state):
+        self.kept = json.dumps(state)
+
+    def load(self):
+        return json.loads(self.kept) if self.kept else None
+
+    def watcher(self, **options):
+        return Watcher(self.folders, self.learn, known=self.labels.get, load=self.load, save=self.save, **options)
+
+    def news(self, watcher):
+        watcher.look()
+        told, self.told = self.told, []
+        return told
+
+
+@pytest.fixture
+def notes(reader):
+    return Notes(reader)
+
+
+@pytest.fixture
+def watcher(notes, reader):
+    for about in ("old-ham", "old-ham-2"):
+        reader.deliver(about)
+    reader.deliver("old-spam", "Junk")
+    with notes.watcher() as watcher:
+        assert notes.news(watcher) == []
+        yield watcher
+
+
+def test_a_message_moved_to_junk_is_spam_and_moved_back_is_ham(reader, notes, watcher):
+    reader.move("old-ham", "INBOX", "Junk")
+    assert notes.news(watcher) == [("old-ham", "spam")]
+    assert notes.news(watcher) == []
+    reader.move("old-ham", "Junk", "INBOX")
+    assert notes.news(watcher) == [("old-ham", "ham")]
+    reader.move("old-ham", "INBOX", "Junk")
+    assert notes.news(watcher) == [("old-ham", "spam")]
+    assert notes.news(watcher) == []
+
+
+def test_a_delivery_says_nothing_and_what_appears_in_junk_is_spam(reader, notes, watcher):
+    reader.deliver("fresh")
+    reader.deliver("filed", "Junk")
+    assert notes.news(watcher) == [("filed", "spam")]
+    reader.move("fresh", "INBOX", "Junk")
+    reader.move("filed", "Junk", "INBOX")
+    assert sorted(notes.news(watcher)) == [("filed", "ham"), ("fresh", "spam")]
+
+
+def test_what_lay_in_junk_from_the_beginning_is_ham_when_it_is_moved_out(reader, notes, watcher):
+    reader.move("old-spam", "Junk", "INBOX")
+    assert notes.news(watcher) == [("old-spam", "ham")]
+
+
+def test_deleting_and_throwing_away_say_nothing(reader, notes, watcher):
+    reader.delete("old-spam", "Junk")
+    reader.delete("old-ham", "INBOX")
+    reader.trash("old-ham-2", "INBOX")
+    assert notes.news(watcher) == []
+    reader.deliver("brief", "Junk")
+    reader.trash("brief", "Junk")
+    assert notes.news(watcher) == []
+
+
+def test_flags_say_nothing(reader, notes, watcher):
+    for about, folder in (("old-ham", "INBOX"), ("old-spam", "Junk")):
+        reader.flag(about, folder)
+    assert notes.news(watcher) == []
+
+
+def test_a_copy_is_a_statement_once(reader, notes, watcher):
+    reader.copy("old-ham", "INBOX", "Junk")
+    assert notes.news(watcher) == [("old-ham", "spam")]
+    reader.copy("old-ham", "Junk", "Junk")
+    assert notes.news(watcher) == []
+    reader.delete("old-ham", "INBOX")
+    assert notes.news(watcher) == []
+
+
+def test_moves_while_nobody_watched_are_noticed_afterwards(reader, notes, watcher):
+    watcher.close()
+    reader.move("old-ham", "INBOX", "Junk")
+    reader.move("old-spam", "Junk", "INBOX")
+    reader.deliver("fresh")
+    with notes.watcher() as again:
+        assert sorted(notes.news(again)) == [("old-ham", "spam"), ("old-spam", "ham")]
+    with notes.watcher() as once_more:
+        assert notes.news(once_more) == []
+
+
+def test_a_statement_that_could_not_be_learned_is_tried_again(reader, notes, watcher, monkeypatch):
+    told, learn = [], notes.learn
+
+    def full(raw, label):
+        if b"old-ham-2" in raw:
+            raise InputError("the disk is full")
+        learn(raw, label)
+
+    watcher._on_move, watcher._problems = full, told.append
+    reader.move("old-ham-2", "INBOX", "Junk")
+    reader.move("old-ham", "INBOX", "Junk")
+    assert notes.news(watcher) == [("old-ham", "spam")]
+    assert "the disk is full (it will be tried again)" in str(told[0])
+    watcher._on_move = learn
+    assert notes.news(watcher) == [("old-ham-2", "spam")]
+    assert notes.news(watcher) == []
+
+
+def test_killed_between_learning_and_keeping_its_state_it_learns_nothing_twice(reader, notes, watcher):
+    before = notes.kept
+    reader.move("old-ham", "INBOX", "Junk")
+    assert notes.news(watcher) == [("old-ham", "spam")]
+    notes.kept = before
+    with notes.watcher() as again:
+        assert notes.news(again) == []
+
+
+def test_what_the_filter_filed_itself_says_nothing_until_it_is_moved(reader, notes, watcher):
+    watcher._filed = lambda raw: b"by-filter" in raw
+    reader.deliver("by-filter-1", "Junk")
+    assert notes.news(watcher) == []
+    reader.move("by-filter-1", "Junk", "INBOX")
+    assert notes.news(watcher) == [("by-filter-1", "ham")]
+
+
+def test_nothing_is_marked_or_deleted(reader, notes, watcher):
+    reader.deliver("fresh")
+    reader.deliver("filed", "Junk")
+    before = reader.marks()
+    assert notes.news(watcher) == [("filed", "spam")]
+    assert reader.marks() == before
+
+
+def test_state_that_makes_no_sense_is_a_first_look(reader, notes):
+    reader.deliver("old", "Junk")
+    for kept in ("[]", '{"folders": [], "labels": 3}', '{"folders": {"x": 1}, "labels": {"ab": 1}}'):
+        notes.kept = kept
+        with notes.watcher() as watcher:
+            assert notes.news(watcher) == []
+
+
+@pytest.fixture
+def maildir(tmp_path):
+    return MaildirReader(tmp_path)
+
+
+def test_a_file_renamed_within_a_maildir_is_the_same_message(maildir):
+    notes = Notes(maildir)
+    maildir.deliver("old", "Junk")
+    with notes.watcher() as watcher:
+        notes.news(watcher)
+        (file,) = (maildir.junk / "new").iterdir()
+        os.rename(file, maildir.junk / "cur" / f"{file.name},S=64:2,RS")
+        assert notes.news(watcher) == []
+        assert len(json.loads(notes.kept)["folders"][str(maildir.junk)]["keys"]) == 1
+
+
+def test_a_quiet_maildir_is_not_listed_again(maildir, monkeypatch):
+    notes = Notes(maildir)
+    listed = []
+    monkeypatch.setattr(watched, "SETTLED", 0.05)
+    with notes.watcher() as watcher:
+        notes.news(watcher)
+        time.sleep(0.1)
+        notes.news(watcher)
+        entries = watched.maildir_entries
+        monkeypatch.setattr(watched, "maildir_entries", lambda path: listed.append(path) or entries(path))
+        notes.news(watcher)
+        assert listed == []
+        maildir.deliver("filed", "Junk")
+        assert notes.news(watcher) == [("filed", "spam")]
+        assert listed == [maildir.junk]
+
+
+def test_a_maildir_that_is_away_for_a_while_is_told_and_looked_at_again(maildir):
+    notes, told = Notes(maildir), []
+    with notes.watcher(problems=told.append) as watcher:
+        notes.news(watcher)
+        maildir.junk.rename(maildir.junk.with_name("away"))
+        assert notes.news(watcher) == []
+        assert "cannot be read" in str(told[0])
+        maildir.junk.with_name("away").rename(maildir.junk)
+        maildir.deliver("filed", "Junk")
+        assert notes.news(watcher) == [("filed", "spam")]
+
+
+def test_memory_is_bounded(maildir, monkeypatch):
+    monkeypatch.setattr(watching, "MOST_REMEMBERED", 3)
+    notes = Notes(maildir)
+    with notes.watcher() as watcher:
+        notes.news(watcher)
+        for number in range(6):
+            maildir.deliver(number)
+        notes.news(watcher)
+        assert len(json.loads(notes.kept)["labels"]) == 3
+
+
+def test_any_labels_may_be_watched(maildir):
+    told = []
+    folders = {maildir.inbox: "misc", maildir.junk: "lists"}
+    with Watcher(folders, lambda raw, label: told.append(label), arriving=["misc"]) as watcher:
+        watcher.look()
+        maildir.deliver("a")
+        maildir.deliver("b", "Junk")
+        watcher.look()
+        maildir.move("b", "Junk", "INBOX")
+        watcher.look()
+    assert told == ["lists", "misc"]
+
+
+def test_the_loop_looks_until_it_is_stopped(maildir):
+    stop, told = Event(), []
+    folders = {maildir.inbox: "ham", maildir.junk: "spam"}
+
+    def on_move(raw, label):
+        told.append(label)
+        stop.set()
+
+    def user():
+        time.sleep(0.2)
+        maildir.deliver("filed", "Junk")
+
+    Thread(target=user).start()
+    watch(folders, on_move, every=0.05, stop=stop)
+    assert told == ["spam"]
+
+
+def test_what_cannot_be_watched_is_refused(tmp_path, maildir):
+    (tmp_path / "box").write_bytes(b"From joe Thu Jan  1 00:01:40 1970\nA: b\n")
+    with pytest.raises(InputError, match=r"this is a mbox. Hint: Maildirs and IMAP"):
+        Watcher({tmp_path / "box": "spam"}, print)
+    with pytest.raises(InputError, match="nothing to watch"):
+        Watcher({}, print)
+    with pytest.raises(InputError, match="no such file"):
+        Watcher({tmp_path / "nowhere": "spam"}, print)
+    with pytest.raises(InputError, match="more than 0"):
+        watch({maildir.inbox: "ham"}, print, every=0)
+
+
+@real
+def test_a_wrong_password_ends_the_watch_at_once(server, monkeypatch):
+    monkeypatch.setenv("DECIBAN_IMAP_PASSWORD", "wrong")
+    with Watcher({server.address(): "spam"}, print) as watcher, pytest.raises(RefusedError):
+        watcher.look()
+
+
+@real
+def test_a_line_that_breaks_is_told_and_taken_up_again(server, monkeypatch):
+    monkeypatch.setenv("DECIBAN_IMAP_PASSWORD", dovecot.PASSWORD)
+    told = []
+    with server.reader() as line:
+        imap = ImapReader(server, line, time.time_ns())
+        notes = Notes(imap)
+        with notes.watcher(problems=told.append) as watcher:
+            notes.news(watcher)
+            for place, _ in watcher._places:
+                place._folder._line.sock.close()
+                place._folder._line.file.close()
+            imap.deliver("filed", "Junk")
+            assert notes.news(watcher) == []
+            assert len(told) == 2
+            assert notes.news(watcher) == [("filed", "spam")]
+
+
+@real
+def test_a_folder_numbered_anew_is_looked_at_as_for_the_first_time(server, monkeypatch):
+    monkeypatch.setenv("DECIBAN_IMAP_PASSWORD", dovecot.PASSWORD)
+    with server.reader() as line:
+        imap = ImapReader(server, line, time.time_ns())
+        notes = Notes(imap)
+        imap.deliver("old", "Junk")
+        with notes.watcher() as watcher:
+            notes.news(watcher)
+            time.sleep(1.1)  # UIDVALIDITY is a time
+            line.select("INBOX")
+            line.delete(imap.names["Junk"])
+            line.create(imap.names["Junk"])
+            imap.deliver("restored", "Junk")
+            watcher.close()
+            assert notes.news(watcher) == []
+            imap.move("restored", "Junk", "INBOX")
+            assert notes.news(watcher) == [("restored", "ham")]
+            imap.deliver("later", "Junk")
+            assert notes.news(watcher) == [("later", "spam")]
