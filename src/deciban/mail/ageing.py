@@ -26,7 +26,7 @@ RENEW: Final = 8
 """Half-lives after which tidying takes a later origin."""
 
 HEAVIEST: Final = 2.0**36
-"""Sums of weights are exact up to here: 16 million messages of the greatest weight."""
+"""Sums of weights are exact below this: 16 million messages of the greatest weight."""
 
 
 @dataclass(frozen=True, slots=True)

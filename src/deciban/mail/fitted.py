@@ -33,7 +33,7 @@ def save_fit(
     changes: int | None,
 ) -> None:
     """Put a model's weights in the place of those it had; of tokens that are gone meanwhile, or weigh 0, none."""
-    rows = [row for row in zip(numbers, *columns, strict=True) if any(row[1:])]
+    rows = [row for row in zip(_listed(numbers), *map(_listed, columns), strict=True) if any(row[1:])]
     if not all(math.isfinite(value) for row in rows for value in row[1:]):
         raise InputError(
             f"model {model!r}: every weight must be a finite number. Hint: NaN or an infinity is among them"
@@ -51,6 +51,12 @@ def save_fit(
     places = ", ?" * len(columns)
     file.db.executemany(f"INSERT INTO fitted_{made} VALUES (?{places})", sorted(rows))
     file.db.execute(f"DELETE FROM fitted_{made} WHERE number NOT IN (SELECT number FROM token)")
+
+
+def _listed(values: Sequence[Any]) -> list[Any]:
+    """Python's own numbers, of arrays too: SQLite knows no others."""
+    listed: list[Any] = values.tolist() if hasattr(values, "tolist") else list(values)
+    return listed
 
 
 def forget_fit(file: Opened, fit: int) -> None:

@@ -172,7 +172,7 @@ def _tell_labels(file: Opened, label: Numbers, weight: Weights, sign: int) -> No
         change = (sign * int((label == k).sum()), sign * float(weight[label == k].sum()), k)
         file.db.execute("UPDATE label SET messages = messages + ?, weight = weight + ? WHERE id = ?", change)
     heaviest = file.db.execute("SELECT max(weight) FROM label").fetchone()[0]
-    if heaviest > HEAVIEST:
+    if heaviest >= HEAVIEST:
         raise StoreError(
             f"mail store {str(file.path)!r} would hold more than it can add up exactly: a label's messages may "
             f"weigh up to {HEAVIEST:.0f} together. Hint: tidy it"

@@ -1,0 +1,239 @@
+"""Backups, merging, text, what models found out, the journal."""
+
+import json
+import math
+import os
+import sqlite3
+
+import pytest
+
+from deciban.errors import InputError, SchemaError, StoreError
+from deciban.mail.entry import Entry
+from deciban.mail.opened import MOST_NOTES
+from deciban.mail.store import Store
+
+
+def entry(i: int, label: str = "ham", tokens: tuple[str, ...] = ("a",)) -> Entry:
+    return Entry(i.to_bytes(16, "big"), label, list(tokens), float(i))
+
+
+@pytest.fixture
+def store(tmp_path):
+    with Store(tmp_path / "mail.db") as opened:
+        opened.learn([entry(1, "spam", ("free", "tea")), entry(2, "ham", ("tea", "été")), entry(3, "ham", ())])
+        yield opened
+
+
+# Text
+
+
+def test_the_text_is_as_documented(store):
+    store.set("threshold", 0.9)
+    lines = [json.loads(line) for line in store.export()]
+    assert lines == [
+        {
+            "format": "deciban mail store",
+            "version": 1,
+            "messages": 3,
+            "labels": ["spam", "ham"],
+            "reading": None,
+            "half_life": None,
+            "origin": None,
+            "settings": {"threshold": 0.9},
+        },
+        {"digest": f"{1:032x}", "label": "spam", "tokens": ["free", "tea"], "time": 1.0},
+        {"digest": f"{2:032x}", "label": "ham", "tokens": ["tea", "été"], "time": 2.0},
+        {"digest": f"{3:032x}", "label": "ham", "tokens": [], "time": 3.0},
+    ]
+
+
+def test_a_store_comes_back_from_its_text(store, tmp_path):
+    store.set("threshold", 0.9)
+    store.age(2.0)
+    text = list(store.export())
+    with Store(tmp_path / "again.db") as again:
+        assert again.absorb_text(text) == (3, 0, ())
+        assert list(again.export()) == text
+        assert again.counts(["tea", "free", "été"]) == store.counts(["tea", "free", "été"])
+        assert again.absorb_text(text) == (0, 3, ())
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda lines: [], "line 1: a JSON object"),
+        (lambda lines: ["From someone\n"], "line 1: a JSON object"),
+        (lambda lines: ['{"a": 1}\n'], "begins with"),
+        (lambda lines: [lines[0].replace('"version": 1', '"version": 2'), *lines[1:]], "version 2"),
+        (lambda lines: lines[:-1], "holds 2 messages and says it has 3"),
+        (lambda lines: [*lines[:-1], lines[-1][:20]], "line 4: a JSON object"),
+        (
+            lambda lines: [*lines[:-1], '{"digest": "zz", "label": "ham", "time": 1, "tokens": []}\n'],
+            "line 4: a message",
+        ),
+        (lambda lines: [*lines[:-1], '{"digest": "00", "label": "ham", "time": 1, "tokens": []}\n'], "16 bytes"),
+        (lambda lines: [*lines[:-1], lines[-1].replace("[]", '"abc"')], "not one text"),
+        (lambda lines: [*lines[:-1], lines[-1].replace("[]", "[1]")], "every token must be a str"),
+        (lambda lines: [*lines[:-1], lines[-1].replace("3.0", "NaN")], "finite"),
+        (lambda lines: [*lines, "[1]\n"], "line 5: a JSON object"),
+    ],
+)
+def test_a_text_that_is_not_whole_changes_nothing(store, tmp_path, change, said):
+    with Store(tmp_path / "again.db") as again:
+        with pytest.raises(InputError, match=said):
+            again.absorb_text(change(list(store.export())))
+        assert (again.totals(), again.labels()) == ({}, [])
+
+
+# Merging
+
+
+def test_merging_learns_what_is_new_and_tells_what_is_disputed(store, tmp_path):
+    with Store(tmp_path / "other.db") as other:
+        other.learn([entry(1, "ham", ("x",)), entry(2, "ham", ("tea", "été")), entry(9, "work", ("free",))])
+    assert store.merge(tmp_path / "other.db") == (1, 1, ((entry(1).digest, "spam", "ham"),))
+    assert store.known(entry(1).digest) == "spam"
+    assert store.counts(["free", "x"]) == {"free": (1.0, 0.0, 1.0)}
+    assert store.check() == []
+    assert store.merge(tmp_path / "other.db").new == 0
+
+
+def test_merging_needs_the_same_reading_of_mail(store, tmp_path):
+    store.expect_reading("usual")
+    with Store(tmp_path / "other.db") as other:
+        other.expect_reading("letters")
+        other.learn([entry(9)])
+    with pytest.raises(SchemaError, match="mail read as 'usual'; this would be mail read as 'letters'"):
+        store.merge(tmp_path / "other.db")
+    with pytest.raises(SchemaError, match="Hint"):
+        store.expect_reading("letters")
+    store.expect_reading("usual")
+
+
+def test_an_empty_store_takes_another_reading(tmp_path):
+    with Store(tmp_path / "mail.db") as store:
+        store.expect_reading("usual")
+        store.expect_reading("letters")
+        assert store.setting("reading") == "letters"
+
+
+def test_merging_with_itself_or_with_what_is_no_store_changes_nothing(store, tmp_path):
+    assert store.merge(store.path) == (0, 3, ())
+    (tmp_path / "text").write_text("hello")
+    for other in (tmp_path / "nowhere.db", tmp_path / "text"):
+        with pytest.raises(StoreError):
+            store.merge(other)
+    assert store.totals() == {"spam": (1, 1.0), "ham": (2, 2.0)}
+
+
+# Backups
+
+
+def test_a_backup_is_the_store_as_it_was(store, tmp_path):
+    before = list(store.export())
+    store.backup(tmp_path / "copy.db")
+    store.learn([entry(9)])
+    assert sorted(name for name in os.listdir(tmp_path) if "mail" not in name) == ["copy.db"]
+    with Store(tmp_path / "copy.db", create=False) as copy:
+        assert list(copy.export()) == before
+        assert copy.check() == []
+        copy.learn([entry(10)])
+        assert os.path.exists(tmp_path / "copy.db-wal")
+    store.backup(tmp_path / "copy.db")
+    with Store(tmp_path / "copy.db", create=False) as copy:
+        assert list(copy.export()) == list(store.export())
+
+
+def test_a_backup_replaces_nothing_but_a_backup(store, tmp_path):
+    (tmp_path / "letter").write_text("dear")
+    sqlite3.connect(tmp_path / "foreign.db").execute("CREATE TABLE a (b)").connection.close()
+    (tmp_path / "link.db").symlink_to(store.path)
+    for name, said in [
+        ("letter", "no mail store"),
+        ("foreign.db", "no mail store"),
+        ("mail.db", "the store itself"),
+        ("link.db", "the store itself"),
+        ("nowhere/copy.db", "No such file"),
+        (".", "a folder"),
+    ]:
+        with pytest.raises(StoreError, match=said):
+            store.backup(tmp_path / name)
+    with Store(tmp_path / "used.db") as used:
+        used.learn([entry(1)])
+        with pytest.raises(StoreError, match="in use"):
+            store.backup(used.path)
+    assert (tmp_path / "letter").read_text() == "dear"
+    assert not [name for name in os.listdir(tmp_path) if name.endswith(".part")]
+
+
+# What models found out
+
+
+def test_weights_of_a_model_are_found_by_word(store):
+    rows = store.rows()
+    words = store.words(rows.numbers)
+    scores = [
+        [float(len(word)) if word != "free" else 0.0 for word in words],
+        [0.0 if word == "free" else 1.0 for word in words],
+    ]
+    store.save_fit("evidence", rows.numbers.tolist(), scores, {"bias": [0.1, -0.1]}, rows.changes)
+    fit = store.fit_for(["tea", "free", "été", "new"], "evidence")
+    assert fit is not None
+    assert (fit.model, fit.meta, fit.changes) == ("evidence", {"bias": [0.1, -0.1]}, store.changes())
+    assert fit.scores == {"tea": (3.0, 1.0), "été": (3.0, 1.0)}
+    assert store.fit_for(["tea"], "bayes") is None
+    assert list(store.status().fits) == ["evidence"]
+
+
+def test_a_fit_replaces_the_one_before_and_can_be_dropped(store):
+    numbers = store.rows().numbers
+    store.save_fit("one", numbers, [numbers * 0 + 1.5], {})
+    store.save_fit("two", numbers, [numbers * 0 + 2.5], {})
+    store.save_fit("one", numbers, [numbers * 0 + 3.5], {"again": True})
+    assert [store.fit_for(["tea"], model).scores for model in ("one", "two")] == [{"tea": (3.5,)}, {"tea": (2.5,)}]
+    store.forget_fit("one")
+    store.forget_fit("never")
+    assert store.fit_for(["tea"], "one") is None
+    assert store.check() == []
+
+
+def test_what_was_fitted_to_a_word_that_is_gone_is_gone(store):
+    rows = store.rows()
+    store.unlearn([entry(1).digest])
+    store.learn([entry(8, "spam", ("other",))])  # must not be taken for "free", which had a number once
+    store.save_fit("late", rows.numbers, [rows.numbers * 0 + 1.0], {}, rows.changes)
+    fit = store.fit_for(["free", "other", "tea"], "late")
+    assert fit.scores == {"tea": (1.0,)}
+    assert fit.changes < store.changes()
+    store.unlearn([entry(2).digest])
+    assert store.fit_for(["tea"], "late").scores == {}
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+def test_weights_that_are_no_numbers_are_refused_and_the_old_ones_stay(store, bad):
+    numbers = store.rows().numbers.tolist()
+    store.save_fit("one", numbers, [[1.0] * len(numbers)], {})
+    with pytest.raises(InputError, match="finite"):
+        store.save_fit("one", numbers, [[bad] * len(numbers)], {})
+    assert store.fit_for(["tea"], "one").scores == {"tea": (1.0,)}
+
+
+# At a glance
+
+
+def test_the_journal_tells_what_was_done_and_stays_short(store):
+    store.unlearn([entry(3).digest])
+    assert [what for _, what in store.journal()] == ["unlearned 1 messages", "learned 3 new messages, moved 0"]
+    with store.writing():
+        for i in range(MOST_NOTES + 50):
+            store._file.note(f"note {i}", 0)
+    assert len(store.journal(10**6)) == MOST_NOTES
+
+
+def test_the_status_tells_all_at_a_glance(store):
+    status = store.status()
+    assert status.path == store.path
+    assert status.totals == {"spam": (1, 1.0), "ham": (2, 2.0)}
+    assert (status.tokens, status.last_learned, status.changes, status.half_life) == (3, 3.0, 3, None)
+    assert status.bytes > 4096
+    assert status.writable

@@ -1,0 +1,217 @@
+"""Many at once, and killed at any moment: nothing is lost, nothing is half done, readers never wait."""
+
+import multiprocessing
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from deciban.errors import StoreError
+from deciban.mail.entry import Entry
+from deciban.mail.store import Store
+
+KILLS = 200
+
+
+def entry(i: int, words: int = 40) -> Entry:
+    common = [f"c{(i * 7 + j) % 50}" for j in range(words // 2)]
+    return Entry(
+        i.to_bytes(16, "little"), ("ham", "spam")[i % 2], [*common, *(f"w{i}-{j}" for j in range(words // 2))], i
+    )
+
+
+def learn_some(path: str, begin: int, end: int, start) -> None:
+    start.wait()
+    with Store(path, wait=120) as store:
+        for i in range(begin, end):
+            store.learn([entry(i)])
+
+
+@pytest.mark.parametrize("writers", [2, 8])
+def test_writers_wait_for_each_other_and_none_is_lost(tmp_path, writers):
+    """They make the store at the same moment, too."""
+    path, each = tmp_path / "mail.db", 120 // writers
+    fork = multiprocessing.get_context("fork")
+    start = fork.Event()
+    tasks = [fork.Process(target=learn_some, args=(path, k * each, (k + 1) * each, start)) for k in range(writers)]
+    for task in tasks:
+        task.start()
+    start.set()
+    for task in tasks:
+        task.join(200)
+        assert task.exitcode == 0
+    with Store(path) as store, Store(tmp_path / "alone.db") as alone:
+        alone.learn([entry(i) for i in range(120)])
+        assert sorted(store.export())[1:] == sorted(alone.export())[1:]
+        assert {k: store.totals()[k] for k in ("ham", "spam")} == alone.totals()
+        assert store.check() == []
+
+
+def test_readers_are_never_kept_waiting(tmp_path):
+    path = tmp_path / "mail.db"
+    with Store(path) as store:
+        store.learn([entry(i) for i in range(50)])
+    waited: list[float] = []
+    done = threading.Event()
+
+    def read() -> None:
+        with Store(path, wait=0) as reader:
+            while not done.is_set():
+                begun = time.monotonic()
+                with reader.reading():
+                    weight = sum(weight for _, weight in reader.totals().values())
+                    assert weight % 50 == 0  # whole batches only
+                    assert sum(map(sum, reader.counts(["c0"]).values())) <= weight
+                waited.append(time.monotonic() - begun)
+
+    thread = threading.Thread(target=read)
+    thread.start()
+    with Store(path) as store:
+        for batch in range(1, 20):
+            with store.writing():  # held open for a while
+                store.learn([entry(i) for i in range(batch * 50, batch * 50 + 50)])
+                time.sleep(0.01)
+    done.set()
+    thread.join()
+    assert len(waited) > 20
+    assert max(waited) < 5.0  # a second writer would have been refused at once: it waits for nothing
+
+
+def test_a_block_of_reading_sees_one_moment(tmp_path):
+    with Store(tmp_path / "mail.db") as writer, Store(tmp_path / "mail.db") as reader:
+        writer.learn([entry(1)])
+        with reader.reading():
+            before = reader.totals()
+            writer.learn([entry(2)])
+            writer.unlearn([entry(1).digest])
+            assert reader.totals() == before
+            assert reader.known(entry(1).digest) == "spam"
+            with pytest.raises(StoreError, match="is being read"):
+                reader.learn([entry(3)])
+        assert reader.known(entry(1).digest) is None
+
+
+def test_a_writer_that_waits_in_vain_says_so(tmp_path):
+    with Store(tmp_path / "mail.db") as first, Store(tmp_path / "mail.db", wait=0.1) as second:
+        with first.writing():
+            first.learn([entry(1)])
+            with pytest.raises(StoreError, match="being written by another program"):
+                second.learn([entry(2)])
+        second.learn([entry(2)])
+        assert first.known(entry(2).digest) == "ham"
+
+
+def test_a_block_of_writing_that_fails_changes_nothing(tmp_path):
+    with Store(tmp_path / "mail.db") as store:
+        store.learn([entry(1)])
+        before = list(store.export())
+
+        def fail() -> None:
+            with store.writing():
+                store.learn([entry(2)._replace(label="new label")])
+                store.unlearn([entry(1).digest])
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            fail()
+        assert list(store.export()) == before
+        store.learn([entry(2)])
+
+
+BATCHES = """
+import sys
+from tests.mail.test_store_writers import learn_in_batches
+learn_in_batches(sys.argv[1])
+"""
+
+
+def learn_in_batches(path: str) -> None:
+    """What a command that learns a mailbox does, with moves and unlearning among it."""
+    with Store(path) as store:
+        print("begun", flush=True)
+        store.set("most_messages", 1000)
+        for at in range(0, 300, 20):
+            store.learn([entry(i) for i in range(at, at + 20)])
+            store.learn([entry(i)._replace(label="work") for i in range(at, at + 20, 10)])
+        store.learn([entry(i)._replace(label="work") for i in range(0, 300, 10)])
+        store.unlearn([entry(i).digest for i in range(5, 300, 50)])
+        store.tidy()
+
+
+def everything(path: Path) -> list[object]:
+    """All that a store holds, and its counts."""
+    with Store(path, create=False) as store:
+        assert store.check() == []
+        words = store.words(store.rows().numbers)
+        return [list(store.export()), store.totals(), sorted(store.counts(words).items())]
+
+
+def test_killed_at_any_moment_it_is_completed_by_running_it_again(tmp_path):
+    """Relearned messages are undone and done again as their label says; the end is always the same."""
+    learn_in_batches(str(tmp_path / "undisturbed.db"))
+    truth = everything(tmp_path / "undisturbed.db")
+    chance = random.Random(7)
+    kills, stores, span = 0, 0, 0.15
+    while kills < KILLS:
+        stores += 1
+        path = tmp_path / f"store{stores}.db"
+        for _ in range(chance.randint(5, 25)):
+            kills += kill_at_a_random_moment(path, chance.uniform(0, span))
+        with Store(path) as store:
+            assert store.check() == []
+        learn_in_batches(str(path))
+        assert everything(path) == truth
+        for left in tmp_path.glob(f"store{stores}.db*"):
+            left.unlink()
+
+
+def kill_at_a_random_moment(path: Path, after: float) -> int:
+    """Fork, let it learn, kill it; 1 if it was still at it."""
+    child = os.fork()
+    if child == 0:  # pragma: no cover
+        try:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            learn_in_batches(str(path))
+        finally:
+            os._exit(0)
+    time.sleep(after)
+    os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    return int(os.WIFSIGNALED(status))
+
+
+def test_a_killed_command_of_its_own_process_is_completed_too(tmp_path):
+    learn_in_batches(str(tmp_path / "undisturbed.db"))
+    path = tmp_path / "mail.db"
+    for wait in (0.0, 0.02, 0.1):
+        task = subprocess.Popen(
+            [sys.executable, "-c", BATCHES, path], stdout=subprocess.PIPE, cwd=Path(__file__).parents[2]
+        )
+        assert task.stdout is not None
+        task.stdout.readline()
+        time.sleep(wait)
+        task.kill()
+        task.communicate()
+    learn_in_batches(str(path))
+    assert everything(path) == everything(tmp_path / "undisturbed.db")
+
+
+def test_a_file_that_was_only_begun_is_finished(tmp_path):
+    """Killed between making the file and its tables."""
+    for i, statements in enumerate([[], ["PRAGMA journal_mode = WAL"]]):
+        path = tmp_path / f"{i}.db"
+        db = sqlite3.connect(path)
+        for statement in statements:
+            db.execute(statement)
+        db.close()
+        path.touch()
+        with Store(path) as store:
+            store.learn([entry(1)])
+            assert store.check() == []
