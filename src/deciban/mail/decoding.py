@@ -35,12 +35,82 @@ WIDER = {
 """A charset is read by the widest that holds it, as mail programs do."""
 
 CODECS = frozenset(
-    "utf_8 utf_7 utf_16 utf_32 cp1252 gb18030 hz cp950 big5hkscs cp932 euc_jp iso2022_jp_1 iso2022_jp_2 iso2022_jp_3 "
-    "iso2022_jp_ext iso2022_jp_2004 euc_jis_2004 euc_jisx0213 shift_jis_2004 shift_jisx0213 cp949 johab iso2022_kr "
-    "koi8_r koi8_u koi8_t kz1048 ptcp154 mac_roman mac_cyrillic mac_greek mac_latin2 mac_turkish cp1006 "
-    "cp437 cp720 cp737 cp775 cp850 cp852 cp855 cp856 cp857 cp858 cp860 cp861 cp862 cp863 cp864 cp865 cp866 cp869 cp874 "
-    "cp1125 cp1250 cp1251 cp1253 cp1254 cp1255 cp1256 cp1257 cp1258 iso8859_2 iso8859_3 iso8859_4 iso8859_5 iso8859_6 "
-    "iso8859_7 iso8859_8 iso8859_10 iso8859_13 iso8859_14 iso8859_15 iso8859_16".split()
+    [
+        "utf_8",
+        "utf_7",
+        "utf_16",
+        "utf_32",
+        "cp1252",
+        "gb18030",
+        "hz",
+        "cp950",
+        "big5hkscs",
+        "cp932",
+        "euc_jp",
+        "iso2022_jp_1",
+        "iso2022_jp_2",
+        "iso2022_jp_3",
+        "iso2022_jp_ext",
+        "iso2022_jp_2004",
+        "euc_jis_2004",
+        "euc_jisx0213",
+        "shift_jis_2004",
+        "shift_jisx0213",
+        "cp949",
+        "johab",
+        "iso2022_kr",
+        "koi8_r",
+        "koi8_u",
+        "koi8_t",
+        "kz1048",
+        "ptcp154",
+        "mac_roman",
+        "mac_cyrillic",
+        "mac_greek",
+        "mac_latin2",
+        "mac_turkish",
+        "cp1006",
+        "cp437",
+        "cp720",
+        "cp737",
+        "cp775",
+        "cp850",
+        "cp852",
+        "cp855",
+        "cp856",
+        "cp857",
+        "cp858",
+        "cp860",
+        "cp861",
+        "cp862",
+        "cp863",
+        "cp864",
+        "cp865",
+        "cp866",
+        "cp869",
+        "cp874",
+        "cp1125",
+        "cp1250",
+        "cp1251",
+        "cp1253",
+        "cp1254",
+        "cp1255",
+        "cp1256",
+        "cp1257",
+        "cp1258",
+        "iso8859_2",
+        "iso8859_3",
+        "iso8859_4",
+        "iso8859_5",
+        "iso8859_6",
+        "iso8859_7",
+        "iso8859_8",
+        "iso8859_10",
+        "iso8859_13",
+        "iso8859_14",
+        "iso8859_15",
+        "iso8859_16",
+    ]
 )
 SHIFTING = frozenset(c for c in CODECS if c.startswith(("iso2022", "utf_16", "utf_32")) or c in ("hz", "utf_7"))
 """Codecs in which bytes below 128 need not be ASCII."""
@@ -59,6 +129,7 @@ OTHER_NAMES = {
 }
 
 REPLACED = "\ufffd"
+MARKS = {b"\xff\xfe": "utf_16_le", b"\xfe\xff": "utf_16_be"}
 NOT_BASE64 = bytes(set(range(256)) - set(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"))
 LOOKS_BASE64 = re.compile(rb"\s*[A-Za-z0-9+/]{4,}+[=A-Za-z0-9+/]*+\s*(?:\n|\Z)")
 MOST_CHARSETS = 512
@@ -98,8 +169,8 @@ def decoded(data: bytes, charset: str = "") -> str:
         if b"\x1b$" in data or b"\x1b(" in data:
             return _shifted(data, "iso2022_jp_2")
         return _without_nuls(data)
-    if 4 * data.count(0) >= len(data):
-        return _sixteen(data)
+    if 4 * data.count(0) >= len(data) and _looks_wide(data):
+        return _wide(data)
     return _eight(data, codec).replace("\0", "")
 
 
@@ -107,7 +178,7 @@ def _without_nuls(data: bytes) -> str:
     text = data.decode("ascii")
     if "\0" not in text:
         return text
-    return _sixteen(data) if 4 * text.count("\0") >= len(text) else text.replace("\0", "")
+    return _wide(data) if _looks_wide(data) else text.replace("\0", "")
 
 
 def _eight(data: bytes, codec: str | None) -> str:
@@ -118,10 +189,21 @@ def _eight(data: bytes, codec: str | None) -> str:
         except UnicodeDecodeError:
             return _nearly_utf8(data) or data.decode(LATIN, "replace")
     assert codec is not None
+    if (true := _truly_utf8(data)) is not None:
+        return true
     text = data.decode(codec, "replace")
     if 8 * text.count(REPLACED) > len(text) - len(text.encode("ascii", "ignore")):
         return _eight(data, None)
     return text
+
+
+def _truly_utf8(data: bytes) -> str | None:
+    """UTF-8 that calls itself something else; two or three characters may look so by chance, more do not."""
+    try:
+        text = data.decode("utf_8")
+    except UnicodeDecodeError:
+        return None
+    return text if len(text) - len(text.encode("ascii", "ignore")) > 3 else None
 
 
 def _nearly_utf8(data: bytes) -> str | None:
@@ -132,21 +214,33 @@ def _nearly_utf8(data: bytes) -> str | None:
     return text if whole > broken else None
 
 
-def _sixteen(data: bytes) -> str:
-    """UTF-16 or UTF-32, whose order of bytes shows in where its zeros stand."""
+def _looks_wide(data: bytes) -> bool:
+    """Whether every other byte is zero, as in Latin letters of two or four bytes."""
+    even, odd = data[0:400:2], data[1:400:2]
+    return len(data) > 3 and (10 * even.count(0) >= 7 * len(even) or 10 * odd.count(0) >= 7 * len(odd))
+
+
+def _wide(data: bytes) -> str:
+    """UTF-16 or UTF-32, whose order of bytes shows in where the zeros stand, or else the bytes that vary less."""
+    even, odd = data[0:400:2], data[1:400:2]
     if data[:2] == b"\0\0":
-        return data.decode("utf_32_be", "replace").replace("\0", "").lstrip("\ufeff")
-    if data[2:4] == b"\0\0":
-        return data.decode("utf_32_le", "replace").replace("\0", "").lstrip("\ufeff")
-    order = "be" if data[:2] == b"\xfe\xff" or data[0:400:2].count(0) > data[1:400:2].count(0) else "le"
-    return data.decode(f"utf_16_{order}", "replace").replace("\0", "").lstrip("\ufeff")
+        codec = "utf_32_be"
+    elif data[2:4] == b"\0\0":
+        codec = "utf_32_le"
+    elif data[:2] in MARKS:
+        codec = MARKS[data[:2]]
+    elif 5 * abs(even.count(0) - odd.count(0)) >= len(even):
+        codec = "utf_16_be" if even.count(0) > odd.count(0) else "utf_16_le"
+    else:
+        codec = "utf_16_be" if len(set(even)) < len(set(odd)) else "utf_16_le"
+    return data.decode(codec, "replace").replace("\0", "").lstrip("\ufeff")
 
 
 def _shifted(data: bytes, codec: str | None) -> str:
     assert codec is not None
     if codec in ("utf_16", "utf_32"):
-        marked = data[:2] in (b"\xff\xfe", b"\xfe\xff")
-        return _sixteen(data) if marked or 8 * data.count(0) >= len(data) else decoded(data.replace(b"\0", b""))
+        narrow = data.isascii() and not _looks_wide(data)
+        return decoded(data) if narrow or (_truly_utf8(data) is not None and b"\0" not in data) else _wide(data)
     text = data.decode(codec, "replace")
     if not data.isascii() and 8 * text.count(REPLACED) > len(text):
         return _eight(data, None).replace("\0", "")

@@ -34,19 +34,102 @@ STYLE_HIDES = re.compile(
     r"font-size\s*+:\s*+(?:0+(?:\.0*+)?(?:px|pt|em|rem|%)?|1(?:px|pt))\s*+(?:[;!]|\Z)|mso-hide\s*+:\s*+all|max-height\s*+:\s*+0"
 )
 STYLE_COLOUR = re.compile(r"(?<![\w-])(background(?:-color)?|color)\s*+:\s*+([^;]{1,40})")
-STYLED_GROUND = re.compile(r"<style[^<]*+(?:<!--[^<]*+)?background", re.IGNORECASE)
+STYLED_GROUND = re.compile(r"<style[^<]*?background", re.IGNORECASE)
 ENTITY_SPACE = re.compile(r"&nbsp;?|&#160;?", re.IGNORECASE)
 
 BREAKING = frozenset(
-    "p br div table tr td th li ul ol dl dt dd h1 h2 h3 h4 h5 h6 hr center blockquote pre option select form title head "
-    "body html img input textarea button address caption article section header footer nav main figure iframe".split()
+    [
+        "p",
+        "br",
+        "div",
+        "table",
+        "tr",
+        "td",
+        "th",
+        "li",
+        "ul",
+        "ol",
+        "dl",
+        "dt",
+        "dd",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "hr",
+        "center",
+        "blockquote",
+        "pre",
+        "option",
+        "select",
+        "form",
+        "title",
+        "head",
+        "body",
+        "html",
+        "img",
+        "input",
+        "textarea",
+        "button",
+        "address",
+        "caption",
+        "article",
+        "section",
+        "header",
+        "footer",
+        "nav",
+        "main",
+        "figure",
+        "iframe",
+    ]
 )
 """Tags that part words; all others stand within them, known to browsers or not."""
-EMPTY = frozenset("br img input hr meta link base area col embed wbr param source".split())
+EMPTY = frozenset(
+    ["br", "img", "input", "hr", "meta", "link", "base", "area", "col", "embed", "wbr", "param", "source"]
+)
 SILENT = frozenset(["script", "style"])
 TELLING = frozenset(
-    "form input img iframe script style font center marquee blink base object embed map area applet link button select "
-    "video audio svg bgsound frameset table div span a b big h1 h2 h3 meta title pre blockquote".split()
+    [
+        "form",
+        "input",
+        "img",
+        "iframe",
+        "script",
+        "style",
+        "font",
+        "center",
+        "marquee",
+        "blink",
+        "base",
+        "object",
+        "embed",
+        "map",
+        "area",
+        "applet",
+        "link",
+        "button",
+        "select",
+        "video",
+        "audio",
+        "svg",
+        "bgsound",
+        "frameset",
+        "table",
+        "div",
+        "span",
+        "a",
+        "b",
+        "big",
+        "h1",
+        "h2",
+        "h3",
+        "meta",
+        "title",
+        "pre",
+        "blockquote",
+    ]
 )
 GROUNDS = frozenset(["body", "table", "tr", "td", "th", "div", "span", "p"])
 WHITE = 0xFFFFFF

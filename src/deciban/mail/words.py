@@ -11,6 +11,7 @@ from unicodedata import normalize
 LONGEST_TOKEN = 60
 LONGEST_RUN = 200
 """A longer run of letters is data, not a word."""
+MOST_AMOUNTS = 500
 MOST_KNOWN = 1 << 16
 """So many words are remembered with what they become; then all are forgotten."""
 
@@ -120,7 +121,7 @@ def amounts(text: str) -> list[str]:
         if sign in text:
             _take_prices(sign, text, found)
     if "%" in text:
-        for before in text.split("%")[:-1]:
+        for before in text.split("%", MOST_AMOUNTS)[:-1]:
             if share := SHARE.search(before[-12:]):
                 found[f"{share[1].rstrip('.,')}%"] = None
     for shouts in SHOUTS:
@@ -129,7 +130,7 @@ def amounts(text: str) -> list[str]:
 
 
 def _take_prices(sign: str, text: str, found: dict[str, None]) -> None:
-    for after in text.split(sign)[1:]:
+    for after in text.split(sign, MOST_AMOUNTS)[1:]:
         if price := PRICE.match(after):
             digits = price[1].rstrip(".,")
             found[f"{sign}{digits}"] = None

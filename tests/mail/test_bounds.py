@@ -1,0 +1,79 @@
+"""Bounds: what is too much is left out and said; nothing takes long or much memory."""
+
+import time
+from itertools import chain
+
+import pytest
+from tests.mail import hostile
+
+from deciban.mail.digest import digest_of
+from deciban.mail.message import read_message
+from deciban.mail.tokens import MOST_TOKENS, Reading, said_cut, tokens_of
+
+MOST_SECONDS = 1.0
+QUARTER = hostile.MEGABYTE // 4
+ALL = Reading(pairs=True, others=True, body_case=True)
+
+
+def cut(raw):
+    return " / ".join(read_message(raw).cut)
+
+
+def seconds_for(raw):
+    start = time.process_time()
+    digest_of(raw)
+    tokens_of(read_message(raw), ALL)
+    return time.process_time() - start
+
+
+def test_each_bound_is_said():
+    mixed = b"Content-Type: multipart/mixed; boundary=b\n\n"
+    assert "parts after the first 100" in cut(mixed + b"--b\n\nhello\n" * 500)
+    assert "deep" in cut(
+        b"".join(b"Content-Type: multipart/mixed; boundary=b%d\n\n--b%d\n" % (i, i) for i in range(50))
+    )
+    assert "deep" in cut(b"Content-Type: message/rfc822\n\n" * 50)
+    assert "headers" in cut(b"".join(b"X-%d: %d\n" % (i, i) for i in range(2000)) + b"\n")
+    assert "64 KiB" in cut(b"X: " + b"y" * 100_000 + b"\n\n")
+    assert "characters of a header subject" in cut(b"Subject: " + b"y" * 10_000 + b"\n\n")
+    assert "text after the first 256 KiB" in cut(b"\n" + b"word " * 100_000)
+    assert "16 MiB" in cut(b"\n" + b"word " * (5 << 20))
+    assert "headers of a part" in cut(mixed + b"--b\nX: " + b"y" * 10_000 + b"\n\nhello\n--b--")
+
+
+def test_text_is_bounded_over_all_parts_together():
+    part = b"--b\nContent-Transfer-Encoding: base64\n\n" + b"aGVsbG8g" * 20_000 + b"\n"
+    message = read_message(b"Content-Type: multipart/mixed; boundary=b\n\n" + part * 5)
+    assert sum(len(part.text) for part in message.parts) == 1 << 18
+
+
+def test_tokens_are_bounded_and_it_is_said():
+    message = read_message(b"\n" + b" ".join(b"w%x" % i for i in range(30_000)))
+    tokens = tokens_of(message)
+    assert len(tokens) == MOST_TOKENS
+    assert said_cut(message, tokens)[-1] == f"tokens after the first {MOST_TOKENS}"
+
+
+def test_an_attachment_of_any_size_leaves_nothing_out():
+    raw = b"Content-Type: application/zip; name=a.zip\nContent-Transfer-Encoding: base64\n\n" + b"UEsDBBQA" * 100_000
+    message = read_message(raw)
+    assert message.cut == ()
+    assert message.parts[0].size == 600_000
+
+
+@pytest.mark.parametrize("string", hostile.REPEATED)
+def test_no_string_repeated_anywhere_takes_long(string):
+    slow = [name for name, raw in hostile.repeated(QUARTER, [string]) if seconds_for(raw) > MOST_SECONDS]
+    assert slow == []
+
+
+def test_no_crowd_takes_long():
+    slow = [name for name, raw in hostile.crowds(QUARTER) if seconds_for(raw) > MOST_SECONDS]
+    assert slow == []
+
+
+@pytest.mark.thorough
+def test_no_megabyte_and_no_longest_message_takes_long():
+    large = chain(hostile.repeated(hostile.MEGABYTE), hostile.crowds(hostile.MEGABYTE), hostile.crowds(17 << 20))
+    slow = [name for name, raw in large if seconds_for(raw) > MOST_SECONDS]
+    assert slow == []

@@ -1,0 +1,103 @@
+"""Pages: what is seen, what is hidden, where the links lead."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.mail.made_up import PAGE
+
+from deciban.mail.html import page_of
+
+
+def seen(source):
+    return " ".join(page_of(source).text.split())
+
+
+def test_a_page_with_everything():
+    page = page_of(PAGE)
+    assert page.text.split() == ["Dear", "friend,", "click", "here", "logo"]
+    assert page.hidden.split() == ["meadow", "river", "invisible", "ink"]
+    assert page.links == ("http://shop.example.com:8080/offer/now?id=7", "http://203.0.113.9/x.gif")
+    assert {"comment", "pixel", "script", "hidden:style", "hidden:colour", "color:fffffe"} <= set(page.tags)
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("via<b></b>gra", "viagra"),
+        ("vi<!-- x -->agra", "viagra"),
+        ("vi<xyz>agra", "viagra"),
+        ("one<br>two<p>three<td>four", "one two three four"),
+        ("a &amp; b&nbsp;c &#99; &#x64; &unknown; &", "a & b c c d &unknown; &"),
+        ("1 < 2 and 3 > 2", "1 < 2 and 3 > 2"),
+        ("x<style>a{b:c}</style>y<script>if (a<b) c</script>z", "xyz"),
+        ("before<!-- never closed <b>gone", "before"),
+        ("before<script>never closed", "before"),
+        ("a <b title='x>y'>c</b>", "a y'>c"),
+        ("<a href='x'", ""),
+        ("<IMG ALT='a picture'>", "a picture"),
+        ("no tags", "no tags"),
+        ("", ""),
+    ],
+)
+def test_text_that_is_seen(source, text):
+    assert seen(source) == text
+
+
+@pytest.mark.parametrize(
+    "style",
+    [
+        "display:none", "DISPLAY : NONE;", "color:red; display:none", "visibility:hidden", "font-size:0", "font-size:0px;color:red",
+        "font-size: 1px", "opacity:0", "mso-hide:all", "max-height:0;overflow:hidden", "color:#fff", "color: white", "color:#fefefe",
+        "color:rgb(255,255,255)",
+    ],
+)  # fmt: skip
+def test_styles_that_hide(style):
+    page = page_of(f'a <span style="{style}">poem <span>of</span> words</span> b')
+    assert (page.text.split(), page.hidden.split()) == (["a", "b"], ["poem", "of", "words"])
+
+
+@pytest.mark.parametrize(
+    "style",
+    [
+        "font-size:10px",
+        "font-size:1em",
+        "opacity:0.9",
+        "color:black",
+        "font-size:100%",
+        "max-width:0px",
+        "background:white",
+    ],
+)
+def test_styles_that_do_not(style):
+    assert page_of(f'<span style="{style}">words</span>').hidden == ""
+
+
+def test_text_in_the_colour_of_its_own_ground():
+    assert page_of("<td bgcolor=navy><font color='#000080'>x</font></td>").hidden == "x"
+    assert page_of("<td bgcolor=navy><font color=white>x</font></td>").hidden == ""
+    assert page_of("<body bgcolor=black><font color=black>x</font> y").hidden == "x"
+    assert page_of("<td background=sky.gif><font color=white>x</font></td>").hidden == ""
+    assert page_of("<style>.a{background:navy}</style><td class=a><font color=white>x</font></td>").hidden == ""
+
+
+def test_hiding_ends_where_its_tag_does():
+    page = page_of("<div style='display:none'>a<div>b</div>c</div>d")
+    assert (page.text.strip(), page.hidden.split()) == ("d", ["a", "b", "c"])
+
+
+def test_links_are_found_in_every_kind_of_quotes():
+    page = page_of(
+        """<a href="http://a/">1</a><a href='http://b/'>2</a><A HREF=http://c/>3</A><a href="#top">4</a>"""
+    )
+    assert page.links == ("http://a/", "http://b/", "http://c/")
+
+
+@given(st.text(alphabet="<>/!-abst =\"'&;#0none:", max_size=200))
+def test_any_text_is_a_page(source):
+    page = page_of(source)
+    (page.text + page.hidden).encode()
+
+
+@given(st.text(alphabet="abc déf\n", max_size=100))
+def test_text_without_tags_is_shown_as_it_is(source):
+    assert page_of(source).text == source

@@ -1,0 +1,136 @@
+"""Tokens: each says where it stood; what would tell collections apart is left out."""
+
+from dataclasses import fields, replace
+
+import pytest
+from tests.mail import made_up
+
+from deciban.mail.message import read_message
+from deciban.mail.tokens import USUAL, Reading, tokens_of
+
+OFF = Reading(**{each.name: False for each in fields(Reading) if isinstance(each.default, bool)})
+
+
+def tokens(raw, **switches):
+    """The tokens of a message with nothing switched on but these."""
+    return tokens_of(read_message(raw if isinstance(raw, bytes) else raw.encode()), replace(OFF, **switches))
+
+
+def test_words_of_the_subject():
+    raw = "Subject: FREE money, don't wait!!\n\n"
+    assert tokens(raw, subject=True) == ["subject:free", "subject:money", "subject:don't", "subject:wait"]
+    assert tokens(raw, subject=True, case=True)[-1] == "subject:FREE"
+    assert tokens(raw, subject=True, amounts=True)[-2:] == ["subject:!!", "subject:!"]
+    assert "subject:free+money" in tokens(raw, subject=True, subject_pairs=True)
+
+
+def test_senders_in_pieces():
+    raw = "From: Anna Smith <anna@mail.office.example>\nReply-To: win@other.example\nMessage-ID: <1@h.example>\n\n"
+    assert tokens(raw, sender=True) == [
+        "from:addr:anna@mail.office.example", "from:mail.office.example", "from:office.example", "from:example", "from:name:anna",
+        "from:name:smith", "reply-to:addr:win@other.example", "reply-to:other.example", "reply-to:example", "reply-to:nameless",
+        "message-id:h.example", "message-id:example", "reply:other",
+    ]  # fmt: skip
+
+
+def test_recipients_and_how_many_they_are():
+    found = tokens("To: a@x.example, b@y.example, c@z.example\n\n", recipients=True)
+    assert {"to:addr:a@x.example", "to:y.example", "to:2"} <= set(found)
+
+
+def test_hops_outside_the_own_machines():
+    raw = """Received: from localhost (localhost [127.0.0.1]) by home.example with ESMTP
+Received: from mx.home.example [192.0.2.1] by localhost with POP3 (fetchmail-5.9.0)
+Received: from gateway [10.1.2.3] by mx.home.example
+Received: from friend (dsl.isp.example [203.0.113.77]) by mx.home.example (Postfix)
+Received: by isp.example id 12
+
+"""
+    assert tokens(raw, received=True) == [
+        "received:dsl.isp.example", "received:isp.example", "received:example", "received:203.0.113.77", "received:203.0.113",
+        "received:203.0", "received:helo:bare", "received:hops:1",
+    ]  # fmt: skip
+
+
+def test_links_in_pieces():
+    raw = "\nsee http://www.shop.example:8080/buy/now, https://203.0.113.9/x and HTTP://user@a.example."
+    assert tokens(raw, urls=True) == [
+        "url:www.shop.example", "url:shop.example", "url:example", "url:port:8080", "url:203.0.113.9", "url:203.0.113", "url:203.0",
+        "url:numeric", "url:a.example", "url:user",
+    ]  # fmt: skip
+    assert tokens(raw, urls=True, url_words=True)[4:6] == ["url:path:buy", "url:path:now"]
+    assert tokens(raw, body=True) == ["see", "and"]
+
+
+def test_pages_tell_their_marks_their_links_and_what_they_hide():
+    raw = b"Content-Type: text/html\n\n" + made_up.PAGE.encode()
+    assert tokens(raw, body=True) == ["dear", "friend", "click", "here", "logo"]
+    assert tokens(raw, hidden=True) == ["hidden:meadow", "hidden:river", "hidden:invisible", "hidden:ink"]
+    assert {"html:pixel", "html:script", "html:hidden:style", "html:hidden:colour"} <= set(tokens(raw, html=True))
+    assert {"url:shop.example.com", "url:port:8080", "url:numeric"} <= set(tokens(raw, urls=True))
+
+
+def test_attachments_by_name_type_and_size():
+    found = tokens(made_up.rich().as_bytes(), attachments=True)
+    assert found == [
+        "attachment:application/pdf", "attachment:size:9", "attachment:.pdf", "attachment:name:été", "attachment:text/csv",
+        "attachment:size:4", "attachment:.csv", "attachment:name:numbers", "attachment:name:2024",
+    ]  # fmt: skip
+
+
+def test_words_of_the_body():
+    raw = "\nThe quick-brown fox -- it's 'quoted', a_b; $1,000.00 or 50% off!!! x " + "w" * 33 + " " + "q" * 300
+    words = ["the", "quick-brown", "fox", "it's", "quoted", "a_b", "000", "00", "or", "50", "off"]
+    assert tokens(raw, body=True) == [*words, "w" * 33]
+    assert tokens(raw, body=True, skips=True) == [*words, "skip:w:30"]
+    assert tokens(raw, body=True, amounts=True)[:4] == ["$1,000.00", "$:4", "50%", "!!!"]
+    assert tokens("\na good day", body=True, pairs=True) == ["good", "day", "good+day"]
+    assert tokens("\nBUY it NOW", body=True, body_case=True) == ["caps:buy", "caps:now", "buy", "it", "now"]
+
+
+def test_words_torn_apart_unseen_or_written_in_fancy_letters_are_the_plain_words():
+    assert tokens("\nvi\u200bag\u00adra 𝐅𝐑𝐄𝐄 ＣＡＳＨ don’t", body=True) == ["viagra", "free", "cash", "don't"]
+
+
+def test_scripts_without_spaces_become_pairs():
+    assert tokens("\n明天开会, hello", body=True) == ["明天", "天开", "开会", "hello"]
+
+
+@pytest.mark.parametrize("header", ["X-Spam-Status", "X-Spam-Flag", "X-Bogosity", "X-Deciban", "Status", "X-UID", "Delivered-To",
+                                    "X-Original-To", "Return-Path", "Delivery-Date", "X-Rspamd-Score", "X-Virus-Scanned"])  # fmt: skip
+def test_headers_of_stores_and_filters_leave_no_trace(header):
+    everything = Reading(others=True)
+    plain = read_message(b"Subject: x\n\ny")
+    marked = read_message(f"{header}: yes telling word\nSubject: x\n\ny".encode())
+    assert tokens_of(marked, everything) == tokens_of(plain, everything)
+
+
+def test_what_lists_write_has_a_switch_of_its_own():
+    raw = "List-Id: <crew.lists.example>\nPrecedence: bulk\nX-BeenThere: crew@lists.example\n\n"
+    assert tokens(raw, names=True, subject=True)[:1] == ["no:from"]
+    found = tokens(raw, names=True, lists=True)
+    assert {"header:list-id", "list:crew", "list:bulk"} <= set(found)
+
+
+def test_what_the_receiving_server_found_out():
+    raw = "Authentication-Results: mx.example; spf=pass smtp.mailfrom=a; dkim=fail (bad)\nDKIM-Signature: v=1; d=a.example; b=x\n\n"
+    assert tokens(raw, authentication=True) == ["auth:spf=pass", "auth:dkim=fail", "dkim:a.example", "dkim:example"]
+
+
+@pytest.mark.parametrize("raw", [*made_up.BROKEN.values(), made_up.rich().as_bytes(), made_up.forwarded().as_bytes()],
+                         ids=[*made_up.BROKEN, "rich", "forwarded"])  # fmt: skip
+@pytest.mark.parametrize(
+    "reading", [USUAL, Reading(pairs=True, others=True, body_case=True, skips=False)], ids=["usual", "all"]
+)
+def test_tokens_are_distinct_short_and_without_spaces(raw, reading):
+    found = tokens_of(read_message(raw), reading)
+    assert len(found) == len(set(found))
+    assert all(0 < len(token) <= 60 and len(token.split()) == 1 for token in found)
+
+
+def test_a_reading_is_known_by_its_fingerprint():
+    prints = {replace(USUAL, **{each.name: not getattr(USUAL, each.name)}).fingerprint for each in fields(Reading)
+              if isinstance(each.default, bool)}  # fmt: skip
+    assert USUAL.fingerprint not in prints
+    assert len(prints) == sum(isinstance(each.default, bool) for each in fields(Reading))
+    assert Reading().fingerprint == USUAL.fingerprint
