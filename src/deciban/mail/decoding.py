@@ -34,84 +34,15 @@ WIDER = {
 }
 """A charset is read by the widest that holds it, as mail programs do."""
 
-CODECS = frozenset(
-    [
-        "utf_8",
-        "utf_7",
-        "utf_16",
-        "utf_32",
-        "cp1252",
-        "gb18030",
-        "hz",
-        "cp950",
-        "big5hkscs",
-        "cp932",
-        "euc_jp",
-        "iso2022_jp_1",
-        "iso2022_jp_2",
-        "iso2022_jp_3",
-        "iso2022_jp_ext",
-        "iso2022_jp_2004",
-        "euc_jis_2004",
-        "euc_jisx0213",
-        "shift_jis_2004",
-        "shift_jisx0213",
-        "cp949",
-        "johab",
-        "iso2022_kr",
-        "koi8_r",
-        "koi8_u",
-        "koi8_t",
-        "kz1048",
-        "ptcp154",
-        "mac_roman",
-        "mac_cyrillic",
-        "mac_greek",
-        "mac_latin2",
-        "mac_turkish",
-        "cp1006",
-        "cp437",
-        "cp720",
-        "cp737",
-        "cp775",
-        "cp850",
-        "cp852",
-        "cp855",
-        "cp856",
-        "cp857",
-        "cp858",
-        "cp860",
-        "cp861",
-        "cp862",
-        "cp863",
-        "cp864",
-        "cp865",
-        "cp866",
-        "cp869",
-        "cp874",
-        "cp1125",
-        "cp1250",
-        "cp1251",
-        "cp1253",
-        "cp1254",
-        "cp1255",
-        "cp1256",
-        "cp1257",
-        "cp1258",
-        "iso8859_2",
-        "iso8859_3",
-        "iso8859_4",
-        "iso8859_5",
-        "iso8859_6",
-        "iso8859_7",
-        "iso8859_8",
-        "iso8859_10",
-        "iso8859_13",
-        "iso8859_14",
-        "iso8859_15",
-        "iso8859_16",
-    ]
-)
+CODEC_NAMES = """
+utf_8 utf_7 utf_16 utf_32 cp1252 gb18030 hz cp950 big5hkscs cp932 euc_jp iso2022_jp_1 iso2022_jp_2
+iso2022_jp_3 iso2022_jp_ext iso2022_jp_2004 euc_jis_2004 euc_jisx0213 shift_jis_2004 shift_jisx0213 cp949
+johab iso2022_kr koi8_r koi8_u koi8_t kz1048 ptcp154 mac_roman mac_cyrillic mac_greek mac_latin2 mac_turkish
+cp1006 cp437 cp720 cp737 cp775 cp850 cp852 cp855 cp856 cp857 cp858 cp860 cp861 cp862 cp863 cp864 cp865 cp866
+cp869 cp874 cp1125 cp1250 cp1251 cp1253 cp1254 cp1255 cp1256 cp1257 cp1258 iso8859_2 iso8859_3 iso8859_4
+iso8859_5 iso8859_6 iso8859_7 iso8859_8 iso8859_10 iso8859_13 iso8859_14 iso8859_15 iso8859_16
+"""
+CODECS = frozenset(CODEC_NAMES.split())
 SHIFTING = frozenset(c for c in CODECS if c.startswith(("iso2022", "utf_16", "utf_32")) or c in ("hz", "utf_7"))
 """Codecs in which bytes below 128 need not be ASCII."""
 

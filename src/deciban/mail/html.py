@@ -1,4 +1,4 @@
-"""HTML as its reader sees it: the shown text, the hidden text, the links, and tell-tale marks; in one pass, never run.
+"""HTML as its reader sees it: shown text, hidden text, links and tell-tale marks; in one pass, never run.
 
 A tag ends at the next '>' or '<', so that no text, however broken, is looked at twice.
 """
@@ -6,135 +6,25 @@ A tag ends at the next '>' or '<', so that no text, however broken, is looked at
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
-from functools import lru_cache
 from html import unescape
-from types import MappingProxyType
-from typing import NamedTuple
 
-from deciban.mail.colours import alike, colour_of
+from deciban.mail.colours import alike
+from deciban.mail.tags import EMPTY, GROUNDS, Tag, tag_of
 
 MOST_LINKS = 300
 MOST_MARKS = 200
-LONGEST_LINK = 1000
-LONGEST_TAG = 4000
 DEEPEST = 100
 """Grounds within grounds."""
-LONGEST_KEPT_TAG = 160
-"""Longer tags are hardly ever seen again, so their reading is not kept."""
 
 TAG = re.compile(r"<([a-zA-Z/!?][^<>]*+)>?")
 COMMENT = re.compile(r"<!--(?:-?>|.*?(?:--!?>|\Z))", re.DOTALL)
 COMMENT_IN_WORD = re.compile(r"<!--[^<>]*+-->(?=\w)")
-NAME = re.compile(r"/?([a-zA-Z][\w:-]{0,30})")
-ATTRIBUTE = re.compile(r"(?<![\w-])([a-zA-Z-]++)\s*+=\s*+(?:\"([^\"]*+)\"?|'([^']*+)'?|([^\s\"'>]++))")
-STYLE_HIDES = re.compile(
-    r"display\s*+:\s*+none|visibility\s*+:\s*+hidden|opacity\s*+:\s*+0+(?:\.0*+)?\s*+(?:[;!]|\Z)|"
-    r"font-size\s*+:\s*+(?:0+(?:\.0*+)?(?:px|pt|em|rem|%)?|1(?:px|pt))\s*+(?:[;!]|\Z)|mso-hide\s*+:\s*+all|max-height\s*+:\s*+0"
-)
-STYLE_COLOUR = re.compile(r"(?<![\w-])(background(?:-color)?|color)\s*+:\s*+([^;]{1,40})")
 STYLED_GROUND = re.compile(r"<style[^<]*?background", re.IGNORECASE)
 ENTITY_SPACE = re.compile(r"&nbsp;?|&#160;?", re.IGNORECASE)
 
-BREAKING = frozenset(
-    [
-        "p",
-        "br",
-        "div",
-        "table",
-        "tr",
-        "td",
-        "th",
-        "li",
-        "ul",
-        "ol",
-        "dl",
-        "dt",
-        "dd",
-        "h1",
-        "h2",
-        "h3",
-        "h4",
-        "h5",
-        "h6",
-        "hr",
-        "center",
-        "blockquote",
-        "pre",
-        "option",
-        "select",
-        "form",
-        "title",
-        "head",
-        "body",
-        "html",
-        "img",
-        "input",
-        "textarea",
-        "button",
-        "address",
-        "caption",
-        "article",
-        "section",
-        "header",
-        "footer",
-        "nav",
-        "main",
-        "figure",
-        "iframe",
-    ]
-)
-"""Tags that part words; all others stand within them, known to browsers or not."""
-EMPTY = frozenset(
-    ["br", "img", "input", "hr", "meta", "link", "base", "area", "col", "embed", "wbr", "param", "source"]
-)
-SILENT = frozenset(["script", "style"])
-TELLING = frozenset(
-    [
-        "form",
-        "input",
-        "img",
-        "iframe",
-        "script",
-        "style",
-        "font",
-        "center",
-        "marquee",
-        "blink",
-        "base",
-        "object",
-        "embed",
-        "map",
-        "area",
-        "applet",
-        "link",
-        "button",
-        "select",
-        "video",
-        "audio",
-        "svg",
-        "bgsound",
-        "frameset",
-        "table",
-        "div",
-        "span",
-        "a",
-        "b",
-        "big",
-        "h1",
-        "h2",
-        "h3",
-        "meta",
-        "title",
-        "pre",
-        "blockquote",
-    ]
-)
-GROUNDS = frozenset(["body", "table", "tr", "td", "th", "div", "span", "p"])
 WHITE = 0xFFFFFF
-NOTHING: Mapping[str, None] = MappingProxyType({})
-LINKED = ("href", "src", "action", "background")
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,20 +35,6 @@ class Page:
     hidden: str
     links: tuple[str, ...]
     tags: tuple[str, ...]
-
-
-class Tag(NamedTuple):
-    """One tag, by itself: what stands in its place in the text, and what it does to the text around it."""
-
-    name: str
-    closes: bool = False
-    space: str = ""
-    silent: bool = False
-    hides: bool = False
-    colour: int | None = None
-    ground: int | None = None
-    links: Mapping[str, None] = NOTHING
-    marks: Mapping[str, None] = NOTHING
 
 
 def page_of(source: str) -> Page:
@@ -173,11 +49,11 @@ def page_of(source: str) -> Page:
         source = COMMENT.sub("", source)
     pieces = TAG.split(source)
     written = pieces[1::2]
-    tags = {each: _known_tag(each) if len(each) < LONGEST_KEPT_TAG else read_tag(each) for each in set(written)}
+    tags = {each: tag_of(each) for each in dict.fromkeys(written)}
     links: dict[str, None] = {}
-    for each in dict.fromkeys(written):
-        marks.update(tags[each].marks)
-        links.update(tags[each].links)
+    for tag in tags.values():
+        marks.update(tag.marks)
+        links.update(tag.links)
     hidden: list[str] = []
     if not _all_is_seen(tags.values()):
         view = _View(source, pieces[::2])
@@ -266,60 +142,3 @@ class _View:
             self.hider_depth -= 1
             if not self.hider_depth:
                 self.hider = ""
-
-
-def read_tag(written: str) -> Tag:
-    """A tag from what stands between its angles."""
-    written = written[:LONGEST_TAG]
-    found = NAME.match(written)
-    if not found:
-        return Tag("")
-    name = found[1].lower()
-    space = " " if name in BREAKING else ""
-    if written[0] == "/":
-        return Tag(name, True, space)
-    if "=" in written:
-        given = {key.lower(): a or b or c for key, a, b, c in reversed(ATTRIBUTE.findall(written))}
-        return _with_attributes(name, space, given)
-    return Tag(name, False, space, name in SILENT, marks={name: None} if name in TELLING else NOTHING)
-
-
-_known_tag = lru_cache(8192)(read_tag)
-
-
-def _with_attributes(name: str, space: str, given: dict[str, str]) -> Tag:
-    marks = [name] if name in TELLING else []
-    style = given["style"].lower() if "style" in given else ""
-    hides = bool(style and STYLE_HIDES.search(style)) or (name == "font" and given.get("size") == "0")
-    colour, ground = _colours(given, style)
-    if colour is not None:
-        marks.append(f"color:{colour:06x}")
-    if ground is not None and ground >= 0:
-        marks.append(f"ground:{ground:06x}")
-    marks.extend(_small_marks(name, given))
-    links = [unescape(given[key].strip()[:LONGEST_LINK]) for key in LINKED if key in given]
-    if "alt" in given:
-        space = f" {unescape(given['alt'][:200])} "
-    shown = [link for link in links if link and link[0] != "#"]
-    return Tag(name, False, space, name in SILENT, hides, colour, ground, dict.fromkeys(shown), dict.fromkeys(marks))
-
-
-def _colours(given: dict[str, str], style: str) -> tuple[int | None, int | None]:
-    """The colours of text and ground that a tag sets; a ground that is a picture is not known, below 0."""
-    styled = dict(STYLE_COLOUR.findall(style)) if "color" in style or "background" in style else {}
-    colour = colour_of(given.get("color") or styled.get("color", ""))
-    ground = colour_of(given.get("bgcolor") or styled.get("background-color") or styled.get("background", ""))
-    return colour, -1 if "background" in given or "url" in styled.get("background", "") else ground
-
-
-def _small_marks(name: str, given: dict[str, str]) -> list[str]:
-    """Pixels that report a reading, shouting sizes, scripts that start by themselves."""
-    marks = []
-    if name == "img" and given.get("width") in ("0", "1") and given.get("height") in ("0", "1"):
-        marks.append("pixel")
-    if name == "font" and "size" in given:
-        marks.append(f"size:{given['size'][:3].strip()}")
-    marks.extend(f"event:{key[:20]}" for key in given if key.startswith("on"))
-    if given.get("href", "")[:7].lower() == "mailto:":
-        marks.append("mailto")
-    return marks

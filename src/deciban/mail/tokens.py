@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from deciban.mail.header_tokens import Found, header_tokens, short
+from deciban.mail.header_tokens import header_tokens
 from deciban.mail.links import link_tokens, parted_from_links
 from deciban.mail.message import Message, Part
 from deciban.mail.reading import USUAL, Reading
-from deciban.mail.words import UNSPACED, Cleaner, amounts, cleaner, neighbours, split_words, unspaced_pairs
+from deciban.mail.takers import short
+from deciban.mail.words import (
+    LONGEST_TOKEN,
+    UNSPACED,
+    Cleaner,
+    amounts,
+    cleaner,
+    neighbours,
+    split_words,
+    unspaced_pairs,
+)
 
 __all__ = ["MOST_TOKENS", "USUAL", "Reading", "said_cut", "tokens_of"]
 
@@ -23,17 +33,15 @@ def tokens_of(message: Message, reading: Reading = USUAL) -> list[str]:
     ['subject:free', 'subject:FREE', 'from:addr:a@b.example', 'from:b.example', 'from:example', 'from:nameless',
      'type:text/plain', 'url:c.example', 'url:example', 'buy', 'at']
     """
-    found = header_tokens(message.headers, reading)
+    tokens = header_tokens(message.headers, reading)
     clean = cleaner(reading.shortest, reading.longest, reading.skips)
     for part in message.parts:
-        if len(found) >= MOST_TOKENS:
-            break
-        _take_part(part, reading, clean, found)
+        _take_part(part, reading, clean, tokens)
     if reading.structure:
-        _take_shape(message, found)
+        _take_shape(message, tokens)
+    found = dict.fromkeys(tokens)
     found.pop("", None)
-    tokens = list(found)
-    return tokens if len(tokens) <= MOST_TOKENS else tokens[:MOST_TOKENS]
+    return list(found) if len(found) <= MOST_TOKENS else list(found)[:MOST_TOKENS]
 
 
 def said_cut(message: Message, tokens: list[str]) -> tuple[str, ...]:
@@ -41,76 +49,73 @@ def said_cut(message: Message, tokens: list[str]) -> tuple[str, ...]:
     return (*message.cut, f"tokens after the first {MOST_TOKENS}") if len(tokens) >= MOST_TOKENS else message.cut
 
 
-def _take_part(part: Part, reading: Reading, clean: Cleaner, found: Found) -> None:
+def _take_part(part: Part, reading: Reading, clean: Cleaner, tokens: list[str]) -> None:
     if reading.structure:
-        found[short(f"type:{part.type}")] = None
+        tokens.append(short(f"type:{part.type}"))
         if part.charset:
-            found[short(f"charset:{part.charset}")] = None
+            tokens.append(short(f"charset:{part.charset}"))
         if part.encoding:
-            found[short(f"encoding:{part.encoding}")] = None
-    if part.kind == "attachment" or part.name:
+            tokens.append(short(f"encoding:{part.encoding}"))
+    if part.name or part.kind == "attachment":
         if reading.attachments:
-            _take_attachment(part, clean, found)
+            tokens += _attachment_tokens(part, clean)
         if part.kind == "attachment":
             return
     if part.kind == "html":
-        _take_page(part, reading, clean, found)
-    _take_text(part.text, reading, clean, found)
+        _take_page(part, reading, clean, tokens)
+    _take_text(part.text, reading, clean, tokens)
 
 
-def _take_attachment(part: Part, clean: Cleaner, found: Found) -> None:
+def _attachment_tokens(part: Part, clean: Cleaner) -> list[str]:
     stem, dot, extension = part.name[:200].lower().rpartition(".")
     tokens = [f"attachment:{part.type}", f"attachment:size:{part.size.bit_length()}"]
     if dot:
         tokens.append(f"attachment:.{extension}")
     words = clean.all(split_words(stem or part.name[:200]))
     tokens += [f"attachment:name:{word}" for word in words[:10]]
-    found.update(dict.fromkeys([short(token) for token in tokens]))
+    return [short(token) for token in tokens]
 
 
-def _take_page(part: Part, reading: Reading, clean: Cleaner, found: Found) -> None:
+def _take_page(part: Part, reading: Reading, clean: Cleaner, tokens: list[str]) -> None:
     if reading.html:
-        found.update(dict.fromkeys([short(f"html:{mark}") for mark in part.tags]))
+        tokens += [f"html:{mark}"[:LONGEST_TOKEN] for mark in part.tags]
     if reading.urls:
         for link in part.links:
-            found.update(link_tokens(link, reading.url_words))
+            tokens += link_tokens(link, reading.url_words)
     if reading.hidden and part.hidden:
-        words = clean.all(dict.fromkeys(split_words(part.hidden)))
-        found.update(dict.fromkeys([short(f"hidden:{word}") for word in words]))
+        tokens += [f"hidden:{word}"[:LONGEST_TOKEN] for word in clean.all(split_words(part.hidden))]
 
 
-def _take_text(text: str, reading: Reading, clean: Cleaner, found: Found) -> None:
+def _take_text(text: str, reading: Reading, clean: Cleaner, tokens: list[str]) -> None:
     text, links = parted_from_links(text)
     if links and reading.urls:
         for link in links:
-            found.update(link_tokens(link, reading.url_words))
+            tokens += link_tokens(link, reading.url_words)
     if not reading.body:
         return
     if reading.amounts:
-        found.update(dict.fromkeys(amounts(text)))
+        tokens += amounts(text)
     if not text.isascii() and UNSPACED.search(text):
-        found.update(dict.fromkeys(unspaced_pairs(text)))
+        tokens += unspaced_pairs(text)
         text = UNSPACED.sub(" ", text)
     if reading.body_case:
-        shouted = [
-            word for word in dict.fromkeys(split_words(text)) if 2 < len(word) <= LONGEST_SHOUT and word.isupper()
-        ]
-        found.update(dict.fromkeys([f"caps:{word.lower()}" for word in shouted]))
-    written = split_words(text.lower())
+        shouted = [word for word in split_words(text) if 2 < len(word) <= LONGEST_SHOUT and word.isupper()]
+        tokens += [f"caps:{word.lower()}"[:LONGEST_TOKEN] for word in shouted]
+    words = split_words(text.lower())
     if reading.pairs:
-        words = clean.all(written)
-        found.update(dict.fromkeys(words))
-        found.update(dict.fromkeys(neighbours(words)))
+        words = clean.all(words)
+        tokens += words
+        tokens += neighbours(words)
     else:
-        found.update(dict.fromkeys(map(clean.__getitem__, dict.fromkeys(written))))
+        tokens += map(clean.__getitem__, dict.fromkeys(words))
 
 
-def _take_shape(message: Message, found: Found) -> None:
+def _take_shape(message: Message, tokens: list[str]) -> None:
     """What kinds of parts there are together."""
     kinds = {part.kind for part in message.parts}
     if kinds == {"html"}:
-        found["shape:html-only"] = None
+        tokens.append("shape:html-only")
     if "html" in kinds and not any(part.text.strip() for part in message.parts):
-        found["shape:no-text"] = None
+        tokens.append("shape:no-text")
     if not message.parts:
-        found["shape:empty"] = None
+        tokens.append("shape:empty")
