@@ -8,7 +8,7 @@ import pytest
 
 from deciban.errors import ForgetError, InputError
 from deciban.mail.entry import Entry, Learned
-from deciban.mail.store import Store
+from deciban.mail.store import Store, bundled
 
 
 def digest(i: int) -> bytes:
@@ -146,7 +146,7 @@ def test_looking_up_loads_neither_numpy_nor_anything_larger(tmp_path):
         store.learn([A])
     code = f"""
 import sys
-from deciban.mail.store import Store
+from deciban.mail.store import Store, bundled
 with Store({str(tmp_path / "mail.db")!r}, create=False) as store:
     assert store.counts(["free"]) == {{"free": (1.0,)}}
     store.totals(), store.known(b"a" * 16), store.ageing, store.unit()
@@ -166,3 +166,38 @@ def test_a_setting_is_kept_and_those_of_the_store_itself_are_not_touched(tmp_pat
     with Store(tmp_path / "mail.db") as store:
         assert store.setting("threshold") == {"spam": 0.9, "été": [1, 2]}
         assert store.setting("gone", "none") == "none"
+
+
+def test_bundles_are_learned_as_their_messages(store, tmp_path):
+    batch = [
+        A,
+        B,
+        C,
+        A._replace(label="ham"),
+        Entry(digest(4), "ham", [], 3.0),
+        Entry(digest(5), "spam", ["a", "a"], 3.0),
+    ]
+    with Store(tmp_path / "bundles.db") as other:
+        for known in ([], [C, Entry(digest(5), "ham", ["b"], 0.0)]):
+            store.learn(known)
+            other.learn(known)
+            learned = store.learn(batch)
+            assert other.learn_bundles([bundled(batch[:2]), bundled([]), bundled(batch[2:])]) == learned
+            assert list(other.export()) == list(store.export())
+            assert other.check() == []
+        assert other.learn_bundles([bundled(batch[4:])]) == Learned(0, 2, 0)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda b: b._replace(words=[*b.words, "more"]),
+        lambda b: b._replace(words=b.words[:-1]),
+        lambda b: b._replace(digests=b.digests[:-1]),
+        lambda b: b._replace(which=b.which[:-1]),
+    ],
+)
+def test_a_bundle_that_does_not_fit_together_changes_nothing(store, change):
+    with pytest.raises(InputError, match="bundle"):
+        store.learn_bundles([bundled([A]), change(bundled([B, C]))])
+    assert store.totals() == {}

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, count, islice, repeat
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, islice, repeat
 from typing import Any, Final
 
 import numpy as np
@@ -12,10 +11,12 @@ from numpy.typing import NDArray
 
 from deciban.errors import StoreError
 from deciban.mail.ageing import HEAVIEST, Ageing
+from deciban.mail.bundles import Bundle, heads_of
 from deciban.mail.entry import Entry, Learned
+from deciban.mail.flattened import Flat, distinct, flattened, joined
 from deciban.mail.opened import Opened
 from deciban.mail.packing import Numbers, pack, unpack
-from deciban.mail.schema import column
+from deciban.mail.schema import TOKEN_INDEX, column
 
 AT_ONCE: Final = 500
 """Values asked for in one question: older SQLites take at most 999."""
@@ -28,29 +29,43 @@ Weights = NDArray[np.float64]
 
 def learn(file: Opened, entries: Sequence[Entry]) -> Learned:
     """Learn each message that is not known as just that, inside a transaction."""
-    held = labels_of(file, [entry.digest for entry in entries])
-    wanted, learned = _wanted(entries, dict(held))
-    if wanted:
-        ids = {name: file.label_id(name) for name in dict.fromkeys(entry.label for entry in entries)}
-        unlearn(file, [digest for digest in wanted if digest in held])
-        _add(file, list(wanted.values()), ids)
-        file.put("last_learned", max(entry.time or 0.0 for entry in wanted.values()))
+    return _learn(
+        file, entries, lambda wanted: flattened([entries[i].tokens for i in np.flatnonzero(wanted).tolist()])
+    )
+
+
+def learn_bundles(file: Opened, bundles: Sequence[Bundle]) -> Learned:
+    """The same, of bundles."""
+    return _learn(file, heads_of(bundles), lambda wanted: joined(bundles, wanted))
+
+
+def _learn(file: Opened, heads: Sequence[Entry], texts: Callable[[NDArray[np.bool_]], Flat]) -> Learned:
+    held = labels_of(file, [head.digest for head in heads])
+    last, learned = _wanted(heads, dict(held))
+    if last:
+        ids = {name: file.label_id(name) for name in dict.fromkeys(head.label for head in heads)}
+        unlearn(file, [digest for digest in last if digest in held])
+        wanted = np.zeros(len(heads), dtype=np.bool_)
+        wanted[list(last.values())] = True
+        some = [heads[i] for i in sorted(last.values())]
+        _add(file, some, texts(wanted), ids)
+        file.put("last_learned", max(head.time or 0.0 for head in some))
         file.note(f"learned {learned.new} new messages, moved {learned.moved}", learned.new + learned.moved)
     return learned
 
 
-def _wanted(entries: Sequence[Entry], labels: dict[bytes, str]) -> tuple[dict[bytes, Entry], Learned]:
-    """What each message is in the end, when they are learned one by one."""
-    wanted: dict[bytes, Entry] = {}
+def _wanted(heads: Sequence[Entry], labels: dict[bytes, str]) -> tuple[dict[bytes, int], Learned]:
+    """Which entry each message is in the end, when they are learned one by one."""
+    last: dict[bytes, int] = {}
     new = known = moved = 0
-    for entry in entries:
-        before = labels.get(entry.digest)
-        if before == entry.label:
+    for i, head in enumerate(heads):
+        before = labels.get(head.digest)
+        if before == head.label:
             known += 1
             continue
         new, moved = (new + 1, moved) if before is None else (new, moved + 1)
-        wanted[entry.digest], labels[entry.digest] = entry, entry.label
-    return wanted, Learned(new, known, moved)
+        last[head.digest], labels[head.digest] = i, head.label
+    return last, Learned(new, known, moved)
 
 
 def labels_of(file: Opened, digests: Iterable[bytes]) -> dict[bytes, str]:
@@ -66,29 +81,41 @@ def ask(file: Opened, question: str, values: Iterable[Any], more: str = "") -> I
         yield from file.db.execute(f"{question} ({','.join('?' * len(some))}) {more}", some)
 
 
-def _add(file: Opened, entries: list[Entry], ids: dict[str, int]) -> None:
-    ageing = current_ageing(file, max(entry.time or 0.0 for entry in entries))
-    label = np.array([ids[entry.label] for entry in entries])
-    weight = np.array([ageing.weight(entry.time or 0.0) for entry in entries])
-    n, which, index = _flattened([entry.tokens for entry in entries])
-    numbers, known = _numbered(file, index, np.bincount(which, minlength=len(index)))
+def _add(file: Opened, heads: list[Entry], flat: Flat, ids: dict[str, int]) -> None:
+    ageing = current_ageing(file, max(head.time or 0.0 for head in heads))
+    label = np.array([ids[head.label] for head in heads])
+    weight = np.array([ageing.weight(head.time or 0.0) for head in heads])
+    numbers, known = _numbered(file, flat)
     order = np.argsort(numbers)  # so that a message's words, in rising order, have rising numbers
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
-    message, word = _distinct(n, rank[which])
-    n = np.bincount(message, minlength=len(entries))
-    sums = {k: _summed(word, weight[message], label[message] == k, len(index)) for k in np.unique(label).tolist()}
-    known = known[order]
-    shift(file, numbers[order][known], {k: total[known] for k, total in sums.items()})
-    words = list(index)
+    sizes, word = distinct(flat, rank)
+    sums = summed(word, sizes, label, weight, len(order))
+    numbers, known = numbers[order], known[order]
+    shift(file, numbers[known], {k: total[known] for k, total in sums.items()})
+    words = list(flat.places)
     fresh = [words[i] for i in order[~known].tolist()]
-    _insert(file, numbers[order][~known], fresh, {k: total[~known] for k, total in sums.items()})
-    blobs = pack(numbers[order][word], n)
+    _insert(file, numbers[~known], fresh, {k: total[~known] for k, total in sums.items()})
     file.db.executemany(
         "INSERT INTO message (digest, label, time, weight, tokens) VALUES (?, ?, ?, ?, ?)",
-        zip((e.digest for e in entries), label.tolist(), (e.time for e in entries), weight.tolist(), blobs),
+        zip(
+            [h.digest for h in heads],
+            label.tolist(),
+            [h.time for h in heads],
+            weight.tolist(),
+            pack(numbers[word], sizes),
+        ),
     )
     _tell_labels(file, label, weight, 1)
+
+
+def summed(word: Numbers, sizes: Numbers, label: Numbers, weight: Weights, n: int) -> dict[int, Weights]:
+    """The weight of each label's messages that have a word, for each of n words."""
+    sums = {}
+    for k in np.unique(label).tolist():
+        each = np.repeat(np.where(label == k, weight, 0.0), sizes)
+        sums[k] = np.asarray(np.bincount(word, weights=each, minlength=n), dtype=np.float64)
+    return sums
 
 
 def current_ageing(file: Opened, time: float) -> Ageing:
@@ -100,30 +127,24 @@ def current_ageing(file: Opened, time: float) -> Ageing:
     return begun
 
 
-def _flattened(texts: list[Sequence[str]]) -> tuple[Numbers, Numbers, dict[str, int]]:
-    """How many tokens each message has, all of them in a row as indices, and the words' indices."""
-    index: defaultdict[str, int] = defaultdict(count().__next__)
-    n = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
-    each = map(index.__getitem__, chain.from_iterable(texts))
-    return n, np.fromiter(each, dtype=np.int64, count=int(n.sum())), index
-
-
-def _numbered(file: Opened, index: dict[str, int], seen: Numbers) -> tuple[Numbers, NDArray[np.bool_]]:
+def _numbered(file: Opened, flat: Flat) -> tuple[Numbers, NDArray[np.bool_]]:
     """Each word's number, and whether it had one; new ones get the next, those that were seen most often first.
 
-    So common words are near each other, in the file and in what is packed. Among equals the alphabet decides, which
-    the index of words is in: 250 000 of them are entered in a third of the time.
+    So common words are near each other, in the file and in what is packed. Among equals the alphabet decides: new
+    words that come in its order are entered in a third of the time.
     """
-    following = next_number(file)
-    if following <= SCAN * len(index):
+    following, words = next_number(file), flat.places
+    if following <= SCAN * len(words):
         had = dict(file.db.execute("SELECT word, number FROM token"))
     else:
-        had = dict(ask(file, "SELECT word, number FROM token WHERE word IN", index))
-    numbers = np.fromiter(map(had.get, index, repeat(-1)), dtype=np.int64, count=len(index))
+        had = dict(ask(file, "SELECT word, number FROM token WHERE word IN", words))
+    numbers = np.fromiter(map(had.get, words, repeat(-1)), dtype=np.int64, count=len(words))
     known = numbers >= 0
-    spelt = sorted(index.keys() - had.keys())
-    fresh = np.fromiter(map(index.__getitem__, spelt), dtype=np.int64, count=len(spelt))
-    often = np.frexp(seen[fresh])[1]  # as powers of two
+    spelt = [word for word in words if word not in had] if had else list(words)
+    if len(spelt) < following:  # or else the index will be made anew
+        spelt.sort()
+    fresh = np.fromiter(map(words.__getitem__, spelt), dtype=np.int64, count=len(spelt))
+    often = np.frexp(np.bincount(flat.which, minlength=len(words))[fresh])[1]  # as powers of two
     numbers[fresh[np.argsort(-often, kind="stable")]] = following + np.arange(len(fresh))
     return numbers, known
 
@@ -134,20 +155,14 @@ def next_number(file: Opened) -> int:
     return max(0 if top is None else top + 1, file.setting("next_number", 0))
 
 
-def _distinct(n: Numbers, word: Numbers) -> tuple[Numbers, Numbers]:
-    """(message, word) in rising order, each pair once."""
-    pairs = np.repeat(np.arange(len(n)), n) << 32 | word
-    pairs.sort()
-    pairs = pairs[np.concatenate([[True], pairs[1:] != pairs[:-1]])] if len(pairs) else pairs
-    return pairs >> 32, pairs & 0xFFFFFFFF
-
-
-def _summed(word: Numbers, weight: Weights, of: NDArray[np.bool_], n: int) -> Weights:
-    return np.asarray(np.bincount(word[of], weights=weight[of], minlength=n), dtype=np.float64)
-
-
 def _insert(file: Opened, numbers: Numbers, words: list[str], sums: dict[int, Weights]) -> None:
-    """Enter new words, many rows to a statement: that is twice as fast as one by one."""
+    """Enter new words, many rows to a statement: that is twice as fast as one by one.
+
+    If there are more of them than of old ones, their index is made anew afterwards: that is faster still.
+    """
+    anew = len(words) and len(words) >= numbers[0]
+    if anew:
+        file.db.execute("DROP INDEX token_word")
     names = "".join(f", {column(label)}" for label in sums)
     fields = [numbers.tolist(), words, *(total.tolist() for total in sums.values())]
     many = max(1, AT_ONCE // len(fields))
@@ -157,6 +172,8 @@ def _insert(file: Opened, numbers: Numbers, words: list[str], sums: dict[int, We
         question = f"INSERT INTO token (number, word{names}) VALUES {', '.join([row] * rows)}"
         values = chain.from_iterable(zip(*(field[begin:end] for field in fields)))
         file.db.executemany(question, zip(*[values] * (rows * len(fields))))
+    if anew:
+        file.db.execute(TOKEN_INDEX)
 
 
 def shift(file: Opened, numbers: Numbers, by: dict[int, Weights]) -> None:
@@ -188,8 +205,7 @@ def unlearn(file: Opened, digests: Sequence[bytes]) -> int:
     label, weight = np.array(labels), np.array(weights)
     flat, n = unpack(list(blobs))
     numbers, which = np.unique(flat, return_inverse=True)
-    of, each = np.repeat(label, n), np.repeat(-weight, n)
-    shift(file, numbers, {k: _summed(which, each, of == k, len(numbers)) for k in np.unique(label).tolist()})
+    shift(file, numbers, summed(which, n, label, -weight, len(numbers)))
     drop_empty(file, numbers)
     file.db.executemany("DELETE FROM message WHERE id = ?", ((i,) for i in ids))
     _tell_labels(file, label, weight, -1)

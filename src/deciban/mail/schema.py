@@ -27,6 +27,9 @@ VERSION: Final = 1
 MAGIC: Final = b"SQLite format 3\0"
 """What every SQLite database begins with."""
 
+TOKEN_INDEX: Final = "CREATE UNIQUE INDEX token_word ON token (word)"
+"""By which words are found; a batch of mostly new words makes it anew."""
+
 TABLES: Final = (
     """CREATE TABLE label (
         id INTEGER PRIMARY KEY,
@@ -35,7 +38,8 @@ TABLES: Final = (
         weight REAL NOT NULL DEFAULT 0)""",
     """CREATE TABLE token (
         number INTEGER PRIMARY KEY,
-        word TEXT NOT NULL UNIQUE)""",
+        word TEXT NOT NULL)""",
+    TOKEN_INDEX,
     """CREATE TABLE message (
         id INTEGER PRIMARY KEY,
         digest BLOB NOT NULL UNIQUE,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from deciban.errors import ForgetError, InputError
 from deciban.mail.ageing import checked_half_life
+from deciban.mail.bundles import Bundle, bundled
 from deciban.mail.entry import Entry, Learned, checked, checked_digest
 from deciban.mail.fitted import Fit, forget_fit, save_fit
 from deciban.mail.opened import Opened, refuse_another_reading
@@ -51,6 +52,13 @@ class Store(StoreReader):
         entries = checked(batch)
         with self._file.writing():
             return learn(self._file, entries)
+
+    def learn_bundles(self, bundles: Iterable[Bundle]) -> Learned:
+        """The same for messages that share their words, which is faster: what `bundled` makes, in other processes."""
+        from deciban.mail.learning import learn_bundles
+
+        with self._file.writing():
+            return learn_bundles(self._file, list(bundles))
 
     def unlearn(self, digests: Iterable[bytes]) -> int:
         """Forget messages as if they had never come; how many were known."""
@@ -179,4 +187,4 @@ class Store(StoreReader):
             return absorb_text(self._file, lines)
 
 
-__all__ = ["Entry", "Fit", "Learned", "Status", "Store", "StoreReader"]
+__all__ = ["Bundle", "Entry", "Fit", "Learned", "Status", "Store", "StoreReader", "bundled"]
