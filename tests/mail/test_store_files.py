@@ -2,6 +2,7 @@
 
 import errno
 import os
+import random
 import resource
 import shutil
 import signal
@@ -388,3 +389,46 @@ def test_a_file_that_may_not_grow_is_told_and_changes_nothing(tmp_path):
     with Store(path) as store:
         assert store.check() == []
         assert store.totals() == {"ham": (5, 5.0), "spam": (5, 5.0)}
+
+
+def test_bytes_overwritten_at_random_are_told_or_harmless(tmp_path):
+    """Nothing but StoreError comes out, whatever is asked or done."""
+    whole = tmp_path / "whole.db"
+    words = [f"w{i}" for i in range(200)]
+    with Store(whole) as store:
+        store.learn([entry(i)._replace(tokens=words[i % 100 : i % 100 + 30]) for i in range(100)])
+    content, chance, told = whole.read_bytes(), random.Random(3), 0
+    part = tmp_path / "part.db"
+    for _ in range(150):
+        bad = bytearray(content)
+        at, n = chance.randrange(len(bad)), chance.choice([1, 4, 100, 4096])
+        bad[at : at + n] = chance.randbytes(len(bad[at : at + n]))
+        for left in tmp_path.glob("part.db*"):
+            left.unlink()
+        part.write_bytes(bad)
+        told += sum(
+            is_told(part, ask) for ask in (Store.rows, Store.check, Store.status, Store.totals, count, learn, wipe)
+        )
+    assert told > 50
+
+
+def count(store: Store) -> None:
+    assert all(isinstance(n, float) for by in store.counts([f"w{i}" for i in range(200)]).values() for n in by)
+    list(store.export())
+
+
+def learn(store: Store) -> None:
+    store.learn([entry(10**6)])
+
+
+def wipe(store: Store) -> None:
+    store.unlearn([entry(i).digest for i in range(0, 100, 3)])
+
+
+def is_told(path: Path, ask) -> bool:
+    try:
+        with Store(path, create=False) as store:
+            ask(store)
+    except StoreError:
+        return True
+    return False

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sqlite3
-import tempfile
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
-from urllib.parse import quote
 
 from deciban.errors import StoreError
 from deciban.mail.refusals import refusal
@@ -109,6 +106,9 @@ class Connected:
         log = Path(f"{self.path}-wal")
         if not log.exists() or not log.stat().st_size:
             return _connection(self.path, "mode=ro&immutable=1", self._wait)
+        import shutil
+        import tempfile
+
         self._copy = tempfile.mkdtemp(prefix="deciban-mail-")
         for file in (self.path, log):
             shutil.copyfile(file, Path(self._copy, file.name))
@@ -119,6 +119,8 @@ class Connected:
         with suppress(sqlite3.Error):
             self.db.close()
         if self._copy:
+            import shutil
+
             shutil.rmtree(self._copy, ignore_errors=True)
 
 
@@ -128,4 +130,5 @@ def _raise_unless_barred(error: sqlite3.OperationalError) -> None:
 
 
 def _connection(path: Path, mode: str, wait: float) -> sqlite3.Connection:
-    return sqlite3.connect(f"file:{quote(str(path))}?{mode}", uri=True, timeout=wait, isolation_level=None)
+    name = str(path).replace("%", "%25").replace("?", "%3f").replace("#", "%23")  # urllib's takes 5 ms to load
+    return sqlite3.connect(f"file:{name}?{mode}", uri=True, timeout=wait, isolation_level=None)

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from deciban.errors import InputError, SchemaError, StoreError
 from deciban.mail.connecting import Connected, make_or_refuse
-from deciban.mail.refusals import in_words
+from deciban.mail.refusals import in_words, undamaged
 from deciban.mail.schema import APPLICATION, VERSION, column, create_tables, header
 
 MOST_NOTES: Final = 1000
@@ -34,7 +34,7 @@ class Opened:
         self._writes = False
         create = create and not read_only
         make_or_refuse(self.path, create)
-        with in_words(self.path):
+        with undamaged(self.path):
             self._connected = Connected(self.path, wait, read_only)
             self.db = self._connected.db
             try:

@@ -17,6 +17,7 @@ from deciban.mail.ageing import Ageing, checked_time
 from deciban.mail.entry import checked_digest, spelled
 from deciban.mail.fitted import Fit, find_fit
 from deciban.mail.opened import Opened
+from deciban.mail.refusals import undamaged
 from deciban.mail.schema import columns
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ class StoreReader:
         """All messages as arrays, for models that are fitted to them."""
         from deciban.mail.rows import all_rows
 
-        with self._file.reading():
+        with undamaged(self.path), self._file.reading():
             return all_rows(self._file)
 
     def words(self, numbers: Iterable[int]) -> list[str]:

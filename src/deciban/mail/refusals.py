@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from deciban.errors import StoreError
+from deciban.errors import DecibanError, StoreError
 
 _SAID = {
     sqlite3.SQLITE_BUSY: "is being written by another program, for longer than we waited. Hint: try again",
@@ -35,6 +35,20 @@ def in_words(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise refusal(path, error) from error
+
+
+@contextmanager
+def undamaged(path: Path) -> Iterator[None]:
+    """Raise StoreError where the block finds what no store would hold, though SQLite could read it."""
+    try:
+        with in_words(path):
+            yield
+    except DecibanError:
+        raise
+    except (LookupError, TypeError, ValueError) as error:
+        raise StoreError(
+            f"mail store {str(path)!r} {_SAID[sqlite3.SQLITE_CORRUPT]} ({type(error).__name__}: {error})"
+        ) from error
 
 
 def refusal(path: Path, error: sqlite3.Error) -> StoreError:

@@ -39,6 +39,9 @@ def all_rows(file: Opened) -> Rows:
     label, weight, time, digest, blobs = each
     flat, n = unpack(list(blobs))  # type: ignore[arg-type]
     numbers = np.fromiter((i for (i,) in file.db.execute("SELECT number FROM token ORDER BY number")), dtype=np.int64)
+    columns = np.minimum(np.searchsorted(numbers, flat), max(0, len(numbers) - 1))
+    if not np.array_equal(numbers[columns], flat):
+        raise LookupError("messages have tokens that are not there")
     return Rows(
         label_names=tuple(labels),
         labels=np.array([place[k] for k in label], dtype=np.int64),  # type: ignore[index]
@@ -46,7 +49,7 @@ def all_rows(file: Opened) -> Rows:
         times=np.array(time, dtype=np.float64),
         digests=list(digest),  # type: ignore[arg-type]
         indptr=np.concatenate([[0], np.cumsum(n)]),
-        indices=np.searchsorted(numbers, flat),
+        indices=columns,
         numbers=numbers,
         changes=file.setting("changes", 0),
     )

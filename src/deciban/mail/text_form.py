@@ -20,12 +20,13 @@ from deciban.mail.entry import Entry, checked
 from deciban.mail.learning import current_ageing, labels_of, learn
 from deciban.mail.opened import Opened, refuse_another_reading
 from deciban.mail.packing import unpack
-from deciban.mail.refusals import in_words
+from deciban.mail.refusals import undamaged
 from deciban.mail.upkeep import newest_time
 
 FORMAT: Final = "deciban mail store"
 VERSION: Final = 1
-AT_ONCE: Final = 1000
+AT_ONCE: Final = 5000
+"""Messages that are learned together: new words are entered faster the more there are."""
 
 OWN: Final = ("half_life", "origin", "reading", "changes", "last_learned", "next_number")
 """Settings that are written by name, or that a store counts for itself."""
@@ -42,7 +43,7 @@ class Merged(NamedTuple):
 def entries_of(file: Opened, order: str) -> Iterator[Entry]:
     """All messages of a store as they were learned."""
     asked = "SELECT digest, name, time, tokens FROM message JOIN label ON label.id = message.label ORDER BY"
-    with in_words(file.path):
+    with undamaged(file.path):
         words = dict(file.db.execute("SELECT number, word FROM token"))
         for digest, label, time, blob in file.db.execute(f"{asked} {order}"):
             numbers, _ = unpack([blob])
@@ -51,7 +52,8 @@ def entries_of(file: Opened, order: str) -> Iterator[Entry]:
 
 def lines_of(file: Opened) -> Iterator[str]:
     """The text, line by line."""
-    settings = {key: json.loads(value) for key, value in file.db.execute("SELECT key, value FROM setting")}
+    with undamaged(file.path):
+        settings = {key: json.loads(value) for key, value in file.db.execute("SELECT key, value FROM setting")}
     about = {
         "format": FORMAT,
         "version": VERSION,
