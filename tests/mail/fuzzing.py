@@ -20,9 +20,12 @@ from deciban.mail.tokens import Reading, tokens_of
 ALL = Reading(pairs=True, others=True, body_case=True)
 MOST_REAL = 1500
 WORDS = [
-    b"Content-Type: multipart/mixed; boundary=x\n\n--x\n", b"\n\n", b"\n--", b"charset=utf-16", b"charset=utf-7", b"charset=gb2312",
-    b"Content-Transfer-Encoding: base64\n", b"Content-Transfer-Encoding: quoted-printable\n", b"Content-Type: text/html\n",
-    b"Content-Type: message/rfc822\n\n", b"=?utf-8?b?", b"?=", b"\0", b"\xff\xfe", b"\x1b$B", b"<style>", b"<!--", b"\r", b'"', b";",
+    b"Content-Type: multipart/mixed; boundary=x\n\n--x\n", b"\n\n", b"\n--", b"charset=utf-16",
+    b"charset=utf-7", b"charset=gb2312",
+    b"Content-Transfer-Encoding: base64\n", b"Content-Transfer-Encoding: quoted-printable\n",
+    b"Content-Type: text/html\n",
+    b"Content-Type: message/rfc822\n\n", b"=?utf-8?b?", b"?=", b"\0", b"\xff\xfe", b"\x1b$B", b"<style>",
+    b"<!--", b"\r", b'"', b";",
     *hostile.REPEATED,
 ]  # fmt: skip
 

@@ -11,17 +11,22 @@ HTML = HEAD + b"Content-Type: text/html; charset=utf-8\n\n"
 TEXT = HEAD + b"Content-Type: text/plain; charset=utf-8\n\n"
 
 REPEATED = [
-    b"<", b">", b"&", b"=?", b" ", b"\n", b"\r", b"\0", b"=", b"a", b"\xff", b"-", b"\n--", b"<!--", b"<!", b"<a ", b"<a b=", b'<a b="',
-    b"<style>", b"<script", b"</div>", b"<div>", b'<div style="display:none">', b"<font color=white>", b"&#", b"&amp", b"&aaaaaaaaaa",
-    b"http://", b"://", b"www.", b"$1", b"1%", b"!!", b"?!", b"a@", b"@b.c", b"a.", b"a-", b"'", b"\xe4\xbb\x8a", b"\xe2\x80\x8b", b"\xcc\x81\xcc\xa3",
-    b"\xef\xb7\xba", b"a b ", b"=?a?b?x", b"=?utf-8?q?x?= ", b"=?utf-8?b?", b";a=", b';a="', b';a="\\', b";a*0=x", b"begin 644 a\n", b"\nbegin 644 a\n",
-    b"From x\n", b">From ", b"\n>From ", b"x: y\n", b"x:", b"\n x", b"\x1b$B", b"+2AA-", b"%41", b"<td bgcolor=white><font color=white>", b"\t ",
+    b"<", b">", b"&", b"=?", b" ", b"\n", b"\r", b"\0", b"=", b"a", b"\xff", b"-", b"\n--", b"<!--", b"<!",
+    b"<a ", b"<a b=", b'<a b="',
+    b"<style>", b"<script", b"</div>", b"<div>", b'<div style="display:none">', b"<font color=white>", b"&#",
+    b"&amp", b"&aaaaaaaaaa",
+    b"http://", b"://", b"www.", b"$1", b"1%", b"!!", b"?!", b"a@", b"@b.c", b"a.", b"a-", b"'",
+    b"\xe4\xbb\x8a", b"\xe2\x80\x8b", b"\xcc\x81\xcc\xa3",
+    b"\xef\xb7\xba", b"a b ", b"=?a?b?x", b"=?utf-8?q?x?= ", b"=?utf-8?b?", b";a=", b';a="', b';a="\\',
+    b";a*0=x", b"begin 644 a\n", b"\nbegin 644 a\n",
+    b"From x\n", b">From ", b"\n>From ", b"x: y\n", b"x:", b"\n x", b"\x1b$B", b"+2AA-", b"%41",
+    b"<td bgcolor=white><font color=white>", b"\t ",
     b"Received: from a (b [1.2.3.4]) by c\n", b"Subject: hello there\n", b"Content-Type: text/html\n", b"word%d ",
 ]  # fmt: skip
 
 
 def repeated(size: int = MEGABYTE, strings: Sequence[bytes] = REPEATED) -> Iterator[tuple[str, bytes]]:
-    """Each of the repeated strings where it may hurt: in a text, a page, a header, a type, and as the whole message."""
+    """Each of the repeated strings where it may hurt: a text, a page, a header, a type, or the whole message."""
     places: dict[str, Callable[[bytes], bytes]] = {
         "whole": lambda run: run,
         "text": lambda run: TEXT + run,

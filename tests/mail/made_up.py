@@ -75,7 +75,7 @@ BROKEN = {
     "multipart whose boundary is not there": b"Content-Type: multipart/mixed; boundary=zz\n\nhello\n",
     "multipart that never closes": b"Content-Type: multipart/mixed; boundary=x\n\n--x\n\nhello\n--x\n\nworld\n",
     "multipart that closes at once": b"Content-Type: multipart/mixed; boundary=x\n\n--x--\n",
-    "multipart of itself": b"Content-Type: multipart/mixed; boundary=x\n\n--x\nContent-Type: multipart/mixed; boundary=x\n\n--x\n\nhi\n",
+    "multipart of itself": b"Content-Type: multipart/mixed; boundary=x\n\n--x\n" * 2 + b"\nhi\n",
     "unknown charset": b"Content-Type: text/plain; charset=x-martian\n\ngr\xfc\xdfe\n",
     "base64 cut short": b"Content-Transfer-Encoding: base64\n\naGVsbG8gd29ybGQgYWdhaW",
     "base64 with dirt": b"Content-Transfer-Encoding: base64\n\naGVs*bG8g!d29y\nbGQ=\n",

@@ -46,8 +46,10 @@ def test_text_that_is_seen(source, text):
 @pytest.mark.parametrize(
     "style",
     [
-        "display:none", "DISPLAY : NONE;", "color:red; display:none", "visibility:hidden", "font-size:0", "font-size:0px;color:red",
-        "font-size: 1px", "opacity:0", "mso-hide:all", "max-height:0;overflow:hidden", "color:#fff", "color: white", "color:#fefefe",
+        "display:none", "DISPLAY : NONE;", "color:red; display:none", "visibility:hidden", "font-size:0",
+        "font-size:0px;color:red",
+        "font-size: 1px", "opacity:0", "mso-hide:all", "max-height:0;overflow:hidden", "color:#fff",
+        "color: white", "color:#fefefe",
         "color:rgb(255,255,255)",
     ],
 )  # fmt: skip

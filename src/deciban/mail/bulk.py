@@ -6,6 +6,7 @@ script without a main guard are all safe beside them.
 
 from __future__ import annotations
 
+import gc
 import json
 import marshal
 import subprocess
@@ -13,6 +14,7 @@ import sys
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import asdict
 from itertools import chain, islice
 from queue import SimpleQueue
@@ -31,6 +33,9 @@ CHUNK_BYTES = 1 << 20
 """Messages go to a worker by the hundred, or by the megabyte."""
 FEW = 300
 """So many messages are read before a worker would have started."""
+
+RARELY = 50_000
+"""So many new objects are made before a worker looks for rubbish: a message leaves none behind."""
 
 WORKER = "import sys; sys.path[:] = {path!r}; from deciban.mail.bulk import serve; serve()"
 
@@ -133,15 +138,14 @@ class Worker:
         self.process.kill()
         self.process.wait()
         self.fro.close()
-        try:
+        with suppress(OSError):  # what was still to be written is of no use to anybody
             self.to.close()
-        except OSError:  # what was still to be written is of no use to anybody
-            pass
 
 
 def serve() -> None:
     """The work of a worker: messages in, tokens out, until nobody asks any more."""
     to, fro = sys.stdout.buffer, sys.stdin.buffer
+    gc.set_threshold(RARELY)
     try:
         reading = Reading(**json.loads(_frame(fro)))
         while True:

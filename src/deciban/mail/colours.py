@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 NAMED = {
     "white": 0xFFFFFF,
@@ -33,8 +34,8 @@ NEAR = 16
 def colour_of(written: str) -> int | None:
     """A colour as 0xRRGGBB, or None for one that is not given plainly.
 
-    >>> colour_of("#FF0000"), colour_of("white") == colour_of("#fff") == colour_of("rgb(255, 255, 255)"), colour_of("x")
-    (16711680, True, None)
+    >>> hex(colour_of("#F00")), hex(colour_of("white")), hex(colour_of("rgb(0, 255, 0)")), colour_of("x")
+    ('0xff0000', '0xffffff', '0xff00', None)
     """
     if not written:
         return None
@@ -50,6 +51,7 @@ def colour_of(written: str) -> int | None:
     return None
 
 
+@lru_cache(4096)
 def alike(one: int, other: int | None) -> bool:
     """Whether nobody could tell two colours apart; a ground that is not known (below 0) is like none."""
     if other is None or other < 0:

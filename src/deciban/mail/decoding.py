@@ -97,7 +97,7 @@ def decoded(data: bytes, charset: str = "") -> str:
     if codec in SHIFTING:
         return _shifted(data, codec)
     if data.isascii():
-        if b"\x1b$" in data or b"\x1b(" in data:
+        if 27 in data and (b"\x1b$" in data or b"\x1b(" in data):
             return _shifted(data, "iso2022_jp_2")
         return _without_nuls(data)
     if 4 * data.count(0) >= len(data) and _looks_wide(data):

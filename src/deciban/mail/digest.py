@@ -15,12 +15,12 @@ CHANGING = {
     "what a mail store keeps in the message": "status x-status x-keywords x-uid x-uidl x-imap x-imapbase lines "
     "content-length x-mozilla-* x-evolution* x-gmail-* x-gm-* x-label x-folder x-mew* x-pmflags",
     "what the last machines on the way write": "received x-received delivered-to x-delivered-to x-original-to "
-    "return-path envelope-to x-envelope-to x-envelope-from delivery-date x-originalarrivaltime authentication-results "
-    "arc-* received-spf x-ms-exchange-* x-fetchmail-warning",
+    "return-path envelope-to x-envelope-to x-envelope-from delivery-date x-originalarrivaltime "
+    "authentication-results arc-* received-spf x-ms-exchange-* x-fetchmail-warning",
     "what filters write": "x-deciban* x-spam* x-bogosity x-rspamd* x-dspam* x-crm114* x-virus* x-amavis* x-sieve "
     "x-spambayes* x-popfile* x-text-classification x-proofpoint* x-ironport* x-mailscanner*",
 }
-"""Headers that do not count, and why: a message learned before delivery is the same after it. A * stands for any end."""
+"""Headers that do not count, and why: a message learned before delivery is the same after it. A * is any end."""
 
 NAMES = " ".join(CHANGING.values()).split()
 LEFT_OUT = frozenset(name.encode() for name in NAMES if name[-1] != "*")

@@ -1,4 +1,4 @@
-"""Tokens of headers: who writes to whom, by which machines and programs, about what; and which headers tell nothing."""
+"""Tokens of headers: who writes to whom, by which machines and programs, about what; which headers tell nothing."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ import re
 
 from deciban.mail.decoding import decoded, from_base64
 
-FIELD = re.compile(r"^([!-9;-~]++)[ \t]*+:(.*+)", re.MULTILINE)
+FIELD = re.compile(r"^([!-9;-~]++) *+: *+(.*+)", re.MULTILINE)
 FIRST_FIELD = re.compile(rb"[!-9;-~]++[ \t]*+:")
 FIELDS = re.compile(rb"(?:[!-9;-~]++[ \t]*+:.*+(?:\n|\Z)(?:[ \t].*+(?:\n|\Z))*+)*+")
 WORD = re.compile(r"=\?([^?\s]{1,60})\?([bBqQ])\?(.{0,1000}?)\?=(\s*+(?==\?))?", re.DOTALL)
@@ -34,11 +34,10 @@ def fields_of(head: bytes) -> Headers:
     if "\0" in text:
         text = text.replace("\0", "")
     fields = []
-    for name, value in FIELD.findall(text.replace("\n\t", " ").replace("\n ", " ")):
+    for name, value in FIELD.findall(text.replace("\t", " ").replace("\n ", " ")):
         if "=?" in value:
             value = with_words_decoded(value)
-        value = value.strip()
-        fields.append((name.lower(), " ".join(value.split()) if "  " in value or not value.isprintable() else value))
+        fields.append((name.lower(), value.strip() if "  " not in value else " ".join(value.split())))
     return fields
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from html import unescape
 
 from deciban.mail.colours import alike
-from deciban.mail.tags import EMPTY, GROUNDS, Tag, tag_of
+from deciban.mail.tags import EMPTY, GROUNDS, NO_TAG, Tag, tag_of
 
 MOST_LINKS = 300
 MOST_MARKS = 200
@@ -29,7 +29,7 @@ WHITE = 0xFFFFFF
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What an HTML part holds: text that is shown, text that is not, links, and marks (tags and telling attributes)."""
+    """What a page holds: text that is shown, text that is not, links, and marks (tags and telling attributes)."""
 
     text: str
     hidden: str
@@ -43,27 +43,50 @@ def page_of(source: str) -> Page:
     >>> page_of('Buy <b>n</b>ow<br><a href="http://x.example/">here</a> <p style="display:none">poem</p>')
     Page(text='Buy now here  ', hidden='poem', links=('http://x.example/',), tags=('b', 'a', 'hidden:style'))
     """
-    marks: dict[str, None] = {}
+    marks: list[str] = []
     if "<!--" in source:
-        marks["comment:in-word" if _tears_words(source) else "comment"] = None
+        marks.append("comment:in-word" if _tears_words(source) else "comment")
         source = COMMENT.sub("", source)
     pieces = TAG.split(source)
     written = pieces[1::2]
     tags = {each: tag_of(each) for each in dict.fromkeys(written)}
-    links: dict[str, None] = {}
+    links: list[str] = []
     for tag in tags.values():
-        marks.update(tag.marks)
-        links.update(tag.links)
+        marks += tag.marks
+        links += tag.links
+    if any(tag.silent for tag in tags.values()):
+        _mute(pieces, written, tags)
     hidden: list[str] = []
     if not _all_is_seen(tags.values()):
         view = _View(source, pieces[::2])
-        for tag in map(tags.__getitem__, written):
-            view.pass_by(tag)
+        for each in written:
+            view.pass_by(tags[each])
         pieces[::2], hidden = view.texts, view.unseen
-        marks.update(view.marks)
+        marks += view.marks
     pieces[1::2] = [tags[each].space for each in written]
     shown = _spelled("".join(pieces))
-    return Page(shown, _spelled(" ".join(hidden)).strip(), tuple(links)[:MOST_LINKS], tuple(marks)[:MOST_MARKS])
+    return Page(shown, _spelled(" ".join(hidden)).strip(), _first(MOST_LINKS, links), _first(MOST_MARKS, marks))
+
+
+def _first(n: int, words: list[str]) -> tuple[str, ...]:
+    """The first so many different words."""
+    return tuple(dict.fromkeys(words))[:n]
+
+
+def _mute(pieces: list[str], written: list[str], tags: dict[str, Tag]) -> None:
+    """Scripts and style sheets are no text, and what looks like a tag in them is none."""
+    tags[""] = NO_TAG
+    openers = {each for each, tag in tags.items() if tag.silent}
+    silent = ""
+    for i, each in enumerate(written):
+        if silent:
+            tag = tags[each]
+            if tag.closes and tag.name == silent:
+                silent = ""
+                continue
+            written[i] = pieces[2 * i + 2] = ""
+        elif each in openers:
+            silent, pieces[2 * i + 2] = tags[each].name, ""
 
 
 def _tears_words(source: str) -> bool:
@@ -73,11 +96,10 @@ def _tears_words(source: str) -> bool:
 
 def _all_is_seen(tags: Collection[Tag]) -> bool:
     """Whether no tag can hide text: none does by itself, and no colour of text is like that of a ground."""
-    if any(tag.hides or tag.silent for tag in tags):
-        return False
-    colours = {tag.colour for tag in tags if tag.colour is not None}
-    grounds = {tag.ground for tag in tags if tag.ground is not None} | {WHITE}
-    return not any(alike(colour, ground) for colour in colours for ground in grounds)
+    colours = {tag.colour for tag in tags}
+    grounds = {tag.ground for tag in tags} | {WHITE}
+    seen = not any(tag.hides for tag in tags)
+    return seen and not any(alike(colour, ground) for colour in colours if colour is not None for ground in grounds)
 
 
 def _spelled(text: str) -> str:
@@ -89,14 +111,14 @@ def _spelled(text: str) -> str:
 
 
 class _View:
-    """A walk past the tags of a page: what is open that hides, colours the ground, or is not text at all."""
+    """A walk past the tags of a page: what is open that hides or colours the ground."""
 
     def __init__(self, source: str, texts: list[str]) -> None:
         self.source, self.texts = source, texts
         self.unseen: list[str] = []
-        self.marks: dict[str, None] = {}
+        self.marks: list[str] = []
         self.at = 0
-        self.silent = self.hider = ""
+        self.hider = ""
         self.hider_depth = 0
         self.grounds: list[tuple[str, int | None]] = []
         self.painted: bool | None = None
@@ -104,28 +126,23 @@ class _View:
     def pass_by(self, tag: Tag) -> None:
         """What a tag changes for the text after it, which is taken away if it is not seen."""
         self.at += 1
-        if self.silent:
-            if tag.closes and tag.name == self.silent:
-                self.silent = ""
-        elif tag.closes:
+        if tag.closes:
             self._close(tag.name)
         elif tag.name not in EMPTY:
             self._open(tag)
-        if self.silent or self.hider:
-            if not self.silent:
-                self.unseen.append(self.texts[self.at])
+        if self.hider:
+            self.unseen.append(self.texts[self.at])
             self.texts[self.at] = ""
 
     def _open(self, tag: Tag) -> None:
-        if tag.silent:
-            self.silent = tag.name
         if tag.name in GROUNDS and len(self.grounds) < DEEPEST and (tag.ground is not None or self.grounds):
             self.grounds.append((tag.name, tag.ground if tag.ground is not None else self.grounds[-1][1]))
         if self.hider:
             self.hider_depth += tag.name == self.hider
         elif tag.hides or (tag.colour is not None and tag.name != "body" and alike(tag.colour, self._ground())):
             self.hider, self.hider_depth = tag.name, 1
-            self.marks["hidden:style" if tag.hides else "hidden:colour"] = None
+            if not tag.hides and "hidden:colour" not in self.marks:
+                self.marks.append("hidden:colour")
 
     def _ground(self) -> int | None:
         """The colour under the text; not known where a style sheet may have painted it."""

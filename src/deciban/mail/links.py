@@ -1,4 +1,4 @@
-"""Addresses of the web and of mail, in pieces: hosts and the domains they belong to, ports, numbers, words of paths."""
+"""Links in pieces: hosts and the domains they belong to, networks, ports, words of paths."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages: headers and parts of a mail, read from whatever bytes there are, within bounds that are said when they bite."""
+"""Messages: headers and parts of a mail, read from whatever bytes there are; a bound that bites is said."""
 
 from __future__ import annotations
 
@@ -64,12 +64,16 @@ def _read_whole(room: Room, start: int, end: int, depth: int) -> Headers:
     if len(headers) > MOST_HEADERS:
         room.leave_out(f"all but the first {MOST_HEADERS} of {len(headers)} headers")
         headers = headers[:MOST_HEADERS]
-    for i, (name, value) in enumerate(headers):
-        if len(value) > LONGEST_VALUE:
-            room.leave_out(f"all but the first {LONGEST_VALUE} characters of a header {name[:40]}")
-            headers[i] = name, value[:LONGEST_VALUE]
+    if len(head) > LONGEST_VALUE:
+        headers = [(name, _cut_value(room, name, value)) for name, value in headers]
     _read_part(room, content_of(dict(reversed(headers))), body, end, depth)
     return headers
+
+
+def _cut_value(room: Room, name: str, value: str) -> str:
+    if len(value) > LONGEST_VALUE:
+        room.leave_out(f"all but the first {LONGEST_VALUE} characters of a header {name[:40]}")
+    return value[:LONGEST_VALUE]
 
 
 def _head_and_body(room: Room, start: int, end: int) -> tuple[bytes, int]:

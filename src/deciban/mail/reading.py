@@ -21,8 +21,9 @@ class Reading:
     `authentication` (SPF, DKIM, DMARC as the receiving server found them), `urls`, `url_words` (words of paths),
     `html` (tags and telling attributes), `hidden` (words kept from sight), `attachments`, `body`,
     `pairs` (each word of the body with the next), `subject_pairs`, `case` (words of the subject in
-    capitals, marked), `body_case` (those of the body too), `date` (its time zone), `others` (words of all other headers),
-    `amounts` (prices, percentages, runs of !), `skips` (long words told by their first letter and length).
+    capitals, marked), `body_case` (those of the body too), `date` (its time zone), `others` (words of the headers
+    that no other switch reads), `amounts` (prices, percentages, runs of !), `skips` (long words told by
+    their first letter and length).
     """
 
     subject: bool = True

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from functools import lru_cache
 from html import unescape
-from types import MappingProxyType
 from typing import NamedTuple
 
 from deciban.mail.colours import colour_of
@@ -20,7 +18,8 @@ NAME = re.compile(r"/?([a-zA-Z][\w:-]{0,30})")
 ATTRIBUTE = re.compile(r"(?<![\w-])([a-zA-Z-]++)\s*+=\s*+(?:\"([^\"]*+)\"?|'([^']*+)'?|([^\s\"'>]++))")
 STYLE_HIDES = re.compile(
     r"display\s*+:\s*+none|visibility\s*+:\s*+hidden|opacity\s*+:\s*+0+(?:\.0*+)?\s*+(?:[;!]|\Z)|"
-    r"font-size\s*+:\s*+(?:0+(?:\.0*+)?(?:px|pt|em|rem|%)?|1(?:px|pt))\s*+(?:[;!]|\Z)|mso-hide\s*+:\s*+all|max-height\s*+:\s*+0"
+    r"font-size\s*+:\s*+(?:0+(?:\.0*+)?(?:px|pt|em|rem|%)?|1(?:px|pt))\s*+(?:[;!]|\Z)|"
+    r"mso-hide\s*+:\s*+all|max-height\s*+:\s*+0"
 )
 STYLE_COLOUR = re.compile(r"(?<![\w-])(background(?:-color)?|color)\s*+:\s*+([^;]{1,40})")
 
@@ -39,7 +38,6 @@ select video audio svg bgsound frameset table div span a b big h1 h2 h3 meta tit
 """
 TELLING = frozenset(TELLING_NAMES.split())
 GROUNDS = frozenset(["body", "table", "tr", "td", "th", "div", "span", "p"])
-NOTHING: Mapping[str, None] = MappingProxyType({})
 LINKED = ("href", "src", "action", "background")
 
 
@@ -53,8 +51,11 @@ class Tag(NamedTuple):
     hides: bool = False
     colour: int | None = None
     ground: int | None = None
-    links: Mapping[str, None] = NOTHING
-    marks: Mapping[str, None] = NOTHING
+    links: tuple[str, ...] = ()
+    marks: tuple[str, ...] = ()
+
+
+NO_TAG = Tag("")
 
 
 def read_tag(written: str) -> Tag:
@@ -62,7 +63,7 @@ def read_tag(written: str) -> Tag:
     written = written[:LONGEST_TAG]
     found = NAME.match(written)
     if not found:
-        return Tag("")
+        return NO_TAG
     name = found[1].lower()
     space = " " if name in BREAKING else ""
     if written[0] == "/":
@@ -70,7 +71,7 @@ def read_tag(written: str) -> Tag:
     if "=" in written:
         given = {key.lower(): a or b or c for key, a, b, c in reversed(ATTRIBUTE.findall(written))}
         return _with_attributes(name, space, given)
-    return Tag(name, False, space, name in SILENT, marks={name: None} if name in TELLING else NOTHING)
+    return Tag(name, False, space, name in SILENT, marks=(name,) if name in TELLING else ())
 
 
 _kept_tag = lru_cache(8192)(read_tag)
@@ -85,6 +86,8 @@ def _with_attributes(name: str, space: str, given: dict[str, str]) -> Tag:
     marks = [name] if name in TELLING else []
     style = given["style"].lower() if "style" in given else ""
     hides = bool(style and STYLE_HIDES.search(style)) or (name == "font" and given.get("size") == "0")
+    if hides:
+        marks.append("hidden:style")
     colour, ground = _colours(given, style)
     if colour is not None:
         marks.append(f"color:{colour:06x}")
@@ -95,7 +98,7 @@ def _with_attributes(name: str, space: str, given: dict[str, str]) -> Tag:
     if "alt" in given:
         space = f" {unescape(given['alt'][:200])} "
     shown = [link for link in links if link and link[0] != "#"]
-    return Tag(name, False, space, name in SILENT, hides, colour, ground, dict.fromkeys(shown), dict.fromkeys(marks))
+    return Tag(name, False, space, name in SILENT, hides, colour, ground, tuple(shown), tuple(marks))
 
 
 def _colours(given: dict[str, str], style: str) -> tuple[int | None, int | None]:

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from deciban.mail.links import MAIL, host_pieces
 from deciban.mail.reading import Reading
-from deciban.mail.words import LONGEST_TOKEN, amounts, cleaner, neighbours, split_words, unspaced_pairs
+from deciban.mail.words import LONGEST_TOKEN, amounts, cleaner, neighbours, split_words, unspaced_pairs, written_words
 
 MOST_ADDRESSES = 10
 MOST_WORDS = 40
@@ -51,7 +51,7 @@ def subject(name: str, value: str, reading: Reading) -> list[str]:
     if reading.subject_pairs:
         tokens += [f"subject:{pair}"[:LONGEST_TOKEN] for pair in neighbours(words)]
     if reading.case:
-        capitals = [word for word in split_words(value)[:MOST_WORDS] if word.isupper() and 2 < len(word) <= 20]
+        capitals = [word for word in written_words(value)[:MOST_WORDS] if word.isupper() and 2 < len(word) <= 20]
         tokens += [f"subject:{word}" for word in capitals]
         if len(capitals) > 2 and value.isupper():
             tokens.append("subject:capitals")

@@ -16,6 +16,7 @@ from deciban.mail.words import (
     neighbours,
     split_words,
     unspaced_pairs,
+    written_words,
 )
 
 __all__ = ["MOST_TOKENS", "USUAL", "Reading", "said_cut", "tokens_of"]
@@ -29,7 +30,8 @@ def tokens_of(message: Message, reading: Reading = USUAL) -> list[str]:
     r"""The distinct tokens of a message in order of first appearance, without spaces, each at most 60 characters.
 
     >>> from deciban.mail.message import read_message
-    >>> tokens_of(read_message(b"Subject: FREE\nFrom: a@b.example\n\nbuy at http://c.example/\n"), Reading(names=False))
+    >>> raw = b"Subject: FREE\nFrom: a@b.example\n\nbuy at http://c.example/\n"
+    >>> tokens_of(read_message(raw), Reading(names=False))
     ['subject:free', 'subject:FREE', 'from:addr:a@b.example', 'from:b.example', 'from:example', 'from:nameless',
      'type:text/plain', 'url:c.example', 'url:example', 'buy', 'at']
     """
@@ -99,15 +101,15 @@ def _take_text(text: str, reading: Reading, clean: Cleaner, tokens: list[str]) -
         tokens += unspaced_pairs(text)
         text = UNSPACED.sub(" ", text)
     if reading.body_case:
-        shouted = [word for word in split_words(text) if 2 < len(word) <= LONGEST_SHOUT and word.isupper()]
+        shouted = [word for word in written_words(text) if 2 < len(word) <= LONGEST_SHOUT and word.isupper()]
         tokens += [f"caps:{word.lower()}"[:LONGEST_TOKEN] for word in shouted]
-    words = split_words(text.lower())
+    parted = split_words(text)
     if reading.pairs:
-        words = clean.all(words)
+        words = clean.all(parted)
         tokens += words
         tokens += neighbours(words)
     else:
-        tokens += map(clean.__getitem__, dict.fromkeys(words))
+        tokens += map(clean.__getitem__, dict.fromkeys(parted))
 
 
 def _take_shape(message: Message, tokens: list[str]) -> None:

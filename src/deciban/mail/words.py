@@ -19,6 +19,8 @@ INSIDE = "'-_"
 """Signs that stand within words."""
 TO_SPACES = bytes(c if c > 127 or chr(c).isalnum() or chr(c) in INSIDE else 32 for c in range(256))
 """For text in UTF-8: ASCII that parts words becomes a space."""
+TO_SMALL = TO_SPACES.lower()
+"""And capitals become small letters."""
 OTHER_SEPARATORS = re.compile(
     "[\x80-\xa9\xab-\xb4\xb6-\xb9\xbb-\xbf\xd7\xf7\u2010-\u2018\u201a-\u2029\u202f-\u205f\u2065-\u206f\u20a0-\u20bf"
     "\u2190-\u2bff\u3000-\u3004\u3007-\u3020\u3030\u30fb\ufe30-\ufe6f\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65\ufffd]+"
@@ -39,24 +41,38 @@ CURRENCIES = "$€£¥"
 JOIN = "+"
 
 
-def split_words(text: str) -> list[str]:
+def written_words(text: str) -> list[str]:
     """What stands between separators, as it is written.
 
-    >>> split_words("Don't wait -- order NOW, www")
+    >>> written_words("Don't wait -- order NOW, www")
     ["Don't", 'wait', '--', 'order', 'NOW', 'www']
     """
+    return _plainer(text).encode().translate(TO_SPACES).decode().split()
+
+
+def split_words(text: str) -> list[bytes]:
+    """The same in UTF-8, and ASCII in small letters: as bytes they are parted and told apart quicker.
+
+    >>> split_words("order NOW")
+    [b'order', b'now']
+    """
+    return _plainer(text).encode().translate(TO_SMALL).split()
+
+
+def _plainer(text: str) -> str:
+    """A text whose separators beyond ASCII are spaces, without what is not seen."""
     if not text.isascii():
         if UNSEEN.search(text):
             text = UNSEEN.sub("", text)
         text = OTHER_SEPARATORS.sub(" ", text.replace("\u2019", "'"))
-    return text.encode().translate(TO_SPACES).decode().split()
+    return text
 
 
-class Cleaner(dict[str, str]):
+class Cleaner(dict[bytes, str]):
     """Remembers what words become: small letters, no signs at the ends, the plainest form of each letter.
 
     >>> clean = Cleaner(2, 20, True)
-    >>> clean.all(["Don't", "--", "ORDER", "Donaudampfschifffahrtsgesellschaft"])
+    >>> clean.all(split_words("Don't -- ORDER Donaudampfschifffahrtsgesellschaft"))
     ["don't", 'order', 'skip:d:30']
     """
 
@@ -64,12 +80,12 @@ class Cleaner(dict[str, str]):
         super().__init__()
         self.shortest, self.longest, self.cut = shortest, longest, cut
 
-    def __missing__(self, word: str) -> str:
+    def __missing__(self, word: bytes) -> str:
         if len(word) > LONGEST_RUN:
             return ""
         if len(self) >= MOST_KNOWN:
             self.clear()
-        clean = self[word] = self._cleaned(word)
+        clean = self[word] = self._cleaned(word.decode())
         return clean
 
     def _cleaned(self, word: str) -> str:
@@ -82,7 +98,7 @@ class Cleaner(dict[str, str]):
             return word
         return f"skip:{word[0]}:{len(word) // 10 * 10}" if self.cut else word[:LONGEST_TOKEN]
 
-    def all(self, words: Iterable[str]) -> list[str]:
+    def all(self, words: Iterable[bytes]) -> list[str]:
         """Words cleaned, in their order; those with too little in them are left out."""
         return [word for word in map(self.__getitem__, words) if word]
 
