@@ -237,3 +237,8 @@ def test_the_status_tells_all_at_a_glance(store):
     assert (status.tokens, status.last_learned, status.changes, status.half_life) == (3, 3.0, 3, None)
     assert status.bytes > 4096
     assert status.writable
+    assert (status.most_messages, status.tidy_due) == (100_000, False)
+    store.set("most_messages", 2)
+    assert store.status().tidy_due
+    store.tidy()
+    assert not store.status().tidy_due

@@ -18,7 +18,7 @@ from deciban.mail.entry import checked_digest, spelled
 from deciban.mail.fitted import Fit, find_fit
 from deciban.mail.opened import Opened
 from deciban.mail.refusals import undamaged
-from deciban.mail.schema import columns
+from deciban.mail.schema import MOST_MESSAGES, columns
 
 if TYPE_CHECKING:
     from deciban.mail.rows import Rows
@@ -42,6 +42,9 @@ class Status:
     last_learned: float | None
     changes: int
     half_life: float | None
+    most_messages: int
+    tidy_due: bool
+    """Whether there are more messages than that, or weights should have a later origin."""
     fits: dict[str, Fit]
 
 
@@ -171,15 +174,19 @@ class StoreReader:
         with self._file.reading():
             models = [model for (model,) in self._file.db.execute("SELECT model FROM fit ORDER BY model")]
             fits = {model: found[0] for model in models if (found := find_fit(self._file, model))}
+            most, last = self._file.setting("most_messages", MOST_MESSAGES), self._file.setting("last_learned")
+            totals = self.totals()
             return Status(
                 path=self.path,
                 bytes=sum(file.stat().st_size for file in files if file.exists()),
                 writable=self.writable,
-                totals=self.totals(),
+                totals=totals,
                 tokens=self._file.db.execute("SELECT count(*) FROM token").fetchone()[0],
-                last_learned=self._file.setting("last_learned"),
+                last_learned=last,
                 changes=self._file.setting("changes", 0),
-                half_life=self._file.setting("half_life"),
+                half_life=self.ageing.half_life,
+                most_messages=most,
+                tidy_due=sum(n for n, _ in totals.values()) > most or (last is not None and self.ageing.is_due(last)),
                 fits=fits,
             )
 

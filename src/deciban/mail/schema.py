@@ -30,6 +30,9 @@ MAGIC: Final = b"SQLite format 3\0"
 TOKEN_INDEX: Final = "CREATE UNIQUE INDEX token_word ON token (word)"
 """By which words are found; a batch of mostly new words makes it anew."""
 
+MOST_MESSAGES: Final = 100_000
+"""Messages that are kept if the setting most_messages says nothing else: some 300 MB."""
+
 TABLES: Final = (
     """CREATE TABLE label (
         id INTEGER PRIMARY KEY,

@@ -14,6 +14,7 @@ from deciban.mail.entry import Entry, Learned, checked, checked_digest
 from deciban.mail.fitted import Fit, forget_fit, save_fit
 from deciban.mail.opened import Opened, refuse_another_reading
 from deciban.mail.reader import WAIT, Status, StoreReader
+from deciban.mail.schema import MOST_MESSAGES
 
 if TYPE_CHECKING:
     from deciban.mail.text_form import Merged
@@ -122,7 +123,7 @@ class Store(StoreReader):
 
         No label is brought below its equal share of the bound. Not for the middle of a delivery.
         """
-        from deciban.mail.upkeep import MOST_MESSAGES, Tidied, compact, keep_bound, newest_time, renew
+        from deciban.mail.upkeep import Tidied, compact, keep_bound, newest_time, renew
 
         with self._file.writing():
             gone = keep_bound(self._file, self._file.setting("most_messages", MOST_MESSAGES))

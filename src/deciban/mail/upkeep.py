@@ -17,9 +17,6 @@ from deciban.mail.opened import Opened
 from deciban.mail.packing import Numbers, unpack
 from deciban.mail.schema import column, columns
 
-MOST_MESSAGES: Final = 100_000
-"""Messages that are kept if nothing else is said: some 300 MB."""
-
 AT_ONCE: Final = 2000
 """Messages whose tokens are unpacked together."""
 
