@@ -120,6 +120,8 @@ def test_what_lists_write_has_a_switch_of_its_own():
     assert tokens(raw, names=True, subject=True)[:1] == ["no:from"]
     found = tokens(raw, names=True, lists=True)
     assert {"header:list-id", "list:crew", "list:bulk"} <= set(found)
+    assert tokens("Sender: crew-admin@lists.example\n\n", sender=True) == []
+    assert "sender:lists.example" in tokens("Sender: crew-admin@lists.example\n\n", sender=True, lists=True)
 
 
 def test_what_the_receiving_server_found_out():

@@ -66,7 +66,7 @@ class Takers(dict[str, "Taker | None"]):
     """For each name of a header what takes tokens of it; None for those that are left out."""
 
     def __init__(self, reading: Reading) -> None:
-        super().__init__(TAKERS)
+        super().__init__()
         self.reading = reading
 
     def __missing__(self, name: str) -> Taker | None:
@@ -74,11 +74,14 @@ class Takers(dict[str, "Taker | None"]):
             return None
         if len(self) > MOST_NAMES:
             self.clear()
-            self.update(TAKERS)
         self[name] = taker = self._taker(name)
         return taker
 
     def _taker(self, name: str) -> Taker | None:
+        if name == "sender" and not self.reading.lists:
+            return None  # lists write it, hardly anybody else
+        if name in TAKERS:
+            return TAKERS[name]
         if name in LEFT_OUT or name.startswith(LEFT_OUT_STARTS):
             return None
         if LISTS.fullmatch(name):

@@ -15,6 +15,7 @@ MOST_WORDS = 40
 LONGEST_ADDRESSES = 1000
 
 MAILER_WORD = re.compile(r"[a-z][\w-]*|\d+(?:\.\d+)*")
+CAPITALS = re.compile("[A-Z]{3}")
 ZONE = re.compile(r"[+-]\d{4}\b")
 RESULT = re.compile(r"\b(spf|dkim|dmarc|arc|dkim-adsp|iprev|compauth)=(\w{1,12})", re.IGNORECASE)
 SIGNER = re.compile(r"(?:^|;)\s*d=([\w.-]{1,80})")
@@ -50,7 +51,7 @@ def subject(name: str, value: str, reading: Reading) -> list[str]:
     tokens = [f"subject:{word}"[:LONGEST_TOKEN] for word in words]
     if reading.subject_pairs:
         tokens += [f"subject:{pair}"[:LONGEST_TOKEN] for pair in neighbours(words)]
-    if reading.case:
+    if reading.case and (not value.isascii() or CAPITALS.search(value)):
         capitals = [word for word in written_words(value)[:MOST_WORDS] if word.isupper() and 2 < len(word) <= 20]
         tokens += [f"subject:{word}" for word in capitals]
         if len(capitals) > 2 and value.isupper():
