@@ -38,6 +38,7 @@ def test_each_bound_is_said():
     assert "characters of a header subject" in cut(b"Subject: " + b"y" * 10_000 + b"\n\n")
     assert "text after the first 256 KiB" in cut(b"\n" + b"word " * 100_000)
     assert "16 MiB" in cut(b"\n" + b"word " * (5 << 20))
+    assert "boundaries after" in cut(mixed + b"--b\n\nhello\n" + b"--bb\n" * 200_000)
     assert "headers of a part" in cut(mixed + b"--b\nX: " + b"y" * 10_000 + b"\n\nhello\n--b--")
 
 

@@ -23,6 +23,8 @@ MOST_HEADERS = 1000
 DEEPEST = 8
 """Parts within parts, enclosed messages counted."""
 LONGEST_BOUNDARY = 200
+MOST_BOUNDARIES = 100_000
+"""Lines that begin like a boundary, whether they are one or not."""
 
 CONTENT = re.compile(
     rb"^content-(type|transfer-encoding|disposition)[ \t]*+:[ \t]*+(.*+(?:\n[ \t].*+)*+)",
@@ -125,7 +127,7 @@ def _read_parts(room: Room, content: Content, start: int, end: int, depth: int) 
     if not boundary:
         return False
     begin = -1
-    for at, after, closes in _boundaries(room.raw, line, start, end):
+    for at, after, closes in _boundaries(room, line, start, end):
         if begin >= 0:
             _read_inner(room, begin, at, depth)
         begin = -2 if closes else after
@@ -136,9 +138,9 @@ def _read_parts(room: Room, content: Content, start: int, end: int, depth: int) 
     return begin != -1
 
 
-def _boundaries(raw: bytes, line: bytes, start: int, end: int) -> Iterator[tuple[int, int, bool]]:
+def _boundaries(room: Room, line: bytes, start: int, end: int) -> Iterator[tuple[int, int, bool]]:
     """Where each boundary line begins, where it ends, and whether it is the last."""
-    size = len(line)
+    raw, size, tried = room.raw, len(line), 0
     at = start if raw.startswith(line, start, end) else raw.find(b"\n" + line, start, end) + 1
     while at > 0 or (at == start == 0 and raw.startswith(line)):
         stop = raw.find(b"\n", at, end)
@@ -146,6 +148,10 @@ def _boundaries(raw: bytes, line: bytes, start: int, end: int) -> Iterator[tuple
         rest = raw[at + size : min(stop, at + size + 100)].strip()
         if not rest or rest == b"--":
             yield at, min(stop + 1, end), rest == b"--"
+        tried += 1
+        if tried > MOST_BOUNDARIES:
+            room.leave_out(f"boundaries after {MOST_BOUNDARIES} lines that look like one")
+            return
         at = raw.find(b"\n" + line, at + size, end) + 1
 
 
