@@ -1,0 +1,153 @@
+"""MailFilter: learns messages into a store, and says what others are."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from deciban.errors import InputError
+from deciban.mail.bulk import tokens_in_bulk
+from deciban.mail.digest import digest_of
+from deciban.mail.entry import Entry, Learned
+from deciban.mail.judging import Judge
+from deciban.mail.message import read_message
+from deciban.mail.models import ModelName
+from deciban.mail.reading import USUAL, Reading
+from deciban.mail.refitting import is_due, refitted
+from deciban.mail.store import Store
+from deciban.mail.tokens import said_cut, tokens_of
+from deciban.mail.verdict import UNSURE, Verdict
+
+BATCH: Final = 10_000
+"""Messages that are learned in one transaction."""
+
+CLUES: Final = 15
+"""So many clues a verdict names."""
+
+Named = tuple[str, bytes]
+
+
+def default_store() -> Path:
+    """Where the store is, unless it is said: DECIBAN_MAIL, else the folder where programs keep a user's data."""
+    if named := os.environ.get("DECIBAN_MAIL"):
+        return Path(named).expanduser()
+    home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return Path(home) / "deciban" / "mail.db"
+
+
+class MailFilter:
+    r"""A mailbox that was learned, and what it says of new mail.
+
+    `store` is a path or an open `Store`; `model` one of "evidence", "bayes", "logistic", "fisher" (None: the one that
+    the store is set to). Learning the same message twice is learning it once.
+
+    >>> import tempfile
+    >>> with MailFilter(f"{tempfile.mkdtemp()}/mail.db") as mail:
+    ...     _ = mail.learn(b"Subject: tea\n\nTea at four, in the garden?", "ham")
+    ...     _ = mail.learn(b"Subject: win\n\nWin a million, claim now", "spam")
+    ...     said = mail.classify(b"Subject: claim\n\nYour million")
+    >>> said.label, said.why, said.probability > 0.5
+    ('unsure', '1 ham, 1 spam learned; 5 of each are the least to be sure by', True)
+    """
+
+    def __init__(
+        self, store: str | os.PathLike[str] | Store, *, model: str | None = None, reading: Reading | None = None,
+        read_only: bool = False,
+    ) -> None:  # fmt: skip
+        self._own = not isinstance(store, Store)
+        self.store = store if isinstance(store, Store) else Store(store, create=not read_only, read_only=read_only)
+        self.reading = reading or USUAL
+        try:
+            self.store.expect_reading(self.reading.fingerprint)
+            self._judge = Judge(self.store, model)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Let go of the store, if it was opened here."""
+        if self._own:
+            self.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def model(self) -> ModelName:
+        """The model that weighs."""
+        return self._judge.model
+
+    @property
+    def thresholds(self) -> tuple[float, float]:
+        """A message is ham up to the first probability of spam, spam from the second; between them it is unsure."""
+        return self._judge.thresholds
+
+    def learn(self, raw: bytes, label: str, time: float | None = None) -> Learned:
+        """Learn one message."""
+        return self.store.learn([Entry(digest_of(raw), _label(label), tokens_of(read_message(raw), self.reading), time)])
+
+    def learn_all(
+        self, found: Iterable[Named], label: str, processes: int | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> Learned:  # fmt: skip
+        """Learn many: names and messages. Each batch is a transaction; what was learned before is passed over."""
+        _label(label)
+        read = tokens_in_bulk(found, _processes(processes), self.reading)
+        total = Learned(0, 0, 0)
+        while batch := [Entry(digest, label, tokens) for _, digest, tokens in islice(read, BATCH)]:
+            total = Learned(*map(sum, zip(total, self.store.learn(batch))))
+            if progress is not None:
+                progress(len(batch))
+        return total
+
+    def unlearn(self, raw: bytes) -> bool:
+        """Forget a message as if it had never come; whether it was known."""
+        return bool(self.store.unlearn([digest_of(raw)]))
+
+    def relabel(self, raw: bytes, label: str) -> None:
+        """Say that a message that was learned is something else."""
+        self.store.relabel(digest_of(raw), _label(label))
+
+    def known(self, raw: bytes) -> str | None:
+        """The label under which a message was learned."""
+        return self.store.known(digest_of(raw))
+
+    def classify(self, raw: bytes, clues: int = CLUES) -> Verdict:
+        """What a message is, and why."""
+        message = read_message(raw)
+        tokens = tokens_of(message, self.reading)
+        return self._judge.verdict(tokens, said_cut(message, tokens), clues)
+
+    def classify_all(
+        self, found: Iterable[Named], processes: int | None = None, clues: int = CLUES
+    ) -> Iterator[tuple[str, Verdict]]:
+        """What each of many messages is, in their order."""
+        for name, _, tokens in tokens_in_bulk(found, _processes(processes), self.reading):
+            yield name, self._judge.verdict(tokens, (), clues)
+
+    def is_fit_due(self) -> bool:
+        """Whether so much was learned since trusts were fitted that they should be fitted anew."""
+        return is_due(self.store, self.model)
+
+    def refit(self, force: bool = False) -> bool:
+        """Fit the trusts anew, if that is due, or anyway; whether it was done. Not for the middle of a delivery."""
+        return (force or self.is_fit_due()) and refitted(self.store, self.model)
+
+
+def _processes(asked: int | None) -> int:
+    return max(1, min(os.cpu_count() or 1, 8)) if asked is None else asked
+
+
+def _label(label: str) -> str:
+    if not label or label == UNSURE or not label.isprintable():
+        raise InputError(f"label {label!r}: a label is a word of your own, such as ham, spam or work, not {UNSURE!r}")
+    return label

@@ -1,0 +1,45 @@
+"""When trusts are fitted anew, and doing so."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from deciban.mail.fewest import FEWEST, OF_EACH
+from deciban.mail.models import ModelName
+from deciban.mail.store import Store
+
+GROWTH: Final = 0.15
+"""Trusts are fitted anew when so much of what they were fitted to has changed."""
+
+FEWEST_CHANGES: Final = 10
+"""… and at least so many messages."""
+
+
+def is_due(store: Store, model: ModelName) -> bool:
+    """Whether a model that fits something has never done so, or long ago."""
+    if model == "fisher":
+        return False
+    totals = [messages for messages, _ in store.totals().values() if messages]
+    if len(totals) < 2 or sum(totals) < FEWEST or min(totals) < OF_EACH:
+        return False
+    fit = store.fit_for([], model)
+    if fit is None:
+        return True
+    return store.changes() - fit.changes >= max(FEWEST_CHANGES, GROWTH * fit.meta["messages"])
+
+
+def refitted(store: Store, model: ModelName) -> bool:
+    """Fit a model to all messages of a store and keep what it found; False where there are too few."""
+    if model == "fisher":
+        return False
+    from deciban.mail.fitting import Examples, fit
+
+    rows = store.rows()
+    examples = Examples.of(rows, store.unit(float(rows.times.max())) if len(rows.times) else 1.0)
+    if examples is None:
+        return False
+    found = fit(examples, model)
+    if found is None:
+        return False
+    store.save_fit(model, found.numbers, found.columns, found.trust.to_dict(), changes=rows.changes)
+    return True

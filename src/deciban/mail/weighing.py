@@ -1,0 +1,102 @@
+"""What tokens say of a message: the log-odds that their counts give, each trusted as much as a model found it to deserve.
+
+    score_k = b_k + (c / n)^¾ Σ_j t_jk e_jk,   e_jk = ln (n_kj + α)/(N_k + 2α) − ln (n_¬kj + α)/(N_¬k + 2α)
+
+over the n tokens j of the message that were learned before; c is what n usually is. Counts are those of now, trusts
+those of the last fit: what is learned counts at once. Of two labels there is one score, for the second of them; of
+more, one for each label against all others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban.scores.posterior import log_sum_exp
+
+Array = NDArray[np.float64]
+
+ALPHA: Final = 0.3
+"""Messages that each side is imagined to have had with a token, and without it."""
+
+POWER: Final = 0.75
+"""How far long messages are held back: at 0 they are surer than they should be, at 1 their few telling words drown."""
+
+FIRST_TRUST, ENOUGH = 0.05, 20
+"""Before anything was fitted, tokens are trusted this much: what fits find is more; of few messages less still."""
+
+POSITIVE: Final = "spam"
+"""The label that a single score speaks for, where it is one of two."""
+
+
+def ordered(labels: Iterable[str]) -> tuple[str, ...]:
+    """The labels by name, spam last: of two, the score speaks for the last.
+
+    >>> ordered(["work", "spam", "family"])
+    ('family', 'work', 'spam')
+    """
+    return tuple(sorted(labels, key=lambda label: (label == POSITIVE, label)))
+
+
+def log_odds(counts: Array, totals: Array, alpha: float = ALPHA) -> Array:
+    """What each token says for each score: counts are tokens × labels, totals those of all messages.
+
+    >>> log_odds(np.array([[0.0, 4.0], [3.0, 3.0]]), np.array([4.0, 4.0])).round(2).tolist()
+    [[2.66], [0.0]]
+    """
+    own, of_own = counts, totals
+    rest, of_rest = counts.sum(axis=-1, keepdims=True) - counts, totals.sum(axis=-1, keepdims=True) - totals
+    said = np.log((own + alpha) / (of_own + 2 * alpha)) - np.log((rest + alpha) / (of_rest + 2 * alpha))
+    return said[..., 1:] if said.shape[-1] == 2 else said
+
+
+def strength(n_known: Any, usual: float) -> Any:
+    """How much each of a message's tokens counts, by how many of them are known."""
+    return (usual / np.maximum(n_known, 1)) ** POWER
+
+
+@dataclass(frozen=True)
+class Trust:
+    """What a model found: the bias of each score, the trust that all tokens share, and how many a message has."""
+
+    labels: tuple[str, ...]
+    bias: tuple[float, ...]
+    common: tuple[float, ...]
+    usual: float
+    messages: int = 0
+
+    @classmethod
+    def before_any_fit(cls, labels: Sequence[str], messages: int) -> Self:
+        """What is trusted at first: little, and no label more likely than another."""
+        n = 1 if len(labels) == 2 else len(labels)
+        shy = FIRST_TRUST * min(1.0, messages / ENOUGH)
+        return cls(tuple(labels), (0.0,) * n, (shy,) * n, 100.0, messages)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {
+            "labels": list(self.labels), "bias": list(self.bias), "common": list(self.common),
+            "usual": self.usual, "messages": self.messages,
+        }  # fmt: skip
+
+    @classmethod
+    def from_dict(cls, told: Mapping[str, Any]) -> Self:
+        """What `to_dict` told."""
+        return cls(
+            tuple(told["labels"]), tuple(told["bias"]), tuple(told["common"]), float(told["usual"]),
+            int(told["messages"]),
+        )  # fmt: skip
+
+
+def probabilities(scores: Array) -> Array:
+    """Of the labels, from the scores of one message.
+
+    >>> probabilities(np.array([0.0])).tolist()
+    [0.5, 0.5]
+    """
+    joint = np.concatenate([[0.0], scores]) if len(scores) == 1 else scores
+    return np.asarray(np.exp(joint - log_sum_exp(joint[None])[0]))
