@@ -81,11 +81,15 @@ class Cleaner(dict[bytes, str]):
         self.shortest, self.longest, self.cut = shortest, longest, cut
 
     def __missing__(self, word: bytes) -> str:
-        if len(word) > LONGEST_RUN:
+        if word.isalnum() and self.shortest <= len(word) <= self.longest:
+            clean = word.decode("ascii").lower()
+        elif len(word) > LONGEST_RUN:
             return ""
+        else:
+            clean = self._cleaned(word.decode())
         if len(self) >= MOST_KNOWN:
             self.clear()
-        clean = self[word] = self._cleaned(word.decode())
+        self[word] = clean
         return clean
 
     def _cleaned(self, word: str) -> str:
