@@ -39,7 +39,11 @@ def combined(p: Array) -> tuple[float, Array]:
     shares = np.zeros(len(p))
     if not len(use):
         return 0.0, shares
-    spam, ham = log_chi2_tail(-2 * np.log(p[use]).sum(), len(use)), log_chi2_tail(-2 * np.log1p(-p[use]).sum(), len(use))
+    spam = log_chi2_tail(-2 * np.log(p[use]).sum(), len(use))
+    ham = log_chi2_tail(-2 * np.log1p(-p[use]).sum(), len(use))
+        log_chi2_tail(-2 * np.log(p[use]).sum(), len(use)),
+        log_chi2_tail(-2 * np.log1p(-p[use]).sum(), len(use)),
+    )
     total = spam - ham
     said = np.log(p[use]) - np.log1p(-p[use])
     whole = float(said.sum())

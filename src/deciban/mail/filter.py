@@ -25,6 +25,9 @@ from deciban.mail.verdict import UNSURE, Verdict
 BATCH: Final = 10_000
 """Messages that are learned in one transaction."""
 
+TOGETHER: Final = 1000
+"""Messages whose tokens are looked up together."""
+
 CLUES: Final = 15
 """So many clues a verdict names."""
 
@@ -93,7 +96,9 @@ class MailFilter:
 
     def learn(self, raw: bytes, label: str, time: float | None = None) -> Learned:
         """Learn one message."""
-        return self.store.learn([Entry(digest_of(raw), _label(label), tokens_of(read_message(raw), self.reading), time)])
+        return self.store.learn(
+            [Entry(digest_of(raw), _label(label), tokens_of(read_message(raw), self.reading), time)]
+        )
 
     def learn_all(
         self, found: Iterable[Named], label: str, processes: int | None = None,
@@ -131,8 +136,12 @@ class MailFilter:
         self, found: Iterable[Named], processes: int | None = None, clues: int = CLUES
     ) -> Iterator[tuple[str, Verdict]]:
         """What each of many messages is, in their order."""
-        for name, _, tokens in tokens_in_bulk(found, _processes(processes), self.reading):
-            yield name, self._judge.verdict(tokens, (), clues)
+        read = tokens_in_bulk(found, _processes(processes), self.reading)
+        while some := list(islice(read, TOGETHER)):
+            moment = self._judge.moment()
+            moment.look_up(set().union(*(tokens for _, _, tokens in some)))
+            for name, _, tokens in some:
+                yield name, moment.verdict(tokens, (), clues)
 
     def is_fit_due(self) -> bool:
         """Whether so much was learned since trusts were fitted that they should be fitted anew."""

@@ -61,7 +61,7 @@ class Examples:
         X = X[:, several]
         by_label = csr_array((weights, (codes, np.arange(n))), shape=(len(labels), n))
         counts = np.asarray((by_label @ X).todense()).T
-        totals = np.bincount(codes, weights=weights, minlength=len(labels))
+        totals = np.bincount(codes, weights=weights, minlength=len(labels)).astype(np.float64)
         return cls(labels, codes, weights, np.ascontiguousarray(counts), totals, X, rows.numbers[several])
 
     @property

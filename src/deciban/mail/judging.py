@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 
@@ -52,42 +51,72 @@ class Judge:
     def verdict(self, tokens: Sequence[str], cut: tuple[str, ...] = (), clues: int = 15) -> Verdict:
         """What a message of these tokens is."""
         with self._store.reading():
-            learned = self._learned()
-            known = self._known(tokens, learned) if len(learned.labels) > 1 else None
-            thresholds = self.thresholds
-        if known is None:
+            moment = Moment(self._store, self.model, self.thresholds)
+            moment.look_up(tokens)
+        return moment.verdict(tokens, cut, clues)
+
+    def moment(self) -> Moment:
+        """The store as it is now, for many messages: what was looked up is remembered."""
+        return Moment(self._store, self.model, self.thresholds)
+
+
+class Moment:
+    """What a store holds of some tokens; whole while nothing is learned, so made anew when something is."""
+
+    def __init__(self, store: StoreReader, model: ModelName, thresholds: tuple[float, float]) -> None:
+        self.model, self.thresholds, self._store = model, thresholds, store
+        with store.reading():
+            self.changes, self.unit = store.changes(), store.unit()
+            self.learned = _learned(store)
+            fit = None if model == "fisher" else store.fit_for([], model)
+        self.is_fitted = fit is not None and tuple(fit.meta["labels"]) == self.learned.labels
+        labels, messages = self.learned.labels, sum(self.learned.messages)
+        self.trust = (
+            Trust.from_dict(fit.meta)
+            if fit is not None and self.is_fitted
+            else Trust.before_any_fit(labels, messages)
+        )
+        self._met: dict[str, int] = {}
+        self._looked: set[str] = set()
+        self._counts = np.empty((0, len(labels)))
+        self._own = np.empty((0, len(self.trust.bias)))
+
+    def look_up(self, tokens: Iterable[str]) -> None:
+        """Ask the store for those tokens that it was not asked for yet."""
+        new = [token for token in tokens if token not in self._looked]
+        self._looked.update(new)
+        if not new or len(self.learned.labels) < 2:
+            return
+        counts = self._store.counts(new)
+        fit = self._store.fit_for(list(counts), self.model) if self.is_fitted else None
+        own, none = {} if fit is None else fit.scores, (0.0,) * len(self.trust.bias)
+        self._met.update(zip(counts, range(len(self._met), len(self._met) + len(counts))))
+        places = list(self.learned.places)
+        if counts:
+            self._counts = np.concatenate([self._counts, np.array(list(counts.values()))[:, places] / self.unit])
+            self._own = np.concatenate([self._own, np.array([own.get(token, none) for token in counts])])
+
+    def verdict(self, tokens: Sequence[str], cut: tuple[str, ...] = (), clues: int = 15) -> Verdict:
+        """What a message of these tokens is; they were looked up before."""
+        learned = self.learned
+        if len(learned.labels) < 2:
             return _unheard_of(learned, self.model, cut)
-        return _told(weighed(self.model, known), known, learned, self.model, thresholds, cut, clues)
+        met = [token for token in tokens if token in self._met]
+        at = [self._met[token] for token in met]
+        known = Known(met, self._counts[at], np.array(learned.weights) / self.unit, self.trust, self._own[at])
+        return _told(weighed(self.model, known), known, learned, self.model, self.thresholds, cut, clues)
 
-    def _learned(self) -> Learned:
-        totals = self._store.totals()
-        names = list(totals)
-        labels = ordered(name for name in names if totals[name][0])
-        return Learned(
-            labels,
-            tuple(names.index(label) for label in labels),
-            tuple(totals[label][0] for label in labels),
-            tuple(totals[label][1] for label in labels),
-        )
 
-    def _known(self, tokens: Sequence[str], learned: Learned) -> Known:
-        counts = self._store.counts(tokens)
-        unit = self._store.unit()
-        fit = None if self.model == "fisher" else self._store.fit_for(tokens, self.model)
-        if fit is not None and tuple(fit.meta["labels"]) == learned.labels:
-            trust, own = Trust.from_dict(fit.meta), fit.scores
-        else:
-            trust, own = Trust.before_any_fit(learned.labels, sum(learned.messages)), {}
-        met = [token for token in tokens if token in counts]
-        none = (0.0,) * len(trust.bias)
-        table = np.array([[counts[token][place] for place in learned.places] for token in met])
-        return Known(
-            met,
-            table.reshape(len(met), len(learned.labels)) / unit,
-            np.array(learned.weights) / unit,
-            trust,
-            np.array([own.get(token, none) for token in met]).reshape(len(met), len(none)),
-        )
+def _learned(store: StoreReader) -> Learned:
+    totals = store.totals()
+    names = list(totals)
+    labels = ordered(name for name in names if totals[name][0])
+    return Learned(
+        labels,
+        tuple(names.index(label) for label in labels),
+        tuple(totals[label][0] for label in labels),
+        tuple(totals[label][1] for label in labels),
+    )
 
 
 def _unheard_of(learned: Learned, model: str, cut: tuple[str, ...]) -> Verdict:

@@ -41,5 +41,6 @@ def refitted(store: Store, model: ModelName) -> bool:
     found = fit(examples, model)
     if found is None:
         return False
-    store.save_fit(model, found.numbers, found.columns, found.trust.to_dict(), changes=rows.changes)
+    columns = [column.tolist() for column in found.columns]
+    store.save_fit(model, found.numbers.tolist(), columns, found.trust.to_dict(), changes=rows.changes)
     return True

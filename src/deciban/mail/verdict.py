@@ -58,7 +58,7 @@ class Verdict:
         """As JSON has it."""
         told: dict[str, Any] = {
             "verdict": self.label, "probability": self.probability, "decibans": self.decibans,
-            "top": [{"token": c.token, "decibans": c.decibans, **{"counts": dict(c.counts)}} for c in self.clues],
+            "top": [{"token": c.token, "decibans": c.decibans, "counts": dict(c.counts)} for c in self.clues],
             "prior": self.prior, "others": self.others, "model": self.model, "learned": dict(self.learned),
         }  # fmt: skip
         if self.why:

@@ -1,4 +1,4 @@
-"""What tokens say of a message: the log-odds that their counts give, each trusted as much as a model found it to deserve.
+"""What tokens say of a message: the log-odds of their counts, each trusted as much as it was found to deserve.
 
     score_k = b_k + (c / n)^¾ Σ_j t_jk e_jk,   e_jk = ln (n_kj + α)/(N_k + 2α) − ln (n_¬kj + α)/(N_¬k + 2α)
 
@@ -24,7 +24,7 @@ ALPHA: Final = 0.3
 """Messages that each side is imagined to have had with a token, and without it."""
 
 POWER: Final = 0.75
-"""How far long messages are held back: at 0 they are surer than they should be, at 1 their few telling words drown."""
+"""How far long messages are held back: at 0 they are surer than they should be, at 1 their telling words drown."""
 
 FIRST_TRUST, ENOUGH = 0.05, 20
 """Before anything was fitted, tokens are trusted this much: what fits find is more; of few messages less still."""
