@@ -41,9 +41,6 @@ def combined(p: Array) -> tuple[float, Array]:
         return 0.0, shares
     spam = log_chi2_tail(-2 * np.log(p[use]).sum(), len(use))
     ham = log_chi2_tail(-2 * np.log1p(-p[use]).sum(), len(use))
-        log_chi2_tail(-2 * np.log(p[use]).sum(), len(use)),
-        log_chi2_tail(-2 * np.log1p(-p[use]).sum(), len(use)),
-    )
     total = spam - ham
     said = np.log(p[use]) - np.log1p(-p[use])
     whole = float(said.sum())
