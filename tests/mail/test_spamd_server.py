@@ -1,0 +1,211 @@
+"""The server as a process: signals, memory, sockets left behind, fitting beside it, and where it listens."""
+
+import os
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import time
+import zlib
+from contextlib import contextmanager
+
+import pytest
+from tests.mail.spamds import Running, everything, learn_letters, letter, request, running
+
+from deciban.errors import InputError, StoreError
+from deciban.mail import spamd
+from deciban.mail.filter import MailFilter
+from deciban.mail.spamd import serve
+from deciban.mail.spamd_address import address_of
+from deciban.mail.spamd_line import Limits
+from deciban.mail.store import Store
+
+PROGRAM = """
+import sys
+from deciban.mail.spamd import serve
+serve(sys.argv[1], sys.argv[2], ready=lambda address: print(address, flush=True))
+"""
+
+
+@pytest.fixture
+def store(tmp_path):
+    path = tmp_path / "mail.db"
+    learn_letters(path, 10)
+    return path
+
+
+@contextmanager
+def process(store, address="127.0.0.1:0"):
+    command = [sys.executable, "-c", PROGRAM, address, str(store)]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env) as running:
+        try:
+            yield running, Running(running.stdout.readline().strip())
+        finally:
+            running.kill()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_request_that_has_begun_is_finished_before_the_end(store, number):
+    message = letter("spam", 900)
+    sent = request("PROCESS", message)
+    with process(store) as (running, server), server.connected() as line:
+        line.sendall(sent[:100])
+        assert server.is_well()  # so the other is let in too
+        running.send_signal(number)
+        time.sleep(0.3)
+        line.sendall(sent[100:])
+        assert everything(line).endswith(message)
+        assert running.wait(20) == 0
+        with pytest.raises(OSError):
+            server.connected()
+
+
+def test_nobody_can_keep_the_server_from_ending(store):
+    with process(store) as (running, server), server.connected() as line:
+        line.sendall(b"CHECK SPAMC/1.5\r\n")
+        assert server.is_well()
+        running.terminate()
+        assert running.wait(20) == 0
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="memory is read from /proc")
+def test_memory_stays_bounded_whatever_is_sent(store):
+    bomb = request("PROCESS", zlib.compress(bytes(200_000_000)), "Compress: zlib")
+    big = request("CHECK", b"Subject: x\n\n" + b"word " * 3_000_000)
+    with process(store) as (running, server):
+        for _ in range(20):
+            assert server.ask(bomb).startswith(b"SPAMD/1.1 98 ")
+            server.ask(b"CHECK SPAMC/1.5\r\nContent-length: 16000000\r\n\r\n" + b"x" * 1_000_000)
+        for _ in range(4):
+            assert server.ask(big).startswith(b"SPAMD/1.1 0 ")
+        with open(f"/proc/{running.pid}/status") as file:
+            most = next(int(line.split()[1]) for line in file if line.startswith("VmHWM"))
+    assert most < 400_000  # KiB
+
+
+def test_a_socket_left_behind_by_a_killed_server_is_taken_over(store, tmp_path):
+    place = tmp_path / "s.sock"
+    with process(store, f"unix:{place}") as (first, server):
+        assert server.is_well()
+        first.kill()
+        first.wait()
+    assert stat.S_ISSOCK(place.stat().st_mode)
+    with running(store, f"unix:{place}") as server:
+        assert server.is_well()
+
+
+def test_a_socket_that_is_answered_at_is_left_alone(store, tmp_path):
+    with running(store, f"unix:{tmp_path}/s.sock") as server:
+        with pytest.raises(InputError, match="another server answers there"):
+            serve(f"unix:{tmp_path}/s.sock", store)
+        assert server.is_well()
+
+
+def test_a_file_is_not_taken_for_a_socket(store, tmp_path):
+    (tmp_path / "notes").write_text("keep")
+    with pytest.raises(InputError, match="no socket"):
+        serve(f"unix:{tmp_path}/notes", store)
+    assert (tmp_path / "notes").read_text() == "keep"
+
+
+def test_an_address_that_is_taken_is_told(store):
+    with socket.create_server(("127.0.0.1", 0)) as other, pytest.raises(InputError, match="cannot listen at"):
+        serve(f"127.0.0.1:{other.getsockname()[1]}", store)
+
+
+@pytest.mark.parametrize("address", ["0.0.0.0:1783", "[::]:1783", "192.0.2.1:1783"])
+def test_other_machines_are_not_served_unless_that_is_said(store, address):
+    with pytest.raises(InputError, match="--anyone"):
+        serve(address, store)
+
+
+def test_anyone_may_be_served_if_that_is_said(store):
+    with running(store, "0.0.0.0:0", anyone=True) as server:
+        assert server.is_well()
+
+
+@pytest.mark.parametrize(
+    "text", ["", "1783", "example.org:1783", "127.0.0.1:", "127.0.0.1:99999", "unix:", "unix:" + "x" * 200]
+)
+def test_addresses_that_are_none_are_refused(text):
+    with pytest.raises(InputError, match="Hint"):
+        address_of(text)
+
+
+@pytest.mark.parametrize("limit", ["message", "seconds", "connections", "held"])
+def test_limits_must_allow_something(limit):
+    with pytest.raises(InputError, match=limit):
+        Limits(**{limit: 0})
+
+
+def test_a_file_that_is_no_store_is_told_at_once(tmp_path):
+    (tmp_path / "no.db").write_text("not a database at all, but long enough to be looked at")
+    with pytest.raises(StoreError):
+        serve("127.0.0.1:0", tmp_path / "no.db")
+
+
+def test_a_server_starts_without_a_store_and_learns_its_first_messages(tmp_path):
+    with running(tmp_path / "new.db") as server:
+        assert b"Spam: False" in server.ask(request("CHECK", letter("spam", 1)))
+        assert b"DidSet: local" in server.ask(request("TELL", letter("spam", 1), "Message-class: spam", "Set: local"))
+        assert b"1 spam learned" in server.ask(request("REPORT", letter("spam", 2)))
+        assert b"DidRemove: local" in server.ask(request("TELL", letter("spam", 1), "Remove: local"))
+
+
+def _await_fit(store):
+    end = time.monotonic() + 60
+    while store.fit_for([], "evidence") is None:
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
+def test_what_was_learned_is_fitted_beside_the_server(tmp_path, monkeypatch):
+    monkeypatch.setattr(spamd, "SETTLING", 0.05)
+    path = tmp_path / "mail.db"
+    with running(path) as server:
+        for number in range(20):
+            for label in ("ham", "spam"):
+                sent = request("TELL", letter(label, number), f"Message-class: {label}", "Set: local")
+                assert b"DidSet: local" in server.ask(sent)
+        with Store(path) as store:
+            _await_fit(store)
+        with MailFilter(path) as mail:
+            assert mail.classify(letter("spam", 900)).header().encode() in server.ask(
+                request("PROCESS", letter("spam", 900))
+            )
+
+
+def test_a_fit_that_is_due_when_the_server_starts_is_made(tmp_path, monkeypatch):
+    monkeypatch.setattr(spamd, "SETTLING", 0.05)
+    path = tmp_path / "mail.db"
+    with MailFilter(path) as mail:
+        for label in ("ham", "spam"):
+            mail.learn_all(((f"{n}", letter(label, n)) for n in range(20)), label, processes=1)
+    with Store(path) as store, running(path):
+        _await_fit(store)
+
+
+def test_learning_waits_for_other_writers_and_judging_does_not(store):
+    with running(store, limits=Limits(seconds=20)) as server, Store(store) as other:
+        with other.writing(), server.connected() as line:
+            line.sendall(request("TELL", letter("spam", 901), "Message-class: spam", "Set: local"))
+            begun = time.monotonic()
+            assert b"Spam: True" in server.ask(request("CHECK", letter("spam", 902)))
+            assert time.monotonic() - begun < 5
+            other.set("kept", 1)
+            time.sleep(0.2)
+            line.setblocking(False)
+            with pytest.raises(BlockingIOError):
+                line.recv(1)
+            waiting = line.dup()
+        with waiting:
+            waiting.settimeout(20)
+            assert b"DidSet: local" in everything(waiting)
+
+
+def test_learning_that_has_to_wait_too_long_is_told(store):
+    with running(store, limits=Limits(seconds=0.5)) as server, Store(store) as other, other.writing():
+        answer = server.ask(request("TELL", letter("spam", 903), "Message-class: spam", "Set: local"))
+        assert answer.startswith(b"SPAMD/1.1 79 EX_TIMEOUT")
