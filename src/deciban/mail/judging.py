@@ -81,6 +81,10 @@ class Moment:
         self._counts = np.empty((0, len(labels)))
         self._own = np.empty((0, len(self.trust.bias)))
 
+    def __len__(self) -> int:
+        """How many tokens were looked up."""
+        return len(self._looked)
+
     def look_up(self, tokens: Iterable[str]) -> None:
         """Ask the store for those tokens that it was not asked for yet."""
         new = [token for token in tokens if token not in self._looked]

@@ -146,6 +146,11 @@ class StoreReader:
         with self._file.reading():
             return self._file.setting("changes", 0)
 
+    def version(self) -> tuple[int, int]:
+        """Another pair than before says that something was changed meanwhile, by others or over this connection."""
+        with self._file.reading():
+            return self._file.db.execute("PRAGMA data_version").fetchone()[0], self._file.db.total_changes
+
     def setting(self, key: str, default: Any = None) -> Any:
         """A value that was set."""
         with self._file.reading():

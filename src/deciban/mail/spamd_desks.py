@@ -16,8 +16,7 @@ from typing import Final
 
 from deciban.errors import DecibanError, StoreError
 from deciban.mail.filter import MailFilter
-from deciban.mail.remembering import RememberingStore
-from deciban.mail.store import Store
+from deciban.mail.standing import StandingFilter
 
 READERS: Final = 2
 """Desks that judge: Python runs one at a time, so more would only wait for each other."""
@@ -31,8 +30,8 @@ Jobs = SimpleQueue[tuple[Job, Future[bytes]] | None]
 class Desk:
     """A thread that does jobs with a filter of its own; the store may be changed, or replaced, by others."""
 
-    def __init__(self, store: Path, open_store: Callable[[Path], Store]) -> None:
-        self._store, self._open_store = store, open_store
+    def __init__(self, store: Path) -> None:
+        self._store = store
         self._mail: MailFilter | None = None
         self._opened: object = None
 
@@ -57,7 +56,7 @@ class Desk:
         if self._mail is not None and self._opened != self._standing(self._mail):
             self._close()
         if self._mail is None:
-            self._mail = _opened(self._open_store(self._store))
+            self._mail = StandingFilter(self._store)
             self._opened = self._standing(self._mail)
         return self._mail
 
@@ -78,16 +77,8 @@ class Desk:
     def _close(self) -> None:
         if self._mail is not None:
             with suppress(Exception):
-                self._mail.store.close()
+                self._mail.close()
         self._mail = None
-
-
-def _opened(store: Store) -> MailFilter:
-    try:
-        return MailFilter(store)
-    except BaseException:
-        store.close()
-        raise
 
 
 class Desks:
@@ -95,8 +86,8 @@ class Desks:
 
     def __init__(self, store: Path, readers: int = READERS) -> None:
         self._judging, self._learning = Jobs(), Jobs()
-        self._readers = [_begun(Desk(store, RememberingStore), self._judging) for _ in range(readers)]
-        self._learner = _begun(Desk(store, Store), self._learning)
+        self._readers = [_begun(Desk(store), self._judging) for _ in range(readers)]
+        self._learner = _begun(Desk(store), self._learning)
         self.upkeep = Upkeep(store)
 
     def judge(self, job: Job) -> Future[bytes]:
