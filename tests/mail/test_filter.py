@@ -1,0 +1,182 @@
+"""The filter: what it learns counts at once, its evidence adds up, and few messages leave it unsure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from deciban.errors import ForgetError, InputError
+from deciban.mail.filter import MailFilter, default_store
+from deciban.mail.models import MODELS
+
+HAM = ["tea", "garden", "meeting", "agenda", "notes", "train", "ticket", "mother", "recipe", "football"]
+SPAM = ["winner", "million", "claim", "pills", "discount", "lottery", "free", "click", "urgent", "offer"]
+
+
+def letter(words: list[str], n: int, sender: str) -> bytes:
+    """A made-up message; n tells it from others of the same words."""
+    head = f"From: {sender}\nSubject: {words[n % len(words)]}\nMessage-ID: <{n}@{sender}>"
+    return f"{head}\n\n{' '.join(words)} n{n}\n".encode()
+
+
+def letters(words: list[str], n: int, seed: int, sender: str) -> list[bytes]:
+    """So many messages, each of half the words."""
+    random = np.random.default_rng(seed)
+    return [letter(random.permutation(words)[: len(words) // 2].tolist(), i, sender) for i in range(n)]
+
+
+@pytest.fixture
+def mail(tmp_path: Path) -> Iterator[MailFilter]:
+    with MailFilter(tmp_path / "mail.db") as opened:
+        yield opened
+
+
+def taught(mail: MailFilter, n: int = 15) -> MailFilter:
+    mail.learn_all((("h", raw) for raw in letters(HAM, n, 0, "aunt@home.example")), "ham")
+    mail.learn_all((("s", raw) for raw in letters(SPAM, n, 1, "x@win.example")), "spam")
+    return mail
+
+
+def test_nothing_learned_is_unsure_and_says_so(mail: MailFilter) -> None:
+    said = mail.classify(b"Subject: hello\n\nyou")
+    assert (said.label, said.probability, said.decibans) == ("unsure", 0.5, 0.0)
+    assert "nothing learned" in said.why
+
+
+def test_from_the_first_message_of_each_label_it_leans_the_right_way_but_stays_unsure(mail: MailFilter) -> None:
+    mail.learn(letter(HAM, 1, "aunt@home.example"), "ham")
+    mail.learn(letter(SPAM, 2, "x@win.example"), "spam")
+    spam, ham = mail.classify(letter(SPAM, 3, "y@win.example")), mail.classify(letter(HAM, 4, "uncle@home.example"))
+    assert spam.probability > 0.5 > ham.probability
+    assert spam.label == ham.label == "unsure"
+    assert spam.why == "1 ham, 1 spam learned; 5 of each are the least to be sure by"
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_every_model_tells_plain_cases(tmp_path: Path, model: str) -> None:
+    with MailFilter(tmp_path / "mail.db", model=model) as mail:
+        taught(mail, 80).refit()
+        assert mail.classify(letter(SPAM, 99, "z@win.example")).label == "spam"
+        assert mail.classify(letter(HAM, 98, "z@home.example")).label == "ham"
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_the_pieces_of_evidence_add_up_to_the_probability(tmp_path: Path, model: str) -> None:
+    with MailFilter(tmp_path / "mail.db", model=model) as mail:
+        taught(mail).refit()
+        said = mail.classify(letter(SPAM[:3] + HAM[:4], 99, "z@win.example"), clues=4)
+        assert len(said.clues) == 4
+        total = said.prior + sum(clue.decibans for clue in said.clues) + said.others
+        assert total == pytest.approx(said.decibans, abs=1e-9)
+        assert 1 / (1 + 10 ** (-said.decibans / 10)) == pytest.approx(said.probability, rel=1e-9)
+
+
+def test_before_any_fit_the_evidence_is_the_counts_log_odds(mail: MailFilter) -> None:
+    mail.learn(b"Subject: a\n\nyes yes", "spam")
+    mail.learn(b"Subject: b\n\nno", "ham")
+    said = mail.classify(b"\n\nyes")
+    clue = next(clue for clue in said.clues if clue.token == "yes")
+    known = len(said.clues)
+    by_hand = math.log((1 + 0.3) / (1 + 0.6)) - math.log(0.3 / (1 + 0.6))
+    assert clue.counts == {"ham": 0.0, "spam": 1.0}
+    assert clue.decibans == pytest.approx(0.05 * 2 / 20 * by_hand * (100 / known) ** 0.75 * 10 / math.log(10))
+
+
+def test_what_is_learned_counts_at_once(mail: MailFilter) -> None:
+    taught(mail).refit()
+    new = b"Subject: zeppelin\n\nzeppelin airship helium"
+    before = mail.classify(new).probability
+    for i in range(3):
+        mail.learn(letter(["zeppelin", "airship", "helium"], i, "x@win.example"), "spam")
+    assert mail.classify(new).probability > before
+
+
+def test_unlearning_leaves_what_was_before(mail: MailFilter) -> None:
+    taught(mail).refit()
+    new, probe = letter(SPAM + HAM, 50, "q@q.example"), letter(SPAM[:2] + HAM[:2], 51, "r@q.example")
+    before = mail.classify(probe)
+    mail.learn(new, "spam")
+    assert mail.known(new) == "spam"
+    assert mail.classify(probe) != before
+    assert mail.unlearn(new)
+    assert mail.known(new) is None
+    assert mail.classify(probe) == before
+    assert not mail.unlearn(new)
+
+
+def test_moving_a_message_undoes_the_first_and_learns_the_second(mail: MailFilter, tmp_path: Path) -> None:
+    taught(mail)
+    moved = letter(SPAM + HAM, 50, "q@q.example")
+    mail.learn(moved, "ham")
+    mail.relabel(moved, "spam")
+    with MailFilter(tmp_path / "other.db") as other:
+        taught(other).learn(moved, "spam")
+        assert other.store.counts(["tea", "claim"]) == mail.store.counts(["tea", "claim"])
+    with pytest.raises(ForgetError, match="never learned"):
+        mail.relabel(b"Subject: stranger\n\n", "spam")
+
+
+def test_many_at_once_are_told_as_one_by_one(mail: MailFilter) -> None:
+    taught(mail).refit()
+    new = [("a", letter(SPAM[:3], 70, "x@win.example")), ("b", letter(HAM[:3], 71, "aunt@home.example")), ("c", b"")]
+    assert list(mail.classify_all(new)) == [(name, mail.classify(raw)) for name, raw in new]
+
+
+def test_mail_can_be_sorted_into_folders(mail: MailFilter) -> None:
+    work = ["invoice", "project", "deadline", "client", "budget", "report", "office", "contract", "sprint", "review"]
+    taught(mail).learn_all((("w", raw) for raw in letters(work, 15, 2, "boss@work.example")), "work")
+    assert mail.refit()
+    said = mail.classify(letter(work, 99, "boss@work.example"))
+    assert (said.label, said.of) == ("work", "work")
+    assert said.probabilities is not None
+    assert sum(said.probabilities.values()) == pytest.approx(1.0)
+    assert mail.classify(letter(SPAM, 98, "z@win.example")).label == "spam"
+
+
+def test_trusts_are_fitted_when_enough_has_changed(mail: MailFilter) -> None:
+    assert not mail.is_fit_due()
+    taught(mail)
+    assert mail.is_fit_due()
+    assert mail.refit()
+    assert not mail.is_fit_due()
+    mail.learn_all((("h", raw) for raw in letters(HAM, 9, 5, "niece@home.example")), "ham")
+    assert not mail.is_fit_due()
+    mail.learn(letter(HAM, 77, "nephew@home.example"), "ham")
+    assert mail.is_fit_due()
+
+
+def test_too_few_messages_fit_nothing(mail: MailFilter) -> None:
+    taught(mail, 4)
+    assert not mail.refit(force=True)
+
+
+def test_a_header_line_is_ascii_and_has_no_stray_separators(mail: MailFilter) -> None:
+    taught(mail)
+    mail.learn("Subject: ümläut;=,\n\nnaïve".encode(), "spam")
+    line = mail.classify("Subject: ümläut;=,\n\nnaïve".encode()).header()
+    assert line.isascii()
+    assert line.count(";") == 3
+    assert "\n" not in line
+
+
+@pytest.mark.parametrize("label", ["", "unsure", "a\nb"])
+def test_what_is_no_label_is_refused(mail: MailFilter, label: str) -> None:
+    with pytest.raises(InputError, match="label"):
+        mail.learn(b"Subject: a\n\n", label)
+
+
+def test_an_unknown_model_is_refused_with_those_there_are(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"'magic' is not known\. Hint: one of evidence, bayes, logistic, fisher"):
+        MailFilter(tmp_path / "mail.db", model="magic")
+
+
+def test_the_store_is_where_the_user_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("DECIBAN_MAIL", str(tmp_path / "mine.db"))
+    assert default_store() == tmp_path / "mine.db"
+    monkeypatch.delenv("DECIBAN_MAIL")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    assert default_store() == tmp_path / "deciban" / "mail.db"
