@@ -13,7 +13,7 @@ from tests.mail.spamds import everything, learn_letters, letter, request, runnin
 from deciban.mail import spamd, spamd_line
 from deciban.mail.spamd_line import Limits
 
-SMALL = Limits(message=200_000, seconds=0.7, connections=12, held=2_000_000)
+SMALL = Limits(message=200_000, seconds=1.5, connections=12, held=2_000_000)
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +81,7 @@ def test_compressed_messages_are_judged_and_given_back(server):
 def test_a_client_that_says_nothing_more_is_told_that_its_time_is_up(server, sent):
     begun = time.monotonic()
     assert server.ask(sent, half_close=False).startswith(b"SPAMD/1.1 79 EX_TIMEOUT: ")
-    assert 0.5 < time.monotonic() - begun < 5
+    assert 1.2 < time.monotonic() - begun < 10
 
 
 def test_a_client_that_sends_a_byte_at_a_time_has_no_more_time_than_others(server):
@@ -119,7 +119,7 @@ def test_clients_that_leave_at_any_moment_are_no_loss(server):
                 line.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
-def test_a_client_that_does_not_take_its_answer_holds_nobody_up(server, monkeypatch):
+def test_a_client_that_does_not_take_its_answer_holds_nobody_up(server):
     lines = []
     for _ in range(6):
         line = server.connected()
@@ -128,7 +128,7 @@ def test_a_client_that_does_not_take_its_answer_holds_nobody_up(server, monkeypa
         lines.append(line)
     begun = time.monotonic()
     assert server.is_well()
-    assert time.monotonic() - begun < 0.5
+    assert time.monotonic() - begun < 1.2  # not even one of them was waited for
     for line in lines:
         line.close()
 
@@ -138,7 +138,7 @@ def test_a_crowd_that_keeps_silent_makes_room(server, monkeypatch):
     lines = [server.connected() for _ in range(40)]
     begun = time.monotonic()
     assert server.is_well()
-    assert time.monotonic() - begun < 10
+    assert time.monotonic() - begun < 3  # before their time was up, three times over
     for line in lines:
         line.close()
 
