@@ -16,6 +16,37 @@ from deciban.mail.spamd_line import Limits
 SMALL = Limits(message=200_000, seconds=1.5, connections=12, held=2_000_000)
 
 
+WRONG = [
+    (b"", 76, b"ends within its headers"),
+    (b"\r\n", 76, b"no request"),
+    (b"\x00\xff\xfe garbage \x80\n", 76, b"no request"),
+    (bytes(range(256)) * 8, 76, b"no request"),
+    (b"x" * 40_000, 76, b"more than 16384 bytes"),
+    (b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", 76, b"no request"),
+    (b"EXPLODE SPAMC/1.5\r\n\r\n", 76, b"EXPLODE is not known"),
+    (b"CHECK SPAMC/1.1\r\n\r\n", 76, b"too old"),
+    (b"CHECK SPAMC/99999999999999999999.5\r\n\r\n", 76, b"no request"),
+    (b"CHECK SPAMC/1.5\r\nno colon\r\n\r\n", 76, b"Name: value"),
+    (b"CHECK SPAMC/1.5\r\n" + b"A: b\r\n" * 5_000 + b"\r\n", 76, b"more than 16384 bytes"),
+    (b"CHECK SPAMC/1.5\r\nContent-length: -1\r\n\r\nx", 76, b"no number of bytes"),
+    (b"CHECK SPAMC/1.5\r\nContent-length: 1e3\r\n\r\nx", 76, b"no number of bytes"),
+    (b"CHECK SPAMC/1.5\r\nContent-length: " + b"9" * 500 + b"\r\n\r\nx", 76, b"no number of bytes"),
+    (b"CHECK SPAMC/1.5\r\nContent-length: 99999999999\r\n\r\nx", 98, b"bound here"),
+    (b"CHECK SPAMC/1.5\r\nContent-length: 100\r\n\r\ntruncated", 76, b"says 100 bytes, but 9 came"),
+    (b"CHECK SPAMC/1.5\r\nContent-length: 3\r\n\r\ntoo much", 76, b"says 3 bytes, but 8 came"),
+    (b"CHECK SPAMC/1.5\r\n\r\n" + b"x" * 300_000, 98, b"bound here"),
+    (b"CHECK SPAMC/1.5\r\nCompress: lzma\r\nContent-length: 1\r\n\r\nx", 76, b"zlib is"),
+    (b"CHECK SPAMC/1.5\r\nCompress: zlib\r\nContent-length: 7\r\n\r\ngarbage", 65, b"zlib data is not"),
+    (request("CHECK", zlib.compress(b"x" * 5_000)[:-4], "Compress: zlib"), 65, b"end early"),
+    (request("CHECK", zlib.compress(bytes(100_000_000)), "Compress: zlib"), 98, b"bound here"),
+    (request("PROCESS", zlib.compress(bytes(100_000_000)), "Compress: zlib"), 98, b"bound here"),
+    (request("TELL", b"x", "Set: local"), 64, b"class is needed"),
+    (request("TELL", b"x", "Message-class: eggs", "Set: local"), 64, b"class is needed"),
+    (request("TELL", b"x", "Message-class: ham", "Set: local", "Remove: local"), 64, b"not both"),
+]  # fmt: skip
+"""What is sent, the code that is answered, and what the reason says."""
+
+
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     path = tmp_path_factory.mktemp("store") / "mail.db"
@@ -33,36 +64,8 @@ def still_serving(server):
 
 
 @pytest.mark.parametrize(
-    ("sent", "code", "reason"),
-    [
-        (b"", 76, b"ends within its headers"),
-        (b"\r\n", 76, b"no request"),
-        (b"\x00\xff\xfe garbage \x80\n", 76, b"no request"),
-        (bytes(range(256)) * 8, 76, b"no request"),
-        (b"x" * 40_000, 76, b"more than 16384 bytes"),
-        (b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", 76, b"no request"),
-        (b"EXPLODE SPAMC/1.5\r\n\r\n", 76, b"EXPLODE is not known"),
-        (b"CHECK SPAMC/1.1\r\n\r\n", 76, b"too old"),
-        (b"CHECK SPAMC/99999999999999999999.5\r\n\r\n", 76, b"no request"),
-        (b"CHECK SPAMC/1.5\r\nno colon\r\n\r\n", 76, b"Name: value"),
-        (b"CHECK SPAMC/1.5\r\n" + b"A: b\r\n" * 5_000 + b"\r\n", 76, b"more than 16384 bytes"),
-        (b"CHECK SPAMC/1.5\r\nContent-length: -1\r\n\r\nx", 76, b"no number of bytes"),
-        (b"CHECK SPAMC/1.5\r\nContent-length: 1e3\r\n\r\nx", 76, b"no number of bytes"),
-        (b"CHECK SPAMC/1.5\r\nContent-length: " + b"9" * 500 + b"\r\n\r\nx", 76, b"no number of bytes"),
-        (b"CHECK SPAMC/1.5\r\nContent-length: 99999999999\r\n\r\nx", 98, b"bound here"),
-        (b"CHECK SPAMC/1.5\r\nContent-length: 100\r\n\r\ntruncated", 76, b"says 100 bytes, but 9 came"),
-        (b"CHECK SPAMC/1.5\r\nContent-length: 3\r\n\r\ntoo much", 76, b"says 3 bytes, but 8 came"),
-        (b"CHECK SPAMC/1.5\r\n\r\n" + b"x" * 300_000, 98, b"bound here"),
-        (b"CHECK SPAMC/1.5\r\nCompress: lzma\r\nContent-length: 1\r\n\r\nx", 76, b"zlib is"),
-        (b"CHECK SPAMC/1.5\r\nCompress: zlib\r\nContent-length: 7\r\n\r\ngarbage", 65, b"zlib data is not"),
-        (request("CHECK", zlib.compress(b"x" * 5_000)[:-4], "Compress: zlib"), 65, b"end early"),
-        (request("CHECK", zlib.compress(bytes(100_000_000)), "Compress: zlib"), 98, b"bound here"),
-        (request("PROCESS", zlib.compress(bytes(100_000_000)), "Compress: zlib"), 98, b"bound here"),
-        (request("TELL", b"x", "Set: local"), 64, b"class is needed"),
-        (request("TELL", b"x", "Message-class: eggs", "Set: local"), 64, b"class is needed"),
-        (request("TELL", b"x", "Message-class: ham", "Set: local", "Remove: local"), 64, b"not both"),
-    ],
-)  # fmt: skip
+    ("sent", "code", "reason"), WRONG, ids=[f"{n} {why.decode()}" for n, (_, _, why) in enumerate(WRONG)]
+)
 def test_what_is_wrong_is_said(server, sent, code, reason):
     answer = server.ask(sent)
     assert answer.startswith(f"SPAMD/1.1 {code} EX_".encode())
@@ -77,7 +80,9 @@ def test_compressed_messages_are_judged_and_given_back(server):
     assert b"X-Deciban: spam" in answer
 
 
-@pytest.mark.parametrize("sent", [b"", b"CHE", b"CHECK SPAMC/1.5\r\nContent-length: 5\r\n\r\nab"])
+@pytest.mark.parametrize(
+    "sent", [b"", b"CHE", b"CHECK SPAMC/1.5\r\nContent-length: 5\r\n\r\nab"], ids=["silent", "line", "body"]
+)
 def test_a_client_that_says_nothing_more_is_told_that_its_time_is_up(server, sent):
     begun = time.monotonic()
     assert server.ask(sent, half_close=False).startswith(b"SPAMD/1.1 79 EX_TIMEOUT: ")

@@ -72,7 +72,9 @@ def test_no_more_is_unpacked_than_the_bound():
         inflated(zlib.compress(b"x" * 10), 9)
 
 
-@pytest.mark.parametrize("raw", [*BROKEN.values(), *(plain(language).as_bytes() for language in TEXTS)])
+@pytest.mark.parametrize(
+    "raw", [*BROKEN.values(), *(plain(language).as_bytes() for language in TEXTS)], ids=[*BROKEN, *TEXTS]
+)
 def test_stamping_adds_a_line_and_changes_nothing_else(raw):
     out = stamped(raw, "ham; p=0.1")
     line = b"X-Deciban: ham; p=0.1"
