@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from deciban.discriminative.logistic import Shared, Sparse, fitted_parts
 from deciban.mail.fewest import FEWEST, OF_EACH
 from deciban.mail.rows import Rows
-from deciban.mail.weighing import Array, Trust, log_odds, ordered, strength
+from deciban.mail.weighing import ALPHA, POWER, Array, Trust, log_odds, ordered, strength
 
 Fitted = Literal["evidence", "bayes", "logistic"]
 
@@ -25,6 +25,19 @@ HELD_BACK: Final = 0.025
 
 LEAST_C, MANY = 0.1, 400
 """Few messages let tokens differ less: C is a message's share of so many, from LEAST_C to 1."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How trusts are fitted; `alone`: a message is told by what all others say of its tokens, without itself."""
+
+    alpha: float = ALPHA
+    power: float = POWER
+    held_back: float = HELD_BACK
+    alone: bool = True
+
+
+USUAL_SETTINGS: Final = Settings()
 
 
 @dataclass(frozen=True)
@@ -74,7 +87,13 @@ class Examples:
         own, total = self.counts[:, label], self.totals[label]
         return np.stack([self.counts.sum(axis=1) - own, own], axis=1), np.array([self.totals.sum() - total, total])
 
-    def without_themselves(self, label: int) -> Array:
+    def said(self, label: int, settings: Settings = USUAL_SETTINGS) -> Array:
+        """What each stored token of each message says for this label."""
+        if settings.alone:
+            return self.without_themselves(label, settings.alpha)
+        return np.asarray(log_odds(*self.sides(label), settings.alpha)[self.X.indices, 0])
+
+    def without_themselves(self, label: int, alpha: float = ALPHA) -> Array:
         """What all other messages say of each stored token for this label; nothing of what no other has."""
         rows = np.repeat(np.arange(len(self.codes)), np.diff(self.X.indptr))
         side = (self.codes == label).astype(np.intp)
@@ -82,7 +101,7 @@ class Examples:
         own = np.zeros((len(rows), 2))
         own[np.arange(len(rows)), side[rows]] = self.weights[rows]
         rest = counts[self.X.indices] - own
-        said = log_odds(rest, totals - own)[:, 0]
+        said = log_odds(rest, totals - own, alpha)[:, 0]
         said[rest.sum(axis=1) <= 0.0] = 0.0
         return said
 
@@ -96,35 +115,38 @@ class Found:
     columns: list[Array]
 
 
-def fit(examples: Examples, model: Fitted, threads: int = 1) -> Found | None:
+def fit(
+    examples: Examples, model: Fitted, threads: int = 1, settings: Settings = USUAL_SETTINGS
+) -> Found | None:
     """The trusts of these messages; None where they say that tokens as a whole deserve none."""
     usual = float(np.median(np.maximum(np.diff(examples.X.indptr), 1)))
     bias, common, columns = [], [], []
     for label in examples.scores:
-        found = _score(examples, label, model, usual, threads)
+        found = _score(examples, label, model, usual, threads, settings)
         if found is None:
             return None
         bias.append(found[0])
         common.append(found[1])
         columns.append(found[2])
-    trust = Trust(examples.labels, tuple(bias), tuple(common), usual, len(examples.codes))
+    n, alpha, power = len(examples.codes), settings.alpha, settings.power
+    trust = Trust(examples.labels, tuple(bias), tuple(common), usual, n, alpha, power)
     return Found(trust, examples.numbers, columns)
 
 
 def _score(
-    examples: Examples, label: int, model: Fitted, usual: float, threads: int
+    examples: Examples, label: int, model: Fitted, usual: float, threads: int, settings: Settings
 ) -> tuple[float, float, Array] | None:
     """Bias, common trust and the tokens' own, of one label against all others."""
     Z, y = examples.X.copy(), (examples.codes == label).astype(np.int32)
     n, V = Z.shape
     rows = np.repeat(np.arange(n), np.diff(Z.indptr))
-    Z.data = np.ones(len(rows)) if model == "logistic" else examples.without_themselves(label)
+    Z.data = np.ones(len(rows)) if model == "logistic" else examples.said(label, settings)
     known = np.bincount(rows, weights=Z.data != 0.0, minlength=n)
-    Z.data *= strength(known, usual)[rows]
+    Z.data *= strength(known, usual, settings.power)[rows]
     parts: list[Any] = [] if model == "bayes" else [Sparse(Z, 1.0 / min(1.0, max(LEAST_C, n / MANY)))]
     if model != "logistic":
         said = np.asarray(Z.sum(axis=1)).ravel()
-        parts.append(Shared(np.stack([-said / 2, said / 2], axis=1)[:, None, :], HELD_BACK * V))
+        parts.append(Shared(np.stack([-said / 2, said / 2], axis=1)[:, None, :], settings.held_back * V))
     found = fitted_parts(parts, y, examples.weights, 2, tol=1e-3, max_iter=200, threads=threads)
     common = 0.0 if model == "logistic" else float(found.parts[-1][0])
     if model != "logistic" and common <= 0.0:

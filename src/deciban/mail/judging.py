@@ -108,7 +108,7 @@ class Moment:
         met = [token for token in tokens if token in self._met]
         at = [self._met[token] for token in met]
         known = Known(met, self._counts[at], np.array(learned.weights) / self.unit, self.trust, self._own[at])
-        return _told(weighed(self.model, known), known, learned, self.model, self.thresholds, cut, clues)
+        return told(weighed(self.model, known), known, learned, self.model, self.thresholds, cut, clues)
 
 
 def _learned(store: StoreReader) -> Learned:
@@ -132,10 +132,11 @@ def _counted(learned: Learned) -> Mapping[str, int]:
     return dict(zip(learned.labels, learned.messages))
 
 
-def _told(
+def told(
     found: Weighed, known: Known, learned: Learned, model: str, thresholds: tuple[float, float],
     cut: tuple[str, ...], clues: int,
 ) -> Verdict:  # fmt: skip
+    """The verdict on what was weighed."""
     p = probabilities(found.scores)
     two = len(learned.labels) == 2
     at = 1 if two else int(p.argmax())

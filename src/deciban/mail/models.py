@@ -47,10 +47,10 @@ def weighed(model: ModelName, known: Known) -> Weighed:
     trust = known.trust
     if model == "fisher":
         return _by_chi_square(known)
-    z = float(strength(len(known.tokens), trust.usual))
+    z = float(strength(len(known.tokens), trust.usual, trust.power))
     if model == "logistic":
         return Weighed(np.array(trust.bias), known.own * z)
-    said = log_odds(known.counts, known.totals)
+    said = log_odds(known.counts, known.totals, trust.alpha)
     return Weighed(np.array(trust.bias), (known.own + np.array(trust.common)) * said * z)
 
 

@@ -25,7 +25,12 @@ def is_due(store: Store, model: ModelName) -> bool:
     fit = store.fit_for([], model)
     if fit is None:
         return True
-    return store.changes() - fit.changes >= max(FEWEST_CHANGES, GROWTH * fit.meta["messages"])
+    return has_grown(store.changes() - fit.changes, fit.meta["messages"])
+
+
+def has_grown(changes: int, fitted_to: int) -> bool:
+    """Whether so many changes since a fit to so many messages call for another."""
+    return changes >= max(FEWEST_CHANGES, GROWTH * fitted_to)
 
 
 def refitted(store: Store, model: ModelName) -> bool:

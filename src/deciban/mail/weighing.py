@@ -54,20 +54,25 @@ def log_odds(counts: Array, totals: Array, alpha: float = ALPHA) -> Array:
     return said[..., 1:] if said.shape[-1] == 2 else said
 
 
-def strength(n_known: Any, usual: float) -> Any:
+def strength(n_known: Any, usual: float, power: float = POWER) -> Any:
     """How much each of a message's tokens counts, by how many of them are known."""
-    return (usual / np.maximum(n_known, 1)) ** POWER
+    return (usual / np.maximum(n_known, 1)) ** power
 
 
 @dataclass(frozen=True)
 class Trust:
-    """What a model found: the bias of each score, the trust that all tokens share, and how many a message has."""
+    """What a model found: the bias of each score, the trust that all tokens share, and how many a message has.
+
+    `alpha` and `power` are those it was found with, and is to be used with.
+    """
 
     labels: tuple[str, ...]
     bias: tuple[float, ...]
     common: tuple[float, ...]
     usual: float
     messages: int = 0
+    alpha: float = ALPHA
+    power: float = POWER
 
     @classmethod
     def before_any_fit(cls, labels: Sequence[str], messages: int) -> Self:
@@ -80,7 +85,7 @@ class Trust:
         """As JSON has it."""
         return {
             "labels": list(self.labels), "bias": list(self.bias), "common": list(self.common),
-            "usual": self.usual, "messages": self.messages,
+            "usual": self.usual, "messages": self.messages, "alpha": self.alpha, "power": self.power,
         }  # fmt: skip
 
     @classmethod
@@ -88,7 +93,7 @@ class Trust:
         """What `to_dict` told."""
         return cls(
             tuple(told["labels"]), tuple(told["bias"]), tuple(told["common"]), float(told["usual"]),
-            int(told["messages"]),
+            int(told["messages"]), float(told.get("alpha", ALPHA)), float(told.get("power", POWER)),
         )  # fmt: skip
 
 
