@@ -103,6 +103,8 @@ def fitted_parts(
     threads: int = 1,
 ) -> Fit:
     """The same for several blocks of features beside each other, each with its own penalty."""
+    import scipy.linalg  # noqa: F401  before threads are limited: its products are its own
+
     codes = np.ascontiguousarray(codes, dtype=np.int32)
     with one_core_products(True):  # threads that wait for each other burn more than small products take
         rows = _rows(parts, codes, weight, n_classes, intercept, threads)
