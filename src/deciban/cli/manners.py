@@ -1,8 +1,4 @@
-"""How a command fails: in a line or two with a way out.
-
-Exit codes: 0 done, 1 refused (the data, a file, or what was asked of them), 2 wrong usage, 130 interrupted, 141 if
-whoever reads our output leaves early (128 + SIGPIPE, as a shell says of other programs).
-"""
+"""How a command fails: in a line or two with a way out."""
 
 from __future__ import annotations
 
@@ -18,9 +14,9 @@ from typing import Any
 
 import typer
 
+from deciban.cli.codes import INTERRUPTED, REFUSED
 from deciban.errors import DecibanError, DecibanWarning
 
-REFUSED, INTERRUPTED, UNREAD = 1, 130, 141
 PYTHON = re.compile(
     r" \((?:or |train\(…, )?(?:"
     r"(?:roles|missing|allow_missing_columns|classes|format|encoding|like|weights|unseen|words|learner|folds)="
@@ -36,8 +32,11 @@ PRIORS = re.compile(r"with_priors\('(\w+)'\) first")
 
 
 @contextmanager
-def manners(debug: bool) -> Iterator[None]:
-    """Turn errors and warnings into words on stderr; with `debug` let errors through."""
+def manners(debug: bool, refused: int = REFUSED, interrupted: str = "no file was written") -> Iterator[None]:
+    """Turn errors and warnings into words on stderr; with `debug` let errors through.
+
+    `refused` is the exit code where 1 means something else, and `interrupted` says what Ctrl-C leaves.
+    """
     interrupts = Interrupts()
     try:
         with warnings_in_words(), interrupts:
@@ -49,15 +48,23 @@ def manners(debug: bool) -> Iterator[None]:
         raise
     except (KeyboardInterrupt, Exception) as error:
         if isinstance(error, KeyboardInterrupt) or interrupts.seen:
-            typer.echo("interrupted: no file was written", err=True)
+            typer.echo(f"interrupted: {interrupted}", err=True)
             raise typer.Exit(INTERRUPTED) from None
-        if debug:
+        if debug and refused == REFUSED:
             raise
-        typer.echo(f"error: {_words(error)}", err=True)
-        raise typer.Exit(REFUSED) from None
+        typer.echo(traceback() if debug else f"error: {in_words(error)}", err=True)
+        raise typer.Exit(refused) from None
 
 
-def _words(error: Exception) -> str:
+def traceback() -> str:
+    """Where the error happened that is being dealt with."""
+    from traceback import format_exc
+
+    return format_exc().rstrip()
+
+
+def in_words(error: Exception) -> str:
+    """What to say of an error."""
     if isinstance(error, DecibanError):
         return _commanding(str(error))
     if isinstance(error, OSError) and error.strerror:

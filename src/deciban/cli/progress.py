@@ -23,7 +23,7 @@ def progress(table: Given, doing: str, again: str = "judging") -> Iterator[Calla
         yield lambda rows: stop_if_interrupted()
         return
     total = table.guessed_rows()
-    with _bar() as bar:
+    with bar_of("rows") as bar:
         task = bar.add_task(doing, total=total, rate="")
         last = 0
 
@@ -35,19 +35,20 @@ def progress(table: Given, doing: str, again: str = "judging") -> Iterator[Calla
             last = rows
             known = bar.tasks[task].total
             beyond = rows if known is not None and rows > known else known  # the total was a guess
-            bar.update(task, completed=rows, total=beyond, rate=_rate(bar.tasks[task].speed))
+            bar.update(task, completed=rows, total=beyond, rate=rate(bar.tasks[task].speed, "rows"))
 
         yield tell
 
 
-def _bar() -> Any:
+def bar_of(things: str) -> Any:
+    """A bar that counts these things."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(bar_width=24),
-        TextColumn("{task.completed:,.0f} rows"),
+        TextColumn("{task.completed:,.0f} " + things),
         TextColumn("{task.fields[rate]}"),
         TimeRemainingColumn(compact=True),
         TextColumn("left"),
@@ -56,5 +57,6 @@ def _bar() -> Any:
     )
 
 
-def _rate(speed: float | None) -> str:
-    return "" if not speed else f"{speed:,.0f} rows/s"
+def rate(speed: float | None, things: str) -> str:
+    """How many a second; nothing before that is known."""
+    return "" if not speed else f"{speed:,.0f} {things}/s"

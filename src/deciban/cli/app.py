@@ -1,0 +1,82 @@
+"""All commands of `deciban`: each has a file of its own, which is loaded when it is called."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from deciban import __version__
+from deciban.cli.arguments import AsJson, Debug
+from deciban.cli.arguments import example as in_help
+from deciban.cli.later import Later, group
+from deciban.cli.manners import manners
+
+COMMANDS = {
+    "train": Later("Learn from a table, write a model file, report on it.", "deciban.cli.train"),
+    "predict": Later("Predict every row of a table.", "deciban.cli.predict"),
+    "explain": Later("Say why rows are predicted as they are.", "deciban.cli.explain"),
+    "evaluate": Later("Measure how good a model is, in folds or on other rows.", "deciban.cli.evaluate"),
+    "compare": Later("Compare learners, and say which to take.", "deciban.cli.compare"),
+    "learning": Later("Measure how much more rows would help.", "deciban.cli.learning"),
+    "dependence": Later("Measure how far columns depend on each other.", "deciban.cli.dependence"),
+    "inspect": Later("Show what is in a model file.", "deciban.cli.inspect"),
+    "telltales": Later("Show the words that tell classes apart.", "deciban.cli.telltales"),
+    "plot": Later("Draw data, models, and how good they are.", "deciban.cli.plot", "app"),
+    "diff": Later("Show what changed from one model to another.", "deciban.cli.diff"),
+    "merge": Later("Add models up.", "deciban.cli.merge"),
+    "add": Later("Learn more rows.", "deciban.cli.change", "add", "ADD"),
+    "forget": Later("Unlearn rows.", "deciban.cli.change", "forget", "FORGET"),
+    "sample": Later("Draw rows from a model.", "deciban.cli.sample"),
+    "bayes": Later("Say what a test result means: Bayes' theorem.", "deciban.cli.bayes"),
+    "example": Later("Write a small table to try things on.", "deciban.cli.example"),
+    "mail": Later("Tell spam from ham, by what you call so.", "deciban.cli.mail.commands", "app"),
+}
+"""What there is, and what `deciban --help` says of it."""
+
+app = typer.Typer(
+    name="deciban",
+    cls=group(COMMANDS),
+    help="Classify by weighing evidence: naive Bayes, Gaussian Bayes and their kin.",
+    epilog="\b\nExit codes: 0 done, 1 refused, 2 wrong usage, 130 interrupted, 141 unread.\n"
+    "Begin with: deciban example patients > patients.csv",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"deciban {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def deciban(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and leave.")
+    ] = False,
+) -> None:
+    """Classify by weighing evidence: naive Bayes, Gaussian Bayes and their kin."""
+
+
+@app.command(
+    "demo",
+    short_help="See deciban at work on data that needs no download.",
+    epilog=in_help("deciban demo --folder demo"),
+)
+def demo(
+    folder: Annotated[
+        Path, typer.Option("--folder", metavar="FOLDER", help="Where to write the picture and the report.")
+    ] = Path("demo"),
+    json: AsJson = False,
+    debug: Debug = False,
+) -> None:
+    """See deciban at work on data that needs no download: train, judge, explain, forget, draw."""
+    with manners(debug):
+        from deciban.cli.demo import run
+
+        run(folder, json)
