@@ -97,7 +97,7 @@ class MailFilter:
     def learn(self, raw: bytes, label: str, time: float | None = None) -> Learned:
         """Learn one message."""
         return self.store.learn(
-            [Entry(digest_of(raw), _label(label), tokens_of(read_message(raw), self.reading), time)]
+            [Entry(digest_of(raw), checked_label(label), tokens_of(read_message(raw), self.reading), time)]
         )
 
     def learn_all(
@@ -105,7 +105,7 @@ class MailFilter:
         progress: Callable[[int], None] | None = None,
     ) -> Learned:  # fmt: skip
         """Learn many: names and messages. Each batch is a transaction; what was learned before is passed over."""
-        _label(label)
+        checked_label(label)
         read = tokens_in_bulk(found, _processes(processes), self.reading)
         total = Learned(0, 0, 0)
         while batch := [Entry(digest, label, tokens) for _, digest, tokens in islice(read, BATCH)]:
@@ -120,7 +120,7 @@ class MailFilter:
 
     def relabel(self, raw: bytes, label: str) -> None:
         """Say that a message that was learned is something else."""
-        self.store.relabel(digest_of(raw), _label(label))
+        self.store.relabel(digest_of(raw), checked_label(label))
 
     def known(self, raw: bytes) -> str | None:
         """The label under which a message was learned."""
@@ -156,7 +156,8 @@ def _processes(asked: int | None) -> int:
     return max(1, min(os.cpu_count() or 1, 8)) if asked is None else asked
 
 
-def _label(label: str) -> str:
+def checked_label(label: str) -> str:
+    """A name that messages can be learned under."""
     if not label or label == UNSURE or not label.isprintable():
         raise InputError(f"label {label!r}: a label is a word of your own, such as ham, spam or work, not {UNSURE!r}")
     return label

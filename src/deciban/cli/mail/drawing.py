@@ -1,0 +1,75 @@
+"""Messages drawn from wherever they lie, counted on a terminal while they come."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from time import monotonic
+
+from deciban.cli.manners import stop_if_interrupted
+from deciban.errors import InputError
+
+SHOWN_EVERY = 0.1
+"""Seconds between two looks of a bar."""
+
+
+def refuse_absent(paths: Sequence[str]) -> None:
+    """Refuse what is not there before anything is done with the others."""
+    from deciban.mail.sources import kind_of
+
+    for path in paths:
+        kind_of(path)
+
+
+class Drawn:
+    """The messages of some paths, by name; a path that breaks off gives what it holds, and the others go on."""
+
+    def __init__(
+        self, paths: Sequence[str], tick: Callable[[], None], subfolders: bool = False, trashed: bool = False
+    ) -> None:
+        self._paths, self._tick = paths, tick
+        self._subfolders, self._trashed = subfolders, trashed
+        self.trouble: InputError | OSError | None = None
+        """What went wrong first."""
+
+    def __iter__(self) -> Iterator[tuple[str, bytes]]:
+        from deciban.mail.sources import messages_in
+
+        for path in self._paths:
+            try:
+                for found in messages_in(path, subfolders=self._subfolders, trashed=self._trashed):
+                    self._tick()
+                    yield found.name, found.raw
+            except (InputError, OSError) as error:
+                self.trouble = self.trouble or error
+
+    def end(self) -> None:
+        """Raise what went wrong, now that all the others are done."""
+        if self.trouble is not None:
+            raise self.trouble
+
+
+@contextmanager
+def counting(doing: str) -> Iterator[Callable[[], None]]:
+    """Something to call for each message, which notices Ctrl-C; on a terminal a bar shows how many, and the rate."""
+    if not sys.stderr.isatty():
+        yield stop_if_interrupted
+        return
+    from deciban.cli.progress import bar_of, rate
+
+    with bar_of("messages") as bar:
+        task = bar.add_task(doing, total=None, rate="")
+        n, begun = 0, monotonic()
+        shown = begun
+
+        def tick() -> None:
+            nonlocal n, shown
+            stop_if_interrupted()
+            n += 1
+            now = monotonic()
+            if now - shown >= SHOWN_EVERY:
+                shown = now
+                bar.update(task, completed=n, rate=rate(n / (now - begun), "messages"))
+
+        yield tick

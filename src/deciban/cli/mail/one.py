@@ -1,0 +1,43 @@
+"""One message on standard input: what it is, said in a line and by an exit code."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Final
+
+from deciban.cli.codes import NOT_SPAM, VERDICTS
+from deciban.cli.mail.opening import judging
+
+if TYPE_CHECKING:
+    from deciban.mail.verdict import Verdict
+
+CLUES: Final = 5
+"""So many clues are named unless more are asked for."""
+
+
+def judge(store: str | None, model: str | None, top: int = CLUES, json: bool = False) -> int:
+    """Say what the message on standard input is; the exit code that says it too."""
+    with judging(store, model) as mail:
+        verdict = mail.classify(standing_input(), clues=top)
+    print(as_json("-", verdict) if json else verdict.header(top))
+    sys.stdout.flush()
+    return VERDICTS.get(verdict.label, NOT_SPAM)
+
+
+def standing_input() -> bytes:
+    """The message on standard input, as far as it is looked at; it is read to its end, lest its writer break off."""
+    from deciban.mail.sources import one_message
+
+    if sys.stdin.isatty():
+        print("reading a message from standard input, to its end (Ctrl-D) …", file=sys.stderr)
+    raw = one_message(sys.stdin.buffer)
+    while sys.stdin.buffer.read(1 << 20):
+        pass
+    return raw
+
+
+def as_json(name: str, verdict: Verdict) -> str:
+    """A verdict in one line of JSON."""
+    from deciban.files.plain import json_text
+
+    return json_text({"path": name, **verdict.to_dict()})

@@ -1,0 +1,108 @@
+"""A message passes through with its verdict in the header; no error keeps it from passing."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from types import FrameType
+from typing import Any, NoReturn, Self
+
+from deciban.cli.codes import TRY_AGAIN
+from deciban.cli.mail.opening import judging
+
+ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGINT", "SIGHUP", "SIGALRM") if hasattr(signal, name))
+"""Signals that end a program: a message that is being judged passes first."""
+
+LOOKED_AT, PIECE = 1 << 24, 1 << 20
+"""Bytes that are judged, and of the pieces in which more are passed on: memory holds no more, however long."""
+
+
+class EndedError(Exception):
+    """The program is to end."""
+
+
+def pass_judged(store: str | None, model: str | None, debug: bool = False) -> None:
+    """Pass a message from standard input to standard output, with its verdict; on any error, as it came."""
+    with Signals() as signals:
+        made = head = _read()
+        try:
+            made = _judged(head, store, model) if head else head
+            signals.heeded = False
+        except Exception as error:
+            signals.heeded = False
+            made = head
+            _say(error, debug)
+        _write(made)
+
+
+def pass_on(why: str) -> None:
+    """Pass the message as it comes, and say why."""
+    print(f"error: {why} The message was passed on as it came.", file=sys.stderr)
+    _write(b"")
+
+
+def _judged(head: bytes, store: str | None, model: str | None) -> bytes:
+    from deciban.mail.stamping import stamped
+
+    with judging(store, model) as mail:
+        return stamped(head, mail.classify(head, clues=5).header())
+
+
+def _say(error: Exception, debug: bool) -> None:
+    try:
+        from deciban.cli.manners import in_words, traceback
+
+        said = traceback() if debug else in_words(error)
+        print(f"error: {said}\nThe message was passed on as it came.", file=sys.stderr)
+    except Exception:  # nobody hears us: the message passes nevertheless
+        return
+
+
+def _read() -> bytes:
+    """As much of the message as is looked at."""
+    try:
+        return sys.stdin.buffer.read(LOOKED_AT)
+    except (OSError, AttributeError, EndedError) as error:
+        _give_up(f"the message could not be read: {error}")
+
+
+def _write(start: bytes) -> None:
+    """Pass on what was read, and then what still comes."""
+    try:
+        sys.stdout.buffer.write(start)
+        while piece := sys.stdin.buffer.read(PIECE):
+            sys.stdout.buffer.write(piece)
+        sys.stdout.buffer.flush()
+    except (OSError, AttributeError) as error:
+        _give_up(f"the message could not be passed on: {error}")
+
+
+def _give_up(why: str) -> NoReturn:
+    """Leave at once: an orderly end would try to write what is left, and fail again."""
+    os.write(2, f"error: {why}\n".encode())
+    os._exit(TRY_AGAIN)
+
+
+class Signals:
+    """Within the block a signal that ends programs is an error like others; later it is not heeded at all.
+
+    What is half passed on would be worse than what is passed on late.
+    """
+
+    def __init__(self) -> None:
+        self.heeded = True
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> Self:
+        self._before = {number: signal.signal(number, self._end) for number in ENDING}
+        return self
+
+    def _end(self, number: int, frame: FrameType | None) -> None:
+        if self.heeded:
+            self.heeded = False
+            raise EndedError(f"ended by {signal.Signals(number).name}")
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)

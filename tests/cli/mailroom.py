@@ -1,0 +1,73 @@
+"""Mailboxes as they lie on disks, a store that has learned them, and `deciban mail` called with bytes."""
+
+import mailbox
+import os
+import signal
+import subprocess
+import sys
+
+from tests.cli.terminal import call
+from tests.mail.spamds import letter
+
+EACH = 30
+"""Letters of each label: enough to be sure by."""
+
+
+def mbox(path, label, numbers):
+    """An mbox as mail programs write it."""
+    path.write_bytes(b"".join(b"From me Mon Jan  1 10:00:00 2024\n" + letter(label, n) + b"\n" for n in numbers))
+    return path
+
+
+def maildir(path, label, numbers):
+    """A Maildir, half of it read."""
+    box = mailbox.Maildir(path, create=True)
+    for n in numbers:
+        message = mailbox.MaildirMessage(letter(label, n))
+        if n % 2:
+            message.set_subdir("cur")
+            message.set_flags("S")
+        box.add(message)
+    return path
+
+
+def taught(folder):
+    """A store that has learned letters of both labels."""
+    store = folder / "mail.db"
+    ham, spam = mbox(folder / "ham.mbox", "ham", range(EACH)), maildir(folder / "Junk", "spam", range(EACH))
+    result = mail("learn", "--ham", ham, "--spam", spam, "--store", store)
+    assert result.exit_code == 0, result.stderr
+    return store
+
+
+def mail(*arguments, stdin=None):
+    """`deciban mail` within this process: quick."""
+    return call("mail", *arguments, stdin=stdin)
+
+
+def command(*arguments):
+    return [sys.executable, "-m", "deciban.cli.main", "mail", *map(str, arguments)]
+
+
+def program(*arguments, stdin=b"", **environment):
+    """`deciban mail` as a process of its own, with bytes in and out."""
+    env = {**os.environ, **{name: str(value) for name, value in environment.items()}}
+    return subprocess.run(command(*arguments), input=stdin, capture_output=True, env=env, timeout=120, check=False)
+
+
+def started(*arguments, **how):
+    """The same, left running; signals are heeded however the tests were started."""
+
+    def prepare():
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen(command(*arguments), preexec_fn=prepare, **{**pipes, **how})
+
+
+def judged(raw, stamped):
+    """Whether this is that message with a header of ours before all others, and nothing else changed."""
+    first, _, rest = stamped.partition(b"\n")
+    return first.startswith(b"X-Deciban: ") and rest == raw

@@ -1,0 +1,255 @@
+"""`deciban mail classify` and `explain`: what messages are, and why."""
+
+import gzip
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from tests.cli.mailroom import EACH, mail, maildir, mbox, program, started, taught
+from tests.mail.spamds import letter
+
+from deciban.cli.mail.wording import PLACES, SHAPES, token_in_words
+from deciban.mail.filter import MailFilter
+from deciban.mail.message import read_message
+from deciban.mail.tokens import tokens_of
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    return taught(tmp_path_factory.mktemp("mail"))
+
+
+@pytest.mark.parametrize(("label", "code"), [("spam", 0), ("ham", 1)])
+def test_the_exit_code_and_the_first_word_say_what_a_message_is(store, label, code):
+    result = program("classify", "--store", store, stdin=letter(label, 2000))
+    assert result.returncode == code
+    assert result.stdout.startswith(f"{label}; p=".encode())
+    assert result.stdout.count(b"\n") == 1
+    assert result.stderr == b""
+
+
+def test_a_message_that_could_be_either_is_unsure(store):
+    result = program("classify", "--store", store, stdin=b"\n\nthe and you\n")
+    assert result.returncode == 2
+    assert result.stdout.startswith(b"unsure; ")
+
+
+def test_after_one_message_of_each_it_is_unsure_and_says_why(tmp_path):
+    store = tmp_path / "mail.db"
+    ham, spam = mbox(tmp_path / "h.mbox", "ham", [1]), mbox(tmp_path / "s.mbox", "spam", [1])
+    assert mail("learn", "--ham", ham, "--spam", spam, "--store", store).exit_code == 0
+    result = program("classify", "--store", store, "--json", stdin=letter("spam", 2))
+    assert result.returncode == 2
+    assert json.loads(result.stdout)["why"] == "1 ham, 1 spam learned; 5 of each are the least to be sure by"
+
+
+def test_a_label_that_is_neither_has_the_exit_code_of_ham(store, tmp_path):
+    own = tmp_path / "mail.db"
+    boxes = {name: mbox(tmp_path / f"{name}.mbox", name, range(EACH)) for name in ("ham", "spam", "both")}
+    labels = [f"--label=letters={boxes['both']}", "--ham", boxes["ham"], "--spam", boxes["spam"]]
+    assert mail("learn", *labels, "--store", own).exit_code == 0
+    result = program("classify", "--store", own, stdin=letter("both", 99))
+    assert (result.returncode, result.stdout.split(b";")[0]) == (1, b"letters")
+
+
+@pytest.mark.parametrize("more", [[], ["--json"], ["--top", "3"]], ids=str)
+def test_an_error_has_the_exit_code_3(tmp_path, more):
+    result = program("classify", "--store", tmp_path / "none.db", *more, stdin=letter("ham", 1))
+    assert result.returncode == 3
+    assert result.stdout == b""
+    assert result.stderr.startswith(b"error: there is no mail store")
+    assert b"Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize("wrong", [["--no-such-option"], ["--top", "many"], ["--store"]], ids=str)
+def test_wrong_usage_is_no_verdict_either(wrong):
+    assert program("classify", *wrong).returncode == 3
+
+
+def test_an_error_that_is_shown_where_it_happened_is_no_verdict_either(tmp_path):
+    result = program("classify", "--store", tmp_path / "none.db", "--debug", stdin=b"x")
+    assert result.returncode == 3
+    assert b"Traceback" in result.stderr
+
+
+def test_a_damaged_store_is_an_error_in_words(store, tmp_path):
+    bad = tmp_path / "bad.db"
+    bad.write_bytes(store.read_bytes()[:4096] + os.urandom(store.stat().st_size - 4096))
+    result = program("classify", "--store", bad, stdin=letter("ham", 1))
+    assert result.returncode == 3
+    assert b"Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize("raw", [b"", b"\0\xff" * 4000, os.urandom(9000)], ids=["nothing", "binary", "noise"])
+def test_any_bytes_have_a_verdict(store, raw):
+    result = program("classify", "--store", store, stdin=raw)
+    assert result.returncode in (0, 1, 2)
+    assert result.stderr == b""
+
+
+def test_a_long_message_is_read_to_its_end_lest_its_writer_break_off(store):
+    process = started("classify", "--store", store)
+    out, _ = process.communicate(b"Subject: x\n\n" + b"tea " * 6_000_000, timeout=60)
+    assert out
+    assert process.returncode in (0, 1, 2)
+
+
+def test_the_quick_way_and_the_long_way_say_the_same(store):
+    quick = program("classify", "--store", store, stdin=letter("spam", 3))
+    long = program("classify", "--store", store, "--top", "5", stdin=letter("spam", 3))
+    assert (quick.returncode, quick.stdout) == (long.returncode, long.stdout)
+    options = ["classify", f"--store={store}", "--json"]
+    quick, long = (program(*options, *more, stdin=letter("ham", 3)) for more in ([], ["--top=5"]))
+    assert quick.stdout == long.stdout != b""
+
+
+def test_the_store_is_named_by_the_environment_too(store):
+    result = program("classify", stdin=letter("spam", 4), DECIBAN_MAIL=store)
+    assert result.returncode == 0
+
+
+def test_one_message_loads_no_library_that_reads_options(store):
+    code = (
+        "import sys\nfrom deciban.cli.main import main\n"
+        f"sys.argv = ['deciban', 'mail', 'classify', '--store', {str(store)!r}]\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "print([m for m in ('typer', 'pydantic', 'rich', 'numba', 'scipy', 'asyncio') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], input=letter("ham", 5), capture_output=True, check=True)
+    assert done.stdout.splitlines()[-1] == b"[]"
+
+
+def test_help_for_mail_loads_neither_numbers_nor_databases():
+    code = (
+        "import sys\nfrom deciban.cli.main import main\n"
+        "sys.argv = ['deciban', 'mail', '--help']\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "print([m for m in ('numpy', 'sqlite3', 'rich', 'deciban.cli.train') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert done.stdout.splitlines()[-1] == b"[]"
+
+
+def test_paths_give_a_line_each_and_json_has_what_filters_of_it_need(store, tmp_path):
+    box, folder = mbox(tmp_path / "new.mbox", "spam", range(50, 53)), maildir(tmp_path / "New", "ham", range(50, 52))
+    lines = [
+        json.loads(line) for line in mail("classify", box, folder, "--json", "--store", store).stdout.splitlines()
+    ]
+    assert [line["verdict"] for line in lines] == ["spam"] * 3 + ["ham"] * 2
+    assert [line["path"] for line in lines[:3]] == [f"{box}:{n}" for n in (1, 2, 3)]
+    assert lines[3]["path"].startswith(str(folder))
+    for line in lines:
+        assert {"path", "verdict", "probability", "decibans", "top"} <= set(line)
+        assert len(line["top"]) == 5
+    table = mail("classify", box, folder, "--store", store)
+    assert table.exit_code == 0
+    assert [row.split()[0] for row in table.stdout.splitlines()] == ["spam"] * 3 + ["ham"] * 2
+    assert all(row.endswith(line["path"]) for row, line in zip(table.stdout.splitlines(), lines, strict=True))
+
+
+def test_json_agrees_with_the_library(store, tmp_path):
+    raw = letter("spam", 60)
+    (tmp_path / "a.eml").write_bytes(raw)
+    line = json.loads(mail("classify", tmp_path / "a.eml", "--json", "--top", "15", "--store", store).stdout)
+    with MailFilter(store, read_only=True) as library:
+        told = library.classify(raw, clues=15).to_dict()
+    assert line == {"path": str(tmp_path / "a.eml"), **json.loads(json.dumps(told))}
+
+
+def test_a_path_that_is_not_there_is_refused_before_any_is_judged(store, tmp_path):
+    box = mbox(tmp_path / "new.mbox", "spam", [1])
+    result = mail("classify", box, tmp_path / "none", "--store", store)
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert "there is no such file or folder" in result.stderr
+
+
+def test_a_box_that_breaks_off_gives_what_it_holds_and_then_an_error(store, tmp_path):
+    whole = gzip.compress(mbox(tmp_path / "a.mbox", "spam", range(200)).read_bytes())
+    broken = tmp_path / "broken.mbox.gz"
+    broken.write_bytes(whole[: len(whole) // 2])
+    result = mail("classify", broken, tmp_path / "a.mbox", "--store", store)
+    assert result.exit_code == 3
+    assert len(result.stdout.splitlines()) > 200
+    assert "broken.mbox.gz" in result.stderr
+
+
+def test_a_name_that_plays_tricks_with_terminals_is_shown_without_them(store, tmp_path):
+    (tmp_path / "a\x1b[2J.eml").write_bytes(letter("ham", 1))
+    assert "\x1b" not in mail("classify", tmp_path / "a\x1b[2J.eml", "--store", store).stdout
+
+
+def test_ctrl_c_while_waiting_for_the_message_is_no_verdict(store):
+    process = started("classify", "--store", store)
+    time.sleep(1.5)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (130, b"")
+    assert b"Traceback" not in err
+
+
+def test_classifying_changes_nothing(store):
+    before = store.read_bytes()
+    program("classify", "--store", store, stdin=letter("spam", 4))
+    assert store.read_bytes() == before
+
+
+def test_an_explanation_adds_up_and_says_its_reasons_in_plain_words(store):
+    result = mail("explain", "--json", "--top", "400", "--store", store, stdin=letter("spam", 70))
+    assert result.exit_code == 0
+    told = json.loads(result.stdout)
+    clues = sum(clue["decibans"] for clue in told["top"])
+    assert told["prior"] + clues + told["others"] == pytest.approx(told["decibans"])
+    assert all(clue["in_words"] == token_in_words(clue["token"]) for clue in told["top"])
+
+
+def test_an_explanation_shows_the_message_the_clues_and_their_sum(store, tmp_path):
+    (tmp_path / "a.eml").write_bytes(letter("spam", 71))
+    shown = mail("explain", tmp_path / "a.eml", "--store", store).stdout
+    for words in ("spam: p(spam) = ", "subject", "decibans", 'says "', "together", "messages learned"):
+        assert words in shown, shown
+    assert max(len(line) for line in shown.splitlines() if str(tmp_path) not in line) <= 100
+
+
+def test_an_explanation_says_why_it_is_unsure_and_what_was_not_read(store):
+    raw = b"Subject: x\n\n" + b"\n".join(b"w%06d" % n for n in range(30_000))
+    shown = mail("explain", "--store", store, stdin=raw).stdout
+    assert "not read: tokens after the first 20000" in shown
+    shown = mail("explain", "--store", store, stdin=b"\n\nthe and you\n").stdout
+    assert "unsure: p(spam) = " in shown
+
+
+def test_every_token_of_a_message_is_worded():
+    raw = (
+        b"Received: from pc (mx.a.example [192.0.2.7]) by me\nFrom: Ann Lee <ann@b.example>\nReply-To: x@c.example\n"
+        b"To: me@home.example, you@home.example\nSubject: FREE pills $99 for you!\nX-Mailer: Sender 2.0\n"
+        b"X-Priority: 1\nList-Id: <news.b.example>\nMessage-ID: <1@b.example>\nDate: Mon, 1 Jan 2024 10:00:00 +0100\n"
+        b"Authentication-Results: me; spf=pass\nDKIM-Signature: v=1; d=b.example\nContent-Type: text/html\n\n"
+        b"<html><body bgcolor=#ffffff><font color=red size=7>Hello</font><a href='http://1.2.3.4:80/buy/now'>x</a>"
+        b"<a href='mailto:a@d.example'>y</a><div style='display:none'>meadow</div>$9.99 50% !!!"
+        b" Donaudampfschifffahrtsgesellschaft</body></html>"
+    )
+    worded = {token: token_in_words(token) for token in tokens_of(read_message(raw))}
+    assert worded["subject:FREE"] == 'subject has "FREE" in capitals'
+    assert worded["from:addr:ann@b.example"] == "sender is ann@b.example"
+    assert worded["to:2"] == "2 to 3 recipients"
+    assert worded["skip:d:30"] == "has a word of 30 letters or more that begins with d"
+    assert worded["hidden:meadow"] == 'hides "meadow" from sight'
+    assert all(not says.startswith("says") or ":" not in token for token, says in worded.items()), worded
+    assert all(says for says in worded.values())
+    assert PLACES
+    assert SHAPES
+
+
+def test_explaining_with_a_store_of_many_labels_sets_the_likeliest_against_all_others(tmp_path):
+    store = tmp_path / "mail.db"
+    given = {name: (label, range(6)) for name, label in (("work", "ham"), ("home", "both"), ("spam", "spam"))}
+    given["news"] = ("ham", range(6, 12))
+    boxes = [f"--label={name}={mbox(tmp_path / f'{name}.mbox', *of)}" for name, of in given.items()]
+    assert mail("learn", *boxes, "--store", store).exit_code == 0
+    shown = mail("explain", "--store", store, stdin=letter("spam", 80)).stdout
+    assert re.search(r"^ +decibans +spam +others +what$", shown, flags=re.MULTILINE), shown

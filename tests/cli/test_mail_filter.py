@@ -1,0 +1,263 @@
+"""`deciban mail filter`: a message passes whatever happens, byte for byte."""
+
+import os
+import re
+import shutil
+import signal
+import sqlite3
+import time
+
+import pytest
+from tests.cli.mailroom import judged, program, started, taught
+from tests.mail.spamds import letter
+
+NEW = letter("spam", 1000)
+HEADER = re.compile(rb"X-Deciban: (\w+); p=[01]\.\d{4}; evidence=[+-]\d+\.\ddB; top=\S+\r?\n")
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    return taught(tmp_path_factory.mktemp("mail"))
+
+
+def passed(raw, store, *more):
+    """What came out; the exit code must be 0."""
+    result = program("filter", "--store", store, *more, stdin=raw)
+    assert result.returncode == 0, result.stderr
+    return result.stdout, result.stderr.decode()
+
+
+@pytest.mark.parametrize("label", ["ham", "spam"])
+def test_the_header_says_what_the_message_is_and_all_else_is_as_it_was(store, label):
+    raw = letter(label, 1001)
+    out, err = passed(raw, store)
+    found = HEADER.match(out)
+    assert found
+    assert found[1] == label.encode()
+    assert out[found.end() :] == raw
+    assert err == ""
+
+
+def test_lines_that_end_in_crlf_stay_so_and_the_header_ends_in_one(store):
+    raw = letter("spam", 1002, newline="\r\n")
+    out, _ = passed(raw, store)
+    assert HEADER.match(out)[0].endswith(b"\r\n")
+    assert judged(raw, out)
+
+
+def test_a_header_that_came_with_the_message_is_replaced(store):
+    out, _ = passed(b"X-Deciban: ham; p=0.0000\nx-deciban-more: a\n\tb\n" + NEW, store)
+    assert judged(NEW, out)
+
+
+def test_the_line_that_mailboxes_begin_messages_with_stays_first(store):
+    envelope = b"From joe@example.org Mon Jan  1 10:00:00 2024\n"
+    out, _ = passed(envelope + NEW, store)
+    assert out.startswith(envelope + b"X-Deciban: spam")
+    assert judged(NEW, out.removeprefix(envelope))
+
+
+def corrupt(store, tmp_path):
+    bad = tmp_path / "bad.db"
+    bad.write_bytes(store.read_bytes()[:4096] + os.urandom(store.stat().st_size - 4096))
+    return bad
+
+
+def no_database(store, tmp_path):
+    bad = tmp_path / "bad.db"
+    bad.write_bytes(b"not a database at all" * 100)
+    return bad
+
+
+def truncated(store, tmp_path):
+    bad = tmp_path / "bad.db"
+    bad.write_bytes(store.read_bytes()[:5000])
+    return bad
+
+
+def later_schema(store, tmp_path):
+    bad = shutil.copy(store, tmp_path / "bad.db")
+    with sqlite3.connect(bad) as db:
+        db.execute("PRAGMA user_version = 99")
+    return bad
+
+
+def another_reading(store, tmp_path):
+    bad = shutil.copy(store, tmp_path / "bad.db")
+    with sqlite3.connect(bad) as db:
+        db.execute("UPDATE setting SET value = '\"another\"' WHERE key = 'reading'")
+    return bad
+
+
+def another_program(store, tmp_path):
+    bad = tmp_path / "bad.db"
+    with sqlite3.connect(bad) as db:
+        db.execute("CREATE TABLE a (b)")
+    return bad
+
+
+def absent(store, tmp_path):
+    return tmp_path / "none" / "mail.db"
+
+
+def folder(store, tmp_path):
+    return tmp_path
+
+
+BAD = [absent, folder, corrupt, no_database, truncated, later_schema, another_reading, another_program]
+
+
+@pytest.mark.parametrize("bad", BAD, ids=lambda bad: bad.__name__)
+def test_a_store_that_cannot_be_used_leaves_the_message_as_it_came(store, tmp_path, bad):
+    out, err = passed(NEW, bad(store, tmp_path))
+    assert out == NEW
+    assert err.startswith("error: ")
+    assert err.endswith("The message was passed on as it came.\n")
+    assert "Traceback" not in err
+
+
+def test_an_absent_store_is_not_made_by_judging(tmp_path):
+    passed(NEW, tmp_path / "mail.db")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_store_that_may_only_be_read_judges_all_the_same(store, tmp_path):
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    shutil.copy(store, kept / "mail.db")
+    (kept / "mail.db").chmod(0o400)
+    kept.chmod(0o500)
+    try:
+        out, err = passed(NEW, kept / "mail.db")
+    finally:
+        kept.chmod(0o700)
+    assert judged(NEW, out), err
+
+
+def test_a_store_that_somebody_is_writing_judges_all_the_same(store, tmp_path):
+    busy = shutil.copy(store, tmp_path / "busy.db")
+    with sqlite3.connect(busy, isolation_level=None) as db:
+        db.execute("BEGIN IMMEDIATE")
+        db.execute("DELETE FROM token")
+        out, err = passed(NEW, busy)
+    assert judged(NEW, out), err
+
+
+def test_a_store_that_is_held_by_somebody_alone_is_waited_for_and_then_the_message_passes(store, tmp_path):
+    held = shutil.copy(store, tmp_path / "held.db")
+    db = sqlite3.connect(held, isolation_level=None)
+    db.execute("PRAGMA journal_mode = DELETE")
+    db.execute("BEGIN EXCLUSIVE")
+    begun = time.monotonic()
+    out, err = passed(NEW, held)
+    assert time.monotonic() - begun < 60
+    assert out == NEW
+    assert "being written by another program" in err
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        os.urandom(50_000),
+        b"\0" * 1000,
+        bytes(range(256)),
+        b"\r" * 5000,
+        b"\n",
+        b"no header at all",
+        b"Subject: \xff\xfe\xfd\n\n\x80",
+        b"From ",
+        b":" * 3000 + b"\n\n",
+        b"Content-Type: multipart/mixed; boundary=x\n\n--x\n" * 300,
+    ],
+    ids=["noise", "zeros", "all bytes", "returns", "a line", "no header", "8 bit", "From", "colons", "parts"],
+)
+def test_any_bytes_pass_and_have_a_header(store, raw):
+    out, err = passed(raw, store)
+    assert judged(raw, out) or out.startswith(b"From "), err
+    assert len(out) > len(raw)
+
+
+def test_nothing_passes_as_nothing(store):
+    assert passed(b"", store) == (b"", "")
+
+
+def test_a_message_of_20_megabytes_passes_whole(store):
+    raw = b"Subject: large\n\n" + os.urandom(20_000_000)
+    out, _ = passed(raw, store)
+    assert judged(raw, out)
+
+
+def test_wrong_usage_passes_the_message_too(store):
+    out, err = passed(NEW, store, "--no-such-option")
+    assert out == NEW
+    assert "--no-such-option" in err
+
+
+def test_a_model_that_does_not_exist_passes_the_message_too(store):
+    out, err = passed(NEW, store, "--model", "oracle")
+    assert out == NEW
+    assert "oracle" in err
+
+
+def test_with_debug_the_error_is_shown_where_it_happened_and_the_message_passes(tmp_path):
+    out, err = passed(NEW, tmp_path / "none.db", "--debug")
+    assert out == NEW
+    assert "Traceback" in err
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda number: number.name)
+def test_a_signal_while_judging_lets_the_message_pass_as_it_came(store, tmp_path, number):
+    """The store is held, so that judging goes on while the signal comes."""
+    held = shutil.copy(store, tmp_path / "held.db")
+    db = sqlite3.connect(held, isolation_level=None)
+    db.execute("PRAGMA journal_mode = DELETE")
+    db.execute("BEGIN EXCLUSIVE")
+    process = started("filter", "--store", held)
+    process.stdin.write(NEW)
+    process.stdin.close()
+    process.stdin = None
+    time.sleep(2)
+    process.send_signal(number)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (0, NEW)
+    assert b"error: " in err
+
+
+def test_a_signal_before_the_message_has_come_gives_nothing_and_asks_to_try_again(store):
+    process = started("filter", "--store", store)
+    process.stdin.write(NEW[:20])
+    process.stdin.flush()
+    time.sleep(1)
+    process.send_signal(signal.SIGTERM)
+    out, _ = process.communicate(timeout=60)
+    assert out == b""
+    assert process.returncode != 0
+
+
+def test_a_killed_filter_has_passed_nothing_or_all(store):
+    """Whoever sees the exit code keeps the message."""
+    for wait in (0.02, 0.1, 0.2):
+        process = started("filter", "--store", store)
+        process.stdin.write(NEW)
+        process.stdin.close()
+        process.stdin = None
+        time.sleep(wait)
+        process.kill()
+        out, _ = process.communicate(timeout=60)
+        assert process.returncode == 0 or out == b"" or judged(NEW, out)
+
+
+def test_an_output_that_cannot_be_written_asks_to_try_again(store):
+    with open("/dev/full", "wb") as full:
+        process = started("filter", "--store", store, stdout=full)
+        _, err = process.communicate(NEW * 500, timeout=60)
+    assert process.returncode == 75
+    assert b"could not be passed on" in err
+
+
+def test_a_reader_who_left_is_told_by_the_exit_code(store):
+    process = started("filter", "--store", store)
+    process.stdout.close()
+    process.stdout = None
+    process.communicate(NEW * 500, timeout=60)
+    assert process.returncode == 75
