@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from . import boosting, discriminative, evidence, judging, memory, report, startup, tables, text, timing
+from . import boosting, discriminative, evidence, judging, mail, memory, report, startup, tables, text, timing
 from .case import Line
 from .cases import CASES
 from .data import ROOT
@@ -60,6 +60,12 @@ def partner_jobs(quick: bool) -> Iterator[Job]:
             yield from part.jobs(group, QUICK if quick else 1.0)
 
 
+def mail_jobs(quick: bool) -> Iterator[Job]:
+    """The same for mail."""
+    for group in report.TITLES:
+        yield from mail.jobs(group, QUICK if quick else 1.0)
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """A page of benchmarks: what is measured for it, its heading on the terminal, its name in `docs`."""
@@ -74,6 +80,7 @@ TABLES = Part(table_jobs, "deciban on tables", "benchmarks-tables")
 TEXT = Part(text_jobs, "deciban on text", "benchmarks-text")
 JUDGING = Part(judging_jobs, "exact cross-validation", "benchmarks-judging")
 PARTNER = Part(partner_jobs, "the discriminative partner", "benchmarks-partner")
+MAIL = Part(mail_jobs, "deciban on mail", "benchmarks-mail")
 
 
 def options() -> argparse.Namespace:
@@ -104,6 +111,7 @@ def options() -> argparse.Namespace:
         const=PARTNER,
         help="logistic and evidence regression, boosting; their own page",
     )
+    which.add_argument("--mail", dest="part", action="store_const", const=MAIL, help="mail; its own page")
     parser.add_argument("--folder", type=Path, default=ROOT / "docs", help="where the page and the chart go")
     parser.set_defaults(part=MODELS)
     return parser.parse_args()

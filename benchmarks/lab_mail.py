@@ -1,0 +1,219 @@
+"""`python -m benchmarks.lab_mail`: rebuild `docs/lab/mail.md` from public mail, beside other filters.
+
+Exit code 1 if a figure is not the expected one, 2 if the data or bogofilter is absent. Takes half an hour on two
+cores; --quick measures little of everything and writes no page.
+"""
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from datetime import date
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from deciban.mail.evaluation import SPREAD, DrawsReport
+from deciban.mail.figures import Figures
+from deciban.mail.judging import HAM_AT, SPAM_AT
+from deciban.mail.models import MODELS
+
+from . import data, lab_mail_switches, machine, mail_data, mail_peers
+from .lab import Figure, percent, table
+from .lab_evidence import small
+from .lab_mail_runs import Asked, Row, asked
+from .lab_mail_words import AGAINST, ARRIVAL, DRAWS, MANNER, PAGE
+from .lab_tables import markdown
+from .text_peers import PeerAbsent
+
+SEEDS, DRAWN = range(10), range(50)
+PUBLISHED = {1: (0.960, 0.953), 2: (0.967, 0.978)}
+"""Metsis et al. 2006, multinomial Boolean: recall of spam and of ham in Enron1 and Enron2."""
+
+
+def against(done: Asked, seeds: Sequence[int]) -> tuple[str, list[Figure]]:
+    """Seed by seed, and whether the mean is below bogofilter's."""
+    rows: list[Row] = [future.result() for future in done.models]
+    for name, futures in done.peers.items():
+        for row, future in zip(rows, futures):
+            row[name] = future.result()
+    names = [name for name in rows[0] if all(row[name] for row in rows)]
+    sections = []
+    for title, of, show in (
+        ("Errors at p ≥ ½", lambda f: f.error, small),
+        ("1 − AUC", lambda f: f.misranked, lambda share: f"{100 * share:.4f} %"),
+    ):
+        sections.append(f"### {title}\n\n" + by_seed(rows, names, seeds, of, show))
+    sections.append(f"### {MANNER}\n\n" + verdicts(rows, names, seeds))
+    return AGAINST.format(n=len(mail_data.spamassassin().codes)) + "\n".join(sections), promised(rows)
+
+
+def mean(rows: Sequence[Row], name: str, of: Callable[[Figures], float]) -> float:
+    """Over the seeds."""
+    return float(np.mean([of(figures) for row in rows if (figures := row[name])]))
+
+
+def by_seed(
+    rows: Sequence[Row], names: Sequence[str], seeds: Sequence[int], of: Callable[[Figures], float],
+    show: Callable[[float], str],
+) -> str:  # fmt: skip
+    """A line a seed, and their mean."""
+    lines = [[str(seed), *(show(of(row[name])) for name in names)] for seed, row in zip(seeds, rows)]  # type: ignore[arg-type]
+    lines.append(["*mean*", *(show(mean(rows, name, of)) for name in names)])
+    return markdown(["seed", *names], lines)
+
+
+def verdicts(rows: Sequence[Row], names: Sequence[str], seeds: Sequence[int]) -> str:
+    """Lost, missed and unsure, for filters that call messages spam by themselves."""
+    names = [name for name in names if name != mail_peers.SpamAssassinBayes.name]
+    lines = []
+    for seed, row in zip(seeds, rows):
+        lines.append([str(seed), *(f"{f.lost} / {f.missed} / {f.unsure}" for name in names if (f := row[name]))])
+    means = [" / ".join(f"{mean(rows, name, of):.1f}" for of in (lost, missed, unsure)) for name in names]
+    return markdown(["seed", *names], [*lines, ["*mean*", *means]])
+
+
+def lost(figures: Figures) -> float:
+    """Ham called spam."""
+    return figures.lost
+
+
+def missed(figures: Figures) -> float:
+    """Spam called ham."""
+    return figures.missed
+
+
+def unsure(figures: Figures) -> float:
+    """Neither."""
+    return figures.unsure
+
+
+def below(most: float, share: float) -> bool:
+    """Whether it is less."""
+    return share < most
+
+
+def promised(rows: Sequence[Row]) -> list[Figure]:
+    """The usual model beside bogofilter: below it, and how near to half of it."""
+    found = []
+    for what, of, digits in (("errors", lambda f: f.error, 3), ("1 − AUC", lambda f: f.misranked, 4)):
+        ours, peer = mean(rows, MODELS[0], of), mean(rows, mail_peers.Bogofilter.name, of)
+        show = partial(shown, digits)
+        known = f"below bogofilter's {show(peer)}"
+        found.append(Figure(f"{MODELS[0]}: {what}", known, ours, None, partial(below, peer), show))
+        found.append(Figure(f"{MODELS[0]}: {what}", f"aim: half of it, {show(peer / 2)}", ours, None, None, show))
+    return found
+
+
+def shown(digits: int, share: float) -> str:
+    """A share of next to nothing."""
+    return f"{100 * share:.{digits}f} %"
+
+
+def lecture(done: Asked) -> str:
+    """Mean and spread over the draws."""
+    lines = []
+    for model, futures in done.draws.items():
+        report = DrawsReport(tuple(future.result() for future in futures))
+        lines.append([model, *(spread(*report.spread(of), name) for name, of in SPREAD.items())])
+    peer = [future.result() for future in done.peer_draws]
+    values = {name: [of(figures) for figures in peer] for name, of in SPREAD.items()}
+    lines.append([
+        mail_peers.Bogofilter.name,
+        *(spread(float(np.mean(found)), float(np.std(found, ddof=1)), name) for name, found in values.items()),
+    ])  # fmt: skip
+    heads = ["filter", "errors at p ≥ ½", "1 − AUC", "log-loss", "ham lost", "spam missed", "unsure"]
+    return DRAWS + "\n" + markdown(heads, lines)
+
+
+def spread(middle: float, deviation: float, name: str) -> str:
+    """Mean ± standard deviation."""
+    if name in ("error", "one_minus_auc"):
+        return f"{100 * middle:.2f} ± {100 * deviation:.2f} %"
+    return f"{middle:.3f} ± {deviation:.3f}" if name == "log_loss" else f"{middle:.2f} ± {deviation:.2f}"
+
+
+def mailboxes(done: Asked) -> tuple[str, list[Figure]]:
+    """Recalls of the usual model beside those published, and the others' beside it."""
+    figures, lines = [], []
+    for (number, model), future in done.boxes.items():
+        report = future.result()
+        lines.append([f"Enron{number}", model, *recalls(report.figures), str(report.refits)])
+        if model == MODELS[0]:
+            for kind, ours, known in zip(("spam", "ham"), both(report.figures), PUBLISHED[number]):
+                name = f"Enron{number}, {model}: {kind} recall"
+                figures.append(Figure(name, f"≥ {percent(known)}", ours, None, partial(reaches, known), percent))
+    for number, future in done.peer_boxes.items():
+        lines.append([f"Enron{number}", mail_peers.Bogofilter.name, *recalls(future.result()), "–"])
+    heads = [
+        "mailbox",
+        "filter",
+        "spam recall",
+        "ham recall",
+        "lam",
+        "1 − ROCA",
+        "ham lost / spam missed / unsure",
+        "fits",
+    ]
+    lines.sort(key=lambda line: line[0])
+    return ARRIVAL + "\n" + table(figures) + "\n" + markdown(heads, lines), figures
+
+
+def both(figures: Figures) -> tuple[float, float]:
+    """Recall of spam and of ham."""
+    return figures.spam_recall, figures.ham_recall
+
+
+def recalls(figures: Figures) -> list[str]:
+    """What TREC tells of a filter."""
+    kinds = f"{figures.lost} / {figures.missed} / {figures.unsure}"
+    return [*map(percent, both(figures)), percent(figures.lam), percent(figures.misranked), kinds]
+
+
+def reaches(least: float, share: float) -> bool:
+    """Whether it is as much."""
+    return share >= least
+
+
+def measured(quick: bool) -> tuple[str, list[Figure]]:
+    """The page's sections, and the figures in them."""
+    seeds, drawn_seeds, boxes = (SEEDS[:2], DRAWN[:3], [1]) if quick else (SEEDS, DRAWN, [1, 2])
+    for mail in mail_data.corpora():  # read before the processes are made, so that all have them
+        mail.files()
+    mail_peers.found("bogofilter", "bogofilter")
+    with ProcessPoolExecutor(machine.cores()) as pool:
+        work = asked(pool, seeds, drawn_seeds, boxes)
+        switches = lab_mail_switches.asked(pool, quick)
+        peers, figures = against(work, seeds)
+        print(peers, table(figures), file=sys.stderr)
+        draws = lecture(work)
+        print(draws, file=sys.stderr)
+        arrival, recalled = mailboxes(work)
+        print(arrival, file=sys.stderr)
+        sections = f"{peers}\n{table(figures)}{draws}{arrival}{lab_mail_switches.told(switches)}"
+    return sections, [*figures, *recalled]
+
+
+def main() -> int:
+    """Measure, write the page, and say what is not as expected."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.lab_mail", description=__doc__)
+    target = data.ROOT / "docs" / "lab" / "mail.md"
+    parser.add_argument("--page", type=Path, default=target, help="the page to write")
+    parser.add_argument("--quick", action="store_true", help="little of everything; writes no page")
+    chosen = parser.parse_args()
+    try:
+        sections, figures = measured(chosen.quick)
+    except (data.DataAbsent, PeerAbsent) as absent:
+        print(absent, file=sys.stderr)
+        return 2
+    print(sections)
+    if not chosen.quick:
+        head = {"date": date.today().isoformat(), "machine": machine.describe(), "ham_at": HAM_AT, "spam_at": SPAM_AT}
+        chosen.page.write_text(PAGE.format(**head, sections=sections), encoding="utf-8")
+        print(f"wrote {chosen.page}", file=sys.stderr)
+    return int(any(figure.met is False for figure in figures))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,148 @@
+"""Won, tied, lost: what each switch of reading and each setting of the model does to errors and log-loss."""
+
+from collections.abc import Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import fields, replace
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban.judge.paired import paired
+from deciban.mail.fitting import USUAL_SETTINGS, Settings
+from deciban.mail.labelled import Labelled
+from deciban.mail.reading import USUAL, Reading
+from deciban.mail.rehearsal import Rehearsal
+
+from . import mail_data
+from .lab_mail_words import SETTINGS, SWITCHES
+from .lab_tables import markdown
+
+SEEDS = range(5)
+SURE = 2.0
+"""Standard errors of a difference that counts."""
+
+CORPORA = ("SpamAssassin", "Enron1", "Enron2", "SMS")
+LENGTHS = {"shortest": (1, 3), "longest": (12, 40)}
+TRIED: dict[str, tuple[float | bool, ...]] = {
+    "alpha": (0.03, 0.1, 1.0),
+    "power": (0.0, 0.5, 1.0),
+    "held_back": (0.0025, 0.25),
+    "alone": (False,),
+}
+
+Losses = NDArray[np.float64]
+"""Messages × (error, log-loss), the mean over the seeds that judge them; NaN where none does."""
+Turned = tuple[str, Reading, Settings]
+Asked = dict[tuple[str, str], Future[Losses | None]]
+
+
+def readings() -> list[Turned]:
+    """Every switch turned, every length changed."""
+    turned = ((name, other) for name in (field.name for field in fields(Reading)) for other in others(name))
+    return [(f"`{name}={other}`", _turned(name, other), USUAL_SETTINGS) for name, other in turned]
+
+
+def _turned(name: str, other: bool | int) -> Reading:
+    return replace(USUAL, **{name: other})  # type: ignore[arg-type]
+
+
+def others(name: str) -> tuple[bool | int, ...]:
+    """What a switch could be instead."""
+    now = getattr(USUAL, name)
+    return (not now,) if isinstance(now, bool) else LENGTHS[name]
+
+
+def settings() -> list[Turned]:
+    """Every setting changed."""
+    return [
+        (f"`{name}={value}`", USUAL, replace(USUAL_SETTINGS, **{name: value}))  # type: ignore[arg-type]
+        for name, values in TRIED.items()
+        for value in values
+    ]
+
+
+@cache
+def _mail(name: str) -> mail_data.Mail:
+    return {mail.name: mail for mail in mail_data.corpora()}[name]
+
+
+@cache
+def _usual(name: str) -> Labelled:
+    return _mail(name).read()
+
+
+def losses(name: str, reading: Reading, chosen: Settings, seeds: Sequence[int]) -> Losses | None:
+    """What a way of reading and fitting costs each message of a corpus; None where it reads the usual tokens."""
+    read = _usual(name) if reading == USUAL else _mail(name).read(reading)
+    if reading != USUAL and _same(read, _usual(name)):
+        return None
+    total, judged = np.zeros((len(read), 2)), np.zeros(len(read))
+    for seed in seeds:
+        learn, judge = _mail(name).split(seed)
+        taught = Rehearsal(read, settings=chosen)
+        taught.learn(learn)
+        taught.refit(force=True)
+        scores, spam = taught.scores(judge), read.codes[judge] == 1
+        total[judge, 0] += (scores >= 0) != spam
+        total[judge, 1] += np.logaddexp(0.0, np.where(spam, -scores, scores))
+        judged[judge] += 1
+    with np.errstate(invalid="ignore"):
+        return np.asarray(total / judged[:, None])
+
+
+def _same(a: Labelled, b: Labelled) -> bool:
+    return a.words == b.words and all(np.array_equal(x, y) for x, y in zip(a.tokens, b.tokens))
+
+
+def asked(pool: ProcessPoolExecutor, quick: bool) -> Asked:
+    """All measurements, begun."""
+    seeds = SEEDS[:1] if quick else SEEDS
+    ways = [("as it comes", USUAL, USUAL_SETTINGS), *readings(), *settings()]
+    if quick:
+        ways = [*ways[:3], ways[-1]]
+    corpora = CORPORA[-1:] if quick else CORPORA
+    return {
+        (way, name): pool.submit(losses, name, reading, chosen, seeds)
+        for name in corpora
+        for way, reading, chosen in ways
+    }
+
+
+def told(work: Asked) -> str:
+    """Both tables."""
+    corpora = list(dict.fromkeys(name for _, name in work))
+    usual = {name: work["as it comes", name].result() for name in corpora}
+    parts = []
+    for words, ways in ((SWITCHES, readings()), (SETTINGS, settings())):
+        lines = []
+        for way, _, _ in ways:
+            if (way, corpora[0]) in work:
+                cells = [cell(usual[name], work[way, name].result()) for name in corpora]
+                lines.append([way, *cells])
+        parts.append(words + "\n" + markdown(["turned", *corpora], lines))
+    means = [
+        f"{1000 * np.nanmean(found[:, 0]):.2f}, {1000 * np.nanmean(found[:, 1]):.1f}"
+        for name in corpora
+        if (found := usual[name]) is not None
+    ]
+    first = "\nAs it comes (errors per 1000, log-loss in thousandths): " + "; ".join(
+        f"{name} {figures}" for name, figures in zip(corpora, means)
+    )
+    return parts[0] + first + ".\n" + parts[1]
+
+
+def cell(usual: Losses | None, other: Losses | None) -> str:
+    """What turning a switch does, in a word and two numbers."""
+    if usual is None or other is None:
+        return "–"
+    both = np.isfinite(usual[:, 0])
+    signs, shown = [], []
+    for column in (0, 1):
+        gap = (other - usual)[both, column]
+        middle, error = paired(gap, np.ones(len(gap)))
+        signs.append(0 if abs(middle) <= SURE * error else int(np.sign(middle)))
+        shown.append(f"{1000 * middle:+.2f}")
+    won, lost = 1 in signs, -1 in signs
+    word = "mixed" if won and lost else "**won**" if won else "*lost*" if lost else "tied"
+    return f"{word} {shown[0]}, {shown[1]}"

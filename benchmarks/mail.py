@@ -1,0 +1,183 @@
+"""Mail: learning and judging many messages against bogofilter, one message in a fresh process, and through spamd.
+
+SpamAssassin's corpus, a file a message. Where the corpus or bogofilter is not there the line says so.
+"""
+
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from deciban.mail.filter import MailFilter
+from deciban.mail.sources import messages_in
+
+from . import mail_data, mail_peers, mail_served
+from .case import Group, Line, shown_time
+from .data import DataAbsent
+from .text_peers import PeerAbsent
+from .timing import alternate
+
+ROUNDS, FRESH = 5, 15
+LEARN, JUDGE = 1.0, 1.5
+"""Least times faster than bogofilter."""
+ONE = 0.35
+"""Most seconds for a message in a fresh process."""
+
+DECIBAN = [sys.executable, "-c", "from deciban.cli.main import main; main()", "mail"]
+"""What the program `deciban mail` does."""
+
+Job = tuple[str, Callable[[], Iterator[Line]]]
+
+
+def jobs(group: Group, scale: float) -> Iterator[Job]:
+    """The measurements of one group, named as `python -m benchmarks --only` matches them."""
+    work: dict[str, Callable[[float], Iterator[Line]]] = {}
+    if group == "speed":
+        work = {"learn": learning, "judge": judging, "spamd": served}
+    elif group == "start-up":
+        work = {"one message": one_message}
+    for name, measure in work.items():
+        yield f"{group} mail {name}", partial(present, group, name, partial(measure, scale))
+
+
+def present(group: Group, name: str, measure: Callable[[], Iterator[Line]]) -> Iterator[Line]:
+    """The lines, or one that says what is not there."""
+    try:
+        yield from measure()
+    except (DataAbsent, PeerAbsent) as absent:
+        yield Line(group, f"mail {name}", "–", "absent", None, "not measured", None, str(absent))
+
+
+@contextmanager
+def laid_out(scale: float) -> Iterator[tuple[Path, list[Path], np.ndarray]]:
+    """A scratch folder with folders `ham` and `spam` of messages in it; the messages, and which are spam."""
+    mail = mail_data.spamassassin()
+    step = max(1, round(1 / scale))
+    with tempfile.TemporaryDirectory(prefix="deciban-mail-") as folder:
+        place, paths = Path(folder), []
+        for kind in ("ham", "spam"):
+            (place / kind).mkdir()
+        for source, raw in list(zip(mail.files(), mail.raws))[::step]:
+            paths.append(place / source.parent.name / source.name)
+            paths[-1].write_bytes(raw)
+        yield place, paths, mail.codes[::step]
+
+
+def rate_line(name: str, times: tuple[list[float], list[float]], n: int, target: float | None, note: str) -> Line:
+    """Messages a second, ours and bogofilter's."""
+    ours, peer = (n / statistics.median(side) for side in times)
+    shown = "no target" if target is None else f"≥ {target:g}×"
+    met = None if target is None else ours / peer >= target
+    notes = f"median of {len(times[0])}; {n} messages; {note}"
+    return Line("speed", name, f"{ours:.0f}/s", f"{peer:.0f}/s", ours / peer, shown, met, notes, goal=target)
+
+
+def run(*arguments: object, stdin: bytes = b"") -> bytes:
+    """`deciban mail` with these arguments; its verdict is its exit code."""
+    done = subprocess.run([*DECIBAN, *map(str, arguments)], input=stdin, capture_output=True, check=False)
+    if done.returncode not in (0, 1, 2):
+        raise RuntimeError(f"deciban mail {arguments[0]} failed: {done.stderr[-500:].decode()}")
+    return done.stdout
+
+
+def learning(scale: float) -> Iterator[Line]:
+    """From files to a store, and to a wordlist."""
+    mail_peers.found("bogofilter", "bogofilter")
+    with laid_out(scale) as (place, paths, codes):
+
+        def by_library() -> None:
+            with tempfile.TemporaryDirectory() as folder, MailFilter(Path(folder, "mail.db")) as mail:
+                for label in ("ham", "spam"):
+                    mail.learn_all(((found.name, found.raw) for found in messages_in(place / label)), label)
+
+        def by_command(*options: str) -> None:
+            with tempfile.TemporaryDirectory() as folder:
+                where = "--ham", place / "ham", "--spam", place / "spam", "--store", Path(folder, "mail.db")
+                run("learn", *where, *options)
+
+        def by_bogofilter() -> None:
+            with mail_peers.fresh(mail_peers.Bogofilter) as peer:
+                peer.learn(paths, codes)
+
+        for name, ours, target in (
+            ("learn many, `MailFilter.learn_all`", by_library, LEARN),
+            ("learn many, `deciban mail learn --no-fit`", partial(by_command, "--no-fit"), LEARN),
+            ("learn many, `deciban mail learn`", by_command, None),
+        ):
+            ours()
+            times = alternate(ours, by_bogofilter, ROUNDS)
+            yield rate_line(name, times, len(paths), target, "against bogofilter -n -b and -s -b")
+
+
+def judging(scale: float) -> Iterator[Line]:
+    """Files of a corpus of which most was learned."""
+    mail_peers.found("bogofilter", "bogofilter")
+    with laid_out(scale) as (place, paths, codes), mail_peers.fresh(mail_peers.Bogofilter) as peer:
+        learned = np.random.default_rng(0).permutation(len(paths))[: round(0.7 * len(paths))]
+        store = taught(place, [paths[i] for i in learned])
+        peer.learn([paths[i] for i in learned], codes[learned])
+
+        def by_library() -> None:
+            with MailFilter(store, read_only=True) as mail:
+                for kind in ("ham", "spam"):
+                    for _ in mail.classify_all((found.name, found.raw) for found in messages_in(place / kind)):
+                        pass
+
+        def by_command() -> None:
+            run("classify", place / "ham", place / "spam", "--json", "--store", store)
+
+        for name, ours in (
+            ("judge many, `MailFilter.classify_all`", by_library),
+            ("judge many, `deciban mail classify --json`", by_command),
+        ):
+            ours()
+            times = alternate(ours, lambda: peer.scores(paths), ROUNDS)
+            yield rate_line(name, times, len(paths), JUDGE, "against bogofilter -TT -b")
+
+
+def taught(place: Path, paths: Sequence[Path]) -> Path:
+    """A store that learned these messages, fitted."""
+    store = place / "mail.db"
+    with MailFilter(store) as mail:
+        for label in ("ham", "spam"):
+            mail.learn_all(((str(p), p.read_bytes()) for p in paths if p.parent.name == label), label)
+        mail.refit(force=True)
+    return store
+
+
+def one_message(scale: float) -> Iterator[Line]:
+    """What a mail system that starts the program for every message waits for."""
+    program = mail_peers.found("bogofilter", "bogofilter")
+    with laid_out(scale) as (place, paths, codes), mail_peers.fresh(mail_peers.Bogofilter) as peer:
+        store = taught(place, paths)
+        peer.learn(paths, codes)
+        some = random.Random(0).sample(paths, min(FRESH, len(paths)))
+        took: tuple[list[float], list[float]] = ([], [])
+        for path in some:
+            raw = path.read_bytes()
+            for side, command in enumerate(
+                ([*DECIBAN, "classify", "--store", str(store)], [program, "-d", str(peer.folder)])
+            ):
+                begun = time.perf_counter()
+                subprocess.run(command, input=raw, capture_output=True, check=False)
+                took[side].append(time.perf_counter() - begun)
+    ours, theirs = (statistics.median(side) for side in took)
+    note = f"median of {len(some)} processes, slowest {shown_time(max(took[0]))}; {len(paths)} messages learned"
+    name = "one message, `deciban mail classify`"
+    limit = f"≤ {ONE:g} s"
+    yield Line("start-up", name, shown_time(ours), shown_time(theirs), theirs / ours, limit, ours <= ONE, note)
+
+
+def served(scale: float) -> Iterator[Line]:
+    """Through the server."""
+    with laid_out(scale) as (place, paths, _):
+        store = taught(place, paths[::2])
+        yield from mail_served.served(DECIBAN, store, [path.read_bytes() for path in paths[1::2]], scale)

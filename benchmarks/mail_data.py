@@ -1,0 +1,80 @@
+"""Public mail as messages in bytes, with their labels; and as files, for programs that read files."""
+
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import train_test_split
+
+from deciban.mail.labelled import Labelled
+from deciban.mail.reading import USUAL, Reading
+
+from . import table_data, text_data
+
+SHARE = 0.3
+"""Of the mail is judged."""
+
+Rows = NDArray[np.intp]
+
+
+class Mail(NamedTuple):
+    """Messages, and which of them are spam (1) or ham (0)."""
+
+    name: str
+    raws: list[bytes]
+    codes: NDArray[np.int32]
+
+    def read(self, reading: Reading = USUAL, processes: int = 1) -> Labelled:
+        """Their tokens; a message's name is its number."""
+        return Labelled.read(((str(i), raw) for i, raw in enumerate(self.raws)), self.codes, reading, processes)
+
+    def split(self, seed: int) -> tuple[Rows, Rows]:
+        """Messages to learn from and to be judged by, as `lab_evidence.split` draws them."""
+        learn, judge = train_test_split(
+            np.arange(len(self.codes)), test_size=SHARE, random_state=seed, stratify=self.codes
+        )
+        return learn, judge
+
+    def files(self) -> list[Path]:
+        """A file a message, in folders `ham` and `spam`, written once; numbered as they come."""
+        place = table_data.folder() / f"mail-{self.name.lower()}"
+        paths = [place / ("spam" if code else "ham") / f"{i:05}" for i, code in enumerate(self.codes)]
+        if not (place / "complete").exists():
+            for folder in ("ham", "spam"):
+                (place / folder).mkdir(parents=True, exist_ok=True)
+            for path, raw in zip(paths, self.raws):
+                path.write_bytes(raw)
+            (place / "complete").touch()
+        return paths
+
+
+def _mail(name: str, corpus: text_data.Corpus, before: bytes = b"") -> Mail:
+    raws = [before + document.encode("latin-1") for document in corpus.documents]
+    return Mail(name, raws, (corpus.labels == "spam").astype(np.int32))
+
+
+@cache
+def spamassassin() -> Mail:
+    """SpamAssassin's corpus, ordered by path: messages as they were sent, all their headers kept."""
+    return _mail("SpamAssassin", text_data.raw_mail())
+
+
+@cache
+def enron(number: int) -> Mail:
+    """A mailbox of Enron-Spam in order of arrival: a subject and a text, all other headers gone."""
+    return _mail(f"Enron{number}", text_data.enron(number))
+
+
+@cache
+def short_messages() -> Mail:
+    """The SMS Spam Collection, each as the text of a message without headers."""
+    corpus = text_data.short_messages()
+    raws = [b"\n" + document.encode() for document in corpus.documents]
+    return Mail("SMS", raws, (corpus.labels == "spam").astype(np.int32))
+
+
+def corpora() -> tuple[Mail, ...]:
+    """All four."""
+    return spamassassin(), enron(1), enron(2), short_messages()

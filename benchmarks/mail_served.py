@@ -1,0 +1,109 @@
+"""Messages through `deciban mail serve`, asked as spamc asks: one after the other, then many at once."""
+
+import random
+import shutil
+import socket
+import statistics
+import subprocess
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from .case import Line, shown_time
+
+SERVED = 0.005
+"""Most seconds for a message through the server, at the median."""
+CLIENTS, MINUTE = 16, 60.0
+
+
+def served(program: Sequence[str], store: Path, raws: Sequence[bytes], scale: float) -> Iterator[Line]:
+    """Three lines: alone, by Debian's spamc, and many at once."""
+    with serving(program, store) as port:
+        ask(port, raws[0])
+        yield served_line("one after the other", [clocked(port, raw) for raw in raws[:500]], SERVED)
+        if shutil.which("spamc"):
+            yield served_line("by Debian's spamc, a process a message", [spamc(port, raw) for raw in raws[:50]], None)
+        yield together(port, raws, MINUTE * min(1.0, scale))
+
+
+def served_line(name: str, took: Sequence[float], most: float | None) -> Line:
+    """Times of messages through the server."""
+    middle = statistics.median(took)
+    note = f"{len(took)} messages; 99 % within {shown_time(float(np.quantile(took, 0.99)))}"
+    limit = "no target" if most is None else f"≤ {shown_time(most)} at the median"
+    met = None if most is None else middle <= most
+    return Line("speed", f"spamd, {name}", shown_time(middle), "–", None, limit, met, note)
+
+
+@contextmanager
+def serving(program: Sequence[str], store: Path) -> Iterator[int]:
+    """A server in a process of its own, and the port it listens at."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [*program, "serve", "--spamd", f"127.0.0.1:{port}", "--store", str(store)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE) as server:
+        try:
+            assert server.stderr is not None
+            if b"listening" not in server.stderr.readline():
+                raise RuntimeError("the server does not listen")
+            yield port
+        finally:
+            server.terminate()
+
+
+def ask(port: int, raw: bytes) -> bytes:
+    """A message there and back, stamped."""
+    with socket.create_connection(("127.0.0.1", port)) as line:
+        line.sendall(f"PROCESS SPAMC/1.5\r\nContent-length: {len(raw)}\r\n\r\n".encode() + raw)
+        line.shutdown(socket.SHUT_WR)
+        pieces = []
+        while piece := line.recv(1 << 16):
+            pieces.append(piece)
+    answer = b"".join(pieces)
+    if not answer.startswith(b"SPAMD/1.1 0 EX_OK") or b"X-Deciban" not in answer:
+        raise RuntimeError(f"the server answers {answer[:60]!r}")
+    return answer
+
+
+def clocked(port: int, raw: bytes) -> float:
+    """Seconds of a message there and back."""
+    begun = time.perf_counter()
+    ask(port, raw)
+    return time.perf_counter() - begun
+
+
+def spamc(port: int, raw: bytes) -> float:
+    """Seconds of a message through Debian's spamc."""
+    begun = time.perf_counter()
+    subprocess.run(["spamc", "-x", "-d", "127.0.0.1", "-p", str(port)], input=raw, capture_output=True, check=True)
+    return time.perf_counter() - begun
+
+
+def together(port: int, raws: Sequence[bytes], seconds: float) -> Line:
+    """Many clients at once, for a while, and whether all were answered."""
+    took: list[float] = []
+    wrong: list[str] = []
+    end = time.monotonic() + seconds
+
+    def client(number: int) -> None:
+        draw = random.Random(number)
+        while time.monotonic() < end:
+            try:
+                took.append(clocked(port, draw.choice(raws)))
+            except (OSError, RuntimeError) as error:
+                wrong.append(str(error))
+
+    threads = [threading.Thread(target=client, args=(number,)) for number in range(CLIENTS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    note = (
+        f"{len(took)} messages in {seconds:.0f} s; median {shown_time(statistics.median(took))}; {len(wrong)} errors"
+    )
+    name = f"spamd, {CLIENTS} at once for {seconds:.0f} s"
+    return Line("speed", name, f"{len(took) / seconds:.0f}/s", "–", None, "no error", not wrong, note)
