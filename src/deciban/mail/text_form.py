@@ -28,8 +28,8 @@ VERSION: Final = 1
 AT_ONCE: Final = 5000
 """Messages that are learned together: new words are entered faster the more there are."""
 
-OWN: Final = ("half_life", "origin", "reading", "changes", "last_learned", "next_number")
-"""Settings that are written by name, or that a store counts for itself."""
+OWN: Final = ("half_life", "origin", "reading", "changes", "last_learned", "next_number", "watched")
+"""Settings that are written by name, that a store counts for itself, or that tell of folders on this machine."""
 
 
 class Merged(NamedTuple):

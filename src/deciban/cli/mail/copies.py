@@ -15,6 +15,7 @@ from deciban.cli.manners import manners
 from deciban.spelling import spaced
 
 if TYPE_CHECKING:
+    from deciban.mail.filter import MailFilter
     from deciban.mail.text_form import Merged
 
 BACKUP = a.example("deciban mail backup mail-copy.db")
@@ -47,7 +48,7 @@ def merge(
         for other in others:
             merged = mail.store.merge(other.expanduser())
             told.append(_told(str(other), merged, json))
-        _settled(mail, told, no_fit, json)
+        _settled(mail, store, told, no_fit, json)
 
 
 def export(file: Text = "-", store: o.StoreFile = None, debug: a.Debug = False) -> None:
@@ -77,7 +78,7 @@ def take_in(
         else:
             with Path(file).expanduser().open(encoding="utf-8", errors="replace", newline="\n") as lines:
                 merged = mail.store.absorb_text(lines)
-        _settled(mail, [_told(file, merged, json)], no_fit, json)
+        _settled(mail, store, [_told(file, merged, json)], no_fit, json)
 
 
 def _told(name: str, merged: Merged, quiet: bool) -> dict[str, Any]:
@@ -93,10 +94,10 @@ def _told(name: str, merged: Merged, quiet: bool) -> dict[str, Any]:
     return {"from": name, "new": merged.new, "known": merged.known, "disputed": disputed}
 
 
-def _settled(mail: Any, told: list[dict[str, Any]], no_fit: bool, json: bool) -> None:
+def _settled(mail: MailFilter, store: str | None, told: list[dict[str, Any]], no_fit: bool, json: bool) -> None:
     from deciban.cli.mail.learn import settle
 
-    done = settle(mail, no_fit, json)
+    done = settle(mail, store, no_fit, json)
     if json:
         from deciban.cli.output import print_json
 

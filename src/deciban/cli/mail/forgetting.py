@@ -33,7 +33,7 @@ def unlearn(
         gone = mail.store.unlearn(digests)
         if not json:
             typer.echo(f"{spaced(gone)} unlearned, {spaced(len(digests) - gone)} not known", err=True)
-        done = settle(mail, no_fit, json)
+        done = settle(mail, store, no_fit, json)
         if json:
             from deciban.cli.output import print_json
 
@@ -67,7 +67,7 @@ def relabel(
             parts = [f"{spaced(len(moved))} moved to {to}", f"{spaced(same)} there already" if same else ""]
             parts += [f"{spaced(unknown)} not known, left out" if unknown else ""]
             typer.echo(", ".join(filter(None, parts)), err=True)
-        done = settle(mail, no_fit, json)
+        done = settle(mail, store, no_fit, json)
         if json:
             from deciban.cli.output import print_json
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from collections.abc import Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
@@ -113,21 +114,26 @@ def command(
                     drawn = Drawn(paths, tick, subfolders, trashed)
                     learned[name] = mail.learn_all(drawn, name)
                     troubles.append(drawn)
-            tell_learned(mail, learned, perf_counter() - begun, no_fit, json)
+            tell_learned(mail, store, learned, perf_counter() - begun, no_fit, json)
         for drawn in troubles:
             drawn.end()
 
 
-def tell_learned(mail: MailFilter, learned: dict[str, Any], seconds: float, no_fit: bool, json: bool) -> None:
+def tell_learned(
+    mail: MailFilter, store: str | None, learned: dict[str, Any], seconds: float, no_fit: bool, json: bool
+) -> None:
     """What came of it; what is due after learning is done now."""
     if not json:
         for name, (new, known, moved) in learned.items():
             parts = [f"{spaced(new)} new", f"{spaced(known)} known already" if known else ""]
             parts += [f"{spaced(moved)} moved here from another label" if moved else ""]
             typer.echo(f"{name}: {', '.join(filter(None, parts))}", err=True)
-        n = sum(sum(counts) for counts in learned.values())
-        typer.echo(f"{spaced(n)} messages in {seconds:.1f} s, {spaced(n / max(seconds, 1e-3))} a second", err=True)
-    done = settle(mail, no_fit, json)
+        if sys.stderr.isatty():
+            n = sum(sum(counts) for counts in learned.values())
+            typer.echo(
+                f"{spaced(n)} messages in {seconds:.1f} s, {spaced(n / max(seconds, 1e-3))} a second", err=True
+            )
+    done = settle(mail, store, no_fit, json)
     if json:
         from deciban.cli.output import print_json
 
@@ -137,8 +143,8 @@ def tell_learned(mail: MailFilter, learned: dict[str, Any], seconds: float, no_f
         })  # fmt: skip
 
 
-def settle(mail: MailFilter, no_fit: bool, quiet: bool = False) -> dict[str, Any]:
-    """Tidy and fit anew where that is due; what was done."""
+def settle(mail: MailFilter, store: str | None, no_fit: bool, quiet: bool = False) -> dict[str, Any]:
+    """Tidy and fit anew where that is due; what was done. `store` is how the user named it."""
     from deciban.cli.manners import status
 
     tidied = mail.store.tidy().unlearned if mail.store.status().tidy_due else 0
@@ -153,12 +159,12 @@ def settle(mail: MailFilter, no_fit: bool, quiet: bool = False) -> dict[str, Any
         if fitted:
             typer.echo(f"{mail.model}: fitted anew to {spaced(sum(messages.values()))} messages", err=True)
         elif due:
-            typer.echo(f"{mail.model}: to be fitted anew, by {again(mail, 'fit')}", err=True)
+            typer.echo(f"{mail.model}: to be fitted anew, by {again('fit', store)}", err=True)
         held = ", ".join(f"{spaced(n)} {name}" for name, n in messages.items()) or "nothing"
-        typer.echo(f"{mail.store.path}: {held}", err=True)
+        typer.echo(f"{store or mail.store.path}: {held}", err=True)
     return {"tidied": tidied, "fitted": fitted, "messages": messages}
 
 
-def again(mail: MailFilter, command: str) -> str:
+def again(command: str, store: str | None) -> str:
     """A command for the same store, to copy."""
-    return f"deciban mail {command} --store {shlex.quote(str(mail.store.path))}"
+    return f"deciban mail {command}" + (f" --store {shlex.quote(store)}" if store else "")

@@ -66,9 +66,9 @@ def command(
                 if half_life is not None:
                     mail.store.age(seconds)
                     said.append(f"half-life {half_life}" + ("" if seconds is None else " days"))
-            typer.echo(f"{mail.store.path}: {', '.join(said)}", err=True)
+            typer.echo(f"{store or mail.store.path}: {', '.join(said)}", err=True)
             if model is not None:
-                _fit_another(model, mail, no_fit)
+                _fit_another(model, mail, store, no_fit)
 
 
 def _set(
@@ -105,10 +105,10 @@ def given_half_life(text: str) -> float | None:
         raise typer.BadParameter(f"--half-life {text!r} is neither a number of days nor none") from None
 
 
-def _fit_another(model: str, mail: MailFilter, no_fit: bool) -> None:
+def _fit_another(model: str, mail: MailFilter, store: str | None, no_fit: bool) -> None:
     """Another model may never have been fitted."""
     from deciban.cli.mail.learn import settle
     from deciban.mail.filter import MailFilter
 
     with MailFilter(mail.store, model=model) as other:
-        settle(other, no_fit)
+        settle(other, store, no_fit)

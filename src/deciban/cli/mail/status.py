@@ -79,13 +79,12 @@ def _why_not(mail: MailFilter) -> str:
 
 
 def _show(told: dict[str, Any]) -> None:
-    from deciban.cli.sheet import console, pairs
+    from deciban.cli.sheet import console, heading, one_line, pairs
 
-    entries = [("store", told["store"])]
-    if told["exists"]:
-        entries += _in_words(told)
-    entries.append(("ready", "yes" if told["ready"] else f"no: {told['why']}"))
-    pairs(console(), entries)
+    out = console()
+    heading(out, one_line(told["store"]))
+    entries = _in_words(told) if told["exists"] else []
+    pairs(out, [*entries, ("ready", "yes" if told["ready"] else f"no: {told['why']}")])
 
 
 def _in_words(told: dict[str, Any]) -> list[tuple[str, str]]:

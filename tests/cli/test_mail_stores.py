@@ -1,0 +1,234 @@
+"""Looking after a mail store: `status`, `set`, `fit`, `tidy`, `check`, `backup`, `merge`, `export`, `import`."""
+
+import json
+import shutil
+import sqlite3
+import time
+
+import pytest
+from tests.cli.mailroom import EACH, mail, mbox, program, taught
+from tests.mail.spamds import letter
+
+
+@pytest.fixture(scope="module")
+def taught_once(tmp_path_factory):
+    return taught(tmp_path_factory.mktemp("mail"))
+
+
+@pytest.fixture
+def store(taught_once, tmp_path):
+    return shutil.copy(taught_once, tmp_path / "mail.db")
+
+
+def done(*arguments, stdin=None):
+    result = mail(*arguments, stdin=stdin)
+    assert result.exit_code == 0, result.stderr
+    return result
+
+
+def told(store):
+    return json.loads(done("status", "--json", "--store", store).stdout)
+
+
+def test_status_names_the_store_what_it_holds_and_whether_it_is_ready(store):
+    figures = told(store)
+    assert figures["store"] == str(store)
+    assert figures["messages"] == {"ham": EACH, "spam": EACH}
+    assert (figures["ready"], figures["why"], figures["exists"], figures["writable"]) == (True, None, True, True)
+    assert (figures["model"], figures["fit_due"], figures["tidy_due"]) == ("evidence", False, False)
+    assert (figures["ham_at"], figures["spam_at"], figures["half_life_days"]) == (0.2, 0.95, None)
+    assert 0 <= time.time() - figures["last_learned"] < 600
+    assert 0 <= time.time() - figures["fitted"] < 600
+    assert figures["bytes"] >= store.stat().st_size
+    shown = done("status", "--store", store).stdout
+    for words in (str(store), "30 ham, 30 spam", "ready", "yes", "ham up to p = 0.2, spam from p = 0.95"):
+        assert words in " ".join(shown.split()), shown
+
+
+def test_status_of_a_store_that_is_not_there_says_how_to_make_it_and_makes_none(tmp_path):
+    result = done("status", "--store", tmp_path / "mail.db")
+    assert "no: there is no store yet; deciban mail learn" in " ".join(result.stdout.split())
+    assert told(tmp_path / "mail.db")["ready"] is False
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_status_says_why_a_store_is_not_ready(tmp_path):
+    box = mbox(tmp_path / "a.mbox", "ham", range(3))
+    done("learn", "--ham", box, "--store", tmp_path / "mail.db")
+    assert told(tmp_path / "mail.db")["why"] == "3 ham learned; messages of two labels at least are needed"
+    spam = mbox(tmp_path / "b.mbox", "spam", range(9))
+    done("learn", "--spam", spam, "--store", tmp_path / "mail.db")
+    why = "3 ham, 9 spam learned; 5 of each are the least to be sure by"
+    assert told(tmp_path / "mail.db")["why"] == why
+    shown = mail("explain", "--store", tmp_path / "mail.db", stdin=letter("ham", 50)).stdout
+    assert why in " ".join(shown.split())
+
+
+def test_status_of_a_damaged_store_is_an_error_in_words(tmp_path):
+    (tmp_path / "mail.db").write_bytes(b"nothing of the kind")
+    result = mail("status", "--store", tmp_path / "mail.db")
+    assert result.exit_code == 1
+    assert "is no mail store" in result.stderr
+
+
+def test_choices_are_kept(store):
+    done(
+        "set",
+        "--spam-at",
+        "0.999",
+        "--ham-at",
+        "0.01",
+        "--half-life",
+        "180",
+        "--most-messages",
+        "500",
+        "--store",
+        store,
+    )
+    figures = told(store)
+    assert (figures["ham_at"], figures["spam_at"]) == (0.01, 0.999)
+    assert (figures["half_life_days"], figures["most_messages"]) == (180, 500)
+    done("set", "--half-life", "none", "--store", store)
+    assert told(store)["half_life_days"] is None
+
+
+def test_thresholds_decide_what_is_said(store):
+    raw = letter("spam", 600)
+    assert program("classify", "--store", store, stdin=raw).returncode == 0
+    done("set", "--spam-at", "1", "--store", store)
+    assert program("classify", "--store", store, stdin=raw).returncode == 2
+
+
+@pytest.mark.parametrize("model", ["bayes", "logistic", "fisher"])
+def test_another_model_is_fitted_at_once_and_judges_from_then_on(store, model):
+    done("set", "--model", model, "--store", store)
+    figures = told(store)
+    assert (figures["model"], figures["fit_due"]) == (model, False)
+    line = json.loads(program("classify", "--json", "--store", store, stdin=letter("spam", 600)).stdout)
+    assert (line["model"], line["verdict"]) == (model, "spam")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        ([], 2, "nothing to set"),
+        (["--spam-at", "0.1"], 1, "ham must end below where spam begins"),
+        (["--ham-at", "-1"], 1, "both from 0 to 1"),
+        (["--spam-at", "nan"], 1, "ham must end below"),
+        (["--model", "oracle"], 1, "model 'oracle' is not known"),
+        (["--half-life", "soon"], 2, "neither a number of days nor none"),
+        (["--half-life", "0"], 1, "at least 1 second"),
+        (["--half-life", "inf"], 1, "half-life"),
+        (["--most-messages", "0"], 1, "at least 1 message"),
+        (["--spam-at", "0.5", "--most-messages", "-3"], 1, "at least 1 message"),
+    ],
+    ids=range(10),
+)
+def test_choices_that_cannot_be_are_refused_and_nothing_is_set(store, arguments, code, words):
+    before = told(store)
+    result = mail("set", *arguments, "--store", store)
+    assert result.exit_code == code
+    assert words in result.stderr
+    assert told(store) == before
+
+
+def test_fitting_is_done_when_asked_for(store, tmp_path):
+    assert "evidence: fitted to 60 messages" in done("fit", "--store", store).stderr
+    assert "not due" in done("fit", "--if-due", "--store", store).stderr
+    few = tmp_path / "few.db"
+    done("learn", "--ham", mbox(tmp_path / "a.mbox", "ham", range(3)), "--store", few)
+    result = mail("fit", "--store", few)
+    assert result.exit_code == 1
+    assert "3 ham learned; to fit it takes 20 messages, and 5 of each label" in result.stderr
+    done("set", "--model", "fisher", "--store", store)
+    assert "nothing to fit" in done("fit", "--store", store).stderr
+
+
+def test_a_bound_is_kept_by_tidying_and_at_the_end_of_learning(store, tmp_path):
+    done("set", "--most-messages", "40", "--store", store)
+    assert told(store)["tidy_due"]
+    assert "20 messages unlearned" in done("tidy", "--store", store).stderr
+    assert sum(told(store)["messages"].values()) == 40
+    more = mbox(tmp_path / "more.mbox", "ham", range(100, 110))
+    assert "tidied: the 10 oldest messages were unlearned" in done("learn", "--ham", more, "--store", store).stderr
+    assert sum(told(store)["messages"].values()) == 40
+    assert "no message unlearned" in done("tidy", "--store", store).stderr
+
+
+def test_check_finds_nothing_in_a_good_store_and_wrong_counts_in_another(store):
+    assert done("check", "--store", store).stdout == ""
+    assert json.loads(done("check", "--json", "--store", store).stdout)["problems"] == []
+    with sqlite3.connect(store) as db:
+        db.execute("UPDATE token SET label_1 = label_1 + 1 WHERE number = 3")
+    result = mail("check", "--store", store)
+    assert result.exit_code == 1
+    assert "its messages weigh" in result.stdout
+    assert "--mend" in result.stderr
+    assert "mended" in done("check", "--mend", "--store", store).stderr
+    done("check", "--store", store)
+
+
+def test_a_backup_is_a_store_that_says_the_same(store, tmp_path):
+    done("backup", tmp_path / "copy.db", "--store", store)
+    raw = letter("spam", 700)
+    assert (tmp_path / "copy.db").stat().st_mode & 0o777 == 0o600
+    here, there = (
+        program("classify", "--json", "--store", path, stdin=raw) for path in (store, tmp_path / "copy.db")
+    )
+    assert here.stdout == there.stdout != b""
+
+
+def test_a_backup_replaces_nothing_but_backups(store, tmp_path):
+    other = tmp_path / "letter.txt"
+    other.write_text("dear")
+    for path in (other, store):
+        assert mail("backup", path, "--store", store).exit_code == 1
+    assert other.read_text() == "dear"
+
+
+def test_stores_are_merged_and_disputes_told(store, tmp_path):
+    other = tmp_path / "other.db"
+    boxes = [mbox(tmp_path / "a.mbox", "ham", range(25, 40)), mbox(tmp_path / "b.mbox", "spam", [0, 1])]
+    done("learn", "--ham", *boxes, "--store", other)
+    result = done("merge", other, "--store", store)
+    assert "10 new, 5 known already, 2 known here under another label" in result.stderr
+    assert "spam here, ham there" in result.stderr
+    assert told(store)["messages"] == {"ham": EACH + 10, "spam": EACH}
+    figures = json.loads(done("merge", other, "--store", store, "--json").stdout)["merged"][0]
+    assert (figures["new"], figures["known"], len(figures["disputed"])) == (0, 15, 2)
+    assert mail("merge", tmp_path / "none.db", "--store", store).exit_code == 1
+
+
+def test_a_store_goes_through_text_and_comes_back(store, tmp_path):
+    text = program("export", "--store", store).stdout
+    done("export", tmp_path / "mail.jsonl", "--store", store)
+    assert (tmp_path / "mail.jsonl").read_bytes() == text
+    assert len(text.splitlines()) == 2 * EACH + 1
+    done("import", tmp_path / "mail.jsonl", "--store", tmp_path / "a.db")
+    assert program("import", "-", "--store", tmp_path / "b.db", stdin=text).returncode == 0
+    assert program("export", "--store", tmp_path / "a.db").stdout == text
+    assert program("export", "--store", tmp_path / "b.db").stdout == text
+
+
+def test_a_text_that_was_cut_is_refused_and_nothing_learned(store, tmp_path):
+    lines = program("export", "--store", store).stdout.splitlines(keepends=True)
+    for bad in (lines[:-1], [*lines[:5], b"{}\n", *lines[6:]], [b"\xff\xfe\n"], []):
+        result = program("import", "-", "--store", tmp_path / "new.db", stdin=b"".join(bad))
+        assert result.returncode == 1
+        assert b"Traceback" not in result.stderr
+        assert told(tmp_path / "new.db")["messages"] == {}
+
+
+def test_export_does_not_overwrite_the_store(store):
+    before = store.read_bytes()
+    assert mail("export", store, "--store", store).exit_code == 1
+    assert store.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["unlearn", "fit", "tidy", "check", "backup x.db", "export", "explain"])
+def test_commands_that_need_a_store_make_none(tmp_path, name, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = mail(*name.split(), "--store", tmp_path / "mail.db", stdin=letter("ham", 1))
+    assert result.exit_code == 1
+    assert "there is no mail store" in result.stderr
+    assert list(tmp_path.iterdir()) == []
