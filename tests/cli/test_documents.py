@@ -28,8 +28,10 @@ def script(name):
 
 make_guide, make_patients = script("make_guide"), script("make_patients")
 GROUP = typer.main.get_command(app)
-PICTURES = [f"plot {name}" for name in GROUP.commands["plot"].commands]
-NAMES = [*GROUP.commands, *PICTURES]
+WITHIN = ("plot", "mail")
+"""Commands that have commands of their own."""
+
+NAMES = [*GROUP.commands, *(f"{name} {inner}" for name in WITHIN for inner in GROUP.commands[name].commands)]
 HEAVY = ("numpy", "pyarrow", "duckdb", "scipy", "sklearn", "numba", "pandas")
 
 
@@ -71,8 +73,8 @@ def test_help_ends_with_an_example_that_could_be_typed(name):
     examples = lines[start + 1 :]
     assert examples
     for line in examples:
-        assert line.startswith(f"    deciban {name} ")
-        called = " ".join(line.split()[1:3]) if name == "plot" else name
+        assert f"{line} ".startswith(f"    deciban {name} ")
+        called = " ".join(line.split()[1:3]) if name in WITHIN else name
         for option in re.findall(r"(?<=\s)--?[\w-]+(?=\s|$)", line):
             known = [spelling for o in make_guide.options(called) for spelling in o.opts]
             assert option in known or option == "-", (line, option)
@@ -110,7 +112,7 @@ def test_completion_is_offered_for_a_shell():
     assert "complete" in found.stdout
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["train", "--help"], ["predict", "--help"]])
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["train", "--help"], ["mail", "--help"]])
 def test_help_and_version_load_no_heavy_library(arguments):
     script = (
         "import sys\nfrom deciban.cli.main import main\n"

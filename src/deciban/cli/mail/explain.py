@@ -23,6 +23,9 @@ MOST_LABELS = 3
 """With more, only the likeliest has a column, beside all others together."""
 
 OTHERS = "others"
+LEAST = 0.05
+"""Decibans that a clue must say to be shown: less would be shown as 0."""
+
 LONGEST = 200
 """Characters of a header that are shown."""
 
@@ -105,12 +108,13 @@ def _columns(verdict: Verdict) -> list[str]:
 def _rows(verdict: Verdict, columns: list[str]) -> list[list[str]]:
     blank = [""] * len(columns)
     learned = _by_column(verdict.learned, columns)
+    telling = [clue for clue in verdict.clues if abs(clue.decibans) >= LEAST]
     rows = [
-        [signed(clue.decibans, 1), *_by_column(clue.counts, columns), token_in_words(clue.token)]
-        for clue in verdict.clues
+        [signed(clue.decibans, 1), *_by_column(clue.counts, columns), token_in_words(clue.token)] for clue in telling
     ]
     begun = [signed(verdict.prior, 1), *learned, "messages learned, before this one is read"]
-    rest = [signed(verdict.others, 1), *blank, "all else that it has"]
+    others = verdict.others + sum(clue.decibans for clue in verdict.clues if clue not in telling)
+    rest = [signed(others, 1), *blank, "all else that it has"]
     return [begun, *rows, rest, [signed(verdict.decibans, 1), *blank, "together"]]
 
 
