@@ -24,7 +24,8 @@ check: .venv/ready
 # A part that misses a target does not keep the others from being measured.
 bench: .venv/peers
 	$(BIN)/python -m benchmarks; $(BIN)/python -m benchmarks --tables; $(BIN)/python -m benchmarks --text; \
-	$(BIN)/python -m benchmarks --judging; $(BIN)/python -m benchmarks --partner
+	$(BIN)/python -m benchmarks --judging; $(BIN)/python -m benchmarks --partner; \
+	$(BIN)/python -m benchmarks --mail
 
 lab: .venv/ready
 	$(BIN)/python -m benchmarks.lab
@@ -32,6 +33,8 @@ lab: .venv/ready
 	$(BIN)/python -m benchmarks.lab_calibration
 	$(BIN)/python -m benchmarks.lab_dependence
 	$(BIN)/python -m benchmarks.lab_evidence
+	$(BIN)/python -m benchmarks.lab_mail
+	$(BIN)/python -m benchmarks.lab_mail_explanations
 	$(BIN)/python -m benchmarks.lab_ng_jordan
 	$(BIN)/python -m benchmarks.lab_start
 	$(BIN)/python -m benchmarks.lab_text

@@ -18,8 +18,8 @@ from deciban.mail.rehearsal import Rehearsal
 from deciban.mail.splits import Sizes, drawn, in_folds
 from deciban.mail.verdict import Verdict
 
-CLUES: Final = 8
-"""That a mistake is shown with."""
+CLUES: Final = 30
+"""That a mistake is kept with."""
 
 Told = Callable[[int], None]
 

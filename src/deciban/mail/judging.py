@@ -165,7 +165,7 @@ def _called(p: np.ndarray, at: int, learned: Learned, thresholds: tuple[float, f
             return learned.labels[1], ""
         if p[1] <= ham_at:
             return learned.labels[0], ""
-        return UNSURE, f"p({learned.labels[1]}) = {p[1]:.2f} lies between {ham_at:g} and {spam_at:g}"
+        return UNSURE, f"p({learned.labels[1]}) = {p[1]:.4g} lies between {ham_at:g} and {spam_at:g}"
     least = max(1.0 - ham_at, 0.5)
     if p[at] >= least:
         return learned.labels[at], ""

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from deciban.cli.mail.wording import token_in_words
 from deciban.cli.sheet import console, heading, line, one_line, pairs, table
+from deciban.spelling import signed
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -16,6 +18,9 @@ if TYPE_CHECKING:
 
 MOST_SHOWN = 10
 """Mistakes; --json has them all."""
+
+MOST_CLUES = 5
+"""On either side of a mistake."""
 
 POINTS = 12
 """Of a learning curve that are shown, about."""
@@ -125,5 +130,8 @@ def wrong(out: Console, mistakes: Sequence[Mistake]) -> None:
     for mistake in mistakes[:MOST_SHOWN]:
         verdict = mistake.verdict
         line(out, f"{mistake.label}: {mistake.name}")
-        line(out, f"p(spam) = {verdict.probability:.4f}, {verdict.decibans:+.1f} dB: "
-                  + ", ".join(f"{clue.token} {clue.decibans:+.1f}" for clue in verdict.clues), indent=6)  # fmt: skip
+        line(out, f"p(spam) = {verdict.probability:.4f}, {signed(verdict.decibans, 1)} dB", indent=6)
+        for words, sign in (("for spam", 1), ("for ham", -1)):
+            clues = [clue for clue in verdict.clues if clue.decibans * sign > 0][:MOST_CLUES]
+            said = ", ".join(f"{token_in_words(clue.token)} {signed(clue.decibans, 1)}" for clue in clues)
+            line(out, f"{words}: {said or 'little'}", indent=6)

@@ -1,0 +1,49 @@
+"""The figures of mail come out, on one split of many; skipped where the data folder or bogofilter is absent."""
+
+import shutil
+
+import pytest
+from benchmarks import data, lab_mail_explanations, lab_mail_runs, mail_data, mail_peers
+
+pytestmark = pytest.mark.corpus
+
+
+@pytest.fixture(scope="module")
+def models():
+    try:
+        return lab_mail_runs.of_models(4)
+    except data.DataAbsent as absent:
+        pytest.skip(str(absent))
+
+
+@pytest.mark.skipif(shutil.which("bogofilter") is None, reason="needs Debian's bogofilter")
+def test_fewer_errors_and_better_ranked_than_bogofilter_on_the_same_split(models):
+    peer = lab_mail_runs.of_peer_split(mail_peers.Bogofilter, 4)
+    ours = models["evidence"]
+    assert ours.error < peer.error
+    assert ours.misranked < peer.misranked
+    assert ours.lost <= peer.lost + 1
+    assert ours.unsure < peer.unsure
+
+
+def test_the_usual_model_is_the_best_of_the_four(models):
+    assert min(models, key=lambda name: models[name].log_loss) == "evidence"
+    assert min(models, key=lambda name: models[name].misranked) == "evidence"
+
+
+def test_splits_are_those_of_the_lab_of_evidence():
+    try:
+        mail = mail_data.spamassassin()
+    except data.DataAbsent as absent:
+        pytest.skip(str(absent))
+    learn, judge = mail.split(0)
+    assert (len(learn), len(judge), int(mail.codes[judge].sum())) == (4232, 1815, 569)
+    assert len(set(learn) | set(judge)) == 6047
+
+
+def test_explanations_name_nobody():
+    said = lab_mail_explanations.masked('sender is joe@example.com; sender\'s name has "joseph"; came by 10.1.2.3')
+    assert said == 'sender is •••@example.com; sender\'s name has "j•••"; came by 10.•••'
+    assert (
+        lab_mail_explanations.masked("written with outlook 5.00.2919.6900") == "written with outlook 5.00.2919.6900"
+    )
