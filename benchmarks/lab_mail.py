@@ -22,7 +22,7 @@ from deciban.mail.models import MODELS
 from . import data, lab_mail_switches, machine, mail_data, mail_peers
 from .lab import Figure, percent, table
 from .lab_evidence import small
-from .lab_mail_runs import Asked, Row, asked
+from .lab_mail_runs import PEERS, Asked, Row, asked
 from .lab_mail_words import AGAINST, ARRIVAL, DRAWS, MANNER, PAGE
 from .lab_tables import markdown
 from .text_peers import PeerAbsent
@@ -66,7 +66,8 @@ def by_seed(
 
 def verdicts(rows: Sequence[Row], names: Sequence[str], seeds: Sequence[int]) -> str:
     """Lost, missed and unsure, for filters that call messages spam by themselves."""
-    names = [name for name in names if name != mail_peers.SpamAssassinBayes.name]
+    silent = {kind.name for kind in PEERS if kind.thresholds is None}
+    names = [name for name in names if name not in silent]
     lines = []
     for seed, row in zip(seeds, rows):
         lines.append([str(seed), *(f"{f.lost} / {f.missed} / {f.unsure}" for name in names if (f := row[name]))])

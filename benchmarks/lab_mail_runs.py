@@ -15,11 +15,11 @@ from deciban.mail.online import DELIVERED, evaluate_online
 from deciban.mail.rehearsal import Rehearsal
 from deciban.mail.splits import drawn
 
-from . import mail_data, mail_peers
+from . import mail_data, mail_peers, mail_rspamd
 from .text_peers import PeerAbsent
 
 SIZES = (400, 50, 50)
-PEERS = (mail_peers.Bogofilter, mail_peers.SpamAssassinBayes, mail_peers.Crm114)
+PEERS = (mail_peers.Bogofilter, mail_peers.SpamAssassinBayes, mail_rspamd.Rspamd, mail_peers.Crm114)
 Row = dict[str, Figures | None]
 """By filter; None where the program is absent."""
 

@@ -1,4 +1,4 @@
-"""Other filters, each run as its makers mean it to be: Debian's bogofilter, SpamAssassin's Bayes, CRM114.
+"""Other filters, each run as its makers mean it to be: Debian's bogofilter, SpamAssassin's Bayes and CRM114.
 
 Each learns into a folder of its own that is gone afterwards. One that is not installed raises `PeerAbsent`.
 """
@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from .text_peers import PeerAbsent
 
 Codes = NDArray[np.int32]
+NEUTRAL = -1e-12
+"""The log-odds of a message that a filter has no opinion of: it would be delivered."""
 LEAST = 1e-16
 """Nearer to 0 or 1 than this no probability is told: log-odds are to be finite."""
 
@@ -52,12 +54,19 @@ class Filter:
         """The log-odds of spam, in nats."""
         raise NotImplementedError
 
+    def close(self) -> None:
+        """Whatever still runs, ended."""
+
 
 @contextmanager
 def fresh(kind: type[Filter]) -> Iterator[Filter]:
     """A filter that has learned nothing yet, for the time of the block."""
     with tempfile.TemporaryDirectory(prefix="deciban-peer-") as folder:
-        yield kind(Path(folder))
+        peer = kind(Path(folder))
+        try:
+            yield peer
+        finally:
+            peer.close()
 
 
 def fed(command: list[str], lines: Sequence[object]) -> list[str]:
@@ -110,7 +119,7 @@ while (my $line = <STDIN>) {
   if ($what eq "judge") {
     my $status = Mail::SpamAssassin::PerMsgStatus->new($sa, $mail);
     my $p = $bayes->scan($status, $mail);
-    printf "%.17g\n", defined $p ? $p : 0.5;
+    print defined $p ? sprintf("%.17g", $p) : "none", "\n";
     $status->finish();
   } else {
     $sa->learn($mail, undef, $what eq "spam" ? 1 : 0, 0)->finish();
@@ -133,7 +142,8 @@ class SpamAssassinBayes(Filter):
         self._run([f"{'spam' if codes[i] else 'ham'} {paths[i]}" for i in order])
 
     def scores(self, paths: Sequence[Path]) -> NDArray[np.float64]:
-        return log_odds(np.array([float(line) for line in self._run([f"judge {path}" for path in paths])]))
+        told = self._run([f"judge {path}" for path in paths])
+        return np.array([NEUTRAL if line == "none" else log_odds(np.array(float(line))) for line in told])
 
     def _run(self, lines: Sequence[str]) -> list[str]:
         found("sa-learn", "spamassassin")

@@ -2,10 +2,29 @@
 
 import shutil
 
+import numpy as np
 import pytest
 from benchmarks import data, lab_mail_explanations, lab_mail_runs, mail_data, mail_peers
+from benchmarks.text_peers import PeerAbsent
+from tests.mail.spamds import letter
 
 pytestmark = pytest.mark.corpus
+
+
+@pytest.mark.parametrize("kind", [mail_peers.Bogofilter, mail_peers.SpamAssassinBayes, mail_peers.Crm114])
+def test_other_filters_are_asked_in_a_way_that_they_understand(kind, tmp_path):
+    paths = [tmp_path / f"{n}-{label}" for n in range(30) for label in ("ham", "spam")]
+    for path in paths:
+        n, label = path.name.split("-")
+        path.write_bytes(letter(label, int(n)))
+    codes = np.array([0, 1] * 30, dtype=np.int32)
+    try:
+        with mail_peers.fresh(kind) as peer:
+            peer.learn(paths[:50], codes[:50])
+            said = peer.scores(paths[50:])
+    except PeerAbsent as absent:
+        pytest.skip(str(absent))
+    assert ((said >= 0) == (codes[50:] == 1)).all()
 
 
 @pytest.fixture(scope="module")
