@@ -20,7 +20,7 @@ from deciban.mail.judging import HAM_AT, SPAM_AT
 from deciban.mail.models import MODELS
 
 from . import data, lab_mail_switches, machine, mail_data, mail_peers
-from .lab import Figure, percent, table
+from .lab import Figure, percent
 from .lab_evidence import small
 from .lab_mail_runs import PEERS, Asked, Row, asked
 from .lab_mail_words import AGAINST, ARRIVAL, DRAWS, MANNER, PAGE
@@ -107,6 +107,13 @@ def promised(rows: Sequence[Row]) -> list[Figure]:
     return found
 
 
+def promises(figures: Sequence[Figure]) -> str:
+    """What was to be reached, and what was."""
+    words = {True: "as expected", False: "**not as expected**", None: ""}
+    lines = [[figure.model, figure.expected, figure.show(figure.ours), words[figure.met]] for figure in figures]
+    return markdown(["", "expected", "found", ""], lines)
+
+
 def shown(digits: int, share: float) -> str:
     """A share of next to nothing."""
     return f"{100 * share:.{digits}f} %"
@@ -158,7 +165,7 @@ def mailboxes(done: Asked) -> tuple[str, list[Figure]]:
         "fits",
     ]
     lines.sort(key=lambda line: line[0])
-    return ARRIVAL + "\n" + table(figures) + "\n" + markdown(heads, lines), figures
+    return ARRIVAL + "\n" + promises(figures) + "\n" + markdown(heads, lines), figures
 
 
 def both(figures: Figures) -> tuple[float, float]:
@@ -187,12 +194,12 @@ def measured(quick: bool) -> tuple[str, list[Figure]]:
         work = asked(pool, seeds, drawn_seeds, boxes)
         switches = lab_mail_switches.asked(pool, quick)
         peers, figures = against(work, seeds)
-        print(peers, table(figures), file=sys.stderr)
+        print(peers, promises(figures), file=sys.stderr)
         draws = lecture(work)
         print(draws, file=sys.stderr)
         arrival, recalled = mailboxes(work)
         print(arrival, file=sys.stderr)
-        sections = f"{peers}\n{table(figures)}{draws}{arrival}{lab_mail_switches.told(switches)}"
+        sections = f"{peers}\n{promises(figures)}{draws}{arrival}{lab_mail_switches.told(switches)}"
     return sections, [*figures, *recalled]
 
 
