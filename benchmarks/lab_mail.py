@@ -6,8 +6,8 @@ cores; --quick measures little of everything and writes no page.
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -22,8 +22,8 @@ from deciban.mail.models import MODELS
 from . import data, lab_mail_switches, machine, mail_data, mail_peers
 from .lab import Figure, percent
 from .lab_evidence import small
-from .lab_mail_runs import PEERS, Asked, Row, asked
-from .lab_mail_words import AGAINST, ARRIVAL, DRAWS, MANNER, PAGE
+from .lab_mail_runs import FEW, SLOW, Asked, Row, Slow, asked, asked_slow
+from .lab_mail_words import AGAINST, ARRIVAL, DRAWS, MANNER, PAGE, SLOWER
 from .lab_tables import markdown
 from .text_peers import PeerAbsent
 
@@ -32,21 +32,33 @@ PUBLISHED = {1: (0.960, 0.953), 2: (0.967, 0.978)}
 """Metsis et al. 2006, multinomial Boolean: recall of spam and of ham in Enron1 and Enron2."""
 
 
-def against(done: Asked, seeds: Sequence[int]) -> tuple[str, list[Figure]]:
+def against(done: Asked, slow: Slow, seeds: Sequence[int]) -> tuple[str, list[Figure]]:
     """Seed by seed, and whether the mean is below bogofilter's."""
     rows: list[Row] = [future.result() for future in done.models]
-    for name, futures in done.peers.items():
+    add(rows, done.peers)
+    few = [{name: row[name] for name in (MODELS[0], mail_peers.Bogofilter.name)} for row in rows[: len(FEW)]]
+    add(few, slow)
+    sections = [
+        AGAINST.format(n=len(mail_data.spamassassin().codes)),
+        compared(rows, seeds), promises(promised(rows)), "\n", SLOWER, compared(few, FEW),
+    ]  # fmt: skip
+    return "".join(sections), promised(rows)
+
+
+def add(rows: Sequence[Row], peers: Mapping[str, Sequence[Future[Figures | None]]]) -> None:
+    """Other filters' figures to ours."""
+    for name, futures in peers.items():
         for row, future in zip(rows, futures):
             row[name] = future.result()
+
+
+def compared(rows: Sequence[Row], seeds: Sequence[int]) -> str:
+    """Three tables: errors, ranking, verdicts."""
     names = [name for name in rows[0] if all(row[name] for row in rows)]
-    sections = []
-    for title, of, show in (
-        ("Errors at p ≥ ½", lambda f: f.error, small),
-        ("1 − AUC", lambda f: f.misranked, lambda share: f"{100 * share:.4f} %"),
-    ):
-        sections.append(f"### {title}\n\n" + by_seed(rows, names, seeds, of, show))
-    sections.append(f"### {MANNER}\n\n" + verdicts(rows, names, seeds))
-    return AGAINST.format(n=len(mail_data.spamassassin().codes)) + "\n".join(sections), promised(rows)
+    errors = by_seed(rows, names, seeds, lambda f: f.error, small)
+    ranking = by_seed(rows, names, seeds, lambda f: f.misranked, partial(shown, 4))
+    manner = verdicts(rows, names, seeds)
+    return f"Errors at p ≥ ½:\n\n{errors}\n1 − AUC:\n\n{ranking}\n{MANNER}:\n\n{manner}\n"
 
 
 def mean(rows: Sequence[Row], name: str, of: Callable[[Figures], float]) -> float:
@@ -66,7 +78,7 @@ def by_seed(
 
 def verdicts(rows: Sequence[Row], names: Sequence[str], seeds: Sequence[int]) -> str:
     """Lost, missed and unsure, for filters that call messages spam by themselves."""
-    silent = {kind.name for kind in PEERS if kind.thresholds is None}
+    silent = {kind.name for kind in SLOW if kind.thresholds is None}
     names = [name for name in names if name not in silent]
     lines = []
     for seed, row in zip(seeds, rows):
@@ -193,13 +205,13 @@ def measured(quick: bool) -> tuple[str, list[Figure]]:
     with ProcessPoolExecutor(machine.cores()) as pool:
         work = asked(pool, seeds, drawn_seeds, boxes)
         switches = lab_mail_switches.asked(pool, quick)
-        peers, figures = against(work, seeds)
-        print(peers, promises(figures), file=sys.stderr)
-        draws = lecture(work)
-        print(draws, file=sys.stderr)
-        arrival, recalled = mailboxes(work)
-        print(arrival, file=sys.stderr)
-        sections = f"{peers}\n{promises(figures)}{draws}{arrival}{lab_mail_switches.told(switches)}"
+        slow = asked_slow(pool, FEW[: len(seeds)])
+        draws, (arrival, recalled) = lecture(work), mailboxes(work)
+        print(draws, arrival, file=sys.stderr)
+        turned = lab_mail_switches.told(switches)
+        print(turned, file=sys.stderr)
+        peers, figures = against(work, slow, seeds)
+    sections = f"{peers}{draws}{arrival}{turned}"
     return sections, [*figures, *recalled]
 
 

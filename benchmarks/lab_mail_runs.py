@@ -19,7 +19,10 @@ from . import mail_data, mail_peers, mail_rspamd
 from .text_peers import PeerAbsent
 
 SIZES = (400, 50, 50)
-PEERS = (mail_peers.Bogofilter, mail_peers.SpamAssassinBayes, mail_rspamd.Rspamd, mail_peers.Crm114)
+SLOW = (mail_peers.SpamAssassinBayes, mail_rspamd.Rspamd, mail_peers.Crm114)
+"""Filters that take a minute for a split."""
+FEW = range(3)
+"""The seeds that these are given."""
 Row = dict[str, Figures | None]
 """By filter; None where the program is absent."""
 
@@ -93,6 +96,9 @@ def of_peer_mailbox(number: int) -> Figures:
     return Figures.of(scores, mail.codes, called(scores, peer.thresholds or (0.5, 0.5)))
 
 
+Slow = dict[str, list[Future[Figures | None]]]
+
+
 class Asked(NamedTuple):
     """What other processes are working on."""
 
@@ -109,9 +115,14 @@ def asked(pool: ProcessPoolExecutor, seeds: Sequence[int], drawn_seeds: Sequence
     boxes = list(boxes)
     return Asked(
         [pool.submit(of_models, seed) for seed in seeds],
-        {kind.name: [pool.submit(of_peer_split, kind, seed) for seed in seeds] for kind in PEERS},
+        {mail_peers.Bogofilter.name: [pool.submit(of_peer_split, mail_peers.Bogofilter, seed) for seed in seeds]},
         {model: [pool.submit(of_draw, model, seed) for seed in drawn_seeds] for model in MODELS},
         [pool.submit(of_peer_draw, seed) for seed in drawn_seeds],
         {(number, model): pool.submit(of_mailbox, number, model) for number in boxes for model in MODELS},
         {number: pool.submit(of_peer_mailbox, number) for number in boxes},
     )
+
+
+def asked_slow(pool: ProcessPoolExecutor, seeds: Sequence[int]) -> Slow:
+    """The slow filters, begun."""
+    return {kind.name: [pool.submit(of_peer_split, kind, seed) for seed in seeds] for kind in SLOW}
