@@ -87,6 +87,14 @@ def test_the_list_of_commands_fits_on_a_screen():
     assert all("..." not in line for line in lines if line.startswith("  ") and "COMMAND" not in line)
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_the_list_says_of_a_command_what_it_says_itself(name):
+    *before, last = name.split()
+    group = GROUP.commands[before[0]] if before else GROUP
+    shelf = getattr(type(group.commands), "says", None)
+    assert shelf is None or group.commands.says(last) == group.commands[last].get_short_help_str(100)
+
+
 def test_the_example_tables_are_those_of_the_script_that_makes_them():
     for name, text in make_patients.tables().items():
         assert (EXAMPLES / name).read_text() == text

@@ -192,6 +192,15 @@ def test_ctrl_c_while_waiting_for_the_message_is_no_verdict(store):
     assert b"Traceback" not in err
 
 
+@pytest.mark.parametrize("more", [[], ["--top", "3"]], ids=["at once", "with options"])
+def test_a_reader_who_leaves_early_gets_no_complaint_and_the_exit_code_of_other_programs(store, more):
+    process = started("classify", "--store", store, *more)
+    process.stdout.close()
+    process.stdout = None
+    _, err = process.communicate(letter("ham", 1), timeout=60)
+    assert (process.returncode, err) == (141, b"")
+
+
 def test_classifying_changes_nothing(store):
     before = store.read_bytes()
     program("classify", "--store", store, stdin=letter("spam", 4))

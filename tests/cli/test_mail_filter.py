@@ -5,10 +5,12 @@ import re
 import shutil
 import signal
 import sqlite3
+import subprocess
 import time
+from pathlib import Path
 
 import pytest
-from tests.cli.mailroom import judged, program, started, taught
+from tests.cli.mailroom import command, judged, program, started, taught
 from tests.mail.spamds import letter
 
 NEW = letter("spam", 1000)
@@ -134,6 +136,29 @@ def test_a_store_that_may_only_be_read_judges_all_the_same(store, tmp_path):
     assert judged(NEW, out), err
 
 
+def test_a_full_disk_lets_the_message_pass(store):
+    """No file may grow: what judging would like to write beside the store cannot be."""
+    resource = pytest.importorskip("resource")
+    process = subprocess.run(
+        command("filter", "--store", store), input=NEW, capture_output=True, timeout=60, check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)),
+    )  # fmt: skip
+    assert process.returncode == 0
+    assert process.stdout == NEW or judged(NEW, process.stdout)
+
+
+def test_too_little_memory_lets_the_message_pass(store):
+    """What judging loads does not fit; the message was read before."""
+    resource = pytest.importorskip("resource")
+    process = subprocess.run(
+        command("filter", "--store", store), input=NEW, capture_output=True, timeout=60, check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (100 << 20, 100 << 20)),
+    )  # fmt: skip
+    assert process.returncode == 0, process.stderr
+    assert process.stdout == NEW
+    assert b"The message was passed on as it came." in process.stderr
+
+
 def test_a_store_that_somebody_is_writing_judges_all_the_same(store, tmp_path):
     busy = shutil.copy(store, tmp_path / "busy.db")
     with sqlite3.connect(busy, isolation_level=None) as db:
@@ -216,11 +241,32 @@ def test_a_signal_while_judging_lets_the_message_pass_as_it_came(store, tmp_path
     process.stdin.write(NEW)
     process.stdin.close()
     process.stdin = None
-    time.sleep(2)
+    time.sleep(1)
     process.send_signal(number)
+    sent = time.monotonic()
+    out, err = process.communicate(timeout=60)
+    assert time.monotonic() - sent < 2
+    assert (process.returncode, out) == (0, NEW)
+    assert f"error: ended by {number.name}".encode() in err
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="needs Linux's list of children")
+def test_judging_that_is_killed_lets_the_message_pass_as_it_came(store, tmp_path):
+    held = shutil.copy(store, tmp_path / "held.db")
+    db = sqlite3.connect(held, isolation_level=None)
+    db.execute("PRAGMA journal_mode = DELETE")
+    db.execute("BEGIN EXCLUSIVE")
+    process = started("filter", "--store", held)
+    process.stdin.write(NEW)
+    process.stdin.close()
+    process.stdin = None
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    while not (child := children.read_text().split()):
+        time.sleep(0.01)
+    os.kill(int(child[0]), signal.SIGKILL)
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (0, NEW)
-    assert b"error: " in err
+    assert err.startswith(b"error: judging broke off")
 
 
 def test_a_signal_before_the_message_has_come_gives_nothing_and_asks_to_try_again(store):

@@ -186,6 +186,21 @@ def test_a_store_that_cannot_be_written_is_an_error_in_words(tmp_path):
     assert "is no mail store" in result.stderr
 
 
+def test_a_full_disk_is_an_error_in_words_and_leaves_what_was_there(tmp_path):
+    resource = pytest.importorskip("resource")
+    store = taught(tmp_path)
+    before, room = text_of(store), store.stat().st_size + 10_000
+    box = mbox(tmp_path / "more.mbox", "ham", range(1000, 4000))
+    process = subprocess.run(
+        command("learn", "--ham", box, "--store", store), capture_output=True, timeout=120, check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (room, room)),
+    )  # fmt: skip
+    assert process.returncode == 1
+    assert process.stderr.startswith(b"error: mail store ")
+    assert b"Traceback" not in process.stderr
+    assert text_of(store) == before
+
+
 def test_unlearning_leaves_what_would_be_there_without_the_messages(tmp_path):
     store, other = taught(tmp_path), tmp_path / "other.db"
     extra = mbox(tmp_path / "extra.mbox", "spam", range(100, 110))

@@ -1,12 +1,14 @@
 """`deciban mail watch` and `serve`: programs that stay, learn and end when they are told."""
 
+import imaplib
 import signal
 import subprocess
 import time
 
 import pytest
 from tests.cli.mailroom import mail, program, started
-from tests.mail.mail_readers import MaildirReader
+from tests.mail import dovecot
+from tests.mail.mail_readers import ImapReader, MaildirReader
 from tests.mail.spamds import ABSENT, letter
 
 from deciban.mail.store import Store
@@ -108,6 +110,30 @@ def test_what_cannot_be_watched_is_refused(reader, tmp_path, arguments, code, wo
     assert result.exit_code == code
     assert words in result.stderr
     assert "secret" not in result.stderr
+
+
+@pytest.mark.skipif(dovecot.ABSENT is not None, reason=str(dovecot.ABSENT))
+def test_folders_on_a_server_are_learned_from_classified_and_watched(tmp_path, monkeypatch):
+    monkeypatch.setitem(imaplib.Commands, "MOVE", ("SELECTED",))
+    monkeypatch.setenv("DECIBAN_IMAP_PASSWORD", dovecot.PASSWORD)
+    store = ["--store", tmp_path / "mail.db"]
+    with dovecot.running() as server, server.reader() as line:
+        reader = ImapReader(server, line, 1)
+        for about in ("a", "b", "c"):
+            reader.deliver(about)
+        watching = ["watch", "--ham", reader.inbox, "--junk", reader.junk, *store]
+        look(watching)
+        reader.move("a", "INBOX", "Junk")
+        before = reader.marks()
+        assert "learned 1 as spam" in look(watching)
+        assert "ham: 2 new" in mail("learn", "--ham", reader.inbox, *store).stderr
+        assert len(mail("classify", reader.inbox, *store).stdout.splitlines()) == 2
+        assert reader.marks() == before
+        monkeypatch.setenv("DECIBAN_IMAP_PASSWORD", "wrong-secret")
+        refused = mail("learn", "--ham", reader.inbox, *store)
+    assert refused.exit_code == 1
+    assert "secret" not in refused.stderr
+    assert learned(tmp_path / "mail.db") == {"spam": 1, "ham": 2}
 
 
 @pytest.mark.skipif(ABSENT is not None, reason=str(ABSENT))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from deciban.cli.codes import INTERRUPTED, NO_VERDICT
+from deciban.cli.codes import INTERRUPTED, NO_VERDICT, UNREAD
 
 VALUED = ("--store", "--model")
 FLAGS = {"classify": ("--json",), "filter": ()}
@@ -50,7 +50,7 @@ def _classify(store: str | None, model: str | None, json: bool) -> int:
     try:
         return judge(store, model, json=json)
     except BrokenPipeError:
-        raise
+        return UNREAD
     except KeyboardInterrupt:
         print("interrupted: nothing was changed", file=sys.stderr)
         return INTERRUPTED

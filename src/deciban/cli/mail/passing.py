@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from contextlib import suppress
 from types import FrameType
 from typing import Any, NoReturn, Self
 
 from deciban.cli.codes import TRY_AGAIN
+from deciban.cli.mail.one import CLUES
 from deciban.cli.mail.opening import judging
 
 ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGINT", "SIGHUP", "SIGALRM") if hasattr(signal, name))
@@ -16,6 +18,9 @@ ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGINT", "SIGHUP",
 
 LOOKED_AT, PIECE = 1 << 24, 1 << 20
 """Bytes that are judged, and of the pieces in which more are passed on: memory holds no more, however long."""
+
+LONGEST_WAIT = 60.0
+"""Seconds after which a message passes unjudged."""
 
 
 class EndedError(Exception):
@@ -27,12 +32,12 @@ def pass_judged(store: str | None, model: str | None, debug: bool = False) -> No
     with Signals() as signals:
         made = head = _read()
         try:
-            made = _judged(head, store, model) if head else head
+            made = _judged(head, store, model, debug) if head else head
             signals.heeded = False
         except Exception as error:
             signals.heeded = False
             made = head
-            _say(error, debug)
+            _say(error)
         _write(made)
 
 
@@ -42,21 +47,26 @@ def pass_on(why: str) -> None:
     _write(b"")
 
 
-def _judged(head: bytes, store: str | None, model: str | None) -> bytes:
+def _judged(head: bytes, store: str | None, model: str | None, debug: bool) -> bytes:
+    from deciban.cli.mail.aside import aside
     from deciban.mail.stamping import stamped
 
-    with judging(store, model) as mail:
-        return stamped(head, mail.classify(head, clues=5).header())
+    def said() -> bytes:
+        with judging(store, model) as mail:
+            return mail.classify(head, clues=CLUES).header().encode()
 
-
-def _say(error: Exception, debug: bool) -> None:
-    try:
+    def complaint(error: Exception) -> str:
         from deciban.cli.manners import in_words, traceback
 
-        said = traceback() if debug else in_words(error)
-        print(f"error: {said}\nThe message was passed on as it came.", file=sys.stderr)
-    except Exception:  # nobody hears us: the message passes nevertheless
-        return
+        return traceback() if debug else in_words(error)
+
+    return stamped(head, aside(said, complaint, LONGEST_WAIT).decode())
+
+
+def _say(error: Exception) -> None:
+    with suppress(Exception):  # if nobody hears us, the message passes nevertheless
+        said = str(error) or type(error).__name__
+        print(f"error: {said}\nThe message was passed on as it came.", file=sys.stderr, flush=True)
 
 
 def _read() -> bytes:
