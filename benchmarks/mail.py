@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -95,8 +96,7 @@ def learning(scale: float) -> Iterator[Line]:
 
         def by_library() -> None:
             with tempfile.TemporaryDirectory() as folder, MailFilter(Path(folder, "mail.db")) as mail:
-                for label in ("ham", "spam"):
-                    mail.learn_all(((found.name, found.raw) for found in messages_in(place / label)), label)
+                mail.learn_each((label, found) for label in ("ham", "spam") for found in messages_in(place / label))
 
         def by_command(*options: str) -> None:
             with tempfile.TemporaryDirectory() as folder:
@@ -108,7 +108,7 @@ def learning(scale: float) -> Iterator[Line]:
                 peer.learn(paths, codes)
 
         for name, ours, target in (
-            ("learn many, `MailFilter.learn_all`", by_library, LEARN),
+            ("learn many, `MailFilter.learn_each`", by_library, LEARN),
             ("learn many, `deciban mail learn --no-fit`", partial(by_command, "--no-fit"), LEARN),
             ("learn many, `deciban mail learn`", by_command, None),
         ):
@@ -127,9 +127,8 @@ def judging(scale: float) -> Iterator[Line]:
 
         def by_library() -> None:
             with MailFilter(store, read_only=True) as mail:
-                for kind in ("ham", "spam"):
-                    for _ in mail.classify_all((found.name, found.raw) for found in messages_in(place / kind)):
-                        pass
+                for _ in mail.classify_all(chain(messages_in(place / "ham"), messages_in(place / "spam"))):
+                    pass
 
         def by_command() -> None:
             run("classify", place / "ham", place / "spam", "--json", "--store", store)

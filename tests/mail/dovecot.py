@@ -93,15 +93,18 @@ class Server:
 
 
 @contextmanager
-def running(*, no_plain=False, mechanisms="plain", ssl="yes"):
+def running(*, no_plain=False, mechanisms="plain", ssl="yes", more="", within=()):
+    """`more` are further settings; `within` is the command to start it by, where it is to see other files."""
     # not in pytest's folders: dovecot's own users must reach it, and names of sockets are bounded
     home = Path(tempfile.mkdtemp(prefix="dovecot-"))
     home.chmod(0o755)
-    server = Server(home, _free_port(), _free_port())
+    server = Server(home, free_port(), free_port())
     process = None
     try:
         _prepare(server, no_plain, mechanisms, ssl)
-        process = subprocess.Popen([PROGRAM, "-F", "-c", home / "dovecot.conf"], stderr=subprocess.PIPE)
+        with (home / "dovecot.conf").open("a") as settings:
+            settings.write(more)
+        process = subprocess.Popen([*within, PROGRAM, "-F", "-c", home / "dovecot.conf"], stderr=subprocess.PIPE)
         _await(server, process)
         yield server
     finally:
@@ -143,7 +146,7 @@ def _certificates(home):
         subprocess.run(["openssl", *command.split()], cwd=home, check=True, capture_output=True)
 
 
-def _free_port():
+def free_port():
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return listener.getsockname()[1]

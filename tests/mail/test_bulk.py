@@ -6,61 +6,106 @@ import signal
 import pytest
 from tests.mail import made_up
 
-from deciban.mail import bulk
+from deciban.mail import bulk, numbering
+from deciban.mail.bulk import Words
 from deciban.mail.digest import digest_of
 from deciban.mail.message import read_message
-from deciban.mail.tokens import Reading, tokens_of
+from deciban.mail.tokens import MOST_TOKENS, Reading, tokens_of
 
 LETTERS = [
     *made_up.BROKEN.values(),
     *(made_up.plain(name).as_bytes() for name in made_up.TEXTS),
     made_up.rich().as_bytes(),
 ]
-MANY = [(f"box:{i}", LETTERS[i % len(LETTERS)] + b"%d" % i) for i in range(700)]
+MANY = [LETTERS[i % len(LETTERS)] + b"%d" % i for i in range(700)]
 READING = Reading(pairs=True)
 
 
-def one_by_one(raws, reading):
-    return [(name, digest_of(raw), tokens_of(read_message(raw), reading)) for name, raw in raws]
+def one_by_one(raws):
+    return [(digest_of(raw), sorted(tokens_of(read_message(raw), READING))) for raw in raws]
+
+
+def spelled(bundles, words):
+    """Digest and tokens of each message."""
+    for bundle in bundles:
+        known = list(words)
+        ends = bundle.sizes.cumsum().tolist()
+        for digest, begin, end in zip(bundle.digests, [0, *ends], ends):
+            yield digest, sorted(known[place] for place in bundle.which[begin:end].tolist())
+
+
+def read(raws, processes):
+    words = Words()
+    return list(spelled(bulk.bundles_of(raws, words, processes, READING), words))
 
 
 @pytest.mark.parametrize("processes", [1, 2, 3])
 def test_messages_come_back_in_order_as_if_read_one_by_one(processes):
-    assert list(bulk.tokens_in_bulk(iter(MANY), processes, READING)) == one_by_one(MANY, READING)
+    assert read(iter(MANY), processes) == one_by_one(MANY)
 
 
 @pytest.mark.parametrize("n", [0, 1, bulk.FEW - 1, bulk.FEW, bulk.FEW + 1])
 def test_few_messages_are_as_good_as_many(n):
-    assert [name for name, _, _ in bulk.tokens_in_bulk(MANY[:n], 2)] == [name for name, _ in MANY[:n]]
+    assert read(MANY[:n], 2) == one_by_one(MANY[:n])
 
 
-def test_a_worker_that_dies_takes_no_message_with_it(monkeypatch):
+def test_numbers_and_words_that_begin_anew_mean_the_same_tokens(monkeypatch):
+    monkeypatch.setattr(numbering, "MOST_WORDS", 50)
+    words, found = Words(), []
+    for bundle in bulk.bundles_of(MANY, words, 1, READING):
+        found += spelled([bundle], words)
+        words.begin_anew()
+    assert found == one_by_one(MANY)
+
+
+def test_places_of_words_are_the_same_every_time():
+    once, again = Words(), Words()
+    for words in (once, again):
+        assert list(bulk.bundles_of(MANY, words, 2, READING))
+    assert list(once) == list(again)
+
+
+def test_what_was_cut_is_told():
+    words = Words()
+    short, long = b"Subject: short\n\n", b"Subject: long\n\n" + b"word " * 100_000
+    [bundle] = bulk.bundles_of([short, long], words, 1, READING)
+    assert bundle.cut == {1: read_message(long).cut}
+    assert "text after" in bundle.cut[1][0]
+
+
+def test_tokens_beyond_the_bound_are_the_same_as_alone():
+    raw = b"\n" + " ".join(f"w{i}" for i in range(MOST_TOKENS + 5)).encode()
+    words = Words()
+    [bundle] = bulk.bundles_of([raw], words, 1, Reading())
+    known = list(words)
+    assert {known[place] for place in bundle.which.tolist()} == set(tokens_of(read_message(raw)))
+    assert bundle.cut == {0: (f"tokens after the first {MOST_TOKENS}",)}
+
+
+@pytest.fixture
+def workers(monkeypatch):
     started = []
 
-    class Mortal(bulk.Worker):
-        def __init__(self, reading):
-            super().__init__(reading)
-            started.append(self.process.pid)
-
-    monkeypatch.setattr(bulk, "Worker", Mortal)
-    found = []
-    for each in bulk.tokens_in_bulk(MANY, 2, READING):
-        if len(found) == 10:
-            os.kill(started[0], signal.SIGKILL)
-        found.append(each)
-    assert found == one_by_one(MANY, READING)
-
-
-def test_whoever_stops_early_leaves_no_process_behind(monkeypatch):
-    workers = []
-
     class Noted(bulk.Worker):
-        def __init__(self, reading):
-            super().__init__(reading)
-            workers.append(self.process)
+        def __init__(self, *arguments):
+            super().__init__(*arguments)
+            started.append(self.process)
 
     monkeypatch.setattr(bulk, "Worker", Noted)
-    some = bulk.tokens_in_bulk(MANY, 2)
+    return started
+
+
+def test_a_worker_that_dies_takes_no_message_with_it(workers):
+    words, found = Words(), []
+    for each in spelled(bulk.bundles_of(MANY, words, 2, READING), words):
+        if len(found) == 10:
+            os.kill(workers[0].pid, signal.SIGKILL)
+        found.append(each)
+    assert found == one_by_one(MANY)
+
+
+def test_whoever_stops_early_leaves_no_process_behind(workers):
+    some = bulk.bundles_of(MANY, Words(), 2)
     next(some)
     some.close()
     assert len(workers) == 2
@@ -72,7 +117,7 @@ def test_reading_mail_loads_nothing_heavy():
     import subprocess
     import sys
 
-    code = "import deciban.mail.bulk, sys, json; print(json.dumps(sorted(sys.modules)))"
+    code = "import deciban.mail.workers, sys, json; print(json.dumps(sorted(sys.modules)))"
     loaded = json.loads(
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     )

@@ -123,7 +123,9 @@ def test_moving_a_message_undoes_the_first_and_learns_the_second(mail: MailFilte
 def test_many_at_once_are_told_as_one_by_one(mail: MailFilter) -> None:
     taught(mail).refit()
     new = [("a", letter(SPAM[:3], 70, "x@win.example")), ("b", letter(HAM[:3], 71, "aunt@home.example")), ("c", b"")]
-    assert list(mail.classify_all(new)) == [(name, mail.classify(raw)) for name, raw in new]
+    for (name, said), (known_as, raw) in zip(mail.classify_all(new), new, strict=True):
+        assert name == known_as
+        assert said == mail.classify(raw)
 
 
 def test_mail_can_be_sorted_into_folders(mail: MailFilter) -> None:

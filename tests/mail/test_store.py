@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from deciban.errors import ForgetError, InputError
-from deciban.mail.entry import Entry, Learned
-from deciban.mail.store import Store, bundled
+from deciban.mail.entry import Entry, Learned, together
+from deciban.mail.flattened import flattened
+from deciban.mail.store import Store
 
 
 def digest(i: int) -> bytes:
@@ -146,7 +147,7 @@ def test_looking_up_loads_neither_numpy_nor_anything_larger(tmp_path):
         store.learn([A])
     code = f"""
 import sys
-from deciban.mail.store import Store, bundled
+from deciban.mail.store import Store
 with Store({str(tmp_path / "mail.db")!r}, create=False) as store:
     assert store.counts(["free"]) == {{"free": (1.0,)}}
     store.totals(), store.known(b"a" * 16), store.ageing, store.unit()
@@ -168,7 +169,7 @@ def test_a_setting_is_kept_and_those_of_the_store_itself_are_not_touched(tmp_pat
         assert store.setting("gone", "none") == "none"
 
 
-def test_bundles_are_learned_as_their_messages(store, tmp_path):
+def test_messages_in_a_row_are_learned_as_each_by_itself(store, tmp_path):
     batch = [
         A,
         B,
@@ -177,27 +178,32 @@ def test_bundles_are_learned_as_their_messages(store, tmp_path):
         Entry(digest(4), "ham", [], 3.0),
         Entry(digest(5), "spam", ["a", "a"], 3.0),
     ]
-    with Store(tmp_path / "bundles.db") as other:
+    with Store(tmp_path / "flat.db") as other:
         for known in ([], [C, Entry(digest(5), "ham", ["b"], 0.0)]):
             store.learn(known)
             other.learn(known)
             learned = store.learn(batch)
-            assert other.learn_bundles([bundled(batch[:2]), bundled([]), bundled(batch[2:])]) == learned
+            assert together(other.learn_flat(*in_a_row(batch)).values()) == learned
             assert list(other.export()) == list(store.export())
             assert other.check() == []
-        assert other.learn_bundles([bundled(batch[4:])]) == Learned(0, 2, 0)
+        assert other.learn_flat(*in_a_row(batch[4:])) == {"ham": Learned(0, 1, 0), "spam": Learned(0, 1, 0)}
+
+
+def in_a_row(batch):
+    return batch, flattened([entry.tokens for entry in batch])
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        lambda b: b._replace(words=[*b.words, "more"]),
-        lambda b: b._replace(words=b.words[:-1]),
-        lambda b: b._replace(digests=b.digests[:-1]),
-        lambda b: b._replace(which=b.which[:-1]),
+        lambda f: f._replace(places={**f.places, "more": len(f.places)}),
+        lambda f: f._replace(places=dict(list(f.places.items())[:-1])),
+        lambda f: f._replace(sizes=f.sizes[:-1]),
+        lambda f: f._replace(which=f.which[:-1]),
     ],
 )
-def test_a_bundle_that_does_not_fit_together_changes_nothing(store, change):
-    with pytest.raises(InputError, match="bundle"):
-        store.learn_bundles([bundled([A]), change(bundled([B, C]))])
+def test_tokens_that_do_not_fit_to_their_messages_change_nothing(store, change):
+    batch, flat = in_a_row([B, C])
+    with pytest.raises(InputError, match=r"fit together|no word|no message"):
+        store.learn_flat(batch, change(flat))
     assert store.totals() == {}

@@ -4,6 +4,7 @@ import json
 import math
 import os
 import sqlite3
+import time
 
 import pytest
 
@@ -234,7 +235,9 @@ def test_the_status_tells_all_at_a_glance(store):
     status = store.status()
     assert status.path == store.path
     assert status.totals == {"spam": (1, 1.0), "ham": (2, 2.0)}
-    assert (status.tokens, status.last_learned, status.changes, status.half_life) == (3, 3.0, 3, None)
+    assert (status.tokens, status.changes, status.half_life) == (3, 3, None)
+    assert status.last_learned is not None
+    assert 0 <= time.time() - status.last_learned < 600
     assert status.bytes > 4096
     assert status.writable
     assert (status.most_messages, status.tidy_due) == (100_000, False)

@@ -89,7 +89,7 @@ def test_words_of_the_body():
     assert tokens(raw, body=True) == [*words, "w" * 33]
     assert tokens(raw, body=True, skips=True) == [*words, "skip:w:30"]
     assert tokens(raw, body=True, amounts=True)[:4] == ["$1,000.00", "$:4", "50%", "!!!"]
-    assert tokens("\na good day", body=True, pairs=True) == ["good", "day", "good+day"]
+    assert tokens("\na good day", body=True, pairs=True) == ["good+day", "good", "day"]
     assert tokens("\nBUY it NOW", body=True, body_case=True) == ["caps:buy", "caps:now", "buy", "it", "now"]
 
 

@@ -1,70 +1,91 @@
 """Many messages at once: read by several processes, given back in their order.
 
 The workers are fresh interpreters that know only how to read mail: nothing is forked, so an open store, threads and a
-script without a main guard are all safe beside them.
+script without a main guard are all safe beside them. Messages are dealt out in turn, so that the numbers of tokens,
+and all that is counted by them, are the same every time.
 """
 
 from __future__ import annotations
 
-import gc
-import json
-import marshal
-import subprocess
-import sys
 from collections import deque
-from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
-from dataclasses import asdict
-from itertools import chain, islice
-from queue import SimpleQueue
-from typing import IO
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, count, islice
+from typing import Final, NamedTuple
 
-from deciban.mail.message import digest_of, read_message
-from deciban.mail.tokens import USUAL, Reading, tokens_of
+import numpy as np
 
-Named = tuple[str, bytes]
-Tokenised = tuple[str, bytes, list[str]]
-Answer = list[tuple[bytes, str]]
-"""Of each message its digest and its tokens, one a line."""
+from deciban.mail.entry import DIGEST_BYTES, spelled
+from deciban.mail.numbering import Numbering, Said
+from deciban.mail.packing import Numbers
+from deciban.mail.reading import USUAL, Reading
+from deciban.mail.workers import Worker
 
-CHUNK = 100
-CHUNK_BYTES = 1 << 20
+CHUNK: Final = 100
+CHUNK_BYTES: Final = 1 << 20
 """Messages go to a worker by the hundred, or by the megabyte."""
-FEW = 300
+
+AHEAD: Final = 3
+"""Chunks that each worker has before the first of them is wanted back."""
+
+FEW: Final = 300
 """So many messages are read before a worker would have started."""
 
-RARELY = 50_000
-"""So many new objects are made before a worker looks for rubbish: a message leaves none behind."""
 
-WORKER = "import sys; sys.path[:] = {path!r}; from deciban.mail.bulk import serve; serve()"
+class Bundle(NamedTuple):
+    """Some messages: digests (if they were wanted), how many tokens each has, and which, as places among words."""
+
+    digests: list[bytes]
+    sizes: Numbers
+    which: Numbers
+    cut: dict[int, tuple[str, ...]]
+    """What bounds left out, of the messages of which something was."""
 
 
-def tokens_in_bulk(raws: Iterable[Named], processes: int, reading: Reading = USUAL) -> Iterator[Tokenised]:
-    r"""Name, digest and tokens of each message, in order, made by so many processes beside this one.
+class Words(dict[str, int]):
+    """The tokens of many messages, each with its place, in the order they are met."""
 
-    >>> [(name, tokens[:1]) for name, _, tokens in tokens_in_bulk([("1", b"Subject: Hi\n\nYou")], processes=2)]
-    [('1', ['header:subject'])]
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun = count()
+        self.times = next(self.begun)
+
+    def __missing__(self, word: str) -> int:
+        self[word] = place = len(self)
+        return place
+
+    def begin_anew(self) -> None:
+        """Forget all of them."""
+        self.clear()
+        self.times = next(self.begun)
+
+
+def bundles_of(
+    raws: Iterable[bytes], words: Words, processes: int, reading: Reading = USUAL, digests: bool = True
+) -> Iterator[Bundle]:
+    r"""Messages in order, read by so many processes beside this one; `words` gets their tokens.
+
+    >>> words = Words()
+    >>> [bundle] = bundles_of([b"Subject: Hi\n\nYou", b"\nHi you"], words, processes=2)
+    >>> [word for word, place in words.items() if place in bundle.which[bundle.sizes[0] :] and len(word) < 5]
+    ['you', 'hi']
     """
     raws = iter(raws)
     first = list(islice(raws, FEW if processes > 1 else 0))
+    chunks = _chunks(chain(first, raws))
     if len(first) < FEW:
-        yield from _read_here(chain(first, raws), reading)
+        here, ours = Numbering(reading), Translation(words)
+        for chunk in chunks:
+            yield ours.of(here.said(chunk, digests))
     else:
-        yield from _read_beside(_chunks(chain(first, raws)), processes, reading)
+        yield from _read_beside(chunks, words, [Worker(reading, digests) for _ in range(processes)])
 
 
-def _read_here(raws: Iterable[Named], reading: Reading) -> Iterator[Tokenised]:
-    for name, raw in raws:
-        yield name, digest_of(raw), tokens_of(read_message(raw), reading)
-
-
-def _chunks(raws: Iterable[Named]) -> Iterator[list[Named]]:
-    chunk: list[Named] = []
+def _chunks(raws: Iterable[bytes]) -> Iterator[list[bytes]]:
+    chunk: list[bytes] = []
     size = 0
     for each in raws:
         chunk.append(each)
-        size += len(each[1])
+        size += len(each)
         if len(chunk) >= CHUNK or size >= CHUNK_BYTES:
             yield chunk
             chunk, size = [], 0
@@ -72,105 +93,51 @@ def _chunks(raws: Iterable[Named]) -> Iterator[list[Named]]:
         yield chunk
 
 
-def _read_beside(chunks: Iterator[list[Named]], processes: int, reading: Reading) -> Iterator[Tokenised]:
-    idle: SimpleQueue[Worker] = SimpleQueue()
-    workers = [Worker(reading) for _ in range(processes)]
-    for worker in workers:
-        idle.put(worker)
-    waiting: deque[tuple[list[Named], Future[Answer]]] = deque()
-    with ThreadPoolExecutor(processes) as threads:
-        try:
-            for chunk in chunks:
-                waiting.append((chunk, threads.submit(_ask_one, idle, [raw for _, raw in chunk])))
-                if len(waiting) > 2 * processes:
-                    yield from _given(*waiting.popleft())
-            while waiting:
-                yield from _given(*waiting.popleft())
-        finally:
-            for _, future in waiting:
-                future.cancel()
-            for worker in workers:
-                worker.stop()
-
-
-def _given(chunk: list[Named], future: Future[Answer]) -> Iterator[Tokenised]:
-    for (name, _), (digest, tokens) in zip(chunk, future.result()):
-        yield name, digest, tokens.split("\n") if tokens else []
-
-
-def _ask_one(idle: SimpleQueue[Worker], raws: list[bytes]) -> Answer:
-    worker = idle.get()
+def _read_beside(chunks: Iterator[list[bytes]], words: Words, workers: Sequence[Worker]) -> Iterator[Bundle]:
+    translations = [Translation(words) for _ in workers]
+    turns: deque[int] = deque()
     try:
-        return worker.ask(raws)
+        for i, chunk in enumerate(chunks):
+            workers[i % len(workers)].ask(chunk)
+            turns.append(i % len(workers))
+            if len(turns) >= AHEAD * len(workers):
+                turn = turns.popleft()
+                yield translations[turn].of(workers[turn].answer())
+        for turn in turns:
+            yield translations[turn].of(workers[turn].answer())
     finally:
-        idle.put(worker)
+        for worker in workers:
+            worker.stop()
 
 
-class Worker:
-    """A process that reads messages; should it die, they are read here."""
+class Translation:
+    """From the numbers that one reader gives to tokens, to their places among all."""
 
-    def __init__(self, reading: Reading) -> None:
-        self.reading = reading
-        command = [sys.executable, "-c", WORKER.format(path=sys.path)]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        assert self.process.stdin
-        assert self.process.stdout
-        self.to, self.fro = self.process.stdin, self.process.stdout
-        self._send(json.dumps(asdict(reading)).encode())
+    def __init__(self, words: Words) -> None:
+        self._words, self._times = words, words.times
+        self._theirs: list[str] = []
+        self._ours = np.empty(0, dtype=np.int64)
 
-    def ask(self, raws: list[bytes]) -> Answer:
-        """Digests and tokens of some messages."""
-        try:
-            self._send(marshal.dumps(raws))
-            answer: Answer = marshal.loads(_frame(self.fro))
-            return answer
-        except (OSError, EOFError, ValueError):
-            return _answer(raws, self.reading)
+    def of(self, said: Said) -> Bundle:
+        """What a reader said."""
+        fresh, new, digests, sizes, which, cut = said
+        if fresh:
+            self._theirs, self._ours = [], self._ours[:0]
+        more = spelled(new.split("\n")) if new or fresh else ()
+        self._theirs += more
+        self._ours = np.concatenate([self._ours, np.full(len(more), -1)])
+        each = [digests[at : at + DIGEST_BYTES] for at in range(0, len(digests), DIGEST_BYTES)]
+        places = self._places(np.frombuffer(which, dtype=np.uint32))
+        return Bundle(each, np.frombuffer(sizes, dtype=np.uint32).astype(np.int64), places, cut)
 
-    def _send(self, data: bytes) -> None:
-        try:
-            _write_frame(self.to, data)
-        except BrokenPipeError as gone:
-            raise EOFError from gone
-
-    def stop(self) -> None:
-        """Ends the process, whatever it is doing: nothing of it is kept."""
-        self.process.kill()
-        self.process.wait()
-        self.fro.close()
-        with suppress(OSError):  # what was still to be written is of no use to anybody
-            self.to.close()
-
-
-def serve() -> None:
-    """The work of a worker: messages in, tokens out, until nobody asks any more."""
-    to, fro = sys.stdout.buffer, sys.stdin.buffer
-    gc.set_threshold(RARELY)
-    try:
-        reading = Reading(**json.loads(_frame(fro)))
-        while True:
-            _write_frame(to, marshal.dumps(_answer(marshal.loads(_frame(fro)), reading)))
-    except (EOFError, BrokenPipeError, KeyboardInterrupt):
-        return
-
-
-def _answer(raws: list[bytes], reading: Reading) -> Answer:
-    return [(digest_of(raw), "\n".join(tokens_of(read_message(raw), reading))) for raw in raws]
-
-
-def _write_frame(to: IO[bytes], data: bytes) -> None:
-    to.write(len(data).to_bytes(8, "big"))
-    to.write(data)
-    to.flush()
-
-
-def _frame(fro: IO[bytes]) -> bytes:
-    size = int.from_bytes(_exactly(fro, 8), "big")
-    return _exactly(fro, size)
-
-
-def _exactly(fro: IO[bytes], size: int) -> bytes:
-    data = fro.read(size)
-    if len(data) < size:
-        raise EOFError
-    return data
+    def _places(self, numbers: np.ndarray) -> Numbers:
+        if self._times != self._words.times:
+            self._ours.fill(-1)
+            self._times = self._words.times
+        places = self._ours[numbers]
+        if len(places) and places.min() < 0:
+            lack = np.unique(numbers[places < 0])
+            met = map(self._words.__getitem__, map(self._theirs.__getitem__, lack.tolist()))
+            self._ours[lack] = np.fromiter(met, dtype=np.int64, count=len(lack))
+            places = self._ours[numbers]
+        return places

@@ -31,6 +31,7 @@ NEAR = 16
 """Of 255, in each of red, green and blue: less is not seen."""
 
 
+@lru_cache(1 << 12)
 def colour_of(written: str) -> int | None:
     """A colour as 0xRRGGBB, or None for one that is not given plainly.
 

@@ -29,6 +29,11 @@ class Learned(NamedTuple):
     moved: int
 
 
+def together(several: Iterable[Learned]) -> Learned:
+    """What came of several."""
+    return Learned(*map(sum, zip(*several))) if (several := list(several)) else Learned(0, 0, 0)
+
+
 def checked(batch: Iterable[Entry]) -> list[Entry]:
     """The entries, each with its time, if all of them can be learned."""
     return [_checked(Entry(*entry)) for entry in batch]

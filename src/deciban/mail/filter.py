@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
 from deciban.errors import InputError
-from deciban.mail.bulk import tokens_in_bulk
 from deciban.mail.digest import digest_of
-from deciban.mail.entry import Entry, Learned
+from deciban.mail.entry import Entry, Learned, together
+from deciban.mail.found import Given, named
 from deciban.mail.judging import Judge
 from deciban.mail.message import read_message
 from deciban.mail.models import ModelName
@@ -25,13 +25,11 @@ from deciban.mail.verdict import UNSURE, Verdict
 BATCH: Final = 10_000
 """Messages that are learned in one transaction."""
 
-TOGETHER: Final = 1000
-"""Messages whose tokens are looked up together."""
+MOST_WORDS: Final = 1 << 20
+"""Different tokens of messages to be judged that are remembered; then all are forgotten."""
 
 CLUES: Final = 15
 """So many clues a verdict names."""
-
-Named = tuple[str, bytes]
 
 
 def default_store() -> Path:
@@ -101,17 +99,28 @@ class MailFilter:
         )
 
     def learn_all(
-        self, found: Iterable[Named], label: str, processes: int | None = None,
+        self, found: Iterable[Given], label: str, processes: int | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> Learned:  # fmt: skip
         """Learn many: names and messages. Each batch is a transaction; what was learned before is passed over."""
         checked_label(label)
-        read = tokens_in_bulk(found, _processes(processes), self.reading)
-        total = Learned(0, 0, 0)
-        while batch := [Entry(digest, label, tokens) for _, digest, tokens in islice(read, BATCH)]:
-            total = Learned(*map(sum, zip(total, self.store.learn(batch))))
+        learned = self.learn_each(((label, each) for each in found), processes, progress)
+        return learned.get(label, Learned(0, 0, 0))
+
+    def learn_each(
+        self, labelled: Iterable[tuple[str, Given]], processes: int | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> dict[str, Learned]:  # fmt: skip
+        """The same of several labels: what came of it, for each of them."""
+        from deciban.mail.gathering import batches
+
+        total: dict[str, Learned] = {}
+        each = ((checked_label(label), given) for label, given in labelled)
+        for heads, flat in batches(each, _processes(processes), self.reading, BATCH):
+            for label, learned in self.store.learn_flat(heads, flat).items():
+                total[label] = together([total.get(label, Learned(0, 0, 0)), learned])
             if progress is not None:
-                progress(len(batch))
+                progress(len(heads))
         return total
 
     def unlearn(self, raw: bytes) -> bool:
@@ -133,15 +142,26 @@ class MailFilter:
         return self._judge.verdict(tokens, said_cut(message, tokens), clues)
 
     def classify_all(
-        self, found: Iterable[Named], processes: int | None = None, clues: int = CLUES
+        self, found: Iterable[Given], processes: int | None = None, clues: int = CLUES
     ) -> Iterator[tuple[str, Verdict]]:
-        """What each of many messages is, in their order."""
-        read = tokens_in_bulk(found, _processes(processes), self.reading)
-        while some := list(islice(read, TOGETHER)):
-            moment = self._judge.moment()
-            moment.look_up(set().union(*(tokens for _, _, tokens in some)))
-            for name, _, tokens in some:
-                yield name, moment.verdict(tokens, (), clues)
+        """What each of many messages is, in their order; by what was learned when it began."""
+        from deciban.mail.bulk import Words, bundles_of
+        from deciban.mail.bundle_judge import BundleJudge
+
+        names, words = deque[str](), Words()
+
+        def raws() -> Iterator[bytes]:
+            for each in found:
+                name, raw = named(each)
+                names.append(name)
+                yield raw
+
+        judge = BundleJudge(self._judge, words)
+        for bundle in bundles_of(raws(), words, _processes(processes), self.reading, digests=False):
+            for verdict in judge.verdicts(bundle, clues):
+                yield names.popleft(), verdict
+            if len(words) > MOST_WORDS:
+                words.begin_anew()
 
     def is_fit_due(self) -> bool:
         """Whether so much was learned since trusts were fitted that they should be fitted anew."""

@@ -65,13 +65,19 @@ def forget_fit(file: Opened, fit: int) -> None:
     file.db.execute("DELETE FROM fit WHERE id = ?", (fit,))
 
 
+def scores_of(file: Opened, model: str) -> tuple[str, int]:
+    """What is to be joined to `token` for a model's weights, and how many scores it has."""
+    row = file.db.execute("SELECT id, scores FROM fit WHERE model = ?", (model,)).fetchone()
+    return (f"LEFT JOIN fitted_{row[0]} USING (number)", row[1]) if row else ("", 0)
+
+
 def find_fit(file: Opened, model: str) -> tuple[Fit, str] | None:
-    """A model's notes, and the question for its weights of some words."""
+    """A model's notes, and the question for its weights of words."""
     asked = "SELECT id, time, changes, scores, meta FROM fit WHERE model = ?"
     row = file.db.execute(asked, (model,)).fetchone()
     if row is None:
         return None
     fit, when, changes, scores, meta = row
     names = "".join(f", score_{i + 1}" for i in range(scores))
-    question = f"SELECT word{names} FROM token JOIN fitted_{fit} USING (number) WHERE word IN"
+    question = f"SELECT word{names} FROM token JOIN fitted_{fit} USING (number)"
     return Fit(model, when, changes, json.loads(meta)), question

@@ -115,9 +115,7 @@ class Found:
     columns: list[Array]
 
 
-def fit(
-    examples: Examples, model: Fitted, threads: int = 1, settings: Settings = USUAL_SETTINGS
-) -> Found | None:
+def fit(examples: Examples, model: Fitted, threads: int = 1, settings: Settings = USUAL_SETTINGS) -> Found | None:
     """The trusts of these messages; None where they say that tokens as a whole deserve none."""
     usual = float(np.median(np.maximum(np.diff(examples.X.indptr), 1)))
     bias, common, columns = [], [], []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain, count
 from typing import NamedTuple
 
@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.errors import InputError
-from deciban.mail.bundles import Bundle
 from deciban.mail.packing import Numbers
 
 
@@ -20,7 +19,7 @@ class Flat(NamedTuple):
 
     sizes: Numbers
     which: Numbers
-    places: dict[str, int]
+    places: Mapping[str, int]
 
 
 def flattened(texts: list[Sequence[str]]) -> Flat:
@@ -31,29 +30,23 @@ def flattened(texts: list[Sequence[str]]) -> Flat:
     return Flat(sizes, np.fromiter(each, dtype=np.int64, count=int(sizes.sum())), places)
 
 
-def joined(bundles: Sequence[Bundle], wanted: NDArray[np.bool_]) -> Flat:
-    """Those messages of bundles that are wanted."""
-    places: defaultdict[str, int] = defaultdict(count().__next__)
-    sizes, which, at = [], [], 0
-    for bundle in bundles:
-        some = wanted[at : at + len(bundle.sizes)]
-        at += len(bundle.sizes)
-        size, mine, words = _kept(bundle, some)
-        place = np.fromiter(map(places.__getitem__, words), dtype=np.int64, count=len(words))
-        sizes.append(size)
-        which.append(place[mine])
-    return Flat(np.concatenate(sizes), np.concatenate(which), places)
-
-
-def _kept(bundle: Bundle, wanted: NDArray[np.bool_]) -> tuple[Numbers, Numbers, Sequence[str]]:
-    size, which = np.array(bundle.sizes, dtype=np.int64), np.array(bundle.which, dtype=np.int64)
-    met = np.bincount(which, minlength=len(bundle.words))
-    if len(met) != len(bundle.words) or not met.all():
-        raise InputError("a bundle has words that none of its messages has, or lacks some. Hint: bundled(entries)")
+def only(flat: Flat, wanted: NDArray[np.bool_]) -> Flat:
+    """Those messages that are wanted, with the words that they have."""
     if wanted.all():
-        return size, which, bundle.words
-    used, which = np.unique(which[np.repeat(wanted, size)], return_inverse=True)
-    return size[wanted], which, [bundle.words[i] for i in used.tolist()]
+        return flat
+    used, which = np.unique(flat.which[np.repeat(wanted, flat.sizes)], return_inverse=True)
+    words = list(flat.places)
+    return Flat(flat.sizes[wanted], which, {words[i]: place for place, i in enumerate(used.tolist())})
+
+
+def fitting(flat: Flat, messages: int) -> Flat:
+    """What is so many messages, and has no word but theirs."""
+    met = np.bincount(flat.which, minlength=len(flat.places))
+    if len(flat.sizes) != messages or flat.sizes.sum() != len(flat.which):
+        raise InputError(f"tokens of {len(flat.sizes)} messages do not fit together with {messages} messages")
+    if len(met) != len(flat.places) or not met.all():
+        raise InputError("some words are of no message, or some tokens are no word")
+    return flat
 
 
 def distinct(flat: Flat, rank: Numbers) -> tuple[Numbers, Numbers]:

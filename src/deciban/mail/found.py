@@ -27,6 +27,15 @@ class Found:
     flags: str = ""
 
 
+Given = tuple[str, bytes] | Found
+"""A message with its name, or as it was found: then it is learned as of when it came."""
+
+
+def named(given: Given) -> tuple[str, bytes]:
+    """Its name, and its bytes."""
+    return (given.name, given.raw) if isinstance(given, Found) else given
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """Something that a source had to leave out while it went on with the rest."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from deciban.mail.digest import CHANGING
@@ -14,6 +14,8 @@ from deciban.mail.takers import LONGEST_ADDRESSES, TAKERS, Taker, mailing_list, 
 
 MOST_NAMES = 1000
 LONGEST_NAME = 40
+MOST_VALUES = 4096
+"""Values of headers that are remembered with their tokens."""
 
 READ_ANYHOW = ("received", "authentication-results", "received-spf")
 COLLECTED = (
@@ -35,6 +37,8 @@ LISTS = re.compile(
 LIST_VALUES = frozenset(
     ["list-id", "mailing-list", "precedence", "x-mailing-list", "x-beenthere", "x-loop", "errors-to"]
 )
+EACH_ITS_OWN = frozenset(["subject", "message-id", "date", "dkim-signature"])
+"""Headers whose values hardly ever come again."""
 EXPECTED = ("from", "to", "subject", "date", "message-id")
 
 
@@ -49,33 +53,44 @@ def header_tokens(headers: Sequence[tuple[str, str]], reading: Reading) -> list[
             continue
         taker = takers[name]
         if taker is not None:
-            if reading.names:
-                tokens.append("header:" + name)
-            tokens += taker(name, value, reading)
+            tokens += taker(name, value)
     if reading.received and hops:
         tokens += hop_tokens(hops)
+    given = dict(reversed(headers))
     if reading.names:
-        given = {name for name, _ in headers}
         tokens += [f"no:{name}" for name in EXPECTED if name not in given]
-    if reading.sender:
-        tokens += _reply_tokens(headers)
+    if reading.sender and "reply-to" in given:
+        tokens += _reply_tokens(given["reply-to"], given.get("from", ""))
     return tokens
 
 
-class Takers(dict[str, "Taker | None"]):
+Ready = Callable[[str, str], list[str]]
+"""From the name and the value of a header to its tokens, in one way of reading."""
+
+
+class Takers(dict[str, Ready | None]):
     """For each name of a header what takes tokens of it; None for those that are left out."""
 
     def __init__(self, reading: Reading) -> None:
         super().__init__()
         self.reading = reading
+        self._remembering = lru_cache(MOST_VALUES)(self._taken)
 
-    def __missing__(self, name: str) -> Taker | None:
+    def _taken(self, name: str, value: str) -> list[str]:
+        """The tokens of one header."""
+        taker = self._taker(name)
+        assert taker is not None
+        tokens = taker(name, value, self.reading)
+        return [f"header:{name}", *tokens] if self.reading.names else tokens
+
+    def __missing__(self, name: str) -> Ready | None:
         if len(name) > LONGEST_NAME:
             return None
         if len(self) > MOST_NAMES:
             self.clear()
-        self[name] = taker = self._taker(name)
-        return taker
+        taken = self._taken if name in EACH_ITS_OWN else self._remembering
+        self[name] = ready = None if self._taker(name) is None else taken
+        return ready
 
     def _taker(self, name: str) -> Taker | None:
         if name == "sender" and not self.reading.lists:
@@ -94,12 +109,8 @@ def _takers(reading: Reading) -> Takers:
     return Takers(reading)
 
 
-def _reply_tokens(headers: Sequence[tuple[str, str]]) -> list[str]:
+def _reply_tokens(answer: str, writer: str) -> list[str]:
     """Whether answers go to the sender, to another at the same host, or elsewhere."""
-    answer = next((value for name, value in headers if name == "reply-to"), "")
-    if not answer:
-        return []
-    writer = next((value for name, value in headers if name == "from"), "")
     one, other = MAIL.search(answer[:LONGEST_ADDRESSES].lower()), MAIL.search(writer[:LONGEST_ADDRESSES].lower())
     if not one or not other:
         return []

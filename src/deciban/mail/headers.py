@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import binascii
 import re
+from collections.abc import Mapping
+from functools import lru_cache
 
 from deciban.mail.decoding import decoded, from_base64
 
-FIELD = re.compile(r"^([!-9;-~]++) *+: *+(.*+)", re.MULTILINE)
+FIELD = re.compile(r"([!-9;-~]++) *+: *+(.*+)")
 FIRST_FIELD = re.compile(rb"[!-9;-~]++[ \t]*+:")
 FIELDS = re.compile(rb"(?:[!-9;-~]++[ \t]*+:.*+(?:\n|\Z)(?:[ \t].*+(?:\n|\Z))*+)*+")
 WORD = re.compile(r"=\?([^?\s]{1,60})\?([bBqQ])\?(.{0,1000}?)\?=(\s*+(?==\?))?", re.DOTALL)
@@ -17,6 +19,10 @@ CHARSET = re.compile(r"charset\s*+=\s*+[\"']?([^\"';\s]{1,60})", re.IGNORECASE)
 ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 PERCENT = re.compile(rb"%([0-9A-Fa-f]{2})")
 PIECE = re.compile(r"(.+?)\*(\d{1,3})\*?\Z")
+
+LONGEST_KEPT = 200
+MOST_KEPT = 1 << 13
+"""So many lines of headers are remembered; then all are forgotten."""
 
 Headers = list[tuple[str, str]]
 
@@ -33,12 +39,34 @@ def fields_of(head: bytes) -> Headers:
         text = _eight_bit(head)
     if "\0" in text:
         text = text.replace("\0", "")
-    fields = []
-    for name, value in FIELD.findall(text.replace("\t", " ").replace("\n ", " ")):
-        if "=?" in value:
-            value = with_words_decoded(value)
-        fields.append((name.lower(), value.strip() if "  " not in value else " ".join(value.split())))
-    return fields
+    lines = text.replace("\t", " ").replace("\n ", " ").split("\n")
+    return [field for field in map(FIELDS_MET.__getitem__, lines) if field]
+
+
+class _FieldsMet(dict[str, tuple[str, str] | None]):
+    """Lines of headers and what they say: half of a message's lines stand in others too."""
+
+    def __missing__(self, line: str) -> tuple[str, str] | None:
+        field = _field_of(line)
+        if len(line) <= LONGEST_KEPT:
+            if len(self) >= MOST_KEPT:
+                self.clear()
+            self[line] = field
+        return field
+
+
+FIELDS_MET = _FieldsMet()
+
+
+def _field_of(line: str) -> tuple[str, str] | None:
+    """Name and value of a line, if it is one of a header."""
+    found = FIELD.match(line)
+    if not found:
+        return None
+    name, value = found.groups()
+    if "=?" in value:
+        value = with_words_decoded(value)
+    return name.lower(), value.strip() if "  " not in value else " ".join(value.split())
 
 
 def _eight_bit(head: bytes) -> str:
@@ -75,7 +103,8 @@ def _word_bytes(way: str, text: str) -> bytes:
     return from_base64(raw) if way in "bB" else binascii.a2b_qp(raw, header=True)
 
 
-def content_type(value: str) -> tuple[str, dict[str, str]]:
+@lru_cache(1 << 10)
+def content_type(value: str) -> tuple[str, Mapping[str, str]]:
     """A type in small letters and its parameters; those in pieces or percents (RFC 2231) put together.
 
     >>> content_type('Text/HTML; charset="utf-8"; name*=utf-8\\'\\'caf%C3%A9.txt')

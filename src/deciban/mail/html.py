@@ -126,7 +126,9 @@ class _View:
     def pass_by(self, tag: Tag) -> None:
         """What a tag changes for the text after it, which is taken away if it is not seen."""
         self.at += 1
-        if tag.closes:
+        if tag.quiet and tag.name != self.hider:
+            pass
+        elif tag.closes:
             self._close(tag.name)
         elif tag.name not in EMPTY:
             self._open(tag)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 
 import numpy as np
+from numpy.typing import NDArray
 
 from deciban.mail.fewest import OF_EACH
-from deciban.mail.models import USUAL_MODEL, Known, ModelName, Weighed, checked_model, weighed
+from deciban.mail.models import USUAL_MODEL, ModelName, Weighed, checked_model, combined_or_added, said_by
 from deciban.mail.reader import StoreReader
 from deciban.mail.verdict import UNSURE, Clue, Verdict
-from deciban.mail.weighing import POSITIVE, Trust, ordered, probabilities
+from deciban.mail.weighing import POSITIVE, Array, Trust, ordered, probabilities
 from deciban.scores import DECIBAN
 
 HAM_AT, SPAM_AT = 0.2, 0.95
@@ -76,10 +79,14 @@ class Moment:
             if fit is not None and self.is_fitted
             else Trust.before_any_fit(labels, messages)
         )
+        self.totals = np.array(self.learned.weights) / self.unit
         self._met: dict[str, int] = {}
         self._looked: set[str] = set()
-        self._counts = np.empty((0, len(labels)))
-        self._own = np.empty((0, len(self.trust.bias)))
+        self._loaded = False
+        self.counts = np.empty((0, len(labels)))
+        """Of each token that was met, by label."""
+        self.said = np.empty((0, len(self.trust.bias)))
+        """What each of them says, for each score."""
 
     def __len__(self) -> int:
         """How many tokens were looked up."""
@@ -87,28 +94,56 @@ class Moment:
 
     def look_up(self, tokens: Iterable[str]) -> None:
         """Ask the store for those tokens that it was not asked for yet."""
+        if self._loaded:
+            return
         new = [token for token in tokens if token not in self._looked]
         self._looked.update(new)
-        if not new or len(self.learned.labels) < 2:
+        if new and len(self.learned.labels) > 1:
+            counts = self._store.counts(new)
+            fit = self._store.fit_for(list(counts), self.model) if self.is_fitted else None
+            self._meet(counts, {} if fit is None else fit.scores)
+
+    def load(self, most: int) -> None:
+        """Ask for all tokens at once, if the store is as it was and they are not more than so many."""
+        if self._loaded:
             return
-        counts = self._store.counts(new)
-        fit = self._store.fit_for(list(counts), self.model) if self.is_fitted else None
-        own, none = {} if fit is None else fit.scores, (0.0,) * len(self.trust.bias)
+        with self._store.reading():
+            if self._store.changes() != self.changes or self._store.n_tokens() > most:
+                return
+            every = self._store.tokens(self.model if self.is_fitted else None)
+        own = every.scores if self.is_fitted else np.zeros((len(every.words), len(self.trust.bias)))
+        self._met = dict(zip(every.words, range(len(every.words))))
+        self.counts, self.said = self._said(every.counts, own)
+        self._loaded = True
+
+    def _meet(self, counts: Mapping[str, tuple[float, ...]], scores: Mapping[str, tuple[float, ...]]) -> None:
+        if not counts:
+            return
         self._met.update(zip(counts, range(len(self._met), len(self._met) + len(counts))))
-        places = list(self.learned.places)
-        if counts:
-            self._counts = np.concatenate([self._counts, np.array(list(counts.values()))[:, places] / self.unit])
-            self._own = np.concatenate([self._own, np.array([own.get(token, none) for token in counts])])
+        none = (0.0,) * len(self.trust.bias)
+        own = np.array([scores.get(token, none) for token in counts])
+        held, said = self._said(np.array(list(counts.values())), own)
+        self.counts = np.concatenate([self.counts, held])
+        self.said = np.concatenate([self.said, said])
+
+    def _said(self, weights: Array, own: Array) -> tuple[Array, Array]:
+        """Counts in messages of today, of the labels that have any, and what tokens of such counts say."""
+        counts = weights[:, list(self.learned.places)] / self.unit
+        return counts, said_by(self.model, counts, self.totals, self.trust, own)
+
+    def rows(self, tokens: Sequence[str]) -> NDArray[np.int64]:
+        """Where tokens that were looked up stand among those that were met; -1 where nobody met them."""
+        return np.fromiter(map(self._met.get, tokens, repeat(-1)), dtype=np.int64, count=len(tokens))
 
     def verdict(self, tokens: Sequence[str], cut: tuple[str, ...] = (), clues: int = 15) -> Verdict:
         """What a message of these tokens is; they were looked up before."""
         learned = self.learned
         if len(learned.labels) < 2:
-            return _unheard_of(learned, self.model, cut)
+            return unheard_of(learned, self.model, cut)
         met = [token for token in tokens if token in self._met]
-        at = [self._met[token] for token in met]
-        known = Known(met, self._counts[at], np.array(learned.weights) / self.unit, self.trust, self._own[at])
-        return told(weighed(self.model, known), known, learned, self.model, self.thresholds, cut, clues)
+        rows = self.rows(met)
+        found = combined_or_added(self.model, self.counts[rows], self.totals, self.trust, self.said[rows])
+        return told(found, met, self.counts[rows], learned, self.model, self.thresholds, cut, clues)
 
 
 def _learned(store: StoreReader) -> Learned:
@@ -123,7 +158,8 @@ def _learned(store: StoreReader) -> Learned:
     )
 
 
-def _unheard_of(learned: Learned, model: str, cut: tuple[str, ...]) -> Verdict:
+def unheard_of(learned: Learned, model: str, cut: tuple[str, ...]) -> Verdict:
+    """The verdict where there is nothing to tell apart."""
     why = f"{learned} learned; messages of two labels at least are needed"
     return Verdict(UNSURE, POSITIVE, 0.5, 0.0, 0.0, (), 0.0, _counted(learned), model, why, cut)
 
@@ -133,29 +169,39 @@ def _counted(learned: Learned) -> Mapping[str, int]:
 
 
 def told(
-    found: Weighed, known: Known, learned: Learned, model: str, thresholds: tuple[float, float],
-    cut: tuple[str, ...], clues: int,
+    found: Weighed, tokens: Sequence[str], counts: Array, learned: Learned, model: str,
+    thresholds: tuple[float, float], cut: tuple[str, ...], clues: int,
 ) -> Verdict:  # fmt: skip
-    """The verdict on what was weighed."""
-    p = probabilities(found.scores)
+    """The verdict on what was weighed: tokens, how often each label had them, and what they say."""
+    scores = found.scores
+    p = probabilities(scores)
     two = len(learned.labels) == 2
-    at = 1 if two else int(p.argmax())
+    at = 1 if two else p.index(max(p))
     score = 0 if two else at
     pieces = found.pieces[:, score] * DECIBAN
-    top = np.argsort(-np.abs(pieces), kind="stable")[: max(0, clues)]
-    shown = tuple(
-        Clue(known.tokens[j], float(pieces[j]), dict(zip(learned.labels, known.counts[j].tolist()))) for j in top
-    )
     prior = float(found.bias[score]) * DECIBAN
+    shown = tuple(
+        Clue(tokens[j], float(pieces[j]), dict(zip(learned.labels, counts[j].tolist())))
+        for j in _telling(pieces, tokens, clues)
+    )
+    total = float(scores[score]) * DECIBAN
+    others = math.fsum((total, -prior, *(-clue.decibans for clue in shown))) if len(shown) < len(pieces) else 0.0
     label, why = _called(p, at, learned, thresholds)
     return Verdict(
-        label, learned.labels[at], float(p[at]), prior + float(pieces.sum()), prior, shown,
-        float(np.delete(pieces, top).sum()), _counted(learned), model, why, cut,
-        dict(zip(learned.labels, p.tolist())),
+        label, learned.labels[at], p[at], total, prior, shown, others, _counted(learned), model, why, cut,
+        dict(zip(learned.labels, p)),
     )  # fmt: skip
 
 
-def _called(p: np.ndarray, at: int, learned: Learned, thresholds: tuple[float, float]) -> tuple[str, str]:
+def _telling(pieces: Array, tokens: Sequence[str], most: int) -> list[int]:
+    """Which pieces say most, in that order; of equals those whose tokens come first by name."""
+    size = np.abs(pieces)
+    least = np.partition(size, -most)[-most] if 0 < most < len(size) else 0.0
+    several = np.flatnonzero(size >= least).tolist() if most > 0 else []
+    return sorted(several, key=lambda j: (-size[j], tokens[j]))[:most]
+
+
+def _called(p: Sequence[float], at: int, learned: Learned, thresholds: tuple[float, float]) -> tuple[str, str]:
     """The label, or unsure and why."""
     if learned.too_few:
         return UNSURE, f"{learned} learned; {OF_EACH} of each are the least to be sure by"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, Final, Self
@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from deciban.errors import InputError
 from deciban.mail.arrival import arrived
-from deciban.mail.bulk import tokens_in_bulk
-from deciban.mail.entry import spelled
+from deciban.mail.bulk import Words, bundles_of
 from deciban.mail.packing import Numbers
 from deciban.mail.reading import USUAL, Reading
 from deciban.mail.sources import kind_of, messages_in
@@ -57,14 +56,19 @@ class Labelled:
         >>> mail.words, mail.tokens[1].tolist()
         (('tea', 'for', 'two', 'pills'), [2, 3])
         """
-        place: dict[str, int] = {}
-        names, digests, tokens = [], [], []
-        for name, digest, said in tokens_in_bulk(found, processes, reading):
-            names.append(name)
-            digests.append(digest)
-            tokens.append(np.array([place.setdefault(word, len(place)) for word in spelled(said)], dtype=np.int64))
+        names: list[str] = []
+
+        def given() -> Iterator[bytes]:
+            for name, raw in found:
+                names.append(name)
+                yield raw
+
+        words, digests, tokens = Words(), list[bytes](), list[Numbers]()
+        for bundle in bundles_of(given(), words, processes, reading):
+            digests += bundle.digests
+            tokens += np.split(bundle.which, np.cumsum(bundle.sizes)[:-1])
         when = np.full(len(names), math.nan) if times is None else np.array(times, dtype=np.float64)
-        return cls(tuple(names), tuple(digests), np.array(codes, dtype=np.int32), when, tuple(tokens), tuple(place))
+        return cls(tuple(names), tuple(digests), np.array(codes, dtype=np.int32), when, tuple(tokens), tuple(words))
 
     def take(self, rows: NDArray[Any]) -> Labelled:
         """Some of the messages, in this order."""

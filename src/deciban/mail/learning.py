@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time as clock
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice, repeat
 from typing import Any, Final
@@ -11,9 +12,8 @@ from numpy.typing import NDArray
 
 from deciban.errors import StoreError
 from deciban.mail.ageing import HEAVIEST, Ageing
-from deciban.mail.bundles import Bundle, heads_of
-from deciban.mail.entry import Entry, Learned
-from deciban.mail.flattened import Flat, distinct, flattened, joined
+from deciban.mail.entry import Entry, Learned, together
+from deciban.mail.flattened import Flat, distinct, flattened, only
 from deciban.mail.opened import Opened
 from deciban.mail.packing import Numbers, pack, unpack
 from deciban.mail.schema import TOKEN_INDEX, column
@@ -27,19 +27,19 @@ SCAN: Final = 4
 Weights = NDArray[np.float64]
 
 
-def learn(file: Opened, entries: Sequence[Entry]) -> Learned:
-    """Learn each message that is not known as just that, inside a transaction."""
+def learn(file: Opened, entries: Sequence[Entry]) -> dict[str, Learned]:
+    """Learn each message that is not known as just that, inside a transaction; what came of it, by label."""
     return _learn(
         file, entries, lambda wanted: flattened([entries[i].tokens for i in np.flatnonzero(wanted).tolist()])
     )
 
 
-def learn_bundles(file: Opened, bundles: Sequence[Bundle]) -> Learned:
-    """The same, of bundles."""
-    return _learn(file, heads_of(bundles), lambda wanted: joined(bundles, wanted))
+def learn_flat(file: Opened, heads: Sequence[Entry], flat: Flat) -> dict[str, Learned]:
+    """The same, of messages whose tokens are all in a row."""
+    return _learn(file, heads, lambda wanted: only(flat, wanted))
 
 
-def _learn(file: Opened, heads: Sequence[Entry], texts: Callable[[NDArray[np.bool_]], Flat]) -> Learned:
+def _learn(file: Opened, heads: Sequence[Entry], texts: Callable[[NDArray[np.bool_]], Flat]) -> dict[str, Learned]:
     held = labels_of(file, [head.digest for head in heads])
     last, learned = _wanted(heads, dict(held))
     if last:
@@ -49,23 +49,23 @@ def _learn(file: Opened, heads: Sequence[Entry], texts: Callable[[NDArray[np.boo
         wanted[list(last.values())] = True
         some = [heads[i] for i in sorted(last.values())]
         _add(file, some, texts(wanted), ids)
-        file.put("last_learned", max(head.time or 0.0 for head in some))
-        file.note(f"learned {learned.new} new messages, moved {learned.moved}", learned.new + learned.moved)
+        total = together(learned.values())
+        file.put("last_learned", clock.time())
+        file.note(f"learned {total.new} new messages, moved {total.moved}", total.new + total.moved)
     return learned
 
 
-def _wanted(heads: Sequence[Entry], labels: dict[bytes, str]) -> tuple[dict[bytes, int], Learned]:
+def _wanted(heads: Sequence[Entry], labels: dict[bytes, str]) -> tuple[dict[bytes, int], dict[str, Learned]]:
     """Which entry each message is in the end, when they are learned one by one."""
     last: dict[bytes, int] = {}
-    new = known = moved = 0
+    came: dict[str, list[int]] = {}
     for i, head in enumerate(heads):
         before = labels.get(head.digest)
-        if before == head.label:
-            known += 1
-            continue
-        new, moved = (new + 1, moved) if before is None else (new, moved + 1)
-        last[head.digest], labels[head.digest] = i, head.label
-    return last, Learned(new, known, moved)
+        counts = came.setdefault(head.label, [0, 0, 0])
+        counts[0 if before is None else 1 if before == head.label else 2] += 1
+        if before != head.label:
+            last[head.digest], labels[head.digest] = i, head.label
+    return last, {label: Learned(*counts) for label, counts in came.items()}
 
 
 def labels_of(file: Opened, digests: Iterable[bytes]) -> dict[bytes, str]:

@@ -19,7 +19,7 @@ PATH_WORD = re.compile(r"[a-zA-Z]{3,20}|\d{1,6}")
 IPV4 = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}\Z")
 PERCENT = re.compile(r"%([0-7][0-9a-fA-F])")
 HOST = re.compile(r"[^\w.-]+")
-MAIL = re.compile(r"([^\s<>()\[\]\",;:@]{1,80})@([\w.-]{1,80})")
+MAIL = re.compile(r"(?<![^\s<>()\[\]\",;:@])([^\s<>()\[\]\",;:@]{1,80}+)@([\w.-]{1,80})")
 TRAILING = ".,;:!?)]}>'\"*"
 
 

@@ -131,7 +131,7 @@ class _Window:
                 searched = max(0, searched - dropped)
             self.fill()
         end = len(self.data) if at is None else at
-        raw = kept or _without_the_gap(self.data[: min(end, longest + CONTEXT)])[:longest]
+        raw = kept or without_the_gap(self.data[: min(end, longest + CONTEXT)])[:longest]
         del self.data[:end]
         return raw
 
@@ -160,7 +160,7 @@ def _begins(data: bytearray, at: int) -> bool:
     return empty and header and bool(_SOMEBODY.match(line))
 
 
-def _without_the_gap(raw: bytearray) -> bytes:
+def without_the_gap(raw: bytearray | bytes) -> bytes:
     """A message without the one empty line that its box puts after it."""
     if len(raw) <= 2 and not raw.strip():
         return b""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
@@ -18,18 +18,6 @@ USUAL_MODEL: Final[ModelName] = "evidence"
 
 
 @dataclass(frozen=True)
-class Known:
-    """The tokens of a message that were learned before: counts by label (tokens × labels), totals, fitted weights."""
-
-    tokens: Sequence[str]
-    counts: Array
-    totals: Array
-    trust: Trust
-    own: Array
-    """Tokens × scores: beyond the common trust, or for logistic regression the weights themselves."""
-
-
-@dataclass(frozen=True)
 class Weighed:
     """Bias and pieces of evidence (tokens × scores), in nats."""
 
@@ -38,28 +26,35 @@ class Weighed:
 
     @property
     def scores(self) -> Array:
-        """All of it together."""
-        return np.asarray(self.bias + self.pieces.sum(axis=0))
+        """All of it together, the same in whatever order the tokens come."""
+        return np.array([math.fsum((bias, *said)) for bias, said in zip(self.bias.tolist(), self.pieces.T.tolist())])
 
 
-def weighed(model: ModelName, known: Known) -> Weighed:
-    """What the tokens say under a model."""
-    trust = known.trust
-    if model == "fisher":
-        return _by_chi_square(known)
-    z = float(strength(len(known.tokens), trust.usual, trust.power))
+def said_by(model: ModelName, counts: Array, totals: Array, trust: Trust, own: Array) -> Array:
+    """What tokens say under a model (tokens × scores) in a message of usual length; nothing where they are combined.
+
+    `own` is what was fitted to each: trust beyond the common, or for logistic regression the weights themselves.
+    """
     if model == "logistic":
-        return Weighed(np.array(trust.bias), known.own * z)
-    said = log_odds(known.counts, known.totals, trust.alpha)
-    return Weighed(np.array(trust.bias), (known.own + np.array(trust.common)) * said * z)
+        return own
+    if model == "fisher":
+        return np.zeros_like(own)
+    return (own + np.array(trust.common)) * log_odds(counts, totals, trust.alpha)
 
 
-def _by_chi_square(known: Known) -> Weighed:
-    if known.counts.shape[1] != 2:
+def combined_or_added(model: ModelName, counts: Array, totals: Array, trust: Trust, said: Array) -> Weighed:
+    """What the tokens of one message, and what each says, come to."""
+    if model == "fisher":
+        return _by_chi_square(counts, totals)
+    return Weighed(np.array(trust.bias), said * float(strength(len(said), trust.usual, trust.power)))
+
+
+def _by_chi_square(counts: Array, totals: Array) -> Weighed:
+    if counts.shape[1] != 2:
         raise InputError(
-            f"model 'fisher' tells two labels apart, not {known.counts.shape[1]}. Hint: model 'evidence' or 'bayes'"
+            f"model 'fisher' tells two labels apart, not {counts.shape[1]}. Hint: model 'evidence' or 'bayes'"
         )
-    total, shares = combined(token_probabilities(known.counts, known.totals))
+    total, shares = combined(token_probabilities(counts, totals))
     return Weighed(np.array([total - shares.sum()]), shares[:, None])
 
 

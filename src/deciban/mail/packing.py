@@ -13,9 +13,6 @@ from numpy.typing import NDArray
 
 Numbers = NDArray[np.int64]
 
-MOST_BYTES = 9
-"""Of one number: 63 bits."""
-
 
 def pack(numbers: Numbers, n: Numbers) -> list[bytes]:
     """The bytes of each of many messages, the first n[0] numbers being those of the first; all in rising order.
@@ -23,21 +20,24 @@ def pack(numbers: Numbers, n: Numbers) -> list[bytes]:
     >>> pack(np.array([3, 4, 300, 7]), np.array([3, 1]))
     [b'\\x03\\x01\\xa8\\x02', b'\\x07']
     """
-    steps = np.diff(numbers, prepend=0)
+    steps = numbers.copy()
+    steps[1:] -= numbers[:-1]
     begin = np.cumsum(n) - n
     some = begin[n > 0]
     steps[some] = numbers[some]
+    most = max(1, -(-int(steps.max(initial=0)).bit_length() // 7))
+    seven = np.empty((len(steps), most), dtype=np.uint8)
+    kept = np.ones((len(steps), most), dtype=np.bool_)
     width = np.ones(len(steps), dtype=np.int64)
-    for more in range(1, MOST_BYTES):
-        large = steps >= 1 << 7 * more
-        if not large.any():
-            break
-        width += large
-    end = np.cumsum(width)
-    packed = np.empty(int(end[-1]) if len(end) else 0, dtype=np.uint8)
-    for place in range(int(width.max(initial=0))):
-        at = np.flatnonzero(width > place)
-        packed[(end - width)[at] + place] = steps[at] >> 7 * place & 127 | (width[at] > place + 1) << 7
+    rest: NDArray[np.unsignedinteger] = steps.astype(np.uint64 if most > 4 else np.uint32)
+    for place in range(most):
+        seven[:, place] = rest & 127
+        rest >>= 7
+        if place + 1 < most:
+            kept[:, place + 1] = more = rest > 0
+            seven[:, place] |= more.view(np.uint8) << 7
+            width += more
+    packed, end = seven[kept], np.cumsum(width)
     cuts = np.concatenate([[0], end])[np.concatenate([begin, [len(numbers)]])].tolist()
     whole = packed.tobytes()
     return [whole[a:b] for a, b in pairwise(cuts)]

@@ -56,7 +56,7 @@ class Content:
     """What a part says of itself."""
 
     type: str
-    parameters: dict[str, str]
+    parameters: Mapping[str, str]
     encoding: str
     name: str
     attached: bool

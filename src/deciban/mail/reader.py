@@ -21,7 +21,7 @@ from deciban.mail.refusals import undamaged
 from deciban.mail.schema import MOST_MESSAGES, columns
 
 if TYPE_CHECKING:
-    from deciban.mail.rows import Rows
+    from deciban.mail.rows import Rows, Tokens
 
 WAIT: Final = 30.0
 """Seconds to wait for other writers."""
@@ -104,7 +104,7 @@ class StoreReader:
         """The weight of each label's messages that have a token, for the tokens that any has."""
         with self._file.reading():
             ids = list(self._file.labels().values())
-            return self._found(f"SELECT word{columns(ids)} FROM token WHERE word IN", tokens) if ids else {}
+            return self._found(f"SELECT word{columns(ids)} FROM token", tokens) if ids else {}
 
     def fit_for(self, tokens: Sequence[str], model: str) -> Fit | None:
         """What a model found out, with its weights of those tokens that it has weights for."""
@@ -117,9 +117,21 @@ class StoreReader:
         found: dict[str, tuple[float, ...]] = {}
         for at in range(0, len(asked), AT_ONCE):
             some = asked[at : at + AT_ONCE]
-            for row in self._file.db.execute(f"{question} ({','.join('?' * len(some))})", list(some)):
+            for row in self._file.db.execute(f"{question} WHERE word IN ({','.join('?' * len(some))})", list(some)):
                 found[row[0]] = row[1:]
         return {token: found[word] for token, word in zip(tokens, asked) if word in found}
+
+    def tokens(self, model: str | None) -> Tokens:
+        """All tokens with their counts and a model's weights as arrays, for judging many messages."""
+        from deciban.mail.rows import all_tokens
+
+        with undamaged(self.path), self._file.reading():
+            return all_tokens(self._file, model)
+
+    def n_tokens(self) -> int:
+        """How many tokens there are."""
+        with self._file.reading():
+            return int(self._file.db.execute("SELECT count(*) FROM token").fetchone()[0])
 
     def rows(self) -> Rows:
         """All messages as arrays, for models that are fitted to them."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -10,9 +9,10 @@ from deciban.mail.links import IPV4, host_pieces
 
 MOST_HOPS = 20
 LONGEST_HOP = 500
+MOST_NAMED = 4
+"""Hosts of one hop, and addresses."""
 
-HOST_NAME = re.compile(r"(?<![\w.-])(?:[\w-]{1,63}\.){1,8}[a-zA-Z]{2,20}(?![\w.-])")
-ADDRESS = re.compile(r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?![\d.])")
+BETWEEN = str.maketrans(dict.fromkeys("()[]<>{};,=@\"'", " "))
 OWN_NETWORKS = ("127.", "10.", "192.168.", *(f"172.{n}." for n in range(16, 32)))
 
 
@@ -26,11 +26,9 @@ def hop_tokens(hops: Sequence[str]) -> list[str]:
     passed = 0
     for hop in hops[:MOST_HOPS]:
         clause, _, after = hop[:LONGEST_HOP].partition(" by ")
-        if clause[:5].lower() != "from " or "localhost" in clause or _is_fetched(after[:60].lower()):
-            continue
-        found = _clause_tokens(clause[5:])
-        tokens += found
-        passed += bool(found)
+        if (found := _clause_tokens(clause)) and not _is_fetched(after[:60].lower()):
+            tokens += found
+            passed += 1
     tokens.append(f"received:hops:{passed}")
     return tokens
 
@@ -43,11 +41,15 @@ def _is_fetched(by: str) -> bool:
 @lru_cache(4096)
 def _clause_tokens(clause: str) -> tuple[str, ...]:
     """What the receiving machine wrote of the sending one; nothing if that was its neighbour."""
-    addresses = ADDRESS.findall(clause)[:3]
+    if clause[:5].lower() != "from " or "localhost" in clause:
+        return ()
+    clause = clause[5:]
+    pieces = [piece for piece in clause.translate(BETWEEN).split() if "." in piece]
+    addresses = [piece for piece in pieces if IPV4.match(piece)][:MOST_NAMED]
     if "[::1]" in clause or any(ip.startswith(OWN_NETWORKS) for ip in addresses):
         return ()
-    tokens = ["received:" + piece for host in HOST_NAME.findall(clause)[:4] for piece in host_pieces(host)]
-    tokens += ["received:" + piece for ip in addresses for piece in host_pieces(ip)]
+    hosts = [piece for piece in pieces if piece.rpartition(".")[2].isalpha()][:MOST_NAMED]
+    tokens = ["received:" + piece for name in (*hosts, *addresses) for piece in host_pieces(name)]
     helo = clause.partition(" ")[0].strip("[]()")
     if IPV4.match(helo):
         tokens.append("received:helo:numeric")

@@ -16,7 +16,7 @@ from deciban.mail.fewest import FEWEST, OF_EACH
 from deciban.mail.fitting import USUAL_SETTINGS, Examples, Settings, fit
 from deciban.mail.judging import HAM_AT, SPAM_AT, Learned, told
 from deciban.mail.labelled import LABELS, Labelled
-from deciban.mail.models import USUAL_MODEL, Known, ModelName, Weighed, weighed
+from deciban.mail.models import USUAL_MODEL, ModelName, Weighed, combined_or_added, said_by
 from deciban.mail.refitting import has_grown
 from deciban.mail.rows import Rows
 from deciban.mail.verdict import Verdict
@@ -111,12 +111,13 @@ class Rehearsal:
         """Whether no verdict can be sure."""
         return bool(self._messages.min() < OF_EACH)
 
-    def _weighed(self, i: int, trust: Trust) -> tuple[Weighed, Known]:
+    def _weighed(self, i: int, trust: Trust) -> tuple[Weighed, Indices]:
+        """What a message comes to, and which of its tokens are known."""
         tokens = self.mail.tokens[i]
         at = tokens[self._any[tokens] > 0]
-        words = [self.mail.words[j] for j in at.tolist()]
-        known = Known(words, self._counts[at], self._messages, trust, self._own[at])
-        return weighed(self.model, known), known
+        counts, totals = self._counts[at], self._messages
+        said = said_by(self.model, counts, totals, trust, self._own[at])
+        return combined_or_added(self.model, counts, totals, trust, said), at
 
     def scores(self, rows: Iterable[int] | Indices) -> Array:
         """The log-odds of spam, in nats, of some messages; 0 while only one label is known."""
@@ -130,4 +131,6 @@ class Rehearsal:
         """What a message is, and why; both labels were learned before."""
         messages = self._messages
         learned = Learned(LABELS, (0, 1), (int(messages[0]), int(messages[1])), tuple(messages.tolist()))
-        return told(*self._weighed(i, self.trust), learned, self.model, self.thresholds, (), clues)
+        found, at = self._weighed(i, self.trust)
+        words = [self.mail.words[j] for j in at.tolist()]
+        return told(found, words, self._counts[at], learned, self.model, self.thresholds, (), clues)

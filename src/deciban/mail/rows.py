@@ -1,4 +1,4 @@
-"""All messages of a store as arrays: what models are fitted to."""
+"""All messages of a store as arrays, which models are fitted to; and all tokens, by which many are judged."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban.mail.fitted import scores_of
 from deciban.mail.opened import Opened
 from deciban.mail.packing import Numbers, unpack
+from deciban.mail.schema import columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +41,8 @@ def all_rows(file: Opened) -> Rows:
     label, weight, time, digest, blobs = each
     flat, n = unpack(list(blobs))  # type: ignore[arg-type]
     numbers = np.fromiter((i for (i,) in file.db.execute("SELECT number FROM token ORDER BY number")), dtype=np.int64)
-    columns = np.minimum(np.searchsorted(numbers, flat), max(0, len(numbers) - 1))
-    if not np.array_equal(numbers[columns], flat):
+    column = np.minimum(np.searchsorted(numbers, flat), max(0, len(numbers) - 1))
+    if not np.array_equal(numbers[column], flat):
         raise LookupError("messages have tokens that are not there")
     return Rows(
         label_names=tuple(labels),
@@ -49,7 +51,27 @@ def all_rows(file: Opened) -> Rows:
         times=np.array(time, dtype=np.float64),
         digests=list(digest),  # type: ignore[arg-type]
         indptr=np.concatenate([[0], np.cumsum(n)]),
-        indices=columns,
+        indices=column,
         numbers=numbers,
         changes=file.setting("changes", 0),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """Every token of a store: its word, the weight of each label's messages that have it, and a model's scores."""
+
+    words: tuple[str, ...]
+    counts: NDArray[np.float64]
+    scores: NDArray[np.float64]
+
+
+def all_tokens(file: Opened, model: str | None) -> Tokens:
+    """The tokens, inside one reading; 0 where a model has no score of one, no scores without a model."""
+    labels = list(file.labels().values())
+    join, n = scores_of(file, model) if model else ("", 0)
+    names = columns(labels) + "".join(f", score_{i + 1}" for i in range(n))
+    held = file.db.execute(f"SELECT word{names} FROM token {join} ORDER BY number").fetchall()
+    words, *numbers = zip(*held) if held else ((), *[()] * (len(labels) + n))
+    values = np.array(numbers, dtype=np.float64).reshape(len(labels) + n, len(words)).T
+    return Tokens(words, values[:, : len(labels)], np.nan_to_num(values[:, len(labels) :]))

@@ -26,6 +26,7 @@ from deciban.errors import InputError
 from deciban.mail import folders, mbox
 from deciban.mail.folders import Entry
 from deciban.mail.found import Found, Problem, Problems, longest_read, tell_trashed, warned
+from deciban.mail.small_files import message_in
 from deciban.mail.streams import pieces_of
 
 KINDS = (
@@ -213,6 +214,9 @@ def _of_folder(entries: Iterable[Entry], problems: Problems) -> Iterator[Found]:
     """The messages of many files; a file that cannot be read is told, and the others go on."""
     names_now = _NamesNow()
     for listed in entries:
+        if found := _at_once(listed):
+            yield found
+            continue
         entry = names_now.of(listed)
         try:
             if not folders.is_regular(entry.path):
@@ -221,6 +225,14 @@ def _of_folder(entries: Iterable[Entry], problems: Problems) -> Iterator[Found]:
         except (InputError, OSError) as error:
             reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
             problems(Problem(entry.path, reason.removeprefix(f"{entry.path}: ")))
+
+
+def _at_once(entry: Entry) -> Found | None:
+    """The message of a small file that holds just that; whatever is in its way is told by who takes a closer look."""
+    try:
+        return None if entry.path.lower().endswith(BOXES) else message_in(entry)
+    except OSError:
+        return None
 
 
 class _NamesNow:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from deciban.errors import ForgetError, InputError
 from deciban.mail.ageing import checked_half_life
-from deciban.mail.bundles import Bundle, bundled
-from deciban.mail.entry import Entry, Learned, checked, checked_digest
+from deciban.mail.entry import Entry, Learned, checked, checked_digest, together
 from deciban.mail.fitted import Fit, forget_fit, save_fit
 from deciban.mail.opened import Opened, refuse_another_reading
 from deciban.mail.reader import WAIT, Status, StoreReader
 from deciban.mail.schema import MOST_MESSAGES
 
 if TYPE_CHECKING:
+    from deciban.mail.flattened import Flat
     from deciban.mail.text_form import Merged
     from deciban.mail.upkeep import Tidied
 
@@ -52,14 +52,17 @@ class Store(StoreReader):
 
         entries = checked(batch)
         with self._file.writing():
-            return learn(self._file, entries)
+            return together(learn(self._file, entries).values())
 
-    def learn_bundles(self, bundles: Iterable[Bundle]) -> Learned:
-        """The same for messages that share their words, which is faster: what `bundled` makes, in other processes."""
-        from deciban.mail.learning import learn_bundles
+    def learn_flat(self, heads: Sequence[Entry], flat: Flat) -> dict[str, Learned]:
+        """The same for messages whose tokens are all in a row, which is faster; what came of it, by label."""
+        from deciban.mail.flattened import fitting
+        from deciban.mail.learning import learn_flat
 
+        entries = checked(heads)
+        fitting(flat, len(entries))
         with self._file.writing():
-            return learn_bundles(self._file, list(bundles))
+            return learn_flat(self._file, entries, flat)
 
     def unlearn(self, digests: Iterable[bytes]) -> int:
         """Forget messages as if they had never come; how many were known."""
@@ -188,4 +191,4 @@ class Store(StoreReader):
             return absorb_text(self._file, lines)
 
 
-__all__ = ["Bundle", "Entry", "Fit", "Learned", "Status", "Store", "StoreReader", "bundled"]
+__all__ = ["Entry", "Fit", "Learned", "Status", "Store", "StoreReader"]

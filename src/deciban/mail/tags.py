@@ -53,9 +53,11 @@ class Tag(NamedTuple):
     ground: int | None = None
     links: tuple[str, ...] = ()
     marks: tuple[str, ...] = ()
+    quiet: bool = False
+    """Whether it changes nothing for the text after it, unless that is hidden."""
 
 
-NO_TAG = Tag("")
+NO_TAG = Tag("", quiet=True)
 
 
 def read_tag(written: str) -> Tag:
@@ -67,11 +69,12 @@ def read_tag(written: str) -> Tag:
     name = found[1].lower()
     space = " " if name in BREAKING else ""
     if written[0] == "/":
-        return Tag(name, True, space)
+        return Tag(name, True, space, quiet=name not in GROUNDS)
     if "=" in written:
         given = {key.lower(): a or b or c for key, a, b, c in reversed(ATTRIBUTE.findall(written))}
         return _with_attributes(name, space, given)
-    return Tag(name, False, space, name in SILENT, marks=(name,) if name in TELLING else ())
+    marks = (name,) if name in TELLING else ()
+    return Tag(name, False, space, name in SILENT, marks=marks, quiet=name not in GROUNDS)
 
 
 _kept_tag = lru_cache(8192)(read_tag)
@@ -83,40 +86,53 @@ def tag_of(written: str) -> Tag:
 
 
 def _with_attributes(name: str, space: str, given: dict[str, str]) -> Tag:
+    hides, colour, ground = _styled(given["style"]) if "style" in given else SEEN
+    if name == "font":
+        hides = hides or given.get("size") == "0"
+    if colour is None and "color" in given:
+        colour = colour_of(given["color"])
+    if ground is None and "background" in given:
+        ground = -1
+    elif ground is None and "bgcolor" in given:
+        ground = colour_of(given["bgcolor"])
     marks = [name] if name in TELLING else []
-    style = given["style"].lower() if "style" in given else ""
-    hides = bool(style and STYLE_HIDES.search(style)) or (name == "font" and given.get("size") == "0")
     if hides:
         marks.append("hidden:style")
-    colour, ground = _colours(given, style)
     if colour is not None:
         marks.append(f"color:{colour:06x}")
     if ground is not None and ground >= 0:
         marks.append(f"ground:{ground:06x}")
-    marks.extend(_small_marks(name, given))
     links = [unescape(given[key].strip()[:LONGEST_LINK]) for key in LINKED if key in given]
+    marks += _small_marks(name, given, links)
     if "alt" in given:
         space = f" {unescape(given['alt'][:200])} "
-    shown = [link for link in links if link and link[0] != "#"]
-    return Tag(name, False, space, name in SILENT, hides, colour, ground, tuple(shown), tuple(marks))
+    shown = tuple([link for link in links if link and link[0] != "#"])
+    quiet = not hides and colour is None and ground is None and name not in GROUNDS
+    return Tag(name, False, space, name in SILENT, hides, colour, ground, shown, tuple(marks), quiet)
 
 
-def _colours(given: dict[str, str], style: str) -> tuple[int | None, int | None]:
-    """The colours of text and ground that a tag sets; a ground that is a picture is not known, below 0."""
-    styled = dict(STYLE_COLOUR.findall(style)) if "color" in style or "background" in style else {}
-    colour = colour_of(given.get("color") or styled.get("color", ""))
-    ground = colour_of(given.get("bgcolor") or styled.get("background-color") or styled.get("background", ""))
-    return colour, -1 if "background" in given or "url" in styled.get("background", "") else ground
+SEEN = (False, None, None)
 
 
-def _small_marks(name: str, given: dict[str, str]) -> list[str]:
+@lru_cache(1 << 12)
+def _styled(style: str) -> tuple[bool, int | None, int | None]:
+    """Whether a style hides, and the colours of text and ground that it sets; -1 is a picture, of any colour."""
+    style = style.lower()
+    set_to = dict(STYLE_COLOUR.findall(style)) if "color" in style or "background" in style else {}
+    behind = set_to.get("background", "")
+    ground = colour_of(set_to.get("background-color") or behind)
+    hides = STYLE_HIDES.search(style) is not None
+    return hides, colour_of(set_to.get("color", "")), -1 if "url" in behind else ground
+
+
+def _small_marks(name: str, given: dict[str, str], links: list[str]) -> list[str]:
     """Pixels that report a reading, shouting sizes, scripts that start by themselves."""
     marks = []
     if name == "img" and given.get("width") in ("0", "1") and given.get("height") in ("0", "1"):
         marks.append("pixel")
     if name == "font" and "size" in given:
         marks.append(f"size:{given['size'][:3].strip()}")
-    marks.extend(f"event:{key[:20]}" for key in given if key.startswith("on"))
-    if given.get("href", "")[:7].lower() == "mailto:":
+    marks += [f"event:{key[:20]}" for key in given if key[:2] == "on"]
+    if links and "href" in given and links[0][:7].lower() == "mailto:":
         marks.append("mailto")
     return marks

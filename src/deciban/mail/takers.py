@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import lru_cache
 
 from deciban.mail.links import MAIL, host_pieces
 from deciban.mail.reading import Reading
@@ -80,7 +79,6 @@ def recipients(name: str, value: str, reading: Reading) -> list[str]:
     return [*tokens, f"{name}:{min(value.count('@'), 100).bit_length()}"]
 
 
-@lru_cache(1024)
 def _addresses(name: str, value: str, shortest: int, longest: int) -> list[str]:
     tokens = []
     for user, host in MAIL.findall(value)[:MOST_ADDRESSES]:

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 from deciban.errors import InputError
 from deciban.mail.ageing import checked_half_life
-from deciban.mail.entry import Entry, checked
+from deciban.mail.entry import Entry, checked, together
 from deciban.mail.learning import current_ageing, labels_of, learn
 from deciban.mail.opened import Opened, refuse_another_reading
 from deciban.mail.packing import unpack
@@ -157,7 +157,7 @@ def absorb(file: Opened, entries: Iterator[Entry]) -> Merged:
                 disputed.append((entry.digest, label, entry.label))
             else:
                 fresh.setdefault(entry.digest, entry)
-        learned = learn(file, list(fresh.values()))
+        learned = together(learn(file, list(fresh.values())).values())
         new += learned.new
         known += len(some) - learned.new
     known -= len(disputed)

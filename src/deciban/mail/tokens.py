@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from deciban.mail.header_tokens import header_tokens
 from deciban.mail.links import link_tokens, parted_from_links
 from deciban.mail.message import Message, Part
@@ -19,15 +21,22 @@ from deciban.mail.words import (
     written_words,
 )
 
-__all__ = ["MOST_TOKENS", "USUAL", "Reading", "said_cut", "tokens_of"]
+__all__ = ["MOST_TOKENS", "USUAL", "Reading", "Taken", "cleaner_of", "said_cut", "taken_of", "tokens_of"]
 
 MOST_TOKENS = 20_000
 """Of one message; the rest is left out."""
 LONGEST_SHOUT = 20
 
 
+class Taken(NamedTuple):
+    """What stands in a message: tokens, and words of its texts, which are yet to be cleaned; both may come again."""
+
+    tokens: list[str]
+    words: list[bytes]
+
+
 def tokens_of(message: Message, reading: Reading = USUAL) -> list[str]:
-    r"""The distinct tokens of a message in order of first appearance, without spaces, each at most 60 characters.
+    r"""The distinct tokens of a message, those of texts last, without spaces, each at most 60 characters.
 
     >>> from deciban.mail.message import read_message
     >>> raw = b"Subject: FREE\nFrom: a@b.example\n\nbuy at http://c.example/\n"
@@ -35,15 +44,26 @@ def tokens_of(message: Message, reading: Reading = USUAL) -> list[str]:
     ['subject:free', 'subject:FREE', 'from:addr:a@b.example', 'from:b.example', 'from:example', 'from:nameless',
      'type:text/plain', 'url:c.example', 'url:example', 'buy', 'at']
     """
-    tokens = header_tokens(message.headers, reading)
-    clean = cleaner(reading.shortest, reading.longest, reading.skips)
-    for part in message.parts:
-        _take_part(part, reading, clean, tokens)
-    if reading.structure:
-        _take_shape(message, tokens)
+    tokens, words = taken_of(message, reading)
     found = dict.fromkeys(tokens)
+    found.update(dict.fromkeys(map(cleaner_of(reading).__getitem__, dict.fromkeys(words))))
     found.pop("", None)
     return list(found) if len(found) <= MOST_TOKENS else list(found)[:MOST_TOKENS]
+
+
+def taken_of(message: Message, reading: Reading) -> Taken:
+    """All that is taken of a message."""
+    taken = Taken(header_tokens(message.headers, reading), [])
+    for part in message.parts:
+        _take_part(part, reading, taken)
+    if reading.structure:
+        _take_shape(message, taken.tokens)
+    return taken
+
+
+def cleaner_of(reading: Reading) -> Cleaner:
+    """What cleans words in a way of reading."""
+    return cleaner(reading.shortest, reading.longest, reading.skips)
 
 
 def said_cut(message: Message, tokens: list[str]) -> tuple[str, ...]:
@@ -51,7 +71,8 @@ def said_cut(message: Message, tokens: list[str]) -> tuple[str, ...]:
     return (*message.cut, f"tokens after the first {MOST_TOKENS}") if len(tokens) >= MOST_TOKENS else message.cut
 
 
-def _take_part(part: Part, reading: Reading, clean: Cleaner, tokens: list[str]) -> None:
+def _take_part(part: Part, reading: Reading, taken: Taken) -> None:
+    tokens = taken.tokens
     if reading.structure:
         tokens.append(short(f"type:{part.type}"))
         if part.charset:
@@ -60,12 +81,12 @@ def _take_part(part: Part, reading: Reading, clean: Cleaner, tokens: list[str]) 
             tokens.append(short(f"encoding:{part.encoding}"))
     if part.name or part.kind == "attachment":
         if reading.attachments:
-            tokens += _attachment_tokens(part, clean)
+            tokens += _attachment_tokens(part, cleaner_of(reading))
         if part.kind == "attachment":
             return
     if part.kind == "html":
-        _take_page(part, reading, clean, tokens)
-    _take_text(part.text, reading, clean, tokens)
+        _take_page(part, reading, tokens)
+    _take_text(part.text, reading, taken)
 
 
 def _attachment_tokens(part: Part, clean: Cleaner) -> list[str]:
@@ -78,17 +99,18 @@ def _attachment_tokens(part: Part, clean: Cleaner) -> list[str]:
     return [short(token) for token in tokens]
 
 
-def _take_page(part: Part, reading: Reading, clean: Cleaner, tokens: list[str]) -> None:
+def _take_page(part: Part, reading: Reading, tokens: list[str]) -> None:
     if reading.html:
         tokens += [f"html:{mark}"[:LONGEST_TOKEN] for mark in part.tags]
     if reading.urls:
         for link in part.links:
             tokens += link_tokens(link, reading.url_words)
     if reading.hidden and part.hidden:
-        tokens += [f"hidden:{word}"[:LONGEST_TOKEN] for word in clean.all(split_words(part.hidden))]
+        tokens += [f"hidden:{word}"[:LONGEST_TOKEN] for word in cleaner_of(reading).all(split_words(part.hidden))]
 
 
-def _take_text(text: str, reading: Reading, clean: Cleaner, tokens: list[str]) -> None:
+def _take_text(text: str, reading: Reading, taken: Taken) -> None:
+    tokens = taken.tokens
     text, links = parted_from_links(text)
     if links and reading.urls:
         for link in links:
@@ -103,13 +125,10 @@ def _take_text(text: str, reading: Reading, clean: Cleaner, tokens: list[str]) -
     if reading.body_case:
         shouted = [word for word in written_words(text) if 2 < len(word) <= LONGEST_SHOUT and word.isupper()]
         tokens += [f"caps:{word.lower()}"[:LONGEST_TOKEN] for word in shouted]
-    parted = split_words(text)
+    words = split_words(text)
+    taken.words.extend(words)
     if reading.pairs:
-        words = clean.all(parted)
-        tokens += words
-        tokens += neighbours(words)
-    else:
-        tokens += map(clean.__getitem__, dict.fromkeys(parted))
+        tokens += neighbours(cleaner_of(reading).all(words))
 
 
 def _take_shape(message: Message, tokens: list[str]) -> None:

@@ -9,6 +9,7 @@ more, one for each label against all others.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Self
@@ -97,11 +98,13 @@ class Trust:
         )  # fmt: skip
 
 
-def probabilities(scores: Array) -> Array:
+def probabilities(scores: Array) -> list[float]:
     """Of the labels, from the scores of one message.
 
-    >>> probabilities(np.array([0.0])).tolist()
-    [0.5, 0.5]
+    >>> probabilities(np.array([0.0])), [round(p, 3) for p in probabilities(np.array([-1.0, 0.0, 1.0]))]
+    ([0.5, 0.5], [0.09, 0.245, 0.665])
     """
-    joint = np.concatenate([[0.0], scores]) if len(scores) == 1 else scores
-    return np.asarray(np.exp(joint - log_sum_exp(joint[None])[0]))
+    if len(scores) == 1:
+        smaller = math.exp(-abs(scores[0])) / (1 + math.exp(-abs(scores[0])))
+        return [smaller, 1 - smaller] if scores[0] > 0 else [1 - smaller, smaller]
+    return [float(p) for p in np.exp(scores - log_sum_exp(scores[None])[0])]

@@ -36,7 +36,7 @@ UNSPACED = re.compile(
 """Scripts that put no space between words: Thai, Lao, Burmese, Khmer, Japanese, Chinese."""
 PRICE = re.compile(r"[ \t]?(\d[\d.,]{0,14})")
 SHARE = re.compile(r"(?<![\d.,])(\d[\d.,]{0,8})[ \t]?\Z")
-SHOUTS = (re.compile(r"!![!?]*+"), re.compile(r"\?\?[!?]*+"))
+SHOUTS = {"!!": re.compile(r"!![!?]*+"), "??": re.compile(r"\?\?[!?]*+")}
 CURRENCIES = "$€£¥"
 JOIN = "+"
 
@@ -81,18 +81,20 @@ class Cleaner(dict[bytes, str]):
         self.shortest, self.longest, self.cut = shortest, longest, cut
 
     def __missing__(self, word: bytes) -> str:
-        if word.isalnum() and self.shortest <= len(word) <= self.longest:
-            clean = word.decode("ascii").lower()
-        elif len(word) > LONGEST_RUN:
-            return ""
-        else:
-            clean = self._cleaned(word.decode())
-        if len(self) >= MOST_KNOWN:
-            self.clear()
-        self[word] = clean
+        clean = self.cleaned(word)
+        if len(word) <= LONGEST_RUN:
+            if len(self) >= MOST_KNOWN:
+                self.clear()
+            self[word] = clean
         return clean
 
-    def _cleaned(self, word: str) -> str:
+    def cleaned(self, word: bytes) -> str:
+        """What a word becomes: nothing, if there is too little in it, or far too much."""
+        if word.isalnum() and self.shortest <= len(word) <= self.longest:
+            return word.decode("ascii").lower()
+        return "" if len(word) > LONGEST_RUN else self._spelled(word.decode())
+
+    def _spelled(self, word: str) -> str:
         word = word.lower().strip(INSIDE)
         if not word.isascii():
             word = "".join(normalize("NFKC", word).lower().split()).strip(INSIDE)
@@ -144,8 +146,9 @@ def amounts(text: str) -> list[str]:
         for before in text.split("%", MOST_AMOUNTS)[:-1]:
             if share := SHARE.search(before[-12:]):
                 found[f"{share[1].rstrip('.,')}%"] = None
-    for shouts in SHOUTS:
-        found.update(dict.fromkeys([run[:8] for run in shouts.findall(text)]))
+    for begin, shouts in SHOUTS.items():
+        if begin in text:
+            found.update(dict.fromkeys([run[:8] for run in shouts.findall(text)]))
     return list(found)
 
 

@@ -6,9 +6,13 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from time import monotonic
+from typing import TYPE_CHECKING
 
 from deciban.cli.manners import stop_if_interrupted
 from deciban.errors import InputError
+
+if TYPE_CHECKING:
+    from deciban.mail.found import Found
 
 SHOWN_EVERY = 0.1
 """Seconds between two looks of a bar."""
@@ -33,14 +37,14 @@ class Drawn:
         self.trouble: InputError | OSError | None = None
         """What went wrong first."""
 
-    def __iter__(self) -> Iterator[tuple[str, bytes]]:
+    def __iter__(self) -> Iterator[Found]:
         from deciban.mail.sources import messages_in
 
         for path in self._paths:
             try:
                 for found in messages_in(path, subfolders=self._subfolders, trashed=self._trashed):
                     self._tick()
-                    yield found.name, found.raw
+                    yield found
             except (InputError, OSError) as error:
                 self.trouble = self.trouble or error
 

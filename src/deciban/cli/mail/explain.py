@@ -58,7 +58,8 @@ def _given(paths: list[str] | None) -> Iterator[tuple[str, bytes]]:
 
     refuse_absent(paths)
     drawn = Drawn(paths, stop_if_interrupted)
-    yield from drawn
+    for found in drawn:
+        yield found.name, found.raw
     drawn.end()
 
 

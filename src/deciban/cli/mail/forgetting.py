@@ -87,6 +87,6 @@ def _digests(paths: list[str] | None) -> Iterator[tuple[str, bytes]]:
 
     refuse_absent(paths)
     drawn = Drawn(paths, stop_if_interrupted)
-    for name, raw in drawn:
-        yield name, digest_of(raw)
+    for found in drawn:
+        yield found.name, digest_of(found.raw)
     drawn.end()

@@ -14,7 +14,7 @@ from typer.core import TyperCommand
 from deciban.cli import arguments as a
 from deciban.cli.mail import options as o
 from deciban.cli.mail.drawing import Drawn, counting, refuse_absent
-from deciban.cli.mail.opening import learning
+from deciban.cli.mail.opening import learning, store_path
 from deciban.cli.manners import manners
 from deciban.spelling import spaced
 
@@ -108,15 +108,13 @@ def command(
         refuse_absent([path for paths in asked.values() for path in paths])
         with learning(store, create=True) as mail:
             begun = perf_counter()
-            learned, troubles = {}, []
             with counting("learning") as tick:
-                for name, paths in asked.items():
-                    drawn = Drawn(paths, tick, subfolders, trashed)
-                    learned[name] = mail.learn_all(drawn, name)
-                    troubles.append(drawn)
+                drawn = {name: Drawn(paths, tick, subfolders, trashed) for name, paths in asked.items()}
+                came = mail.learn_each((name, found) for name, some in drawn.items() for found in some)
+            learned = {name: came.get(name, (0, 0, 0)) for name in asked}
             tell_learned(mail, store, learned, perf_counter() - begun, no_fit, json)
-        for drawn in troubles:
-            drawn.end()
+        for some in drawn.values():
+            some.end()
 
 
 def tell_learned(
@@ -161,7 +159,7 @@ def settle(mail: MailFilter, store: str | None, no_fit: bool, quiet: bool = Fals
         elif due:
             typer.echo(f"{mail.model}: to be fitted anew, by {again('fit', store)}", err=True)
         held = ", ".join(f"{spaced(n)} {name}" for name, n in messages.items()) or "nothing"
-        typer.echo(f"{store or mail.store.path}: {held}", err=True)
+        typer.echo(f"{store_path(store)}: {held}", err=True)
     return {"tidied": tidied, "fitted": fitted, "messages": messages}
 
 
