@@ -7,7 +7,7 @@ and all that is counted by them, are the same every time.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, count, islice
 from typing import Final, NamedTuple
@@ -41,22 +41,19 @@ class Bundle(NamedTuple):
     """What bounds left out, of the messages of which something was."""
 
 
-class Words(dict[str, int]):
+class Words(defaultdict[str, int]):
     """The tokens of many messages, each with its place, in the order they are met."""
 
     def __init__(self) -> None:
-        super().__init__()
-        self.begun = count()
-        self.times = next(self.begun)
-
-    def __missing__(self, word: str) -> int:
-        self[word] = place = len(self)
-        return place
+        super().__init__(count().__next__)
+        self.times = 0
+        """How often they were forgotten."""
 
     def begin_anew(self) -> None:
         """Forget all of them."""
         self.clear()
-        self.times = next(self.begun)
+        self.default_factory = count().__next__
+        self.times += 1
 
 
 def bundles_of(

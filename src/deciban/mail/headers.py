@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from deciban.mail.decoding import decoded, from_base64
 
-FIELD = re.compile(r"([!-9;-~]++) *+: *+(.*+)")
+NAME = re.compile(r"[!-9;-~]++ *+")
 FIRST_FIELD = re.compile(rb"[!-9;-~]++[ \t]*+:")
 FIELDS = re.compile(rb"(?:[!-9;-~]++[ \t]*+:.*+(?:\n|\Z)(?:[ \t].*+(?:\n|\Z))*+)*+")
 WORD = re.compile(r"=\?([^?\s]{1,60})\?([bBqQ])\?(.{0,1000}?)\?=(\s*+(?==\?))?", re.DOTALL)
@@ -60,13 +60,28 @@ FIELDS_MET = _FieldsMet()
 
 def _field_of(line: str) -> tuple[str, str] | None:
     """Name and value of a line, if it is one of a header."""
-    found = FIELD.match(line)
-    if not found:
+    written, colon, value = line.partition(":")
+    name = NAMES_MET[written] if colon else None
+    if name is None:
         return None
-    name, value = found.groups()
     if "=?" in value:
         value = with_words_decoded(value)
-    return name.lower(), value.strip() if "  " not in value else " ".join(value.split())
+    return name, value.strip() if "  " not in value else " ".join(value.split())
+
+
+class _NamesMet(dict[str, str | None]):
+    """What stands before colons, and the names of headers that it is."""
+
+    def __missing__(self, written: str) -> str | None:
+        name = written.lower().rstrip(" ") if NAME.fullmatch(written) else None
+        if len(written) <= LONGEST_KEPT:
+            if len(self) >= MOST_KEPT:
+                self.clear()
+            self[written] = name
+        return name
+
+
+NAMES_MET = _NamesMet()
 
 
 def _eight_bit(head: bytes) -> str:

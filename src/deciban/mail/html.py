@@ -59,8 +59,10 @@ def page_of(source: str) -> Page:
     hidden: list[str] = []
     if not _all_is_seen(tags.values()):
         view = _View(source, pieces[::2])
-        for each in written:
-            view.pass_by(tags[each])
+        for at, each in enumerate(written, start=1):
+            tag = tags[each]
+            if view.hider or not tag.quiet:
+                view.pass_by(tag, at)
         pieces[::2], hidden = view.texts, view.unseen
         marks += view.marks
     pieces[1::2] = [tags[each].space for each in written]
@@ -117,15 +119,13 @@ class _View:
         self.source, self.texts = source, texts
         self.unseen: list[str] = []
         self.marks: list[str] = []
-        self.at = 0
         self.hider = ""
         self.hider_depth = 0
         self.grounds: list[tuple[str, int | None]] = []
         self.painted: bool | None = None
 
-    def pass_by(self, tag: Tag) -> None:
-        """What a tag changes for the text after it, which is taken away if it is not seen."""
-        self.at += 1
+    def pass_by(self, tag: Tag, at: int) -> None:
+        """What a tag changes for the text at a place, after it, which is taken away if it is not seen."""
         if tag.quiet and tag.name != self.hider:
             pass
         elif tag.closes:
@@ -133,8 +133,8 @@ class _View:
         elif tag.name not in EMPTY:
             self._open(tag)
         if self.hider:
-            self.unseen.append(self.texts[self.at])
-            self.texts[self.at] = ""
+            self.unseen.append(self.texts[at])
+            self.texts[at] = ""
 
     def _open(self, tag: Tag) -> None:
         if tag.name in GROUNDS and len(self.grounds) < DEEPEST and (tag.ground is not None or self.grounds):

@@ -30,7 +30,9 @@ def host_pieces(host: str) -> tuple[str, ...]:
     >>> host_pieces("www.shop.example.com"), host_pieces("10.1.2.3")
     (('www.shop.example.com', 'shop.example.com', 'example.com', 'com'), ('10.1.2.3', '10.1.2', '10.1'))
     """
-    parts = HOST.sub("", host.lower()).strip(".")[-LONGEST_HOST:].split(".")
+    if not host.replace(".", "").replace("-", "").isalnum():
+        host = HOST.sub("", host)
+    parts = host.lower().strip(".")[-LONGEST_HOST:].split(".")
     if len(parts) == 4 and all(part.isdigit() for part in parts):
         return tuple(".".join(parts[:n]) for n in (4, 3, 2))
     return tuple(".".join(parts[n:]) for n in range(max(0, len(parts) - 4), len(parts)) if parts[n])

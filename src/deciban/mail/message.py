@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from deciban.mail.digest import ENVELOPE, digest_of, in_lines
 from deciban.mail.headers import FIELDS, FIRST_FIELD, Headers, fields_of
@@ -32,8 +32,7 @@ CONTENT = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(NamedTuple):
     """A mail: its headers (names in small letters) in order, its parts, and what a bound left out, in words."""
 
     headers: tuple[tuple[str, str], ...]

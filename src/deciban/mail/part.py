@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from deciban.mail.decoding import decoded, unpacked
 from deciban.mail.headers import content_type
@@ -20,8 +20,7 @@ UUENCODED = re.compile(rb"^begin [0-7]{3,4} ([^\n]{1,200})\n((?:[!-`][^\n]{0,90}
 MARKUP = re.compile(rb"\s*+<(?:!doctype\s+html|html|head|body|table|div|p)\b", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """One piece of a message: a text, a page of HTML as a reader sees it, or something attached, never opened."""
 
     kind: Kind
@@ -51,8 +50,7 @@ class Room:
         self.cut[what] = None
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
+class Content(NamedTuple):
     """What a part says of itself."""
 
     type: str
