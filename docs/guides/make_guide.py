@@ -3,8 +3,8 @@
     python docs/guides/make_guide.py           renews README.md, docs/cli.md and the guides
 
 In a fenced block marked `console` every line after `$ ` is run by a shell, in one marked `pycon` every statement
-after `>>> ` by Python, all of a document in one new folder. A picture that a document shows and its sessions write is
-renewed too.
+after `>>> ` by Python, all of a document in one new folder. `$ export NAME=VALUE` holds for the commands after it. A
+picture that a document shows and its sessions write is renewed too.
 """
 
 from __future__ import annotations
@@ -28,12 +28,14 @@ DOCUMENTS = (
     "docs/cli.md",
     "docs/guides/first-table.md",
     "docs/guides/text.md",
+    "docs/guides/mail.md",
     "docs/guides/trust.md",
     "docs/guides/dependence.md",
     "docs/guides/generative-or-discriminative.md",
 )
 BLOCK = re.compile(r"^```(console|pycon)\n(.*?)^```", flags=re.MULTILINE | re.DOTALL)
 PICTURE = re.compile(r"!\[[^\]]*\]\(((?:[\w-]+/)?[\w.-]+)\)")
+EXPORT = re.compile(r"export (\w+)=(\S+)\n")
 OPTIONS = re.compile(r"<!-- options of ([\w ]+) -->\n.*?<!-- end -->", flags=re.DOTALL)
 
 
@@ -44,11 +46,14 @@ def renewed(text: str, home: Path | None = None, prepare: Callable[[Path], None]
     """
     text = OPTIONS.sub(lambda found: _options(found[1]), text)
     names: dict[str, Any] = {}
+    exported: dict[str, str] = {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         if prepare is not None:
             prepare(folder)
-        text = BLOCK.sub(lambda found: f"```{found[1]}\n{_block(found[1], found[2], folder, names)}```", text)
+        text = BLOCK.sub(
+            lambda found: f"```{found[1]}\n{_block(found[1], found[2], folder, names, exported)}```", text
+        )
         for picture in PICTURE.findall(text):
             drawn = folder / Path(picture).name
             if home is not None and drawn.exists():
@@ -56,8 +61,8 @@ def renewed(text: str, home: Path | None = None, prepare: Callable[[Path], None]
     return text
 
 
-def _block(kind: str, session: str, folder: Path, names: dict[str, Any]) -> str:
-    return _run(session, folder) if kind == "console" else _spoken(session, folder, names)
+def _block(kind: str, session: str, folder: Path, names: dict[str, Any], exported: dict[str, str]) -> str:
+    return _run(session, folder, exported) if kind == "console" else _spoken(session, folder, names)
 
 
 def _spoken(session: str, folder: Path, names: dict[str, Any]) -> str:
@@ -73,15 +78,19 @@ def _spoken(session: str, folder: Path, names: dict[str, Any]) -> str:
     return "".join(f"{line}\n" for line in written)
 
 
-def _run(session: str, folder: Path) -> str:
+def _run(session: str, folder: Path, exported: dict[str, str]) -> str:
     commands = re.findall(r"^\$ ((?:.*\\\n)*.*\n)", session, flags=re.MULTILINE)
-    return "".join(f"$ {command}{_output(command, folder)}" for command in commands)
+    return "".join(f"$ {command}{_output(command, folder, exported)}" for command in commands)
 
 
-def _output(command: str, folder: Path) -> str:
-    """What a command prints to a terminal of 80 columns."""
+def _output(command: str, folder: Path, exported: dict[str, str]) -> str:
+    """What a command prints to a terminal of 80 columns; a mail store is in the folder unless it says otherwise."""
+    if said := EXPORT.fullmatch(command):
+        exported[said[1]] = said[2]
+        return ""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     env = {**os.environ, "PATH": path, "COLUMNS": "80", "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"}
+    env |= {"XDG_DATA_HOME": str(folder), **exported}
     both = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
     done = subprocess.run(["sh", "-c", command], cwd=folder, env=env, text=True, check=False, **both)
     if "Traceback" in done.stdout or "not found" in done.stdout:

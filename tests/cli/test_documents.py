@@ -112,6 +112,7 @@ def test_the_example_tables_are_part_of_the_wheel(tmp_path):
     subprocess.run([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path], cwd=ROOT, check=True)
     names = zipfile.ZipFile(next(tmp_path.glob("*.whl"))).namelist()
     assert {"deciban/cli/examples/patients.csv", "deciban/cli/examples/new-patients.csv"} <= set(names)
+    assert "deciban/cli/examples/mailbox/phrases/english.txt" in names
 
 
 def test_completion_is_offered_for_a_shell():

@@ -267,3 +267,10 @@ def test_on_a_terminal_a_bar_counts_messages_and_tells_the_rate(tmp_path):
     assert b"learning" in shown
     assert b"messages in " in shown
     assert b" a second" in shown
+
+
+def test_an_empty_box_has_nothing_to_learn_and_says_so(tmp_path):
+    box = maildir(tmp_path / "Empty", "ham", range(0))
+    result = mail("learn", "--ham", box, "--store", tmp_path / "mail.db", "--json")
+    assert result.exit_code == 0, result.stderr
+    assert json.loads(result.stdout)["learned"] == {"ham": {"new": 0, "known": 0, "moved": 0}}

@@ -30,7 +30,7 @@ COMMANDS = {
     "forget": Later("Unlearn rows.", "deciban.cli.change", "forget", "FORGET"),
     "sample": Later("Draw rows from a model.", "deciban.cli.sample"),
     "bayes": Later("Say what a test result means: Bayes' theorem.", "deciban.cli.bayes"),
-    "example": Later("Write a small table to try things on.", "deciban.cli.example"),
+    "example": Later("Write a small table or mailbox to try things on.", "deciban.cli.example"),
     "mail": Later("Tell spam from ham, by what you call so.", "deciban.cli.mail.commands", "app"),
 }
 """What there is, and what `deciban --help` says of it."""

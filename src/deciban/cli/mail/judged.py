@@ -50,7 +50,7 @@ def splits(report: SplitReport | DrawsReport) -> None:
     out = console()
     learn, choose, judge = report.sizes
     title(out, f"{report.model}: {learn} messages learned, {choose} to choose by, {judge} to judge by")
-    shown = ", ".join(f"{alpha:g} (log-loss {loss:.4f})" for alpha, loss in report.tried.items())
+    shown = ", ".join(f"{alpha:g} (log-loss {loss:.4f})" for alpha, loss in sorted(report.tried.items()))
     pairs(out, [
         ("smoothing", f"{report.alpha:g}, of {shown}" if len(report.tried) > 1 else "as usual"),
         ("ham up to, spam from", f"p = {report.thresholds[0]:g} and {report.thresholds[1]:g}"),

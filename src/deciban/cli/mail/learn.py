@@ -104,6 +104,8 @@ def command(
     Then words' trusts are fitted anew, if so much was learned that it is due.
     """
     with manners(debug, interrupted=o.KEPT):
+        from deciban.mail.entry import Learned
+
         asked = by_label(ham, spam, label)
         refuse_absent([path for paths in asked.values() for path in paths])
         with learning(store, create=True) as mail:
@@ -111,7 +113,7 @@ def command(
             with counting("learning") as tick:
                 drawn = {name: Drawn(paths, tick, subfolders, trashed) for name, paths in asked.items()}
                 came = mail.learn_each((name, found) for name, some in drawn.items() for found in some)
-            learned = {name: came.get(name, (0, 0, 0)) for name in asked}
+            learned = {name: came.get(name, Learned(0, 0, 0)) for name in asked}
             tell_learned(mail, store, learned, perf_counter() - begun, no_fit, json)
         for some in drawn.values():
             some.end()

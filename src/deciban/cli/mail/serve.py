@@ -11,7 +11,9 @@ from deciban.cli.mail import options as o
 from deciban.cli.mail.opening import store_path
 from deciban.cli.manners import manners
 
-EXAMPLE = a.example("deciban mail serve --spamd 127.0.0.1:1783", "deciban mail serve --spamd unix:/tmp/spamd.sock")
+EXAMPLE = a.example(
+    "deciban mail serve --spamd 127.0.0.1:1783", "deciban mail serve --spamd unix:$XDG_RUNTIME_DIR/deciban.sock"
+)
 Spamd = Annotated[
     str,
     typer.Option(

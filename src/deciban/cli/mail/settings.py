@@ -8,7 +8,7 @@ import typer
 
 from deciban.cli import arguments as a
 from deciban.cli.mail import options as o
-from deciban.cli.mail.opening import learning
+from deciban.cli.mail.opening import learning, store_path
 from deciban.cli.manners import manners
 from deciban.errors import InputError
 
@@ -66,7 +66,7 @@ def command(
                 if half_life is not None:
                     mail.store.age(seconds)
                     said.append(f"half-life {half_life}" + ("" if seconds is None else " days"))
-            typer.echo(f"{store or mail.store.path}: {', '.join(said)}", err=True)
+            typer.echo(f"{store_path(store)}: {', '.join(said)}", err=True)
             if model is not None:
                 _fit_another(model, mail, store, no_fit)
 

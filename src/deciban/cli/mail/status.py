@@ -112,4 +112,5 @@ def _when(moment: float | None) -> str:
         return "never"
     ago = max(0.0, time.time() - moment)
     unit, name = next((unit, name) for least, unit, name in UNITS if ago >= least)
-    return f"{time.strftime('%Y-%m-%d %H:%M', time.localtime(moment))}, {ago / unit:.0f} {name} ago"
+    n = round(ago / unit)
+    return f"{time.strftime('%Y-%m-%d %H:%M', time.localtime(moment))}, {n} {name if n != 1 else name[:-1]} ago"

@@ -9,7 +9,7 @@ import typer
 from deciban.cli import arguments as a
 from deciban.cli.codes import REFUSED
 from deciban.cli.mail import options as o
-from deciban.cli.mail.opening import judging, learning
+from deciban.cli.mail.opening import judging, learning, store_path
 from deciban.cli.manners import manners, status
 from deciban.errors import InputError
 from deciban.spelling import spaced
@@ -54,7 +54,7 @@ def tidy(store: o.StoreFile = None, now: Now = False, debug: a.Debug = False) ->
     with manners(debug, interrupted="nothing was tidied"), learning(store) as mail:
         done = mail.store.tidy(now)
         said = f"{spaced(done.unlearned)} messages unlearned" if done.unlearned else "no message unlearned"
-        typer.echo(f"{store or mail.store.path}: {said}{', all weighed anew' if done.renewed else ''}", err=True)
+        typer.echo(f"{store_path(store)}: {said}{', all weighed anew' if done.renewed else ''}", err=True)
 
 
 def check(store: o.StoreFile = None, mend: Mend = False, json: a.AsJson = False, debug: a.Debug = False) -> None:
@@ -66,7 +66,7 @@ def check(store: o.StoreFile = None, mend: Mend = False, json: a.AsJson = False,
             if mended:
                 mail.store.recount()
             left = mail.store.check() if mended else found
-            path = store or str(mail.store.path)
+            path = str(store_path(store))
         if json:
             from deciban.cli.output import print_json
 

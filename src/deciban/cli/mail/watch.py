@@ -55,7 +55,7 @@ def command(
         with _watcher(mail, ham, junk, learned) as watcher:
             while True:
                 watcher.look()
-                _tell(mail, learned, no_fit)
+                _tell(mail, learned, no_fit, with_time=not once)
                 if once or stop.wait(every):
                     return
 
@@ -89,11 +89,11 @@ def filed_by_us(raw: bytes) -> bool:
     return any(name == "x-deciban" and value.startswith("spam") for name, value in read_message(raw).headers)
 
 
-def _tell(mail: MailFilter, learned: Counter[str], no_fit: bool) -> None:
+def _tell(mail: MailFilter, learned: Counter[str], no_fit: bool, with_time: bool) -> None:
     if not learned:
         return
     said = ", ".join(f"{n} as {label}" for label, n in sorted(learned.items()))
-    typer.echo(f"{time.strftime('%Y-%m-%d %H:%M:%S')} learned {said}", err=True)
+    typer.echo((time.strftime("%Y-%m-%d %H:%M:%S ") if with_time else "") + f"learned {said}", err=True)
     learned.clear()
     if not no_fit and mail.is_fit_due():
         mail.refit()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from deciban.mail.words import CURRENCIES
+
 WHO = {"from": "sender", "sender": "sender", "reply-to": "reply address", "to": "recipient", "cc": "copied reader"}
 SHAPES = {
     "shape:html-only": "a web page and no plain text",
@@ -42,16 +44,23 @@ def token_in_words(token: str) -> str:
 
 
 def _subject(rest: str) -> str:
+    if rest.startswith("skip:"):
+        return f"subject {_long(rest[5:])}"
     if rest.isupper() and len(rest) > 1:
         return f'subject has "{rest}" in capitals'
-    if rest.startswith("$:"):
-        return f"subject has a price: {_digits(rest[2:])}"
+    if rest[0] in CURRENCIES and rest[1:2] == ":":
+        return f"subject {_price(rest[0])(rest[2:])}"
     return f'subject has "{_pair(rest)}"'
 
 
 def _pair(words: str) -> str:
     """Two words that stand together are joined by +."""
     return words.replace("+", " ")
+
+
+def _price(sign: str) -> Callable[[str], str]:
+    unit = "" if sign == "$" else f" in {sign}"
+    return lambda n: f"has a price{unit}: {_digits(n)}"
 
 
 def _digits(n: str) -> str:
@@ -67,6 +76,8 @@ def _person(header: str) -> Callable[[str], str]:
             return f"{who} has no name"
         if kind == "addr":
             return f"{who} is {value}"
+        if value.startswith("skip:"):
+            return f"{who}'s name {_long(value[5:])}"
         if kind == "name":
             return f'{who}\'s name has "{value}"'
         if rest.isdigit():
@@ -161,6 +172,6 @@ PLACES: dict[str, Callable[[str], str]] = {
     "charset": lambda rest: f"has a part in {rest}",
     "encoding": lambda rest: f"has a part encoded as {rest}",
     "caps": lambda rest: f'says "{rest.upper()}" in capitals',
-    "$": lambda rest: f"has a price: {_digits(rest)}",
+    **{sign: _price(sign) for sign in CURRENCIES},
 }
 """What is said of a token by the place that it stood in."""
