@@ -1,0 +1,18 @@
+"""A store that has learned letters of both kinds, and homes that have a copy of it."""
+
+import pytest
+from tests.mail.spamds import learn_letters
+from tests.recipes.homes import home
+
+
+@pytest.fixture(scope="session")
+def learned(tmp_path_factory):
+    store = tmp_path_factory.mktemp("learned") / "mail.db"
+    learn_letters(store, each=20)
+    return store
+
+
+@pytest.fixture
+def own(tmp_path, learned):
+    """The home of whoever runs the tests."""
+    return home(tmp_path / "home", learned)

@@ -1,0 +1,19 @@
+"""The files that docs/guides/mail-recipes.md prints, as they stand there."""
+
+import re
+from pathlib import Path
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "guides" / "mail-recipes.md"
+FILES = dict(
+    re.findall(r"^`([^`\n]+)`[^\n]*:\n\n```\w+\n(.*?)^```$", DOCUMENT.read_text(), flags=re.MULTILINE | re.DOTALL)
+)
+"""Each block of the document that follows a line with the name of its file."""
+
+
+def printed(name, changes=None):
+    """The file of that name, with some changes: of paths, mostly. Each must have something to change."""
+    text = FILES[name]
+    for theirs, ours in (changes or {}).items():
+        assert theirs in text, f"{name} says nothing of {theirs!r}"
+        text = text.replace(theirs, str(ours))
+    return text

@@ -1,0 +1,155 @@
+"""Dovecot and its Sieve, by the files that the document prints: judging at delivery, learning when mail is moved."""
+
+import imaplib
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from tests.mail import dovecot
+from tests.mail.spamds import letter
+from tests.recipes.document import FILES, printed
+from tests.recipes.homes import STORE, TROUBLES, label, messages, spoil
+from tests.recipes.rooms import room, theirs
+
+from deciban.cli.mail.passing import LONGEST_WAIT
+from deciban.mail.reader import WAIT
+
+LDA = Path("/usr/lib/dovecot/dovecot-lda")
+ABSENT = dovecot.ABSENT or (None if shutil.which("sievec") and LDA.exists() else "needs Debian's dovecot-sieve")
+pytestmark = pytest.mark.skipif(ABSENT is not None, reason=str(ABSENT))
+THERE = "/etc/dovecot/deciban"
+SCRIPTS = [name for name in FILES if name.endswith(".sieve")]
+
+
+class System:
+    """A server with the recipe, and its one user."""
+
+    def __init__(self, server, room):
+        self.server, self.room = server, room
+        self.home = server.home / "mail"
+
+    def deliver(self, message):
+        done = self.room.run(LDA, "-c", self.server.home / "dovecot.conf", "-d", dovecot.USER, message=message)
+        assert done.returncode == 0, (done.stderr, self.log)
+        return self
+
+    @property
+    def log(self):
+        return (self.server.home / "log").read_text()
+
+    def folder(self, name):
+        return messages(self.home / "Maildir" / name)
+
+
+@pytest.fixture(scope="module")
+def running():
+    with room() as here:
+        folder = here.path / "sieve"
+        folder.mkdir()
+        more = printed("/etc/dovecot/conf.d/99-deciban.conf", {THERE: folder})
+        for name in SCRIPTS:
+            (folder / Path(name).name).write_text(FILES[name])
+        with dovecot.running(more=more, within=here.within) as server:
+            ours = {
+                THERE: folder,
+                "/usr/local/bin/deciban": here.program,
+                "sievec": f"sievec -c {server.home}/dovecot.conf",
+            }
+            subprocess.run(["sh", "-ec", printed(THERE, ours)], check=True)
+            (server.home / "mail/Maildir").mkdir()
+            yield System(server, here)
+
+
+@pytest.fixture
+def system(running, learned):
+    """The same server for all tests, each with a new home."""
+    shutil.rmtree(running.home)
+    (running.home / STORE).parent.mkdir(parents=True)
+    shutil.copy(learned, running.home / STORE)
+    theirs(running.home)
+    return running
+
+
+@pytest.fixture
+def reader(system, monkeypatch):
+    monkeypatch.setitem(imaplib.Commands, "MOVE", ("SELECTED",))
+    with system.server.reader() as line:
+        for folder in ("Junk", "Trash", "Letters"):
+            line.create(folder)
+        yield line
+
+
+def move(line, source, target):
+    """All messages, as a mail program moves them."""
+    assert line.select(source)[0] == "OK"
+    assert line._simple_command("MOVE", "1:*", target)[0] == "OK"
+
+
+def in_lines(raw):
+    return raw.replace(b"\r\n", b"\n")
+
+
+def test_mail_is_judged_and_sorted(system):
+    system.deliver(letter("ham", 100)).deliver(letter("spam", 100))
+    (ham,), (spam,) = system.folder("."), system.folder(".Junk")
+    for kind, found in (("ham", ham), ("spam", spam)):
+        assert f"X-Deciban: {kind}; p=".encode() in found
+        assert in_lines(found).endswith(letter(kind, 100))
+
+
+@pytest.mark.parametrize("trouble", TROUBLES)
+def test_mail_passes_as_it_came_whatever_is_wrong(system, trouble, tmp_path):
+    kept = shutil.copy(system.room.program, tmp_path)
+    try:
+        spoil(trouble, system.home / STORE, system.room.program)
+        system.deliver(letter("spam", 100))
+    finally:
+        shutil.copy(kept, system.room.program)
+    (found,) = system.folder(".")
+    assert in_lines(found).endswith(letter("spam", 100))
+    assert b"X-Deciban" not in found
+
+
+def test_dovecot_waits_for_longer_than_judging_and_learning_ever_take():
+    """Deliveries break off when it has waited long enough: a panic in 2.3.19."""
+    settings = printed("/etc/dovecot/conf.d/99-deciban.conf")
+    waits = {name: int(n) for name, n in re.findall(r"sieve_(\w+)_exec_timeout = (\d+)s", settings)}
+    assert waits["filter"] > LONGEST_WAIT
+    assert waits["pipe"] > WAIT
+
+
+def test_moving_to_junk_learns_spam_and_moving_back_learns_ham_instead(system, reader):
+    message = letter("ham", 100)
+    system.deliver(message)
+    assert label(system.home, message) is None
+    move(reader, "INBOX", "Junk")
+    assert label(system.home, message) == "spam", system.log
+    move(reader, "Junk", "INBOX")
+    assert label(system.home, message) == "ham", system.log
+    assert len(system.folder(".")) == 1
+
+
+def test_what_was_filed_wrongly_is_learned_as_ham_when_it_is_moved_out_but_not_when_it_is_thrown_away(system, reader):
+    first, second = letter("spam", 100), letter("spam", 101)
+    system.deliver(first)
+    move(reader, "Junk", "Letters")
+    assert label(system.home, first) == "ham", system.log
+    system.deliver(second)
+    move(reader, "Junk", "Trash")
+    assert label(system.home, second) is None
+    assert len(system.folder(".Trash")) == 1
+
+
+def test_mail_that_is_put_into_junk_from_elsewhere_is_learned(system, reader):
+    assert reader.append("Junk", "", None, letter("spam", 102, "\r\n"))[0] == "OK"
+    assert label(system.home, letter("spam", 102)) == "spam"
+
+
+def test_mail_can_be_moved_though_nothing_can_be_learned(system, reader):
+    system.deliver(letter("ham", 100))
+    (system.home / STORE).write_bytes(b"nonsense" * 1000)
+    move(reader, "INBOX", "Junk")
+    assert len(system.folder(".Junk")) == 1
+    assert system.folder(".") == []
