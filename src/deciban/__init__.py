@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from deciban.judge.learning import LearningCurve
     from deciban.judge.report import Report
     from deciban.ledger import Ledger
+    from deciban.mail.filter import MailFilter
     from deciban.model.model import Model
     from deciban.opening import load
     from deciban.scores import Explanation
@@ -58,6 +59,7 @@ _HOMES = {
     "GaussianNB": "deciban.estimators.gaussian_nb",
     "JointBayes": "deciban.estimators.joint_bayes",
     "LogisticRegression": "deciban.estimators.logistic_regression",
+    "MailFilter": "deciban.mail.filter",
     "MultinomialNB": "deciban.estimators.multinomial_nb",
     "NaiveBayes": "deciban.estimators.naive_bayes",
     "PoissonNB": "deciban.estimators.poisson_nb",
@@ -103,6 +105,7 @@ __all__ = [
     "LearningCurve",
     "Ledger",
     "LogisticRegression",
+    "MailFilter",
     "Model",
     "MultinomialNB",
     "NaiveBayes",
