@@ -1,5 +1,7 @@
 """Pages: what is seen, what is hidden, where the links lead."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -85,6 +87,46 @@ def test_text_in_the_colour_of_its_own_ground():
 def test_hiding_ends_where_its_tag_does():
     page = page_of("<div style='display:none'>a<div>b</div>c</div>d")
     assert (page.text.strip(), page.hidden.split()) == ("d", ["a", "b", "c"])
+
+
+@pytest.mark.parametrize(
+    "sheet",
+    [
+        ".x{display:none}",
+        "P.X , td.y { color: red; Display : NONE }",
+        "<!-- /* .y{} */ #k { font-size: 0px; } -->",
+        "@media print {.z{color:red}} .x{visibility:hidden}",
+    ],
+)
+def test_style_sheets_that_hide(sheet):
+    page = page_of(f'<style>{sheet}</style>seen<p class="b X" id=k>poem <b>and</b> prose</p>also')
+    assert (page.hidden.split(), page.text.split()) == (["poem", "and", "prose"], ["seen", "also"])
+    assert "hidden:sheet" in page.tags
+
+
+@pytest.mark.parametrize(
+    "sheet",
+    [
+        "@media (max-width: 600px) {.x{display:none} #k{display:none}}",
+        ".x:hover{display:none}",
+        ".x .other{display:none}",
+        "/* .x{display:none} */",
+        ".x{display:block}",
+        ".xx{display:none}",
+    ],
+)
+def test_style_sheets_that_do_not(sheet):
+    page = page_of(f"<style>{sheet}</style><p class=x id=k>shown</p>")
+    assert (page.hidden, page.text.strip()) == ("", "shown")
+
+
+@pytest.mark.parametrize(
+    "piece", ["@", "@a{", "{", "}", ".x{", "/*", "<style>", "<style>.x{opacity:0}", "a,", "<!--"]
+)
+def test_no_style_sheet_keeps_its_reader_waiting(piece):
+    begun = time.process_time()
+    page_of("<style>.x{display:none}" + piece * (200_000 // len(piece)) + "<p class=x>poem")
+    assert time.process_time() - begun < 1
 
 
 def test_links_are_found_in_every_kind_of_quotes():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -14,6 +15,9 @@ from deciban.mail.schema import MAGIC, ends_early, header
 
 CACHE: Final = 65536
 """KiB of pages a writer keeps in memory: a batch of new words lands on all of them."""
+
+LOOKS, PAUSE = 5, 0.02
+"""How often a store whose end is missing is looked at before it is said to be damaged, and seconds between."""
 
 BARRED: Final = {sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}
 """What SQLite says of a file that it could work on if it were free to make another beside it."""
@@ -47,15 +51,24 @@ def _make(path: Path, create: bool) -> None:
 
 def _refuse_other(path: Path) -> None:
     """Refuse what is no database, and what was cut off; a log beside it may hold what it lacks."""
-    for log in (Path(f"{path}-wal"), None):  # whoever held the log may have put it in its place meanwhile
+    for _ in range(LOOKS):  # whoever holds the log may be putting it in its place at this moment
         with path.open("rb") as file:
             start = file.read(100)
             size = file.seek(0, os.SEEK_END)
         if size and not start.startswith(MAGIC):
             raise StoreError(f"{str(path)!r} is no mail store: it is no SQLite database. Hint: name another file")
-        if not ends_early(start, size) or (log and log.exists() and log.stat().st_size):
+        if not ends_early(start, size) or _log_size(path):
             return
+        time.sleep(PAUSE)
     raise StoreError(f"mail store {str(path)!r} is damaged: its end is missing. Hint: put a backup in its place")
+
+
+def _log_size(path: Path) -> int:
+    """Bytes of the log beside a store; whoever closes the store last takes the log away, at any moment."""
+    try:
+        return os.stat(f"{path}-wal").st_size
+    except FileNotFoundError:
+        return 0
 
 
 class Connected:
@@ -104,7 +117,7 @@ class Connected:
         What a writer left behind when it was killed is in the log beside the store: it is read from a copy.
         """
         log = Path(f"{self.path}-wal")
-        if not log.exists() or not log.stat().st_size:
+        if not _log_size(self.path):
             return _connection(self.path, "mode=ro&immutable=1", self._wait)
         import shutil
         import tempfile

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from html import unescape
 
 from deciban.mail.colours import alike
+from deciban.mail.style_sheets import hiding_names
 from deciban.mail.tags import EMPTY, GROUNDS, NO_TAG, Tag, tag_of
 
 MOST_LINKS = 300
@@ -44,6 +45,7 @@ def page_of(source: str) -> Page:
     Page(text='Buy now here  ', hidden='poem', links=('http://x.example/',), tags=('b', 'a', 'hidden:style'))
     """
     marks: list[str] = []
+    whole = source  # with comments, in which old programs put style sheets
     if "<!--" in source:
         marks.append("comment:in-word" if _tears_words(source) else "comment")
         source = COMMENT.sub("", source)
@@ -57,11 +59,12 @@ def page_of(source: str) -> Page:
     if any(tag.silent for tag in tags.values()):
         _mute(pieces, written, tags)
     hidden: list[str] = []
-    if not _all_is_seen(tags.values()):
-        view = _View(source, pieces[::2])
+    hiding = hiding_names(whole) if "style" in marks else frozenset()
+    if hiding or not _all_is_seen(tags.values()):
+        view = _View(source, pieces[::2], hiding)
         for at, each in enumerate(written, start=1):
             tag = tags[each]
-            if view.hider or not tag.quiet:
+            if view.hider or not tag.quiet or (hiding and tag.named):
                 view.pass_by(tag, at)
         pieces[::2], hidden = view.texts, view.unseen
         marks += view.marks
@@ -115,8 +118,8 @@ def _spelled(text: str) -> str:
 class _View:
     """A walk past the tags of a page: what is open that hides or colours the ground."""
 
-    def __init__(self, source: str, texts: list[str]) -> None:
-        self.source, self.texts = source, texts
+    def __init__(self, source: str, texts: list[str], hiding: frozenset[str]) -> None:
+        self.source, self.texts, self.hiding = source, texts, hiding
         self.unseen: list[str] = []
         self.marks: list[str] = []
         self.hider = ""
@@ -126,9 +129,7 @@ class _View:
 
     def pass_by(self, tag: Tag, at: int) -> None:
         """What a tag changes for the text at a place, after it, which is taken away if it is not seen."""
-        if tag.quiet and tag.name != self.hider:
-            pass
-        elif tag.closes:
+        if tag.closes:
             self._close(tag.name)
         elif tag.name not in EMPTY:
             self._open(tag)
@@ -141,10 +142,22 @@ class _View:
             self.grounds.append((tag.name, tag.ground if tag.ground is not None else self.grounds[-1][1]))
         if self.hider:
             self.hider_depth += tag.name == self.hider
-        elif tag.hides or (tag.colour is not None and tag.name != "body" and alike(tag.colour, self._ground())):
+            return
+        how = self._hidden_by(tag)
+        if how:
             self.hider, self.hider_depth = tag.name, 1
-            if not tag.hides and "hidden:colour" not in self.marks:
-                self.marks.append("hidden:colour")
+            if how not in self.marks:
+                self.marks.append(how)
+
+    def _hidden_by(self, tag: Tag) -> str:
+        """What keeps the text of a tag from sight, if anything does."""
+        if tag.hides:
+            return "hidden:style"
+        if tag.named and not self.hiding.isdisjoint(tag.named):
+            return "hidden:sheet"
+        if tag.colour is not None and tag.name != "body" and alike(tag.colour, self._ground()):
+            return "hidden:colour"
+        return ""
 
     def _ground(self) -> int | None:
         """The colour under the text; not known where a style sheet may have painted it."""

@@ -22,8 +22,8 @@ MOST_NOTES: Final = 1000
 MOST_LABELS: Final = 200
 LONGEST_LABEL: Final = 200
 
-TRIES: Final = 50
-"""How often a moment's obstacle is tried again while a new file is given its form: SQLite does not wait there."""
+PAUSE: Final = 0.02
+"""Seconds after which an obstacle is tried again while a new file is given its form: SQLite does not wait there."""
 
 
 class Opened:
@@ -31,7 +31,7 @@ class Opened:
 
     def __init__(self, path: str | os.PathLike[str], create: bool, wait: float, read_only: bool) -> None:
         self.path = Path(os.path.realpath(path))  # SQLite's own files stand beside what a link points to
-        self._writes = False
+        self._writes, self._wait = False, wait
         create = create and not read_only
         make_or_refuse(self.path, create)
         with undamaged(self.path):
@@ -75,14 +75,15 @@ class Opened:
 
     def _log_ahead(self) -> None:
         """WAL mode: readers and a writer go side by side. Another program may be asking for it at this moment."""
-        for attempt in range(TRIES):
+        until = time.monotonic() + max(self._wait, 1.0)
+        while True:
             try:
                 self.db.execute("PRAGMA journal_mode = WAL")
-                break
+                return
             except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or attempt == TRIES - 1:
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() >= until:
                     raise
-                time.sleep(0.02)
+                time.sleep(PAUSE)
 
     @contextmanager
     def reading(self) -> Iterator[None]:

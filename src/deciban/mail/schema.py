@@ -87,8 +87,15 @@ def ends_early(start: bytes, size: int) -> bool:
 
 
 def header(db: sqlite3.Connection) -> tuple[int, int, bool]:
-    """(application id, schema version, whether there is nothing in it yet)."""
-    application = db.execute("PRAGMA application_id").fetchone()[0]
-    version = db.execute("PRAGMA user_version").fetchone()[0]
-    blank = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
+    """(application id, schema version, whether there is nothing in it yet), all of one moment."""
+    ours = not db.in_transaction
+    if ours:  # or else a store that is made between two questions has tables and is nobody's
+        db.execute("BEGIN")
+    try:
+        application = db.execute("PRAGMA application_id").fetchone()[0]
+        version = db.execute("PRAGMA user_version").fetchone()[0]
+        blank = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
+    finally:
+        if ours and db.in_transaction:
+            db.execute("ROLLBACK")
     return application, version, blank

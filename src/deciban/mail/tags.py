@@ -11,6 +11,7 @@ from deciban.mail.colours import colour_of
 
 LONGEST_LINK = 1000
 LONGEST_TAG = 4000
+MOST_CLASSES = 20
 LONGEST_KEPT = 160
 """Longer tags are hardly ever seen again, so their reading is not kept."""
 
@@ -55,6 +56,8 @@ class Tag(NamedTuple):
     marks: tuple[str, ...] = ()
     quiet: bool = False
     """Whether it changes nothing for the text after it, unless that is hidden."""
+    named: tuple[str, ...] = ()
+    """Its classes and its id, as style sheets write them."""
 
 
 NO_TAG = Tag("", quiet=True)
@@ -108,7 +111,13 @@ def _with_attributes(name: str, space: str, given: dict[str, str]) -> Tag:
         space = f" {unescape(given['alt'][:200])} "
     shown = tuple([link for link in links if link and link[0] != "#"])
     quiet = not hides and colour is None and ground is None and name not in GROUNDS
-    return Tag(name, False, space, name in SILENT, hides, colour, ground, shown, tuple(marks), quiet)
+    named = _names(given) if "class" in given or "id" in given else ()
+    return Tag(name, False, space, name in SILENT, hides, colour, ground, shown, tuple(marks), quiet, named)
+
+
+def _names(given: dict[str, str]) -> tuple[str, ...]:
+    classes = [f".{name}" for name in given.get("class", "").lower().split()[:MOST_CLASSES]]
+    return (*classes, f"#{given['id'].strip().lower()}") if "id" in given else tuple(classes)
 
 
 SEEN = (False, None, None)

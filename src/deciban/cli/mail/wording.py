@@ -19,6 +19,7 @@ SHAPES = {
     "url:numeric": "link to a number in place of a name",
     "url:user": "link with a user's name before the host",
     "html:hidden:style": "text hidden by its style",
+    "html:hidden:sheet": "text hidden by a style sheet",
     "html:pixel": "picture too small to see",
     "html:mailto": "link that writes a mail",
     "reply:same": "answers go to the sender",
