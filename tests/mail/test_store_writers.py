@@ -15,6 +15,7 @@ import pytest
 
 from deciban.errors import StoreError
 from deciban.mail.entry import Entry
+from deciban.mail.schema import APPLICATION, VERSION, header
 from deciban.mail.store import Store
 
 KILLS = 200
@@ -215,3 +216,66 @@ def test_a_file_that_was_only_begun_is_finished(tmp_path):
         with Store(path) as store:
             store.learn([entry(1)])
             assert store.check() == []
+
+
+class Asked:
+    """A connection that lets something happen after its first question."""
+
+    def __init__(self, db, then):
+        self._db, self._then = db, then
+
+    @property
+    def in_transaction(self):
+        return self._db.in_transaction
+
+    def execute(self, question):
+        answer = self._db.execute(question)
+        if question.startswith("PRAGMA"):
+            rows, then, self._then = answer.fetchall(), self._then, lambda: None
+            then()
+            return iter_of(rows)
+        return answer
+
+
+def iter_of(rows):
+    return type("Rows", (), {"fetchone": lambda self: rows[0]})()
+
+
+def test_a_store_that_is_made_while_another_looks_is_not_taken_for_a_strange_one(tmp_path):
+    """Half of the answer from before and half from after would be tables of nobody's."""
+    path = tmp_path / "mail.db"
+    db = sqlite3.connect(path, isolation_level=None)
+    db.execute("PRAGMA journal_mode = WAL")
+    assert header(Asked(db, lambda: Store(path).close())) == (0, 0, True)
+    assert header(db) == (APPLICATION, VERSION, False)
+    db.close()
+
+
+def test_who_makes_a_store_waits_for_those_who_make_it_too(tmp_path):
+    """However slow they are: SQLite itself does not wait where a file gets its form."""
+    path = tmp_path / "mail.db"
+    slow = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    slow.execute("BEGIN IMMEDIATE")
+    slow.execute("PRAGMA user_version = 0")
+    later = threading.Timer(1.5, lambda: slow.execute("ROLLBACK"))
+    later.start()
+    with Store(path, wait=60) as store:
+        store.learn([entry(1)])
+    later.join()
+    slow.close()
+
+
+def test_a_log_that_goes_while_it_is_looked_at_is_no_error(tmp_path, monkeypatch):
+    """Pages missing from the file are in the log, until somebody has put them in their place."""
+    path = tmp_path / "mail.db"
+    with Store(path) as store:
+        store.learn([entry(i) for i in range(200)])
+    whole = path.read_bytes()
+    path.write_bytes(whole[:4096])
+    monkeypatch.setattr("deciban.mail.connecting.time.sleep", lambda _: path.write_bytes(whole))
+    with Store(path, create=False) as store:
+        assert store.totals()["ham"][0] == 100
+    path.write_bytes(whole[:4096])
+    monkeypatch.setattr("deciban.mail.connecting.time.sleep", lambda _: None)
+    with pytest.raises(StoreError, match="its end is missing"):
+        Store(path, create=False)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from deciban.mail.fewest import OF_EACH
 from deciban.mail.models import USUAL_MODEL, ModelName, Weighed, checked_model, combined_or_added, said_by
 from deciban.mail.reader import StoreReader
+from deciban.mail.rows import Tokens
 from deciban.mail.verdict import UNSURE, Clue, Verdict
 from deciban.mail.weighing import POSITIVE, Array, Trust, ordered, probabilities
 from deciban.scores import DECIBAN
@@ -83,10 +84,17 @@ class Moment:
         self._met: dict[str, int] = {}
         self._looked: set[str] = set()
         self._loaded = False
-        self.counts = np.empty((0, len(labels)))
+        self._counts, self._said = Growing(len(labels)), Growing(len(self.trust.bias))
+
+    @property
+    def counts(self) -> Array:
         """Of each token that was met, by label."""
-        self.said = np.empty((0, len(self.trust.bias)))
+        return self._counts.rows
+
+    @property
+    def said(self) -> Array:
         """What each of them says, for each score."""
+        return self._said.rows
 
     def __len__(self) -> int:
         """How many tokens were looked up."""
@@ -99,9 +107,7 @@ class Moment:
         new = [token for token in tokens if token not in self._looked]
         self._looked.update(new)
         if new and len(self.learned.labels) > 1:
-            counts = self._store.counts(new)
-            fit = self._store.fit_for(list(counts), self.model) if self.is_fitted else None
-            self._meet(counts, {} if fit is None else fit.scores)
+            self._meet(self._store.tokens(new, self.model if self.is_fitted else None))
 
     def load(self, most: int) -> None:
         """Ask for all tokens at once, if the store is as it was and they are not more than so many."""
@@ -110,26 +116,18 @@ class Moment:
         with self._store.reading():
             if self._store.changes() != self.changes or self._store.n_tokens() > most:
                 return
-            every = self._store.tokens(self.model if self.is_fitted else None)
-        own = every.scores if self.is_fitted else np.zeros((len(every.words), len(self.trust.bias)))
-        self._met = dict(zip(every.words, range(len(every.words))))
-        self.counts, self.said = self._said(every.counts, own)
+            every = self._store.tokens(None, self.model if self.is_fitted else None)
+        self._met, self._counts, self._said = {}, Growing(len(self.learned.labels)), Growing(len(self.trust.bias))
+        self._meet(every)
         self._loaded = True
 
-    def _meet(self, counts: Mapping[str, tuple[float, ...]], scores: Mapping[str, tuple[float, ...]]) -> None:
-        if not counts:
-            return
-        self._met.update(zip(counts, range(len(self._met), len(self._met) + len(counts))))
-        none = (0.0,) * len(self.trust.bias)
-        own = np.array([scores.get(token, none) for token in counts])
-        held, said = self._said(np.array(list(counts.values())), own)
-        self.counts = np.concatenate([self.counts, held])
-        self.said = np.concatenate([self.said, said])
-
-    def _said(self, weights: Array, own: Array) -> tuple[Array, Array]:
-        """Counts in messages of today, of the labels that have any, and what tokens of such counts say."""
-        counts = weights[:, list(self.learned.places)] / self.unit
-        return counts, said_by(self.model, counts, self.totals, self.trust, own)
+    def _meet(self, found: Tokens) -> None:
+        n = len(self._met)
+        self._met.update(zip(found.words, range(n, n + len(found.words))))
+        counts = found.counts[:, list(self.learned.places)] / self.unit
+        own = found.scores if self.is_fitted else np.zeros((len(counts), len(self.trust.bias)))
+        self._counts.add(counts)
+        self._said.add(said_by(self.model, counts, self.totals, self.trust, own))
 
     def rows(self, tokens: Sequence[str]) -> NDArray[np.int64]:
         """Where tokens that were looked up stand among those that were met; -1 where nobody met them."""
@@ -144,6 +142,28 @@ class Moment:
         rows = self.rows(met)
         found = combined_or_added(self.model, self.counts[rows], self.totals, self.trust, self.said[rows])
         return told(found, met, self.counts[rows], learned, self.model, self.thresholds, cut, clues)
+
+
+class Growing:
+    """Rows of numbers to which others are added; there is room for as many again before they must be moved."""
+
+    def __init__(self, width: int) -> None:
+        self._room, self._n = np.empty((64, width)), 0
+
+    @property
+    def rows(self) -> Array:
+        """Those that are there."""
+        return self._room[: self._n]
+
+    def add(self, rows: Array) -> None:
+        """Put rows after them."""
+        n = self._n + len(rows)
+        if n > len(self._room):
+            room = np.empty((2 * n, self._room.shape[1]))
+            room[: self._n] = self.rows
+            self._room = room
+        self._room[self._n : n] = rows
+        self._n = n
 
 
 def _learned(store: StoreReader) -> Learned:

@@ -121,12 +121,12 @@ class StoreReader:
                 found[row[0]] = row[1:]
         return {token: found[word] for token, word in zip(tokens, asked) if word in found}
 
-    def tokens(self, model: str | None) -> Tokens:
-        """All tokens with their counts and a model's weights as arrays, for judging many messages."""
-        from deciban.mail.rows import all_tokens
+    def tokens(self, words: Sequence[str] | None, model: str | None) -> Tokens:
+        """Counts of those words (None: all) that there are, and a model's weights of them, as arrays: to judge by."""
+        from deciban.mail.rows import tokens_in
 
         with undamaged(self.path), self._file.reading():
-            return all_tokens(self._file, model)
+            return tokens_in(self._file, model, words if words is None else spelled(words))
 
     def n_tokens(self) -> int:
         """How many tokens there are."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +13,9 @@ from deciban.mail.fitted import scores_of
 from deciban.mail.opened import Opened
 from deciban.mail.packing import Numbers, unpack
 from deciban.mail.schema import columns
+
+AT_ONCE: Final = 500
+"""Words that are looked up in one question: older SQLites take at most 999."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,21 +62,27 @@ def all_rows(file: Opened) -> Rows:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Tokens:
-    """Every token of a store: its word, the weight of each label's messages that have it, and a model's scores."""
+class Tokens(NamedTuple):
+    """Tokens of a store: their words, the weight of each label's messages that have them, and a model's scores."""
 
-    words: tuple[str, ...]
+    words: Sequence[str]
     counts: NDArray[np.float64]
     scores: NDArray[np.float64]
 
 
-def all_tokens(file: Opened, model: str | None) -> Tokens:
-    """The tokens, inside one reading; 0 where a model has no score of one, no scores without a model."""
+def tokens_in(file: Opened, model: str | None, asked: Sequence[str] | None) -> Tokens:
+    """Those of the words asked for (None: all) that there are, inside one reading.
+
+    A score is 0 where the model has none; without a model there are no scores.
+    """
     labels = list(file.labels().values())
     join, n = scores_of(file, model) if model else ("", 0)
     names = columns(labels) + "".join(f", score_{i + 1}" for i in range(n))
-    held = file.db.execute(f"SELECT word{names} FROM token {join} ORDER BY number").fetchall()
+    question = f"SELECT word{names} FROM token {join}"
+    held = file.db.execute(f"{question} ORDER BY number").fetchall() if asked is None else []
+    for at in range(0, len(asked or ()), AT_ONCE):
+        some = list(asked[at : at + AT_ONCE])  # type: ignore[index]
+        held += file.db.execute(f"{question} WHERE word IN ({','.join('?' * len(some))})", some).fetchall()
     words, *numbers = zip(*held) if held else ((), *[()] * (len(labels) + n))
     values = np.array(numbers, dtype=np.float64).reshape(len(labels) + n, len(words)).T
     return Tokens(words, values[:, : len(labels)], np.nan_to_num(values[:, len(labels) :]))
