@@ -20,6 +20,7 @@ SHAPES = {
     "url:user": "link with a user's name before the host",
     "html:hidden:style": "text hidden by its style",
     "html:hidden:sheet": "text hidden by a style sheet",
+    "html:hidden:colour": "text in the colour of its background",
     "html:pixel": "picture too small to see",
     "html:mailto": "link that writes a mail",
     "reply:same": "answers go to the sender",
@@ -91,7 +92,7 @@ def _person(header: str) -> Callable[[str], str]:
 def _number_of(who: str, power: int) -> str:
     """As a power of two: how many bits their number has."""
     if power < 2:
-        return f"{'no' if power == 0 else 'one'} {who}"
+        return f"one {who}" if power else f"no address of a {who}"
     return f"{2 ** (power - 1)} to {2**power - 1} {who}s"
 
 
@@ -158,7 +159,7 @@ PLACES: dict[str, Callable[[str], str]] = {
     "auth": _found,
     "header": lambda rest: f'has a header "{rest}"',
     "no": lambda rest: f'has no header "{rest}"',
-    "message-id": lambda rest: f"numbered at {_host(rest)}",
+    "message-id": lambda rest: f"Message-ID of {_host(rest)}",
     "mailer": lambda rest: f'written with "{rest.replace("_", " ")}"',
     "x-priority": lambda rest: f'priority "{rest}"',
     "x-msmail-priority": lambda rest: f'priority "{rest}"',
