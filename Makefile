@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test thorough check bench lab guide gallery format clean
+.PHONY: demo test thorough check lint bench lab guide gallery format clean
 
 demo: .venv/ready
 	$(BIN)/deciban demo --folder demo
@@ -10,16 +10,18 @@ demo: .venv/ready
 test: .venv/ready
 	$(BIN)/pytest -q -n auto
 
-# Tens of thousands of strings in every way of reading, and the guide to a real corpus.
+# Tens of thousands of strings in every way of reading, each command of the documents as a process, a real corpus.
 thorough: .venv/ready
 	$(BIN)/pytest -q -n auto -m thorough tests
 
-check: .venv/ready
+check: lint
+	$(BIN)/pytest -q tests/docs
+
+lint: .venv/ready
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -q tests/docs
 
 # A part that misses a target does not keep the others from being measured.
 bench: .venv/peers

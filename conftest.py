@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 
 import pytest
+
+# Threads of matrix products spin for a while when they have nothing to do, on cores that other tests need; with this,
+# which must be there before NumPy is, they sleep at once. How many there are does not change.
+os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
 
 
 @pytest.fixture(autouse=True)

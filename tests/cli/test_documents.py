@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import typer
+from tests.cli.replay import quicker_than
 from tests.cli.terminal import EXAMPLES, done
 
 from deciban.cli.main import app
@@ -36,7 +37,20 @@ HEAVY = ("numpy", "pyarrow", "duckdb", "scipy", "sklearn", "numba", "pandas")
 
 
 @pytest.mark.parametrize("name", make_guide.DOCUMENTS)
-def test_the_sessions_of_the_documents_print_what_they_show(name):
+def test_the_sessions_of_the_documents_print_what_they_show(name, monkeypatch):
+    """Most commands run within this process, those of the README as a user runs them."""
+    if name != "README.md":
+        monkeypatch.setattr(make_guide, "ran", quicker_than(make_guide.ran))
+    shows_what_is_printed(name)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", make_guide.DOCUMENTS)
+def test_the_sessions_print_the_same_with_a_process_for_every_command(name):
+    shows_what_is_printed(name)
+
+
+def shows_what_is_printed(name):
     text = (ROOT / name).read_text()
     assert "```console" in text
     assert make_guide.renewed(text) == text, f"{name} is out of date. Hint: make guide"

@@ -1,6 +1,6 @@
 """The Ledger lines up what can be lined up, refuses the rest by name, and adds like its statistics."""
 
-from time import perf_counter
+from time import process_time
 
 import numpy as np
 import pytest
@@ -127,11 +127,11 @@ def test_a_million_named_levels_unite_in_seconds():
     names = [f"{i:07d}" for i in range(1_000_000)]
     halves = names[: len(names) * 2 // 3], names[len(names) // 3 :]
     a, b = (levelled(("x",), (tuple(half),), np.arange(len(half))[:, None]) for half in halves)
-    start = perf_counter()
+    start = process_time()
     both = a + b
     assert both.schema.blocks[0].levels == (tuple(names),)
     left = both - b
-    assert perf_counter() - start < 20
+    assert process_time() - start < 20
     assert left == a
 
 

@@ -1,7 +1,7 @@
 """Ledgers of words: the vocabulary grows and shrinks with what is learned, and nothing else shows of who met whom."""
 
 from collections import Counter
-from time import perf_counter
+from time import process_time
 
 import numpy as np
 import pytest
@@ -187,11 +187,11 @@ def test_a_million_words_of_twenty_classes_are_merged_and_taken_in_seconds():
         return Ledger(schema, np.full(20, 1e6), (Bags(twice, once),))
 
     a, b = half(Vocabulary.of(told[:600_000])), half(Vocabulary.of(told[400_000:]))
-    start = perf_counter()
+    start = process_time()
     both = a + b
     left = both - b
     part = both.parts[0].take(np.arange(19, -1, -1)).spread(np.arange(19, -1, -1), 20)
-    assert perf_counter() - start < 20
+    assert process_time() - start < 20
     assert len(both.schema.blocks[0].names) == 1_000_000
     assert left == a
     assert part == both.parts[0]
