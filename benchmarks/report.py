@@ -15,8 +15,8 @@ COLUMNS = ("case", "ours", "peer", "ratio", "target", "verdict")
 
 PAGE = """# Benchmarks
 
-deciban against scikit-learn (and, for files, DuckDB; for text, fastText and Vowpal Wabbit; for mail, bogofilter), side
-by side. Written by `make bench` on {date}; do not edit.
+deciban against scikit-learn (and, for files, DuckDB; for text, fastText and Vowpal Wabbit; for mail, bogofilter),
+side by side. Written by `make bench` on {date}; do not edit.
 
 Machine: {machine}.
 

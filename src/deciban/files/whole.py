@@ -17,7 +17,8 @@ LONGEST = 180
 def whole(path: str | os.PathLike[str], mode: int = 0o666) -> Iterator[Path]:
     """An unfinished file beside `path`, which takes its name when the block ends well and is gone when it does not.
 
-    It may be read by whom `mode` and the umask let. A crash, a full disk or a refusal leaves what had the name before as it was. Raises OSError.
+    It may be read by whom `mode` and the umask let. A crash, a full disk or a refusal leaves what had the name before
+    as it was. Raises OSError.
     """
     target = Path(os.path.realpath(path))  # a link goes on pointing to what it pointed to
     refuse_unwritable(target)
