@@ -66,6 +66,15 @@ def test_an_error_has_the_exit_code_3(tmp_path, more):
     assert b"Traceback" not in result.stderr
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
+@pytest.mark.parametrize("more", [[], ["--top", "3"]], ids=str)
+def test_an_error_that_nobody_can_be_told_has_the_exit_code_3_too(tmp_path, more):
+    with open("/dev/full", "wb") as full:
+        process = started("classify", "--store", tmp_path / "none.db", *more, stderr=full)
+        process.communicate(letter("ham", 1), timeout=60)
+    assert process.returncode == 3
+
+
 @pytest.mark.parametrize("wrong", [["--no-such-option"], ["--top", "many"], ["--store"]], ids=str)
 def test_wrong_usage_is_no_verdict_either(wrong):
     assert program("classify", *wrong).returncode == 3

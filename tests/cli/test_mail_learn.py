@@ -112,6 +112,14 @@ def test_a_path_that_is_not_there_keeps_all_others_from_being_learned(tmp_path):
     assert not (tmp_path / "mail.db").exists()
 
 
+def test_an_address_with_a_password_is_refused_before_anything_is_done(tmp_path):
+    store, ham = tmp_path / "mail.db", mbox(tmp_path / "ham.mbox", "ham", range(3))
+    result = mail("learn", "--ham", ham, "--spam", "imaps://joe:hunter2@127.0.0.1:1/Junk", "--store", store)
+    assert result.exit_code == 1
+    assert "hunter2" not in result.stdout + result.stderr
+    assert not store.exists()
+
+
 def test_a_box_that_breaks_off_is_learned_as_far_as_it_goes_and_the_others_whole(tmp_path):
     whole = gzip.compress(mbox(tmp_path / "a.mbox", "spam", range(300)).read_bytes())
     (tmp_path / "broken.mbox.gz").write_bytes(whole[: len(whole) // 2])

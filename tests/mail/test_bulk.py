@@ -2,11 +2,13 @@
 
 import os
 import signal
+import subprocess
 
 import pytest
 from tests.mail import made_up
 
-from deciban.mail import bulk, numbering
+from deciban.mail import bulk, gathering, numbering
+from deciban.mail import workers as workers_module
 from deciban.mail.bulk import Words
 from deciban.mail.digest import digest_of
 from deciban.mail.message import read_message
@@ -86,12 +88,12 @@ def test_tokens_beyond_the_bound_are_the_same_as_alone():
 def workers(monkeypatch):
     started = []
 
-    class Noted(bulk.Worker):
+    class Noted(workers_module.Worker):
         def __init__(self, *arguments):
             super().__init__(*arguments)
             started.append(self.process)
 
-    monkeypatch.setattr(bulk, "Worker", Noted)
+    monkeypatch.setattr(workers_module, "Worker", Noted)
     return started
 
 
@@ -102,6 +104,58 @@ def test_a_worker_that_dies_takes_no_message_with_it(workers):
             os.kill(workers[0].pid, signal.SIGKILL)
         found.append(each)
     assert found == one_by_one(MANY)
+
+
+@pytest.mark.parametrize("there_are", [0, 1])
+def test_a_system_that_has_no_more_processes_reads_with_those_it_has(monkeypatch, workers, there_are):
+    def popen(*arguments, _popen=subprocess.Popen, **options):
+        if len(workers) >= there_are:
+            raise BlockingIOError(11, "Resource temporarily unavailable")
+        return _popen(*arguments, **options)
+
+    monkeypatch.setattr(workers_module.subprocess, "Popen", popen)
+    assert read(iter(MANY), 2) == one_by_one(MANY)
+    assert len(workers) == there_are
+
+
+def test_a_system_that_has_no_more_threads_leaves_no_process_behind(monkeypatch):
+    made = []
+
+    def popen(*arguments, _popen=subprocess.Popen, **options):
+        made.append(_popen(*arguments, **options))
+        return made[-1]
+
+    def start(_):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(workers_module.subprocess, "Popen", popen)
+    monkeypatch.setattr(workers_module.Thread, "start", start)
+    assert read(iter(MANY), 2) == one_by_one(MANY)
+    assert [process.returncode for process in made] == [-signal.SIGKILL]
+
+
+def test_ctrl_c_is_for_the_one_who_asks(workers):
+    """A terminal sends it to all processes of a group; a worker would write where it was."""
+    some = bulk.bundles_of(MANY, Words(), 2)
+    next(some)
+    assert all(os.getpgid(process.pid) != os.getpgid(0) for process in workers)
+    some.close()
+
+
+def test_words_that_all_become_the_same_are_not_remembered_for_ever(monkeypatch):
+    monkeypatch.setattr(numbering, "MOST_WORDS", 300)
+    here = numbering.Numbering(Reading())
+    for i in range(50):
+        here.said([b"\n" + b" ".join(b"%040d" % (100 * i + j) for j in range(100))])
+        assert len(here._words) <= 400
+
+
+def test_a_batch_ends_before_its_words_fill_the_memory(monkeypatch):
+    monkeypatch.setattr(gathering, "MOST_WORDS", 1000)
+    raws = [b"\n" + b" ".join(b"w%d" % (200 * i + j) for j in range(200)) for i in range(500)]
+    batches = list(gathering.batches((("ham", (str(i), raw)) for i, raw in enumerate(raws)), 1, READING, 10_000))
+    assert len(batches) == 5
+    assert [head.digest for heads, _ in batches for head in heads] == [digest_of(raw) for raw in raws]
 
 
 def test_whoever_stops_early_leaves_no_process_behind(workers):

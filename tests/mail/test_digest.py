@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deciban.mail.digest import digest_of
+from deciban.mail.found import longest_read
 
 RAW = b"From: a@b.example\nSubject: Hi\n there\nDate: today\n\nDear Bob,\n\nFrom now on.\n"
 
@@ -52,3 +53,24 @@ def test_another_message_has_another_digest(other):
 def test_any_bytes_have_a_digest_that_ends_of_lines_do_not_change(raw):
     raw = raw.replace(b"\r", b"")
     assert digest_of(raw) == digest_of(raw.replace(b"\n", b"\r\n"))
+
+
+LINE = b"a line of a message that is longer than anybody looks at\n"
+LONG = RAW + LINE * ((17 << 20) // len(LINE))
+
+
+@pytest.mark.parametrize("raw", [LONG, RAW + b"\n" * (17 << 20) + b"end", RAW + b">From x\n" * (3 << 20)], ids=len)
+@pytest.mark.parametrize("ending", [b"\r\n", b"\r\r\n"])
+def test_a_message_of_which_not_all_is_read_is_the_same_however_its_lines_end(raw, ending):
+    """As its sources read it: up to a bound, wherever that lies in its lines."""
+    read = longest_read()
+    assert digest_of(raw.replace(b"\n", ending)[:read]) == digest_of(raw[:read])
+    assert digest_of(b"Received: from x\n by y\n" * 2000 + raw[: read - 50_000]) == digest_of(raw[:read])
+
+
+def test_long_messages_are_told_apart_by_their_first_megabytes():
+    assert digest_of(LONG[:-1] + b"x") == digest_of(LONG)
+    assert digest_of(LONG.replace(b"From now", b"From then")) != digest_of(LONG)
+    assert digest_of(LONG.replace(b"Hi", b"Ho")) != digest_of(LONG)
+    assert digest_of(LONG[: 4 << 20] + b"!" + LONG[4 << 20 :]) != digest_of(LONG)
+    assert digest_of(LONG[: 4 << 20]) != digest_of(LONG)

@@ -10,8 +10,11 @@ import numpy as np
 import pytest
 
 from deciban.errors import ForgetError, InputError
+from deciban.mail import bulk, bundle_judge
 from deciban.mail.filter import MailFilter, default_store
+from deciban.mail.judging import _telling
 from deciban.mail.models import MODELS
+from deciban.mail.verdict import Verdict
 
 HAM = ["tea", "garden", "meeting", "agenda", "notes", "train", "ticket", "mother", "recipe", "football"]
 SPAM = ["winner", "million", "claim", "pills", "discount", "lottery", "free", "click", "urgent", "offer"]
@@ -54,6 +57,18 @@ def test_from_the_first_message_of_each_label_it_leans_the_right_way_but_stays_u
     assert spam.probability > 0.5 > ham.probability
     assert spam.label == ham.label == "unsure"
     assert spam.why == "1 ham, 1 spam learned; 5 of each are the least to be sure by"
+
+
+def test_a_model_that_knows_nothing_before_it_is_fitted_says_so(tmp_path: Path) -> None:
+    raw = letter(SPAM, 99, "x@win.example")
+    with MailFilter(tmp_path / "mail.db", model="logistic") as mail:
+        said = taught(mail).classify(raw)
+        [(_, among_many)] = mail.classify_all([("new", raw)])
+        assert said.label == among_many.label == "unsure"
+        assert said.why == among_many.why
+        assert "before it is fitted" in said.why
+        mail.refit()
+        assert "fitted" not in mail.classify(raw).why
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -182,3 +197,45 @@ def test_the_store_is_where_the_user_says(monkeypatch: pytest.MonkeyPatch, tmp_p
     monkeypatch.delenv("DECIBAN_MAIL")
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     assert default_store() == tmp_path / "deciban" / "mail.db"
+
+
+def test_clues_that_say_the_same_but_for_their_last_bits_stand_by_name() -> None:
+    pieces = np.array([1.0, 1.0 + 1e-15, 0.5, -1.0 - 1e-14, 2.0])
+    assert _telling(pieces, ["b", "c", "x", "a", "y"], 3) == [4, 3, 0]
+    assert _telling(pieces, ["b", "c", "x", "a", "y"], 9) == [4, 3, 0, 1, 2]
+
+
+def same(one: Verdict, other: Verdict) -> bool:
+    told = [(clue.token, clue.counts) for clue in one.clues] == [(clue.token, clue.counts) for clue in other.clues]
+    return told and one.label == other.label and math.isclose(one.decibans, other.decibans, abs_tol=1e-9)
+
+
+def test_large_messages_before_many_small_ones_change_no_verdict(mail: MailFilter) -> None:
+    """Few messages are looked up word by word, many by all words at once: the places of words are not the same."""
+    taught(mail)
+    new = letters(HAM, 60, 5, "aunt@home.example") + letters(SPAM, 60, 6, "x@win.example")
+    large = [raw + b"tea claim " * 60_000 for raw in new[:2]]
+    raws = large + new
+    judged = [verdict for _, verdict in mail.classify_all([("", raw) for raw in raws], processes=1)]
+    assert all(same(verdict, mail.classify(raw)) for raw, verdict in zip(raws, judged, strict=True))
+
+
+@pytest.mark.parametrize("many", [1, 1000])
+def test_what_is_learned_while_many_are_judged_never_counts_by_half(
+    mail: MailFilter, monkeypatch: pytest.MonkeyPatch, many: int
+) -> None:
+    """A verdict is one of before or one of after, though words, labels and trusts came in between."""
+    monkeypatch.setattr(bulk, "CHUNK", 10)
+    monkeypatch.setattr(bundle_judge, "MANY", many)
+    taught(mail).refit()
+    raws = letters(HAM + SPAM, 40, 7, "x@win.example")
+    before = [mail.classify(raw) for raw in raws]
+    judged = mail.classify_all([("", raw) for raw in raws], processes=1)
+    found = [next(judged)[1]]
+    with MailFilter(mail.store.path) as other:
+        other.learn_all([("w", raw) for raw in letters(HAM[:3] + SPAM[:3], 40, 8, "boss@work.example")], "work")
+        other.refit(force=True)
+    found += [verdict for _, verdict in judged]
+    after = [mail.classify(raw) for raw in raws]
+    assert all(same(each, b) or same(each, a) for each, b, a in zip(found, before, after, strict=True))
+    assert same(found[-1], before[-1] if many == 1 else after[-1])

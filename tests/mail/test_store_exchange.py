@@ -167,6 +167,20 @@ def test_a_backup_replaces_nothing_but_a_backup(store, tmp_path):
     assert not [name for name in os.listdir(tmp_path) if name.endswith(".part")]
 
 
+def test_an_earlier_copy_that_was_learned_into_and_read_is_replaced(tmp_path):
+    """Who only reads leaves an empty log beside a store: nobody has it open all the same."""
+    with Store(tmp_path / "mail.db") as store:
+        store.learn([entry(1)])
+        store.backup(tmp_path / "copy.db")
+        with Store(tmp_path / "copy.db") as copy:
+            copy.learn([entry(2)])
+        Store(tmp_path / "copy.db", create=False, read_only=True).close()
+        assert (tmp_path / "copy.db-wal").exists()
+        store.backup(tmp_path / "copy.db")
+    with Store(tmp_path / "copy.db", create=False) as copy:
+        assert (copy.known(entry(1).digest), copy.known(entry(2).digest)) == (entry(1).label, None)
+
+
 # What models found out
 
 

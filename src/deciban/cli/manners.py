@@ -8,7 +8,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from types import FrameType
 from typing import Any
 
@@ -48,12 +48,17 @@ def manners(debug: bool, refused: int = REFUSED, interrupted: str = "no file was
         raise
     except (KeyboardInterrupt, Exception) as error:
         if isinstance(error, KeyboardInterrupt) or interrupts.seen:
-            typer.echo(f"interrupted: {interrupted}", err=True)
+            _say(f"interrupted: {interrupted}")
             raise typer.Exit(INTERRUPTED) from None
         if debug and refused == REFUSED:
             raise
-        typer.echo(traceback() if debug else f"error: {in_words(error)}", err=True)
+        _say(traceback() if debug else f"error: {in_words(error)}")
         raise typer.Exit(refused) from None
+
+
+def _say(what: str) -> None:
+    with suppress(OSError):  # if nobody hears us, the exit code still says it
+        typer.echo(what, err=True)
 
 
 def traceback() -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 from deciban.errors import StoreError
@@ -37,10 +37,19 @@ def copy_to(file: Opened, path: str | os.PathLike[str]) -> None:
 def _refuse_target(store: Path, target: Path) -> None:
     if target == store or (target.exists() and target.samefile(store)):
         raise StoreError(f"backup {str(target)!r} would be the store itself. Hint: name another file")
-    if Path(f"{target}-wal").exists():
+    if _is_in_use(target):
         raise StoreError(f"backup {str(target)!r} is a store that is in use. Hint: name another file")
     if target.is_file() and target.stat().st_size and not _is_store(target):
         raise StoreError(f"backup {str(target)!r} would replace what is no mail store. Hint: name another file")
+
+
+def _is_in_use(target: Path) -> bool:
+    """Whether somebody has it open; whoever only read it, or was killed, left a log that goes when it is closed."""
+    log = Path(f"{target}-wal")
+    if log.exists() and target.exists():
+        with suppress(sqlite3.Error), closing(sqlite3.connect(target)) as db:
+            db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    return log.exists()
 
 
 def _is_store(path: Path) -> bool:

@@ -18,7 +18,7 @@ from deciban.mail.entry import DIGEST_BYTES, spelled
 from deciban.mail.numbering import Numbering, Said
 from deciban.mail.packing import Numbers
 from deciban.mail.reading import USUAL, Reading
-from deciban.mail.workers import Worker
+from deciban.mail.workers import Worker, started
 
 CHUNK: Final = 100
 CHUNK_BYTES: Final = 1 << 20
@@ -69,12 +69,12 @@ def bundles_of(
     raws = iter(raws)
     first = list(islice(raws, FEW if processes > 1 else 0))
     chunks = _chunks(chain(first, raws))
-    if len(first) < FEW:
+    if workers := started(processes, reading, digests) if len(first) == FEW else []:
+        yield from _read_beside(chunks, words, workers)
+    else:
         here, ours = Numbering(reading), Translation(words)
         for chunk in chunks:
             yield ours.of(here.said(chunk, digests))
-    else:
-        yield from _read_beside(chunks, words, [Worker(reading, digests) for _ in range(processes)])
 
 
 def _chunks(raws: Iterable[bytes]) -> Iterator[list[bytes]]:

@@ -20,21 +20,34 @@ MANY, MOST_LOADED = 50, 1_000_000
 
 
 class BundleJudge:
-    """Verdicts on bundles of messages; what is learned meanwhile does not count."""
+    """Verdicts on bundles of messages, each by the store as it was at one moment.
+
+    Once all tokens are loaded, what is learned meanwhile does not count; before, it counts from the next bundle on.
+    """
 
     def __init__(self, judge: Judge, words: Words) -> None:
-        self._moment, self._words, self._times = judge.moment(), words, words.times
+        self._judge, self._words, self._times = judge, words, words.times
+        self._begin()
+
+    def _begin(self) -> None:
+        with self._judge.reading():
+            self._moment, self._version = self._judge.moment(), self._judge.version()
+        self._forget_words()
+
+    def _forget_words(self) -> None:
+        self._times = self._words.times
         self._spelled: list[str] = []
         self._rows = np.empty(0, dtype=np.int64)
 
     def verdicts(self, bundle: Bundle, clues: int) -> Iterator[Verdict]:
         """What each of its messages is."""
+        with self._judge.reading():
+            self._look_up(len(bundle.sizes))
         moment = self._moment
         if len(moment.learned.labels) < 2:
             for i in range(len(bundle.sizes)):
                 yield unheard_of(moment.learned, moment.model, bundle.cut.get(i, ()))
             return
-        self._look_up(len(bundle.sizes))
         rows = self._rows[bundle.which]
         known = rows >= 0
         message = np.repeat(np.arange(len(bundle.sizes)), bundle.sizes)[known]
@@ -59,10 +72,14 @@ class BundleJudge:
 
     def _look_up(self, messages: int) -> None:
         """Find those words that came since, for so many messages."""
-        if self._times != self._words.times:
-            self._times, self._spelled, self._rows = self._words.times, [], self._rows[:0]
-        if messages >= MANY:
+        anew = self._times != self._words.times
+        if not self._moment.is_loaded and (anew or self._version != self._judge.version()):
+            self._begin()  # words that come later would have counts of another moment, or of too many messages
+        elif anew:
+            self._forget_words()
+        if messages >= MANY and not self._moment.is_loaded:
             self._moment.load(MOST_LOADED)
+            self._forget_words()  # what was met before stands elsewhere now
         new = list(islice(self._words, len(self._spelled), None))
         if new:
             self._moment.look_up(new)

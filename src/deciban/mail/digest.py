@@ -10,6 +10,8 @@ LONGEST_NAME = 60
 MOST_NAMES = 2000
 LONGEST_HEAD = 1 << 20
 """Headers are looked for in so many bytes; what follows is taken as it stands."""
+LONGEST_BODY = 1 << 22
+"""Bytes of a body that count. Of a message 16 MiB are read, which hold these in whatever way its lines end."""
 
 CHANGING = {
     "what a mail store keeps in the message": "status x-status x-keywords x-uid x-uidl x-imap x-imapbase lines "
@@ -50,8 +52,10 @@ def digest_of(raw: bytes) -> bytes:
     end = raw.find(b"\n\n", 0, LONGEST_HEAD)
     end = end + 1 if end >= 0 else min(len(raw), LONGEST_HEAD)
     digest = blake2b(_lasting(raw[:end]), digest_size=DIGEST_BYTES)
-    body = memoryview(raw)[end:]
-    digest.update(QUOTED_FROM.sub(b"From ", body) if b">From " in raw else body)
+    body: bytes | memoryview = memoryview(raw)[end:]
+    if b">From " in raw:
+        body = QUOTED_FROM.sub(b"From ", body[: 2 * LONGEST_BODY])
+    digest.update(bytes(body[:LONGEST_BODY]).rstrip() if len(body) > LONGEST_BODY else body)
     return digest.digest()
 
 

@@ -144,7 +144,7 @@ class MailFilter:
     def classify_all(
         self, found: Iterable[Given], processes: int | None = None, clues: int = CLUES
     ) -> Iterator[tuple[str, Verdict]]:
-        """What each of many messages is, in their order; by what was learned when it began."""
+        """What each of many messages is, in their order: many by what was learned when it began, few by what is."""
         from deciban.mail.bulk import Words, bundles_of
         from deciban.mail.bundle_judge import BundleJudge
 

@@ -26,6 +26,9 @@ HELD_BACK: Final = 0.025
 LEAST_C, MANY = 0.1, 400
 """Few messages let tokens differ less: C is a message's share of so many, from LEAST_C to 1."""
 
+BLOCK: Final = 1 << 18
+"""Tokens of messages that are told together: a store's are millions, and on the way each takes ten numbers."""
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -95,14 +98,17 @@ class Examples:
 
     def without_themselves(self, label: int, alpha: float = ALPHA) -> Array:
         """What all other messages say of each stored token for this label; nothing of what no other has."""
-        rows = np.repeat(np.arange(len(self.codes)), np.diff(self.X.indptr))
+        rows = np.repeat(np.arange(len(self.codes), dtype=np.int32), np.diff(self.X.indptr))
         side = (self.codes == label).astype(np.intp)
         counts, totals = self.sides(label)
-        own = np.zeros((len(rows), 2))
-        own[np.arange(len(rows)), side[rows]] = self.weights[rows]
-        rest = counts[self.X.indices] - own
-        said = log_odds(rest, totals - own, alpha)[:, 0]
-        said[rest.sum(axis=1) <= 0.0] = 0.0
+        said = np.empty(len(rows))
+        for at in range(0, len(rows), BLOCK):
+            some = slice(at, at + BLOCK)
+            mine = rows[some]
+            own = np.zeros((len(mine), 2))
+            own[np.arange(len(mine)), side[mine]] = self.weights[mine]
+            rest = counts[self.X.indices[some]] - own
+            said[some] = np.where(rest.sum(axis=1) <= 0.0, 0.0, log_odds(rest, totals - own, alpha)[:, 0])
         return said
 
 

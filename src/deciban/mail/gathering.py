@@ -17,9 +17,12 @@ from deciban.mail.reading import Reading
 
 Batch = tuple[list[Entry], Flat]
 
+MOST_WORDS, MOST_TOKENS = 1 << 20, 1 << 24
+"""Different words, and tokens in all, that a batch has at most, and some more: memory is not for mail to fill."""
+
 
 def batches(labelled: Iterable[tuple[str, Given]], processes: int, reading: Reading, most: int) -> Iterator[Batch]:
-    r"""At least so many messages at a time, but for the last, with their tokens in a row.
+    r"""So many messages at a time, or fewer if they are full of new words, with their tokens in a row.
 
     >>> [(heads, flat)] = batches([("ham", ("1", b"\nTea at four"))], 1, Reading(structure=False, names=False), 10)
     >>> heads[0].label, sorted(flat.places)
@@ -35,16 +38,18 @@ def batches(labelled: Iterable[tuple[str, Given]], processes: int, reading: Read
     heads: list[Entry] = []
     sizes: list[Numbers] = []
     which: list[Numbers] = []
+    tokens = 0
     for bundle in bundles_of(raws(), words, processes, reading):
         for digest in bundle.digests:
             label, time = waiting.popleft()
             heads.append(Entry(digest, label, (), time))
         sizes.append(bundle.sizes)
         which.append(bundle.which)
-        if len(heads) >= most:
+        tokens += len(bundle.which)
+        if len(heads) >= most or len(words) >= MOST_WORDS or tokens >= MOST_TOKENS:
             yield heads, Flat(np.concatenate(sizes), np.concatenate(which), words)
             words.begin_anew()
-            heads, sizes, which = [], [], []
+            heads, sizes, which, tokens = [], [], [], 0
     if heads:
         yield heads, Flat(np.concatenate(sizes), np.concatenate(which), words)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import repeat
 
@@ -20,6 +21,8 @@ from deciban.scores import DECIBAN
 
 HAM_AT, SPAM_AT = 0.2, 0.95
 """Up to the first probability of spam a message is ham, from the second it is spam."""
+
+NOT_FITTED = "model logistic knows nothing before it is fitted. Hint: deciban mail set --model logistic"
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,14 @@ class Judge:
             moment.look_up(tokens)
         return moment.verdict(tokens, cut, clues)
 
+    def reading(self) -> AbstractContextManager[None]:
+        """A block in which the store stays as it is."""
+        return self._store.reading()
+
+    def version(self) -> tuple[int, int]:
+        """Another one than before says that the store was changed meanwhile."""
+        return self._store.version()
+
     def moment(self) -> Moment:
         """The store as it is now, for many messages: what was looked up is remembered."""
         return Moment(self._store, self.model, self.thresholds)
@@ -83,7 +94,8 @@ class Moment:
         self.totals = np.array(self.learned.weights) / self.unit
         self._met: dict[str, int] = {}
         self._looked: set[str] = set()
-        self._loaded = False
+        self.is_loaded = False
+        """Whether all tokens are known that there are."""
         self._counts, self._said = Growing(len(labels)), Growing(len(self.trust.bias))
 
     @property
@@ -102,7 +114,7 @@ class Moment:
 
     def look_up(self, tokens: Iterable[str]) -> None:
         """Ask the store for those tokens that it was not asked for yet."""
-        if self._loaded:
+        if self.is_loaded:
             return
         new = [token for token in tokens if token not in self._looked]
         self._looked.update(new)
@@ -111,7 +123,7 @@ class Moment:
 
     def load(self, most: int) -> None:
         """Ask for all tokens at once, if the store is as it was and they are not more than so many."""
-        if self._loaded:
+        if self.is_loaded:
             return
         with self._store.reading():
             if self._store.changes() != self.changes or self._store.n_tokens() > most:
@@ -119,7 +131,7 @@ class Moment:
             every = self._store.tokens(None, self.model if self.is_fitted else None)
         self._met, self._counts, self._said = {}, Growing(len(self.learned.labels)), Growing(len(self.trust.bias))
         self._meet(every)
-        self._loaded = True
+        self.is_loaded = True
 
     def _meet(self, found: Tokens) -> None:
         n = len(self._met)
@@ -207,6 +219,8 @@ def told(
     total = float(scores[score]) * DECIBAN
     others = math.fsum((total, -prior, *(-clue.decibans for clue in shown))) if len(shown) < len(pieces) else 0.0
     label, why = _called(p, at, learned, thresholds)
+    if model == "logistic" and not (learned.too_few or found.bias.any() or found.pieces.any()):
+        why = NOT_FITTED
     return Verdict(
         label, learned.labels[at], p[at], total, prior, shown, others, _counted(learned), model, why, cut,
         dict(zip(learned.labels, p)),
@@ -215,7 +229,7 @@ def told(
 
 def _telling(pieces: Array, tokens: Sequence[str], most: int) -> list[int]:
     """Which pieces say most, in that order; of equals those whose tokens come first by name."""
-    size = np.abs(pieces)
+    size = np.abs(pieces).round(6)  # the last bits of equals are the machine's
     least = np.partition(size, -most)[-most] if 0 < most < len(size) else 0.0
     several = np.flatnonzero(size >= least).tolist() if most > 0 else []
     return sorted(several, key=lambda j: (-size[j], tokens[j]))[:most]

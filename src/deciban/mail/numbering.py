@@ -19,7 +19,7 @@ from deciban.mail.tokens import MOST_TOKENS, cleaner_of, said_cut, taken_of, tok
 from deciban.mail.words import LONGEST_RUN, Cleaner
 
 MOST_WORDS: Final = 1 << 19
-"""Numbers that are given before all are forgotten, and given anew."""
+"""Tokens that have numbers, or words that lead to them, before all are forgotten and numbers are given anew."""
 
 NOTHING: Final = 0
 """The number of what is left when nothing is left of a word."""
@@ -51,7 +51,7 @@ class Numbering:
 
     def said(self, raws: Iterable[bytes], digests: bool = True) -> Said:
         """What some messages hold; words that were told before are not told again."""
-        if fresh := len(self._numbers) > MOST_WORDS:
+        if fresh := max(len(self._numbers), len(self._words)) > MOST_WORDS:
             self._begin()
         known, sizes, which = [], array("I"), array("I")
         cut: dict[int, tuple[str, ...]] = {}

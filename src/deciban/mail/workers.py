@@ -33,7 +33,10 @@ class Worker:
     def __init__(self, reading: Reading, digests: bool) -> None:
         self._reading, self._digests = reading, digests
         command = [sys.executable, "-c", PROGRAM.format(path=sys.path)]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            start_new_session=True,  # Ctrl-C is for the one who asks: a worker would say where it was interrupted
+        )  # fmt: skip
         assert self.process.stdin
         assert self.process.stdout
         self._to, self._fro = self.process.stdin, self.process.stdout
@@ -42,7 +45,12 @@ class Worker:
         self._here: Numbering | None = None
         self._waiting: SimpleQueue[bytes | None] = SimpleQueue()
         self._feeder = Thread(target=self._feed, daemon=True)
-        self._feeder.start()
+        try:
+            self._feeder.start()
+        except RuntimeError:  # the system has no thread for us
+            self.process.kill()
+            self.process.communicate()
+            raise
         self._waiting.put(json.dumps([asdict(reading), digests]).encode())
 
     def ask(self, raws: list[bytes]) -> None:
@@ -75,6 +83,14 @@ class Worker:
         self._fro.close()
         with suppress(OSError):  # what was still to be written is of no use to anybody
             self._to.close()
+
+
+def started(n: int, reading: Reading, digests: bool) -> list[Worker]:
+    """So many workers, or as many as the system lets us have."""
+    workers: list[Worker] = []
+    with suppress(OSError, RuntimeError):
+        workers.extend(Worker(reading, digests) for _ in range(n))  # those that were started stay
+    return workers
 
 
 def serve() -> None:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
-from deciban.cli.codes import INTERRUPTED, NO_VERDICT, UNREAD
+from deciban.cli.codes import INTERRUPTED, NO_VERDICT, TRY_AGAIN, UNREAD
+
+LITTLE = 1 << 13
+"""Bytes that there is memory for if for anything."""
 
 VALUED = ("--store", "--model")
 FLAGS = {"classify": ("--json",), "filter": ()}
@@ -18,12 +23,10 @@ def at_once(arguments: Sequence[str]) -> int | None:
     given = _options(rest, FLAGS[command]) if command in FLAGS else None
     if given is None:
         return None
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # one message needs no threads, nor the memory that they take
     if command == "classify":
         return _classify(given.get("--store"), given.get("--model"), "--json" in given)
-    from deciban.cli.mail.passing import pass_judged
-
-    pass_judged(given.get("--store"), given.get("--model"))
-    return 0
+    return _filter(given.get("--store"), given.get("--model"))
 
 
 def _options(arguments: Sequence[str], flags: Sequence[str]) -> dict[str, str] | None:
@@ -44,18 +47,52 @@ def _options(arguments: Sequence[str], flags: Sequence[str]) -> dict[str, str] |
     return given
 
 
-def _classify(store: str | None, model: str | None, json: bool) -> int:
-    from deciban.cli.mail.one import judge
-
+def _filter(store: str | None, model: str | None) -> int:
     try:
+        from deciban.cli.mail.passing import pass_judged
+    except (Exception, KeyboardInterrupt):  # there is not even the memory to load it
+        return _passed()
+    pass_judged(store, model)
+    return 0
+
+
+def _passed() -> int:
+    """Pass the message as it comes, with nothing but the system's own calls."""
+    try:
+        while piece := os.read(0, LITTLE):
+            while piece:
+                piece = piece[os.write(1, piece) :]
+    except Exception:
+        return TRY_AGAIN
+    return 0
+
+
+def _classify(store: str | None, model: str | None, json: bool) -> int:
+    try:
+        from deciban.cli.mail.one import judge
+
         return judge(store, model, json=json)
     except BrokenPipeError:
         return UNREAD
     except KeyboardInterrupt:
-        print("interrupted: nothing was changed", file=sys.stderr)
+        _say("interrupted: nothing was changed")
         return INTERRUPTED
     except Exception as error:
+        _say(f"error: {_in_words(error)}")
+        return NO_VERDICT
+
+
+def _in_words(error: Exception) -> str:
+    if isinstance(error, MemoryError):
+        return "there is not enough memory to judge"
+    try:
         from deciban.cli.manners import in_words
 
-        print(f"error: {in_words(error)}", file=sys.stderr)
-        return NO_VERDICT
+        return in_words(error)
+    except Exception:  # what says it well could not be loaded
+        return str(error) or type(error).__name__
+
+
+def _say(what: str) -> None:
+    with suppress(Exception):  # if nobody hears us, the exit code still says it
+        print(what, file=sys.stderr, flush=True)

@@ -38,7 +38,7 @@ def command(
     """
     with manners(debug, NO_VERDICT, "nothing was changed"):
         if not paths:
-            raise typer.Exit(judge(store, model, top, json))
+            raise typer.Exit(judge(store, model, top, json, debug))
         refuse_absent(paths)
         with judging(store, model) as mail, counting("classifying") as tick:
             drawn = Drawn(paths, tick, subfolders, trashed)

@@ -19,11 +19,14 @@ SHOWN_EVERY = 0.1
 
 
 def refuse_absent(paths: Sequence[str]) -> None:
-    """Refuse what is not there before anything is done with the others."""
+    """Refuse what is not there, or is no address, before anything is done with the others."""
     from deciban.mail.sources import kind_of
 
     for path in paths:
-        kind_of(path)
+        if kind_of(path) == "imap":
+            from deciban.mail.imap_address import Address
+
+            Address.of(path)
 
 
 class Drawn:

@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from deciban.cli.codes import NOT_SPAM, VERDICTS
+from deciban.cli.mail.aside import aside
 from deciban.cli.mail.opening import judging
 
 if TYPE_CHECKING:
@@ -15,13 +16,23 @@ CLUES: Final = 5
 """So many clues are named unless more are asked for."""
 
 
-def judge(store: str | None, model: str | None, top: int = CLUES, json: bool = False) -> int:
-    """Say what the message on standard input is; the exit code that says it too."""
-    with judging(store, model) as mail:
-        verdict = mail.classify(standing_input(), clues=top)
-    print(as_json("-", verdict) if json else verdict.header(top))
+def judge(store: str | None, model: str | None, top: int = CLUES, json: bool = False, debug: bool = False) -> int:
+    """Say what the message on standard input is; the exit code that says it too.
+
+    A library that ends the process does so with 1, which would be a verdict: so another process judges.
+    """
+    raw = standing_input()
+
+    def said() -> bytes:
+        with judging(store, model) as mail:
+            verdict = mail.classify(raw, clues=top)
+        line = as_json("-", verdict) if json else verdict.header(top)
+        return f"{VERDICTS.get(verdict.label, NOT_SPAM)} {line}".encode("utf-8", "surrogatepass")
+
+    code, _, line = aside(said, debug).decode("utf-8", "surrogatepass").partition(" ")
+    print(line)
     sys.stdout.flush()
-    return VERDICTS.get(verdict.label, NOT_SPAM)
+    return int(code)
 
 
 def standing_input() -> bytes:

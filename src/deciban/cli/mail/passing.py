@@ -16,11 +16,8 @@ from deciban.cli.mail.opening import judging
 ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGINT", "SIGHUP", "SIGALRM") if hasattr(signal, name))
 """Signals that end a program: a message that is being judged passes first."""
 
-LOOKED_AT, PIECE = 1 << 24, 1 << 20
-"""Bytes that are judged, and of the pieces in which more are passed on: memory holds no more, however long."""
-
-LONGEST_WAIT = 60.0
-"""Seconds after which a message passes unjudged."""
+LOOKED_AT, PIECE = 1 << 24, 1 << 16
+"""Bytes that are judged, and of the pieces in which they are read: memory holds no more, however long it is."""
 
 
 class EndedError(Exception):
@@ -29,14 +26,15 @@ class EndedError(Exception):
 
 def pass_judged(store: str | None, model: str | None, debug: bool = False) -> None:
     """Pass a message from standard input to standard output, with its verdict; on any error, as it came."""
+    read: list[bytes] = []
     with Signals() as signals:
-        made = head = _read()
         try:
-            made = _judged(head, store, model, debug) if head else head
+            _read(read)
+            made = [_judged(b"".join(read), store, model, debug)] if read else read
             signals.heeded = False
         except Exception as error:
             signals.heeded = False
-            made = head
+            made = read
             _say(error)
         _write(made)
 
@@ -44,7 +42,7 @@ def pass_judged(store: str | None, model: str | None, debug: bool = False) -> No
 def pass_on(why: str) -> None:
     """Pass the message as it comes, and say why."""
     print(f"error: {why} The message was passed on as it came.", file=sys.stderr)
-    _write(b"")
+    _write([])
 
 
 def _judged(head: bytes, store: str | None, model: str | None, debug: bool) -> bytes:
@@ -55,12 +53,7 @@ def _judged(head: bytes, store: str | None, model: str | None, debug: bool) -> b
         with judging(store, model) as mail:
             return mail.classify(head, clues=CLUES).header().encode()
 
-    def complaint(error: Exception) -> str:
-        from deciban.cli.manners import in_words, traceback
-
-        return traceback() if debug else in_words(error)
-
-    return stamped(head, aside(said, complaint, LONGEST_WAIT).decode())
+    return stamped(head, aside(said, debug).decode())
 
 
 def _say(error: Exception) -> None:
@@ -69,28 +62,33 @@ def _say(error: Exception) -> None:
         print(f"error: {said}\nThe message was passed on as it came.", file=sys.stderr, flush=True)
 
 
-def _read() -> bytes:
-    """As much of the message as is looked at."""
+def _read(into: list[bytes]) -> None:
+    """As much of the message as is looked at, in pieces: what was read is there to pass on, whatever happens."""
+    left = LOOKED_AT
     try:
-        return sys.stdin.buffer.read(LOOKED_AT)
+        while left and (piece := sys.stdin.buffer.read(min(PIECE, left))):
+            into.append(piece)
+            left -= len(piece)
     except (OSError, AttributeError, EndedError) as error:
         _give_up(f"the message could not be read: {error}")
 
 
-def _write(start: bytes) -> None:
+def _write(start: list[bytes]) -> None:
     """Pass on what was read, and then what still comes."""
     try:
-        sys.stdout.buffer.write(start)
+        for piece in start:
+            sys.stdout.buffer.write(piece)
         while piece := sys.stdin.buffer.read(PIECE):
             sys.stdout.buffer.write(piece)
         sys.stdout.buffer.flush()
-    except (OSError, AttributeError) as error:
+    except (OSError, AttributeError, MemoryError) as error:
         _give_up(f"the message could not be passed on: {error}")
 
 
 def _give_up(why: str) -> NoReturn:
     """Leave at once: an orderly end would try to write what is left, and fail again."""
-    os.write(2, f"error: {why}\n".encode())
+    with suppress(OSError):
+        os.write(2, f"error: {why}\n".encode())
     os._exit(TRY_AGAIN)
 
 
