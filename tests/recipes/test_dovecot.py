@@ -13,7 +13,7 @@ from tests.recipes.document import FILES, printed
 from tests.recipes.homes import STORE, TROUBLES, label, messages, spoil
 from tests.recipes.rooms import room, theirs
 
-from deciban.cli.mail.passing import LONGEST_WAIT
+from deciban.cli.mail.aside import LONGEST_WAIT
 from deciban.mail.reader import WAIT
 
 LDA = Path("/usr/lib/dovecot/dovecot-lda")
