@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from deciban.mail.bulk import Bundle, Words
 from deciban.mail.judging import Judge, told, unheard_of
 from deciban.mail.models import Weighed, combined_or_added
+from deciban.mail.numbering import newest
 from deciban.mail.packing import Numbers
 from deciban.mail.verdict import Verdict
 from deciban.mail.weighing import strength
@@ -80,7 +80,7 @@ class BundleJudge:
         if messages >= MANY and not self._moment.is_loaded:
             self._moment.load(MOST_LOADED)
             self._forget_words()  # what was met before stands elsewhere now
-        new = list(islice(self._words, len(self._spelled), None))
+        new = newest(self._words, len(self._words) - len(self._spelled))
         if new:
             self._moment.look_up(new)
             self._spelled += new

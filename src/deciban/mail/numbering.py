@@ -63,7 +63,7 @@ class Numbering:
             which.extend(numbers)
             if left_out:
                 cut[i] = left_out
-        words = "\n".join(islice(self._numbers, self._told, None))
+        words = "\n".join(newest(self._numbers, len(self._numbers) - self._told))
         fresh = fresh or not self._told
         self._told = len(self._numbers)
         return fresh, words, b"".join(known), sizes.tobytes(), which.tobytes(), cut
@@ -78,6 +78,15 @@ class Numbering:
             first = tokens_of(message, self._reading)
             return set(map(self._numbers.__getitem__, first)), said_cut(message, first)
         return numbers, message.cut
+
+
+def newest(words: dict[str, int], n: int) -> list[str]:
+    """The last n that came, found from the end: there may be very many before them.
+
+    >>> newest({"a": 1, "b": 2, "c": 3}, 2)
+    ['b', 'c']
+    """
+    return list(islice(reversed(words), n))[::-1]
 
 
 class _WordNumbers(dict[bytes, int]):
