@@ -8,7 +8,7 @@ demo: .venv/ready
 	$(BIN)/deciban demo --folder demo
 
 test: .venv/ready
-	$(BIN)/pytest -q -n auto
+	$(BIN)/pytest -q -n auto --dist worksteal
 
 # Tens of thousands of strings in every way of reading, each command of the documents as a process, a real corpus.
 thorough: .venv/ready

@@ -24,8 +24,8 @@ CHUNK: Final = 100
 CHUNK_BYTES: Final = 1 << 20
 """Messages go to a worker by the hundred, or by the megabyte."""
 
-AHEAD: Final = 3
-"""Chunks that each worker has before the first of them is wanted back."""
+AHEAD: Final = 8
+"""Chunks that each worker has before the first of them is wanted back: enough for while a batch is learned."""
 
 FEW: Final = 300
 """So many messages are read before a worker would have started."""

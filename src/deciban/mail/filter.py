@@ -22,8 +22,8 @@ from deciban.mail.store import Store
 from deciban.mail.tokens import said_cut, tokens_of
 from deciban.mail.verdict import UNSURE, Verdict
 
-BATCH: Final = 10_000
-"""Messages that are learned in one transaction."""
+BATCH: Final = 3000
+"""Messages that are learned in one transaction; others are read meanwhile."""
 
 MOST_WORDS: Final = 1 << 20
 """Different tokens of messages to be judged that are remembered; then all are forgotten."""
