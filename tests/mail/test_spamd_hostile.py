@@ -122,6 +122,7 @@ def test_clients_that_leave_at_any_moment_are_no_loss(server):
             line.sendall(whole[:cut])
             if cut % 2:  # with a reset instead of a farewell
                 line.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        assert b"PONG" in server.ask(b"PING SPAMC/1.5\r\n\r\n")
 
 
 def test_a_client_that_does_not_take_its_answer_holds_nobody_up(server):

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import time as clock
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, islice, repeat
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain, repeat
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deciban.errors import StoreError
 from deciban.mail.ageing import HEAVIEST, Ageing
+from deciban.mail.asking import AT_ONCE, ask
 from deciban.mail.entry import Entry, Learned, together
 from deciban.mail.flattened import Flat, distinct, flattened, only
 from deciban.mail.opened import Opened
 from deciban.mail.packing import Numbers, pack, unpack
 from deciban.mail.schema import TOKEN_INDEX, column
-
-AT_ONCE: Final = 500
-"""Values asked for in one question: older SQLites take at most 999."""
 
 SCAN: Final = 4
 """Looking a word up costs as much as reading so many rows in turn."""
@@ -72,13 +70,6 @@ def labels_of(file: Opened, digests: Iterable[bytes]) -> dict[bytes, str]:
     """Under which label messages are known; those that are not are left out."""
     asked = "SELECT digest, name FROM message JOIN label ON label.id = message.label WHERE digest IN"
     return dict(ask(file, asked, digests))
-
-
-def ask(file: Opened, question: str, values: Iterable[Any], more: str = "") -> Iterator[tuple[Any, ...]]:
-    """The rows of a SELECT … WHERE … IN any number of values."""
-    rest = iter(values)
-    while some := list(islice(rest, AT_ONCE)):
-        yield from file.db.execute(f"{question} ({','.join('?' * len(some))}) {more}", some)
 
 
 def _add(file: Opened, heads: list[Entry], flat: Flat, ids: dict[str, int]) -> None:

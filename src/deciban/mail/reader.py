@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from deciban.mail.ageing import Ageing, checked_time
+from deciban.mail.asking import AT_ONCE, ask
 from deciban.mail.entry import checked_digest, spelled
 from deciban.mail.fitted import Fit, find_fit
 from deciban.mail.opened import Opened
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
 
 WAIT: Final = 30.0
 """Seconds to wait for other writers."""
-
-AT_ONCE: Final = 500
-"""Words that are looked up in one question: older SQLites take at most 999."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,11 +112,7 @@ class StoreReader:
 
     def _found(self, question: str, tokens: Sequence[str]) -> dict[str, tuple[float, ...]]:
         asked = spelled(tokens)
-        found: dict[str, tuple[float, ...]] = {}
-        for at in range(0, len(asked), AT_ONCE):
-            some = asked[at : at + AT_ONCE]
-            for row in self._file.db.execute(f"{question} WHERE word IN ({','.join('?' * len(some))})", list(some)):
-                found[row[0]] = row[1:]
+        found = {row[0]: row[1:] for row in ask(self._file, f"{question} WHERE word IN", asked)}
         return {token: found[word] for token, word in zip(tokens, asked) if word in found}
 
     def tokens(self, words: Sequence[str] | None, model: str | None) -> Tokens:
@@ -148,9 +142,7 @@ class StoreReader:
             if len(wanted) > AT_ONCE:
                 known = dict(self._file.db.execute(question))
             else:
-                known = dict(
-                    self._file.db.execute(f"{question} WHERE number IN ({','.join('?' * len(wanted))})", wanted)
-                )
+                known = dict(ask(self._file, f"{question} WHERE number IN", wanted))
         return [known[number] for number in wanted]
 
     def changes(self) -> int:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban.mail.asking import ask
 from deciban.mail.fitted import scores_of
 from deciban.mail.opened import Opened
 from deciban.mail.packing import Numbers, unpack
 from deciban.mail.schema import columns
-
-AT_ONCE: Final = 500
-"""Words that are looked up in one question: older SQLites take at most 999."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +77,10 @@ def tokens_in(file: Opened, model: str | None, asked: Sequence[str] | None) -> T
     join, n = scores_of(file, model) if model else ("", 0)
     names = columns(labels) + "".join(f", score_{i + 1}" for i in range(n))
     question = f"SELECT word{names} FROM token {join}"
-    held = file.db.execute(f"{question} ORDER BY number").fetchall() if asked is None else []
-    for at in range(0, len(asked or ()), AT_ONCE):
-        some = list(asked[at : at + AT_ONCE])  # type: ignore[index]
-        held += file.db.execute(f"{question} WHERE word IN ({','.join('?' * len(some))})", some).fetchall()
+    if asked is None:
+        held = file.db.execute(f"{question} ORDER BY number").fetchall()
+    else:
+        held = list(ask(file, f"{question} WHERE word IN", asked))
     words, *numbers = zip(*held) if held else ((), *[()] * (len(labels) + n))
     values = np.array(numbers, dtype=np.float64).reshape(len(labels) + n, len(words)).T
     return Tokens(words, values[:, : len(labels)], np.nan_to_num(values[:, len(labels) :]))
