@@ -1,11 +1,7 @@
 """Files that are not as one would wish: a clear word, nothing half done, and reading wherever reading is possible."""
 
-import errno
 import os
-import random
-import resource
 import shutil
-import signal
 import sqlite3
 import stat
 import subprocess
@@ -15,26 +11,16 @@ import traceback
 from pathlib import Path
 
 import pytest
+from tests.mail.stores import entry, filled
 
 import deciban.mail.learning
 import deciban.mail.rows
 import deciban.mail.text_form  # noqa: F401  loaded here, since who has no rights may not even read Python's own files
 from deciban.errors import StoreError
-from deciban.mail.entry import Entry
 from deciban.mail.schema import APPLICATION
 from deciban.mail.store import Store
 
 NOBODY = 65534
-
-
-def entry(i: int, label: str = "ham", words: int = 3) -> Entry:
-    return Entry(i.to_bytes(16, "little"), label, [f"w{i}-{j}" for j in range(words)], float(i))
-
-
-def filled(path: Path) -> Path:
-    with Store(path) as store:
-        store.learn([entry(i, label=("ham", "spam")[i % 2]) for i in range(10)])
-    return path
 
 
 def mode(path: Path | str) -> int:
@@ -312,123 +298,3 @@ def test_a_truncated_store_never_gives_anything_but_a_clear_error(tmp_path):
         except StoreError as error:
             told += "Hint" in str(error)
     assert told == len(range(1, len(content), 4099))
-
-
-# Full disks
-
-
-@pytest.fixture
-def small_disk(tmp_path):
-    """Two megabytes of a file system of its own."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", place], capture_output=True, check=False)
-    if made.returncode:
-        pytest.skip("no file system may be mounted here")
-    yield place
-    subprocess.run(["umount", place], check=True)
-
-
-def test_a_full_disk_is_told_and_changes_nothing(small_disk):
-    path = small_disk / "mail.db"
-    with Store(path) as store:
-        store.learn([entry(1)])
-        before = list(store.export())
-        for i in range(2, 8):
-            store.learn([entry(i * 1000 + j, words=100) for j in range(20)])
-            before = list(store.export())
-        with pytest.raises(StoreError, match="full"):
-            store.learn([entry(10**6 + j, words=100) for j in range(1000)])
-        assert list(store.export()) == before
-        assert store.check() == []
-    with Store(path) as store:  # still full, and still answering
-        assert list(store.export()) == before
-
-
-def fill(path: Path) -> None:
-    with open(path, "wb", buffering=0) as ballast:
-        try:
-            while ballast.write(b"x" * 4096):
-                pass
-        except OSError as error:
-            if error.errno != errno.ENOSPC:
-                raise
-
-
-def test_a_disk_without_a_byte_left_can_still_be_classified_on(small_disk):
-    path = filled(small_disk / "mail.db")
-    fill(small_disk / "ballast")
-    for read_only in (True, False):
-        with Store(path, create=False, read_only=read_only) as store:
-            assert store.counts(["w1-0"]) == {"w1-0": (0.0, 1.0)}
-            with pytest.raises(StoreError, match=r"full|opened for reading"):
-                store.learn([entry(99)])
-
-
-def test_a_file_that_may_not_grow_is_told_and_changes_nothing(tmp_path):
-    path = filled(tmp_path / "mail.db")
-
-    def task():
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        with Store(path) as store:
-            before = list(store.export())
-            resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
-            with pytest.raises(StoreError, match="Nothing was changed"):
-                store.learn([entry(1000 + i, words=300) for i in range(50)])
-            assert list(store.export()) == before
-
-    child = os.fork()
-    if child == 0:  # pragma: no cover
-        try:
-            task()
-        except BaseException:
-            traceback.print_exc()
-            os._exit(1)
-        os._exit(0)
-    assert os.waitpid(child, 0)[1] == 0
-    with Store(path) as store:
-        assert store.check() == []
-        assert store.totals() == {"ham": (5, 5.0), "spam": (5, 5.0)}
-
-
-def test_bytes_overwritten_at_random_are_told_or_harmless(tmp_path):
-    """Nothing but StoreError comes out, whatever is asked or done."""
-    whole = tmp_path / "whole.db"
-    words = [f"w{i}" for i in range(200)]
-    with Store(whole) as store:
-        store.learn([entry(i)._replace(tokens=words[i % 100 : i % 100 + 30]) for i in range(100)])
-    content, chance, told = whole.read_bytes(), random.Random(3), 0
-    part = tmp_path / "part.db"
-    for _ in range(150):
-        bad = bytearray(content)
-        at, n = chance.randrange(len(bad)), chance.choice([1, 4, 100, 4096])
-        bad[at : at + n] = chance.randbytes(len(bad[at : at + n]))
-        for left in tmp_path.glob("part.db*"):
-            left.unlink()
-        part.write_bytes(bad)
-        told += sum(
-            is_told(part, ask) for ask in (Store.rows, Store.check, Store.status, Store.totals, count, learn, wipe)
-        )
-    assert told > 50
-
-
-def count(store: Store) -> None:
-    assert all(isinstance(n, float) for by in store.counts([f"w{i}" for i in range(200)]).values() for n in by)
-    list(store.export())
-
-
-def learn(store: Store) -> None:
-    store.learn([entry(10**6)])
-
-
-def wipe(store: Store) -> None:
-    store.unlearn([entry(i).digest for i in range(0, 100, 3)])
-
-
-def is_told(path: Path, ask) -> bool:
-    try:
-        with Store(path, create=False) as store:
-            ask(store)
-    except StoreError:
-        return True
-    return False
