@@ -1,6 +1,7 @@
 # `make demo` and `make test` are each the whole set-up: they build .venv, install, and run.
 PYTHON ?= python3
 BIN := .venv/bin
+NATIVE := $(wildcard src/deciban/mail/native/*.pyx src/deciban/mail/native/*.pxd)
 
 .PHONY: demo test thorough check lint bench lab guide gallery format clean
 
@@ -54,12 +55,17 @@ format: .venv/ready
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-.venv/ready: pyproject.toml
+# What can be compiled is, and where it cannot be, that is said.
+.venv/ready: .venv/installed hatch_build.py $(NATIVE)
+	$(BIN)/python -m hatchling build --hooks-only --target wheel:editable
+	touch .venv/ready
+
+.venv/installed: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "deciban needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version). Hint: make PYTHON=python3.12 ..."; exit 1; }
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[plot,dev]'
-	touch .venv/ready
+	DECIBAN_COMPILE=no $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[plot,dev]'
+	touch .venv/installed
 
 # Vowpal Wabbit, to be measured against; without it the report says so. (fastText is a package of the system.)
 .venv/peers: .venv/ready
@@ -67,4 +73,4 @@ format: .venv/ready
 	touch .venv/peers
 
 clean:
-	rm -rf .venv demo .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv demo build src/deciban/mail/native/*.so .mypy_cache .ruff_cache .pytest_cache .hypothesis

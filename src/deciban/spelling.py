@@ -77,6 +77,15 @@ def give_or_take(value: float, error: float, digits: int = 4) -> str:
     return number(value, digits) + ("" if math.isnan(error) else f" ± {error:.{digits}f}")
 
 
+def one_line(text: str) -> str:
+    """Control characters, which could break a screen or play tricks with a terminal, as a space.
+
+    >>> one_line("two\\nlines")
+    'two lines'
+    """
+    return "".join(c if c.isprintable() else " " for c in text)
+
+
 def aligned(table: Sequence[Sequence[str]], left: Container[int] = (0,)) -> list[str]:
     """Lines of a table whose columns stand beneath each other: on the left those named, all others on the right.
 

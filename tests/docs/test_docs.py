@@ -14,6 +14,7 @@ import deciban
 ROOT = Path(__file__).parents[2]
 DOCS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 HIDDEN = {".git", ".venv", ".hypothesis", ".pytest_cache", ".mypy_cache", ".ruff_cache", "__pycache__"}
+WRITTEN = {".py", ".pyi", ".pyx", ".pxd", ".md", ".toml", ".txt", ""}
 FORBIDDEN = {
     "a path of one machine": re.compile(r"(?<![\w.])/(?:work|home|Users|root)/\w+"),
     "a temporary folder": re.compile(r"(?<![\w.])/tmp/"),
@@ -77,7 +78,7 @@ def test_every_make_target_of_the_documents_exists():
 
 @pytest.mark.parametrize("name", ["docs/architecture.md", "docs/maths.md", "docs/decisions.md", "CONTRIBUTING.md"])
 def test_every_file_that_is_named_exists(name):
-    named = set(re.findall(r"`((?:[\w-]+/)*[\w-]+\.(?:py|md))`", text(name)))
+    named = set(re.findall(r"`((?:[\w-]+/)*[\w-]+\.(?:py|pyi|pyx|pxd|md))`", text(name)))
     known = [f"/{path.relative_to(ROOT)}" for path in tracked()]
     missing = {path for path in named if not any(file.endswith(f"/{path}") for file in known)}
     assert not missing
@@ -112,7 +113,7 @@ def test_no_file_of_the_project_contains(what):
     """Patterns live in this file alone, so it is the one left out."""
     found = {}
     for path in tracked():
-        if path.suffix in {".py", ".md", ".toml", ".txt", ""} and path.is_file() and path != Path(__file__):
+        if path.suffix in WRITTEN and path.is_file() and path != Path(__file__):
             match = FORBIDDEN[what].search(path.read_text(errors="ignore"))
             if match:
                 found[str(path.relative_to(ROOT))] = match[0]

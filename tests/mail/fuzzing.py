@@ -9,13 +9,25 @@ import resource
 import sys
 import tarfile
 import time
+from array import array
+from collections.abc import Iterable
+from functools import cache
+from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 from tests.mail import hostile, made_up
 
 from deciban.mail.digest import digest_of
+from deciban.mail.entry import DIGEST_BYTES
 from deciban.mail.message import read_message
-from deciban.mail.tokens import Reading, tokens_of
+from deciban.mail.numbering import Reader
+from deciban.mail.tokens import USUAL, Reading, said_cut, tokens_of
+
+try:
+    from deciban.mail.native.numbering import Numbering as Compiled
+except ImportError:
+    Compiled = None  # type: ignore[assignment,misc]
 
 ALL = Reading(pairs=True, others=True, body_case=True)
 MOST_REAL = 1500
@@ -71,16 +83,82 @@ def mutated(raw: bytes, others: list[bytes], chance: random.Random) -> bytes:
     return raw
 
 
+class Held(NamedTuple):
+    """What a message holds: its tokens in the order of the alphabet, its digest, and what bounds left out."""
+
+    tokens: list[str]
+    digest: bytes
+    cut: tuple[str, ...]
+
+
+class Heard:
+    """What a reader says of messages, spelled out."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._words: list[str] = []
+        self.begun = 0
+        """How often the reader gave numbers anew."""
+
+    def of(self, raws: Iterable[bytes]) -> list[Held]:
+        """What messages hold that are read together."""
+        fresh, new, digests, sizes, which, cut = self._reader.said(raws)
+        if fresh:
+            self._words.clear()
+            self.begun += 1
+        if new or fresh:
+            self._words += new.split("\n")
+        ends = [0]
+        for size in array("I", sizes):
+            ends.append(ends[-1] + size)
+        numbers = array("I", which)
+        assert len(numbers) == ends[-1]
+        return [
+            Held(
+                sorted(self._words[number] for number in numbers[begin:end]),
+                digests[i * DIGEST_BYTES : (i + 1) * DIGEST_BYTES],
+                cut.get(i, ()),
+            )
+            for i, (begin, end) in enumerate(pairwise(ends))
+        ]
+
+
+@cache
+def compiled() -> Heard:
+    """One compiled reader for all messages, so that it has much to remember."""
+    return Heard(Compiled())
+
+
+def held_by(raw: bytes) -> Held:
+    """What a message holds by definition, in the usual way of reading."""
+    message = read_message(raw)
+    tokens = tokens_of(message, USUAL)
+    return Held(sorted(tokens), digest_of(raw), said_cut(message, tokens))
+
+
+def difference(one: Held, other: Held) -> str:
+    """What one reader finds in a message and another does not, if anything, in words."""
+    if one == other:
+        return ""
+    lacks = sorted(set(one.tokens) - set(other.tokens))[:5]
+    has = sorted(set(other.tokens) - set(one.tokens))[:5]
+    digests = "" if one.digest == other.digest else ", another digest"
+    twice = "" if len(set(other.tokens)) == len(other.tokens) else ", tokens that come twice"
+    return f"lacks {lacks}, has {has}{digests}{twice}, cut {one.cut} and {other.cut}"
+
+
 def trouble_with(raw: bytes) -> str:
     """What is wrong with how a message is read; nothing, if all is well."""
     try:
         tokens = tokens_of(read_message(raw), ALL)
-        digest_of(raw)
+        defined = held_by(raw)
         "\n".join(tokens).encode()
+        [found] = compiled().of([raw]) if Compiled else [defined]
     except Exception as error:  # whatever it is, it is told with the message that brought it about
         return repr(error)
-    fine = all(0 < len(token) <= 60 and len(token.split()) == 1 for token in tokens)
-    return "" if fine else "a token that is empty, too long, or has a space"
+    if not all(len(token) <= 60 and token.split() == [token] for token in [*tokens, *found.tokens]):
+        return "a token that is empty, too long, or has white space"
+    return f"the compiled reader {trouble}" if (trouble := difference(defined, found)) else ""
 
 
 def run(n: int, seed: int) -> dict[str, object]:

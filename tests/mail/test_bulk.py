@@ -13,6 +13,7 @@ from deciban.mail.bulk import Words
 from deciban.mail.digest import digest_of
 from deciban.mail.message import read_message
 from deciban.mail.tokens import MOST_TOKENS, Reading, tokens_of
+from deciban.mail.workers import FEW
 
 LETTERS = [
     *made_up.BROKEN.values(),
@@ -46,7 +47,7 @@ def test_messages_come_back_in_order_as_if_read_one_by_one(processes):
     assert read(iter(MANY), processes) == one_by_one(MANY)
 
 
-@pytest.mark.parametrize("n", [0, 1, bulk.FEW - 1, bulk.FEW, bulk.FEW + 1])
+@pytest.mark.parametrize("n", [0, 1, FEW - 1, FEW, FEW + 1])
 def test_few_messages_are_as_good_as_many(n):
     assert read(MANY[:n], 2) == one_by_one(MANY[:n])
 
@@ -58,6 +59,18 @@ def test_numbers_and_words_that_begin_anew_mean_the_same_tokens(monkeypatch):
         found += spelled([bundle], words)
         words.begin_anew()
     assert found == one_by_one(MANY)
+
+
+def test_words_that_are_forgotten_while_they_are_asked_for_are_asked_for_again():
+    class Forgetful(Words):
+        def places(self, words, messages):
+            found = super().places(words, messages)
+            if self.times < 3:
+                self.begin_anew()
+            return found
+
+    words = Forgetful()
+    assert list(spelled(bulk.bundles_of(MANY, words, 1, READING), words)) == one_by_one(MANY)
 
 
 def test_places_of_words_are_the_same_every_time():

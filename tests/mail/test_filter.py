@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +11,13 @@ import pytest
 
 from deciban.errors import ForgetError, InputError
 from deciban.mail import bulk, bundle_judge
+from deciban.mail import filter as filter_module
 from deciban.mail.filter import MailFilter, default_store
-from deciban.mail.judging import _telling
 from deciban.mail.models import MODELS
+from deciban.mail.packing import Numbers
+from deciban.mail.telling import Known, telling
 from deciban.mail.verdict import Verdict
+from deciban.mail.workers import FEW
 
 HAM = ["tea", "garden", "meeting", "agenda", "notes", "train", "ticket", "mother", "recipe", "football"]
 SPAM = ["winner", "million", "claim", "pills", "discount", "lottery", "free", "click", "urgent", "offer"]
@@ -42,6 +45,12 @@ def taught(mail: MailFilter, n: int = 15) -> MailFilter:
     mail.learn_all((("h", raw) for raw in letters(HAM, n, 0, "aunt@home.example")), "ham")
     mail.learn_all((("s", raw) for raw in letters(SPAM, n, 1, "x@win.example")), "spam")
     return mail
+
+
+def counted(mail: MailFilter) -> dict[str, list[float]]:
+    """In how many messages of each label each token is."""
+    found = mail.store.tokens(None, None)
+    return dict(zip(found.words, found.counts.tolist()))
 
 
 def test_nothing_learned_is_unsure_and_says_so(mail: MailFilter) -> None:
@@ -143,6 +152,27 @@ def test_many_at_once_are_told_as_one_by_one(mail: MailFilter) -> None:
         assert said == mail.classify(raw)
 
 
+def test_batches_remember_words_and_hold_what_one_by_one_hold(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some messages come again, some under another label, which takes words away; somebody else learns meanwhile."""
+    monkeypatch.setattr(filter_module, "BATCH", 10)
+    monkeypatch.setattr(bulk, "CHUNK", 10)
+    ham, spam = letters(HAM, 40, 0, "aunt@home.example"), letters(SPAM, 40, 1, "x@win.example")
+    given = [("ham", raw) for raw in ham] + [("spam", raw) for raw in ham[::3]] + [("spam", raw) for raw in spam]
+    other = letter(["strange", "words"], 7, "who@else.example")
+    with MailFilter(tmp_path / "batches.db") as mail, MailFilter(tmp_path / "batches.db") as somebody:
+        met = iter([lambda: somebody.learn(other, "spam"), lambda: mail.unlearn(ham[1])])
+        mail.learn_each(((label, ("", raw)) for label, raw in given), 1, lambda _: next(met, lambda: None)())
+        assert mail.store.check() == []
+        several = counted(mail)
+    with MailFilter(tmp_path / "single.db") as mail:
+        for label, raw in [*given, ("spam", other)]:
+            mail.learn(raw, label)
+        mail.unlearn(ham[1])
+        assert counted(mail) == several
+
+
 def test_mail_can_be_sorted_into_folders(mail: MailFilter) -> None:
     work = ["invoice", "project", "deadline", "client", "budget", "report", "office", "contract", "sprint", "review"]
     taught(mail).learn_all((("w", raw) for raw in letters(work, 15, 2, "boss@work.example")), "work")
@@ -201,8 +231,23 @@ def test_the_store_is_where_the_user_says(monkeypatch: pytest.MonkeyPatch, tmp_p
 
 def test_clues_that_say_the_same_but_for_their_last_bits_stand_by_name() -> None:
     pieces = np.array([1.0, 1.0 + 1e-15, 0.5, -1.0 - 1e-14, 2.0])
-    assert _telling(pieces, ["b", "c", "x", "a", "y"], 3) == [4, 3, 0]
-    assert _telling(pieces, ["b", "c", "x", "a", "y"], 9) == [4, 3, 0, 1, 2]
+    known = Known(np.arange(5), ["b", "c", "x", "a", "y"], np.zeros((5, 2)))
+    assert telling(pieces, [5], known, 3) == [[4, 3, 0]]
+    assert telling(pieces, [5], known, 9) == [[4, 3, 0, 1, 2]]
+
+
+@pytest.mark.parametrize("most", [0, 1, 2, 9])
+def test_the_clues_of_many_messages_are_those_of_each(most: int) -> None:
+    rng = np.random.default_rng(1)
+    sizes = [0, 3, 1, 0, 7, 2]
+    pieces, words = rng.integers(-3, 3, 13) / 2, list("abcdefghijklm")
+    known = Known(rng.permutation(13), words, np.zeros((13, 2)))
+    found = telling(pieces, sizes, known, most)
+    begin = 0
+    for size, mine in zip(sizes, found, strict=True):
+        each = range(begin, begin + size)
+        assert mine == sorted(each, key=lambda j: (-abs(pieces[j]), words[known.rows[j]]))[:most]
+        begin += size
 
 
 def same(one: Verdict, other: Verdict) -> bool:
@@ -239,3 +284,40 @@ def test_what_is_learned_while_many_are_judged_never_counts_by_half(
     after = [mail.classify(raw) for raw in raws]
     assert all(same(each, b) or same(each, a) for each, b, a in zip(found, before, after, strict=True))
     assert same(found[-1], before[-1] if many == 1 else after[-1])
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("bound", ["MANY", "MOST_LOADED", "MOST_WORDS"])
+def test_whatever_is_loaded_or_forgotten_verdicts_are_those_of_each_message(
+    mail: MailFilter, monkeypatch: pytest.MonkeyPatch, bound: str, model: str
+) -> None:
+    """All tokens at once; or by bundles, since there are too many; or each bundle anew."""
+    monkeypatch.setattr(bulk, "CHUNK", 60)
+    monkeypatch.setattr(bundle_judge, "MOST_LOADED", 1_000_000 if bound == "MANY" else 1)
+    monkeypatch.setattr(bundle_judge, "MOST_WORDS", 1 if bound == "MOST_WORDS" else 1 << 20)
+    taught(mail).refit()
+    with MailFilter(mail.store.path, model=model) as judge:
+        raws = [b"", *letters(HAM + SPAM, 150, 9, "x@win.example")]
+        judged = [verdict for _, verdict in judge.classify_all([("", raw) for raw in raws], processes=1)]
+        assert all(same(verdict, judge.classify(raw)) for raw, verdict in zip(raws, judged, strict=True))
+
+
+def test_a_store_is_loaded_while_the_first_of_many_messages_are_read(
+    mail: MailFilter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+
+    class Noted(bundle_judge.BundleJudge):
+        def prepare(self) -> None:
+            super().prepare()
+            done.append("loaded")
+
+        def places(self, words: Sequence[str], messages: int) -> Numbers:
+            done.append("asked")
+            return super().places(words, messages)
+
+    monkeypatch.setattr(bundle_judge, "BundleJudge", Noted)
+    taught(mail)
+    raws = letters(HAM + SPAM, FEW, 9, "x@win.example")
+    assert len(list(mail.classify_all([("", raw) for raw in raws], processes=2))) == len(raws)
+    assert done[:2] == ["loaded", "asked"]

@@ -33,6 +33,8 @@ def main() -> None:
         _run(sys.argv[1:])
     except KeyboardInterrupt:
         _leave(INTERRUPTED)
+    except BrokenPipeError:
+        _leave(UNREAD)
     except SystemExit as leaving:
         if leaving.code == INTERRUPTED:
             _leave(INTERRUPTED)

@@ -12,8 +12,6 @@ from contextlib import contextmanager, nullcontext, suppress
 from types import FrameType
 from typing import Any
 
-import typer
-
 from deciban.cli.codes import INTERRUPTED, REFUSED
 from deciban.errors import DecibanError, DecibanWarning
 
@@ -26,6 +24,9 @@ PYTHON = re.compile(
 
 SPOKEN = {"column= one of": "--column, one of", "describe() tells": "deciban inspect tells"}
 """What Python calls something, and what a command calls it."""
+
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+"""Characters that could play tricks with a terminal: all of the kind but a tab and a line's end."""
 
 PRIORS = re.compile(r"with_priors\('(\w+)'\) first")
 """A hint that only Python can follow: no command gives a model other priors."""
@@ -42,23 +43,40 @@ def manners(debug: bool, refused: int = REFUSED, interrupted: str = "no file was
         with warnings_in_words(), interrupts:
             yield
             sys.stdout.flush()  # a full disk behind a pipe or a redirection is noticed here, and not at exit
-    except (typer.Exit, typer.Abort, typer.BadParameter):
-        raise
     except BrokenPipeError:  # whoever read our output has left: nothing to tell, and nobody to tell it to
         raise
     except (KeyboardInterrupt, Exception) as error:
+        if _is_typers(error):
+            raise
         if isinstance(error, KeyboardInterrupt) or interrupts.seen:
             _say(f"interrupted: {interrupted}")
-            raise typer.Exit(INTERRUPTED) from None
+            raise SystemExit(INTERRUPTED) from None
         if debug and refused == REFUSED:
             raise
         _say(traceback() if debug else f"error: {in_words(error)}")
-        raise typer.Exit(refused) from None
+        raise SystemExit(refused) from None
+
+
+def _is_typers(error: BaseException) -> bool:
+    """Whether typer is to deal with it; it is not loaded to ask that, as those who raise such errors have it."""
+    typer = sys.modules.get("typer")
+    return typer is not None and isinstance(error, (typer.Exit, typer.Abort, typer.BadParameter))
+
+
+def say(what: str) -> None:
+    """Words on standard error; what could play tricks with a terminal is a space.
+
+    >>> import contextlib
+    >>> with contextlib.redirect_stderr(sys.stdout):
+    ...     say("a\\x1b[2J.eml: not read")
+    a [2J.eml: not read
+    """
+    print(CONTROL.sub(" ", what), file=sys.stderr, flush=True)
 
 
 def _say(what: str) -> None:
     with suppress(OSError):  # if nobody hears us, the exit code still says it
-        typer.echo(what, err=True)
+        say(what)
 
 
 def traceback() -> str:
@@ -138,7 +156,7 @@ def warnings_in_words() -> Iterator[None]:
         text = _commanding(str(message))
         if issubclass(category, DecibanWarning) and text not in told:
             told.add(text)
-            typer.echo(f"warning: {text}", err=True)
+            say(f"warning: {text}")
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", DecibanWarning)

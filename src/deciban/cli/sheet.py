@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from deciban.spelling import one_line as one_line
 from deciban.spelling import spaced
 
 LONGEST = 30
@@ -112,11 +113,6 @@ def packed(out: Console, parts: Iterable[str], indent: int = 2) -> None:
 def command(out: Console, words: str) -> None:
     """A command to copy: never wrapped."""
     out.print(Text(f"  {words}"), soft_wrap=True)
-
-
-def one_line(text: str) -> str:
-    """Control characters, which could break a screen or play tricks with a terminal, as a space."""
-    return "".join(c if c.isprintable() else " " for c in text)
 
 
 def count(n: float) -> str:

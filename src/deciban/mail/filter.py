@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from deciban.errors import InputError
 from deciban.mail.digest import digest_of
 from deciban.mail.entry import Entry, Learned, together
-from deciban.mail.found import Given, named
+from deciban.mail.found import Given
 from deciban.mail.judging import Judge
 from deciban.mail.message import read_message
 from deciban.mail.models import ModelName
@@ -22,11 +21,11 @@ from deciban.mail.store import Store
 from deciban.mail.tokens import said_cut, tokens_of
 from deciban.mail.verdict import UNSURE, Verdict
 
+if TYPE_CHECKING:
+    from deciban.mail.workers import Crew
+
 BATCH: Final = 3000
 """Messages that are learned in one transaction; others are read meanwhile."""
-
-MOST_WORDS: Final = 1 << 20
-"""Different tokens of messages to be judged that are remembered; then all are forgotten."""
 
 CLUES: Final = 15
 """So many clues a verdict names."""
@@ -99,7 +98,7 @@ class MailFilter:
         )
 
     def learn_all(
-        self, found: Iterable[Given], label: str, processes: int | None = None,
+        self, found: Iterable[Given], label: str, processes: int | Crew[Any] | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> Learned:  # fmt: skip
         """Learn many: names and messages. Each batch is a transaction; what was learned before is passed over."""
@@ -108,7 +107,7 @@ class MailFilter:
         return learned.get(label, Learned(0, 0, 0))
 
     def learn_each(
-        self, labelled: Iterable[tuple[str, Given]], processes: int | None = None,
+        self, labelled: Iterable[tuple[str, Given]], processes: int | Crew[Any] | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> dict[str, Learned]:  # fmt: skip
         """The same of several labels: what came of it, for each of them."""
@@ -116,7 +115,7 @@ class MailFilter:
 
         total: dict[str, Learned] = {}
         each = ((checked_label(label), given) for label, given in labelled)
-        for heads, flat in batches(each, _processes(processes), self.reading, BATCH):
+        for heads, flat in batches(each, processes, self.reading, BATCH):
             for label, learned in self.store.learn_flat(heads, flat).items():
                 total[label] = together([total.get(label, Learned(0, 0, 0)), learned])
             if progress is not None:
@@ -142,26 +141,17 @@ class MailFilter:
         return self._judge.verdict(tokens, said_cut(message, tokens), clues)
 
     def classify_all(
-        self, found: Iterable[Given], processes: int | None = None, clues: int = CLUES
+        self, found: Iterable[Given], processes: int | Crew[Any] | None = None, clues: int = CLUES
     ) -> Iterator[tuple[str, Verdict]]:
         """What each of many messages is, in their order: many by what was learned when it began, few by what is."""
-        from deciban.mail.bulk import Words, bundles_of
+        from deciban.mail.bulk import Waiting, bundles_of
         from deciban.mail.bundle_judge import BundleJudge
 
-        names, words = deque[str](), Words()
-
-        def raws() -> Iterator[bytes]:
-            for each in found:
-                name, raw = named(each)
-                names.append(name)
-                yield raw
-
-        judge = BundleJudge(self._judge, words)
-        for bundle in bundles_of(raws(), words, _processes(processes), self.reading, digests=False):
-            for verdict in judge.verdicts(bundle, clues):
-                yield names.popleft(), verdict
-            if len(words) > MOST_WORDS:
-                words.begin_anew()
+        judge, waiting = BundleJudge(self._judge), Waiting()
+        given = waiting.given(("", each) for each in found)
+        for bundle in bundles_of(given, judge, processes, self.reading, digests=False):
+            for (_, name, _), verdict in zip(waiting.met(bundle), judge.verdicts(bundle, clues), strict=True):
+                yield name, verdict
 
     def is_fit_due(self) -> bool:
         """Whether so much was learned since trusts were fitted that they should be fitted anew."""
@@ -170,10 +160,6 @@ class MailFilter:
     def refit(self, force: bool = False) -> bool:
         """Fit the trusts anew, if that is due, or anyway; whether it was done. Not for the middle of a delivery."""
         return (force or self.is_fit_due()) and refitted(self.store, self.model)
-
-
-def _processes(asked: int | None) -> int:
-    return max(1, min(os.cpu_count() or 1, 8)) if asked is None else asked
 
 
 def checked_label(label: str) -> str:

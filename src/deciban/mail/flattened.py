@@ -14,12 +14,22 @@ from deciban.errors import InputError
 from deciban.mail.packing import Numbers
 
 
+class Memory:
+    """All words of a store with their numbers, from one batch to the next, while nobody else changes the store."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, int] = {}
+        self.changes: int | None = None
+        """How many there had been when these were all; None if they were not asked for, or some are gone."""
+
+
 class Flat(NamedTuple):
     """How many tokens each message has, all of them in a row as places of words, and the words' places."""
 
     sizes: Numbers
     which: Numbers
     places: Mapping[str, int]
+    memory: Memory | None = None
 
 
 def flattened(texts: list[Sequence[str]]) -> Flat:
@@ -36,7 +46,8 @@ def only(flat: Flat, wanted: NDArray[np.bool_]) -> Flat:
         return flat
     used, which = np.unique(flat.which[np.repeat(wanted, flat.sizes)], return_inverse=True)
     words = list(flat.places)
-    return Flat(flat.sizes[wanted], which, {words[i]: place for place, i in enumerate(used.tolist())})
+    places = {words[i]: place for place, i in enumerate(used.tolist())}
+    return Flat(flat.sizes[wanted], which, places, flat.memory)
 
 
 def fitting(flat: Flat, messages: int) -> Flat:

@@ -27,15 +27,6 @@ class Found:
     flags: str = ""
 
 
-Given = tuple[str, bytes] | Found
-"""A message with its name, or as it was found: then it is learned as of when it came."""
-
-
-def named(given: Given) -> tuple[str, bytes]:
-    """Its name, and its bytes."""
-    return (given.name, given.raw) if isinstance(given, Found) else given
-
-
 @dataclass(frozen=True, slots=True)
 class Problem:
     """Something that a source had to leave out while it went on with the rest."""
@@ -50,6 +41,34 @@ class Problem:
 
 Problems = Callable[[Problem], None]
 """Who is told of what was left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """A small file that nobody has opened yet, for one who reads many: it may be opened by another process.
+
+    Its name, what its folder tells of it (see `folders.Entry`), its size, whether messages in it count that are
+    marked as trashed, and who is told of what cannot be read.
+    """
+
+    name: str
+    flags: str
+    time: float | None
+    alone: bool
+    size: int
+    trashed: bool
+    problems: Problems
+
+
+Given = tuple[str, bytes] | Found | Closed
+"""A message with its name, or as it was found: then it is learned as of when it came; or where it lies."""
+
+
+def named(given: Given) -> tuple[str, bytes | Closed]:
+    """Its name, and its bytes, or where they are."""
+    if isinstance(given, Closed):
+        return given.name, given
+    return (given.name, given.raw) if isinstance(given, Found) else given
 
 
 def warned(problem: Problem) -> None:

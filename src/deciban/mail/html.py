@@ -16,12 +16,13 @@ from deciban.mail.tags import EMPTY, GROUNDS, NO_TAG, Tag, tag_of
 
 MOST_LINKS = 300
 MOST_MARKS = 200
+MOST_PAIRS = 1000
+"""Colours with grounds that are compared before it is quicker to walk past all tags."""
 DEEPEST = 100
 """Grounds within grounds."""
 
 TAG = re.compile(r"<([a-zA-Z/!?][^<>]*+)>?")
 COMMENT = re.compile(r"<!--(?:-?>|.*?(?:--!?>|\Z))", re.DOTALL)
-COMMENT_IN_WORD = re.compile(r"<!--[^<>]*+-->(?=\w)")
 STYLED_GROUND = re.compile(r"<style[^<]*?background", re.IGNORECASE)
 ENTITY_SPACE = re.compile(r"&nbsp;?|&#160;?", re.IGNORECASE)
 
@@ -47,7 +48,7 @@ def page_of(source: str) -> Page:
     marks: list[str] = []
     whole = source  # with comments, in which old programs put style sheets
     if "<!--" in source:
-        marks.append("comment:in-word" if _tears_words(source) else "comment")
+        marks.append("comment")
         source = COMMENT.sub("", source)
     pieces = TAG.split(source)
     written = pieces[1::2]
@@ -94,17 +95,13 @@ def _mute(pieces: list[str], written: list[str], tags: dict[str, Tag]) -> None:
             silent, pieces[2 * i + 2] = tags[each].name, ""
 
 
-def _tears_words(source: str) -> bool:
-    """Whether a comment stands within a word."""
-    return any(source[at.start() - 1 : at.start()].isalnum() for at in COMMENT_IN_WORD.finditer(source))
-
-
 def _all_is_seen(tags: Collection[Tag]) -> bool:
     """Whether no tag can hide text: none does by itself, and no colour of text is like that of a ground."""
-    colours = {tag.colour for tag in tags}
+    colours = {tag.colour for tag in tags if tag.colour is not None}
     grounds = {tag.ground for tag in tags} | {WHITE}
-    seen = not any(tag.hides for tag in tags)
-    return seen and not any(alike(colour, ground) for colour in colours if colour is not None for ground in grounds)
+    if len(colours) * len(grounds) > MOST_PAIRS or any(tag.hides for tag in tags):
+        return False
+    return not any(alike(colour, ground) for colour in colours for ground in grounds)
 
 
 def _spelled(text: str) -> str:

@@ -2,45 +2,22 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from itertools import repeat
 
 import numpy as np
-from numpy.typing import NDArray
 
-from deciban.mail.fewest import OF_EACH
-from deciban.mail.models import USUAL_MODEL, ModelName, Weighed, checked_model, combined_or_added, said_by
+from deciban.mail.models import USUAL_MODEL, ModelName, all_weighed, checked_model, combined_or_added, said_by
+from deciban.mail.packing import Numbers
 from deciban.mail.reader import StoreReader
 from deciban.mail.rows import Tokens
-from deciban.mail.verdict import UNSURE, Clue, Verdict
-from deciban.mail.weighing import POSITIVE, Array, Trust, ordered, probabilities
-from deciban.scores import DECIBAN
+from deciban.mail.telling import Known, Learned, Teller
+from deciban.mail.verdict import Verdict
+from deciban.mail.weighing import Array, Trust, ordered
 
 HAM_AT, SPAM_AT = 0.2, 0.95
 """Up to the first probability of spam a message is ham, from the second it is spam."""
-
-NOT_FITTED = "model logistic knows nothing before it is fitted. Hint: deciban mail set --model logistic"
-
-
-@dataclass(frozen=True)
-class Learned:
-    """A moment of the store: labels that have messages, in order, and where their counts stand."""
-
-    labels: tuple[str, ...]
-    places: tuple[int, ...]
-    messages: tuple[int, ...]
-    weights: tuple[float, ...]
-
-    @property
-    def too_few(self) -> bool:
-        """Whether no verdict can be sure."""
-        return len(self.labels) < 2 or min(self.messages) < OF_EACH
-
-    def __str__(self) -> str:
-        return ", ".join(f"{n} {label}" for label, n in zip(self.labels, self.messages)) or "nothing"
 
 
 class Judge:
@@ -92,7 +69,9 @@ class Moment:
             else Trust.before_any_fit(labels, messages)
         )
         self.totals = np.array(self.learned.weights) / self.unit
+        self._teller = Teller(self.learned, model, thresholds)
         self._met: dict[str, int] = {}
+        self._words: list[str] = []
         self._looked: set[str] = set()
         self.is_loaded = False
         """Whether all tokens are known that there are."""
@@ -129,31 +108,48 @@ class Moment:
             if self._store.changes() != self.changes or self._store.n_tokens() > most:
                 return
             every = self._store.tokens(None, self.model if self.is_fitted else None)
-        self._met, self._counts, self._said = {}, Growing(len(self.learned.labels)), Growing(len(self.trust.bias))
+        self._met, self._words = {}, []
+        self._counts, self._said = Growing(len(self.learned.labels)), Growing(len(self.trust.bias))
         self._meet(every)
         self.is_loaded = True
 
     def _meet(self, found: Tokens) -> None:
         n = len(self._met)
         self._met.update(zip(found.words, range(n, n + len(found.words))))
+        self._words += found.words
         counts = found.counts[:, list(self.learned.places)] / self.unit
         own = found.scores if self.is_fitted else np.zeros((len(counts), len(self.trust.bias)))
         self._counts.add(counts)
         self._said.add(said_by(self.model, counts, self.totals, self.trust, own))
 
-    def rows(self, tokens: Sequence[str]) -> NDArray[np.int64]:
+    def rows(self, tokens: Sequence[str]) -> Numbers:
         """Where tokens that were looked up stand among those that were met; -1 where nobody met them."""
         return np.fromiter(map(self._met.get, tokens, repeat(-1)), dtype=np.int64, count=len(tokens))
 
     def verdict(self, tokens: Sequence[str], cut: tuple[str, ...] = (), clues: int = 15) -> Verdict:
         """What a message of these tokens is; they were looked up before."""
-        learned = self.learned
-        if len(learned.labels) < 2:
-            return unheard_of(learned, self.model, cut)
-        met = [token for token in tokens if token in self._met]
-        rows = self.rows(met)
+        if len(self.learned.labels) < 2:
+            return self._teller.unheard_of(cut)
+        rows = self.rows(tokens)
+        rows = rows[rows >= 0]
         found = combined_or_added(self.model, self.counts[rows], self.totals, self.trust, self.said[rows])
-        return told(found, met, self.counts[rows], learned, self.model, self.thresholds, cut, clues)
+        return next(self._teller.told(found, self._known(rows), {0: cut}, clues))
+
+    def verdicts(
+        self, rows: Numbers, sizes: Numbers, cut: Mapping[int, tuple[str, ...]], clues: int
+    ) -> Iterator[Verdict]:
+        """What each of many messages is, the first of which has the first sizes[0] of these rows."""
+        if len(self.learned.labels) < 2:
+            return (self._teller.unheard_of(cut.get(i, ())) for i in range(len(sizes)))
+        met = np.concatenate([[0], np.cumsum(rows >= 0)])
+        n = np.diff(met[np.cumsum(sizes)], prepend=0).tolist()
+        rows = rows[rows >= 0]
+        counts, said = self.counts.take(rows, axis=0), self.said.take(rows, axis=0)  # quicker than [rows]
+        found = all_weighed(self.model, counts, self.totals, self.trust, said, n)
+        return self._teller.told(found, self._known(rows), cut, clues)
+
+    def _known(self, rows: Numbers) -> Known:
+        return Known(rows, self._words, self.counts)
 
 
 class Growing:
@@ -188,65 +184,3 @@ def _learned(store: StoreReader) -> Learned:
         tuple(totals[label][0] for label in labels),
         tuple(totals[label][1] for label in labels),
     )
-
-
-def unheard_of(learned: Learned, model: str, cut: tuple[str, ...]) -> Verdict:
-    """The verdict where there is nothing to tell apart."""
-    why = f"{learned} learned; messages of two labels at least are needed"
-    return Verdict(UNSURE, POSITIVE, 0.5, 0.0, 0.0, (), 0.0, _counted(learned), model, why, cut)
-
-
-def _counted(learned: Learned) -> Mapping[str, int]:
-    return dict(zip(learned.labels, learned.messages))
-
-
-def told(
-    found: Weighed, tokens: Sequence[str], counts: Array, learned: Learned, model: str,
-    thresholds: tuple[float, float], cut: tuple[str, ...], clues: int,
-) -> Verdict:  # fmt: skip
-    """The verdict on what was weighed: tokens, how often each label had them, and what they say."""
-    scores = found.scores
-    p = probabilities(scores)
-    two = len(learned.labels) == 2
-    at = 1 if two else p.index(max(p))
-    score = 0 if two else at
-    pieces = found.pieces[:, score] * DECIBAN
-    prior = float(found.bias[score]) * DECIBAN
-    shown = tuple(
-        Clue(tokens[j], float(pieces[j]), dict(zip(learned.labels, counts[j].tolist())))
-        for j in _telling(pieces, tokens, clues)
-    )
-    total = float(scores[score]) * DECIBAN
-    others = math.fsum((total, -prior, *(-clue.decibans for clue in shown))) if len(shown) < len(pieces) else 0.0
-    label, why = _called(p, at, learned, thresholds)
-    if model == "logistic" and not (learned.too_few or found.bias.any() or found.pieces.any()):
-        why = NOT_FITTED
-    return Verdict(
-        label, learned.labels[at], p[at], total, prior, shown, others, _counted(learned), model, why, cut,
-        dict(zip(learned.labels, p)),
-    )  # fmt: skip
-
-
-def _telling(pieces: Array, tokens: Sequence[str], most: int) -> list[int]:
-    """Which pieces say most, in that order; of equals those whose tokens come first by name."""
-    size = np.abs(pieces).round(6)  # the last bits of equals are the machine's
-    least = np.partition(size, -most)[-most] if 0 < most < len(size) else 0.0
-    several = np.flatnonzero(size >= least).tolist() if most > 0 else []
-    return sorted(several, key=lambda j: (-size[j], tokens[j]))[:most]
-
-
-def _called(p: Sequence[float], at: int, learned: Learned, thresholds: tuple[float, float]) -> tuple[str, str]:
-    """The label, or unsure and why."""
-    if learned.too_few:
-        return UNSURE, f"{learned} learned; {OF_EACH} of each are the least to be sure by"
-    ham_at, spam_at = thresholds
-    if len(p) == 2:
-        if p[1] >= spam_at:
-            return learned.labels[1], ""
-        if p[1] <= ham_at:
-            return learned.labels[0], ""
-        return UNSURE, f"p({learned.labels[1]}) = {p[1]:.4g} lies between {ham_at:g} and {spam_at:g}"
-    least = max(1.0 - ham_at, 0.5)
-    if p[at] >= least:
-        return learned.labels[at], ""
-    return UNSURE, f"the likeliest, {learned.labels[at]}, has p = {p[at]:.2f}, less than {least:g}"

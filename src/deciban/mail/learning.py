@@ -14,13 +14,16 @@ from deciban.errors import StoreError
 from deciban.mail.ageing import HEAVIEST, Ageing
 from deciban.mail.asking import AT_ONCE, ask
 from deciban.mail.entry import Entry, Learned, together
-from deciban.mail.flattened import Flat, distinct, flattened, only
+from deciban.mail.flattened import Flat, Memory, distinct, flattened, only
 from deciban.mail.opened import Opened
 from deciban.mail.packing import Numbers, pack, unpack
 from deciban.mail.schema import TOKEN_INDEX, column
 
 SCAN: Final = 4
 """Looking a word up costs as much as reading so many rows in turn."""
+
+MOST_REMEMBERED: Final = 1 << 21
+"""Words of a store that are remembered from one batch to the next: some 300 MB."""
 
 Weights = NDArray[np.float64]
 
@@ -42,14 +45,17 @@ def _learn(file: Opened, heads: Sequence[Entry], texts: Callable[[NDArray[np.boo
     last, learned = _wanted(heads, dict(held))
     if last:
         ids = {name: file.label_id(name) for name in dict.fromkeys(head.label for head in heads)}
-        unlearn(file, [digest for digest in last if digest in held])
         wanted = np.zeros(len(heads), dtype=np.bool_)
         wanted[list(last.values())] = True
-        some = [heads[i] for i in sorted(last.values())]
-        _add(file, some, texts(wanted), ids)
+        flat = texts(wanted)
+        if unlearn(file, [digest for digest in last if digest in held]) and flat.memory:
+            flat.memory.changes = None
+        _add(file, [heads[i] for i in sorted(last.values())], flat, ids)
         total = together(learned.values())
         file.put("last_learned", clock.time())
         file.note(f"learned {total.new} new messages, moved {total.moved}", total.new + total.moved)
+        if flat.memory and 0 < len(flat.memory.numbers) < MOST_REMEMBERED:
+            flat.memory.changes = file.setting("changes")
     return learned
 
 
@@ -103,7 +109,7 @@ def _add(file: Opened, heads: list[Entry], flat: Flat, ids: dict[str, int]) -> N
 def summed(word: Numbers, sizes: Numbers, label: Numbers, weight: Weights, n: int) -> dict[int, Weights]:
     """The weight of each label's messages that have a word, for each of n words."""
     sums = {}
-    for k in np.unique(label).tolist():
+    for k in sorted(set(label.tolist())):
         each = np.repeat(np.where(label == k, weight, 0.0), sizes)
         sums[k] = np.asarray(np.bincount(word, weights=each, minlength=n), dtype=np.float64)
     return sums
@@ -125,10 +131,7 @@ def _numbered(file: Opened, flat: Flat) -> tuple[Numbers, NDArray[np.bool_]]:
     words that come in its order are entered in a third of the time.
     """
     following, words = next_number(file), flat.places
-    if following <= SCAN * len(words):
-        had = dict(file.db.execute("SELECT word, number FROM token"))
-    else:
-        had = dict(ask(file, "SELECT word, number FROM token WHERE word IN", words))
+    had = _had(file, flat, following)
     numbers = np.fromiter(map(had.get, words, repeat(-1)), dtype=np.int64, count=len(words))
     known = numbers >= 0
     spelt = [word for word in words if word not in had] if had else list(words)
@@ -137,7 +140,21 @@ def _numbered(file: Opened, flat: Flat) -> tuple[Numbers, NDArray[np.bool_]]:
     fresh = np.fromiter(map(words.__getitem__, spelt), dtype=np.int64, count=len(spelt))
     often = np.frexp(np.bincount(flat.which, minlength=len(words))[fresh])[1]  # as powers of two
     numbers[fresh[np.argsort(-often, kind="stable")]] = following + np.arange(len(fresh))
+    if flat.memory and flat.memory.numbers is had:
+        had.update(zip(spelt, numbers[fresh].tolist()))
     return numbers, known
+
+
+def _had(file: Opened, flat: Flat, following: int) -> dict[str, int]:
+    """The numbers of those words that are there, of all if so many are asked for."""
+    memory, words = flat.memory or Memory(), flat.places
+    if memory.changes is not None and memory.changes == file.setting("changes"):
+        return memory.numbers
+    memory.numbers = {}
+    if following > SCAN * len(words):
+        return dict(ask(file, "SELECT word, number FROM token WHERE word IN", words))
+    memory.numbers.update(file.db.execute("SELECT word, number FROM token"))
+    return memory.numbers
 
 
 def next_number(file: Opened) -> int:
@@ -176,7 +193,7 @@ def shift(file: Opened, numbers: Numbers, by: dict[int, Weights]) -> None:
 
 
 def _tell_labels(file: Opened, label: Numbers, weight: Weights, sign: int) -> None:
-    for k in np.unique(label).tolist():
+    for k in sorted(set(label.tolist())):
         change = (sign * int((label == k).sum()), sign * float(weight[label == k].sum()), k)
         file.db.execute("UPDATE label SET messages = messages + ?, weight = weight + ? WHERE id = ?", change)
     heaviest = file.db.execute("SELECT max(weight) FROM label").fetchone()[0]

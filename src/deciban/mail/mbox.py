@@ -179,10 +179,10 @@ def time_of(line: bytes) -> float | None:
     found = _DATE.search(line)
     if not found or found[1] not in _MONTHS:
         return None
-    day, hour, minute, second, year = (int(found[part] or 0) for part in (2, 3, 4, 5, 7))
+    day, hour, minute, year = map(int, found.group(2, 3, 4, 7))
     if not (1 <= day <= 31 and hour < 24 and minute < 60 and year >= 1970):
         return None
-    seconds = timegm((year, _MONTHS[found[1]], day, hour, minute, min(second, 59)))
+    seconds = timegm((year, _MONTHS[found[1]], day, hour, minute, min(int(found[5] or 0), 59)))
     zone = int(found[6] or found[8] or 0)
     return float(seconds - (abs(zone) // 100 * 3600 + abs(zone) % 100 * 60) * (1 if zone > 0 else -1))
 

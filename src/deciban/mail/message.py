@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from deciban.mail.digest import ENVELOPE, digest_of, in_lines
 from deciban.mail.headers import FIELDS, FIRST_FIELD, Headers, fields_of
+from deciban.mail.html import Page, page_of
 from deciban.mail.part import MOST_PARTS, Content, Part, Room, content_of, read_leaf
 
 __all__ = ["Message", "Part", "digest_of", "read_message"]
@@ -50,24 +51,36 @@ def read_message(raw: bytes) -> Message:
     >>> read_message(b"Subject: Hi\n\nSee you at noon.\n").parts[0].text
     'See you at noon.\n'
     """
-    room = Room(in_lines(raw[:LONGEST_MESSAGE]))
+    room, start = room_for(raw)
+    headers = _read_whole(room, start, len(room.raw), 0)
+    return Message(tuple(headers), tuple(room.parts), tuple(room.cut))
+
+
+def room_for(raw: bytes, pages: Callable[[str], Page] = page_of) -> tuple[Room, int]:
+    """Where a message is read, its pages in a way that may be another's; and where it begins."""
+    room = Room(in_lines(raw[:LONGEST_MESSAGE]), pages)
     if len(raw) > LONGEST_MESSAGE:
         room.leave_out(f"all but the first {LONGEST_MESSAGE >> 20} MiB of {len(raw)} bytes")
     envelope = ENVELOPE.match(room.raw)
-    headers = _read_whole(room, envelope.end() if envelope else 0, len(room.raw), 0)
-    return Message(tuple(headers), tuple(room.parts), tuple(room.cut))
+    return room, envelope.end() if envelope else 0
 
 
 def _read_whole(room: Room, start: int, end: int, depth: int) -> Headers:
     """A message with its headers, between two places: the whole one, or one that is enclosed."""
-    head, body = _head_and_body(room, start, end)
+    head, body = head_and_body(room, start, end)
+    headers = headers_in(room, head)
+    read_part(room, content_of(dict(reversed(headers))), body, end, depth)
+    return headers
+
+
+def headers_in(room: Room, head: bytes) -> Headers:
+    """Names and values, as many and as much of them as there is room for."""
     headers = fields_of(head)
     if len(headers) > MOST_HEADERS:
         room.leave_out(f"all but the first {MOST_HEADERS} of {len(headers)} headers")
         headers = headers[:MOST_HEADERS]
     if len(head) > LONGEST_VALUE:
         headers = [(name, _cut_value(room, name, value)) for name, value in headers]
-    _read_part(room, content_of(dict(reversed(headers))), body, end, depth)
     return headers
 
 
@@ -77,7 +90,7 @@ def _cut_value(room: Room, name: str, value: str) -> str:
     return value[:LONGEST_VALUE]
 
 
-def _head_and_body(room: Room, start: int, end: int) -> tuple[bytes, int]:
+def head_and_body(room: Room, start: int, end: int) -> tuple[bytes, int]:
     """The bytes of the headers, and where the body begins."""
     raw = room.raw
     if not FIRST_FIELD.match(raw, start, end):
@@ -94,7 +107,7 @@ def _head_and_body(room: Room, start: int, end: int) -> tuple[bytes, int]:
     return raw[start:stop], body
 
 
-def _read_part(room: Room, content: Content, start: int, end: int, depth: int) -> None:
+def read_part(room: Room, content: Content, start: int, end: int, depth: int) -> None:
     """A part's leaves, in order, are added to what the room has found."""
     inner = content.type.startswith(("multipart/", "message/"))
     if inner and depth >= DEEPEST:
@@ -169,4 +182,4 @@ def _read_inner(room: Room, start: int, end: int, depth: int) -> None:
         head = head[:LONGEST_PART_HEADER]
     fields = {f"content-{name.decode().lower()}": value for name, value in reversed(CONTENT.findall(head))}
     headers = {name: fields_of(b"x:" + value)[0][1] for name, value in fields.items()}
-    _read_part(room, content_of(headers), body, min(max(body, end), len(raw)), depth + 1)
+    read_part(room, content_of(headers), body, min(max(body, end), len(raw)), depth + 1)

@@ -22,25 +22,28 @@ def pack(numbers: Numbers, n: Numbers) -> list[bytes]:
     """
     steps = numbers.copy()
     steps[1:] -= numbers[:-1]
-    begin = np.cumsum(n) - n
-    some = begin[n > 0]
+    first = np.cumsum(n) - n
+    some = first[n > 0]
     steps[some] = numbers[some]
-    most = max(1, -(-int(steps.max(initial=0)).bit_length() // 7))
-    seven = np.empty((len(steps), most), dtype=np.uint8)
-    kept = np.ones((len(steps), most), dtype=np.bool_)
+    at = _places(steps)
+    steps = steps.astype(np.uint32) if steps.max(initial=0) < 1 << 32 else steps
+    whole = np.empty(at[-1], dtype=np.uint8)
+    cuts = at[np.concatenate([first, [len(numbers)]])].tolist()
+    at = at[:-1]
+    while len(steps):
+        more = steps > 127
+        whole[at] = (steps & 127) | more << 7
+        at, steps = at[more] + 1, steps[more] >> 7
+    packed = whole.tobytes()
+    return [packed[a:b] for a, b in pairwise(cuts)]
+
+
+def _places(steps: Numbers) -> Numbers:
+    """Where the bytes of each number begin, and where the last ends."""
     width = np.ones(len(steps), dtype=np.int64)
-    rest: NDArray[np.unsignedinteger] = steps.astype(np.uint64 if most > 4 else np.uint32)
-    for place in range(most):
-        seven[:, place] = rest & 127
-        rest >>= 7
-        if place + 1 < most:
-            kept[:, place + 1] = more = rest > 0
-            seven[:, place] |= more.view(np.uint8) << 7
-            width += more
-    packed, end = seven[kept], np.cumsum(width)
-    cuts = np.concatenate([[0], end])[np.concatenate([begin, [len(numbers)]])].tolist()
-    whole = packed.tobytes()
-    return [whole[a:b] for a, b in pairwise(cuts)]
+    for bits in range(7, int(steps.max(initial=0)).bit_length(), 7):
+        width += steps >> bits > 0
+    return np.concatenate([[0], np.cumsum(width)])
 
 
 def unpack(blobs: list[bytes]) -> tuple[Numbers, Numbers]:

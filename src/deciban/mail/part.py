@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from deciban.mail.decoding import decoded, unpacked
 from deciban.mail.headers import content_type
-from deciban.mail.html import page_of
+from deciban.mail.html import Page, page_of
 
 MOST_TEXT = 1 << 18
 """Bytes of text, decoded, over all parts: some forty thousand words."""
@@ -40,6 +40,7 @@ class Room:
     """What has been found so far of one message, and how much more there is room for."""
 
     raw: bytes
+    page_of: Callable[[str], Page] = page_of
     parts: list[Part] = field(default_factory=list)
     cut: dict[str, None] = field(default_factory=dict)
     text_left: int = MOST_TEXT
@@ -86,7 +87,7 @@ def read_leaf(room: Room, content: Content, start: int, end: int) -> None:
     text = decoded(body, content.parameters.get("charset", ""))
     charset = content.parameters.get("charset", "").lower()
     if "html" in kind or MARKUP.match(body):
-        page = page_of(text)
+        page = room.page_of(text)
         part = Part(
             "html", page.text, content.name, kind, size, charset, content.encoding, page.links, page.hidden, page.tags
         )

@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 
 from deciban.mail.fewest import FEWEST, OF_EACH
 from deciban.mail.fitting import USUAL_SETTINGS, Examples, Settings, fit
-from deciban.mail.judging import HAM_AT, SPAM_AT, Learned, told
+from deciban.mail.judging import HAM_AT, SPAM_AT
 from deciban.mail.labelled import LABELS, Labelled
 from deciban.mail.models import USUAL_MODEL, ModelName, Weighed, combined_or_added, said_by
 from deciban.mail.refitting import has_grown
 from deciban.mail.rows import Rows
+from deciban.mail.telling import Known, Learned, Teller
 from deciban.mail.verdict import Verdict
 from deciban.mail.weighing import Array, Trust
 
@@ -125,12 +126,12 @@ class Rehearsal:
         if not self.knows_both:
             return np.zeros(len(rows))
         trust = self.trust
-        return np.array([self._weighed(i, trust)[0].scores[0] for i in rows.tolist()])
+        return np.array([self._weighed(i, trust)[0].scores[0][0] for i in rows.tolist()])
 
     def verdict(self, i: int, clues: int) -> Verdict:
         """What a message is, and why; both labels were learned before."""
         messages = self._messages
         learned = Learned(LABELS, (0, 1), (int(messages[0]), int(messages[1])), tuple(messages.tolist()))
         found, at = self._weighed(i, self.trust)
-        words = [self.mail.words[j] for j in at.tolist()]
-        return told(found, words, self._counts[at], learned, self.model, self.thresholds, (), clues)
+        teller = Teller(learned, self.model, self.thresholds)
+        return next(teller.told(found, Known(at, self.mail.words, self._counts), {}, clues))

@@ -21,6 +21,15 @@ FLAGS: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINAR
 """A pipe would keep its opener waiting."""
 
 
+def small_size(path: str) -> int:
+    """The bytes of a small file; 0 if it is none, or cannot be asked."""
+    try:
+        told = os.stat(path)
+    except (OSError, ValueError):
+        return 0
+    return told.st_size if S_ISREG(told.st_mode) and told.st_size < SMALL else 0
+
+
 def message_in(entry: Entry) -> Found | None:
     """The one message of a file, or None if there may be more to it than that; an OSError if it is not to be read."""
     file = os.open(entry.path, FLAGS)
@@ -41,8 +50,8 @@ def message_in(entry: Entry) -> Found | None:
 
 def _letter_in(path: str, raw: bytes) -> Found | None:
     """The one message of a box, if it is named as a message."""
-    if b"From " in raw[5:] or not mbox.opens(raw):  # it may begin another, or be quoted
+    if raw.find(b"From ", 5) >= 0 or not mbox.opens(raw):  # it may begin another, or be quoted
         return None
-    line, _, letter = raw.partition(b"\n")
-    letter = mbox.without_the_gap(letter)
+    end = raw.find(b"\n") + 1 or len(raw)
+    line, letter = raw[:end], mbox.without_the_gap(raw[end:])
     return Found(path, letter, mbox.time_of(line), mbox.flags_of(letter))

@@ -20,19 +20,21 @@ import sys
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TypeVar
 
 from deciban.errors import InputError
 from deciban.mail import folders, mbox
 from deciban.mail.folders import Entry
-from deciban.mail.found import Found, Problem, Problems, longest_read, tell_trashed, warned
-from deciban.mail.small_files import message_in
+from deciban.mail.found import Closed, Found, Problem, Problems, longest_read, tell_trashed, warned
+from deciban.mail.small_files import message_in, small_size
 from deciban.mail.streams import pieces_of
 
 KINDS = (
     'an mbox (also .gz), a Maildir, an MH folder, a folder of message files, one message, "-" for standard input, '
     "or imaps://user@host/Folder"
 )
+
+FOLDERS = ("maildir", "mh", "folder")
 
 BOXES = (".mbox", ".mbx", ".mbox.gz", ".mbx.gz")
 """Files with such names are boxes even if they do not begin as one."""
@@ -78,20 +80,48 @@ def messages_in(
         from deciban.mail.imap import imap_messages
 
         return imap_messages(str(path), trashed=trashed, problems=problems)
-    found = _piped(path, problems) if kind == "stdin" else _in_files(_existing(path), kind, subfolders, problems)
+    if kind in FOLDERS:
+        found = _of_folder(_entries(_existing(path), kind, subfolders, problems), problems)
+    else:
+        found = _piped(path, problems) if kind == "stdin" else _held_by(_entry(_existing(path)), problems)
     return found if trashed else _without_trash(path, found, problems)
 
 
-def _in_files(place: Path, kind: str, subfolders: bool, problems: Problems) -> Iterator[Found]:
-    if kind in ("mbox", "message"):
-        return _held_by(
-            Entry(str(place), folders.flags_of(place.name), alone=place.suffix.lower() == ".eml"), problems
-        )
-    entries = _entries(place, kind, subfolders, problems)
-    first = next(entries, None)
-    if first is None and kind == "folder":
-        raise InputError(f"{place}: the folder has no files with messages. Hint: give {KINDS}")
-    return _of_folder(chain([first] if first else [], entries), problems)
+def mail_in(
+    path: str | Path, *, trashed: bool = False, subfolders: bool = False, problems: Problems = warned
+) -> Iterator[Found | Closed]:
+    """The same for one who learns or judges many: small files of folders stay closed, for other processes to open.
+
+    What is found in a file only then is told of then: that it cannot be read, or is marked as trashed in itself.
+    """
+    kind = kind_of(path)
+    if kind not in FOLDERS:
+        return messages_in(path, trashed=trashed, problems=problems)
+    entries = _entries(_existing(path), kind, subfolders, problems)
+    found = _left_closed(entries, trashed, problems)
+    return found if trashed else _without_trash(path, found, problems)
+
+
+def _left_closed(entries: Iterable[Entry], trashed: bool, problems: Problems) -> Iterator[Found | Closed]:
+    names_now = _NamesNow()
+    for entry in entries:
+        if not entry.path.lower().endswith(BOXES) and (size := small_size(entry.path)):
+            yield Closed(entry.path, entry.flags, entry.time, entry.alone, size, trashed, problems)
+        else:
+            yield from _of_folder([entry], problems, names_now)
+
+
+def held_in(entry: Entry, trashed: bool, problems: Problems) -> Iterable[Found]:
+    """The messages of a file that was left closed."""
+    one = _at_once(entry)
+    if one and (trashed or "T" not in one.flags):
+        return (one,)
+    found = _of_folder([entry], problems)
+    return found if trashed else _without_trash(entry.path, found, problems)
+
+
+def _entry(place: Path) -> Entry:
+    return Entry(str(place), folders.flags_of(place.name), alone=place.suffix.lower() == ".eml")
 
 
 def message_at(entry: Entry) -> Found:
@@ -203,6 +233,15 @@ def _looking_ahead(letters: Iterator[mbox.Letter]) -> Iterator[tuple[mbox.Letter
 
 
 def _entries(place: Path, kind: str, subfolders: bool, problems: Problems) -> Iterator[Entry]:
+    """The files of a folder, of which there must be one unless it is kept by a mail program."""
+    entries = _listed(place, kind, subfolders, problems)
+    first = next(entries, None)
+    if first is None and kind == "folder":
+        raise InputError(f"{place}: the folder has no files with messages. Hint: give {KINDS}")
+    return chain([first] if first else [], entries)
+
+
+def _listed(place: Path, kind: str, subfolders: bool, problems: Problems) -> Iterator[Entry]:
     if kind == "maildir":
         for folder in (place, *(folders.maildirs_within(place) if subfolders else ())):
             yield from folders.maildir_entries(folder)
@@ -210,9 +249,9 @@ def _entries(place: Path, kind: str, subfolders: bool, problems: Problems) -> It
         yield from folders.mh_entries(place) if kind == "mh" else folders.files_within(place, problems)
 
 
-def _of_folder(entries: Iterable[Entry], problems: Problems) -> Iterator[Found]:
+def _of_folder(entries: Iterable[Entry], problems: Problems, names_now: _NamesNow | None = None) -> Iterator[Found]:
     """The messages of many files; a file that cannot be read is told, and the others go on."""
-    names_now = _NamesNow()
+    names_now = names_now or _NamesNow()
     for listed in entries:
         if found := _at_once(listed):
             yield found
@@ -255,7 +294,10 @@ class _NamesNow:
         return now or entry
 
 
-def _without_trash(place: str | Path, found: Iterator[Found], problems: Problems) -> Iterator[Found]:
+Drawn = TypeVar("Drawn", Found, Found | Closed)
+
+
+def _without_trash(place: str | Path, found: Iterator[Drawn], problems: Problems) -> Iterator[Drawn]:
     left_out = 0
     for message in found:
         if "T" in message.flags:

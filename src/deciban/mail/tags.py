@@ -140,7 +140,7 @@ def _small_marks(name: str, given: dict[str, str], links: list[str]) -> list[str
     if name == "img" and given.get("width") in ("0", "1") and given.get("height") in ("0", "1"):
         marks.append("pixel")
     if name == "font" and "size" in given:
-        marks.append(f"size:{given['size'][:3].strip()}")
+        marks.append(f"size:{''.join(given['size'][:3].split())}")
     marks += [f"event:{key[:20]}" for key in given if key[:2] == "on"]
     if links and "href" in given and links[0][:7].lower() == "mailto:":
         marks.append("mailto")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from deciban.mail.header_tokens import header_tokens
 from deciban.mail.links import link_tokens, parted_from_links
 from deciban.mail.message import Message, Part
+from deciban.mail.part import Kind
 from deciban.mail.reading import USUAL, Reading
 from deciban.mail.takers import short
 from deciban.mail.words import (
@@ -55,9 +57,14 @@ def taken_of(message: Message, reading: Reading) -> Taken:
     """All that is taken of a message."""
     taken = Taken(header_tokens(message.headers, reading), [])
     for part in message.parts:
-        _take_part(part, reading, taken)
+        taken.tokens.extend(part_tokens(part, reading))
+        if part.kind == "html":
+            _take_page(part, reading, taken.tokens)
+        if part.kind != "attachment":
+            _take_text(part.text, reading, taken)
     if reading.structure:
-        _take_shape(message, taken.tokens)
+        parts = message.parts
+        taken.tokens.extend(shape_tokens([part.kind for part in parts], [part.text for part in parts]))
     return taken
 
 
@@ -71,22 +78,18 @@ def said_cut(message: Message, tokens: list[str]) -> tuple[str, ...]:
     return (*message.cut, f"tokens after the first {MOST_TOKENS}") if len(tokens) >= MOST_TOKENS else message.cut
 
 
-def _take_part(part: Part, reading: Reading, taken: Taken) -> None:
-    tokens = taken.tokens
+def part_tokens(part: Part, reading: Reading) -> list[str]:
+    """What a part is, and is called."""
+    tokens = []
     if reading.structure:
         tokens.append(short(f"type:{part.type}"))
         if part.charset:
             tokens.append(short(f"charset:{part.charset}"))
         if part.encoding:
             tokens.append(short(f"encoding:{part.encoding}"))
-    if part.name or part.kind == "attachment":
-        if reading.attachments:
-            tokens += _attachment_tokens(part, cleaner_of(reading))
-        if part.kind == "attachment":
-            return
-    if part.kind == "html":
-        _take_page(part, reading, tokens)
-    _take_text(part.text, reading, taken)
+    if reading.attachments and (part.name or part.kind == "attachment"):
+        tokens += _attachment_tokens(part, cleaner_of(reading))
+    return tokens
 
 
 def _attachment_tokens(part: Part, clean: Cleaner) -> list[str]:
@@ -111,17 +114,9 @@ def _take_page(part: Part, reading: Reading, tokens: list[str]) -> None:
 
 def _take_text(text: str, reading: Reading, taken: Taken) -> None:
     tokens = taken.tokens
-    text, links = parted_from_links(text)
-    if links and reading.urls:
-        for link in links:
-            tokens += link_tokens(link, reading.url_words)
+    text = without_signs(text, reading, tokens)
     if not reading.body:
         return
-    if reading.amounts:
-        tokens += amounts(text)
-    if not text.isascii() and UNSPACED.search(text):
-        tokens += unspaced_pairs(text)
-        text = UNSPACED.sub(" ", text)
     if reading.body_case:
         shouted = [word for word in written_words(text) if 2 < len(word) <= LONGEST_SHOUT and word.isupper()]
         tokens += [f"caps:{word.lower()}"[:LONGEST_TOKEN] for word in shouted]
@@ -131,12 +126,27 @@ def _take_text(text: str, reading: Reading, taken: Taken) -> None:
         tokens += neighbours(cleaner_of(reading).all(words))
 
 
-def _take_shape(message: Message, tokens: list[str]) -> None:
-    """What kinds of parts there are together."""
-    kinds = {part.kind for part in message.parts}
-    if kinds == {"html"}:
-        tokens.append("shape:html-only")
-    if "html" in kinds and not any(part.text.strip() for part in message.parts):
+def without_signs(text: str, reading: Reading, tokens: list[str]) -> str:
+    """A text of which only words are left; what it had besides, links, amounts and unspaced scripts, is added."""
+    text, links = parted_from_links(text)
+    if links and reading.urls:
+        for link in links:
+            tokens += link_tokens(link, reading.url_words)
+    if reading.body and reading.amounts:
+        tokens += amounts(text)
+    if reading.body and not text.isascii() and UNSPACED.search(text):
+        tokens += unspaced_pairs(text)
+        text = UNSPACED.sub(" ", text)
+    return text
+
+
+def shape_tokens(kinds: Sequence[Kind], texts: Sequence[str]) -> list[str]:
+    """What kinds of parts there are together.
+
+    >>> shape_tokens(["html"], [" "])
+    ['shape:html-only', 'shape:no-text']
+    """
+    tokens = ["shape:html-only"] if set(kinds) == {"html"} else []
+    if "html" in kinds and not any(text.strip() for text in texts):
         tokens.append("shape:no-text")
-    if not message.parts:
-        tokens.append("shape:empty")
+    return tokens if kinds else ["shape:empty"]

@@ -98,13 +98,13 @@ class Trust:
         )  # fmt: skip
 
 
-def probabilities(scores: Array) -> list[float]:
+def probabilities(scores: Sequence[float]) -> list[float]:
     """Of the labels, from the scores of one message.
 
-    >>> probabilities(np.array([0.0])), [round(p, 3) for p in probabilities(np.array([-1.0, 0.0, 1.0]))]
+    >>> probabilities([0.0]), [round(p, 3) for p in probabilities([-1.0, 0.0, 1.0])]
     ([0.5, 0.5], [0.09, 0.245, 0.665])
     """
     if len(scores) == 1:
         smaller = math.exp(-abs(scores[0])) / (1 + math.exp(-abs(scores[0])))
         return [smaller, 1 - smaller] if scores[0] > 0 else [1 - smaller, smaller]
-    return [float(p) for p in np.exp(scores - log_sum_exp(scores[None])[0])]
+    return np.exp(scores - log_sum_exp(np.array([scores]))[0]).tolist()

@@ -21,19 +21,21 @@ TO_SPACES = bytes(c if c > 127 or chr(c).isalnum() or chr(c) in INSIDE else 32 f
 """For text in UTF-8: ASCII that parts words becomes a space."""
 TO_SMALL = TO_SPACES.lower()
 """And capitals become small letters."""
-OTHER_SEPARATORS = re.compile(
-    "[\x80-\xa9\xab-\xb4\xb6-\xb9\xbb-\xbf\xd7\xf7\u2010-\u2018\u201a-\u2029\u202f-\u205f\u2065-\u206f\u20a0-\u20bf"
-    "\u2190-\u2bff\u3000-\u3004\u3007-\u3020\u3030\u30fb\ufe30-\ufe6f\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65\ufffd]+"
+SEPARATING = (
+    "\x80-\xa9\xab-\xb4\xb6-\xb9\xbb-\xbf\xd7\xf7\u2010-\u2018\u201a-\u2029\u202f-\u205f\u2065-\u206f\u20a0-\u20bf"
+    "\u2190-\u2bff\u3000-\u3004\u3007-\u3020\u3030\u30fb\ufe30-\ufe6f\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65\ufffd"
 )
-UNSEEN = re.compile(
-    "[\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]+"
-)
+"""Ranges of characters beyond ASCII that part words."""
+OTHER_SEPARATORS = re.compile(f"[{SEPARATING}]+")
+WIDTHLESS = "\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff"
 """Characters of no width, with which words are torn apart unseen."""
-UNSPACED = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005\u3006\u3040-\u30fa\u30fc-\u30ff\u3400-\u9fff\uf900-\ufaff"
-    "\U00020000-\U0003ffff]+"
+UNSEEN = re.compile(f"[{WIDTHLESS}]+")
+RUNNING = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005\u3006\u3040-\u30fa\u30fc-\u30ff\u3400-\u9fff\uf900-\ufaff"
+    "\U00020000-\U0003ffff"
 )
 """Scripts that put no space between words: Thai, Lao, Burmese, Khmer, Japanese, Chinese."""
+UNSPACED = re.compile(f"[{RUNNING}]+")
 PRICE = re.compile(r"[ \t]?(\d[\d.,]{0,14})")
 SHARE = re.compile(r"(?<![\d.,])(\d[\d.,]{0,8})[ \t]?\Z")
 SHOUTS = {"!!": re.compile(r"!![!?]*+"), "??": re.compile(r"\?\?[!?]*+")}
@@ -47,7 +49,7 @@ def written_words(text: str) -> list[str]:
     >>> written_words("Don't wait -- order NOW, www")
     ["Don't", 'wait', '--', 'order', 'NOW', 'www']
     """
-    return _plainer(text).encode().translate(TO_SPACES).decode().split()
+    return plainer(text).encode().translate(TO_SPACES).decode().split()
 
 
 def split_words(text: str) -> list[bytes]:
@@ -56,10 +58,10 @@ def split_words(text: str) -> list[bytes]:
     >>> split_words("order NOW")
     [b'order', b'now']
     """
-    return _plainer(text).encode().translate(TO_SMALL).split()
+    return plainer(text).encode().translate(TO_SMALL).split()
 
 
-def _plainer(text: str) -> str:
+def plainer(text: str) -> str:
     """A text whose separators beyond ASCII are spaces, without what is not seen."""
     if not text.isascii():
         if UNSEEN.search(text):

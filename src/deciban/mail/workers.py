@@ -9,14 +9,25 @@ import os
 import subprocess
 import sys
 from collections import deque
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict
+from itertools import chain, islice
 from queue import SimpleQueue
 from threading import Thread
-from typing import IO, Final
+from types import TracebackType
+from typing import IO, Final, Generic, Self, TypeVar
 
-from deciban.mail.numbering import Numbering, Said
-from deciban.mail.reading import Reading
+from deciban.mail.folders import Entry
+from deciban.mail.found import Problem
+from deciban.mail.numbering import Numbering, Reader, Said, quickest
+from deciban.mail.reading import USUAL, Reading
+from deciban.mail.sources import held_in
+
+FEW: Final = 300
+"""So many messages are read before a worker would have started."""
+
+MOST_WORKERS: Final = 8
 
 RARELY: Final = 50_000
 """So many new objects are made before a worker looks for rubbish: a message leaves none behind."""
@@ -25,6 +36,17 @@ PIPE_BYTES: Final = 1 << 20
 """Room in a pipe, where the system gives it, for an answer that nobody reads yet."""
 
 PROGRAM: Final = "import sys; sys.path[:] = {path!r}; from deciban.mail.workers import serve; serve()"
+
+T = TypeVar("T")
+
+Sent = bytes | tuple[str, str, float | None, bool, bool]
+"""A message, or a file: its path, flags and time, whether it is one message, and whether what is trashed counts."""
+
+Heads = list[tuple[str, float | None]]
+"""Names of messages, and when they came."""
+
+Answer = tuple[Said, dict[int, Heads], list[tuple[int, str, str, int]]]
+"""What messages hold; which there are in files that were opened; and what could not be read of them, in words."""
 
 
 class Worker:
@@ -41,7 +63,7 @@ class Worker:
         assert self.process.stdout
         self._to, self._fro = self.process.stdin, self.process.stdout
         _widen(self._fro)
-        self._asked: deque[list[bytes]] = deque()
+        self._asked: deque[Sequence[Sent]] = deque()
         self._here: Numbering | None = None
         self._waiting: SimpleQueue[bytes | None] = SimpleQueue()
         self._feeder = Thread(target=self._feed, daemon=True)
@@ -53,21 +75,21 @@ class Worker:
             raise
         self._waiting.put(json.dumps([asdict(reading), digests]).encode())
 
-    def ask(self, raws: list[bytes]) -> None:
+    def ask(self, sent: Sequence[Sent]) -> None:
         """Have some messages read."""
-        self._asked.append(raws)
-        self._waiting.put(marshal.dumps(raws))
+        self._asked.append(sent)
+        self._waiting.put(marshal.dumps(sent))  # type: ignore[arg-type]  # tuples are marshalled too
 
-    def answer(self) -> Said:
+    def answer(self) -> Answer:
         """What the first of them hold that were not answered yet."""
-        raws = self._asked.popleft()
+        sent = self._asked.popleft()
         if self._here is None:
             try:
-                said: Said = marshal.loads(_frame(self._fro))
-                return said
+                answer: Answer = marshal.loads(_frame(self._fro))
+                return answer
             except (OSError, EOFError, ValueError):
                 self._here = Numbering(self._reading)
-        return self._here.said(raws, self._digests)
+        return answer_to(sent, self._here, self._digests)
 
     def _feed(self) -> None:
         with suppress(OSError):  # it is gone: its next answer will not come either
@@ -85,6 +107,29 @@ class Worker:
             self._to.close()
 
 
+class Crew(Generic[T]):
+    """Workers, if there is so much to be read that they are worth their start; they end with the block.
+
+    Whoever has more to do before the first message is needed, such as to load what will judge it, starts them first.
+    """
+
+    def __init__(self, given: Iterable[T], n: int | None, reading: Reading = USUAL, digests: bool = True) -> None:
+        n = max(1, min(os.cpu_count() or 1, MOST_WORKERS)) if n is None else n
+        given = iter(given)
+        first = list(islice(given, FEW if n > 1 else 0))
+        self.given, self.way = chain(first, given), (reading, digests)
+        self.workers = started(n, reading, digests) if len(first) == FEW else []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        for worker in self.workers:
+            worker.stop()
+
+
 def started(n: int, reading: Reading, digests: bool) -> list[Worker]:
     """So many workers, or as many as the system lets us have."""
     workers: list[Worker] = []
@@ -93,15 +138,33 @@ def started(n: int, reading: Reading, digests: bool) -> list[Worker]:
     return workers
 
 
+def answer_to(sent: Sequence[Sent], numbering: Reader, digests: bool) -> Answer:
+    """What messages and files hold."""
+    raws: list[bytes] = []
+    opened: dict[int, Heads] = {}
+    problems: list[tuple[int, str, str, int]] = []
+    for i, each in enumerate(sent):
+        if isinstance(each, bytes):
+            raws.append(each)
+            continue
+        path, flags, time, alone, trashed = each
+        met: list[Problem] = []
+        found = tuple(held_in(Entry(path, flags, time, alone), trashed, met.append))
+        opened[i] = [(one.name, one.time) for one in found]
+        raws += [one.raw for one in found]
+        problems += [(i, one.name, one.reason, one.messages) for one in met]
+    return numbering.said(raws, digests), opened, problems
+
+
 def serve() -> None:
     """The work of a worker: messages in, numbers out, until nobody asks any more."""
     to, fro = sys.stdout.buffer, sys.stdin.buffer
     gc.set_threshold(RARELY)
     try:
         reading, digests = json.loads(_frame(fro))
-        numbering = Numbering(Reading(**reading))
+        numbering = quickest(Reading(**reading))
         while True:
-            _write_frame(to, marshal.dumps(numbering.said(marshal.loads(_frame(fro)), digests)))
+            _write_frame(to, marshal.dumps(answer_to(marshal.loads(_frame(fro)), numbering, digests)))
     except (EOFError, BrokenPipeError, KeyboardInterrupt):
         return
 

@@ -1,4 +1,4 @@
-"""The usual calls of mail systems, one for each message: answered before anything is loaded that reads options."""
+"""The usual calls for mail: answered before anything is loaded that reads options, which takes as long as they do."""
 
 from __future__ import annotations
 
@@ -6,53 +6,118 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import Any
 
 from deciban.cli.codes import INTERRUPTED, NO_VERDICT, TRY_AGAIN, UNREAD
 
 LITTLE = 1 << 13
 """Bytes that there is memory for if for anything."""
 
-VALUED = ("--store", "--model")
-FLAGS = {"classify": ("--json",), "filter": ()}
-"""Commands that are known here, and their options without a value."""
+VALUED = {
+    "classify": ("--store", "--model", "--top"),
+    "filter": ("--store", "--model"),
+    "learn": ("--store", "--ham", "--spam", "--label"),
+}
+"""Commands that are known here, and their options with a value."""
+
+FLAGS = {
+    "classify": ("--json", "--subfolders", "--trashed"),
+    "filter": (),
+    "learn": ("--json", "--subfolders", "--trashed", "--no-fit"),
+}
+"""Their options without one."""
+
+PATH = "PATH"
+"""What stands for an option where there is none."""
+
+Given = dict[str, list[str]]
+"""Options, and the values of each in their order."""
 
 
 def at_once(arguments: Sequence[str]) -> int | None:
-    """The exit code of `classify` or `filter` of standard input; None for any other call, which is left to others."""
+    """The exit code of a call that is known here; None for any other, right or wrong, which is left to others."""
     command, *rest = arguments or [""]
-    given = _options(rest, FLAGS[command]) if command in FLAGS else None
-    if given is None:
+    if command == "learn":
+        from deciban.cli.mail.labelled import spread
+
+        rest = spread(rest)
+    given = _given(rest, VALUED[command], FLAGS[command]) if command in VALUED else None
+    if given is None or (PATH in given and command != "classify"):
         return None
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # one message needs no threads, nor the memory that they take
-    if command == "classify":
-        return _classify(given.get("--store"), given.get("--model"), "--json" in given)
-    return _filter(given.get("--store"), given.get("--model"))
+    if command != "learn" and PATH not in given:
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # one message needs no threads, nor their memory
+    elif os.name == "nt":
+        return None  # what reads options makes paths of patterns there, as shells do elsewhere
+    return {"classify": _classify, "filter": _filter, "learn": _learn}[command](given)
 
 
-def _options(arguments: Sequence[str], flags: Sequence[str]) -> dict[str, str] | None:
-    """Options and their values, if there is nothing but those that are known here, each with its value.
+def _given(arguments: Sequence[str], valued: Sequence[str], flags: Sequence[str]) -> Given | None:
+    """What is given, if there is nothing but what is known here, each with its value.
 
-    >>> _options(["--store", "a.db", "--model=bayes"], []), _options(["--json"], []), _options(["--store"], [])
-    ({'--store': 'a.db', '--model': 'bayes'}, None, None)
+    >>> _given(["a.eml", "--store", "a.db", "--json"], ["--store"], ["--json"])
+    {'PATH': ['a.eml'], '--store': ['a.db'], '--json': []}
+    >>> [_given(wrong, ["--store"], []) for wrong in (["--store"], ["--store", "--json"], ["--json"], ["--", "a"])]
+    [None, None, None, None]
     """
-    given, left = {}, list(arguments)
-    while left:
-        name, equals, value = left.pop(0).partition("=")
-        if name in flags and not equals:
-            given[name] = ""
-        elif name in VALUED and (equals or left):
-            given[name] = value if equals else left.pop(0)
-        else:
+    given: Given = {}
+    left = iter(arguments)
+    for argument in left:
+        name, equals, value = argument.partition("=")
+        if argument in flags:
+            given[argument] = []
+            continue
+        if name not in valued:
+            name, value = PATH, argument
+        elif not equals:
+            value = next(left, "")
+        if not value or (value.startswith("-") and value != "-"):
             return None
+        given.setdefault(name, []).append(value)
     return given
 
 
-def _filter(store: str | None, model: str | None) -> int:
+def _last(given: Given, option: str) -> str | None:
+    return given[option][-1] if option in given else None
+
+
+def _learn(given: Given) -> int | None:
+    from deciban.cli.mail.labelled import by_label
+
+    try:
+        asked = by_label(given.get("--ham"), given.get("--spam"), given.get("--label"))
+    except ValueError:
+        return None
+    from deciban.cli.mail.learning import learn
+
+    learn(
+        asked, _last(given, "--store"), subfolders="--subfolders" in given, trashed="--trashed" in given,
+        no_fit="--no-fit" in given, json="--json" in given,
+    )  # fmt: skip
+    return 0
+
+
+def _classify(given: Given) -> int | None:
+    store, model, top = (_last(given, option) for option in ("--store", "--model", "--top"))
+    options: dict[str, Any] = {"json": "--json" in given}
+    if top is not None:
+        if not (top.isascii() and top.isdecimal() and len(top) < 6):
+            return None
+        options["top"] = int(top)
+    if PATH not in given:
+        return _judge(store, model, **options)
+    from deciban.cli.mail.many import judge_all
+
+    options.update(subfolders="--subfolders" in given, trashed="--trashed" in given)
+    judge_all(given[PATH], store, model, **options)
+    return 0
+
+
+def _filter(given: Given) -> int:
     try:
         from deciban.cli.mail.passing import pass_judged
     except (Exception, KeyboardInterrupt):  # there is not even the memory to load it
         return _passed()
-    pass_judged(store, model)
+    pass_judged(_last(given, "--store"), _last(given, "--model"))
     return 0
 
 
@@ -67,11 +132,12 @@ def _passed() -> int:
     return 0
 
 
-def _classify(store: str | None, model: str | None, json: bool) -> int:
+def _judge(store: str | None, model: str | None, **options: Any) -> int:
+    """One message; whatever happens is no verdict, even if there is no memory to say it well."""
     try:
         from deciban.cli.mail.one import judge
 
-        return judge(store, model, json=json)
+        return judge(store, model, **options)
     except BrokenPipeError:
         return UNREAD
     except KeyboardInterrupt:

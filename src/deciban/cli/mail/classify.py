@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from deciban.cli import arguments as a
 from deciban.cli.codes import NO_VERDICT
 from deciban.cli.mail import options as o
-from deciban.cli.mail.drawing import Drawn, counting, refuse_absent
-from deciban.cli.mail.one import CLUES, as_json, judge
-from deciban.cli.mail.opening import judging
+from deciban.cli.mail.many import judge_all
+from deciban.cli.mail.one import CLUES, judge
 from deciban.cli.manners import manners
-
-if TYPE_CHECKING:
-    from deciban.mail.verdict import Verdict
 
 EXAMPLE = a.example(
     "deciban mail classify < message.eml",
@@ -36,19 +32,8 @@ def command(
     Exit codes for one on standard input: 0 spam, 1 ham (or any other label), 2 unsure, 3 error. For PATHs: 0 done, 3
     error.
     """
+    if paths:
+        judge_all(paths, store, model, top, subfolders, trashed, json, debug)
+        return
     with manners(debug, NO_VERDICT, "nothing was changed"):
-        if not paths:
-            raise typer.Exit(judge(store, model, top, json, debug))
-        refuse_absent(paths)
-        with judging(store, model) as mail, counting("classifying") as tick:
-            drawn = Drawn(paths, tick, subfolders, trashed)
-            for name, verdict in mail.classify_all(drawn, clues=top):
-                print(as_json(name, verdict) if json else as_line(name, verdict))
-        drawn.end()
-
-
-def as_line(name: str, verdict: Verdict) -> str:
-    """A verdict in columns; the name stands last, as it may be long."""
-    from deciban.cli.sheet import one_line
-
-    return f"{verdict.label:<8} {verdict.probability:.4f} {verdict.decibans:+8.1f} dB  {one_line(name)}"
+        raise typer.Exit(judge(store, model, top, json, debug))

@@ -10,6 +10,7 @@ import typer
 
 from deciban.cli import arguments as a
 from deciban.cli.mail import options as o
+from deciban.cli.mail.learning import KEPT
 from deciban.cli.mail.opening import judging, learning
 from deciban.cli.manners import manners
 from deciban.spelling import spaced
@@ -43,7 +44,7 @@ def merge(
     debug: a.Debug = False,
 ) -> None:  # fmt: skip
     """Learn the messages of other stores; those known here under another label stay as they are, and are told."""
-    with manners(debug, interrupted=o.KEPT), learning(store, create=True) as mail:
+    with manners(debug, interrupted=KEPT), learning(store, create=True) as mail:
         told = []
         for other in others:
             merged = mail.store.merge(other.expanduser())
@@ -95,7 +96,7 @@ def _told(name: str, merged: Merged, quiet: bool) -> dict[str, Any]:
 
 
 def _settled(mail: MailFilter, store: str | None, told: list[dict[str, Any]], no_fit: bool, json: bool) -> None:
-    from deciban.cli.mail.learn import settle
+    from deciban.cli.mail.learning import settle
 
     done = settle(mail, store, no_fit, json)
     if json:

@@ -6,13 +6,15 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from deciban.cli.manners import stop_if_interrupted
 from deciban.errors import InputError
 
 if TYPE_CHECKING:
-    from deciban.mail.found import Found
+    from deciban.mail.found import Closed, Found
+
+Message = TypeVar("Message")
 
 SHOWN_EVERY = 0.1
 """Seconds between two looks of a bar."""
@@ -43,9 +45,18 @@ class Drawn:
     def __iter__(self) -> Iterator[Found]:
         from deciban.mail.sources import messages_in
 
+        return self._drawn(messages_in)
+
+    def many(self) -> Iterator[Found | Closed]:
+        """The same for who learns or judges many: small files stay closed."""
+        from deciban.mail.sources import mail_in
+
+        return self._drawn(mail_in)
+
+    def _drawn(self, source: Callable[..., Iterator[Message]]) -> Iterator[Message]:
         for path in self._paths:
             try:
-                for found in messages_in(path, subfolders=self._subfolders, trashed=self._trashed):
+                for found in source(path, subfolders=self._subfolders, trashed=self._trashed):
                     self._tick()
                     yield found
             except (InputError, OSError) as error:

@@ -26,7 +26,7 @@ def unlearn(
     debug: a.Debug = False,
 ) -> None:  # fmt: skip
     """Forget messages: the store is as if they had never come."""
-    from deciban.cli.mail.learn import settle
+    from deciban.cli.mail.learning import settle
 
     with manners(debug, interrupted="nothing was unlearned"), learning(store) as mail:
         digests = dict.fromkeys(digest for _, digest in _digests(paths))
@@ -45,7 +45,7 @@ def relabel(
     debug: a.Debug = False,
 ) -> None:  # fmt: skip
     """Say that messages that were learned are something else; their times stay."""
-    from deciban.cli.mail.learn import settle
+    from deciban.cli.mail.learning import settle
 
     with manners(debug, interrupted="nothing was relabelled"), learning(store) as mail:
         from deciban.mail.filter import checked_label

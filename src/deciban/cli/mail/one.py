@@ -49,6 +49,10 @@ def standing_input() -> bytes:
 
 def as_json(name: str, verdict: Verdict) -> str:
     """A verdict in one line of JSON."""
-    from deciban.files.plain import json_text
+    from deciban.files.plain import json_text, plain_text
 
-    return json_text({"path": name, **verdict.to_dict()})
+    told = {"path": name, **verdict.to_dict()}
+    try:
+        return plain_text(told)
+    except ValueError:  # a number that is not finite
+        return json_text(told)

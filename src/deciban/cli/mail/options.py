@@ -6,9 +6,6 @@ from typing import Annotated
 
 import typer
 
-KEPT = "what was learned before is kept; the same command again completes it"
-"""What Ctrl-C leaves of learning."""
-
 StoreFile = Annotated[
     str | None,
     typer.Option(

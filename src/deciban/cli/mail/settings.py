@@ -107,7 +107,7 @@ def given_half_life(text: str) -> float | None:
 
 def _fit_another(model: str, mail: MailFilter, store: str | None, no_fit: bool) -> None:
     """Another model may never have been fitted."""
-    from deciban.cli.mail.learn import settle
+    from deciban.cli.mail.learning import settle
     from deciban.mail.filter import MailFilter
 
     with MailFilter(mail.store, model=model) as other:

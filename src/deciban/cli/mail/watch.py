@@ -15,6 +15,7 @@ import typer
 
 from deciban.cli import arguments as a
 from deciban.cli.mail import options as o
+from deciban.cli.mail.learning import KEPT
 from deciban.cli.mail.opening import learning
 from deciban.cli.manners import manners
 
@@ -50,7 +51,7 @@ def command(
 
     What lies in the folders at the first look states nothing: deciban mail learn is for that.
     """
-    with manners(debug, interrupted=o.KEPT), _until_told() as stop, learning(store, create=True) as mail:
+    with manners(debug, interrupted=KEPT), _until_told() as stop, learning(store, create=True) as mail:
         learned: Counter[str] = Counter()
         with _watcher(mail, ham, junk, learned) as watcher:
             while True:

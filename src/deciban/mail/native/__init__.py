@@ -1,0 +1,1 @@
+"""The mail reader, compiled: the tokens that `deciban.mail.numbering` gives, sooner."""

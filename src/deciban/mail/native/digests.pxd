@@ -1,0 +1,1 @@
+cdef bytes digest_of(bytes raw)

@@ -1,0 +1,234 @@
+"""Files that stay closed until a worker opens them: the same mail comes of a folder as when all is read here."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from deciban.mail.bulk import Bundle, Waiting, Words
+from deciban.mail.filter import MailFilter
+from deciban.mail.found import Closed, Found
+from deciban.mail.message import digest_of
+from deciban.mail.numbering import Numbering, quickest
+from deciban.mail.reading import USUAL
+from deciban.mail.small_files import SMALL
+from deciban.mail.sources import mail_in, messages_in
+from deciban.mail.workers import FEW as TOO_FEW
+from deciban.mail.workers import answer_to
+
+STAMP = b"From joe@example.org Thu Jan  1 00:01:40 1970\n"
+SUBJECTS = ["tea", "garden", "pills", "lottery", "meeting", "discount", "train"]
+FEW, MANY = 25, TOO_FEW + 40  # of many, workers open files
+
+
+def letter(i: int) -> bytes:
+    word = SUBJECTS[i % len(SUBJECTS)]
+    return f"From: {word}@a.example\nSubject: {word} {i}\nMessage-ID: <{i}@a.example>\n\n{word} again w{i}\n".encode()
+
+
+def maildir(root: Path, n: int) -> Path:
+    for part in ("cur", "new", "tmp", ".Junk/cur", ".Junk/new", ".Junk/tmp"):
+        (root / part).mkdir(parents=True)
+    for i in range(n):
+        part, flags = ("new", "") if i % 3 == 0 else ("cur", (":2,S", ":2,ST", ":2,FRS", ":2,")[i % 4])
+        (root / part / f"{1_700_000_000 + i}.M{i}.host{flags}").write_bytes(letter(i))
+    (root / ".Junk/cur/1700009999.M1.host:2,S").write_bytes(letter(-1))
+    (root / "cur/1700009998.M2.host:2,S").write_bytes(b"")
+    (root / "cur/1700009997.M3.host:2,S").write_bytes(STAMP + letter(-2) + b"\n" + STAMP + letter(-3))
+    return root
+
+
+def mh(root: Path, n: int) -> Path:
+    root.mkdir()
+    for i in range(n):
+        (root / str(i + 1)).write_bytes(letter(i))
+    (root / ".mh_sequences").write_text(f"unseen: 3-9\nflagged: {n}\n")
+    (root / str(n + 1)).write_bytes(b"")
+    os.mkfifo(root / str(n + 2))
+    return root
+
+
+def nested(root: Path, n: int) -> Path:
+    """Whatever lies in folders: boxes whose names do not say so, what is packed, trashed, large, broken, no mail."""
+    for i in range(n):
+        folder = root / f"folder {i % 3}" / ("deeper" if i % 2 else "")
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{i}.{('eml', 'txt', '')[i % 3]}".rstrip(".")).write_bytes(letter(i))
+    moved = b"X-Mozilla-Status: 0009\n"
+    for name, raw in {
+        "a box of two": STAMP + letter(-1) + b"\n" + STAMP + letter(-2),
+        "a box of one": STAMP + letter(-3),
+        "late.mbox": b"rubbish\n\n" + STAMP + letter(-4),
+        "all of a box is moved": STAMP + moved + letter(-5),
+        "some of a box is moved": STAMP + moved + letter(-6) + b"\n" + STAMP + letter(-7),
+        "an.mbox": STAMP + letter(-8) + b"\n" + STAMP + letter(-9),
+        "an empty one.eml": b"",
+        "an empty one": b"",
+        "eml of two.eml": STAMP + letter(-10) + b"\n" + STAMP + letter(-11),
+        "packed.gz": gzip.compress(letter(-12)),
+        "packed too.eml": gzip.compress(letter(-13)),
+        "packed and cut.eml": gzip.compress(letter(-14))[:-9],
+        "large.eml": letter(-15) + b"many words " * (SMALL // 10),
+        "just too large.eml": letter(-16).ljust(SMALL, b"x"),
+        "just small.eml": letter(-17).ljust(SMALL - 1, b"x"),
+        "no header": b"\xff\0 bytes",
+        "blank line first": b"\n" + letter(-18),
+        "servers' ends.eml": letter(-19).replace(b"\n", b"\r\n"),
+        "dovecot.index": b"x",
+    }.items():
+        (root / name).write_bytes(raw)
+    (root / os.fsdecode(b"caf\xe9.eml")).write_bytes(letter(-20))
+    (root / "forbidden.eml").write_bytes(letter(-21))
+    (root / "forbidden.eml").chmod(0)
+    (root / "gone.eml").symlink_to(root / "nowhere")
+    (root / "linked.eml").symlink_to(root / "a box of one")
+    os.mkfifo(root / "pipe.eml")
+    (root / "round").symlink_to(root)
+    return root
+
+
+FOLDERS = {"maildir": maildir, "mh": mh, "folder": nested}
+
+
+@pytest.fixture(params=[(kind, n) for kind in FOLDERS for n in (FEW, MANY)], ids=lambda p: f"{p[0]} of {p[1]}")
+def folder(request, tmp_path):
+    kind, n = request.param
+    made = FOLDERS[kind](tmp_path / "mail", n)
+    for file in made.rglob("*"):
+        if file.is_file() and not file.is_symlink():
+            os.utime(file, (1_600_000_000, 1_600_000_000))
+    return made
+
+
+def left_out(told):
+    """What was not read, and why; messages that are trashed may be told together or one by one, and are counted."""
+    trashed = sum(problem.messages for problem in told if "trashed" in problem.reason)
+    return trashed, sorted((problem.name, problem.reason) for problem in told if "trashed" not in problem.reason)
+
+
+def learned(tmp_path, source, processes):
+    """All that a store knows after a folder was learned, and what was left out."""
+    told = []
+    with MailFilter(tmp_path / f"{source.__name__}{processes}.db") as mail:
+        came = mail.learn_all(source(tmp_path / "mail", problems=told.append), "spam", processes)
+        return came, [json.loads(line) for line in mail.store.export()][1:], left_out(told)
+
+
+def test_a_folder_is_learned_as_if_every_file_was_read_here(tmp_path, folder):
+    here = learned(tmp_path, messages_in, 1)
+    assert len(here[1]) >= FEW * 3 // 4
+    assert learned(tmp_path, mail_in, 2) == here
+
+
+@pytest.fixture
+def taught(tmp_path):
+    with MailFilter(tmp_path / "taught.db") as mail:
+        for label, which in {"ham": (0, 1, 4, 6), "spam": (2, 3, 5)}.items():
+            mail.learn_all(((str(i), letter(1000 + 7 * i + k)) for i in range(10) for k in which), label)
+        yield mail
+
+
+def test_a_folder_is_judged_as_if_every_file_was_read_here(folder, taught):
+    told_here, told = [], []
+    here = [(found.name, taught.classify(found.raw)) for found in messages_in(folder, problems=told_here.append)]
+    assert list(taught.classify_all(mail_in(folder, problems=told.append), 2)) == here
+    assert left_out(told) == left_out(told_here)
+    assert len({verdict.probability for _, verdict in here}) > 2
+
+
+def test_trash_and_subfolders_are_read_when_asked_for(tmp_path, taught):
+    for kind, made in FOLDERS.items():
+        place, options = made(tmp_path / kind, FEW), {"trashed": True, "subfolders": True, "problems": lambda _: None}
+        here = [(found.name, taught.classify(found.raw)) for found in messages_in(place, **options)]
+        assert list(taught.classify_all(mail_in(place, **options), 1)) == here
+        assert len(here) > len(list(messages_in(place, problems=lambda _: None))) or kind == "mh"
+
+
+def test_every_problem_is_told_once(tmp_path, taught):
+    told = []
+    place = nested(tmp_path / "mail", MANY)
+    names = [name for name, _ in taught.classify_all(mail_in(place, problems=told.append), 2)]
+    assert len(set(names)) == len(names)
+    assert sorted((Path(problem.name).name, problem.messages) for problem in told) == [
+        ("all of a box is moved", 1),
+        *([("forbidden.eml", 1)] if os.geteuid() else []),  # root may read everything
+        ("gone.eml", 1),
+        ("late.mbox", 0),
+        ("packed and cut.eml", 1),
+        ("pipe.eml", 1),
+        ("some of a box is moved", 1),
+    ]
+
+
+def test_small_files_stay_closed_and_others_do_not(tmp_path):
+    place = nested(tmp_path / "mail", FEW)
+    kinds = {Path(each.name.rpartition(":")[0] or each.name).name: type(each) for each in _mail(place)}
+    assert {name for name, kind in kinds.items() if kind is Found} == {
+        "an.mbox", "late.mbox", "an empty one.eml", "large.eml", "just too large.eml",
+    }  # fmt: skip
+    assert kinds["just small.eml"] is kinds["packed.gz"] is kinds["a box of two"] is Closed
+
+
+def _mail(place, **options):
+    return list(mail_in(place, problems=lambda _: None, **options))
+
+
+def while_it_is_read(given, changes):
+    """The same mail; before some of it is handed on, something is done to its file."""
+    for each in given:
+        for subject, change in changes.items():
+            if Path(each.name).name.startswith(subject):
+                change(Path(each.name))
+        yield each
+
+
+@pytest.mark.parametrize(("n", "processes"), [(FEW, 1), (MANY, 2)])
+def test_files_that_change_after_they_were_listed(tmp_path, taught, n, processes):
+    place, told = maildir(tmp_path / "mail", n), []
+    changes = {
+        "1700000000.": lambda file: file.rename(place / "cur" / f"{file.name}:2,S"),
+        "1700000003.": lambda file: file.rename(place / "cur" / f"{file.name}:2,ST"),
+        "1700000006.": lambda file: file.unlink(),
+        "1700000009.": lambda file: file.write_bytes(b""),
+        "1700000012.": lambda file: (file.unlink(), os.mkfifo(file)),
+    }
+    before = [found.name for found in messages_in(place, problems=lambda _: None)]
+    given = while_it_is_read(mail_in(place, problems=told.append), changes)
+    names = [Path(name).name for name, _ in taught.classify_all(given, processes)]
+    expected = [Path(name).name for name in before]
+    expected[0] += ":2,S"
+    assert names == [name for name in expected if not name.startswith(("1700000003.", "1700000006.", "1700000012."))]
+    trashed, others = left_out(told)
+    assert trashed == 1 + sum(i % 3 != 0 and i % 4 == 1 for i in range(n))
+    assert [(Path(name).name.partition(".")[0], reason) for name, reason in others] == [
+        ("1700000006", "No such file or directory"),
+        ("1700000012", "is a pipe or a device, no file with a message"),
+    ]
+
+
+def test_a_worker_answers_for_files_and_messages_alike(tmp_path):
+    box, gone = tmp_path / "box", tmp_path / "gone"
+    box.write_bytes(STAMP + letter(1) + b"\n" + STAMP + letter(2))
+    sent = [letter(0), (str(box), "", None, False, False), (str(gone), "", 5.0, True, False), letter(3)]
+    for reader in (Numbering(USUAL), quickest(USUAL)):
+        said, opened, problems = answer_to(sent, reader, digests=True)
+        assert said[2] == b"".join(digest_of(letter(i)) for i in range(4))
+        assert opened == {1: [(f"{box}:1", 100.0), (f"{box}:2", 100.0)], 2: []}
+        assert problems == [(2, str(gone), "No such file or directory", 1)]
+
+
+def test_what_waits_is_matched_with_the_messages_that_files_turn_out_to_hold():
+    waiting = Waiting()
+    closed = [Closed(name, "", None, True, 1, False, print) for name in ("none", "one", "two")]
+    given = [("ham", ("first", b"x")), *(("spam", each) for each in closed), ("ham", Found("last", b"y", 7.0))]
+    assert list(waiting.given(given)) == [b"x", *closed, b"y"]
+    empty = Words().places([], 0)
+    heads = {1: [], 2: [("one", 1.0)], 3: [("two:1", 2.0), ("two:2", None)]}
+    assert list(waiting.met(Bundle([], empty, empty, {}, given=4, opened=heads))) == [
+        ("ham", "first", None), ("spam", "one", 1.0), ("spam", "two:1", 2.0), ("spam", "two:2", None),
+    ]  # fmt: skip
+    assert list(waiting.met(Bundle([], empty, empty, {}, given=1))) == [("ham", "last", 7.0)]
