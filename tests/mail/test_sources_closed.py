@@ -155,7 +155,7 @@ def test_every_problem_is_told_once(tmp_path, taught):
     assert len(set(names)) == len(names)
     assert sorted((Path(problem.name).name, problem.messages) for problem in told) == [
         ("all of a box is moved", 1),
-        *([("forbidden.eml", 1)] if os.geteuid() else []),  # root may read everything
+        *([] if os.access(place / "forbidden.eml", os.R_OK) else [("forbidden.eml", 1)]),  # root may read it
         ("gone.eml", 1),
         ("late.mbox", 0),
         ("packed and cut.eml", 1),

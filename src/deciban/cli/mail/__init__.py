@@ -7,7 +7,8 @@ so that it too is 3 of `classify`, and passes the message on unchanged through `
 To add a command: a file with `command` and `EXAMPLE`, a line in `COMMANDS` (`commands.py`), and a section
 `### mail NAME` in `docs/cli.md` with `<!-- options of mail NAME -->` and `<!-- end -->`, which `make guide` fills in.
 
-What a mail system calls for each message (`classify` and `filter`, of standard input) must answer at once. So
-`at_once.py` answers the usual calls before any library is loaded that reads options, and `one.py`, `passing.py` and
-`opening.py`, which do the work, know of none.
+What a mail system calls for each message (`classify` and `filter`, of standard input) must answer at once, and what
+scripts call for a few (`learn`, `classify PATH`) not much later. So `at_once.py` answers the usual calls before any
+library is loaded that reads options, and `one.py`, `many.py`, `passing.py`, `learning.py` and what they use know of
+none. An option of these commands goes the long way until it is named there.
 """
