@@ -178,7 +178,7 @@ def test_the_store_is_made_where_users_data_is_and_for_its_owner_alone(tmp_path)
 def test_learning_that_is_interrupted_keeps_what_it_had_and_is_completed_by_running_it_again(tmp_path):
     box, store = mbox(tmp_path / "a.mbox", "ham", range(30_000)), tmp_path / "mail.db"
     process = started("learn", "--ham", box, "--store", store)
-    time.sleep(2.5)
+    time.sleep(1.5)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=120)
     assert process.returncode in (0, 130), err

@@ -62,12 +62,12 @@ class Waiting:
             self._heads.append((label, name, each.time if isinstance(each, Found) else None))
             yield raw
 
-    def met(self, bundle: Bundle) -> Iterator[tuple[str, str, float | None]]:
-        """Label, name and time of each message of the next bundle."""
-        for i in range(bundle.given):
-            label, name, time = self._heads.popleft()
-            for head in bundle.opened.get(i, [(name, time)]):
-                yield label, *head
+    def met(self, bundle: Bundle) -> list[tuple[str, str, float | None]]:
+        """Label, name and time of each message of the next bundle; files that hold none wait no longer either."""
+        heads = [(i, *self._heads.popleft()) for i in range(bundle.given)]
+        return [
+            (label, *head) for i, label, name, time in heads for head in bundle.opened.get(i, [(name, time)])
+        ]
 
 
 class Places(Protocol):

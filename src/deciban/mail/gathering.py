@@ -38,7 +38,7 @@ def batches(
     which: list[Numbers] = []
     tokens = 0
     for bundle in bundles_of(waiting.given(labelled), words, processes, reading):
-        for digest, (label, _, time) in zip(bundle.digests, waiting.met(bundle)):
+        for digest, (label, _, time) in zip(bundle.digests, waiting.met(bundle), strict=True):
             heads.append(Entry(digest, label, (), _past(time)))
         sizes.append(bundle.sizes)
         which.append(bundle.which)

@@ -205,8 +205,8 @@ def flags_of(raw: bytes) -> str:
     if found:
         bits = int(found[1], 16)
         return "".join(letter for bit, letter in ((4, "F"), (2, "R"), (1, "S"), (8, "T")) if bits & bit)
-    if b"tatus:" not in raw:
-        return ""
     end = raw.find(b"\n\n") + 1 or raw.find(b"\r\n\r\n") + 1 or len(raw)
+    if raw.find(b"tatus:", 0, end) < 0:
+        return ""
     noted = b"".join(field[1] for field in _STATUS.finditer(raw, 0, end))
     return "".join(letter for note, letter in ((b"F", "F"), (b"A", "R"), (b"R", "S")) if note in noted)

@@ -116,7 +116,7 @@ def held_in(entry: Entry, trashed: bool, problems: Problems) -> Iterable[Found]:
     one = _at_once(entry)
     if one and (trashed or "T" not in one.flags):
         return (one,)
-    found = _of_folder([entry], problems)
+    found = _of_folder([entry], problems, _NAMES_NOW)
     return found if trashed else _without_trash(entry.path, found, problems)
 
 
@@ -292,6 +292,10 @@ class _NamesNow:
             self._listed = {(place, other.key): other for other in folders.maildir_entries(place)}
             now = self._listed.get((place, entry.key))
         return now or entry
+
+
+_NAMES_NOW = _NamesNow()
+"""Where files are that were left closed: a mail program may rename thousands at once, and listing them takes time."""
 
 
 Drawn = TypeVar("Drawn", Found, Found | Closed)

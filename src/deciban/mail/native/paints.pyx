@@ -30,7 +30,7 @@ cdef class Paints:
             return 0
         if end - begin > LONGEST_KEPT:
             return self.read(span.start[begin:end].decode("utf-8", "replace"), found)
-        if self.n_kept == MOST_PAINTS:
+        if self.n_kept == MOST_PAINTS or self.n_kept != self.written.n:  # the last could not be read
             self.forget()
         number = self.written._number(span.start + begin, end - begin)
         if number == self.n_kept:
