@@ -7,13 +7,14 @@ import subprocess
 import pytest
 from tests.mail import made_up
 
+from deciban.errors import InputError
 from deciban.mail import bulk, gathering, numbering
 from deciban.mail import workers as workers_module
 from deciban.mail.bulk import Words
 from deciban.mail.digest import digest_of
 from deciban.mail.message import read_message
 from deciban.mail.tokens import MOST_TOKENS, Reading, tokens_of
-from deciban.mail.workers import FEW
+from deciban.mail.workers import FEW, Crew
 
 LETTERS = [
     *made_up.BROKEN.values(),
@@ -176,6 +177,14 @@ def test_whoever_stops_early_leaves_no_process_behind(workers):
     next(some)
     some.close()
     assert len(workers) == 2
+    assert all(process.poll() is not None for process in workers)
+
+
+def test_readers_that_are_not_used_or_are_refused_leave_no_process_behind(workers):
+    assert Crew(iter(MANY), 2).workers
+    with pytest.raises(InputError, match="another way"):
+        next(bulk.bundles_of(MANY, Words(), Crew(iter(MANY), 2), READING))
+    assert len(workers) == 4
     assert all(process.poll() is not None for process in workers)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from deciban.mail import folders
 from deciban.mail.bulk import Bundle, Waiting, Words
 from deciban.mail.filter import MailFilter
 from deciban.mail.found import Closed, Found
@@ -168,9 +169,9 @@ def test_small_files_stay_closed_and_others_do_not(tmp_path):
     place = nested(tmp_path / "mail", FEW)
     kinds = {Path(each.name.rpartition(":")[0] or each.name).name: type(each) for each in _mail(place)}
     assert {name for name, kind in kinds.items() if kind is Found} == {
-        "an.mbox", "late.mbox", "an empty one.eml", "large.eml", "just too large.eml",
+        "an.mbox", "late.mbox", "packed.gz", "an empty one.eml", "large.eml", "just too large.eml",
     }  # fmt: skip
-    assert kinds["just small.eml"] is kinds["packed.gz"] is kinds["a box of two"] is Closed
+    assert kinds["just small.eml"] is kinds["packed too.eml"] is kinds["a box of two"] is Closed
 
 
 def _mail(place, **options):
@@ -232,3 +233,32 @@ def test_what_waits_is_matched_with_the_messages_that_files_turn_out_to_hold():
         ("ham", "first", None), ("spam", "one", 1.0), ("spam", "two:1", 2.0), ("spam", "two:2", None),
     ]  # fmt: skip
     assert list(waiting.met(Bundle([], empty, empty, {}, given=1))) == [("ham", "last", 7.0)]
+
+
+@pytest.mark.parametrize("gone", [1, 100])
+def test_labels_stay_with_their_messages_when_the_last_files_of_a_bundle_hold_none(tmp_path, gone):
+    """A bundle is a hundred files; were those still awaited that are gone, the next ones would have their labels."""
+    files = {label: [tmp_path / label / f"{i:03}.eml" for i in range(100)] for label in ("ham", "spam")}
+    for k, (label, paths) in enumerate(files.items()):
+        (tmp_path / label).mkdir()
+        for i, path in enumerate(paths):
+            path.write_bytes(letter(100 * k + i))
+    given = [(label, each) for label in files for each in _mail(tmp_path / label)]
+    for path in files["ham"][-gone:]:
+        path.unlink()
+    with MailFilter(tmp_path / "mail.db") as mail:
+        mail.learn_each(given, 1)
+        assert {label: n for label, (n, _) in mail.store.totals().items() if n} == (
+            {"ham": 99, "spam": 100} if gone == 1 else {"spam": 100}
+        )
+
+
+def test_a_maildir_whose_files_were_all_renamed_is_listed_once(tmp_path, taught, monkeypatch):
+    place, listed, entries = maildir(tmp_path / "mail", FEW), [], folders.maildir_entries
+    given = _mail(place)
+    for file in list((place / "new").iterdir()):
+        file.rename(place / "cur" / f"{file.name}:2,S")
+    monkeypatch.setattr(folders, "maildir_entries", lambda folder: listed.append(folder) or entries(folder))
+    names = [name for name, _ in taught.classify_all(given, 1)]
+    assert sum(name.endswith("host:2,S") for name in names) > FEW // 3
+    assert len(listed) == 1

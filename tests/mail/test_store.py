@@ -6,9 +6,10 @@ import sys
 import numpy as np
 import pytest
 
-from deciban.errors import ForgetError, InputError
+from deciban.errors import ForgetError, InputError, StoreError
+from deciban.mail import learning
 from deciban.mail.entry import Entry, Learned, together
-from deciban.mail.flattened import flattened
+from deciban.mail.flattened import Memory, flattened
 from deciban.mail.store import Store
 
 
@@ -187,6 +188,19 @@ def test_messages_in_a_row_are_learned_as_each_by_itself(store, tmp_path):
             assert list(other.export()) == list(store.export())
             assert other.check() == []
         assert other.learn_flat(*in_a_row(batch[4:])) == {"ham": Learned(0, 1, 0), "spam": Learned(0, 1, 0)}
+
+
+def test_words_of_a_batch_that_was_not_learned_are_not_remembered(store, monkeypatch):
+    memory, batches = Memory(), [[Entry(digest(i), "spam", ["free", f"word{i}"], 1.0)] for i in range(3)]
+    store.learn_flat(batches[0], in_a_row(batches[0])[1]._replace(memory=memory))
+    with monkeypatch.context() as patched:
+        patched.setattr(learning, "HEAVIEST", 2)
+        with pytest.raises(StoreError, match="add up exactly"):
+            store.learn_flat(batches[1], in_a_row(batches[1])[1]._replace(memory=memory))
+    for batch in batches[1:]:
+        store.learn_flat(batch, in_a_row(batch)[1]._replace(memory=memory))
+    assert store.counts(["free", "word1", "word2"]) == {"free": (3.0,), "word1": (1.0,), "word2": (1.0,)}
+    assert store.check() == []
 
 
 def in_a_row(batch):

@@ -65,9 +65,7 @@ class Waiting:
     def met(self, bundle: Bundle) -> list[tuple[str, str, float | None]]:
         """Label, name and time of each message of the next bundle; files that hold none wait no longer either."""
         heads = [(i, *self._heads.popleft()) for i in range(bundle.given)]
-        return [
-            (label, *head) for i, label, name, time in heads for head in bundle.opened.get(i, [(name, time)])
-        ]
+        return [(label, *head) for i, label, name, time in heads for head in bundle.opened.get(i, [(name, time)])]
 
 
 class Places(Protocol):

@@ -134,21 +134,21 @@ def _numbered(file: Opened, flat: Flat) -> tuple[Numbers, NDArray[np.bool_]]:
     had = _had(file, flat, following)
     numbers = np.fromiter(map(had.get, words, repeat(-1)), dtype=np.int64, count=len(words))
     known = numbers >= 0
-    spelt = [word for word in words if word not in had] if had else list(words)
-    if len(spelt) < following:  # or else the index will be made anew
-        spelt.sort()
-    fresh = np.fromiter(map(words.__getitem__, spelt), dtype=np.int64, count=len(spelt))
+    spelt, fresh = list(words), np.flatnonzero(~known)
+    if len(fresh) < following:  # or else the index will be made anew
+        fresh = np.array(sorted(fresh.tolist(), key=spelt.__getitem__), dtype=np.int64)
     often = np.frexp(np.bincount(flat.which, minlength=len(words))[fresh])[1]  # as powers of two
     numbers[fresh[np.argsort(-often, kind="stable")]] = following + np.arange(len(fresh))
     if flat.memory and flat.memory.numbers is had:
-        had.update(zip(spelt, numbers[fresh].tolist()))
+        had.update(zip(map(spelt.__getitem__, fresh.tolist()), numbers[fresh].tolist()))
     return numbers, known
 
 
 def _had(file: Opened, flat: Flat, following: int) -> dict[str, int]:
     """The numbers of those words that are there, of all if so many are asked for."""
     memory, words = flat.memory or Memory(), flat.places
-    if memory.changes is not None and memory.changes == file.setting("changes"):
+    then, memory.changes = memory.changes, None  # should this batch not be learned, its new words have no numbers
+    if then is not None and then == file.setting("changes"):
         return memory.numbers
     memory.numbers = {}
     if following > SCAN * len(words):

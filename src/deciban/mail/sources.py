@@ -39,6 +39,9 @@ FOLDERS = ("maildir", "mh", "folder")
 BOXES = (".mbox", ".mbx", ".mbox.gz", ".mbx.gz")
 """Files with such names are boxes even if they do not begin as one."""
 
+LARGE = (*BOXES, ".gz")
+"""Files with such names may hold any number of messages, however small they are."""
+
 
 def kind_of(path: str | Path) -> str:
     """What a path is: one of `mbox`, `maildir`, `mh`, `folder`, `message`, `stdin` and `imap`.
@@ -105,7 +108,7 @@ def mail_in(
 def _left_closed(entries: Iterable[Entry], trashed: bool, problems: Problems) -> Iterator[Found | Closed]:
     names_now = _NamesNow()
     for entry in entries:
-        if not entry.path.lower().endswith(BOXES) and (size := small_size(entry.path)):
+        if not entry.path.lower().endswith(LARGE) and (size := small_size(entry.path)):
             yield Closed(entry.path, entry.flags, entry.time, entry.alone, size, trashed, problems)
         else:
             yield from _of_folder([entry], problems, names_now)

@@ -16,13 +16,16 @@ from itertools import chain, islice
 from queue import SimpleQueue
 from threading import Thread
 from types import TracebackType
-from typing import IO, Final, Generic, Self, TypeVar
+from typing import IO, TYPE_CHECKING, Final, Generic, Self, TypeVar
+from weakref import finalize
 
 from deciban.mail.folders import Entry
 from deciban.mail.found import Problem
-from deciban.mail.numbering import Numbering, Reader, Said, quickest
 from deciban.mail.reading import USUAL, Reading
 from deciban.mail.sources import held_in
+
+if TYPE_CHECKING:
+    from deciban.mail.numbering import Numbering, Reader, Said
 
 FEW: Final = 300
 """So many messages are read before a worker would have started."""
@@ -45,7 +48,7 @@ Sent = bytes | tuple[str, str, float | None, bool, bool]
 Heads = list[tuple[str, float | None]]
 """Names of messages, and when they came."""
 
-Answer = tuple[Said, dict[int, Heads], list[tuple[int, str, str, int]]]
+Answer = tuple["Said", dict[int, Heads], list[tuple[int, str, str, int]]]
 """What messages hold; which there are in files that were opened; and what could not be read of them, in words."""
 
 
@@ -88,7 +91,7 @@ class Worker:
                 answer: Answer = marshal.loads(_frame(self._fro))
                 return answer
             except (OSError, EOFError, ValueError):
-                self._here = Numbering(self._reading)
+                self._here = _python_reader(self._reading)
         return answer_to(sent, self._here, self._digests)
 
     def _feed(self) -> None:
@@ -119,6 +122,7 @@ class Crew(Generic[T]):
         first = list(islice(given, FEW if n > 1 else 0))
         self.given, self.way = chain(first, given), (reading, digests)
         self.workers = started(n, reading, digests) if len(first) == FEW else []
+        self._end = finalize(self, _stop, self.workers)  # also if nobody enters the block
 
     def __enter__(self) -> Self:
         return self
@@ -126,8 +130,12 @@ class Crew(Generic[T]):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
     ) -> None:
-        for worker in self.workers:
-            worker.stop()
+        self._end()
+
+
+def _stop(workers: Sequence[Worker]) -> None:
+    for worker in workers:
+        worker.stop()
 
 
 def started(n: int, reading: Reading, digests: bool) -> list[Worker]:
@@ -136,6 +144,13 @@ def started(n: int, reading: Reading, digests: bool) -> list[Worker]:
     with suppress(OSError, RuntimeError):
         workers.extend(Worker(reading, digests) for _ in range(n))  # those that were started stay
     return workers
+
+
+def _python_reader(reading: Reading) -> Numbering:
+    """What reads here; loaded where it is needed, as it takes as long as to start a worker."""
+    from deciban.mail.numbering import Numbering
+
+    return Numbering(reading)
 
 
 def answer_to(sent: Sequence[Sent], numbering: Reader, digests: bool) -> Answer:
@@ -162,6 +177,8 @@ def serve() -> None:
     gc.set_threshold(RARELY)
     try:
         reading, digests = json.loads(_frame(fro))
+        from deciban.mail.numbering import quickest
+
         numbering = quickest(Reading(**reading))
         while True:
             _write_frame(to, marshal.dumps(answer_to(marshal.loads(_frame(fro)), numbering, digests)))
