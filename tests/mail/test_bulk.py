@@ -198,3 +198,10 @@ def test_reading_mail_loads_nothing_heavy():
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     )
     assert not {"numpy", "numba", "sklearn", "scipy", "pyarrow", "duckdb", "email", "html.parser"} & set(loaded)
+
+
+@pytest.mark.parametrize(("asked", "there_are"), [(None, 1), (1, 0), (2, 2)])
+def test_a_machine_of_one_core_has_a_worker_unless_none_is_wanted(monkeypatch, workers, asked, there_are):
+    monkeypatch.setattr(workers_module.os, "cpu_count", lambda: 1)
+    assert read(iter(MANY), asked) == one_by_one(MANY)
+    assert len(workers) == there_are

@@ -114,12 +114,14 @@ class Crew(Generic[T]):
     """Workers, if there is so much to be read that they are worth their start; they end with the block.
 
     Whoever has more to do before the first message is needed, such as to load what will judge it, starts them first.
+    There are n of them (None: as many as the machine has cores, so that one core too has the compiled reader); 1 is
+    the process that asks, which needs no other.
     """
 
     def __init__(self, given: Iterable[T], n: int | None, reading: Reading = USUAL, digests: bool = True) -> None:
-        n = max(1, min(os.cpu_count() or 1, MOST_WORKERS)) if n is None else n
+        n = min(os.cpu_count() or 1, MOST_WORKERS) if n is None else 0 if n == 1 else n
         given = iter(given)
-        first = list(islice(given, FEW if n > 1 else 0))
+        first = list(islice(given, FEW if n else 0))
         self.given, self.way = chain(first, given), (reading, digests)
         self.workers = started(n, reading, digests) if len(first) == FEW else []
         self._end = finalize(self, _stop, self.workers)  # also if nobody enters the block

@@ -3,7 +3,7 @@
 
 from deciban.mail.native.cleaned cimport Word, clean, next_word, put_word
 from deciban.mail.native.hosts cimport emit_host
-from deciban.mail.native.spans cimport Span, byte, is_word, small, stands
+from deciban.mail.native.spans cimport Span, byte, is_host, small, stands
 from deciban.mail.native.table cimport Table
 from deciban.mail.takers import LONGEST_ADDRESSES as _LONGEST_ADDRESSES
 from deciban.mail.takers import MOST_ADDRESSES as _MOST_ADDRESSES
@@ -21,10 +21,6 @@ cdef enum:
 cdef unsigned char IN_USER[256]
 for _c in range(256):
     IN_USER[_c] = _c > 32 and _c not in b"<>()[]\",;:@"
-
-
-cdef inline bint is_host(int c) noexcept:
-    return is_word(c) or c == 45 or c == 46
 
 
 cdef bint next_mail(Span text, Py_ssize_t begin, Py_ssize_t end, Mail* mail) noexcept:
@@ -69,11 +65,9 @@ cdef int take_sender(Table table, const char* prefix, Span value) except -1:
 
 
 cdef int _take_address(Table table, const char* prefix, Span value, Mail mail) except -1:
-    cdef Py_ssize_t i
     table.token.begin(prefix)
     table.token.text(b"addr:")
-    for i in range(mail.begin, mail.end):
-        table.token.put(small(byte(value, i)))
+    table.token.put_small(value, mail.begin, mail.end)
     table.emit_token()
     emit_host(table, prefix, value, mail.at + 1, mail.end, MOST_PIECES)
 

@@ -24,12 +24,12 @@ cdef struct Range:
     int end  # -1 for what is not there
 
 cdef class Attributes:
-    """The attributes of one tag after another: where their values stand."""
     cdef Range given[N_GIVEN]
     cdef TagNames names
     cdef Marks marks
 
     cdef bint read(self, Span span, int begin, int end) except -1
+    cdef int _read_one(self, Span span, int begin, int at, int end) except -2
     cdef int _give(self, Span span, int begin, int end, uint64_t code, Range value) except -1
     cdef bint _are_awkward(self, Span span) noexcept
     cdef inline bint has(self, int which) noexcept:

@@ -1,13 +1,15 @@
 # cython: language_level=3
 """Attributes of a tag, found where `deciban.mail.tags.ATTRIBUTE` finds them."""
 
+from deciban.mail.tags import LONGEST_TAG as _LONGEST_TAG
+
 from libc.stdint cimport uint64_t
 from deciban.mail.native.marks cimport Marks
 from deciban.mail.native.spans cimport Span, byte, find, is_letter, is_space, is_word, small
 from deciban.mail.native.tag_names cimport TagNames, name_with
 
+cdef int LONGEST_TAG = _LONGEST_TAG
 cdef enum:
-    LONGEST_TAG = 4000
     LONGEST_ALT = 200
     LONGEST_EVENT = 20
     AWKWARD = -1
@@ -17,6 +19,7 @@ GIVEN = "href src action background style color bgcolor alt class id size width 
 
 
 cdef class Attributes:
+    """The attributes of one tag after another: where their values stand."""
 
     def __init__(self, Marks marks):
         self.marks = marks
@@ -24,9 +27,7 @@ cdef class Attributes:
 
     cdef bint read(self, Span span, int begin, int end) except -1:
         """Find the values that mean something, and mark events; whether that could be done."""
-        cdef int i, c, key, after
-        cdef uint64_t code
-        cdef Range value
+        cdef int i, c
         for i in range(N_GIVEN):
             self.given[i].begin, self.given[i].end = 0, -1
         if end - begin > LONGEST_TAG:
@@ -34,25 +35,31 @@ cdef class Attributes:
         i = begin
         while i < end:
             c = byte(span, i)
-            if c >= 128:
-                return False
-            if not (is_letter(c) or c == 45):
+            if is_letter(c) or c == 45:
+                i = self._read_one(span, begin, i, end)
+                if i == AWKWARD:
+                    return False
+            elif c < 128:
                 i += 1
-                continue
-            key, code = i, 0
-            while i < end and (is_letter(c) or c == 45):
-                code = name_with(code, c)
-                i += 1
-                c = byte(span, i)
-            if key > begin and is_word(byte(span, key - 1)):  # there is no 'y' in 'x1y=z'
-                continue
-            after = _find_value(span, i, end, &value)
-            if after == AWKWARD:
+            else:
                 return False
-            if after:
-                self._give(span, key, i, code, value)
-                i = after
         return not self._are_awkward(span)
+
+    cdef int _read_one(self, Span span, int begin, int at, int end) except -2:
+        """The attribute whose name begins at a place, if it has a value: where to go on."""
+        cdef int name = at, c = byte(span, at), after
+        cdef uint64_t code = 0
+        cdef Range value
+        while at < end and (is_letter(c) or c == 45):
+            code = name_with(code, c)
+            at += 1
+            c = byte(span, at)
+        if name > begin and is_word(byte(span, name - 1)):  # there is no 'y' in 'x1y=z'
+            return at
+        after = _find_value(span, at, end, &value)
+        if after > 0:
+            self._give(span, name, at, code, value)
+        return after if after else at
 
     cdef int _give(self, Span span, int begin, int end, uint64_t code, Range value) except -1:
         """One attribute: of those of one name the first counts."""
@@ -77,7 +84,7 @@ cdef class Attributes:
 
 
 cdef int _find_value(Span span, int at, int end, Range* value) noexcept:
-    """The value of an attribute whose name ends at a place: where that ends; 0 if there is none."""
+    """The value of an attribute whose name ends at a place: where that ends; 0 if there is none, or AWKWARD."""
     at = _after_spaces(span, at, end)
     if at >= end or byte(span, at) != 61:
         return 0

@@ -1,7 +1,6 @@
 from deciban.mail.native.spans cimport Span
 
 cdef class Buffer:
-    """Bytes that are written one after the other; there is always room for one more."""
     cdef unsigned char* letters
     cdef Py_ssize_t size, room
     cdef int _widen(self, Py_ssize_t more) except -1

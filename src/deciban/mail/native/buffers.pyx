@@ -10,6 +10,7 @@ cdef enum:
 
 
 cdef class Buffer:
+    """Bytes that are written one after the other; there is always room for one more."""
 
     def __dealloc__(self):
         PyMem_Free(self.letters)

@@ -1,7 +1,7 @@
 # cython: language_level=3
 """Words of ASCII one by one, cleaned as `deciban.mail.words.Cleaner` does it, for tokens that have a prefix."""
 
-from deciban.mail.native.spans cimport Span, byte, small
+from deciban.mail.native.spans cimport Span, byte
 from deciban.mail.native.table cimport Token
 from deciban.mail.reading import USUAL
 from deciban.mail.words import INSIDE as _INSIDE
@@ -44,12 +44,10 @@ cdef bint clean(Span text, Word* word) noexcept:
 
 cdef void put_word(Token token, Span text, Word word) noexcept:
     """Add a clean word to a token, in small letters; of a long one its first letter and about how long it is."""
-    cdef Py_ssize_t i
     if not word.long:
-        for i in range(word.begin, word.end):
-            token.put(small(byte(text, i)))
+        token.put_small(text, word.begin, word.end)
         return
     token.text(b"skip:")
-    token.put(small(byte(text, word.begin)))
+    token.put_small(text, word.begin, word.begin + 1)
     token.put(58)
     token.number((word.end - word.begin) // 10 * 10)

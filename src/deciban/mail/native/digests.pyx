@@ -25,11 +25,6 @@ cdef unsigned char counts[MOST_NAMES]
 """Whether headers of these names count, by their numbers, as far as that was asked before."""
 
 
-def digest(bytes raw):
-    """16 bytes that tell a message from all others."""
-    return digest_of(raw)
-
-
 cdef bytes digest_of(bytes raw):
     """16 bytes that tell a message from all others, whatever stores and filters did to it."""
     cdef Span all
@@ -40,7 +35,7 @@ cdef bytes digest_of(bytes raw):
     all = span_of(raw)
     begin = _after_envelope(all)
     end = all.size
-    while end > begin and is_space(byte(all, end - 1)):
+    while end > begin and is_white(byte(all, end - 1)):
         end -= 1
     body = _blank_line(all, begin, end)
     cdef Line lasting = Line()
@@ -51,15 +46,15 @@ cdef bytes digest_of(bytes raw):
     return hashed.digest()
 
 
-cdef inline bint is_space(int c) noexcept:
-    r"""What \s is, of bytes."""
+cdef inline bint is_white(int c) noexcept:
+    r"""What \s is, of bytes: less than of text."""
     return c == 32 or 9 <= c <= 13
 
 
 cdef Py_ssize_t _after_envelope(Span all) noexcept:
     """Where a message begins: after white space, and a line of a mailbox that tells who sent it."""
     cdef Py_ssize_t begin = 0, at
-    while begin < all.size and is_space(byte(all, begin)):
+    while begin < all.size and is_white(byte(all, begin)):
         begin += 1
     at = begin + (byte(all, begin) == 62)
     if not stands_as(all, at, b"From "):

@@ -3,7 +3,6 @@ from deciban.mail.native.spans cimport Span
 from deciban.mail.native.tag_names cimport TagNames
 
 cdef class Entities:
-    """Entities of HTML, and what they stand for."""
     cdef TagNames open  # those that need no semicolon at their end
     cdef dict known
 

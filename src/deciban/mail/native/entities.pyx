@@ -19,6 +19,7 @@ cdef enum:
 
 
 cdef class Entities:
+    """Entities of HTML, and what they stand for."""
 
     def __init__(self):
         names = {name.lower() for name in html5 if not name.endswith(";")}

@@ -10,9 +10,8 @@ cdef class Heads:
     cdef Py_ssize_t begins[MARKS]
     cdef Py_ssize_t ends[MARKS]
     cdef int hops, passed
-    cdef readonly Py_ssize_t by_python
 
-    cdef dict read(self, bytes raw, Py_ssize_t begin, Py_ssize_t end)
+    cdef dict read(self, bytes raw)
     cdef int _read_line(self, Span head, Py_ssize_t begin, Py_ssize_t end) except -1
     cdef int _take(self, Name name, const char* prefix) except -1
     cdef int _take_by_python(self, Span head, Py_ssize_t begin, Py_ssize_t end) except -1

@@ -29,17 +29,17 @@ cdef int MOST_HEADERS = _MOST_HEADERS
 cdef int MOST_HOPS = _MOST_HOPS
 
 
-cdef bint is_usual(Span head, Py_ssize_t begin, Py_ssize_t end) noexcept:
+cdef bint is_usual(Span head) noexcept:
     """Whether a head is of few lines, none very long, and of ASCII without other controls than tabs and line feeds.
 
     Each of its values then is short enough to be read to its end.
     """
     cdef int lines = 0
-    cdef Py_ssize_t stop
-    if not is_plain(head, begin, end):
+    cdef Py_ssize_t begin = 0, stop
+    if not is_plain(head):
         return False
-    while begin < end:
-        stop = line_end(head, begin, end)
+    while begin < head.size:
+        stop = line_end(head, begin, head.size)
         lines += 1
         if lines > MOST_HEADERS or stop - begin > min(<int> LONGEST_LINE, LONGEST_VALUE):
             return False
@@ -48,33 +48,28 @@ cdef bint is_usual(Span head, Py_ssize_t begin, Py_ssize_t end) noexcept:
 
 
 cdef class Heads:
-    """What heads say; `by_python` counts the headers for which Python was asked."""
+    """What heads say."""
 
     def __init__(self, Table table):
         self.table = table
         self.names = Names(table)
         self.line, self.answer = Line(), Line()
 
-    def contents_of(self, bytes head):
-        """Note the tokens of a head; what it says of the content. None if it is not read here."""
-        return self.read(head, 0, len(head))
-
-    cdef dict read(self, bytes raw, Py_ssize_t begin, Py_ssize_t end):
-        """Note the tokens of a head between two places; the first values of the headers that say what the message is.
+    cdef dict read(self, bytes raw):
+        """Note the tokens of a head; the first values of the headers that say what the message is.
 
         None, and nothing is noted, if it is not a usual one.
         """
         cdef Span head = span_of(raw)
-        cdef Py_ssize_t stop
+        cdef Py_ssize_t begin = 0, stop
         cdef int mark
-        begin, end = max(begin, 0), min(end, head.size)
-        if not is_usual(head, begin, end):
+        if not is_usual(head):
             return None
         self.hops = self.passed = 0
         for mark in range(MARKS):
             self.begins[mark] = -1
-        while begin < end:
-            stop = line_end(head, begin, end)
+        while begin < head.size:
+            stop = line_end(head, begin, head.size)
             self._read_line(head, begin, stop)
             begin = stop + 1
         self._finish(head)
@@ -131,7 +126,6 @@ cdef class Heads:
     cdef int _take_by_python(self, Span head, Py_ssize_t begin, Py_ssize_t end) except -1:
         """The tokens of a header that has encoded words in it, or is of a new kind."""
         cdef str name, value, token
-        self.by_python += 1
         for name, value in fields_of(head.start[begin:end]):
             for token in self.names.takers[name](name, value):
                 self.table.emit_str(token)
@@ -147,7 +141,6 @@ cdef class Heads:
         if not self.line.unfold(head, begin, end):
             self.passed += take_hop(self.table, self.line.span())
             return 0
-        self.by_python += 1
         cdef list tokens = hop_tokens([_decoded(head, begin, end)])
         self.passed += tokens.pop() == "received:hops:1"
         for token in tokens:
@@ -171,9 +164,7 @@ cdef class Heads:
         cdef bint coded = self.answer.unfold(head, self.begins[REPLY_TO], self.ends[REPLY_TO])
         coded = self.line.unfold(head, self.begins[0], self.ends[0]) or coded
         if not coded:
-            self.table.token.begin(reply_token(self.answer.span(), self.line.span()))
-            return self.table.emit_token()
-        self.by_python += 1
+            return self.table.emit_word(reply_token(self.answer.span(), self.line.span()))
         cdef list both = [("reply-to", self._value(head, REPLY_TO)), ("from", self._value(head, 0))]
         for token in header_tokens(both, USUAL):
             if token.startswith("reply:"):

@@ -4,7 +4,6 @@ cdef enum:
     LONGEST_LINE = 8192
 
 cdef class Line:
-    """Bytes as they are put one after another: what comes after the first 8192 is left out."""
     cdef unsigned char letters[LONGEST_LINE]
     cdef Py_ssize_t size
     cdef inline void put(self, int c) noexcept:
@@ -18,7 +17,7 @@ cdef class Line:
     cdef void copy(self, Span text, Py_ssize_t begin, Py_ssize_t end) noexcept
     cdef bint unfold(self, Span head, Py_ssize_t begin, Py_ssize_t end) noexcept
 
-cdef bint is_plain(Span text, Py_ssize_t begin, Py_ssize_t end) noexcept
+cdef bint is_plain(Span text) noexcept
 cdef Py_ssize_t line_end(Span head, Py_ssize_t begin, Py_ssize_t end) noexcept
 cdef bint stands_as(Span text, Py_ssize_t at, const char* wanted) noexcept
 cdef bint holds(Span text, Py_ssize_t begin, Py_ssize_t end, const char* wanted) noexcept

@@ -11,6 +11,8 @@ cdef uint64_t EACH = 0x0101010101010101
 
 
 cdef class Line:
+    """Bytes as they are put one after another: what comes after the first 8192 is left out."""
+
     cdef void copy(self, Span text, Py_ssize_t begin, Py_ssize_t end) noexcept:
         """Add what stands between two places, as it is."""
         begin, end = max(begin, 0), min(end, text.size)
@@ -42,13 +44,12 @@ cdef class Line:
         return coded
 
 
-cdef bint is_plain(Span text, Py_ssize_t begin, Py_ssize_t end) noexcept:
+cdef bint is_plain(Span text) noexcept:
     """Whether there are only visible ASCII characters, spaces, tabs and line feeds; most are looked at by eights."""
     cdef uint64_t eight, seen
-    cdef Py_ssize_t stop
-    begin, end = max(begin, 0), min(end, text.size)
-    while begin < end:
-        stop = min(begin + 8, end)
+    cdef Py_ssize_t begin = 0, stop
+    while begin < text.size:
+        stop = min(begin + 8, text.size)
         if stop == begin + 8:
             memcpy(&eight, text.start + begin, 8)
             seen = (eight - 32 * EACH) | (eight + EACH) | eight  # in none the highest bit, if all are 32 to 126

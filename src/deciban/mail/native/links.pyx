@@ -1,17 +1,21 @@
 # cython: language_level=3
 """Links in pieces, as `deciban.mail.links.link_tokens` gives them."""
 
+from deciban.mail.links import LONGEST_LINK as _LONGEST_LINK
+from deciban.mail.links import MOST_PATH_WORDS as _MOST_PATH_WORDS
 from deciban.mail.links import link_tokens
 
 from deciban.mail.native.hosts cimport emit_host, is_address
-from deciban.mail.native.spans cimport Span, byte, find, is_alnum, is_digit, is_letter, is_space, small, span_of
+from deciban.mail.native.spans cimport Span, byte, find, is_alnum, is_digit, is_letter, is_space, small
 from deciban.mail.native.table cimport Table
 
+cdef int MOST_PATH_WORDS = _MOST_PATH_WORDS
 cdef enum:
     LONGEST_LINK = 1000
     LONGEST_SCHEME = 16
-    MOST_PATH_WORDS = 8
     MOST_PIECES = 4
+if _LONGEST_LINK != LONGEST_LINK:
+    raise ImportError(f"a link has at most {_LONGEST_LINK} letters, not {LONGEST_LINK}")
 
 
 cdef int emit_link(Table table, Span span, Py_ssize_t begin, Py_ssize_t end) except -1:
@@ -75,7 +79,7 @@ cdef int _emit_plain(Table table, Span span, Py_ssize_t begin, Py_ssize_t end) e
     if scheme > begin and _is(span, begin, scheme, "mailto"):
         emit_host(table, "url:mailto:", span, _after_user(span, place, path), path, 3)
     elif scheme > begin and not _is_web(span, begin, scheme):
-        _emit_piece(table, "url:scheme:", span, begin, scheme)
+        table.emit_small("url:scheme:", span, begin, scheme)
     else:
         _emit_place(table, span, place, path)
         _emit_path(table, span, path, end)
@@ -128,11 +132,11 @@ cdef int _emit_place(Table table, Span span, Py_ssize_t begin, Py_ssize_t end) e
     cdef Py_ssize_t colon = find(span, 58, host, end)
     emit_host(table, "url:", span, host, colon, MOST_PIECES)
     if is_address(span, host, colon) or _all_digits(span, host, colon):
-        _emit_word(table, "url:numeric")
+        table.emit_word("url:numeric")
     if end - colon <= 6 and _all_digits(span, colon + 1, end):
-        _emit_piece(table, "url:port:", span, colon + 1, end)
+        table.emit_small("url:port:", span, colon + 1, end)
     if host > begin:
-        _emit_word(table, "url:user")
+        table.emit_word("url:user")
 
 
 cdef bint _all_digits(Span span, Py_ssize_t begin, Py_ssize_t end) noexcept nogil:
@@ -141,19 +145,6 @@ cdef bint _all_digits(Span span, Py_ssize_t begin, Py_ssize_t end) noexcept nogi
         if not is_digit(byte(span, i)):
             return False
     return begin < end
-
-
-cdef int _emit_word(Table table, const char* word) except -1:
-    table.token.begin(word)
-    table.emit_token()
-
-
-cdef int _emit_piece(Table table, const char* prefix, Span span, Py_ssize_t begin, Py_ssize_t end) except -1:
-    cdef Py_ssize_t i
-    table.token.begin(prefix)
-    for i in range(begin, end):
-        table.token.put(small(byte(span, i)))
-    table.emit_token()
 
 
 cdef int _emit_path(Table table, Span span, Py_ssize_t begin, Py_ssize_t end) except -1:
@@ -169,11 +160,6 @@ cdef int _emit_path(Table table, Span span, Py_ssize_t begin, Py_ssize_t end) ex
             while after < end and after < i + 20 and is_letter(byte(span, after)):
                 after += 1
         if is_digit(byte(span, i)) or after - i > 2:
-            _emit_piece(table, "url:path:", span, i, after)
+            table.emit_small("url:path:", span, i, after)
             words += 1
         i = after
-
-
-def emit_link_of(Table table, bytes link):
-    """Note the tokens of one link: for tests."""
-    emit_link(table, span_of(link), 0, len(link))

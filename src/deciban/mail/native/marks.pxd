@@ -3,7 +3,6 @@ from deciban.mail.native.spans cimport Span
 from deciban.mail.native.table cimport Table
 
 cdef class Marks:
-    """What is telling about one page after another: tags, by their places in `telling`, and all else in words."""
     cdef readonly list telling
     cdef list tokens
     cdef Table words

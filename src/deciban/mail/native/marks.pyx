@@ -2,9 +2,10 @@
 """Marks of a page, gathered until it is known how many there are."""
 
 from deciban.mail.tags import TELLING
+from deciban.mail.words import LONGEST_TOKEN
 
 from libc.stdint cimport uint64_t
-from deciban.mail.native.spans cimport Span, byte, small
+from deciban.mail.native.spans cimport Span
 from deciban.mail.native.table cimport Entry, Table
 
 cdef enum:
@@ -12,6 +13,7 @@ cdef enum:
 
 
 cdef class Marks:
+    """What is telling about one page after another: tags, by their places in `telling`, and all else in words."""
 
     def __init__(self):
         self.telling = sorted(TELLING)
@@ -29,8 +31,7 @@ cdef class Marks:
         return 0
 
     cdef int add(self, const char* mark) except -1:
-        self.words.token.begin(mark)
-        return self.words.emit_token()
+        return self.words.emit_word(mark)
 
     cdef int add_colour(self, const char* prefix, int colour) except -1:
         """A colour in six digits, if it is known."""
@@ -45,22 +46,14 @@ cdef class Marks:
 
     cdef int add_small(self, const char* prefix, Span span, int begin, int end) except -1:
         """What stands in some bytes, in small letters."""
-        cdef int i
-        self.words.token.begin(prefix)
-        for i in range(begin, end):
-            self.words.token.put(small(byte(span, i)))
-        return self.words.emit_token()
+        return self.words.emit_small(prefix, span, begin, end)
 
     cdef int add_written(self, const char* prefix, Span span, int begin, int end) except -1:
         """What stands in some bytes, as it is written."""
-        cdef int i
-        self.words.token.begin(prefix)
-        for i in range(begin, end):
-            self.words.token.put(byte(span, i))
-        return self.words.emit_token()
+        return self.words.emit_written(prefix, span, begin, end)
 
     cdef int add_str(self, str mark) except -1:
-        return self.words.emit_str(f"html:{mark}"[:60])
+        return self.words.emit_str(f"html:{mark}"[:LONGEST_TOKEN])
 
     cdef int count(self) noexcept:
         """How many there are, or some more: what Python read may be counted twice."""

@@ -76,7 +76,7 @@ cdef class Numbering:
         self.table.begin_message()
         room, start = room_for(raw, unread)
         head, body = head_and_body(room, start, len(room.raw))
-        given = self.heads.read(head, 0, len(head))
+        given = self.heads.read(head)
         if given is None:
             headers = headers_in(room, head)
             self._note(header_tokens(headers, USUAL))
@@ -119,7 +119,7 @@ cdef class Numbering:
                 self._note_kind((part.type, part.charset, part.encoding))
             kinds.append(part.kind)
             if part.kind == "html":
-                shown, hidden = self.pages.read(part.text)
+                shown = self.pages.read(part.text)
                 self.texts.read(shown)
                 texts.append(shown.decode())
             else:

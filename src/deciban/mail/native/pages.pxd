@@ -6,7 +6,6 @@ from deciban.mail.native.tags cimport Tag, Tags
 from deciban.mail.native.views cimport View
 
 cdef class Pages:
-    """Reads one page after another."""
     cdef Table table
     cdef Marks marks
     cdef Tags tags
@@ -16,9 +15,8 @@ cdef class Pages:
     cdef int n_passed, room
     cdef int style
     cdef dict sheets
-    cdef readonly size_t n_read, n_by_python
 
-    cdef tuple read(self, str source)
+    cdef bytes read(self, str source)
     cdef bint _read(self, str source) except -1
     cdef int _walk(self, Span span) except -1
     cdef Tag* _next(self) except NULL
@@ -26,8 +24,7 @@ cdef class Pages:
     cdef int _show_tag(self, Span span, Tag* tag) except -1
     cdef int _show_text(self, Span span, Tag* tag, bint muted) except -1
     cdef int _emit(self, Span span) except -1
-    cdef tuple _results(self)
     cdef bytes _spelled(self, Buffer text)
     cdef int _emit_hidden(self, str hidden) except -1
-    cdef tuple _by_python(self, str source)
+    cdef bytes _by_python(self, str source)
     cdef object _hiding_names(self, Span span)

@@ -1,11 +1,12 @@
 # cython: language_level=3
 """Pages of HTML, as `deciban.mail.html.page_of` reads them, with the tokens that are taken of them."""
 
+from deciban.mail.html import MOST_MARKS as _MOST_MARKS
 from deciban.mail.html import page_of
 from deciban.mail.reading import USUAL
 from deciban.mail.style_sheets import hiding_names
 from deciban.mail.tokens import cleaner_of
-from deciban.mail.words import split_words
+from deciban.mail.words import LONGEST_TOKEN, split_words
 
 from cpython.mem cimport PyMem_Free, PyMem_Realloc
 from cpython.unicode cimport PyUnicode_AsUTF8AndSize
@@ -19,15 +20,16 @@ from deciban.mail.native.table cimport Table
 from deciban.mail.native.tags cimport BREAKS, CLOSES, MOST_LINKS, MOVED, SILENT, Link, Tag, Tags
 from deciban.mail.native.views cimport View
 
+cdef int MOST_MARKS = _MOST_MARKS
 cdef enum:
     LONGEST_PAGE = 1 << 28
-    MOST_MARKS = 200
     MOST_SHEETS = 200
     LONGEST_SHEETS = 1 << 15
     FEWEST_TAGS = 256
 
 
 cdef class Pages:
+    """Reads one page after another."""
 
     def __cinit__(self, Table table not None):
         self.table, self.marks = table, Marks()
@@ -40,17 +42,13 @@ cdef class Pages:
     def __dealloc__(self):
         PyMem_Free(self.passed)
 
-    def read_page(self, str source):
-        """The same as `read`, for tests."""
-        return self.read(source)
-
-    cdef tuple read(self, str source):
-        """Note the tokens of a page; its shown text, in UTF-8, and its hidden text."""
-        self.n_read += 1
+    cdef bytes read(self, str source):
+        """Note the tokens of a page; its shown text, in UTF-8."""
         if not self._read(source):
-            self.n_by_python += 1
             return self._by_python(source)
-        return self._results()
+        if self.hidden.size:
+            self._emit_hidden(self._spelled(self.hidden).decode("utf-8", "replace").strip())
+        return self._spelled(self.shown)
 
     cdef bint _read(self, str source) except -1:
         """Whether a page could be read and its marks and links noted; nothing was if not."""
@@ -184,14 +182,6 @@ cdef class Pages:
             emit_link(self.table, spelled if link.moved else span, link.at.begin, link.at.end)
         return 0
 
-    cdef tuple _results(self):
-        cdef str hidden
-        if not self.hidden.size:
-            return self._spelled(self.shown), ""
-        hidden = self._spelled(self.hidden).decode("utf-8", "replace").strip()
-        self._emit_hidden(hidden)
-        return self._spelled(self.shown), hidden
-
     cdef bytes _spelled(self, Buffer text):
         """What was written, with its entities read."""
         cdef Span span = text.span()
@@ -203,19 +193,19 @@ cdef class Pages:
 
     cdef int _emit_hidden(self, str hidden) except -1:
         for word in cleaner_of(USUAL).all(split_words(hidden)):
-            self.table.emit_str(f"hidden:{word}"[:60])
+            self.table.emit_str(f"hidden:{word}"[:LONGEST_TOKEN])
 
-    cdef tuple _by_python(self, str source):
+    cdef bytes _by_python(self, str source):
         """The same for a page that is not usual."""
         cdef bytes link
         page = page_of(source)
         for mark in page.tags:
-            self.table.emit_str(f"html:{mark}"[:60])
+            self.table.emit_str(f"html:{mark}"[:LONGEST_TOKEN])
         for each in page.links:
             link = each.encode("utf-8", "replace")
             emit_link(self.table, span_of(link), 0, len(link))
         self._emit_hidden(page.hidden)
-        return page.text.encode("utf-8", "replace"), page.hidden
+        return page.text.encode("utf-8", "replace")
 
 
 cdef Py_ssize_t _tag_end(Span span, Py_ssize_t at) noexcept nogil:

@@ -11,7 +11,6 @@ cdef struct Paint:
     int ground
 
 cdef class Paints:
-    """What attributes paint, remembered by how they are written."""
     cdef Table written
     cdef Paint kept[MOST_PAINTS]
     cdef unsigned int n_kept

@@ -1,16 +1,19 @@
 # cython: language_level=3
 """Styles and colours of tags: read by Python, and remembered."""
 
+from deciban.mail.colours import NEAR as _NEAR
+
 from libc.stdint cimport uint32_t
 from deciban.mail.native.spans cimport Span
 from deciban.mail.native.table cimport Table
 
+cdef int NEAR = _NEAR
 cdef enum:
     LONGEST_KEPT = 300
-    NEAR = 16
 
 
 cdef class Paints:
+    """What attributes paint, remembered by how they are written."""
 
     def __init__(self, reader):
         self.reader = reader

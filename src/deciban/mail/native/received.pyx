@@ -124,18 +124,15 @@ cdef int _take_greeting(Table table, Span hop, Py_ssize_t end) except -1:
     while begin < stop and byte(hop, stop - 1) in b"[]()":
         stop -= 1
     if is_address(hop, begin, stop):
-        told = _say(table, b"received:helo:numeric")
+        told = True
+        table.emit_word(b"received:helo:numeric")
     else:
         for begin in range(begin, stop):
             dotted = dotted or byte(hop, begin) == 46
         if not dotted:
-            told = _say(table, b"received:helo:bare")
+            told = True
+            table.emit_word(b"received:helo:bare")
     if holds(hop, FROM, min(end, <Py_ssize_t> (FROM + LONGEST_SENDER)), b"unknown"):
-        told = _say(table, b"received:unknown")
+        told = True
+        table.emit_word(b"received:unknown")
     return told
-
-
-cdef int _say(Table table, const char* token) except -1:
-    table.token.begin(token)
-    table.emit_token()
-    return 1

@@ -38,6 +38,10 @@ cdef inline bint is_word(int c) noexcept nogil:
     """What \w is, of ASCII."""
     return is_alnum(c) or c == 95
 
+cdef inline bint is_host(int c) noexcept nogil:
+    """What names of hosts are written with, of ASCII."""
+    return is_word(c) or c == 45 or c == 46
+
 cdef inline bint is_space(int c) noexcept nogil:
     r"""What \s is, of ASCII."""
     return c == 32 or 9 <= c <= 13 or 28 <= c <= 31

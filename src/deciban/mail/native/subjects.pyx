@@ -54,11 +54,11 @@ cdef int take_subject(Table table, Span value) except -1:
     cdef Looks looks = looks_of(value)
     cdef int capitals = _take_words(table, value, looks.capitals)
     if capitals > 2 and looks.upper:
-        _say(table, b"subject:capitals")
+        table.emit_word(b"subject:capitals")
     if looks.calls:
-        _say(table, b"subject:!")
+        table.emit_word(b"subject:!")
     if looks.asks:
-        _say(table, b"subject:?")
+        table.emit_word(b"subject:?")
     if looks.amounts:
         for amount in amounts(value.start[: value.size].decode("ascii")):
             table.emit_str("subject:" + amount)
@@ -76,23 +76,24 @@ cdef int _take_words(Table table, Span value, bint shouting) except -1:
             break
         if shouting and _shouts(value, word):
             capitals += 1
-            table.token.begin(b"subject:")
-            for i in range(word.begin, word.end):
-                table.token.put(byte(value, i))
-            table.emit_token()
+            table.emit_written(b"subject:", value, word.begin, word.end)
         if not clean(value, &word):
             continue
-        table.token.begin(b"subject:")
         if second:
-            put_word(table.token, value, last)
-            table.token.put(PLUS)
-            put_word(table.token, value, word)
-            table.emit_token()
-            table.token.begin(b"subject:")
+            _take_pair(table, value, last, word)
+        table.token.begin(b"subject:")
         put_word(table.token, value, word)
         table.emit_token()
         last, second = word, True
     return capitals
+
+
+cdef int _take_pair(Table table, Span value, Word one, Word next) except -1:
+    table.token.begin(b"subject:")
+    put_word(table.token, value, one)
+    table.token.put(PLUS)
+    put_word(table.token, value, next)
+    return table.emit_token()
 
 
 cdef bint _shouts(Span value, Word word) noexcept:
@@ -106,8 +107,3 @@ cdef bint _shouts(Span value, Word word) noexcept:
             return False
         capital = capital or is_capital(byte(value, i))
     return capital
-
-
-cdef int _say(Table table, const char* token) except -1:
-    table.token.begin(token)
-    table.emit_token()

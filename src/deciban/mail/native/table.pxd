@@ -1,11 +1,10 @@
 from libc.stdint cimport uint32_t, uint64_t
-from deciban.mail.native.spans cimport Span
+from deciban.mail.native.spans cimport Span, byte, small
 
 cdef enum:
     LONGEST = 60
 
 cdef class Token:
-    """A token as it is put together: what comes after sixty bytes is left out."""
     cdef unsigned char letters[LONGEST]
     cdef int size
     cdef inline void begin(self, const char* prefix) noexcept:
@@ -20,6 +19,14 @@ cdef class Token:
         while text[i]:
             self.put(<unsigned char> text[i])
             i += 1
+    cdef inline void put_written(self, Span span, Py_ssize_t begin, Py_ssize_t end) noexcept:
+        while begin < end:
+            self.put(byte(span, begin))
+            begin += 1
+    cdef inline void put_small(self, Span span, Py_ssize_t begin, Py_ssize_t end) noexcept:
+        while begin < end:
+            self.put(small(byte(span, begin)))
+            begin += 1
     cdef inline void number(self, Py_ssize_t n) noexcept:
         if n >= 10:
             self.number(n // 10)
@@ -49,6 +56,9 @@ cdef class Table:
     cdef void begin_message(self) noexcept
     cdef int emit(self, Span span, Py_ssize_t begin, Py_ssize_t end) except -1
     cdef int emit_token(self) except -1
+    cdef int emit_word(self, const char* word) except -1
+    cdef int emit_written(self, const char* prefix, Span span, Py_ssize_t begin, Py_ssize_t end) except -1
+    cdef int emit_small(self, const char* prefix, Span span, Py_ssize_t begin, Py_ssize_t end) except -1
     cdef int emit_number(self, uint32_t number) except -1
     cdef int emit_str(self, str token) except -1
     cdef uint32_t number_of(self, str token) except? 0

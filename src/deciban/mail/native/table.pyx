@@ -7,10 +7,13 @@ from cpython.mem cimport PyMem_Free, PyMem_Realloc
 from libc.string cimport memcmp, memcpy, memset
 from libc.stdint cimport uint32_t, uint64_t
 from deciban.mail.native.spans cimport Span
+from deciban.mail.words import LONGEST_TOKEN
 
 cdef enum:
     EMPTY = 0xFFFFFFFF
     SMALLEST = 1 << 12
+if LONGEST_TOKEN != LONGEST:
+    raise ImportError(f"a token has at most {LONGEST_TOKEN} letters, not {LONGEST}")
 
 
 cdef void* grown(void* old, size_t size) except NULL:
@@ -36,7 +39,7 @@ cdef inline uint64_t eight(const unsigned char* letters, size_t size) noexcept:
 
 
 cdef class Token:
-    pass
+    """A token as it is put together: what comes after sixty bytes is left out."""
 
 
 cdef class Table:
@@ -79,6 +82,23 @@ cdef class Table:
     cdef int emit_token(self) except -1:
         """Note the token that was put together."""
         return self.emit_number(self._number(self.token.letters, self.token.size))
+
+    cdef int emit_word(self, const char* word) except -1:
+        """Note a token that is known beforehand."""
+        self.token.begin(word)
+        return self.emit_token()
+
+    cdef int emit_written(self, const char* prefix, Span span, Py_ssize_t begin, Py_ssize_t end) except -1:
+        """Note what stands in some bytes, as it is written, after a prefix."""
+        self.token.begin(prefix)
+        self.token.put_written(span, begin, end)
+        return self.emit_token()
+
+    cdef int emit_small(self, const char* prefix, Span span, Py_ssize_t begin, Py_ssize_t end) except -1:
+        """Note what stands in some bytes, in small letters, after a prefix."""
+        self.token.begin(prefix)
+        self.token.put_small(span, begin, end)
+        return self.emit_token()
 
     cdef int emit_number(self, uint32_t number) except -1:
         """Note a token that has a number, unless this message has it already, or it is none."""
@@ -162,13 +182,3 @@ cdef class Table:
 
     def __len__(self):
         return self.n
-
-    def tokens_of_message(self):
-        """The tokens that were noted since this was asked last; a new message begins."""
-        found = []
-        for number in self.said[: self.n_said]:
-            entry = self.entries[<uint32_t> number]
-            found.append(self.letters[entry.start : entry.start + entry.size].decode())
-        self.n_said = 0
-        self.begin_message()
-        return found

@@ -11,7 +11,6 @@ cdef extern from *:
     const uint64_t LONG_NAME
 
 cdef class TagNames:
-    """Short words, each with a number; there are no more of them than were given."""
     cdef uint64_t codes[N_SLOTS]
     cdef int values[N_SLOTS]
     cdef int number(self, uint64_t code) noexcept

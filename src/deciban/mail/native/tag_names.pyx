@@ -5,6 +5,7 @@ from libc.stdint cimport uint64_t
 
 
 cdef class TagNames:
+    """Short words, each with a number; there are no more of them than were given."""
 
     def __init__(self, dict known):
         if 2 * len(known) > N_SLOTS:

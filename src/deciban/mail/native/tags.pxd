@@ -37,7 +37,6 @@ cdef struct Tag:
     int named  # the place of its classes and id among `named`, from 1, where Python read it
 
 cdef class Tags:
-    """Reads the tags of one page after another."""
     cdef Marks marks
     cdef Attributes attributes
     cdef TagNames names
@@ -49,7 +48,6 @@ cdef class Tags:
     cdef int n_links  # more than there are places for, if there are more
     cdef uint64_t font, img
     cdef bint strange  # whether a page has names of tags that only Python can read
-    cdef readonly size_t n_read, n_by_python
 
     cdef int begin_page(self) except -1
     cdef int read(self, Span span, int begin, int end, Tag* tag) except -1

@@ -3,8 +3,8 @@
 
 from deciban.mail import tags as python
 from deciban.mail.colours import colour_of
+from deciban.mail.html import MOST_LINKS as _MOST_LINKS
 
-from libc.stdint cimport uint64_t
 from deciban.mail.native.attributes cimport (
     ALT, BACKGROUND, BGCOLOR, CLASS, COLOR, HEIGHT, HREF, ID, SIZE, STYLE, WIDTH, Attributes, Range
 )
@@ -15,12 +15,14 @@ from deciban.mail.native.paints cimport NO_COLOUR, Paint, Paints
 from deciban.mail.native.spans cimport Span, byte, find, is_letter, is_space, is_word, small, span_of
 from deciban.mail.native.tag_names cimport TagNames, code_of, name_with
 
+cdef int LONGEST_LINK = python.LONGEST_LINK
 cdef enum:
     LONGEST_NAME = 31
-    LONGEST_LINK = 1000
     LONGEST_ALT = 200
     LONGEST_SIZE = 3
     FIRST_TELLING = 256  # names are known by their flags, and above them by their place among those that tell, from 1
+if _MOST_LINKS != MOST_LINKS:
+    raise ImportError(f"a page has at most {_MOST_LINKS} links, not {MOST_LINKS}")
 
 
 def _known(telling):
@@ -40,6 +42,7 @@ def _coloured(written):
 
 
 cdef class Tags:
+    """Reads the tags of one page after another."""
 
     def __init__(self, Marks marks):
         self.marks, self.attributes = marks, Attributes(marks)
@@ -58,7 +61,6 @@ cdef class Tags:
     cdef int read(self, Span span, int begin, int end, Tag* tag) except -1:
         """What stands between two angles; its marks and links are noted for the page."""
         cdef int known = self._read_name(span, begin, end, tag)
-        self.n_read += 1
         if tag.flags & (NOTHING | CLOSES):
             return 0
         if known >= FIRST_TELLING:
@@ -200,7 +202,6 @@ cdef class Tags:
     cdef int _read_by_python(self, Span span, int begin, int end, Tag* tag) except -1:
         """The same for a tag that is not usual."""
         read = python.tag_of(span.start[max(begin, 0) : min(end, span.size)].decode("utf-8", "replace"))
-        self.n_by_python += 1
         tag.flags |= HIDES if read.hides else 0
         tag.colour = NO_COLOUR if read.colour is None else read.colour
         tag.ground = NO_COLOUR if read.ground is None else read.ground

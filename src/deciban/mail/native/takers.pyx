@@ -3,7 +3,7 @@
 
 from deciban.mail.native.cleaned cimport Word, clean, next_word, put_word
 from deciban.mail.native.hosts cimport emit_host
-from deciban.mail.native.spans cimport Span, byte, find, is_digit, is_letter, is_word, small, stands
+from deciban.mail.native.spans cimport Span, byte, find, is_digit, is_host, is_letter, is_word, small, stands
 from deciban.mail.native.table cimport Table
 from deciban.mail.takers import MOST_WORDS as _MOST_WORDS
 
@@ -45,15 +45,13 @@ cdef int take_mailer(Table table, Span value) except -1:
         if begins[n] == at:
             at += 1
             continue
-        table.token.begin(b"mailer:")
-        _put(table, value, begins[n], at)
-        table.emit_token()
+        table.emit_small(b"mailer:", value, begins[n], at)
         n += 1
     table.token.begin(b"mailer:")
     for i in range(n):
         if i:
             table.token.put(95)
-        _put(table, value, begins[i], ends[i])
+        table.token.put_small(value, begins[i], ends[i])
     table.emit_token()
 
 
@@ -88,7 +86,6 @@ cdef int take_spf(Table table, Span value) except -1:
 cdef int take_date(Table table, Span value) except -1:
     """The time zone."""
     cdef Py_ssize_t at, i
-    table.token.begin(b"date:")
     for at in range(value.size):
         if byte(value, at) != 43 and byte(value, at) != 45:
             continue
@@ -96,11 +93,8 @@ cdef int take_date(Table table, Span value) except -1:
         while i < 5 and is_digit(byte(value, at + i)):
             i += 1
         if i == 5 and not is_word(byte(value, at + 5)):
-            _put(table, value, at, at + 5)
-            table.emit_token()
-            return 0
-    table.token.text(b"no-zone")
-    table.emit_token()
+            return table.emit_small(b"date:", value, at, at + 5)
+    return table.emit_word(b"date:no-zone")
 
 
 cdef int take_list(Table table, Span value) except -1:
@@ -130,9 +124,7 @@ cdef int take_results(Table table, Span value) except -1:
         while end < value.size and end <= at + LONGEST_RESULT and is_word(byte(value, end)):
             end += 1
         if begin >= done and end > at + 1:
-            table.token.begin(b"auth:")
-            _put(table, value, begin, end)
-            table.emit_token()
+            table.emit_small(b"auth:", value, begin, end)
             done = end
         at += 1
 
@@ -166,23 +158,12 @@ cdef int take_signature(Table table, Span value) except -1:
         begin = at + 2
         if begin < size and byte(value, at) == 100 and byte(value, at + 1) == 61:
             at = begin
-            while at < size and at - begin < LONGEST_SIGNER and _is_host(byte(value, at)):
+            while at < size and at - begin < LONGEST_SIGNER and is_host(byte(value, at)):
                 at += 1
             if at > begin:
                 emit_host(table, b"dkim:", value, begin, at, MOST_PIECES)
                 return 0
         at = find(value, 59, at, size) + 1
-
-
-cdef inline bint _is_host(int c) noexcept:
-    return is_word(c) or c == 45 or c == 46
-
-
-cdef inline void _put(Table table, Span value, Py_ssize_t begin, Py_ssize_t end) noexcept:
-    """Add what stands between two places to the token, in small letters."""
-    while begin < end:
-        table.token.put(small(byte(value, begin)))
-        begin += 1
 
 
 cdef int _take_whole(Table table, const char* prefix, Span value, Py_ssize_t end) except -1:

@@ -19,4 +19,3 @@ cdef class Texts:
     cdef int _read_price(self, Span text, int which, const char* sign, Py_ssize_t at, Py_ssize_t end) except -1
     cdef int _read_share(self, Span text, Py_ssize_t begin, Py_ssize_t at) except -1
     cdef Py_ssize_t _read_shouts(self, Span text, Py_ssize_t at, Py_ssize_t end) except -1
-    cdef void _put(self, Span text, Py_ssize_t begin, Py_ssize_t end) noexcept

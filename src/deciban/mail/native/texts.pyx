@@ -77,10 +77,6 @@ cdef class Texts:
         self.words = Words(table)
         self.plain = Buffer()
 
-    def all_of(self, text):
-        """Note all of a text."""
-        self.read(text if isinstance(text, bytes) else text.encode())
-
     cdef int read(self, bytes text) except -1:
         """Note all of a text in UTF-8."""
         cdef int sign
@@ -97,7 +93,7 @@ cdef class Texts:
         cdef bytes rest = plainer(without_signs(text, USUAL, tokens)).encode().translate(TO_SMALL)
         for token in tokens:
             self.table.emit_str(token)
-        return self.words.read(span_of(rest), 0, len(rest))
+        return self.words.read(span_of(rest))
 
     cdef int _read_links(self, Span text) except -1:
         """Links, and what stands between them; strange ones, and those that are cut, are not gone past."""
@@ -132,7 +128,7 @@ cdef class Texts:
         if not write_plain(self.plain, text, begin, end):
             self.strange = True
             return 0
-        return self.words.read(self.plain.span(), 0, self.plain.size)
+        return self.words.read(self.plain.span())
 
     cdef Py_ssize_t _read_sign(self, Span text, Py_ssize_t begin, Py_ssize_t at, Py_ssize_t end) except -1:
         """What a sign tells, and where to go on."""
@@ -169,9 +165,7 @@ cdef class Texts:
             return 0
         while not is_digit(byte(text, stop - 1)):
             stop -= 1
-        self.table.token.begin(sign)
-        self._put(text, at, stop)
-        self.table.emit_token()
+        self.table.emit_written(sign, text, at, stop)
         while at < stop and byte(text, at) != 46:
             digits += byte(text, at) != 44
             at += 1
@@ -197,7 +191,7 @@ cdef class Texts:
         while not is_digit(byte(text, stop - 1)):
             stop -= 1
         self.table.token.size = 0
-        self._put(text, at, stop)
+        self.table.token.put_written(text, at, stop)
         self.table.token.put(37)
         return self.table.emit_token()
 
@@ -214,8 +208,3 @@ cdef class Texts:
             if begin + 1 < stop:
                 self.table.emit(text, begin, min(stop, begin + LONGEST_SHOUT))
         return stop
-
-    cdef inline void _put(self, Span text, Py_ssize_t begin, Py_ssize_t end) noexcept:
-        while begin < end:
-            self.table.token.put(byte(text, begin))
-            begin += 1

@@ -6,7 +6,6 @@ cdef enum:
     DEEPEST = 100
 
 cdef class View:
-    """A walk past the tags of a page: what is open that hides or colours the ground."""
     cdef Tags tags
     cdef Span span
     cdef object hiding

@@ -1,6 +1,7 @@
 # cython: language_level=3
 """What text of a page is kept from sight, as `deciban.mail.html` finds it."""
 
+from deciban.mail.html import DEEPEST as _DEEPEST
 from deciban.mail.html import STYLED_GROUND
 from deciban.mail.tags import _names
 
@@ -12,9 +13,12 @@ from deciban.mail.native.tags cimport CLOSES, EMPTY, GROUND, HIDES, Tag, Tags
 cdef enum:
     WHITE = 0xFFFFFF
     NOT_KNOWN = -1
+if _DEEPEST != DEEPEST:
+    raise ImportError(f"at most {_DEEPEST} grounds lie upon one another, not {DEEPEST}")
 
 
 cdef class View:
+    """A walk past the tags of a page: what is open that hides or colours the ground."""
 
     def __init__(self, Tags tags):
         self.tags = tags

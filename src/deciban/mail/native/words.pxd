@@ -6,6 +6,6 @@ cdef class Words:
     cdef object clean
     cdef dict others
 
-    cdef int read(self, Span text, Py_ssize_t begin, Py_ssize_t end) except -1
+    cdef int read(self, Span text) except -1
     cdef int _read_signed(self, Span text, Py_ssize_t begin, Py_ssize_t end) except -1
     cdef int _read_other(self, Span text, Py_ssize_t begin, Py_ssize_t end) except -1

@@ -34,16 +34,15 @@ cdef class Words:
         self.clean = cleaner_of(USUAL)
         self.others = {}
 
-    cdef int read(self, Span text, Py_ssize_t begin, Py_ssize_t end) except -1:
-        """Note the words between two places."""
-        cdef Py_ssize_t first
+    cdef int read(self, Span text) except -1:
+        """Note the words of a text."""
+        cdef Py_ssize_t begin = 0, first
         cdef int kinds, c
-        end = min(end, text.size)
-        while begin < end:
+        while begin < text.size:
             first = begin
             kinds = 0
             c = byte(text, begin)
-            while c != SPACE and begin < end:
+            while c != SPACE and begin < text.size:
                 kinds |= KINDS[c]
                 begin += 1
                 c = byte(text, begin)
