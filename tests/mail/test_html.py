@@ -145,3 +145,14 @@ def test_any_text_is_a_page(source):
 @given(st.text(alphabet="abc déf\n", max_size=100))
 def test_text_without_tags_is_shown_as_it_is(source):
     assert page_of(source).text == source
+
+
+def test_a_size_over_two_lines_is_one_mark_without_spaces():
+    assert page_of('<font size="1\n2">small</font>').tags == ("font", "size:12")
+
+
+def test_among_thousands_of_colours_what_is_hidden_is_found():
+    shades = "".join(f'<p style="color:#{n:06x}; background:#{0x800000 + n:06x}">seen</p>' for n in range(3000))
+    page = page_of(f'{shades}<font color="white">poem</font>')
+    assert page.hidden == "poem"
+    assert page.text.split() == ["seen"] * 3000
