@@ -211,8 +211,8 @@ def test_paths_are_left_to_who_knows_patterns_where_shells_do_not(monkeypatch):
 def test_the_quick_way_loads_no_library_that_reads_options(room, tmp_path, call):
     words = call.replace("HERE", str(room)).replace("STAMP", tmp_path.name).split()
     code = (
-        "import sys\nfrom deciban.cli.main import main\n"
-        f"sys.argv = ['deciban', 'mail', *{words!r}]\n"
+        "import os, sys\nfrom deciban.cli.main import main\n"
+        f"sys.argv, os._exit = ['deciban', 'mail', *{words!r}], sys.exit\n"
         "try:\n    main()\nexcept SystemExit:\n    pass\n"
         f"print([m for m in {(*UNWANTED, *(() if 'fitted' in call else ('scipy',)))!r} if m in sys.modules])"
     )

@@ -50,10 +50,19 @@ def _run(arguments: list[str]) -> None:
 
         code = at_once(arguments[1:])
         if code is not None:
-            sys.exit(code)
+            _end(code)
     from deciban.cli.app import app
 
     app()
+
+
+def _end(code: int) -> NoReturn:
+    """End a call that has done all: to give back the memory of many messages bit by bit takes a tenth of its time."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        sys.exit(code)  # `main` knows what that means
+    _leave(code)
 
 
 def _unread(leaving: SystemExit) -> bool:
