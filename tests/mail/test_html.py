@@ -139,7 +139,8 @@ def test_links_are_found_in_every_kind_of_quotes():
 @given(st.text(alphabet="<>/!-abst =\"'&;#0none:", max_size=200))
 def test_any_text_is_a_page(source):
     page = page_of(source)
-    (page.text + page.hidden).encode()
+    assert (page.text + page.hidden).encode().decode() == page.text + page.hidden
+    assert all(mark.split() == [mark] for mark in page.tags)
 
 
 @given(st.text(alphabet="abc déf\n", max_size=100))

@@ -57,7 +57,7 @@ def _run(arguments: list[str]) -> None:
 
 
 def _end(code: int) -> NoReturn:
-    """End a call that has done all: to give back the memory of many messages bit by bit takes a tenth of its time."""
+    """End a call that has done all: nobody needs the memory of many messages given back bit by bit."""
     try:
         sys.stdout.flush()
     except OSError:

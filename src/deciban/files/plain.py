@@ -30,4 +30,4 @@ def json_text(value: Any, indent: int | None = None) -> str:
 
 
 plain_text = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False).encode
-"""The same of what is plain already, in half the time; a ValueError where a number is not finite."""
+"""The same of what is plain already, which need not be gone through; a ValueError where a number is not finite."""

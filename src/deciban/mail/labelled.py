@@ -46,8 +46,8 @@ class Labelled:
 
     @classmethod
     def read(
-        cls, found: Iterable[Named], codes: Sequence[int] | Codes, reading: Reading = USUAL, processes: int = 1,
-        times: Sequence[float] | None = None,
+        cls, found: Iterable[Named], codes: Sequence[int] | Codes, reading: Reading = USUAL,
+        processes: int | None = 1, times: Sequence[float] | None = None,
     ) -> Self:  # fmt: skip
         r"""Names and messages, and the code of each.
 
@@ -114,7 +114,7 @@ class Labelled:
 
 
 def read_labelled(
-    ham: Sequence[str], spam: Sequence[str], reading: Reading = USUAL, processes: int = 1,
+    ham: Sequence[str], spam: Sequence[str], reading: Reading = USUAL, processes: int | None = 1,
     progress: Callable[[int], None] | None = None,
 ) -> Labelled:  # fmt: skip
     """All mail of some places (whatever `messages_in` reads), ham and spam."""

@@ -122,20 +122,13 @@ def read(ham: list[str], spam: list[str]) -> Labelled:
     from deciban.mail.labelled import read_labelled
 
     with counting("reading") as tick:
-        found = read_labelled(ham, spam, processes=processes(), progress=lambda _: tick())
+        found = read_labelled(ham, spam, processes=None, progress=lambda _: tick())
     kept = found.distinct()
     if len(kept) < len(found):
         gone = len(found) - len(kept)
         typer.echo(f"{gone} of {len(found)} messages are there more than once: each counts once, or, if it is there "
                    f"as ham and as spam, not at all", err=True)  # fmt: skip
     return kept
-
-
-def processes() -> int:
-    """As many as there are cores."""
-    import os
-
-    return max(1, min(os.cpu_count() or 1, 8))
 
 
 def by_split(mail: Labelled, split: str, draws: int, seed: int, model: ModelName, lost_ham: float | None) -> Any:

@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""Tokens as numbers, as `deciban.mail.numbering.Numbering` gives them, in a tenth of the time."""
+"""Tokens as numbers, as `deciban.mail.numbering.Numbering` gives them."""
 
 from array import array
 
