@@ -1,4 +1,4 @@
-"""Writes the mail store of version 0.1 that every later version must open: `python -m tests.mail.write_fixture MAILDIR`.
+"""Writes the mail store of version 0.1 that later versions must open: `python -m tests.mail.write_fixture MAILDIR`.
 
 It ran once, on the Maildir that `deciban example mailbox` made in that version; its files are never written again.
 """
