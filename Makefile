@@ -1,24 +1,23 @@
 # `make demo` and `make test` are each the whole set-up: they build .venv, install, and run.
 PYTHON ?= python3
 BIN := .venv/bin
-NATIVE := $(wildcard src/deciban/mail/native/*.pyx src/deciban/mail/native/*.pxd)
 
 .PHONY: demo test thorough check lint bench lab guide gallery format clean
 
-demo: .venv/ready
+demo: .venv/installed
 	$(BIN)/deciban demo --folder demo
 
-test: .venv/ready
+test: .venv/installed
 	$(BIN)/pytest -q -n auto --dist worksteal
 
 # Tens of thousands of strings in every way of reading, each command of the documents as a process, a real corpus.
-thorough: .venv/ready
+thorough: .venv/installed
 	$(BIN)/pytest -q -n auto -m thorough tests
 
 check: lint
 	$(BIN)/pytest -q tests/docs
 
-lint: .venv/ready
+lint: .venv/installed
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -30,7 +29,7 @@ bench: .venv/peers
 	$(BIN)/python -m benchmarks --judging; $(BIN)/python -m benchmarks --partner; \
 	$(BIN)/python -m benchmarks --mail
 
-lab: .venv/ready
+lab: .venv/installed
 	$(BIN)/python -m benchmarks.lab
 	$(BIN)/python -m benchmarks.lab_tables
 	$(BIN)/python -m benchmarks.lab_calibration
@@ -44,33 +43,28 @@ lab: .venv/ready
 	DECIBAN_DATA=$$($(BIN)/python -c 'from benchmarks import data; print(data.folder())') \
 	  $(BIN)/python docs/guides/make_newsgroups.py
 
-guide: .venv/ready
+guide: .venv/installed
 	$(BIN)/python docs/guides/make_guide.py
 
 # Every picture, by the commands that docs/gallery.md shows.
-gallery: .venv/ready
+gallery: .venv/installed
 	$(BIN)/python docs/make_gallery.py
 
-format: .venv/ready
+format: .venv/installed
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
-
-# What can be compiled is, and where it cannot be, that is said.
-.venv/ready: .venv/installed hatch_build.py $(NATIVE)
-	$(BIN)/python -m hatchling build --hooks-only --target wheel:editable
-	touch .venv/ready
 
 .venv/installed: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "deciban needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version). Hint: make PYTHON=python3.12 ..."; exit 1; }
 	$(PYTHON) -m venv .venv
-	DECIBAN_COMPILE=no $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[plot,dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[plot,dev]'
 	touch .venv/installed
 
 # Vowpal Wabbit, to be measured against; without it the report says so. (fastText is a package of the system.)
-.venv/peers: .venv/ready
+.venv/peers: .venv/installed
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check vowpalwabbit
 	touch .venv/peers
 
 clean:
-	rm -rf .venv demo build src/deciban/mail/native/*.so .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv demo build .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -21,13 +21,8 @@ from tests.mail import hostile, made_up
 from deciban.mail.digest import digest_of
 from deciban.mail.entry import DIGEST_BYTES
 from deciban.mail.message import read_message
-from deciban.mail.numbering import Reader
+from deciban.mail.numbering import Numbering
 from deciban.mail.tokens import USUAL, Reading, said_cut, tokens_of
-
-try:
-    from deciban.mail.native.numbering import Numbering as Compiled
-except ImportError:
-    Compiled = None  # type: ignore[assignment,misc]
 
 ALL = Reading(pairs=True, others=True, body_case=True)
 MOST_REAL = 1500
@@ -94,7 +89,7 @@ class Held(NamedTuple):
 class Heard:
     """What a reader says of messages, spelled out."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: Numbering) -> None:
         self._reader = reader
         self._words: list[str] = []
         self.begun = 0
@@ -124,9 +119,9 @@ class Heard:
 
 
 @cache
-def compiled() -> Heard:
-    """One compiled reader for all messages, so that it has much to remember."""
-    return Heard(Compiled())
+def numbered() -> Heard:
+    """One reader for all messages, so that it has much to remember."""
+    return Heard(Numbering(USUAL))
 
 
 def held_by(raw: bytes) -> Held:
@@ -153,12 +148,12 @@ def trouble_with(raw: bytes) -> str:
         tokens = tokens_of(read_message(raw), ALL)
         defined = held_by(raw)
         "\n".join(tokens).encode()
-        [found] = compiled().of([raw]) if Compiled else [defined]
+        [found] = numbered().of([raw])
     except Exception as error:  # whatever it is, it is told with the message that brought it about
         return repr(error)
     if not all(len(token) <= 60 and token.split() == [token] for token in [*tokens, *found.tokens]):
         return "a token that is empty, too long, or has white space"
-    return f"the compiled reader {trouble}" if (trouble := difference(defined, found)) else ""
+    return f"the reader that numbers tokens {trouble}" if (trouble := difference(defined, found)) else ""
 
 
 def run(n: int, seed: int) -> dict[str, object]:
