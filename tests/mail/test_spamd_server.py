@@ -11,7 +11,7 @@ import zlib
 from contextlib import contextmanager
 
 import pytest
-from tests.mail.spamds import Running, everything, learn_letters, letter, request, running
+from tests.mail.spamds import Running, await_fit, everything, learn_letters, letter, request, running
 
 from deciban.errors import InputError, StoreError
 from deciban.mail import spamd
@@ -216,13 +216,6 @@ def test_the_process_that_fits_beside_the_server_makes_no_store(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def _await_fit(store):
-    end = time.monotonic() + 60
-    while store.fit_for([], "evidence") is None:
-        assert time.monotonic() < end
-        time.sleep(0.1)
-
-
 def test_what_was_learned_is_fitted_beside_the_server(tmp_path, monkeypatch):
     monkeypatch.setattr(spamd, "SETTLING", 0.05)
     path = tmp_path / "mail.db"
@@ -232,7 +225,7 @@ def test_what_was_learned_is_fitted_beside_the_server(tmp_path, monkeypatch):
                 sent = request("TELL", letter(label, number), f"Message-class: {label}", "Set: local")
                 assert b"DidSet: local" in server.ask(sent)
         with Store(path) as store:
-            _await_fit(store)
+            await_fit(store)
         with MailFilter(path) as mail:
             assert mail.classify(letter("spam", 900)).header().encode() in server.ask(
                 request("PROCESS", letter("spam", 900))
@@ -246,7 +239,7 @@ def test_a_fit_that_is_due_when_the_server_starts_is_made(tmp_path, monkeypatch)
         for label in ("ham", "spam"):
             mail.learn_all(((f"{n}", letter(label, n)) for n in range(20)), label, processes=1)
     with Store(path) as store, running(path):
-        _await_fit(store)
+        await_fit(store)
 
 
 def test_learning_waits_for_other_writers_and_judging_does_not(store):
