@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test thorough check lint bench lab guide gallery format clean
+.PHONY: demo test thorough soak check lint bench lab guide gallery format clean
 
 demo: .venv/installed
 	$(BIN)/deciban demo --folder demo
@@ -13,6 +13,11 @@ test: .venv/installed
 # Tens of thousands of strings in every way of reading, each command of the documents as a process, a real corpus.
 thorough: .venv/installed
 	$(BIN)/pytest -q -n auto -m thorough tests
+
+# A mail server, its clients and the commands beside it, killed at random: `make soak ROUNDS=1000` for more rounds.
+ROUNDS ?= 300
+soak: .venv/ready
+	DECIBAN_SOAK_ROUNDS=$(ROUNDS) $(BIN)/pytest -q tests/mail/test_soak.py
 
 check: lint
 	$(BIN)/pytest -q tests/docs

@@ -10,7 +10,7 @@ from pathlib import Path
 from deciban.errors import StoreError
 from deciban.files.whole import whole
 from deciban.mail.connecting import connection, file_size
-from deciban.mail.live_files import COMPANIONS
+from deciban.mail.live_files import companions
 from deciban.mail.opened import Opened
 from deciban.mail.schema import APPLICATION, header
 
@@ -37,16 +37,12 @@ def _refuse_target(store: Path, target: Path) -> None:
     """Refuse what is not an earlier backup, or is open; SQLite alone opens the target, which may be in use here."""
     if target == store or (target.exists() and target.samefile(store)):
         raise StoreError(f"backup {str(target)!r} would be the store itself. Hint: name another file")
-    if target in _companions(store):
+    if target in companions(store):
         raise StoreError(f"backup {str(target)!r} would replace a file of the store itself. Hint: name another file")
     if target.is_file() and file_size(target) and not _is_store(target):
         raise StoreError(f"backup {str(target)!r} would replace what is no mail store. Hint: name another file")
-    if any(companion.exists() for companion in _companions(target)):
+    if any(companion.exists() for companion in companions(target)):
         raise StoreError(f"backup {str(target)!r} is a store that is in use. Hint: name another file")
-
-
-def _companions(database: Path) -> list[Path]:
-    return [Path(f"{database}{ending}") for ending in COMPANIONS]
 
 
 def _is_store(target: Path) -> bool:

@@ -8,6 +8,7 @@ log while it is in use. So nothing but SQLite opens these files, and whoever ope
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Final
 
 from deciban.errors import StoreError
@@ -59,6 +60,11 @@ def is_live(path: str | os.PathLike[str]) -> bool:
         file == database or any(file == _file_id(f"{name}{ending}") for ending in COMPANIONS)
         for database, name in databases
     )
+
+
+def companions(database: Path) -> list[Path]:
+    """The paths of the files that SQLite keeps beside a database, whether they exist or not."""
+    return [Path(f"{database}{ending}") for ending in COMPANIONS]
 
 
 def _file_id(path: str | os.PathLike[str]) -> FileId | None:
