@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -102,6 +103,58 @@ def _distinct(source: Source) -> Source:
             raise InputError(f"{source.name} has two columns named {name!r}. Hint: rename one of them")
         seen.add(name)
     return source
+
+
+def validate(data: pa.RecordBatch | pa.Table, name: str) -> Any:
+    """Return Arrow data that another program wrote, once its offsets, indices and texts are known to be valid.
+
+    Arrow itself trusts them: an offset beyond its buffer is a segmentation fault in the first function that follows it.
+    Every batch of a file, a stream or a frame passes through here before anything else reads it.
+    """
+    import pyarrow as pa
+
+    try:
+        data.validate(full=True)
+    except pa.ArrowException as error:
+        where = "".join(f"column {column!r}: " for column in data.schema.names if _is_invalid(data.column(column)))
+        why = error_summary(error).rpartition("Invalid: ")[2]
+        raise InputError(f"{name} is damaged: {where}{why}. Hint: have it written again") from None
+    return data
+
+
+def _is_invalid(column: Any) -> bool:
+    import pyarrow as pa
+
+    try:
+        column.validate(full=True)
+    except pa.ArrowException:
+        return True
+    return False
+
+
+@contextmanager
+def reword_errors(path: str, verdict: str = "cannot be read") -> Iterator[None]:
+    """Raise what a file system, a decompressor or a decoder of files says as an error that names the file."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (OSError, pa.ArrowException, UnicodeError, MemoryError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{printable(path)!r} {verdict}: {error_summary(error)}") from None
+
+
+def error_summary(error: BaseException) -> str:
+    """The first line of another library's error, to stand after a colon."""
+    lines = str(getattr(error, "strerror", None) or error).split("\n")
+    why = next((line.strip() for line in lines if line.strip()), type(error).__name__)
+    return why if why[1:2].isupper() else why[:1].lower() + why[1:]
+
+
+def printable(path: str) -> str:
+    """A path as text: in a file's name there may be bytes that no encoding has."""
+    return os.fsencode(path).decode("utf-8", "replace").replace(os.sep, "/")
 
 
 def as_role(column: str, role: str) -> str:
