@@ -108,8 +108,9 @@ def _distinct(source: Source) -> Source:
 def validate(data: pa.RecordBatch | pa.Table, name: str) -> Any:
     """Return Arrow data that another program wrote, once its offsets, indices and texts are known to be valid.
 
-    Arrow itself trusts them: an offset beyond its buffer is a segmentation fault in the first function that follows it.
-    Every batch of a file, a stream or a frame passes through here before anything else reads it.
+    Arrow itself trusts them: an offset beyond its buffer is a segmentation fault in the first function that uses it.
+    Every batch of a file, a stream or a frame passes through here before anything else reads it. A null that is a
+    value of a dictionary becomes a missing value of the column.
     """
     import pyarrow as pa
 
@@ -119,7 +120,28 @@ def validate(data: pa.RecordBatch | pa.Table, name: str) -> Any:
         where = "".join(f"column {column!r}: " for column in data.schema.names if _is_invalid(data.column(column)))
         why = error_summary(error).rpartition("Invalid: ")[2]
         raise InputError(f"{name} is damaged: {where}{why}. Hint: have it written again") from None
+    for place, column in enumerate(data.columns):
+        if pa.types.is_dictionary(column.type) and any(chunk.dictionary.null_count for chunk in _chunks(column)):
+            plain = [_without_null_values(chunk) for chunk in _chunks(column)]
+            whole = pa.chunked_array(plain, column.type) if isinstance(data, pa.Table) else plain[0]
+            data = data.set_column(place, data.schema.field(place), whole)
     return data
+
+
+def _chunks(column: Any) -> list[Any]:
+    return getattr(column, "chunks", [column])
+
+
+def _without_null_values(column: Any) -> Any:
+    """A column with the same values, none of which is null in its dictionary."""
+    import numpy as np
+    import pyarrow as pa
+
+    known = np.asarray(column.dictionary.is_valid())
+    places = pa.array(np.cumsum(known) - 1, column.indices.type, mask=~known)
+    return pa.DictionaryArray.from_arrays(
+        places.take(column.indices), column.dictionary.drop_null(), ordered=column.type.ordered
+    )
 
 
 def _is_invalid(column: Any) -> bool:
