@@ -72,7 +72,6 @@ def _sink(form: str, file: Any, schema: Any) -> Iterator[Write]:
 
 def _delimited(file: Any, schema: Any, delimiter: str) -> Write:
     """Something that writes lines; quotes only where they are needed, which pyarrow's own header never sees so."""
-    import pyarrow as pa
     from pyarrow.csv import WriteOptions, write_csv
 
     header = io.StringIO()

@@ -30,13 +30,15 @@ Reading = Literal["number", "text", "words", "as it is"]
 class FileOptions:
     """What a file does not say itself: its format, its encoding, and which texts stand for a missing value.
 
-    `errors` says what becomes of bytes that the encoding does not have, in documents: "strict" or "replace".
+    `errors` says what becomes of bytes that the encoding does not have, in documents: "strict" or "replace". With
+    `hive` the folders of a file that are named KEY=VALUE give it columns.
     """
 
     format: str | None = None
     encoding: str = "utf-8"
     missing: tuple[str, ...] = ()
     errors: str = "strict"
+    hive: bool = False
 
 
 class Source(Protocol):
@@ -78,21 +80,30 @@ class Source(Protocol):
 
 def open_source(source: Any, sql: str | None = None, options: FileOptions | None = None) -> Source:
     """The source that a path, glob, query, frame or mapping of arrays describes."""
+    if options is not None and options.hive and (sql is not None or not _is_path(source)):
+        raise InputError("--hive (hive=True) is for files. Hint: a query says read_csv(…, hive_partitioning=true)")
     if sql is not None:
         from deciban.engines.arrow.database import query
 
         return _distinct(query(source, sql))
-    if isinstance(source, (str, os.PathLike)):
+    if _is_path(source) and not isinstance(source, (list, tuple)):
         from deciban.engines.arrow.paths import open_path
 
         return _distinct(open_path(os.fspath(source), options or FileOptions()))
-    if isinstance(source, (list, tuple)) and source and all(isinstance(item, (str, Path)) for item in source):
+    if _is_path(source):
         from deciban.engines.arrow.paths import open_paths
 
         return _distinct(open_paths([os.fspath(item) for item in source], options or FileOptions()))
     from deciban.engines.arrow.frames import open_frame
 
     return _distinct(open_frame(source))
+
+
+def _is_path(source: Any) -> bool:
+    """Whether a source is a path, or several of them."""
+    if isinstance(source, (list, tuple)):
+        return bool(source) and all(isinstance(item, (str, Path)) for item in source)
+    return isinstance(source, (str, os.PathLike))
 
 
 def _distinct(source: Source) -> Source:
