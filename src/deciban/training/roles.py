@@ -45,10 +45,10 @@ def infer(
     _check_given(source, leave_out, given)
     whole = head.num_rows < HEAD
     columns = []
-    for name, array in zip(source.columns, head.columns):
+    batch = head.combine_chunks().to_batches()[0]
+    for name, values in zip(source.columns, batch.columns):
         if name in leave_out:
             continue
-        values = array.combine_chunks()
         if name in given:
             columns.append(_asked(name, given[name], values, source.typed))
         elif isinstance(source, (TextLines, WholeFiles)) and name in OF_DOCUMENTS:
@@ -108,7 +108,7 @@ def _inferred(name: str, values: Any, typed: bool, whole: bool) -> Column:
     """The role of one column by its first values; `whole`: these are all there are."""
     import pyarrow as pa
 
-    known = values.drop_null()
+    known = values.drop_null() if values.null_count else values
     if pa.types.is_floating(known.type):
         known = known.filter(pa.array(~np.isnan(known.to_numpy(zero_copy_only=False))))
     if not len(known):

@@ -114,8 +114,8 @@ def first_rows(source: Source, n: int) -> pa.Table:
     import pyarrow as pa
 
     head = source.head(n)
-    plain = [pa.field(f.name, _without_views(f.type)) for f in head.schema]
-    return head.cast(pa.schema(plain))
+    plain = [_without_views(kind) for kind in head.schema.types]
+    return head if plain == head.schema.types else head.cast(pa.schema(list(zip(head.schema.names, plain))))
 
 
 def _without_views(kind: Any) -> Any:
