@@ -75,13 +75,11 @@ def _tame(layout: Layout, ledger: Ledger, names: Sequence[str]) -> list[str]:
     moments, grid = _part(layout, ledger, "moments", names), _part(layout, ledger, "grid", names)
     n = np.broadcast_to(moments.weight, moments.mean.shape)
     bound = np.minimum(MOST_SQUARES, MOST_SHARE * n) * divide(moments.m2, n)
-    tame = []
-    for j, name in enumerate(names):
-        cells, table = grid.feature(j)
-        squares = (middles(cells) - moments.mean[:, j, None]) ** 2
-        if not ((squares > bound[:, j, None]) & (table > 0)).any():
-            tame.append(name)
-    return tame
+    owner = grid.owner
+    squares = (middles(grid.cell) - moments.mean[:, owner]) ** 2
+    far = ((squares > bound[:, owner]) & (grid.table > 0)).any(axis=0)
+    wild = np.bincount(owner, weights=far, minlength=len(names)) > 0
+    return [name for name, out in zip(names, wild.tolist()) if not out]
 
 
 def _losses(
@@ -98,7 +96,7 @@ def _losses(
     }
     if next(column.role for column in layout.columns if column.name == names[0]) == "countable":
         counts = poisson_loss(_part(layout, ledger, "counts", names), grid, options.pseudo_count)
-        negative = [bool((grid.feature(j)[0] < 0).any()) for j in range(len(names))]
+        negative = np.bincount(grid.owner, weights=grid.cell < 0, minlength=len(names)) > 0
         loss["count"] = np.where(negative, np.inf, counts)
     return [(name, {way: float(each[j]) for way, each in loss.items()}) for j, name in enumerate(names)]
 
