@@ -30,15 +30,15 @@ def best_cuts(table: Array, offset: NDArray[np.int64]) -> NDArray[np.int64]:
     >>> best_cuts(np.array([[9.0, 9.0, 0.0, 0.0], [0.0, 0.0, 9.0, 9.0]]), np.array([0, 4])).tolist()
     [2]
     """
-    sums = np.zeros((len(table), table.shape[1] + len(offset)))  # before column j: a place without weight
-    present = np.zeros(sums.shape, dtype=np.int64)
-    first = offset + np.arange(len(offset))
-    for (a, b), at in zip(pairwise(offset.tolist()), first.tolist()):
-        np.cumsum(table[:, a:b], axis=1, out=sums[:, at + 1 : at + 1 + b - a])
-    inside = np.ones(sums.shape[1], dtype=np.bool_)
+    first = offset + np.arange(len(offset))  # before each column of the data: a place without weight
+    inside = np.ones(table.shape[1] + len(offset), dtype=np.bool_)
     inside[first] = False
-    present[:, inside] = table > 0
-    np.cumsum(present, axis=1, out=present)
+    counts = np.zeros((len(table), len(inside)))
+    counts[:, inside] = table
+    present, sums = np.cumsum(counts > 0, axis=1), np.cumsum(counts, axis=1)
+    if (table != np.rint(table)).any():  # sums of fractions are rounded: those of one column know no other column
+        for a, b in pairwise(first.tolist()):
+            counts[:, a:b].cumsum(axis=1, out=sums[:, a:b])
     cuts: list[NDArray[np.int64]] = [np.zeros(0, dtype=np.int64)]
     starts, ends = first[:-1], first[1:] - 1
     while starts.size:

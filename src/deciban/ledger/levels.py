@@ -139,9 +139,9 @@ class Levels:
     def relevel(self, places: Sequence[NDArray[np.intp] | None], sizes: Sequence[int]) -> Self:
         """See `Statistic.relevel`; a level whose place is negative is dropped."""
         level = self._level
-        for j, where in enumerate(places):
+        for (a, b), where in zip(pairwise(self.offset.tolist()), places):
             if where is not None:
-                level[self.offset[j] : self.offset[j + 1]] = where[: self.sizes[j]]
+                level[a:b] = where[: b - a]
         return self._moved(level, np.asarray(sizes, dtype=np.int64)).trimmed()
 
     @property

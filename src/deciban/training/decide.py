@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -64,7 +63,8 @@ def decide(
         else [j for j, feature in enumerate(features) if kind == "levels" or role[feature.column] == SERVED[kind]]
         for kind, features in layout.blocks
     ]
-    clear = [name for name, loss in losses.items() if _gain(loss) * ledger.n_rows >= BEYOND_DOUBT]
+    n = ledger.n_rows
+    clear = [name for name, loss in losses.items() if _gain(loss) * n >= BEYOND_DOUBT]
     return Decision(final, kept, {**known, **{name: settled[name] for name in _tame(layout, ledger, clear)}})
 
 
@@ -98,7 +98,7 @@ def _losses(
         counts = poisson_loss(_part(layout, ledger, "counts", names), grid, options.pseudo_count)
         negative = np.bincount(grid.owner, weights=grid.cell < 0, minlength=len(names)) > 0
         loss["count"] = np.where(negative, np.inf, counts)
-    return [(name, {way: float(each[j]) for way, each in loss.items()}) for j, name in enumerate(names)]
+    return [(name, dict(zip(loss, each))) for name, each in zip(names, np.array(list(loss.values())).T.tolist())]
 
 
 def _gain(losses: Mapping[Role, float]) -> float:
@@ -108,10 +108,10 @@ def _gain(losses: Mapping[Role, float]) -> float:
 
 
 def _settled(column: Column, losses: Mapping[Role, float]) -> Column:
-    best, second = sorted(losses, key=lambda role: losses[role])[:2]
+    best, second = sorted(losses, key=losses.__getitem__)[:2]
     than = WORDS[second].rsplit(" ", 1)[0]
-    words = f"{WORDS[best]} more than {than}, {_gain(losses) * DECIBAN:.2g} dB a row"
-    return replace(column, role=best, reason=words)
+    words = f"{WORDS[best]} more than {than}, {(losses[second] - losses[best]) * DECIBAN:.2g} dB a row"
+    return Column(column.name, best, words, column.parts, column.block)
 
 
 def _part(layout: Layout, ledger: Ledger, kind: Kind, names: Sequence[str]) -> Any:

@@ -161,8 +161,8 @@ def _constant_numbers(name: str, values: Any) -> Column | None:
 
 def _as_numbers(known: Any) -> Any:
     """The texts as numbers, if they all are, less the marks for missing ones; codes such as 007 are not."""
-    words = [w for w in (word.strip() for word in known.to_pylist()) if w not in MISSING_NUMBERS]
-    if not words or any(len(w) > 1 and w[0] == "0" and w[1].isdigit() for w in words):
+    words = [w for word in known.to_pylist() if (w := word.strip()) not in MISSING_NUMBERS]
+    if not words or not _is_number(words[0]) or any(len(w) > 1 and w[0] == "0" and w[1].isdigit() for w in words):
         return None
     try:
         numbers = np.array([float(w) for w in words if "_" not in w])
@@ -171,13 +171,17 @@ def _as_numbers(known: Any) -> Any:
     return numbers if len(numbers) == len(words) else None
 
 
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
+
+
 def _first_text(values: Any) -> str | None:
     for word in values.drop_null().to_pylist():
-        if word.strip() in MISSING_NUMBERS:
-            continue
-        try:
-            float(word)
-        except ValueError:
+        if word.strip() not in MISSING_NUMBERS and not _is_number(word):
             return str(word)
     return None
 

@@ -162,7 +162,7 @@ def _text_ends(batch: pa.RecordBatch, texts: Sequence[str]) -> Any:
     """How many bytes of text come before each row, and before the end; None where no text is."""
     import numpy as np
 
-    here = [batch.column(name) for name in texts if name in batch.schema.names]
+    here = [batch.column(name) for name in texts if batch.schema.get_field_index(name) >= 0]
     if not here:
         return None
     ends = np.zeros(batch.num_rows + 1, dtype=np.int64)
