@@ -52,7 +52,26 @@ SCALARS = [
 ]  # fmt: skip
 """Values that take the place of any value of the header."""
 
-PIECES = ["a", " ", "&", "a&", " & ", "\\", "\\&", "\x00", "\x1b[2J", "\n", "é", "😀", "\ud800", "0", "%", "{", '"', ", "]
+PIECES = [
+    "a",
+    " ",
+    "&",
+    "a&",
+    " & ",
+    "\\",
+    "\\&",
+    "\x00",
+    "\x1b[2J",
+    "\n",
+    "é",
+    "😀",
+    "\ud800",
+    "0",
+    "%",
+    "{",
+    '"',
+    ", ",
+]
 """What long texts are repetitions of."""
 
 FLOATS = [
@@ -129,7 +148,14 @@ def _naive_bayes_of_frame():
 
 
 def _calibrated_texts():
-    documents = ["tea pot tea", "milk, cup and pot", "sugar leaf", "sugar leaf leaf", "tea with milk", "go to the pot"] * 3
+    documents = [
+        "tea pot tea",
+        "milk, cup and pot",
+        "sugar leaf",
+        "sugar leaf leaf",
+        "tea with milk",
+        "go to the pot",
+    ] * 3
     return deciban.TextClassifier().calibrated(documents, [*"ab"] * 9, "platt", folds=3)
 
 
@@ -237,7 +263,9 @@ def change_text(text, arrays, rng):
 
 def odd_text(rng) -> str:
     """An empty, long or otherwise strange text."""
-    return rng.choice(["", "../../x", rng.choice(PIECES), rng.choice(PIECES) * 60_000, rng.choice(PIECES) * 60_000 + "&"])
+    return rng.choice(
+        ["", "../../x", rng.choice(PIECES), rng.choice(PIECES) * 60_000, rng.choice(PIECES) * 60_000 + "&"]
+    )
 
 
 def change_list(text, arrays, rng):
@@ -387,7 +415,9 @@ def change_alias(text, arrays, rng):
 
 def change_texts(text, arrays, rng):
     """A list of texts has one that is odd, twice there, gone, or all are in another order; a vocabulary's hashes fit."""
-    lists = sorted(name[: -len("/utf8")] for name in arrays if name.endswith("/utf8") and f"{name[:-5]}/offsets" in arrays)
+    lists = sorted(
+        name[: -len("/utf8")] for name in arrays if name.endswith("/utf8") and f"{name[:-5]}/offsets" in arrays
+    )
     if not lists:
         return
     name = rng.choice(lists)
@@ -512,7 +542,11 @@ def assert_no_nan(values) -> None:
 def _uses(model, path):
     if isinstance(model, deciban.Model):
         return _uses_of_table(model, path)
-    if isinstance(model, deciban.TextClassifier) or getattr(model, "_belief", None) is not None and _reads_texts(model):
+    if (
+        isinstance(model, deciban.TextClassifier)
+        or getattr(model, "_belief", None) is not None
+        and _reads_texts(model)
+    ):
         X, labels = ["tea pot", "", "milk tea zebra", "a b  c d e f g h i j"], np.resize(model.classes_, 4)
     elif model.n_features_in_ > MAX_FEATURES:
         return {}
@@ -607,7 +641,9 @@ def _save_again(model, path, probabilities) -> None:
     model.save(again)
     read = deciban.load(again)
     with contextlib.suppress(DecibanError):
-        assert np.array_equal(np.asarray(probabilities(model)), np.asarray(probabilities(read))), "it predicts otherwise"
+        assert np.array_equal(np.asarray(probabilities(model)), np.asarray(probabilities(read))), (
+            "it predicts otherwise"
+        )
 
 
 def _command(name, *paths) -> None:

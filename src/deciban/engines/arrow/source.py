@@ -200,8 +200,8 @@ def first_rows(source: Source, n: int) -> pa.Table:
     import pyarrow as pa
 
     head = source.head(n)
-    plain = [pa.field(f.name, _without_views(f.type)) for f in head.schema]
-    return head.cast(pa.schema(plain))
+    plain = [_without_views(kind) for kind in head.schema.types]
+    return head if plain == head.schema.types else head.cast(pa.schema(list(zip(head.schema.names, plain))))
 
 
 def _without_views(kind: Any) -> Any:
@@ -248,7 +248,7 @@ def _text_ends(batch: pa.RecordBatch, texts: Sequence[str]) -> Any:
     """How many bytes of text come before each row, and before the end; None where no text is."""
     import numpy as np
 
-    here = [batch.column(name) for name in texts if name in batch.schema.names]
+    here = [batch.column(name) for name in texts if batch.schema.get_field_index(name) >= 0]
     if not here:
         return None
     ends = np.zeros(batch.num_rows + 1, dtype=np.int64)
