@@ -16,7 +16,7 @@ from deciban.errors import InputError
 STRANGE = [
     "01/02", "02.01.2024", "2024-01-02", "12:30", "007", "1e5", "1_000", "0x10", "1,5", "true", "NA", "null", "None",
     "nan", "inf", "#comment", "say \"ah\"", "a\nb", "a,b", " spaced ", "'", "\\N", "\\",
-    "123e4567-e89b-12d3-a456-426614174000",     "[1]", '{"a": 1}', "é", "１",
+    "123e4567-e89b-12d3-a456-426614174000", "[1]", '{"a": 1}', "é", "１",
 ]  # fmt: skip
 
 
@@ -93,7 +93,7 @@ JSON_LINES = '{"x": 1.5, "y": "a"}\n{"x": 2.5, "y": "b"}\n'
         ('{"x": ' + "[" * 5000 + "]" * 5000 + "}\n", "recursion depth"),
         ("[" * 500_000, "unexpected end"),
         (JSON_LINES + '{"x": ' + '{"a": ' * 5000 + "1" + "}" * 5001 + "\n", "recursion depth"),
-        ('{"x": 1, "x": 2}\n', "duplicate key"),
+        ('{"x": 1, "x": 2, "y": "a"}\n', "duplicate key"),
         (b'{"x": "\xff"}\n', "UTF-8"),
         ('{"x": 1', "unexpected end"),
     ],
@@ -132,36 +132,36 @@ IMITATIONS = [
     "CSV Error on Line: 1",
     "a\nConversion Error: CSV Error on Line: 1\nOriginal Line: x\nb",
 ]
-GOOD = "".join(f"{i % 7}.5,{'ab'[i % 2]}\n" for i in range(3000))
+GOOD = "".join(f"{i % 7}.5,{'ab'[i % 2]}\n" for i in range(25_000))
 
 
 @pytest.mark.parametrize("words", IMITATIONS)
 def test_no_cell_can_imitate_the_message_of_another_error(words, tmp_path):
-    """Each file has one fault, in line 3002, beside a cell that reads like the message of another."""
+    """Each file has one fault, in line 25002, beside a cell that reads like the message of another."""
     cell = '"' + words.replace('"', '""') + '"'
     path = tmp_path / "t.csv"
-    path.write_text(f"x,y\n{GOOD}word {cell[1:-1].splitlines()[0].replace(',', '')},{cell}\n".replace('""', "'"))
-    with pytest.raises(InputError, match=r"column 'x' .*holds 'word .* in line 3002, which is no number"):
+    path.write_text(f"x,y\n{GOOD}word,{cell}\n")
+    with pytest.raises(InputError, match=r"column 'x' of .*holds 'word' in line 25002, which is no number"):
         deciban.train(path, target="y", judge=False)
     path.write_text(f"x,y\n{GOOD}{cell},a\n")
     with pytest.raises(InputError) as refused:
         deciban.train(path, target="y", judge=False)
-    assert f"column 'x' of {str(path)!r} holds {words!r} in line 3002, which is no number" in str(refused.value)
+    assert f"column 'x' of {str(path)!r} holds {words!r} in line 25002, which is no number" in str(refused.value)
     path.write_text(f"x,y\n{GOOD}{cell},a,b\n")
-    with pytest.raises(InputError, match="is ragged: 3 cells in line 3002 where the header has 2"):
+    with pytest.raises(InputError, match="is ragged: 3 cells in line 25002 where the header has 2"):
         deciban.train(path, target="y", judge=False)
 
 
 def test_the_file_that_has_the_fault_is_named(tmp_path):
     (tmp_path / "a.csv").write_text(f"x,y\n{GOOD}")
     (tmp_path / "b.csv").write_text(f"x,y\n{GOOD}1.5,a\nword,b\n")
-    with pytest.raises(InputError, match=r"b.csv' holds 'word' in line 3003"):
+    with pytest.raises(InputError, match=r"b.csv' holds 'word' in line 25003"):
         deciban.train(tmp_path / "*.csv", target="y", judge=False)
 
 
 def test_marks_of_missing_numbers_before_a_word_do_not_hide_it(tmp_path):
     (tmp_path / "t.csv").write_text(f"x,y\n{GOOD}NA,a\n ? ,b\nword,b\n")
-    with pytest.raises(InputError, match=r"holds 'word' in line 3004"):
+    with pytest.raises(InputError, match=r"holds 'word' in line 25004"):
         deciban.train(tmp_path / "t.csv", target="y", judge=False)
 
 
@@ -210,7 +210,8 @@ def test_a_null_in_a_dictionary_is_a_missing_value(kind, chunks, tmp_path):
     codes = pa.array(np.arange(N) % 3, pa.int32())
     inside = pa.DictionaryArray.from_arrays(codes, VALUES[kind])
     beside = pa.DictionaryArray.from_arrays(
-        pa.array([None if i % 3 == 1 else i % 3 // 2 for i in range(N)], pa.int32()), VALUES[kind].drop_null()
+        pa.array([None if i % 3 == 1 else i % 3 // 2 for i in range(N)], pa.int32()),
+        pa.array([VALUES[kind][0].as_py(), VALUES[kind][2].as_py()], VALUES[kind].type),
     )
     models = []
     for column in (inside, beside):
@@ -219,10 +220,9 @@ def test_a_null_in_a_dictionary_is_a_missing_value(kind, chunks, tmp_path):
         with pa.ipc.new_file(str(path), table.schema) as writer:
             writer.write_table(table, max_chunksize=chunks)
         models.append([deciban.train(source, target="y") for source in (path, table, table.to_reader(25))])
-        deciban.evaluate(path, target="y", roles={"c": "category"})
-        deciban.evaluate(
-            pa.table({"c": column, "x": np.arange(N) % 7, "y": TARGET}), target="y", order="x", groups=None
-        )
+        assert deciban.evaluate(path, target="y", roles={"c": "category"}).accuracy >= 0
+        ordered = pa.table({"c": column, "x": np.arange(N) % 7, "y": TARGET})
+        assert deciban.evaluate(ordered, target="y", order="x").accuracy >= 0
     assert all(model.ledger == models[1][0].ledger for found in models for model in found)
 
 
