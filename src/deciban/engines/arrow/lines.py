@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -53,6 +54,8 @@ class Lines:
         """Names and kinds of the columns, from all lines: true and false, numbers, and everything else as text."""
         for path in paths:
             check_gzip(path)
+        if not any(os.path.getsize(path) for path in paths):
+            raise InputError(f"{paths[0]!r} is empty. Hint: each line holds a JSON object")
         with Complaints(f"{paths[0]!r} cannot be read as JSON lines"):
             try:
                 (line,) = connection().sql(f"from {_reader(paths, INFERENCE)}").types

@@ -150,9 +150,8 @@ def _without_null_values(column: Any) -> Any:
 
     known = np.asarray(column.dictionary.is_valid())
     places = pa.array(np.cumsum(known) - 1, column.indices.type, mask=~known)
-    return pa.DictionaryArray.from_arrays(
-        places.take(column.indices), column.dictionary.drop_null(), ordered=column.type.ordered
-    )
+    values = column.dictionary.cast(_without_views(column.dictionary.type)).drop_null().cast(column.dictionary.type)
+    return pa.DictionaryArray.from_arrays(places.take(column.indices), values, ordered=column.type.ordered)
 
 
 def _is_invalid(column: Any) -> bool:
