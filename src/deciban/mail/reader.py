@@ -217,5 +217,5 @@ class StoreReader:
         """The store as lines of text, which `absorb_text` reads; stores that hold the same give the same."""
         from deciban.mail.text_form import lines_of
 
-        with self._file.reading(in_words):  # whoever takes the lines has errors of his own
+        with self._file.reading():
             yield from lines_of(self._file)

@@ -9,6 +9,9 @@ from pathlib import Path
 
 from deciban.errors import DecibanError, StoreError
 
+MISFITS = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, AssertionError, RecursionError)
+"""Errors of code that meets a value which no store holds."""
+
 Guard = Callable[[Path], AbstractContextManager[None]]
 """What words the errors of a block."""
 
@@ -48,7 +51,7 @@ def undamaged(path: Path) -> Iterator[None]:
             yield
     except DecibanError:
         raise
-    except (LookupError, TypeError, ValueError, ArithmeticError, AssertionError, RecursionError) as error:
+    except MISFITS as error:
         raise StoreError(
             f"mail store {str(path)!r} {_SAID[sqlite3.SQLITE_CORRUPT]} ({type(error).__name__}: {error})"
         ) from error
