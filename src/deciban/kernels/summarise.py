@@ -74,8 +74,9 @@ def fill_moments(
             if wi == 0.0:
                 continue
             here[k] += wi
-            n_sum[k], low = two_sum(n_sum[k], wi)
-            n_low[k] += low
+            if len(w):
+                n_sum[k], low = two_sum(n_sum[k], wi)
+                n_low[k] += low
             for j in range(d):
                 gap = X[i, j] - mean[k, j]
                 drift[k, j] += wi * gap
@@ -98,6 +99,7 @@ def fill_moments(
             if here[k] > 0.0:
                 _add_up(drift[k], sums[0, k], lows[0, k])
                 _add_up(squares[k], sums[1, k], lows[1, k])
+                n_sum[k] += 0.0 if len(w) else here[k]
                 here[k] = 0.0
     fine = True
     for k in range(K):
