@@ -61,7 +61,7 @@ def fill_moments(
     K = len(n)
     portion = max(64, PORTION_BYTES // max(1, d * X.itemsize))
     limit = np.empty((K, d))
-    find_scales(X, codes, mean, limit)
+    find_scales(X, codes, w, mean, limit)
     here, drift, squares = np.zeros(K), np.zeros((K, d)), np.zeros((K, d))
     n_sum, n_low = np.zeros(K), np.zeros(K)
     sums, lows = np.zeros((2, K, d)), np.zeros((2, K, d))
@@ -121,7 +121,7 @@ def _add_up(part: Array, total: Array, low: Array) -> None:
 
 
 @kernel
-def find_scales(X: NDArray[Any], codes: Codes, centre: Array, limit: Array) -> None:
+def find_scales(X: NDArray[Any], codes: Codes, w: Array, centre: Array, limit: Array) -> None:
     """Of each class and column the median of a few rows, and the mean square that plain sums can be trusted with.
 
     As `ledger/outliers.py` has it: the scale is the lower quartile of the deviations from the median that are not zero.
@@ -129,7 +129,7 @@ def find_scales(X: NDArray[Any], codes: Codes, centre: Array, limit: Array) -> N
     """
     K, d = centre.shape
     chosen = np.empty((K, SCALE_ROWS), dtype=np.int64)
-    taken, all_taken = _choose_rows(codes, chosen)
+    taken, all_taken = _choose_rows(codes, w, chosen)
     values = np.empty(SCALE_ROWS)
     constant = np.zeros(d, dtype=np.bool_)
     for k in range(K):
@@ -151,15 +151,15 @@ def find_scales(X: NDArray[Any], codes: Codes, centre: Array, limit: Array) -> N
                 limit[k, j] = -1.0
                 constant[j] = True
     if constant.any():
-        _find_scales_of_constant(X, codes, np.flatnonzero(constant), centre, limit)
+        _find_scales_of_constant(X, codes, w, np.flatnonzero(constant), centre, limit)
     for k in range(K):
         for j in range(d):
             centre[k, j] = centre[k, j] if centre[k, j] - centre[k, j] == 0.0 else 0.0
 
 
 @kernel
-def _choose_rows(codes: Codes, chosen: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Some rows of each class from all over the block; how many, and whether that is all of them."""
+def _choose_rows(codes: Codes, w: Array, chosen: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Some rows of each class, with weight, from all over the block; how many, and whether that is all of them."""
     rows, (K, most) = len(codes), chosen.shape
     taken, lacking = np.zeros(K, dtype=np.int64), K
     step = max(1, int(0.618 * rows))
@@ -168,7 +168,7 @@ def _choose_rows(codes: Codes, chosen: NDArray[np.int64]) -> tuple[NDArray[np.in
     i, probes = 0, 0
     while lacking and probes < min(rows, 4 * most * K):
         k = codes[i]
-        if taken[k] < most:
+        if taken[k] < most and (len(w) == 0 or w[i] > 0.0):
             chosen[k, taken[k]] = i
             taken[k] += 1
             lacking -= taken[k] == most
@@ -179,10 +179,12 @@ def _choose_rows(codes: Codes, chosen: NDArray[np.int64]) -> tuple[NDArray[np.in
         return taken, np.zeros(K, dtype=np.bool_)
     total, seen = np.zeros(K, dtype=np.int64), np.zeros(K, dtype=np.int64)
     for i in range(rows):
-        total[codes[i]] += 1
+        total[codes[i]] += 1 if len(w) == 0 or w[i] > 0.0 else 0
     taken[:] = 0
     for i in range(rows):
         k = codes[i]
+        if len(w) and w[i] == 0.0:
+            continue
         if taken[k] < most and seen[k] * most >= taken[k] * total[k]:
             chosen[k, taken[k]] = i
             taken[k] += 1
@@ -213,12 +215,14 @@ def _lower_quartile(ordered: Array, m: int) -> float:
 
 @kernel
 def _find_scales_of_constant(
-    X: NDArray[Any], codes: Codes, columns: NDArray[np.int64], centre: Array, limit: Array
+    X: NDArray[Any], codes: Codes, w: Array, columns: NDArray[np.int64], centre: Array, limit: Array
 ) -> None:
     """The limits that are negative yet, from the least of the first few deviations that are not zero."""
     found = np.zeros(limit.shape, dtype=np.int64)
     for i in range(len(X)):
         k = codes[i]
+        if len(w) and w[i] == 0.0:
+            continue
         for j in columns:
             if limit[k, j] < 0.0 and found[k, j] < FEW_DEVIATIONS:
                 if centre[k, j] != centre[k, j]:
@@ -273,7 +277,7 @@ def fill_column(
     """
     K = len(n)
     limit = np.empty((K, 1))
-    find_scales(x.reshape((len(x), 1)), codes, mean, limit)
+    find_scales(x.reshape((len(x), 1)), codes, w, mean, limit)
     limit *= MAX_NEAR_SQUARE / MAX_SQUARE_RATIO
     turns = np.full(K, FIRST_TURNS)
     lanes = np.zeros((K, LANES, 4))  # turns left, Σ w, Σ w (x − mean), Σ w (x − mean)²

@@ -173,7 +173,8 @@ def _read_levels(section: Section, width: int) -> tuple[tuple[str, ...], ...] | 
 def _written_part(part: Statistic) -> Section:
     section = Section().put("statistic", type(part).__name__)
     for name, array in part.arrays().items():
-        section.put(name, array)
+        if name not in OPTIONAL_ARRAYS or array.any():
+            section.put(name, array)
     return section
 
 
@@ -225,20 +226,35 @@ def _levels(section: Section, K: int, d: int) -> Levels:
 
 def _moments(section: Section, K: int, d: int) -> Moments:
     weight = _weights(section, "weight", (K, 1), (K, d))
-    return Moments(
-        weight, section.floats("mean", (K, d)), section.floats("rest", (K, d)), section.floats("m2", (K, d), least=0)
-    )
+    m2 = section.floats("m2", (K, d), least=0)
+    parts = weight, section.floats("mean", (K, d)), section.floats("rest", (K, d)), m2
+    return Moments(*parts, _low_part(section, "weight_rest", weight), _low_part(section, "m2_rest", m2))
+
+
+def _low_part(section: Section, name: str, high: Array) -> Array:
+    """What the doubles of `high` cannot hold, half a unit in their last place at most; absent where it is nothing."""
+    if not section.has(name):
+        return np.zeros_like(high)
+    low = section.floats(name, high.shape)
+    with np.errstate(over="ignore"):
+        if (high + low != high).any():
+            section.refuse(f"{name} should be what is below the last place of {name.removesuffix('_rest')}")
+    return low
 
 
 def _scatter(section: Section, K: int, d: int) -> Scatter:
     wide = section.array("weight", np.float64, (K, 1, 1), (K, d, d)).shape
     mean = (K, d, d if wide == (K, d, d) and d > 1 else 1)
     far = {"least": -FARTHEST, "most": FARTHEST}
+    weight = section.floats("weight", wide, least=0, most=LARGEST)
+    comoment = section.floats("comoment", (K, d, d), least=-(FARTHEST**2), most=FARTHEST**2)
     part = Scatter(
-        section.floats("weight", wide, least=0, most=LARGEST),
+        weight,
         section.floats("mean", mean, **far),
         section.floats("rest", mean, **far),
-        section.floats("comoment", (K, d, d), least=-(FARTHEST**2), most=FARTHEST**2),
+        comoment,
+        _low_part(section, "weight_rest", weight),
+        _low_part(section, "comoment_rest", comoment),
     )
     if (part.moments.m2 < 0).any():
         section.refuse("a sum of squares is negative")
@@ -265,6 +281,9 @@ def _rising(values: Any, starts: Any) -> bool:
     falls[between[(between > 0) & (between < len(values))] - 1] = False
     return not falls.any()
 
+
+OPTIONAL_ARRAYS = {"weight_rest", "m2_rest", "comoment_rest"}
+"""Arrays that are left out of a file where they are zero; files of earlier versions have none."""
 
 FARTHEST = 1e140
 """Numbers beyond this have squares whose sums may have no end, and then no covariance can be factorised."""
