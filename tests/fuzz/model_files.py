@@ -1,7 +1,7 @@
 """Forged model files: any value, list, name or array changed, and all checksums made to fit.
 
-A forged file is either refused by `deciban.load` with a one-line ModelFileError, or gives a model whose every use ends
-soon, with finite probabilities that add up to 1, or with an error of deciban's own.
+A forged file is either refused by `deciban.load` with a one-line ModelFileError, or gives a model whose every use
+ends soon, with finite probabilities that add up to 1, or with an error of deciban's own.
 """
 
 import contextlib
@@ -47,9 +47,9 @@ MAX_FEATURES = 1 << 16
 """Rows of wider models would take the memory themselves; a mapped file tells its width before its arrays."""
 
 SCALARS = [
-    float("nan"), float("inf"), float("-inf"), "inf", "-inf", "nan", -1, 0, 1, 2, 3, 100, 1000, 100_000, 0.5, -0.5, 1e-320,
-    1e16, 1e150, 1e300, 1e308, -1e308, 1 << 24, 1 << 31, 1 << 53, 1 << 62, 1 << 63, 10**30, 10**400, True, False, None, "", "x",
-    [], {}, [1], [1, 100_000], ["a", "a"], {"a": 1},
+    float("nan"), float("inf"), float("-inf"), "inf", "-inf", "nan", -1, 0, 1, 2, 3, 100, 1000, 100_000, 0.5, -0.5,
+    1e-320, 1e16, 1e150, 1e300, 1e308, -1e308, 1 << 24, 1 << 31, 1 << 53, 1 << 62, 1 << 63, 10**30, 10**400, True,
+    False, None, "", "x", [], {}, [1], [1, 100_000], ["a", "a"], {"a": 1},
 ]  # fmt: skip
 """Values that take the place of any value of the header."""
 
@@ -76,8 +76,8 @@ PIECES = [
 """What long texts are repetitions of."""
 
 FLOATS = [
-    np.nan, np.inf, -np.inf, -1.0, 0.0, -0.0, 1.0, 0.5, 5e-324, 1e-300, 1e-160, 1e16, 1e100, 1e150, 1e200, 1e300, 1e308,
-    -1e308, 1.7e308,
+    np.nan, np.inf, -np.inf, -1.0, 0.0, -0.0, 1.0, 0.5, 5e-324, 1e-300, 1e-160, 1e16, 1e100, 1e150, 1e200, 1e300,
+    1e308, -1e308, 1.7e308,
 ]  # fmt: skip
 WHOLES = [-1, 0, 1, 2, 3, 255, 1 << 20, (1 << 31) - 1, -(1 << 31)]
 LONG_WHOLES = [*WHOLES, 1 << 32, 1 << 40, 1 << 53, (1 << 63) - 1, -(1 << 63)]
@@ -468,7 +468,7 @@ def change_alias(text, arrays, rng):
 
 
 def change_texts(text, arrays, rng):
-    """A list of texts has one that is odd, twice there, gone, or all are in another order; a vocabulary's hashes fit."""
+    """A list of texts has an odd one, one twice, one less, or another order; the hashes of a vocabulary fit."""
     lists = sorted(
         name[: -len("/utf8")] for name in arrays if name.endswith("/utf8") and f"{name[:-5]}/offsets" in arrays
     )
@@ -511,9 +511,9 @@ def _change_items(texts, rng):
 
 
 CHANGES = [
-    change_value, change_value, change_number, change_number, change_text, change_list, change_object, transplant, change_reading,
-    change_elements, change_elements, change_elements, scale_elements, change_shape, swap_arrays, change_alias, change_texts,
-    change_texts,
+    change_value, change_value, change_number, change_number, change_text, change_list, change_object, transplant,
+    change_reading, change_elements, change_elements, change_elements, scale_elements, change_shape, swap_arrays,
+    change_alias, change_texts, change_texts,
 ]  # fmt: skip
 
 
@@ -584,7 +584,7 @@ def assert_probabilities(p) -> None:
     """Finite numbers from 0 to 1, of which each row adds up to 1."""
     p = np.asarray(p, dtype=np.float64)
     assert np.isfinite(p).all(), f"probabilities that are not finite: {p.tolist()[:3]}"
-    assert (p >= 0).all() and (p <= 1 + 1e-12).all(), f"probabilities outside of 0 to 1: {p.tolist()[:3]}"
+    assert ((p >= 0) & (p <= 1 + 1e-12)).all(), f"probabilities outside of 0 to 1: {p.tolist()[:3]}"
     assert np.allclose(p.sum(axis=1), 1, atol=1e-6), f"probabilities that do not add up to 1: {p.tolist()[:3]}"
 
 
@@ -596,11 +596,7 @@ def assert_no_nan(values) -> None:
 def _uses(model, path):
     if isinstance(model, deciban.Model):
         return _uses_of_table(model, path)
-    if (
-        isinstance(model, deciban.TextClassifier)
-        or getattr(model, "_belief", None) is not None
-        and _reads_texts(model)
-    ):
+    if isinstance(model, deciban.TextClassifier) or _reads_texts(model):
         X, labels = ["tea pot", "", "milk tea zebra", "a b  c d e f g h i j"], np.resize(model.classes_, 4)
     elif model.n_features_in_ > MAX_FEATURES:
         return {}

@@ -119,6 +119,8 @@ def _label(section: Section, text: str) -> Label:
             section.refuse("a class is named by bytes that are none")
     if not isinstance(label, (str, int, float)) or label != label:
         section.refuse("a class is named by something that is no text or number")
+    if isinstance(label, int) and abs(label) > MAX_NUMBER:
+        section.refuse(f"a class is named by a whole number beyond {MAX_NUMBER:g}")
     return label
 
 
