@@ -1,7 +1,7 @@
 """Forged model files: any value, list, name or array changed, and all checksums made to fit.
 
-A forged file is either refused by `deciban.load` with a one-line ModelFileError, or gives a model whose every use ends
-soon, with finite probabilities that add up to 1, or with an error of deciban's own.
+A forged file is either refused by `deciban.load` with a one-line ModelFileError, or gives a model whose every use
+ends soon, with finite probabilities that add up to 1, or with an error of deciban's own.
 """
 
 import contextlib
@@ -15,6 +15,7 @@ import resource
 import tempfile
 import time
 import warnings
+import zlib
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -46,9 +47,9 @@ MAX_FEATURES = 1 << 16
 """Rows of wider models would take the memory themselves; a mapped file tells its width before its arrays."""
 
 SCALARS = [
-    float("nan"), float("inf"), float("-inf"), "inf", "-inf", "nan", -1, 0, 1, 2, 3, 100, 1000, 100_000, 0.5, -0.5, 1e-320,
-    1e16, 1e150, 1e300, 1e308, -1e308, 1 << 24, 1 << 31, 1 << 53, 1 << 62, 1 << 63, 10**30, 10**400, True, False, None, "", "x",
-    [], {}, [1], [1, 100_000], ["a", "a"], {"a": 1},
+    float("nan"), float("inf"), float("-inf"), "inf", "-inf", "nan", -1, 0, 1, 2, 3, 100, 1000, 100_000, 0.5, -0.5,
+    1e-320, 1e16, 1e150, 1e300, 1e308, -1e308, 1 << 24, 1 << 31, 1 << 53, 1 << 62, 1 << 63, 10**30, 10**400, True,
+    False, None, "", "x", [], {}, [1], [1, 100_000], ["a", "a"], {"a": 1},
 ]  # fmt: skip
 """Values that take the place of any value of the header."""
 
@@ -75,8 +76,8 @@ PIECES = [
 """What long texts are repetitions of."""
 
 FLOATS = [
-    np.nan, np.inf, -np.inf, -1.0, 0.0, -0.0, 1.0, 0.5, 5e-324, 1e-300, 1e-160, 1e16, 1e100, 1e150, 1e200, 1e300, 1e308,
-    -1e308, 1.7e308,
+    np.nan, np.inf, -np.inf, -1.0, 0.0, -0.0, 1.0, 0.5, 5e-324, 1e-300, 1e-160, 1e16, 1e100, 1e150, 1e200, 1e300,
+    1e308, -1e308, 1.7e308,
 ]  # fmt: skip
 WHOLES = [-1, 0, 1, 2, 3, 255, 1 << 20, (1 << 31) - 1, -(1 << 31)]
 LONG_WHOLES = [*WHOLES, 1 << 32, 1 << 40, 1 << 53, (1 << 63) - 1, -(1 << 63)]
@@ -332,6 +333,59 @@ def _sections(value, path=""):
             yield from _sections(inner, f"{path}{key}/")
 
 
+WORDS = {
+    "lower": [True, False],
+    "tokens": ["words", "whitespace", "characters", "characters in words"],
+    "ngrams": [[1, 1], [1, 2], [2, 3], [1, 100], [99, 100], [1, 101], [1, 100_000]],
+    "stop": [None, ["a"], ["", " ", "tea"], ["\ud800" * 9], ["x" * 60_000]],
+    "least_length": [None, 1, 2, 1 << 62],
+    "values": ["counts", "presence", "log"],
+    "length": [None, "l1", "l2"],
+    "hashed": [None, 1, 5, 24],
+}
+"""Arguments of `Words` that a file may name."""
+
+
+def change_reading(text, arrays, rng):
+    """Texts are read in another way, and all that depends on it agrees."""
+    header = text["header"]
+    table = header.get("options", {}).get("words") if isinstance(header.get("options"), dict) else None
+    try:
+        written = {} if table else header["parameters"]["words"]["value"] or {}
+        old = deciban.Words.from_dict(table or {n: _plain(v) for n, v in written.items()})
+        name = rng.choice(sorted(WORDS))
+        changed = {**old.to_dict(), name: rng.choice(WORDS[name])}
+        new = deciban.Words.from_dict(changed)
+    except (KeyError, TypeError, AttributeError):
+        return
+    except DecibanError:
+        new = old
+    if table is None:
+        header["parameters"]["words"] = {"type": "words", "value": {n: _typed(v) for n, v in changed.items()}}
+    else:
+        header["options"]["words"] = changed
+    if "reader" in header and table is None:
+        header["reader"] = new.fingerprint
+    else:
+        header.pop("reader", None)
+    for owner, key in _places(header):
+        if owner[key] == old.reading:
+            owner[key] = new.reading
+
+
+def _plain(written):
+    """An argument as it is, of how files have it."""
+    value = written["value"]
+    return [item["value"] for item in value] if isinstance(value, list) else value
+
+
+def _typed(value):
+    """An argument as files have it."""
+    if isinstance(value, list):
+        return {"type": "list", "value": [_typed(item) for item in value]}
+    return {"type": "plain", "value": value}
+
+
 def _array(arrays, rng):
     return rng.choice(sorted(arrays))
 
@@ -414,7 +468,7 @@ def change_alias(text, arrays, rng):
 
 
 def change_texts(text, arrays, rng):
-    """A list of texts has one that is odd, twice there, gone, or all are in another order; a vocabulary's hashes fit."""
+    """A list of texts has an odd one, one twice, one less, or another order; the hashes of a vocabulary fit."""
     lists = sorted(
         name[: -len("/utf8")] for name in arrays if name.endswith("/utf8") and f"{name[:-5]}/offsets" in arrays
     )
@@ -458,8 +512,8 @@ def _change_items(texts, rng):
 
 CHANGES = [
     change_value, change_value, change_number, change_number, change_text, change_list, change_object, transplant,
-    change_elements, change_elements, change_elements, scale_elements, change_shape, swap_arrays, change_alias, change_texts,
-    change_texts,
+    change_reading, change_elements, change_elements, change_elements, scale_elements, change_shape, swap_arrays,
+    change_alias, change_texts, change_texts,
 ]  # fmt: skip
 
 
@@ -530,7 +584,7 @@ def assert_probabilities(p) -> None:
     """Finite numbers from 0 to 1, of which each row adds up to 1."""
     p = np.asarray(p, dtype=np.float64)
     assert np.isfinite(p).all(), f"probabilities that are not finite: {p.tolist()[:3]}"
-    assert (p >= 0).all() and (p <= 1 + 1e-12).all(), f"probabilities outside of 0 to 1: {p.tolist()[:3]}"
+    assert ((p >= 0) & (p <= 1 + 1e-12)).all(), f"probabilities outside of 0 to 1: {p.tolist()[:3]}"
     assert np.allclose(p.sum(axis=1), 1, atol=1e-6), f"probabilities that do not add up to 1: {p.tolist()[:3]}"
 
 
@@ -542,11 +596,7 @@ def assert_no_nan(values) -> None:
 def _uses(model, path):
     if isinstance(model, deciban.Model):
         return _uses_of_table(model, path)
-    if (
-        isinstance(model, deciban.TextClassifier)
-        or getattr(model, "_belief", None) is not None
-        and _reads_texts(model)
-    ):
+    if isinstance(model, deciban.TextClassifier) or _reads_texts(model):
         X, labels = ["tea pot", "", "milk tea zebra", "a b  c d e f g h i j"], np.resize(model.classes_, 4)
     elif model.n_features_in_ > MAX_FEATURES:
         return {}
@@ -609,7 +659,13 @@ def _offers(model, name) -> bool:
 def _uses_of_table(model, path):
     rows = reviews(12) if "text" in model.roles.values() else clinic.patients(12)
     missing = {"allow_missing_columns": True}
-    return {
+    commands = {
+        "inspect": lambda: _command("inspect", path),
+        "diff": lambda: _command("diff", path, path),
+        "merge command": lambda: _command("merge", path, path, "-o", path.with_name("merged.deciban")),
+    }
+    some = commands if zlib.crc32(path.read_bytes()) % 4 == 0 else {}  # they take most of the time
+    return some | {
         "predict_proba": lambda: assert_probabilities(model.predict_proba(rows, **missing)),
         "predict_log_proba": lambda: assert_no_nan(model.predict_log_proba(rows, **missing)),
         "score_samples": lambda: assert_no_nan(model.score_samples(rows, **missing)),
@@ -624,9 +680,6 @@ def _uses_of_table(model, path):
         "quality": lambda: str(model.quality),
         "save": lambda: _save_again(model, path, lambda m: m.predict_proba(rows, **missing)),
         "with_priors": lambda: assert_probabilities(model.with_priors("uniform").predict_proba(rows, **missing)),
-        "inspect": lambda: _command("inspect", path),
-        "diff": lambda: _command("diff", path, path),
-        "merge command": lambda: _command("merge", path, path, "-o", path.with_name("merged.deciban")),
         "merge": lambda: assert_probabilities((model + model).predict_proba(rows, **missing)),
         "subtract": lambda: assert_probabilities((model - model).predict_proba(rows, **missing)),
         "scale": lambda: assert_probabilities((model * 0.5).predict_proba(rows, **missing)),
