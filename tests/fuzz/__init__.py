@@ -1,6 +1,6 @@
 """Fuzzing: mutated inputs of every kind that may come from a stranger, each checked in a process of its own.
 
-Every module here that defines `check` is a target and has three functions:
+Every module here that defines `seeds` is a target and has three functions:
 
     seeds() -> list[bytes]                               valid inputs
     mutate(raw: bytes, rng: random.Random) -> bytes      an input made from one of them

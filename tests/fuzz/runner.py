@@ -26,7 +26,7 @@ from tests.fuzz.mutation import memory_folder
 from deciban.errors import DecibanError
 
 TARGETS = sorted(
-    path.stem for path in Path(__file__).parent.glob("*.py") if "\ndef check(" in path.read_text("utf-8")
+    path.stem for path in Path(__file__).parent.glob("*.py") if "\ndef seeds(" in path.read_text("utf-8")
 )
 MAX_CPU_SECONDS = 2.0
 MAX_WALL_SECONDS = 60.0
