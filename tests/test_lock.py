@@ -1,5 +1,6 @@
 """The lock file: every requirement of pyproject.toml at one version that it allows, by hashes, from any index."""
 
+import itertools
 import re
 import tomllib
 from pathlib import Path
@@ -14,7 +15,7 @@ ENTRIES = re.sub(r"^ *#.*\n", "", (ROOT / "requirements-dev.lock").read_text(), 
 LOCKED = [entry.split(" --hash=") for entry in re.sub(r" +", " ", ENTRIES).splitlines()]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 GROUPS = [PROJECT["project"]["dependencies"], *PROJECT["project"]["optional-dependencies"].values()]
-WANTED = [*sum(GROUPS, []), *PROJECT["build-system"]["requires"]]
+WANTED = [*itertools.chain(*GROUPS), *PROJECT["build-system"]["requires"]]
 
 
 def name(requirement):

@@ -17,7 +17,7 @@ from deciban.errors import DecibanError, DecibanWarning
 
 PYTHON = re.compile(
     r" \((?:or |train\(…, )?(?:"
-    r"(?:roles|missing|allow_missing_columns|classes|format|encoding|like|weights|unseen|words|learner|folds)="
+    r"(?:roles|missing|allow_missing_columns|classes|format|encoding|hive|like|weights|unseen|words|learner|folds)="
     r"|with_priors\()[^()]*\)+"
 )
 """How a hint says in brackets what the same is in Python: nothing for a command line."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -11,12 +12,14 @@ from typing import Any, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.errors import ForgetError, InputError, UndefinedError
+from deciban.errors import ForgetError, InputError, PrecisionWarning, UndefinedError
 from deciban.ledger.alignment import Move, fit, unite
 from deciban.ledger.bags import Bags
 from deciban.ledger.cells import Cells
 from deciban.ledger.counts import Counts
 from deciban.ledger.levels import Levels
+from deciban.ledger.moments import Moments, find_lost_digits
+from deciban.ledger.scatter import Scatter
 from deciban.ledger.schema import Block, Schema
 from deciban.ledger.statistic import Array, Lacking, Statistic, take_away
 from deciban.ledger.tallies import Tallies
@@ -150,7 +153,26 @@ def _less(a: Any, b: Ledger) -> Any:
     for block, x, y in zip(a.schema.blocks, a.parts, b.parts):
         with _named(a.schema, block):
             parts.append(_joined(x, y, lambda x, y: x - y))
+    for block, x, left in zip(a.schema.blocks, a.parts, parts):
+        _warn_of_lost_digits(a.schema, block, x, left)
     return type(a)(a.schema, rows, tuple(parts))
+
+
+def _warn_of_lost_digits(schema: Schema, block: Block, before: Statistic, left: Statistic) -> None:
+    """Warn where what was taken away was so large that a variance is no longer exact."""
+    if isinstance(before, Scatter) and isinstance(left, Scatter):
+        before, left = before.moments, left.moments
+    lost = find_lost_digits(before, left) if isinstance(before, Moments) and isinstance(left, Moments) else None
+    if lost is not None:
+        k, j, digits = lost
+        feature = str(j) if block.names is None else repr(block.names[j])
+        warnings.warn(
+            f"the rows that were forgotten lie so far out that of the variance of class {schema.classes[k]!r}, feature "
+            f"{feature}, {f'only {digits} digits are' if digits else 'no digit is'} left (exact are rows within 1e8 "
+            f"standard deviations). Hint: fit again without these rows.",
+            PrecisionWarning,
+            stacklevel=5,
+        )
 
 
 def _of_known_names(block: Block, part: Any) -> tuple[Block, Statistic]:

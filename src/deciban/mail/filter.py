@@ -43,7 +43,8 @@ class MailFilter:
     r"""A mailbox that was learned, and what it says of new mail.
 
     `store` is a path or an open `Store`; `model` one of "evidence", "bayes", "logistic", "fisher" (None: the one that
-    the store is set to). Learning the same message twice is learning it once.
+    the store is set to). A store that is not there is made, unless `create` is False or it is only to be read.
+    Learning the same message twice is learning it once.
 
     >>> import tempfile
     >>> with MailFilter(f"{tempfile.mkdtemp()}/mail.db") as mail:
@@ -56,10 +57,10 @@ class MailFilter:
 
     def __init__(
         self, store: str | os.PathLike[str] | Store, *, model: str | None = None, reading: Reading | None = None,
-        read_only: bool = False,
+        read_only: bool = False, create: bool = True,
     ) -> None:  # fmt: skip
         self._own = not isinstance(store, Store)
-        self.store = store if isinstance(store, Store) else Store(store, create=not read_only, read_only=read_only)
+        self.store = store if isinstance(store, Store) else Store(store, create=create, read_only=read_only)
         self.reading = reading or USUAL
         try:
             self.store.expect_reading(self.reading.fingerprint)

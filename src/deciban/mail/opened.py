@@ -31,7 +31,7 @@ class Opened:
 
     def __init__(self, path: str | os.PathLike[str], create: bool, wait: float, read_only: bool) -> None:
         self.path = Path(os.path.realpath(path))  # SQLite's own files stand beside what a link points to
-        self._writes, self._wait = False, wait
+        self._writes, self._wait, self._process = False, wait, os.getpid()
         create = create and not read_only
         make_or_refuse(self.path, create)
         with undamaged(self.path):
@@ -88,6 +88,7 @@ class Opened:
     @contextmanager
     def reading(self) -> Iterator[None]:
         """What is asked in the block is answered from the store as it is now, whoever writes meanwhile."""
+        self._refuse_forked()
         with in_words(self.path):
             if self.db.in_transaction:
                 yield
@@ -102,6 +103,7 @@ class Opened:
     @contextmanager
     def writing(self) -> Iterator[None]:
         """What is done in the block is done wholly or not at all; other writers wait. Blocks may be nested."""
+        self._refuse_forked()
         if self._connected.barred:
             raise self._connected.barred
         with in_words(self.path):
@@ -115,6 +117,14 @@ class Opened:
             with self._transaction():
                 self._refuse_later(self.db.execute("PRAGMA user_version").fetchone()[0])
                 yield
+
+    def _refuse_forked(self) -> None:
+        """Refuse a connection that came with a fork: the child has none of the locks that SQLite counts on."""
+        if os.getpid() != self._process:
+            raise StoreError(
+                f"mail store {str(self.path)!r} was opened by the process that this one was forked from. "
+                "Hint: open it after the fork, or start the process with spawn"
+            )
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -170,8 +180,9 @@ class Opened:
         self.db.execute("DELETE FROM journal WHERE id <= (SELECT max(id) FROM journal) - ?", (MOST_NOTES,))
 
     def close(self) -> None:
-        """Let go of the file."""
-        self._connected.close()
+        """Let go of the file; a connection that came with a fork is left to the process that opened it."""
+        if os.getpid() == self._process:
+            self._connected.close()
 
 
 def refuse_another_reading(path: Path, here: str | None, there: str | None) -> None:

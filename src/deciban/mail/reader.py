@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from deciban.mail.ageing import Ageing, checked_time
 from deciban.mail.asking import AT_ONCE, ask
+from deciban.mail.connecting import file_size
 from deciban.mail.entry import checked_digest, spelled
 from deciban.mail.fitted import Fit, find_fit
 from deciban.mail.opened import Opened
@@ -179,7 +180,6 @@ class StoreReader:
 
     def status(self) -> Status:
         """The store at a glance."""
-        files = [self.path, Path(f"{self.path}-wal")]
         with self._file.reading():
             models = [model for (model,) in self._file.db.execute("SELECT model FROM fit ORDER BY model")]
             fits = {model: found[0] for model in models if (found := find_fit(self._file, model))}
@@ -187,7 +187,7 @@ class StoreReader:
             totals = self.totals()
             return Status(
                 path=self.path,
-                bytes=sum(file.stat().st_size for file in files if file.exists()),
+                bytes=file_size(self.path) + file_size(f"{self.path}-wal"),
                 writable=self.writable,
                 totals=totals,
                 tokens=self._file.db.execute("SELECT count(*) FROM token").fetchone()[0],

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from deciban.engines.arrow.cells import timestamps
+from deciban.engines.arrow.cells import dates, timestamps
 from deciban.engines.arrow.delimited import MISSING_NUMBERS
 from deciban.engines.arrow.documents import FILE, TEXT, TextLines, WholeFiles
 from deciban.engines.arrow.source import Source, as_role
@@ -83,7 +83,7 @@ def _check_given(source: Source, leave_out: Sequence[str], given: Mapping[str, s
 
 def _asked(name: str, role: str, values: Any, typed: bool) -> Column:
     if role == "date":
-        return Column(name, "date", "as you said", _date_parts(values, whole=False))
+        return Column(name, "date", "as you said", _date_parts(name, values, whole=False))
     if role in ("number", "binned", "count") and not typed:
         strange = _first_text(values)
         if strange is not None:
@@ -235,17 +235,17 @@ def _date_like(known: Any) -> bool:
 
 
 def _of_dates(name: str, known: Any, whole: bool) -> Column:
-    parts = _date_parts(known, whole)
+    parts = _date_parts(name, known, whole)
     if not parts:
         return Column(name, "skip", "dates that all have the same month and weekday")
     return Column(name, "date", f"dates: by {', '.join(parts)}", parts)
 
 
-def _date_parts(known: Any, whole: bool) -> tuple[str, ...]:
+def _date_parts(name: str, known: Any, whole: bool) -> tuple[str, ...]:
     """The parts of these dates that vary; where more are to come, month and weekday may yet."""
     import pyarrow.compute as pc
 
-    when = timestamps(known.drop_null())
+    when = dates(known.drop_null(), name)
     reads = {"month": pc.month, "weekday": pc.day_of_week, "hour": pc.hour}
     sure = () if whole else ("month", "weekday")
     return tuple(part for part, read in reads.items() if part in sure or len(read(when).unique()) > 1)

@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
-import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from deciban.engines.arrow.database import READ_AT_ONCE, Complaints, as_it_is, connection, literal, quoted
+from deciban.engines.arrow.database import (
+    PLAIN_FILES,
+    READ_AT_ONCE,
+    Complaints,
+    binder_errors,
+    check_gzip,
+    compression,
+    connection,
+    file_list,
+    literal,
+    quoted,
+)
 from deciban.engines.arrow.source import FileOptions, Reading
 from deciban.errors import InputError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-FIRST_LINE = 1 << 20
+FORMAT = "format='newline_delimited'"
+INFERENCE = "sample_size=-1, maximum_sample_files=1000000, maximum_depth=2, map_inference_threshold=-1"
+"""Types are inferred from all lines of all files, not of the first 32; no object is a map for having many keys."""
+
 NUMBERS = ("BIGINT", "UBIGINT", "HUGEINT", "DOUBLE")
 
 
@@ -36,15 +50,19 @@ class Lines:
     @classmethod
     def open(cls, paths: Sequence[str], options: FileOptions) -> Self:
         """Names and kinds of the columns, from all lines: true and false, numbers, and everything else as text."""
-        _check_case(paths[0])
-        found = connection()
+        for path in paths:
+            check_gzip(path)
         with Complaints(f"{paths[0]!r} cannot be read as JSON lines"):
-            described = found.sql(f"describe select * from {_reader(paths, 'sample_size=-1')}").fetchall()
+            try:
+                described = connection().sql(f"describe select * from {_reader(paths, INFERENCE)}").fetchall()
+            except binder_errors():
+                raise InputError(
+                    f"{paths[0]!r} holds lines that are no JSON objects, or that have a key without a name. "
+                    f"Hint: --format (format=) names another format"
+                ) from None
+            names = [name for name, *_ in described]
+            _refuse_alike(paths, names)
         types = {name: kind if kind in (*NUMBERS, "BOOLEAN") else "VARCHAR" for name, kind, *_ in described}
-        if list(types) == ["json"]:
-            raise InputError(
-                f"{paths[0]!r} holds no JSON objects, one a line. Hint: --format (format=) names another format"
-            )
         return cls(paths, types)
 
     @property
@@ -68,23 +86,21 @@ class Lines:
             yield from self._relation(list(wanted)).to_arrow_reader(READ_AT_ONCE)
 
 
-def _check_case(path: str) -> None:
-    """DuckDB takes names that differ only in their case for one."""
-    import pyarrow as pa
-
-    with pa.input_stream(path, compression="detect") as file:
-        line = bytes(file.read(FIRST_LINE)).split(b"\n")[0]
-    try:
-        names = list(json.loads(line))
-    except ValueError:
-        return  # DuckDB says what is wrong
-    twice = [
-        name for name in names if isinstance(name, str) and [str(n).lower() for n in names].count(name.lower()) > 1
-    ]
-    if twice:
-        raise InputError(f"{path!r} has columns that differ only in case: {twice}. Hint: rename one of them")
+def _refuse_alike(paths: Sequence[str], names: Sequence[str]) -> None:
+    """Refuse keys that differ only in their case: DuckDB takes `a` and `A` for one, and calls the second `A_1`."""
+    lower = {name.lower() for name in names}
+    if not any(name.lower().rpartition("_")[0] in lower for name in names):
+        return
+    objects = f"read_json_objects([{file_list(paths)}], {FORMAT}, compression={literal(compression(paths))})"
+    keys = connection().sql(f"select distinct unnest(json_keys(json)) from {objects}").fetchall()
+    count = Counter(key.lower() for (key,) in keys)
+    alike = sorted(key for (key,) in keys if count[key.lower()] > 1)
+    if alike:
+        raise InputError(f"{paths[0]!r} has columns that differ only in case: {alike}. Hint: rename one of them")
 
 
 def _reader(paths: Sequence[str], more: str) -> str:
-    files = ", ".join(literal(as_it_is(path)) for path in paths)
-    return f"read_json([{files}], format='newline_delimited', {more})"
+    return (
+        f"read_json([{file_list(paths)}], {FORMAT}, records='true', "
+        f"compression={literal(compression(paths))}, {PLAIN_FILES}, {more})"
+    )
