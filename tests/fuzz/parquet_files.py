@@ -33,10 +33,15 @@ def check(raw: bytes) -> None:
     source = open_source(path)
     batches = list(source.batches(dict.fromkeys(source.columns, "as it is")))
     assert_valid(batches)
-    rows = [row for batch in batches for row in batch.to_pylist()]
     try:
-        expected = duckdb.connect().execute("select * from read_parquet(?)", [str(path)]).to_arrow_table().to_pylist()
-    except (duckdb.Error, pa.ArrowException):
-        expected = rows
-    assert repr(rows) == repr(expected), "rows differ from those that DuckDB reads"
+        rows = _texts(pa.Table.from_batches(batches, source.schema if not batches else None))
+        expected = _texts(duckdb.connect().execute("select * from read_parquet(?)", [str(path)]).to_arrow_table())
+        assert rows == expected, "rows differ from those that DuckDB reads"
+    except (duckdb.Error, pa.ArrowException, UnicodeDecodeError):  # DuckDB refuses it, or no text stands for a value
+        pass
     use(path)
+
+
+def _texts(table: pa.Table) -> list[list[str | None]]:
+    """The columns of a table as text: not every date is one of Python's."""
+    return [column.cast(pa.string()).to_pylist() for column in table.columns]

@@ -16,6 +16,8 @@ from deciban.engines.arrow.source import open_source
 from deciban.errors import DecibanError
 
 ROWS = 40
+MAX_TRAINED_COLUMNS = 500
+"""A column may take a millisecond of training, and a check two seconds in all."""
 
 
 def seed(write: Callable[..., Any], name: str, **options: Any) -> bytes:
@@ -42,6 +44,10 @@ def use(path: Path) -> None:
         assert sum(answer.num_rows for answer in answers) == rows, "not as many answers as rows"
     except DecibanError as error:
         refused = error
+    if len(source.columns) > MAX_TRAINED_COLUMNS:
+        if refused:
+            raise refused
+        return
     target = "diagnosis" if "diagnosis" in source.columns else source.columns[-1]
     trained = deciban.train(path, target=target, judge=path.stat().st_size % 4 == 0)
     for _ in trained.predict(path):
