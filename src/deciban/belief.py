@@ -18,6 +18,7 @@ from deciban.families.prior import ClassPrior
 from deciban.ledger import Block, Cells, Ledger, Needs, Schema
 from deciban.ledger.statistic import Array, Codes
 from deciban.scorer import Scorer, Solved
+from deciban.scores import has_scores
 from deciban.scores.calibration import Calibration
 from deciban.scores.novelty import Novelty
 
@@ -125,12 +126,18 @@ class Belief(Scorer):
         """The class prior and the score forms, solved once."""
         prior = self.assumption.prior.solve(self.complete.rows)
         try:
-            forms = tuple(f.solve(part) for f, part in zip(self.assumption.families, self.complete.parts))
+            with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below
+                forms = tuple(f.solve(part) for f, part in zip(self.assumption.families, self.complete.parts))
         except np.linalg.LinAlgError:
             raise InputError(
                 "what was learned has no covariance that can be computed: its numbers are too far apart. "
                 "Hint: scale the columns, or leave some out."
             ) from None
+        if not all(map(has_scores, forms)):
+            raise InputError(
+                "what was learned has no scores that can be computed: its numbers, weights or pseudo-counts are too "
+                "large (a double holds up to 1.8e308). Hint: scale the columns, or the weights."
+            )
         silent = not self.assumption.probabilistic and len(prior) > 1
         return Solved(prior, np.zeros(len(prior)) if silent else log(prior), forms, self.assumption.needs)
 

@@ -17,6 +17,9 @@ Shape = tuple[int | None, ...]
 LARGEST = 1 << 53
 """Whole numbers beyond this are no counts: floats cannot tell them apart."""
 
+MAX_REASON_CHARACTERS = 400
+"""Characters of a reason in an error message: names in a forged file may be as long as the file."""
+
 FINITE = float(np.finfo(np.float64).max)
 
 
@@ -73,7 +76,7 @@ class Section:
 
     def refuse(self, what: str) -> NoReturn:
         """What is found here cannot be."""
-        where = self.name.rstrip("/") or "its header"
+        where, what = one_line(self.name.rstrip("/")) or "its header", one_line(what)
         if self.file is None:
             raise ModelFileError(f"the model cannot be written to a file: in {where}, {what}")
         raise ModelFileError(f"the model file {self.file!r} is not sound: in {where}, {what}")
@@ -203,5 +206,14 @@ def _fits(shape: tuple[int, ...], wanted: Shape) -> bool:
 
 def _shown(value: Any) -> str:
     """A value in a message, not longer than a line."""
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:80]}…"
+    return one_line(repr(value), 80)
+
+
+def one_line(text: str, max_characters: int = MAX_REASON_CHARACTERS) -> str:
+    r"""A text as it may stand in a message: cut off where it is long, control characters escaped.
+
+    >>> one_line("a\nb"), one_line("abc", 2)
+    ('a\\nb', 'ab…')
+    """
+    cut = text if len(text) <= max_characters else f"{text[:max_characters]}…"
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in cut)

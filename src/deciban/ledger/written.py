@@ -24,7 +24,7 @@ from deciban.ledger.moments import Moments
 from deciban.ledger.needs import Kind
 from deciban.ledger.scatter import Scatter
 from deciban.ledger.schema import Block, Label, Schema
-from deciban.ledger.statistic import Array, Statistic
+from deciban.ledger.statistic import SQUARABLE, Array, Statistic
 from deciban.ledger.tallies import Tallies
 from deciban.ledger.vocabulary import Vocabulary
 
@@ -225,9 +225,12 @@ def _levels(section: Section, K: int, d: int) -> Levels:
 
 def _moments(section: Section, K: int, d: int) -> Moments:
     weight = _weights(section, "weight", (K, 1), (K, d))
-    return Moments(
-        weight, section.floats("mean", (K, d)), section.floats("rest", (K, d)), section.floats("m2", (K, d), least=0)
-    )
+    mean, rest = (section.floats(name, (K, d), least=-SQUARABLE, most=SQUARABLE) for name in ("mean", "rest"))
+    m2 = section.floats("m2", (K, d), least=0, most=HEAVIEST)
+    with np.errstate(over="ignore"):
+        if not (m2 + weight * mean**2).sum() <= HEAVIEST or (m2 > weight * SQUARABLE**2).any():
+            section.refuse("the numbers and their weights are so large that their squares have no sum or mean")
+    return Moments(weight, mean, rest, m2)
 
 
 def _scatter(section: Section, K: int, d: int) -> Scatter:
