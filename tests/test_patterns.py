@@ -12,11 +12,13 @@ from tests.patterns import Use
 from deciban.mail import links, mbox, words
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("slow", [r"[ \t]+\n", r"<[^>]*>", r"(?:a|b)*c", r"\d+(?:\.\d+)*;"])
 def test_slow_patterns_are_noticed(slow):
     assert patterns.slowest(Use("slow", re.compile(slow), frozenset(["search"])))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("quick", [r"[ \t]++\S", r"a{1,8}b", r"<[^<>]*>"])
 def test_quick_patterns_are_not_blamed(quick):
     assert patterns.slowest(Use("quick", re.compile(quick), frozenset(["search"]))) == ""
