@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test thorough check lint bench lab guide gallery format clean
+.PHONY: demo test thorough fuzz soak check lint bench lab guide gallery format lock audit clean
 
 demo: .venv/installed
 	$(BIN)/deciban demo --folder demo
@@ -13,6 +13,17 @@ test: .venv/installed
 # Tens of thousands of strings in every way of reading, each command of the documents as a process, a real corpus.
 thorough: .venv/installed
 	$(BIN)/pytest -q -n auto -m thorough tests
+
+# Mutated inputs of every kind, for so many seconds in all; findings are kept in build/fuzz. SEED=1 for other inputs.
+SECONDS ?= 600
+SEED ?= 0
+fuzz: .venv/installed
+	$(BIN)/python -m tests.fuzz --seconds $(SECONDS) --seed $(SEED)
+
+# A mail server, its clients and the commands beside it, killed at random: `make soak ROUNDS=1000` for more rounds.
+ROUNDS ?= 300
+soak: .venv/installed
+	DECIBAN_SOAK_ROUNDS=$(ROUNDS) $(BIN)/pytest -q tests/mail/test_soak.py
 
 check: lint
 	$(BIN)/pytest -q tests/docs
@@ -54,12 +65,33 @@ format: .venv/installed
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-.venv/installed: pyproject.toml
+# The versions of the lock file, by their hashes; a Python that it has no wheels for gets what pyproject.toml allows.
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+LOCKED := import sys; sys.exit(not (sys.implementation.name == "cpython" and sys.version_info < (3, 15)))
+.venv/installed: pyproject.toml requirements-dev.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "deciban needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version). Hint: make PYTHON=python3.12 ..."; exit 1; }
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[plot,dev]'
+	if $(BIN)/python -c '$(LOCKED)'; then $(PIP) --require-hashes --requirement requirements-dev.lock; else \
+	  echo "requirements-dev.lock is for CPython 3.11 to 3.14; installing what pyproject.toml allows instead."; \
+	  $(PIP) '.[plot,dev]'; fi
+	$(PIP) --no-deps --no-build-isolation --editable .
 	touch .venv/installed
+
+# Tools of these two rules alone, in an environment of their own.
+.venv-tools/installed:
+	$(PYTHON) -m venv .venv-tools
+	.venv-tools/bin/python -m pip install --quiet --disable-pip-version-check uv pip-audit
+	touch .venv-tools/installed
+
+# The newest versions that pyproject.toml allows, for every platform, with hashes and without the address of an index.
+lock: .venv-tools/installed
+	.venv-tools/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --all-extras \
+	  --no-emit-index-url --no-header --no-annotate pyproject.toml --output-file requirements-dev.lock
+
+# Known vulnerabilities of the locked versions; asks an advisory service on the network.
+audit: .venv-tools/installed
+	.venv-tools/bin/pip-audit --strict --require-hashes --disable-pip --requirement requirements-dev.lock
 
 # Vowpal Wabbit, to be measured against; without it the report says so. (fastText is a package of the system.)
 .venv/peers: .venv/installed
@@ -67,4 +99,4 @@ format: .venv/installed
 	touch .venv/peers
 
 clean:
-	rm -rf .venv demo build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-tools demo build .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -10,6 +10,7 @@
     └── UndefinedError  (TypeError and AttributeError)  the model has no such quantity; the text says why
 
     DecibanWarning      (UserWarning)  the answer stands, but the user should know something
+    └── PrecisionWarning               a variance has lost digits; the text says which and how many are left
 
 Every message names the thing, the rule, the value and the way out.
 """
@@ -57,6 +58,10 @@ class UndefinedError(DecibanError, TypeError, AttributeError):
 
 class DecibanWarning(UserWarning):
     """The answer stands, but something about it should be known."""
+
+
+class PrecisionWarning(DecibanWarning):
+    """A variance has fewer exact digits than twelve, because what was forgotten was so much larger."""
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

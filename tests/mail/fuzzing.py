@@ -1,14 +1,10 @@
-"""Mutated messages by the thousand: `python -m tests.mail.fuzzing 20000 0` reads each and tells the worst of them."""
+"""Mutated messages, and what is wrong with how one is read; `tests/fuzz/messages.py` tries them by the thousand."""
 
 from __future__ import annotations
 
-import json
 import os
 import random
-import resource
-import sys
 import tarfile
-import time
 from array import array
 from collections.abc import Iterable
 from functools import cache
@@ -154,30 +150,3 @@ def trouble_with(raw: bytes) -> str:
     if not all(len(token) <= 60 and token.split() == [token] for token in [*tokens, *found.tokens]):
         return "a token that is empty, too long, or has white space"
     return f"the reader that numbers tokens {trouble}" if (trouble := difference(defined, found)) else ""
-
-
-def run(n: int, seed: int) -> dict[str, object]:
-    """So many messages are made and read; the worst time, the most memory, and every trouble."""
-    chance, start = random.Random(seed), seeds()
-    slowest, troubles = 0.0, []
-    for _ in range(n):
-        raw = mutated(chance.choice(start), start, chance)
-        before = time.process_time()
-        if trouble := trouble_with(raw):
-            troubles.append((trouble, raw[:2000].decode("latin-1")))
-        slowest = max(slowest, time.process_time() - before)
-    return {"inputs": n, "slowest": slowest, "peak_mib": peak_mib(), "troubles": troubles[:5]}
-
-
-def peak_mib() -> float:
-    """The most memory this process has held; ru_maxrss alone would remember the process that started it."""
-    status = Path("/proc/self/status")
-    if status.exists():
-        return (
-            next(int(line.split()[1]) for line in status.read_text().splitlines() if line.startswith("VmHWM")) / 1024
-        )
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-
-if __name__ == "__main__":
-    print(json.dumps(run(int(sys.argv[1]), int(sys.argv[2]))))

@@ -226,6 +226,12 @@ Missing = Annotated[
         help="A text that stands for a missing value in any column. May be repeated.",
     ),
 ]
+Hive = Annotated[
+    bool,
+    typer.Option(
+        "--hive", help="Take folders of DATA that are named KEY=VALUE as a column KEY, beside those of the files."
+    ),
+]
 AllowMissing = Annotated[
     bool,
     typer.Option(

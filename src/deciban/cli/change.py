@@ -28,10 +28,11 @@ def add(
     encoding: a.Encoding = "utf-8",
     errors: a.Errors = "strict",
     missing: a.Missing = None,
+    hive: a.Hive = False,
     debug: a.Debug = False,
 ) -> None:
     """Learn more rows: the model becomes what training on all rows, with its roles, would have given."""
-    _change("add", model, data, output, sql, folders, format, encoding, errors, missing, debug)
+    _change("add", model, data, output, sql, folders, format, encoding, errors, missing, hive, debug)
 
 
 def forget(
@@ -44,10 +45,11 @@ def forget(
     encoding: a.Encoding = "utf-8",
     errors: a.Errors = "strict",
     missing: a.Missing = None,
+    hive: a.Hive = False,
     debug: a.Debug = False,
 ) -> None:
     """Unlearn rows: the model becomes what it would be had they never been learned."""
-    _change("forget", model, data, output, sql, folders, format, encoding, errors, missing, debug)
+    _change("forget", model, data, output, sql, folders, format, encoding, errors, missing, hive, debug)
 
 
 def _change(
@@ -61,11 +63,16 @@ def _change(
     encoding: str,
     errors: str,
     missing: list[str] | None,
+    hive: bool,
     debug: bool,
 ) -> None:
     from deciban.cli.given import given, roles_are_settled
 
-    with manners(debug), roles_are_settled(), given(data, sql, folders, format, encoding, errors, missing) as table:
+    with (
+        manners(debug),
+        roles_are_settled(),
+        given(data, sql, folders, format, encoding, errors, missing, hive) as table,
+    ):
         from deciban.cli.models import open_model
         from deciban.cli.output import check_output, save
         from deciban.cli.progress import progress

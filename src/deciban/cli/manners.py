@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 import signal
 import sys
@@ -17,7 +18,7 @@ from deciban.errors import DecibanError, DecibanWarning
 
 PYTHON = re.compile(
     r" \((?:or |train\(…, )?(?:"
-    r"(?:roles|missing|allow_missing_columns|classes|format|encoding|like|weights|unseen|words|learner|folds)="
+    r"(?:roles|missing|allow_missing_columns|classes|format|encoding|hive|like|weights|unseen|words|learner|folds)="
     r"|with_priors\()[^()]*\)+"
 )
 """How a hint says in brackets what the same is in Python: nothing for a command line."""
@@ -90,6 +91,8 @@ def in_words(error: Exception) -> str:
     """What to say of an error."""
     if isinstance(error, DecibanError):
         return _commanding(str(error))
+    if isinstance(error, OSError) and error.errno == errno.EBADF:
+        return "standard input or standard output is closed. Hint: < /dev/null or > /dev/null if it is not needed"
     if isinstance(error, OSError) and error.strerror:
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror}"

@@ -46,12 +46,12 @@ def cannot_write(path: str | Path, error: OSError) -> InputError:
 
 
 @contextmanager
-def whole_file(path: str | Path) -> Iterator[Path]:
-    """An unfinished file that takes the name when the block ends well."""
+def whole_file(path: str | Path, mode: int = 0o666) -> Iterator[Path]:
+    """An unfinished file that takes the name when the block ends well, with this mode less the umask."""
     from deciban.files.whole import whole
 
     try:
-        with whole(path) as unfinished:
+        with whole(path, mode) as unfinished:
             yield unfinished
             stop_if_interrupted()
     except OSError as error:

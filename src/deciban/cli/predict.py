@@ -72,12 +72,17 @@ def command(
     encoding: a.Encoding = "utf-8",
     errors: a.Errors = "strict",
     missing: a.Missing = None,
+    hive: a.Hive = False,
     debug: a.Debug = False,
 ) -> None:
     """Predict every row of a table: one line out for each row in, in the same order."""
     from deciban.cli.given import given, roles_are_settled
 
-    with manners(debug), roles_are_settled(), given(data, sql, folders, format, encoding, errors, missing) as table:
+    with (
+        manners(debug),
+        roles_are_settled(),
+        given(data, sql, folders, format, encoding, errors, missing, hive) as table,
+    ):
         rule = Rule(cost, reject, threshold, reject_novel, prior)
         run(model, rule, table, output, proba, keep or [], everything, json, allow_missing_columns)
 

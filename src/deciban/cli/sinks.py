@@ -57,12 +57,12 @@ def _sink(form: str, file: Any, schema: Any) -> Iterator[Write]:
     if form in ("csv", "tsv"):
         yield _delimited(file, schema, "\t" if form == "tsv" else ",")
     elif form == "jsonl":
-        yield lambda batch: _json_lines(file, batch)
+        yield _refusing(lambda batch: _json_lines(file, batch))
     elif form == "parquet":
         import pyarrow.parquet as pq
 
-        with pq.ParquetWriter(file, schema) as writer:
-            yield writer.write_batch
+        with _refusing(pq.ParquetWriter)(file, schema) as writer:
+            yield _refusing(writer.write_batch)
     else:
         import pyarrow as pa
 
@@ -72,7 +72,6 @@ def _sink(form: str, file: Any, schema: Any) -> Iterator[Write]:
 
 def _delimited(file: Any, schema: Any, delimiter: str) -> Write:
     """Something that writes lines; quotes only where they are needed, which pyarrow's own header never sees so."""
-    import pyarrow as pa
     from pyarrow.csv import WriteOptions, write_csv
 
     header = io.StringIO()
@@ -81,12 +80,24 @@ def _delimited(file: Any, schema: Any, delimiter: str) -> Write:
 
     def write(batch: Any) -> None:
         quotes = "needed" if _needs_quotes(batch, delimiter) else "none"
-        try:
-            write_csv(batch, file, WriteOptions(include_header=False, delimiter=delimiter, quoting_style=quotes))
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-            raise InputError(f"a column cannot be written as text: {error}. Hint: -o OUT.parquet") from None
+        write_csv(batch, file, WriteOptions(include_header=False, delimiter=delimiter, quoting_style=quotes))
 
-    return write
+    return _refusing(write)
+
+
+def _refusing(write: Callable[..., Any]) -> Callable[..., Any]:
+    """The same function, with an error in words where a value or a type has no place in the format."""
+    import pyarrow as pa
+
+    def attempt(*arguments: Any) -> Any:
+        try:
+            return write(*arguments)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OverflowError) as error:
+            raise InputError(
+                f"a column cannot be written in this format: {str(error).splitlines()[0]}. Hint: -o OUT.arrow"
+            ) from None
+
+    return attempt
 
 
 def _needs_quotes(batch: Any, delimiter: str) -> bool:

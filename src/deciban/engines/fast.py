@@ -16,7 +16,10 @@ from numpy.typing import NDArray
 from deciban.engines.bad import MOST_LEVELS
 from deciban.kernels.loaded import kernels as kernels
 from deciban.ledger import Counts, Grid, Levels, Moments, Needs, Scatter, Statistic
+from deciban.ledger.double_double import Pair
 from deciban.ledger.grid import KEY_BITS
+from deciban.ledger.moments import moments_about
+from deciban.ledger.outliers import find_far_rows
 from deciban.ledger.statistic import Array, Codes
 from deciban.scores import Diagonal, Full, Linear, Lookup, ScoreForm, Steps
 from deciban.scores.linear import log_factorial
@@ -85,7 +88,7 @@ def statistic(
         x = plain(X)
         if X.shape[1] == 1:
             return _moments_of_column(fill, x.reshape(-1), codes, w, K, needs.skips)
-        return _moments(fill, x, codes, w, K) or (_moments_of_some(x, codes, w, K) if needs.skips else None)
+        return _moments(fill, x, codes, w, K) or (_moments_of_some(fill, x, codes, w, K) if needs.skips else None)
     if needs.kind == "scatter":
         return _scatter(fill, plain(X), codes, w, K)
     if needs.kind == "levels":
@@ -96,42 +99,79 @@ def statistic(
 
 
 def _moments(fill: ModuleType, X: NDArray[Any], codes: Codes, w: Array, K: int) -> Moments | None:
-    n, (mean, rest, m2) = np.zeros(K), np.zeros((3, K, X.shape[1]))
-    if fill.fill_moments(X, codes, w, n, mean, rest, m2):
-        return Moments(n[:, None], mean, rest, m2)
-    return None
+    made = _empty_moments(K, X.shape[1], 1)
+    return made if fill.fill_moments(X, codes, w, *made.arrays().values()) else None
+
+
+def _empty_moments(K: int, d: int, weights: int) -> Moments:
+    """Moments to be filled, with so many weights a class."""
+    n, n_rest = np.zeros((2, K, weights))
+    mean, rest, m2, m2_rest = np.zeros((4, K, d))
+    return Moments(n, mean, rest, m2, n_rest, m2_rest)
 
 
 def _moments_of_column(
     fill: ModuleType, x: NDArray[Any], codes: Codes, w: Array, K: int, skips: bool
 ) -> Moments | None:
     """Moments of a single feature, whose weights have the same shape whether or not values are missing."""
-    n, (mean, rest, m2) = np.zeros(K), np.zeros((3, K, 1))
-    whole = fill.fill_column(x, codes, w, skips, n, mean, rest, m2)
-    return Moments(n[:, None], mean, rest, m2) if whole else None
+    made = _empty_moments(K, 1, 1)
+    return made if fill.fill_column(x, codes, w, skips, *made.arrays().values()) else None
 
 
-def _moments_of_some(X: NDArray[Any], codes: Codes, w: Array, K: int) -> Moments | None:
-    """Moments of rows with missing values."""
-    n, mean, rest, m2 = np.zeros((4, K, X.shape[1]))
-    whole = import_module("deciban.kernels.missing").fill_moments(X, codes, w, n, mean, rest, m2)
-    return Moments(n, mean, rest, m2) if whole else None
+def _moments_of_some(fill: ModuleType, X: NDArray[Any], codes: Codes, w: Array, K: int) -> Moments | None:
+    """Moments of rows with missing values; columns with outliers are summed again in pairs of doubles."""
+    made = _empty_moments(K, X.shape[1], X.shape[1])
+    plain_sums = made.weight, made.mean, made.rest, made.m2
+    if not import_module("deciban.kernels.missing").fill_moments(X, codes, w, *plain_sums):
+        return None
+    centre, limit = np.empty((2, K, X.shape[1]))
+    fill.find_scales(X, codes, w, centre, limit)
+    columns = np.flatnonzero((made.m2 > made.weight * limit).any(axis=0))
+    if columns.size:
+        sums = np.zeros((6, K, len(columns)))
+        fill.sum_exactly(X, codes, w, columns, made.mean, sums)
+        n, drift, squares = Pair(*sums[:2]), Pair(*sums[2:4]), Pair(*sums[4:])
+        exact = moments_about(made.mean[:, columns], n, drift, squares)
+        parts = made.weight, made.weight_rest, made.mean, made.rest, made.m2, made.m2_rest
+        for array, values in zip(parts, (*n, *exact)):
+            array[:, columns] = values
+    return made
 
 
 def _scatter(fill: ModuleType, X: NDArray[Any], codes: Codes, w: Array, K: int) -> Statistic | None:
-    """Class means by their kernel, rows gathered by class about them, then one product of matrices a class."""
+    """Class means by their kernel, rows gathered by class about them, then one product of matrices a class.
+
+    Where a column has outliers, the rows in which it has them are summed apart, by the definition.
+    """
     moments = _moments(fill, X, codes, w, K)
     if moments is None:
         return None
+    centre, limit = np.empty((2, K, X.shape[1]))
+    fill.find_scales(X, codes, w, centre, limit)
+    if (moments.m2 > moments.weight * limit).any():
+        far = find_far_rows(X, codes)
+        if far.any():
+            near, weight = ~far, w if len(w) else np.ones(len(X))
+            outliers = Scatter.of_far_rows(X[far], codes[far], weight[far], K)
+            return _scatter_about(fill, X[near], codes[near], weight[near], K) + outliers
+    return _scatter_about(fill, X, codes, w, K, moments)
+
+
+def _scatter_about(
+    fill: ModuleType, X: NDArray[Any], codes: Codes, w: Array, K: int, moments: Moments | None = None
+) -> Scatter:
+    centres = moments or _moments(fill, X, codes, w, K)
+    assert centres is not None
     out = Scatter.empty(K, X.shape[1])
     start = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=K))]).astype(np.int64)
     gap = np.empty(X.shape)
-    fill.centre_rows(X, codes, w, moments.mean, start, gap)
+    fill.centre_rows(X, codes, w, centres.mean, start, gap)
     for k in range(K):
         mine = gap[start[k] : start[k + 1]]
-        n, rest = moments.weight[k], moments.rest[k]
+        n, rest = centres.weight[k], centres.rest[k]
         out.comoment[k] = mine.T @ mine - n * np.outer(rest, rest)
-    out.weight[:, 0], out.mean[:, :, 0], out.rest[:, :, 0] = moments.weight, moments.mean, moments.rest
+    out.weight[:, 0], out.weight_rest[:, 0] = centres.weight, centres.weight_rest
+    out.mean[:, :, 0], out.rest[:, :, 0] = centres.mean, centres.rest
     return out
 
 

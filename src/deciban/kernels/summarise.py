@@ -13,12 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.kernels.compile import kernel
+from deciban.kernels.double_double import add, divide, multiply, two_sum
+from deciban.ledger.moments import PAIR_ROUNDING
+from deciban.ledger.outliers import MAX_SQUARE_RATIO
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int32]
 
-BLOCK_BYTES = 1 << 18
-"""After this much data the sums are taken about the new mean."""
+PORTION_BYTES = 1 << 19
+"""Plain sums are taken over this much data: few enough rows that an outlier among them shows, and that rounding is little."""
 
 LANES = 2
 """Sets of sums that the rows of a single column take turns in; a power of two."""
@@ -26,67 +29,281 @@ LANES = 2
 FIRST_TURNS, MOST_TURNS = 8, 1 << 14
 """Rows of a class that each lane adds up before they are merged: at first, and at most."""
 
+SCALE_ROWS = 16
+"""Rows of a class that its scales are taken from."""
+
+FEW_DEVIATIONS = 8
+"""Deviations that are not zero, the least of which is the scale where the rows of the sample are all the same."""
+
+MAX_NEAR_SQUARE = 1e4
+"""Values of a single column whose square is beyond this many times that of the scale are merged one by one, exactly."""
+
 
 @kernel
-def fill_moments(X: NDArray[Any], codes: Codes, w: Array, n: Array, mean: Array, rest: Array, m2: Array) -> bool:
-    """Weight (K,), mean in two parts and centred squares (K×d) of the rows; `w` is empty where all weigh one.
+def fill_moments(
+    X: NDArray[Any],
+    codes: Codes,
+    w: Array,
+    n: Array,
+    mean: Array,
+    rest: Array,
+    m2: Array,
+    n_rest: Array,
+    m2_rest: Array,
+) -> bool:
+    """Weight (K×1), mean and centred squares (K×d) of the rows, in two parts; `w` is empty where all weigh one.
 
-    One pass: sums of x − c and (x − c)², c the class's first row, and from the second block on its mean so far;
-    blocks merged by Chan's update. Sums about a number this close to the mean lose no digits that count: what c
-    lies off the mean of a block is part of the variance between blocks.
+    One pass: sums of x − c and (x − c)², c the median of a few rows of the class. Where the squares of a column in a
+    portion of the rows are too large beside its scale, an outlier is among them, and they are summed again in pairs
+    of doubles. The portions are added in pairs of doubles.
     """
     rows, d = X.shape
     K = len(n)
-    block = max(64, BLOCK_BYTES // max(1, d * X.itemsize))
-    here = np.zeros(K)
-    drift = np.zeros((K, d))
-    squares = np.zeros((K, d))
-    for start in range(0, rows, block):
-        for i in range(start, min(rows, start + block)):
+    portion = max(64, PORTION_BYTES // max(1, d * X.itemsize))
+    limit = np.empty((K, d))
+    find_scales(X, codes, w, mean, limit)
+    here, drift, squares = np.zeros(K), np.zeros((K, d)), np.zeros((K, d))
+    n_sum, n_low = np.zeros(K), np.zeros(K)
+    sums, lows = np.zeros((2, K, d)), np.zeros((2, K, d))
+    wide = np.empty(d, dtype=np.bool_)
+    for start in range(0, rows, portion):
+        stop = min(rows, start + portion)
+        for i in range(start, stop):
             k = codes[i]
             wi = w[i] if len(w) else 1.0
             if wi == 0.0:
                 continue
-            if n[k] + here[k] == 0.0:
-                for j in range(d):
-                    mean[k, j] = X[i, j]
             here[k] += wi
+            if len(w):
+                n_sum[k], low = two_sum(n_sum[k], wi)
+                n_low[k] += low
             for j in range(d):
                 gap = X[i, j] - mean[k, j]
                 drift[k, j] += wi * gap
                 squares[k, j] += wi * gap * gap
+        wide[:] = False
         for k in range(K):
-            if here[k] > 0:
-                if not _merge(here[k], drift[k], squares[k], n[k], mean[k], rest[k], m2[k]):
-                    return False
-                n[k] += here[k]
+            most = here[k]
+            for j in range(d):
+                wide[j] |= squares[k, j] > most * limit[k, j]
+        if wide.any():
+            columns = np.flatnonzero(wide)
+            exact = np.zeros((6, K, len(columns)))
+            sum_exactly(X[start:stop], codes[start:stop], w[start:stop] if len(w) else w, columns, mean, exact)
+            for k in range(K):
+                for c in range(len(columns)):
+                    drift[k, columns[c]], squares[k, columns[c]] = exact[2, k, c], exact[4, k, c]
+                    lows[0, k, columns[c]] += exact[3, k, c]
+                    lows[1, k, columns[c]] += exact[5, k, c]
+        for k in range(K):
+            if here[k] > 0.0:
+                _add_up(drift[k], sums[0, k], lows[0, k])
+                _add_up(squares[k], sums[1, k], lows[1, k])
+                n_sum[k] += 0.0 if len(w) else here[k]
                 here[k] = 0.0
-    return True
+    fine = True
+    for k in range(K):
+        if n_sum[k] > 0.0:
+            parts = sums[0, k], lows[0, k], sums[1, k], lows[1, k]
+            fine &= _merge(n_sum[k], n_low[k], *parts, n[k], mean[k], rest[k], m2[k], n_rest[k], m2_rest[k])
+        else:
+            mean[k] = 0.0
+    return fine
+
+
+@kernel
+def _add_up(part: Array, total: Array, low: Array) -> None:
+    """Add sums to those of the portions before, in pairs of doubles; they are zero again."""
+    for j in range(len(part)):
+        total[j], error = two_sum(total[j], part[j])
+        low[j] += error
+        part[j] = 0.0
+
+
+@kernel
+def find_scales(X: NDArray[Any], codes: Codes, w: Array, centre: Array, limit: Array) -> None:
+    """Of each class and column the median of a few rows, and the mean square that plain sums can be trusted with.
+
+    As `ledger/outliers.py` has it: the scale is the lower quartile of the deviations from the median that are not zero.
+    Where the few rows are all the same, the first rows that are not tell the scale.
+    """
+    K, d = centre.shape
+    chosen = np.empty((K, SCALE_ROWS), dtype=np.int64)
+    taken, all_taken = _choose_rows(codes, w, chosen)
+    values = np.empty(SCALE_ROWS)
+    constant = np.zeros(d, dtype=np.bool_)
+    for k in range(K):
+        for j in range(d):
+            m = 0
+            for r in range(taken[k]):
+                x = np.float64(X[chosen[k, r], j])
+                if x - x == 0.0:
+                    place = m
+                    while place > 0 and values[place - 1] > x:
+                        values[place] = values[place - 1]
+                        place -= 1
+                    values[place] = x
+                    m += 1
+            centre[k, j] = values[(m - 1) // 2] if m else np.nan
+            scale = _lower_quartile(values, m)
+            limit[k, j] = MAX_SQUARE_RATIO * scale * scale
+            if scale == 0.0 and not all_taken[k]:
+                limit[k, j] = -1.0
+                constant[j] = True
+    if constant.any():
+        _find_scales_of_constant(X, codes, w, np.flatnonzero(constant), centre, limit)
+    for k in range(K):
+        for j in range(d):
+            centre[k, j] = centre[k, j] if centre[k, j] - centre[k, j] == 0.0 else 0.0
+
+
+@kernel
+def _choose_rows(codes: Codes, w: Array, chosen: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Some rows of each class, with weight, from all over the block; how many, and whether that is all of them."""
+    rows, (K, most) = len(codes), chosen.shape
+    taken, lacking = np.zeros(K, dtype=np.int64), K
+    step = max(1, int(0.618 * rows))
+    while np.gcd(step, rows) > 1:
+        step += 1
+    i, probes = 0, 0
+    while lacking and probes < min(rows, 4 * most * K):
+        k = codes[i]
+        if taken[k] < most and (len(w) == 0 or w[i] > 0.0):
+            chosen[k, taken[k]] = i
+            taken[k] += 1
+            lacking -= taken[k] == most
+        i += step
+        i -= rows if i >= rows else 0
+        probes += 1
+    if not lacking:
+        return taken, np.zeros(K, dtype=np.bool_)
+    total, seen = np.zeros(K, dtype=np.int64), np.zeros(K, dtype=np.int64)
+    for i in range(rows):
+        total[codes[i]] += 1 if len(w) == 0 or w[i] > 0.0 else 0
+    taken[:] = 0
+    for i in range(rows):
+        k = codes[i]
+        if len(w) and w[i] == 0.0:
+            continue
+        if taken[k] < most and seen[k] * most >= taken[k] * total[k]:
+            chosen[k, taken[k]] = i
+            taken[k] += 1
+        seen[k] += 1
+    return taken, taken == total
+
+
+@kernel
+def _lower_quartile(ordered: Array, m: int) -> float:
+    """Of the deviations of m numbers in order from their median, those that are not zero, the lower quartile; 0 if none."""
+    middle = (m - 1) // 2
+    low, high = middle, middle
+    while low >= 0 and ordered[low] == ordered[middle]:
+        low -= 1
+    while high < m and ordered[high] == ordered[middle]:
+        high += 1
+    left = low + 1 + m - high
+    found = 0.0
+    for _ in range((left - 1) // 4 + 1 if left else 0):
+        if high >= m or (low >= 0 and ordered[middle] - ordered[low] <= ordered[high] - ordered[middle]):
+            found = ordered[middle] - ordered[low]
+            low -= 1
+        else:
+            found = ordered[high] - ordered[middle]
+            high += 1
+    return found
+
+
+@kernel
+def _find_scales_of_constant(
+    X: NDArray[Any], codes: Codes, w: Array, columns: NDArray[np.int64], centre: Array, limit: Array
+) -> None:
+    """The limits that are negative yet, from the least of the first few deviations that are not zero."""
+    found = np.zeros(limit.shape, dtype=np.int64)
+    for i in range(len(X)):
+        k = codes[i]
+        if len(w) and w[i] == 0.0:
+            continue
+        for j in columns:
+            if limit[k, j] < 0.0 and found[k, j] < FEW_DEVIATIONS:
+                if centre[k, j] != centre[k, j]:
+                    centre[k, j] = X[i, j]
+                gap = abs(np.float64(X[i, j]) - centre[k, j])
+                if gap > 0.0 and gap - gap == 0.0:
+                    square = -MAX_SQUARE_RATIO * gap * gap
+                    limit[k, j] = square if found[k, j] == 0 else max(square, limit[k, j])
+                    found[k, j] += 1
+    for k in range(len(limit)):
+        for j in columns:
+            limit[k, j] = abs(limit[k, j]) if found[k, j] or limit[k, j] > 0.0 else 0.0
+
+
+@kernel
+def sum_exactly(
+    X: NDArray[Any], codes: Codes, w: Array, columns: NDArray[np.int64], centre: Array, sums: Array
+) -> None:
+    """Σ w, Σ w (x − centre) and Σ w (x − centre)² of some columns, K×m each, in pairs of doubles; NaN is left out."""
+    m = len(columns)
+    x, c = np.empty(m), np.empty(m)
+    for i in range(len(X)):
+        k = codes[i]
+        wi = w[i] if len(w) else 1.0
+        if wi == 0.0:
+            continue
+        for j in range(m):
+            x[j] = X[i, columns[j]]
+            c[j] = centre[k, columns[j]]
+        for j in range(m):
+            known = x[j] == x[j]
+            v = wi if known else 0.0
+            gap, gap_low = two_sum(x[j] if known else c[j], -c[j])
+            p, p_low = multiply(gap, gap_low, v, 0.0)
+            q, q_low = multiply(p, p_low, gap, gap_low)
+            sums[0, k, j], low = two_sum(sums[0, k, j], v)
+            sums[1, k, j] += low
+            sums[2, k, j], sums[3, k, j] = add(sums[2, k, j], sums[3, k, j], p, p_low)
+            sums[4, k, j], sums[5, k, j] = add(sums[4, k, j], sums[5, k, j], q, q_low)
 
 
 @kernel
 def fill_column(
-    x: NDArray[Any], codes: Codes, w: Array, skips: bool, n: Array, mean: Array, rest: Array, m2: Array
-) -> bool:
-    """What `fill_moments` gives, of a single column: K and K×1; NaN is left out where that `skips` it.
+    x: NDArray[Any], codes: Codes, w: Array, skips: bool,
+    n: Array, mean: Array, rest: Array, m2: Array, n_rest: Array, m2_rest: Array,
+) -> bool:  # fmt: skip
+    """What `fill_moments` gives, of a single column, all K×1; NaN is left out where that `skips` it.
 
     Rows take turns in `LANES` sets of sums, lest each addition wait for the one before where a class has long runs.
-    The sums of a class are merged whenever its rows have about doubled: those about a first row that lies far out
-    are then few, and lose no digits (a block of 32 768 about such a row loses six).
+    The sums of a class are merged whenever its rows have about doubled, and where a value lies far out: that is merged
+    alone, in pairs of doubles.
     """
     K = len(n)
+    limit = np.empty((K, 1))
+    find_scales(x.reshape((len(x), 1)), codes, w, mean, limit)
+    limit *= MAX_NEAR_SQUARE / MAX_SQUARE_RATIO
     turns = np.full(K, FIRST_TURNS)
     lanes = np.zeros((K, LANES, 4))  # turns left, Σ w, Σ w (x − mean), Σ w (x − mean)²
+    far, far_low = np.zeros((2, 1)), np.zeros((2, 1))
     for i in range(len(x)):
         xi = np.float64(x[i])
         wi = w[i] if len(w) else 1.0
         if wi == 0.0 or (skips and xi != xi):
             continue
         k, lane = np.uint32(codes[i]), i & (LANES - 1)
-        if lanes[k, lane, 0] == 0.0 and not _settle(
-            lanes[k], turns[k : k + 1], xi, n[k : k + 1], mean[k], rest[k], m2[k]
+        gap = xi - mean[k, 0]
+        away = gap * gap > limit[k, 0]
+        if (away or lanes[k, lane, 0] == 0.0) and not _settle(
+            lanes[k], turns[k : k + 1], n[k], mean[k], rest[k], m2[k], n_rest[k], m2_rest[k]
         ):
             return False
+        if away:
+            gap, low = two_sum(xi, -mean[k, 0])
+            far[0, 0], far_low[0, 0] = multiply(gap, low, wi, 0.0)
+            far[1, 0], far_low[1, 0] = multiply(far[0, 0], far_low[0, 0], gap, low)
+            if not _merge(
+                wi, 0.0, far[0], far_low[0], far[1], far_low[1],
+                n[k], mean[k], rest[k], m2[k], n_rest[k], m2_rest[k],
+            ):  # fmt: skip
+                return False
+            continue
         gap = xi - mean[k, 0]
         lanes[k, lane, 0] -= 1.0  # no view of the four: counting references to it takes longer than all the rest
         lanes[k, lane, 1] += wi
@@ -95,52 +312,81 @@ def fill_column(
     whole = True
     for each in range(K):
         whole &= _settle(
-            lanes[each], turns[each : each + 1], 0.0, n[each : each + 1], mean[each], rest[each], m2[each]
+            lanes[each],
+            turns[each : each + 1],
+            n[each],
+            mean[each],
+            rest[each],
+            m2[each],
+            n_rest[each],
+            m2_rest[each],
         )
+        if n[each, 0] == 0.0:
+            mean[each] = 0.0
     return whole
 
 
 @kernel
-def _settle(lanes: Array, turns: NDArray[np.int64], x: float, n: Array, mean: Array, rest: Array, m2: Array) -> bool:
-    """Merge the sums of one class, which may then go on for twice as long; about `x` where there are none yet."""
-    here, drift, squares = 0.0, np.zeros(1), np.zeros(1)
+def _settle(
+    lanes: Array,
+    turns: NDArray[np.int64],
+    n: Array,
+    mean: Array,
+    rest: Array,
+    m2: Array,
+    n_rest: Array,
+    m2_rest: Array,
+) -> bool:
+    """Merge the sums of one class, which may then go on for twice as long."""
+    here, drift, squares = np.zeros(2), np.zeros((2, 1)), np.zeros((2, 1))
     for lane in range(LANES):
-        here += lanes[lane, 1]
-        drift[0] += lanes[lane, 2]
-        squares[0] += lanes[lane, 3]
+        here[0], low = two_sum(here[0], lanes[lane, 1])
+        here[1] += low
+        drift[0, 0] += lanes[lane, 2]
+        squares[0, 0] += lanes[lane, 3]
         lanes[lane] = 0.0
         lanes[lane, 0] = turns[0]
-    if here == 0.0:
-        mean[0] = x
+    if here[0] == 0.0:
         return True
     turns[0] = min(2 * turns[0], MOST_TURNS)
-    whole = _merge(here, drift, squares, n[0], mean, rest, m2)
-    n[0] += here
-    return whole
+    return _merge(here[0], here[1], drift[0], drift[1], squares[0], squares[1], n, mean, rest, m2, n_rest, m2_rest)
 
 
 @kernel
-def _merge(w: float, drift: Array, squares: Array, n: float, mean: Array, rest: Array, m2: Array) -> bool:
+def _merge(
+    w: float, w_low: float, drift: Array, drift_low: Array, squares: Array, squares_low: Array,
+    n: Array, mean: Array, rest: Array, m2: Array, n_rest: Array, m2_rest: Array,
+) -> bool:  # fmt: skip
     """Add sums of one class about its mean so far to its moments, as `Moments.__add__` does; they are zero again.
 
     Returns False where they are not finite.
     """
-    share = w / (n + w)
+    total, total_low = add(n[0], n_rest[0], w, w_low)
+    inverse, inverse_low = divide(1.0, 0.0, w, w_low)
+    share, share_low = divide(w, w_low, total, total_low)
+    pull, pull_low = multiply(n[0], n_rest[0], share, share_low)
     odd = 0.0
     for j in range(len(mean)):
-        low = drift[j] / w
-        inner = max(squares[j] - drift[j] * low, 0.0)
-        gap = low - rest[j]
-        step = gap * share
-        moved = mean[j] + step
-        back = moved - mean[j]
-        lost = (mean[j] - (moved - back)) + (step - back) + rest[j]
-        whole = moved + lost
-        mean[j], rest[j] = whole, lost - (whole - moved)
-        m2[j] += inner + gap * gap * (n * share)
-        odd += low - low
+        drift[j], drift_low[j] = two_sum(drift[j], drift_low[j])
+        squares[j], squares_low[j] = two_sum(squares[j], squares_low[j])
+        shift, shift_low = multiply(drift[j], drift_low[j], inverse, inverse_low)
+        p, p_low = multiply(drift[j], drift_low[j], shift, shift_low)
+        inner, inner_low = add(squares[j], squares_low[j], -p, -p_low)
+        some = inner > PAIR_ROUNDING * squares[j]
+        inner, inner_low = inner if some else 0.0, inner_low if some else 0.0
+        gap, gap_low = add(shift, shift_low, -rest[j], 0.0)
+        p, p_low = multiply(gap, gap_low, share, share_low)
+        mean[j], rest[j] = add(mean[j], rest[j], p, p_low)
+        p, p_low = multiply(gap, gap_low, gap, gap_low)
+        p, p_low = multiply(p, p_low, pull, pull_low)
+        inner, inner_low = add(inner, inner_low, p, p_low)
+        m2[j], m2_rest[j] = add(m2[j], m2_rest[j], inner, inner_low)
+        odd += shift - shift
         drift[j] = 0.0
+        drift_low[j] = 0.0
         squares[j] = 0.0
+        squares_low[j] = 0.0
+    n[0], n_rest[0] = total, total_low
     return odd == 0.0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -11,12 +12,14 @@ from typing import Any, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.errors import ForgetError, InputError, UndefinedError
+from deciban.errors import ForgetError, InputError, PrecisionWarning, UndefinedError
 from deciban.ledger.alignment import Move, fit, unite
 from deciban.ledger.bags import Bags
 from deciban.ledger.cells import Cells
 from deciban.ledger.counts import Counts
 from deciban.ledger.levels import Levels
+from deciban.ledger.moments import Moments, find_lost_digits
+from deciban.ledger.scatter import Scatter
 from deciban.ledger.schema import Block, Schema
 from deciban.ledger.statistic import Array, Lacking, Statistic, take_away
 from deciban.ledger.tallies import Tallies
@@ -44,8 +47,9 @@ class Ledger:
         if not isinstance(other, Ledger):
             return NotImplemented
         schema, a, b = _aligned(self, other)
-        parts = tuple(_joined(x, y, lambda x, y: x + y) for x, y in zip(a.parts, b.parts))
-        return type(self)(schema, a.rows + b.rows, parts)
+        with np.errstate(over="ignore", invalid="ignore"):
+            parts = tuple(_joined(x, y, lambda x, y: x + y) for x, y in zip(a.parts, b.parts))
+            return type(self)(schema, a.rows + b.rows, parts)._refuse_overflow()
 
     def __sub__(self, other: Self) -> Self:
         if not isinstance(other, Ledger):
@@ -88,7 +92,19 @@ class Ledger:
         if not (np.isfinite(factor) and factor >= 0):
             raise InputError(f"a ledger can be scaled by a finite factor ≥ 0, not by {factor!r}")
         f = float(factor)
-        return type(self)(self.schema, self.rows * f, tuple(part * f for part in self.parts))
+        with np.errstate(over="ignore", invalid="ignore"):
+            return type(self)(self.schema, self.rows * f, tuple(part * f for part in self.parts))._refuse_overflow()
+
+    def _refuse_overflow(self) -> Self:
+        """This ledger, if all its sums are finite."""
+        for part in self.parts:
+            for name, array in part.arrays().items():
+                if array.dtype.kind == "f" and not np.isfinite(array).all():
+                    raise InputError(
+                        f"the {name} would be too large (a double holds up to 1.8e308). Nothing was changed. "
+                        f"Hint: rescale the columns, or the weights."
+                    )
+        return self
 
     __rmul__ = __mul__
     __array_ufunc__ = None  # an array times a ledger is no array of ledgers
@@ -148,9 +164,29 @@ def _less(a: Any, b: Ledger) -> Any:
         rows = take_away(a.rows, b.rows, "weight")
     parts = []
     for block, x, y in zip(a.schema.blocks, a.parts, b.parts):
-        with _named(a.schema, block):
+        with _named(a.schema, block), np.errstate(over="ignore", invalid="ignore"):
             parts.append(_joined(x, y, lambda x, y: x - y))
-    return type(a)(a.schema, rows, tuple(parts))
+    less = type(a)(a.schema, rows, tuple(parts))._refuse_overflow()
+    for block, x, left in zip(a.schema.blocks, a.parts, parts):
+        _warn_of_lost_digits(a.schema, block, x, left)
+    return less
+
+
+def _warn_of_lost_digits(schema: Schema, block: Block, before: Statistic, left: Statistic) -> None:
+    """Warn where what was taken away was so large that a variance is no longer exact."""
+    if isinstance(before, Scatter) and isinstance(left, Scatter):
+        before, left = before.moments, left.moments
+    lost = find_lost_digits(before, left) if isinstance(before, Moments) and isinstance(left, Moments) else None
+    if lost is not None:
+        k, j, digits = lost
+        feature = str(j) if block.names is None else repr(block.names[j])
+        warnings.warn(
+            f"the rows that were forgotten lie so far out that of the variance of class {schema.classes[k]!r}, feature "
+            f"{feature}, {f'only {digits} digits are' if digits else 'no digit is'} left (exact are rows within 1e8 "
+            f"standard deviations). Hint: fit again without these rows.",
+            PrecisionWarning,
+            stacklevel=5,
+        )
 
 
 def _of_known_names(block: Block, part: Any) -> tuple[Block, Statistic]:

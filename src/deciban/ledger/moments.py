@@ -14,28 +14,39 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.ledger.counts import place
+from deciban.ledger.double_double import Pair, difference
+from deciban.ledger.outliers import find_far_rows
 from deciban.ledger.statistic import (
     ROUNDING,
     Array,
     Codes,
     Lacking,
     divide,
-    merged_means,
-    nudge,
+    merge_means,
     rows_by_class,
     same,
-    take_away,
+    separate_means,
 )
 
 ULPS = 64 * np.finfo(np.float64).eps
 """Means carry rounding of about this fraction of themselves, so squares below (ULPS·mean)² are noise."""
+
+PAIR_ROUNDING = 2.0**-98
+"""Squares kept in pairs of doubles carry rounding of at most this fraction of themselves."""
+
+EXACT = 1e-12
+"""Relative error up to which what is left after a subtraction is called exact."""
+
+NEGLIGIBLE_VARIANCE = 1e-20
+"""An error of a variance below this fraction of the column's mean square is nothing: its root is below 1e-10 of the values."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Moments:
     """n_kj (K×d, or K×1 where nothing was missing), mean_kj and M2_kj = Σ w (x − mean)².
 
-    The mean is a pair of doubles: `mean`, and in `rest` what it cannot hold.
+    Each of them is a pair of doubles: `weight`, `mean` and `m2`, and what these cannot hold in `weight_rest`, `rest` and
+    `m2_rest` (zero unless given). So an outlier can be forgotten, and the squares of the other rows are there.
 
     >>> m = Moments.of(np.array([[1.0], [3.0]]), np.array([0, 0], np.int32), None, 1)
     >>> m.mean.item(), m.m2.item()
@@ -46,25 +57,52 @@ class Moments:
     mean: Array
     rest: Array
     m2: Array
+    weight_rest: Array = None  # type: ignore[assignment]
+    m2_rest: Array = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        if self.weight_rest is None:
+            object.__setattr__(self, "weight_rest", np.zeros_like(self.weight))
+        if self.m2_rest is None:
+            object.__setattr__(self, "m2_rest", np.zeros_like(self.m2))
 
     @classmethod
     def of(cls, X: NDArray[Any], codes: Codes, weight: Array | None, n_classes: int) -> Self:
-        """Two passes: the class means, then what is left about them; NaN is left out."""
+        """Two passes: the class means, then what is left about them; NaN is left out.
+
+        Rows that lie far out are summed apart, in pairs of doubles.
+        """
+        far = find_far_rows(X, codes)
+        if not far.any():
+            return cls._of_rows(X, codes, weight, n_classes, exact=False)
+        near = ~far
+        w_near, w_far = (None, None) if weight is None else (weight[near], weight[far])
+        return cls._of_rows(X[near], codes[near], w_near, n_classes, exact=False) + cls._of_rows(
+            X[far], codes[far], w_far, n_classes, exact=True
+        )
+
+    @classmethod
+    def _of_rows(cls, X: NDArray[Any], codes: Codes, weight: Array | None, n_classes: int, exact: bool) -> Self:
         some = X.dtype.kind == "f" and bool(np.isnan(X).any())
-        n = np.zeros((n_classes, X.shape[1] if some else 1))
-        mean, rest, m2 = np.zeros((3, n_classes, X.shape[1]))
+        n, n_rest = np.zeros((2, n_classes, X.shape[1] if some else 1))
+        mean, rest, m2, m2_rest = np.zeros((4, n_classes, X.shape[1]))
         for k, rows in rows_by_class(codes):
             x = X[rows].astype(np.float64, copy=False)
             w = None if weight is None else weight[rows, None]
             if some:
                 known = ~np.isnan(x)
                 x, w = np.where(known, x, 0.0), known * (1.0 if w is None else w)
-            n[k] = len(rows) if w is None else w.sum(axis=0)
+            n[k], n_rest[k] = (len(rows), 0.0) if w is None else Pair.of(w).sum_rows()
             mean[k] = divide(_weighted(x, w), n[k])
+            if exact:
+                v = np.ones((len(x), 1)) if w is None else w
+                sums = sum_about(x, v, mean[k])
+                mean[k], rest[k], m2[k], m2_rest[k] = moments_about(mean[k], Pair(n[k], n_rest[k]), *sums)
+                continue
             gap = x - mean[k]
             rest[k] = divide(_weighted(gap, w), n[k])
             m2[k] = np.maximum(_weighted(gap * gap, w) - n[k] * rest[k] ** 2, 0.0)
-        return cls(n, mean, rest, m2)
+        return cls(n, mean, rest, m2, n_rest, m2_rest)
 
     @classmethod
     def empty(cls, n_classes: int, n_features: int) -> Self:
@@ -82,42 +120,48 @@ class Moments:
         """d."""
         return self.mean.shape[1]
 
+    @property
+    def squares(self) -> Pair:
+        """M2 in two parts."""
+        return Pair(self.m2, self.m2_rest)
+
     def __add__(self, other: Self) -> Self:
-        n, mean, rest, gap, pull = merged_means(self, other)
-        return type(self)(n, mean, rest, self.m2 + other.m2 + gap**2 * pull)
+        with np.errstate(over="ignore", invalid="ignore"):
+            both = merge_means(self, other)
+            m2 = self.squares.plus(other.squares).plus(both.gap.times(both.weighted_gap))
+        return type(self)(both.weight.high, *both.mean, m2.high, both.weight.low, m2.low)
 
     def __sub__(self, other: Self) -> Self:
         """The moments that, merged with `other`, give these."""
-        before, removed = np.broadcast_arrays(self.weight, other.weight)
-        n = take_away(before, removed, "weight")
-        lever = divide(removed, n)
-        gap = (self.mean - other.mean) + (self.rest - other.rest)
-        mean, rest = nudge(self.mean, self.rest, gap * lever)
-        between = (gap * (1 + lever)) ** 2 * removed * divide(n, before)
-        m2 = clamp(self.m2 - other.m2 - between, self.m2, n, ULPS * np.abs(self.mean) * (1 + lever))
-        gone = n == 0
-        return type(self)(n, *(np.where(gone, 0.0, a) for a in (mean, rest, m2)))
+        with np.errstate(over="ignore", invalid="ignore"):
+            left = separate_means(self, other)
+            squares = self.squares.minus(other.squares).minus(left.gap.times(left.weighted_gap))
+        n = left.weight.high
+        lever = 1 + divide(other.weight, n)
+        m2 = clamp(squares.where(n != 0), self.m2, n, ULPS * np.abs(self.mean) * lever)
+        return type(self)(n, *left.mean, m2.high, left.weight.low, m2.low)
 
     def __mul__(self, factor: float) -> Self:
-        weight = self.weight * factor
-        gone = weight == 0
-        return type(self)(weight, *(np.where(gone, 0.0, a) for a in (self.mean, self.rest, self.m2 * factor)))
+        weight = Pair(self.weight, self.weight_rest).scaled(factor)
+        kept = weight.high != 0
+        mean, m2 = Pair(self.mean, self.rest).where(kept), self.squares.scaled(factor).where(kept)
+        return type(self)(weight.high, *mean, m2.high, weight.low, m2.low)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Moments) and same(self, other)
 
     def spread(self, index: NDArray[np.intp], n_classes: int) -> Self:
         """See `Statistic.spread`."""
-        return type(self)(*(place(a, index, n_classes) for a in self.arrays().values()))
+        return type(self)(**{name: place(a, index, n_classes) for name, a in self.arrays().items()})
 
     def take(self, index: NDArray[np.intp]) -> Self:
         """See `Statistic.take`."""
-        return type(self)(*(a[index] for a in self.arrays().values()))
+        return type(self)(**{name: a[index] for name, a in self.arrays().items()})
 
     def reorder(self, order: NDArray[np.intp]) -> Self:
         """See `Statistic.reorder`."""
-        weight = self.weight if self.weight.shape[1] == 1 else self.weight[:, order]
-        return type(self)(weight, *(a[:, order] for a in (self.mean, self.rest, self.m2)))
+        shared = {"weight", "weight_rest"} if self.weight.shape[1] == 1 else set()
+        return type(self)(**{n: a if n in shared else a[:, order] for n, a in self.arrays().items()})
 
     def relevel(self, places: Sequence[NDArray[np.intp] | None], sizes: Sequence[int]) -> Self:
         """Moments have no levels."""
@@ -125,7 +169,14 @@ class Moments:
 
     def arrays(self) -> Mapping[str, NDArray[Any]]:
         """See `Statistic.arrays`."""
-        return {"weight": self.weight, "mean": self.mean, "rest": self.rest, "m2": self.m2}
+        return {
+            "weight": self.weight,
+            "mean": self.mean,
+            "rest": self.rest,
+            "m2": self.m2,
+            "weight_rest": self.weight_rest,
+            "m2_rest": self.m2_rest,
+        }
 
 
 def _weighted(x: Array, w: Array | None) -> Array:
@@ -133,16 +184,53 @@ def _weighted(x: Array, w: Array | None) -> Array:
     return x.sum(axis=0) if w is None else (w * x).sum(axis=0)
 
 
-def clamp(squares: Array, before: Array, n: Array, slip: Array) -> Array:
-    """Squares that rounding took below zero are zero; further below, the rows were never learned.
+def sum_about(x: Array, w: Array, centre: Array) -> tuple[Pair, Pair]:
+    """Σ w (x − centre) and Σ w (x − centre)² over the rows, without rounding that counts."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        gap = difference(x, centre)
+        weighted = gap.scaled(w)
+        return weighted.sum_rows(), weighted.times(gap).sum_rows()
 
-    `slip` is the rounding of the means left behind: a few units in the last place of the mean before,
+
+def moments_about(centre: Array, n: Pair, drift: Pair, squares: Pair) -> tuple[Array, Array, Array, Array]:
+    """Mean and squares about it, each in two parts, from the sums of `sum_about`."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        shift = drift.over(n)
+        m2 = squares.minus(drift.times(shift))
+        m2 = m2.where(m2.high > PAIR_ROUNDING * squares.high)
+        return *Pair.of(centre).plus(shift), *m2
+
+
+def clamp(squares: Pair, before: Array, n: Array, slip: Array) -> Pair:
+    """Squares that are zero but for rounding are zero; further below zero, the rows were never learned.
+
+    `slip` is the rounding of means that were given in single doubles: a few units in the last place of the mean before,
     times the lever by which taking away most of the rows magnifies it.
     """
     noise = ROUNDING * before + n * slip**2 + 2 * np.sqrt(before * n) * slip
-    lacking = squares < -noise
+    lacking = squares.high < -noise
     if lacking.any():
         k, j = (int(i) for i in np.argwhere(lacking)[0])
-        had = np.broadcast_to(before, squares.shape)[k, j]
-        raise Lacking("sum of squares", k, j, float(had), float(had - squares[k, j]))
-    return np.maximum(squares, 0.0)
+        had = np.broadcast_to(before, squares.high.shape)[k, j]
+        raise Lacking("sum of squares", k, j, float(had), float(had - squares.high[k, j]))
+    return squares.where(squares.high > PAIR_ROUNDING * before)
+
+
+def find_lost_digits(before: Moments, left: Moments) -> tuple[int, int, int] | None:
+    """Class, feature and digits of the variance with the fewest digits left after a subtraction; None where all are exact.
+
+    Squares that cancel to nothing are exact where their rounding is nothing beside the column's values.
+    """
+    n = np.broadcast_to(left.weight, left.mean.shape)
+    error = np.where((n > 0) & (left.weight != before.weight), PAIR_ROUNDING * before.m2, 0.0)
+    if not (error > EXACT * left.m2).any():
+        return None
+    with np.errstate(over="ignore", invalid="ignore"):
+        size = divide((left.m2 + n * left.mean**2).sum(axis=0), n.sum(axis=0))
+        unsure = (error > np.maximum(EXACT * left.m2, NEGLIGIBLE_VARIANCE * n * size)) & (size > 0)
+    if not unsure.any():
+        return None
+    share = np.where(unsure, np.minimum(divide(error, left.m2, 1.0), 1.0), 1e-300)
+    digits = -np.log10(share)
+    k, j = (int(i) for i in np.unravel_index(np.argmin(digits), digits.shape))
+    return k, j, int(digits[k, j])

@@ -4,7 +4,7 @@ Where a cell is missing, every pair of features is summed over the rows that hav
 depends on which j it is paired with: `mean[k, i, j] + rest[k, i, j]` is the mean of x_i over the rows that
 have x_i and x_j (a pair of doubles, as in `Moments`). Where nothing is missing the weight is K×1×1 and the
 mean K×d×1, and the formulas below broadcast.
-Merged pair by pair with the update of Chan, Golub & LeVeque (1983).
+Merged pair by pair with the update of Chan, Golub & LeVeque (1983). Weights and co-moments are pairs of doubles, too.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.ledger.counts import place
-from deciban.ledger.moments import ULPS, Moments, clamp
-from deciban.ledger.statistic import Array, Codes, divide, merged_means, nudge, rows_by_class, same, take_away
+from deciban.ledger.double_double import Pair, difference, matrix_product
+from deciban.ledger.moments import PAIR_ROUNDING, ULPS, Moments, clamp
+from deciban.ledger.outliers import find_far_rows
+from deciban.ledger.statistic import Array, Codes, divide, merge_means, rows_by_class, same, separate_means
 
 
 def flip(pairs: Array) -> Array:
@@ -39,18 +41,44 @@ class Scatter:
     mean: Array
     rest: Array
     comoment: Array
+    weight_rest: Array = None  # type: ignore[assignment]
+    comoment_rest: Array = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        if self.weight_rest is None:
+            object.__setattr__(self, "weight_rest", np.zeros_like(self.weight))
+        if self.comoment_rest is None:
+            object.__setattr__(self, "comoment_rest", np.zeros_like(self.comoment))
 
     @classmethod
     def of(cls, X: NDArray[Any], codes: Codes, weight: Array | None, n_classes: int) -> Self:
-        """Centre each class on its own means, then one product a class; NaN is left out, pair by pair."""
-        centres = Moments.of(X, codes, weight, n_classes)
+        """Centre each class on its own means, then one product a class; NaN is left out, pair by pair.
+
+        Rows that lie far out are summed apart, in pairs of doubles.
+        """
+        far = find_far_rows(X, codes)
+        near, w = ~far, np.ones(len(X)) if weight is None else weight
+        whole = cls._of_rows(X[near], codes[near], w[near], n_classes, exact=False)
+        return whole + cls.of_far_rows(X[far], codes[far], w[far], n_classes) if far.any() else whole
+
+    @classmethod
+    def of_far_rows(cls, X: NDArray[Any], codes: Codes, weight: Array, n_classes: int) -> Self:
+        """The scatter of a few rows of any size, without rounding that counts."""
+        return cls._of_rows(X, codes, weight, n_classes, exact=True)
+
+    @classmethod
+    def _of_rows(cls, X: NDArray[Any], codes: Codes, w: Array, n_classes: int, exact: bool) -> Self:
+        centres = Moments.of(X, codes, w, n_classes)
         d = X.shape[1]
         missing = np.isnan(X) if X.dtype.kind == "f" else np.zeros(X.shape, dtype=np.bool_)
-        w = np.ones(len(X)) if weight is None else weight
-        out = cls.empty(n_classes, d) if not missing.any() else cls._wide(n_classes, d)
+        wide = bool(missing.any())
+        out = cls._wide(n_classes, d) if wide else cls.empty(n_classes, d)
+        of_class = _one_class_exactly if exact else _one_class
         for k, rows in rows_by_class(codes):
-            part = _one_class(X[rows], w[rows], missing[rows], centres.mean[k], bool(missing.any()))
-            out.weight[k], out.mean[k], out.rest[k], out.comoment[k] = part
+            n, mean, comoment = of_class(X[rows], w[rows], missing[rows], centres.mean[k], wide)
+            out.weight[k], out.weight_rest[k] = n
+            out.mean[k], out.rest[k] = mean
+            out.comoment[k], out.comoment_rest[k] = comoment
         return out
 
     @classmethod
@@ -82,52 +110,55 @@ class Scatter:
     def moments(self) -> Moments:
         """The diagonal: each feature's own weight, mean and squares."""
         d = np.arange(self.n_features)
-        if self.weight.shape[1] == 1:
-            return Moments(self.weight[:, :, 0], self.mean[:, :, 0], self.rest[:, :, 0], self.comoment[:, d, d])
-        return Moments(*(a[:, d, d] for a in (self.weight, self.mean, self.rest, self.comoment)))
+        parts = self.weight, self.mean, self.rest, self.comoment, self.weight_rest, self.comoment_rest
+        return Moments(*(a[:, d, d] if a.shape[2] > 1 else a[:, :, 0] for a in parts))
+
+    @property
+    def products(self) -> Pair:
+        """C in two parts."""
+        return Pair(self.comoment, self.comoment_rest)
 
     def __add__(self, other: Self) -> Self:
-        n, mean, rest, gap, pull = merged_means(self, other)
-        return type(self)(n, mean, rest, self.comoment + other.comoment + gap * flip(gap) * pull)
+        with np.errstate(over="ignore", invalid="ignore"):
+            both = merge_means(self, other)
+            total = self.products.plus(other.products).plus(both.gap.times(_flip(both.weighted_gap)))
+        return type(self)(both.weight.high, *both.mean, total.high, both.weight.low, total.low)
 
     def __sub__(self, other: Self) -> Self:
         """The scatter that, merged with `other`, gives this."""
-        before, removed = np.broadcast_arrays(self.weight, other.weight)
-        n = take_away(before, removed, "weight")
-        lever = divide(removed, n)
-        gap = (self.mean - other.mean) + (self.rest - other.rest)
-        mean, rest = nudge(self.mean, self.rest, gap * lever)
-        stretched = gap * (1 + lever)
-        between = stretched * flip(stretched) * removed * divide(n, before)
-        gone = n == 0
-        parts = (mean, rest, self.comoment - other.comoment - between)
-        left = type(self)(n, *(np.where(gone, 0.0, a) for a in parts))
-        left._mend_diagonal(self, lever)
-        return left
+        with np.errstate(over="ignore", invalid="ignore"):
+            left = separate_means(self, other)
+            total = self.products.minus(other.products).minus(left.gap.times(_flip(left.weighted_gap)))
+        n = left.weight.high
+        total = total.where(n != 0)
+        made = type(self)(n, *left.mean, total.high, left.weight.low, total.low)
+        made._mend_diagonal(self, 1 + divide(other.weight, n))
+        return made
 
     def _mend_diagonal(self, before: Self, lever: Array) -> None:
         """Refuse a negative variance; clamp what is only rounding. `self` is not yet anyone else's."""
         d = np.arange(self.n_features)
         own, past = self.moments, before.moments
         lever_own = lever[:, d, d] if lever.shape[1] > 1 else lever[:, :, 0]
-        slip = ULPS * np.abs(past.mean) * (1 + lever_own)
-        self.comoment[:, d, d] = clamp(own.m2, past.m2, own.weight, slip)
+        slip = ULPS * np.abs(past.mean) * lever_own
+        self.comoment[:, d, d], self.comoment_rest[:, d, d] = clamp(own.squares, past.m2, own.weight, slip)
 
     def __mul__(self, factor: float) -> Self:
-        weight = self.weight * factor
-        parts = (self.mean, self.rest, self.comoment * factor)
-        return type(self)(weight, *(np.where(weight == 0, 0.0, a) for a in parts))
+        weight = Pair(self.weight, self.weight_rest).scaled(factor)
+        kept = weight.high != 0
+        mean, total = Pair(self.mean, self.rest).where(kept), self.products.scaled(factor).where(kept)
+        return type(self)(weight.high, *mean, total.high, weight.low, total.low)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Scatter) and same(self, other)
 
     def spread(self, index: NDArray[np.intp], n_classes: int) -> Self:
         """See `Statistic.spread`."""
-        return type(self)(*(place(a, index, n_classes) for a in self.arrays().values()))
+        return type(self)(**{name: place(a, index, n_classes) for name, a in self.arrays().items()})
 
     def take(self, index: NDArray[np.intp]) -> Self:
         """See `Statistic.take`."""
-        return type(self)(*(a[index] for a in self.arrays().values()))
+        return type(self)(**{name: a[index] for name, a in self.arrays().items()})
 
     def reorder(self, order: NDArray[np.intp]) -> Self:
         """See `Statistic.reorder`."""
@@ -136,7 +167,7 @@ class Scatter:
             rows = a if a.shape[1] == 1 else a[:, order]
             return rows if a.shape[2] == 1 else rows[:, :, order]
 
-        return type(self)(*(moved(a) for a in (self.weight, self.mean, self.rest, self.comoment)))
+        return type(self)(**{name: moved(a) for name, a in self.arrays().items()})
 
     def relevel(self, places: Sequence[NDArray[np.intp] | None], sizes: Sequence[int]) -> Self:
         """Scatter has no levels."""
@@ -144,25 +175,58 @@ class Scatter:
 
     def arrays(self) -> Mapping[str, NDArray[Any]]:
         """See `Statistic.arrays`."""
-        return {"weight": self.weight, "mean": self.mean, "rest": self.rest, "comoment": self.comoment}
+        return {
+            "weight": self.weight,
+            "mean": self.mean,
+            "rest": self.rest,
+            "comoment": self.comoment,
+            "weight_rest": self.weight_rest,
+            "comoment_rest": self.comoment_rest,
+        }
+
+
+def _flip(pairs: Pair) -> Pair:
+    return Pair(flip(pairs.high), flip(pairs.low))
 
 
 def _one_class(
     X: NDArray[Any], w: Array, missing: NDArray[np.bool_], centre: Array, wide: bool
-) -> tuple[Array, Array, Array, Array]:
-    """Weight, mean (in two parts) and co-moment of one class's rows, by sums about `centre`."""
+) -> tuple[Pair, Pair, Pair]:
+    """Weight, mean and co-moment of one class's rows, by sums about `centre`."""
     gap = np.where(missing, 0.0, X.astype(np.float64, copy=False) - centre)
     weighted = gap * w[:, None]
-    if not wide:
-        n = w.sum(keepdims=True)[:, None]
-        rest = divide(weighted.sum(axis=0)[:, None], n)
-        return n, centre[:, None], rest, _symmetric(weighted.T @ gap - n * rest * rest.T)
     present = (~missing).astype(np.float64)
-    n = (present * w[:, None]).T @ present
-    rest = divide(weighted.T @ present, n)
-    mean = np.where(n == 0, 0.0, centre[:, None])
-    return n, mean, rest, _symmetric(weighted.T @ gap - n * rest * rest.T)
+    if wide:
+        n = Pair.of((present * w[:, None]).T @ present)
+        rest = divide(weighted.T @ present, n.high)
+        mean = np.where(n.high == 0, 0.0, centre[:, None])
+    else:
+        n = Pair.of(w[:, None, None]).sum_rows()
+        rest = divide(weighted.sum(axis=0)[:, None], n.high)
+        mean = centre[:, None]
+    product = weighted.T @ gap - n.high * rest * rest.T
+    return n, Pair(mean, rest), Pair.of((product + product.T) / 2)
 
 
-def _symmetric(product: Array) -> Array:
-    return (product + product.T) / 2
+def _one_class_exactly(
+    X: NDArray[Any], w: Array, missing: NDArray[np.bool_], centre: Array, wide: bool
+) -> tuple[Pair, Pair, Pair]:
+    """The same as `_one_class`, in pairs of doubles."""
+    gap = difference(np.where(missing, centre, X.astype(np.float64, copy=False)), centre)
+    weighted = gap.scaled(w[:, None])
+    present = (~missing).astype(np.float64)
+    if wide:
+        n = matrix_product(Pair.of(present * w[:, None]), Pair.of(present))
+        drift = matrix_product(weighted, Pair.of(present))
+    else:
+        n = Pair.of(w[:, None, None]).sum_rows()
+        total = weighted.sum_rows()
+        drift = Pair(total.high[:, None], total.low[:, None])
+    shift = drift.over(n)
+    mean = Pair.of(centre[:, None]).plus(shift).where(n.high != 0)
+    squares = matrix_product(weighted, gap)
+    product = squares.minus(drift.times(Pair(shift.high.T, shift.low.T)))
+    size = np.sqrt(np.abs(np.diag(squares.high)))
+    product = product.where(np.abs(product.high) > PAIR_ROUNDING * np.outer(size, size))
+    mirrored = Pair(product.high.T, product.low.T)
+    return n, mean, product.plus(mirrored).scaled(0.5)

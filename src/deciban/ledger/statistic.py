@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deciban.errors import ForgetError
+from deciban.ledger.double_double import Pair
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -18,6 +19,9 @@ ROUNDING = 1e-9
 
 LEFTOVER = 1e-12
 """What is left of a fractional weight below this fraction of it is rounding, and counts as nothing."""
+
+SQUARABLE = 1e150
+"""Numbers up to here have squares, and sums of squares, that a double can hold."""
 
 
 class Statistic(Protocol):
@@ -88,14 +92,25 @@ def take_away(before: Array, removed: Array, what: str) -> Array:
     The first axis is the class, the second, if there is one, the feature.
     """
     left = before - removed
+    return np.where(_is_nothing(left, before, removed, what), 0.0, left)
+
+
+def take_away_pair(before: Pair, removed: Pair, what: str) -> Pair:
+    """`take_away` of numbers in two parts."""
+    left = before.minus(removed)
+    whole, _ = np.broadcast_arrays(before.high, left.high)
+    return left.where(~_is_nothing(left.high, whole, removed.high, what))
+
+
+def _is_nothing(left: Array, before: Array, removed: Array, what: str) -> NDArray[np.bool_]:
+    """Whether what is left is no more than rounding; refused where more was removed than there was."""
     lacking = left < -ROUNDING * np.abs(before)
     if lacking.any():
         where = tuple(int(i) for i in np.argwhere(lacking)[0])
         asked = np.broadcast_to(removed, before.shape)[where]
         j = where[1] if before.ndim > 1 and before.shape[1] > 1 else None
         raise Lacking(what, where[0], j, float(before[where]), float(asked))
-    dust = (left <= LEFTOVER * before) & (left != np.rint(left))
-    return np.where((left < 0) | dust, 0.0, left)
+    return (left < 0) | (left <= LEFTOVER * before) & (left != np.rint(left))
 
 
 def nudge(mean: Array, rest: Array, step: Array) -> tuple[Array, Array]:
@@ -111,11 +126,16 @@ def nudge(mean: Array, rest: Array, step: Array) -> tuple[Array, Array]:
 
 
 class Centred(Protocol):
-    """Sums that are kept about a mean in two parts."""
+    """Sums about a mean. Weight and mean are pairs of doubles."""
 
     @property
     def weight(self) -> Array:
-        """n."""
+        """n, the nearest double."""
+        ...
+
+    @property
+    def weight_rest(self) -> Array:
+        """What `weight` cannot hold."""
         ...
 
     @property
@@ -125,21 +145,48 @@ class Centred(Protocol):
 
     @property
     def rest(self) -> Array:
-        """What it cannot hold."""
+        """What `mean` cannot hold."""
         ...
 
 
-def merged_means(a: Centred, b: Centred) -> tuple[Array, Array, Array, Array, Array]:
-    """Chan, Golub & LeVeque: weight, mean and rest of both, the gap between their means, and n_a n_b / n.
+class Merged(NamedTuple):
+    """Weight and mean after a merge or a subtraction, and the factors of the squares between the two parts.
+
+    Entry (i, j) of the scatter between the parts is gap_i · weighted_gap_j.
+    """
+
+    weight: Pair
+    mean: Pair
+    gap: Pair
+    weighted_gap: Pair
+
+
+def merge_means(a: Centred, b: Centred) -> Merged:
+    """Weight and mean of both (Chan, Golub & LeVeque): mean = mean_a + δ n_b/n, and δ and δ n_a n_b/n.
 
     What has no weight has no mean, so it leaves no gap.
     """
-    n = a.weight + b.weight
-    share = divide(b.weight, n)
     first, last = a.weight == 0, b.weight == 0
-    gap = np.where(first | last, 0.0, (b.mean - a.mean) + (b.rest - a.rest))
-    mean, rest = nudge(a.mean, a.rest, gap * share)
-    return n, np.where(first, b.mean, mean), np.where(first, b.rest, rest), gap, a.weight * share
+    n_a, n_b = Pair(a.weight, a.weight_rest), Pair(b.weight, b.weight_rest)
+    mean_a, mean_b = Pair(a.mean, a.rest), Pair(b.mean, b.rest)
+    n = n_a.plus(n_b)
+    share = n_b.over(n)
+    gap = mean_b.minus(mean_a).where(~(first | last))
+    mean = mean_a.plus(gap.times(share)).where(~first, mean_b)
+    return Merged(n, mean, gap, gap.times(n_a.times(share)))
+
+
+def separate_means(whole: Centred, part: Centred) -> Merged:
+    """Weight and mean of what, merged with `part`, gives `whole`: mean = mean_whole + (mean_whole − mean_part) n_part/n."""
+    before, removed = Pair(whole.weight, whole.weight_rest), Pair(part.weight, part.weight_rest)
+    n = take_away_pair(before, removed, "weight")
+    lever = removed.over(n)
+    mean_whole = Pair(whole.mean, whole.rest)
+    short = mean_whole.minus(Pair(part.mean, part.rest)).where((n.high != 0) & (removed.high != 0))
+    step = short.times(lever)
+    gap = short.plus(step)
+    mean = mean_whole.plus(step).where(n.high != 0)
+    return Merged(n, mean, gap, gap.times(removed.times(n).over(before)))
 
 
 def divide(numerator: Array, denominator: Array, otherwise: Array | float = 0.0) -> Array:

@@ -50,10 +50,10 @@ Jobs = PriorityQueue[QueuedJob]
 class Desk:
     """A thread that does jobs with a filter of its own; the store may be changed, or replaced, by others."""
 
-    def __init__(self, store: Path) -> None:
-        self._store = store
+    def __init__(self, store: Path, create: bool = False) -> None:
+        self._store, self._create = store, create
         self._mail: MailFilter | None = None
-        self._opened: object = None
+        self._opened: tuple[tuple[int, int] | None, object] = None, None
 
     def work(self, jobs: Jobs) -> None:
         """Do jobs until there is none."""
@@ -63,6 +63,7 @@ class Desk:
                 continue
             try:
                 done = do(self._filter())
+                self._refuse_replaced()
             except BaseException as error:
                 self._let_go_after(error)
                 promise.set_exception(error)
@@ -72,20 +73,31 @@ class Desk:
         self._close()
 
     def _filter(self) -> MailFilter:
-        """The filter, opened anew where another file has taken the store's place or another model was chosen."""
-        if self._mail is not None and self._opened != self._standing(self._mail):
+        """The filter, opened anew where another file has taken the store's place or another model was chosen.
+
+        The store is made when the server starts and at no other time: one that is gone is an error.
+        """
+        if self._mail is not None and self._opened != (self._file(), self._mail.store.setting("model")):
             self._close()
         if self._mail is None:
-            self._mail = StandingFilter(self._store)
-            self._opened = self._standing(self._mail)
+            self._mail = StandingFilter(self._store, create=self._create)
+            self._create = False
+            self._opened = self._file(), self._mail.store.setting("model")
         return self._mail
 
-    def _standing(self, mail: MailFilter) -> object:
+    def _file(self) -> tuple[int, int] | None:
         try:
             file = os.stat(self._store)
-        except FileNotFoundError:
+        except OSError:
             return None
-        return file.st_dev, file.st_ino, mail.store.setting("model")
+        return file.st_dev, file.st_ino
+
+    def _refuse_replaced(self) -> None:
+        """Refuse to confirm what was done with a file that is no longer the store."""
+        if self._file() != self._opened[0]:
+            raise StoreError(
+                f"mail store {str(self._store)!r} was deleted, moved or replaced meanwhile. Hint: try again"
+            )
 
     def _let_go_after(self, error: BaseException) -> None:
         cause: BaseException | None = error
@@ -107,8 +119,10 @@ class Desks:
     def __init__(self, store: Path, readers: int = READERS) -> None:
         self._numbers = count()
         self._judging, self._judging_large, self._learning = Jobs(), Jobs(), Jobs()
-        served = [*[self._judging] * readers, self._judging_large, self._learning]
-        self._desks = [(jobs, _begun(Desk(store), jobs)) for jobs in served]
+        self._desks = [
+            (jobs, _begun(Desk(store), jobs)) for jobs in [*[self._judging] * readers, self._judging_large]
+        ]
+        self._desks.append((self._learning, _begun(Desk(store, create=True), self._learning)))
         self.upkeep = Upkeep(store)
 
     def judge(self, job: Job, size: int = 0) -> Future[bytes]:
@@ -186,7 +200,7 @@ def keep_up(store: str) -> None:
     with suppress(OSError):
         os.nice(10)
     try:
-        with MailFilter(store) as mail:
+        with MailFilter(store, create=False) as mail:
             mail.refit()
             if mail.store.status().tidy_due:
                 mail.store.tidy()

@@ -198,4 +198,8 @@ def read_priors(section: Section, K: int) -> tuple[Array, Array]:
     prior = section.floats("prior", (K,), least=0, most=1)
     if abs(prior.sum() - 1) > 1e-6:
         section.refuse(f"the class prior adds up to {prior.sum():g}, not to 1")
-    return prior, section.floats("log_prior", (K,), least=-INFINITY)
+    log_prior = section.floats("log_prior", (K,), least=-INFINITY, most=0)
+    with np.errstate(divide="ignore"):
+        if log_prior.any() and not np.allclose(log_prior, np.log(prior), rtol=1e-6, atol=1e-6):
+            section.refuse("'log_prior' should be the logarithm of the class prior, or 0 where no prior is added")
+    return prior, log_prior

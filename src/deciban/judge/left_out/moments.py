@@ -38,7 +38,7 @@ def _without(part: Moments, x: Array, k: Codes, w: Array) -> tuple[Moments, NDAr
     """
     c, K, d = len(x), part.n_classes, part.n_features
     at = np.arange(c), k
-    n, mean, rest, m2 = (np.broadcast_to(a, (c, K, d)).copy() for a in part.arrays().values())
+    n, mean, rest, m2 = (np.broadcast_to(a, (c, K, d)).copy() for a in (part.weight, part.mean, part.rest, part.m2))
     here = ~np.isnan(x)
     removed = w[:, None] * here
     gap = np.where(here, (x - mean[at]) - rest[at], 0.0)
