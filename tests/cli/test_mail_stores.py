@@ -146,6 +146,24 @@ def test_fitting_is_done_when_asked_for(store, tmp_path):
     assert "nothing to fit" in done("fit", "--store", store).stderr
 
 
+@pytest.mark.parametrize("model", ["evidence", "bayes"])
+def test_labels_that_words_do_not_tell_apart_are_said_in_one_line(tmp_path, model):
+    for label in ("ham", "spam"):
+        (tmp_path / label).mkdir()
+        for i in range(30):
+            head = f"Subject: hello\nMessage-ID: <{label}{i}@a.example>\n"
+            (tmp_path / label / str(i)).write_text(f"{head}\nsame words\n")
+    store = tmp_path / "same.db"
+    learned = done("learn", "--ham", tmp_path / "ham", "--spam", tmp_path / "spam", "--store", store)
+    assert "do not tell the labels apart" in learned.stderr
+    done("set", "--model", model, "--no-fit", "--store", store)
+    result = mail("fit", "--store", store)
+    assert result.exit_code == 1
+    assert result.stderr.count("\n") == 1
+    assert f"{model}: nothing fitted" in result.stderr
+    assert "the words of 30 ham and 30 spam messages do not tell the labels apart" in result.stderr
+
+
 def test_a_bound_is_kept_by_tidying_and_at_the_end_of_learning(store, tmp_path):
     done("set", "--most-messages", "40", "--store", store)
     assert told(store)["tidy_due"]

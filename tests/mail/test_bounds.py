@@ -8,6 +8,7 @@ from tests.mail import hostile
 
 from deciban.mail.digest import digest_of
 from deciban.mail.message import read_message
+from deciban.mail.stamping import stamped
 from deciban.mail.tokens import MOST_TOKENS, Reading, said_cut, tokens_of
 
 MOST_SECONDS = 1.0
@@ -121,6 +122,16 @@ def test_no_crowd_takes_long():
 def test_no_longest_message_takes_more_than_three_tenths_of_a_second():
     took = {name: least_seconds_for(raw[: 16 << 20]) for name, raw in hostile.largest()}
     assert {name: seconds for name, seconds in took.items() if seconds > LONGEST_MESSAGE_SECONDS} == {}
+
+
+@pytest.mark.parametrize("unit", [b"x\n", b"\r", b"X-Deciban-", b"X-Deciban: a\n", b"X-Deciban:\n "])
+def test_a_header_is_written_into_a_longest_message_within_three_tenths_of_a_second(unit):
+    raw, took = b"A: b\n" + unit * ((16 << 20) // len(unit)), []
+    for _ in range(3):
+        begun = time.process_time()
+        assert stamped(raw, "spam").startswith(b"X-Deciban: spam\n")
+        took.append(time.process_time() - begun)
+    assert min(took) <= LONGEST_MESSAGE_SECONDS
 
 
 @pytest.mark.thorough

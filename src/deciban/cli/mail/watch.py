@@ -96,8 +96,7 @@ def _tell(mail: MailFilter, learned: Counter[str], no_fit: bool, with_time: bool
     said = ", ".join(f"{n} as {label}" for label, n in sorted(learned.items()))
     typer.echo((time.strftime("%Y-%m-%d %H:%M:%S ") if with_time else "") + f"learned {said}", err=True)
     learned.clear()
-    if not no_fit and mail.is_fit_due():
-        mail.refit()
+    if not no_fit and mail.refit():
         typer.echo(f"{mail.model}: fitted anew", err=True)
 
 
