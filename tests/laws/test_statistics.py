@@ -88,7 +88,8 @@ def test_scaling_there_and_back_changes_nothing_but_rounding(kind, data, factor)
     whole = data.draw(rows_of(kind)).statistic()
     back = (whole * factor) * (1 / factor)
     for name, array in whole.arrays().items():
-        np.testing.assert_allclose(back.arrays()[name], array, rtol=1e-14, atol=0)
+        high = whole.arrays()[name.removesuffix("_rest")]  # what a double cannot hold, beside the double
+        assert (np.abs(back.arrays()[name] - array) <= 1e-14 * np.abs(high)).all(), name
 
 
 @every_kind

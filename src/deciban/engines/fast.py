@@ -121,7 +121,7 @@ def _moments_of_column(
 def _moments_of_some(fill: ModuleType, X: NDArray[Any], codes: Codes, w: Array, K: int) -> Moments | None:
     """Moments of rows with missing values; columns with outliers are summed again in pairs of doubles."""
     made = _empty_moments(K, X.shape[1], X.shape[1])
-    plain_sums = made.weight, made.mean, made.rest, made.m2
+    plain_sums = made.weight, made.mean, made.rest, made.m2, made.weight_rest
     if not import_module("deciban.kernels.missing").fill_moments(X, codes, w, *plain_sums):
         return None
     centre, limit = np.empty((2, K, X.shape[1]))

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.kernels.compile import kernel
+from deciban.kernels.double_double import two_sum
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -20,8 +21,10 @@ ROWS = 32
 
 
 @kernel
-def fill_moments(X: NDArray[Any], codes: Codes, w: Array, n: Array, mean: Array, rest: Array, m2: Array) -> bool:
-    """Weight, mean in two parts and centred squares, all K×d, of a block of rows: as `Moments.of` has them."""
+def fill_moments(
+    X: NDArray[Any], codes: Codes, w: Array, n: Array, mean: Array, rest: Array, m2: Array, n_rest: Array
+) -> bool:
+    """Weight and mean in two parts and centred squares, all K×d, of a block of rows without outliers."""
     rows, d = X.shape
     for i in range(rows):
         k = codes[i]
@@ -29,10 +32,12 @@ def fill_moments(X: NDArray[Any], codes: Codes, w: Array, n: Array, mean: Array,
         for j in range(d):
             x = np.float64(X[i, j])
             known = x == x
-            n[k, j] += wi if known else 0.0
+            n[k, j], low = two_sum(n[k, j], wi if known else 0.0)
+            n_rest[k, j] += low
             mean[k, j] += wi * x if known else 0.0
     for k in range(n.shape[0]):
         for j in range(d):
+            n[k, j], n_rest[k, j] = two_sum(n[k, j], n_rest[k, j])
             if n[k, j] > 0:
                 mean[k, j] /= n[k, j]
                 if not np.isfinite(mean[k, j]):

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from deciban.kernels.compile import kernel
 from deciban.kernels.double_double import add, divide, multiply, two_sum
 from deciban.ledger.moments import PAIR_ROUNDING
-from deciban.ledger.outliers import MAX_SQUARE_RATIO
+from deciban.ledger.outliers import FEW_ROWS, MAX_SQUARE_RATIO
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -146,7 +146,7 @@ def find_scales(X: NDArray[Any], codes: Codes, w: Array, centre: Array, limit: A
                     m += 1
             centre[k, j] = values[(m - 1) // 2] if m else np.nan
             scale = _lower_quartile(values, m)
-            limit[k, j] = MAX_SQUARE_RATIO * scale * scale
+            limit[k, j] = MAX_SQUARE_RATIO * scale * scale if taken[k] > FEW_ROWS else 0.0
             if scale == 0.0 and not all_taken[k]:
                 limit[k, j] = -1.0
                 constant[j] = True

@@ -21,7 +21,7 @@ from deciban.ledger.levels import Levels
 from deciban.ledger.moments import Moments, find_lost_digits
 from deciban.ledger.scatter import Scatter
 from deciban.ledger.schema import Block, Schema
-from deciban.ledger.statistic import Array, Lacking, Statistic, take_away
+from deciban.ledger.statistic import ROUNDING, Array, Lacking, Statistic, take_away
 from deciban.ledger.tallies import Tallies
 from deciban.ledger.vocabulary import Vocabulary
 
@@ -173,20 +173,39 @@ def _less(a: Any, b: Ledger) -> Any:
 
 
 def _warn_of_lost_digits(schema: Schema, block: Block, before: Statistic, left: Statistic) -> None:
-    """Warn where what was taken away was so large that a variance is no longer exact."""
+    """Warn where what was taken away was so large that too few digits of a variance or a count are left."""
+    lost, what = None, "count"
     if isinstance(before, Scatter) and isinstance(left, Scatter):
         before, left = before.moments, left.moments
-    lost = find_lost_digits(before, left) if isinstance(before, Moments) and isinstance(left, Moments) else None
+    if isinstance(before, Moments) and isinstance(left, Moments):
+        lost, what = find_lost_digits(before, left), "variance"
+    elif isinstance(before, (Counts, Tallies, Bags)):
+        lost = _find_lost_digits_of_counts(before, left)
     if lost is not None:
         k, j, digits = lost
         feature = str(j) if block.names is None else repr(block.names[j])
         warnings.warn(
-            f"the rows that were forgotten lie so far out that of the variance of class {schema.classes[k]!r}, feature "
-            f"{feature}, {f'only {digits} digits are' if digits else 'no digit is'} left (exact are rows within 1e8 "
-            f"standard deviations). Hint: fit again without these rows.",
+            f"what was forgotten is so large that of the {what} of class {schema.classes[k]!r}, feature {feature}, "
+            f"{f'only {digits} digits are' if digits else 'no digit is'} left. Hint: fit again without these rows.",
             PrecisionWarning,
             stacklevel=5,
         )
+
+
+def _find_lost_digits_of_counts(before: Any, left: Any) -> tuple[int, int, int] | None:
+    """Class, feature and digits of the fractional count with the fewest digits left, if these are fewer than six."""
+    before, left = (part.occurrences if isinstance(part, Bags) else part for part in (before, left))
+    if isinstance(left, Counts):
+        old, new = before.dense().total if isinstance(before, Tallies) else before.total, left.total
+    else:
+        old, new = before.totals_at(left), left.total
+    few = (new > 0) & (new < ROUNDING * old) & (new != np.rint(new))
+    if not few.any():
+        return None
+    share = np.where(few, new / np.where(few, old, 1.0), np.inf)
+    at = np.unravel_index(np.argmin(share), share.shape)
+    k, j = at if isinstance(left, Counts) else (left.klass[at], left.feature[at])
+    return int(k), int(j), max(0, int(np.log10(share[at] / (4 * np.finfo(np.float64).eps))))
 
 
 def _of_known_names(block: Block, part: Any) -> tuple[Block, Statistic]:

@@ -129,7 +129,8 @@ def matrix_product(a: Pair, b: Pair) -> Pair:
         right = _slices(Pair(b.high[rows], b.low[rows]))
         for order in reversed(range(SLICES)):
             for i in range(order + 1):
-                total = total.plus(Pair.of(left[i].T @ right[order - i]))
+                if left[i].any() and right[order - i].any():
+                    total = total.plus(Pair.of(left[i].T @ right[order - i]))
     return total
 
 

@@ -139,7 +139,8 @@ class Moments:
         n = left.weight.high
         lever = 1 + divide(other.weight, n)
         m2 = clamp(squares.where(n != 0), self.m2, n, ULPS * np.abs(self.mean) * lever)
-        return type(self)(n, *left.mean, m2.high, left.weight.low, m2.low)
+        mean = mean_of_constant(left.mean, m2.high == 0, ULPS * np.sqrt(divide(self.m2, self.weight)) * lever)
+        return type(self)(n, *mean, m2.high, left.weight.low, m2.low)
 
     def __mul__(self, factor: float) -> Self:
         weight = Pair(self.weight, self.weight_rest).scaled(factor)
@@ -214,6 +215,15 @@ def clamp(squares: Pair, before: Array, n: Array, slip: Array) -> Pair:
         had = np.broadcast_to(before, squares.high.shape)[k, j]
         raise Lacking("sum of squares", k, j, float(had), float(had - squares.high[k, j]))
     return squares.where(squares.high > PAIR_ROUNDING * before)
+
+
+def mean_of_constant(mean: Pair, constant: NDArray[np.bool_], room: Array) -> Pair:
+    """The mean, and where all values are the same that value: a double, and zero where it is within `room` of it.
+
+    Plain sums leave such rounding in a mean; zeros about a mean of 1e-17 could not be forgotten any more.
+    """
+    high = np.where(constant & (np.abs(mean.high) <= room), 0.0, mean.high)
+    return Pair(high, np.where(constant, 0.0, mean.low))
 
 
 def find_lost_digits(before: Moments, left: Moments) -> tuple[int, int, int] | None:

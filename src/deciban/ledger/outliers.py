@@ -17,6 +17,9 @@ from deciban.ledger.statistic import Array, Codes, rows_by_class
 SAMPLE_ROWS = 32
 """Rows of a class that its scale is taken from."""
 
+FEW_ROWS = 8
+"""So few rows of a class tell no scale: all of them are summed exactly."""
+
 MAX_SQUARE_RATIO = 2000.0
 """Where the mean square is at most this many times the square of the scale (of a Gaussian it is some 10 times, and seldom
 beyond 1000 in a sample of 16), plain sums are enough: their rounding is below 1e-12 of the squares of any fiftieth of the
@@ -27,12 +30,12 @@ MAX_NEAR_DEVIATION = 300.0
 
 
 def find_far_rows(X: NDArray[Any], codes: Codes) -> NDArray[np.bool_]:
-    """Whether each row lies far from the others of its class in any column; missing values do not."""
+    """Whether each row lies far from the others of its class in any column, or its class has few; missing values do not."""
     far = np.zeros(len(X), dtype=np.bool_)
     for _, rows in rows_by_class(codes):
         x = X[rows].astype(np.float64, copy=False)
         if len(rows) > 1:
-            far[rows] = _find_far(x)
+            far[rows] = True if len(rows) <= FEW_ROWS else _find_far(x)
     return far
 
 

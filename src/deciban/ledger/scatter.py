@@ -10,7 +10,7 @@ Merged pair by pair with the update of Chan, Golub & LeVeque (1983). Weights and
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from deciban.ledger.counts import place
 from deciban.ledger.double_double import Pair, difference, matrix_product
-from deciban.ledger.moments import PAIR_ROUNDING, ULPS, Moments, clamp
+from deciban.ledger.moments import PAIR_ROUNDING, ULPS, Moments, clamp, mean_of_constant
 from deciban.ledger.outliers import find_far_rows
 from deciban.ledger.statistic import Array, Codes, divide, merge_means, rows_by_class, same, separate_means
 
@@ -132,16 +132,19 @@ class Scatter:
         n = left.weight.high
         total = total.where(n != 0)
         made = type(self)(n, *left.mean, total.high, left.weight.low, total.low)
-        made._mend_diagonal(self, 1 + divide(other.weight, n))
-        return made
+        return made._mend_diagonal(self, 1 + divide(other.weight, n))
 
-    def _mend_diagonal(self, before: Self, lever: Array) -> None:
+    def _mend_diagonal(self, before: Self, lever: Array) -> Self:
         """Refuse a negative variance; clamp what is only rounding. `self` is not yet anyone else's."""
         d = np.arange(self.n_features)
         own, past = self.moments, before.moments
         lever_own = lever[:, d, d] if lever.shape[1] > 1 else lever[:, :, 0]
         slip = ULPS * np.abs(past.mean) * lever_own
-        self.comoment[:, d, d], self.comoment_rest[:, d, d] = clamp(own.squares, past.m2, own.weight, slip)
+        m2 = clamp(own.squares, past.m2, own.weight, slip)
+        self.comoment[:, d, d], self.comoment_rest[:, d, d] = m2
+        room = ULPS * np.sqrt(divide(past.m2, past.weight)) * lever_own
+        mean = mean_of_constant(Pair(self.mean, self.rest), m2.high[:, :, None] == 0, room[:, :, None])
+        return replace(self, mean=mean.high, rest=mean.low)
 
     def __mul__(self, factor: float) -> Self:
         weight = Pair(self.weight, self.weight_rest).scaled(factor)
@@ -197,7 +200,7 @@ def _one_class(
     weighted = gap * w[:, None]
     present = (~missing).astype(np.float64)
     if wide:
-        n = Pair.of((present * w[:, None]).T @ present)
+        n = _pair_weights(present, w)
         rest = divide(weighted.T @ present, n.high)
         mean = np.where(n.high == 0, 0.0, centre[:, None])
     else:
@@ -208,6 +211,14 @@ def _one_class(
     return n, Pair(mean, rest), Pair.of((product + product.T) / 2)
 
 
+def _pair_weights(present: Array, w: Array) -> Pair:
+    """Σ w over the rows that have both features of each pair, without rounding."""
+    weighted = present * w[:, None]
+    if (w == np.rint(w)).all():
+        return Pair.of(weighted.T @ present)
+    return matrix_product(Pair.of(weighted), Pair.of(present))
+
+
 def _one_class_exactly(
     X: NDArray[Any], w: Array, missing: NDArray[np.bool_], centre: Array, wide: bool
 ) -> tuple[Pair, Pair, Pair]:
@@ -216,7 +227,7 @@ def _one_class_exactly(
     weighted = gap.scaled(w[:, None])
     present = (~missing).astype(np.float64)
     if wide:
-        n = matrix_product(Pair.of(present * w[:, None]), Pair.of(present))
+        n = _pair_weights(present, w)
         drift = matrix_product(weighted, Pair.of(present))
     else:
         n = Pair.of(w[:, None, None]).sum_rows()

@@ -134,6 +134,10 @@ class Tallies:
             raise Lacking("count", k, j, lack.had, lack.asked) from None
         return self._from_keys(keys, left, weight)
 
+    def totals_at(self, other: Self) -> Array:
+        """The total here of each entry of the other, all of which are here, too."""
+        return self.total[np.searchsorted(self._keys(), other._keys())]
+
     def __mul__(self, factor: float) -> Self:
         return self._from_keys(self._keys(), self.total * factor, self.weight * factor)
 
