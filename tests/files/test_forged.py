@@ -200,3 +200,15 @@ def test_strengths_beyond_all_doubles_are_described_without_a_warning(path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert "diagnosis" in str(model.describe())
+
+
+def test_sums_without_a_covariance_are_refused_when_they_are_used(path):
+    def change(header, arrays):
+        arrays["belief/ledger/parts/0/comoment"][2, 1, 0] = 1e150
+
+    model = deciban.load(forge(path, test_fuzz.MODELS["GaussianBayes-full"](), change))
+    merged = model + model
+    with pytest.raises(InputError, match="no covariance that can be computed"):
+        merged.predict_proba(np.ones((2, 4)))
+    with pytest.raises(InputError, match="no covariance that can be computed"):
+        merged.sample(3, random_state=0)
