@@ -20,6 +20,7 @@ from deciban.ledger.statistic import Array, Codes
 from deciban.scorer import Scorer, Solved
 from deciban.scores import has_scores
 from deciban.scores.calibration import Calibration
+from deciban.scores.full import NO_COVARIANCE
 from deciban.scores.novelty import Novelty
 
 DRAWS = 100_000
@@ -129,10 +130,7 @@ class Belief(Scorer):
             with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below
                 forms = tuple(f.solve(part) for f, part in zip(self.assumption.families, self.complete.parts))
         except np.linalg.LinAlgError:
-            raise InputError(
-                "what was learned has no covariance that can be computed: its numbers are too far apart. "
-                "Hint: scale the columns, or leave some out."
-            ) from None
+            raise InputError(NO_COVARIANCE) from None
         if not all(map(has_scores, forms)):
             raise InputError(
                 "what was learned has no scores that can be computed: its numbers, weights or pseudo-counts are too "

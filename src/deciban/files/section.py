@@ -218,5 +218,5 @@ def one_line(text: str, max_characters: int = MAX_REASON_CHARACTERS) -> str:
     >>> one_line("a\nb"), one_line("abc", 2)
     ('a\\nb', 'ab…')
     """
-    cut = text if len(text) <= max_characters else f"{text[:max_characters]}…"
-    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in cut)
+    escaped = "".join(char if char.isprintable() else repr(char)[1:-1] for char in text[: max_characters + 1])
+    return escaped if len(escaped) <= max_characters else f"{escaped[:max_characters]}…"

@@ -160,9 +160,7 @@ def described(model: Model) -> Description:
     belief, ledger = model.naive.afresh(), model.ledger
     n, prior = ledger.rows.tolist(), model.belief.solved.prior.tolist()
     weights = _weights(model)
-    with np.errstate(
-        over="ignore", invalid="ignore"
-    ):  # of numbers beyond 1e150 the strengths are infinite or unknown
+    with np.errstate(all="ignore"):  # of numbers beyond 1e150 the strengths are infinite or unknown
         strongest = _fitted(model, belief, weights) if model.account else _strengths(model, belief, weights)
     return Description(
         model.target,

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from deciban.errors import InputError
 from deciban.files import Section
 from deciban.scores.diagonal import Diagonal
 from deciban.scores.form import Array, ScoreForm
@@ -132,7 +133,7 @@ def _full(section: Section, K: int, d: int) -> Full:
     form = Full(section.floats("mean", (K, d)), covariance, _trust(section))
     try:
         form.shapes  # noqa: B018  whoever scores needs them, and only a covariance has them
-    except np.linalg.LinAlgError:
+    except InputError:
         section.refuse("a covariance is not positive definite")
     return form
 
