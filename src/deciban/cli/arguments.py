@@ -10,6 +10,12 @@ import typer
 
 Debug = Annotated[bool, typer.Option("--debug", help="Show where an error happened.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Give the figures as JSON on stdout.")]
+SafeCells = Annotated[
+    bool,
+    typer.Option(
+        "--safe-cells", help="In CSV and TSV, put ' before texts that a spreadsheet would take for formulas."
+    ),
+]
 
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.", show_default=False)]
 DATA = (

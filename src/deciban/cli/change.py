@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from deciban.cli import arguments as a
-from deciban.cli.manners import manners
+from deciban.cli.manners import manners, say
 
 ADD = a.example("deciban add patients.deciban new-cases.csv")
 FORGET = a.example("deciban forget patients.deciban withdrawn.csv -o without.deciban")
@@ -90,4 +90,4 @@ def _change(
         if out != "-":
             done = "learned" if what == "add" else "forgot"
             changed = rows_in_words(abs(after - before))
-            typer.echo(f"{out}: {done} {changed}, {count(before)} before and {count(after)} now", err=True)
+            say(f"{out}: {done} {changed}, {count(before)} before and {count(after)} now")

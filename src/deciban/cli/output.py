@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from deciban.cli.manners import stop_if_interrupted
 from deciban.errors import InputError
+from deciban.spelling import escape_controls
 
 if TYPE_CHECKING:
     from deciban.model.model import Model
@@ -77,7 +78,12 @@ def print_json(figures: Any) -> None:
     """Figures on standard output, as every reader of JSON takes them."""
     from deciban.files.plain import json_text
 
-    print(json_text(figures, indent=2))
+    print(for_stdout(json_text(figures, indent=2)))
+
+
+def for_stdout(text: str) -> str:
+    """Escape what a terminal would obey, line ends apart, where standard output is one; pipes and files stay raw."""
+    return escape_controls(text, keep="\n") if sys.stdout.isatty() else text
 
 
 def size_in_words(path: str | Path) -> str:

@@ -17,7 +17,7 @@ from deciban.cli import arguments as a
 from deciban.cli.mail import options as o
 from deciban.cli.mail.learning import KEPT
 from deciban.cli.mail.opening import learning
-from deciban.cli.manners import manners
+from deciban.cli.manners import manners, say
 
 if TYPE_CHECKING:
     from deciban.mail.filter import MailFilter
@@ -75,7 +75,7 @@ def _watcher(mail: MailFilter, ham: list[str], junk: list[str], learned: Counter
         filed=filed_by_us,
         load=lambda: mail.store.setting(STATE),
         save=lambda state: mail.store.set(STATE, dict(state)),
-        problems=lambda problem: typer.echo(f"warning: {problem}", err=True),
+        problems=lambda problem: say(f"warning: {problem}"),
     )
 
 
