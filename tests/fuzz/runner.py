@@ -25,6 +25,7 @@ from tests.fuzz.mutation import memory_folder
 
 from deciban.errors import DecibanError
 
+os.environ["ARROW_DEFAULT_MEMORY_POOL"] = "system"  # mimalloc reserves a GiB of address space at a time
 TARGETS = sorted(
     path.stem for path in Path(__file__).parent.glob("*.py") if "\ndef seeds(" in path.read_text("utf-8")
 )
