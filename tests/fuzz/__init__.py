@@ -8,5 +8,6 @@ Every module here that defines `seeds` is a target and has three functions:
 
 `check` returns when the input was accepted, lets a `DecibanError` through when it was refused, and raises
 AssertionError when what was read differs from an independent reading or a refused operation changed something. Any
-other exception, a crash, more than 2 s of CPU time and more than 1 GiB of memory are findings too.
+other exception, a crash, more than 2 s of CPU time (of each operation, where `begin_operation` separates them) and
+more than 1 GiB of memory are findings too.
 """

@@ -38,11 +38,16 @@ def run(targets: list[str], seconds: float, inputs: int | None, seed: str, proce
     seeds = {target: runner.call_in_process(lambda target=target: runner.load(target).seeds()) for target in targets}
     share = seconds / len(targets)
 
+    def check_seeds(process: int) -> None:
+        for name in targets[process::processes]:
+            runner.check_seeds(name, seeds[name])
+
     def fuzz_all(process: int) -> dict[str, Result]:
         start = process * len(targets) // processes
         order = targets[start:] + targets[:start]
         return {name: runner.fuzz(name, seeds[name], f"{seed} {process}", share, inputs) for name in order}
 
+    runner.call_in_processes([lambda process=process: check_seeds(process) for process in range(processes)])
     results = {target: Result() for target in targets}
     for part in runner.call_in_processes([lambda process=process: fuzz_all(process) for process in range(processes)]):
         for target, result in part.items():

@@ -25,6 +25,7 @@ from tests.fuzz.mutation import memory_folder
 
 from deciban.errors import DecibanError
 
+os.environ["ARROW_DEFAULT_MEMORY_POOL"] = "system"  # mimalloc reserves a GiB of address space at a time
 TARGETS = sorted(
     path.stem for path in Path(__file__).parent.glob("*.py") if "\ndef seeds(" in path.read_text("utf-8")
 )
@@ -33,12 +34,13 @@ MAX_WALL_SECONDS = 60.0
 """An input that takes longer waits for something that does not come; the machine may be busy."""
 
 MAX_MEMORY_BYTES = 1 << 30
-"""Address space that a child process may take beyond what it has when it begins."""
+"""Address space that a check may take beyond what the process has before."""
 
 MAX_MESSAGE_CHARACTERS = 2000
 """A longer error message repeats the input instead of naming what is wrong with it."""
 
 MAX_MINIMISE_SECONDS = 5.0
+MAX_CHECKED_SEEDS = 100
 
 
 class Outcome(NamedTuple):
@@ -89,6 +91,12 @@ class Result:
             self.merge_finding(kind, cause, finding)
 
 
+def begin_operation() -> None:
+    """Begin another operation on the same input: it has the whole CPU time for itself."""
+    if signal.getitimer(signal.ITIMER_PROF)[0]:
+        signal.setitimer(signal.ITIMER_PROF, MAX_CPU_SECONDS)
+
+
 def load(target: str) -> ModuleType:
     """The module of a target."""
     return import_module(f"tests.fuzz.{target}")
@@ -137,6 +145,16 @@ def fuzz(target: str, seeds: list[bytes], seed: str, seconds: float, inputs: int
     return drive(module, make, seeds[0], time.monotonic() + seconds, inputs)
 
 
+def check_seeds(target: str, seeds: list[bytes]) -> None:
+    """Refuse seeds that are not accepted; what is compiled on first use is compiled here, without a limit."""
+    outcomes: list[Outcome] = []
+    until, some = time.monotonic() + 600, seeds[:MAX_CHECKED_SEEDS]
+    drive(load(target), lambda i: some[i], seeds[0], until, len(some), outcomes.append, max_cpu=60.0)
+    for i, outcome in enumerate(outcomes):
+        if outcome.kind != "accepted":
+            raise SystemExit(f"{target}: seed {i} is not accepted: {outcome.kind} {outcome.cause}\n{outcome.detail}")
+
+
 def check_once(target: str, raw: bytes, seeds: list[bytes]) -> Outcome:
     """Check one input in a process of its own."""
     outcomes: list[Outcome] = []
@@ -162,7 +180,7 @@ def minimise(target: str, finding: Finding, kind: str, cause: str, seeds: list[b
 
 def drive(
     module: ModuleType, make: Callable[[int], bytes], warm: bytes, until: float, inputs: int | None,
-    tell: Callable[[Outcome], None] = lambda outcome: None,
+    tell: Callable[[Outcome], None] = lambda outcome: None, max_cpu: float = MAX_CPU_SECONDS,
 ) -> Result:  # fmt: skip
     """Check the inputs `make(0)`, `make(1)`, … in child processes; each checks `warm` first, without limits."""
     result, i = Result(), 0
@@ -171,7 +189,7 @@ def drive(
             receiving, sending = Pipe(duplex=False)
             child = os.fork()
             if not child:
-                _run_child(module, make, warm, until, inputs, i, sending, Path(folder))
+                _run_child(module, make, warm, until, inputs, i, sending, Path(folder), max_cpu)
             sending.close()
             try:
                 outcome: Outcome | None = Outcome("accepted")
@@ -222,7 +240,7 @@ def _end(child: int) -> None:
 
 def _run_child(
     module: ModuleType, make: Callable[[int], bytes], warm: bytes, until: float, inputs: int | None, start: int,
-    sending: Connection, folder: Path,
+    sending: Connection, folder: Path, max_cpu: float,
 ) -> None:  # fmt: skip
     """Check inputs from `start` on and send each outcome; never returns."""
     try:
@@ -237,13 +255,13 @@ def _run_child(
         faulthandler.register(signal.SIGPROF, errors, chain=True)  # type: ignore[attr-defined,unused-ignore]
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         module.check(warm)
-        used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (used + MAX_MEMORY_BYTES,) * 2)
         i = start
         while time.monotonic() < until and (inputs is None or i < inputs):
             raw = make(i)
             os.ftruncate(errors, 0)
-            signal.setitimer(signal.ITIMER_PROF, MAX_CPU_SECONDS)
+            used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+            resource.setrlimit(resource.RLIMIT_AS, (used + MAX_MEMORY_BYTES, resource.RLIM_INFINITY))
+            signal.setitimer(signal.ITIMER_PROF, max_cpu)
             outcome = _outcome(module, raw)
             signal.setitimer(signal.ITIMER_PROF, 0)
             sending.send(outcome)

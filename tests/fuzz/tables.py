@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from tests.fuzz.runner import begin_operation
 from tests.tables import clinic
 
 import deciban
@@ -38,6 +39,7 @@ def use(path: Path) -> None:
     """
     source = open_source(path)
     rows = sum(batch.num_rows for batch in source.batches(dict.fromkeys(source.columns, "as it is")))
+    begin_operation()
     answers = model().predict_proba(path, allow_missing_columns=True)
     refused: DecibanError | None = None
     try:
@@ -49,7 +51,9 @@ def use(path: Path) -> None:
             raise refused
         return
     target = "diagnosis" if "diagnosis" in source.columns else source.columns[-1]
+    begin_operation()
     trained = deciban.train(path, target=target, judge=path.stat().st_size % 4 == 0)
+    begin_operation()
     for _ in trained.predict(path):
         pass
     if refused:

@@ -9,7 +9,7 @@ import pytest
 from tests.fuzz import runner
 from tests.fuzz.runner import TARGETS
 
-INPUTS = {"messages": 400, "model_bytes": 2000, "model_files": 400, "spamd_requests": 400}
+INPUTS = {"messages": 400, "model_bytes": 1000, "model_files": 300, "spamd_requests": 400}
 """How many inputs of a target are tried, as many as a few seconds allow; others have OTHER_INPUTS."""
 
 OTHER_INPUTS = 100

@@ -36,7 +36,7 @@ class Shape(NamedTuple):
 def cholesky(covariance: Array) -> Array:
     """L with LLᵀ = Σ, of one matrix or of many; refused where a matrix is not positive definite."""
     try:
-        return np.linalg.cholesky(covariance)
+        return np.asarray(np.linalg.cholesky(covariance), dtype=np.float64)
     except np.linalg.LinAlgError:
         raise InputError(NO_COVARIANCE) from None
 
