@@ -199,3 +199,15 @@ def test_sums_without_a_covariance_are_refused_when_they_are_used(path):
         merged.predict_proba(np.ones((2, 4)))
     with pytest.raises(InputError, match="no covariance that can be computed"):
         merged.sample(3, random_state=0)
+
+
+@pytest.mark.parametrize("name", ["table with texts", "table", "table, auto"])
+def test_negative_zeros_are_read_as_zeros(name, path):
+    def change(header, arrays):
+        for array_name in ("total", "table", "documents/total"):
+            for array in (a for n, a in arrays.items() if "/ledger/parts/" in n and n.endswith(f"/{array_name}")):
+                array.reshape(-1)[:3] = -0.0
+
+    model = deciban.load(forge(path, test_fuzz.MODELS[name](), change))
+    model.sample(3, random_state=0)
+    assert "rows" in str(model.describe())

@@ -195,8 +195,9 @@ def _check_named(section: Section, part: Statistic, levels: tuple[tuple[str, ...
 
 
 def _weights(section: Section, name: str, *shapes: Shape) -> Array:
-    """Weights or counts: none negative, and none so heavy that they have no sum."""
-    return section.floats(name, *shapes, least=0, most=MAX_NUMBER)
+    """Weights or counts: none negative (−0, which NumPy's generators refuse, is 0), and all with a finite sum."""
+    weights = section.floats(name, *shapes, least=0, most=MAX_NUMBER)
+    return np.abs(weights) if np.signbit(weights).any() else weights
 
 
 def _counts(section: Section, K: int, d: int) -> Counts:

@@ -33,7 +33,7 @@ class Shape(NamedTuple):
     half_log_det: float
 
 
-def cholesky(covariance: Array) -> Array:
+def cholesky(covariance: Array) -> NDArray[Any]:
     """L with LLᵀ = Σ, of one matrix or of many; refused where a matrix is not positive definite."""
     try:
         return np.asarray(np.linalg.cholesky(covariance), dtype=np.float64)
