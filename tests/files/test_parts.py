@@ -38,6 +38,8 @@ from deciban.scores.steps import Steps
 
 CODES = np.array([0, 1, 1, 0, 1], dtype=np.int32)
 NUMBERS = np.array([[1.0, -2.0], [3.5, np.nan], [2.0, 8.0], [0.0, 1e-9], [7.0, 4.0]])
+FAR = np.array([[1.1, -2.3], [3.5, np.nan], [2.7e8, 8.0], [0.7, 1.3e8], [7.1, 4.9]])
+UNEVEN = np.array([0.1, 0.3, 0.7, 0.9, 1 / 3])
 LEVELS = np.array([[0, 2], [1, -1], [1, 0], [0, 1], [2, 2]])
 NAMED = (("a", "b", "ü"), ("", "x", "y"))
 
@@ -72,6 +74,8 @@ LEDGERS = {
     "cells": Ledger(Schema((1, 2), (Block("cells", 2),)), np.ones(2), (Cells.of(LEVELS, CODES, None, 2),)),
     "moments": Ledger(Schema((1, 2), (Block("moments", 2),)), np.ones(2), (Moments.of(NUMBERS, CODES, None, 2),)),
     "scatter": Ledger(Schema((1, 2), (Block("scatter", 2),)), np.ones(2), (Scatter.of(NUMBERS, CODES, None, 2),)),
+    "outliers": Ledger(Schema((1, 2), (Block("moments", 2),)), np.ones(2), (Moments.of(FAR, CODES, UNEVEN, 2),)),
+    "far scatter": Ledger(Schema((1, 2), (Block("scatter", 2),)), np.ones(2), (Scatter.of(FAR, CODES, UNEVEN, 2),)),
     "grid": Ledger(Schema((1, 2), (Block("grid", 2),)), np.ones(2), (Grid.of(NUMBERS, CODES, None, 2),)),
     "mixed": Ledger(
         Schema(("a", "b"), (Block("moments", 2, ("x", "y")), Block("levels", 2, ("u", "v"), NAMED))),
@@ -85,6 +89,22 @@ LEDGERS = {
 def through_a_file(section, tmp_path):
     files.write(tmp_path / "f", section.header, section.arrays)
     return files.read(tmp_path / "f").section()
+
+
+@pytest.mark.parametrize("name", ["outliers", "far scatter", "moments", "scatter"])
+def test_ledgers_of_files_without_low_order_parts_are_read(name, tmp_path):
+    """Files of earlier versions have none."""
+    section = ledger_files.written(LEDGERS[name])
+    section.arrays = {
+        n: a for n, a in section.arrays.items() if not n.endswith(("weight_rest", "m2_rest", "nt_rest"))
+    }
+    (part,) = ledger_files.read(through_a_file(section, tmp_path)).parts
+    for array, values in LEDGERS[name].parts[0].arrays().items():
+        if array in ledger_files.OPTIONAL_ARRAYS:
+            assert not part.arrays()[array].any()
+            assert values.any() or name in ("moments", "scatter")
+        else:
+            np.testing.assert_array_equal(part.arrays()[array], values)
 
 
 @pytest.mark.parametrize("name", LEDGERS)
@@ -136,6 +156,14 @@ WRONG = [
     ("moments", "parts/0/mean", lambda a: a.T[:1].copy(), "shape"),
     ("scatter", "parts/0/comoment", lambda a: -a - 1, "negative"),
     ("scatter", "parts/0/mean", lambda a: a[:, :, :1].copy(), "shape"),
+    ("outliers", "parts/0/m2_rest", lambda a: a[:1].copy(), "shape"),
+    ("outliers", "parts/0/m2_rest", lambda a: a + 1e3, "below the last place of m2"),
+    ("outliers", "parts/0/m2_rest", lambda a: a * np.nan, "between"),
+    ("outliers", "parts/0/m2_rest", lambda a: a.astype(np.float32), "kind float64"),
+    ("outliers", "parts/0/weight_rest", lambda a: a + 1.0, "below the last place of weight"),
+    ("far scatter", "parts/0/comoment_rest", lambda a: a + 1e3, "below the last place of comoment"),
+    ("far scatter", "parts/0/comoment_rest", lambda a: a[:, :1].copy(), "shape"),
+    ("far scatter", "parts/0/weight_rest", lambda a: a * np.inf, "between"),
     ("grid", "parts/0/cell", lambda a: a[::-1].copy(), "in order"),
     ("grid", "parts/0/cell", lambda a: a * 0 + (1 << 30), "between"),
     ("grid", "parts/0/table", lambda a: a[:, 1:].copy(), "shape"),

@@ -206,7 +206,7 @@ def test_rows_that_are_all_the_same_are_left_without_a_warning_and_can_be_forgot
 
 @pytest.mark.parametrize("of", [Moments.of, Scatter.of], ids=["moments", "scatter"])
 def test_weights_that_cancel_are_nothing_however_many_rows_they_were(of):
-    """With plain sums 3000 fractional weights left 1e-13 of nothing, and a variance of what rounding left of squares."""
+    """With plain sums 1500 fractional weights left 1e-13 of nothing, and a variance of rounding over it."""
     X, w, _ = many_rows(0, 1, True, True, 2, n=1500)
     w = np.where(w == 1.0, 0.7, w)
     codes = np.zeros(len(X), np.int32)

@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 Codes = NDArray[np.int32]
 
 PORTION_BYTES = 1 << 19
-"""Plain sums are taken over this much data: few enough rows that an outlier among them shows, and that rounding is little."""
+"""Plain sums are taken over this much data: so few rows that an outlier among them shows."""
 
 LANES = 2
 """Sets of sums that the rows of a single column take turns in; a power of two."""
@@ -36,7 +36,7 @@ FEW_DEVIATIONS = 8
 """Deviations that are not zero, the least of which is the scale where the rows of the sample are all the same."""
 
 MAX_NEAR_SQUARE = 1e4
-"""Values of a single column whose square is beyond this many times that of the scale are merged one by one, exactly."""
+"""Values of a single column whose square is beyond this many times that of the scale are merged one by one."""
 
 
 @kernel
@@ -124,7 +124,7 @@ def _add_up(part: Array, total: Array, low: Array) -> None:
 def find_scales(X: NDArray[Any], codes: Codes, w: Array, centre: Array, limit: Array) -> None:
     """Of each class and column the median of a few rows, and the mean square that plain sums can be trusted with.
 
-    As `ledger/outliers.py` has it: the scale is the lower quartile of the deviations from the median that are not zero.
+    As in `ledger/outliers.py` the scale is the lower quartile of the deviations from the median that are not zero.
     Where the few rows are all the same, the first rows that are not tell the scale.
     """
     K, d = centre.shape
@@ -194,7 +194,7 @@ def _choose_rows(codes: Codes, w: Array, chosen: NDArray[np.int64]) -> tuple[NDA
 
 @kernel
 def _lower_quartile(ordered: Array, m: int) -> float:
-    """Of the deviations of m numbers in order from their median, those that are not zero, the lower quartile; 0 if none."""
+    """The lower quartile of the deviations of m ordered numbers from their median that are not zero; 0 if none."""
     middle = (m - 1) // 2
     low, high = middle, middle
     while low >= 0 and ordered[low] == ordered[middle]:
@@ -272,8 +272,8 @@ def fill_column(
     """What `fill_moments` gives, of a single column, all K×1; NaN is left out where that `skips` it.
 
     Rows take turns in `LANES` sets of sums, lest each addition wait for the one before where a class has long runs.
-    The sums of a class are merged whenever its rows have about doubled, and where a value lies far out: that is merged
-    alone, in pairs of doubles.
+    The sums of a class are merged whenever its rows have about doubled, and where a value lies far out: that is
+    merged alone, in pairs of doubles.
     """
     K = len(n)
     limit = np.empty((K, 1))

@@ -1,8 +1,8 @@
 """Arithmetic with numbers of about 32 digits, each the sum of two doubles: `high` the nearest double, `low` the rest.
 
-A sum of squares with an outlier of 1e8 standard deviations is 1e16 times that of the other rows: in one double none of
-their digits is left. Relative error of each operation about 2⁻¹⁰⁴ (Dekker 1971; Joldes, Muller & Popescu 2017). Numbers
-beyond 1e300 overflow.
+A sum of squares with an outlier of 1e8 standard deviations is 1e16 times that of the other rows: in one double none
+of their digits is left. The relative error of an operation is about 2⁻¹⁰⁴ (Dekker 1971; Joldes, Muller & Popescu
+2017). Numbers beyond 1e300 overflow.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ SPLITTER = 2.0**27 + 1
 """Splits a double into two halves of 26 bits (Veltkamp)."""
 
 SLICE_BITS, SLICES, SLICE_ROWS = 20, 6, 1 << 12
-"""Products of matrices are summed exactly in slices of so many bits, so many of them, over at most so many rows: twice
-the bits and the logarithm of the rows come to no more than the 53 bits of a double."""
+"""Products of matrices are summed exactly in slices of so many bits, so many of them, over at most so many rows:
+twice the bits and the logarithm of the rows come to no more than the 53 bits of a double."""
 
 CHUNK_CELLS = 1 << 16
 """Sums over rows are taken over about this many cells at a time, which stay in the cache."""
@@ -119,8 +119,8 @@ def difference(a: Array, b: Array) -> Pair:
 def matrix_product(a: Pair, b: Pair) -> Pair:
     """aᵀb of matrices with the same rows, as accurate as if summed in pairs of doubles.
 
-    The entries are cut into slices of 20 bits, the same in a whole column; a product of two slices has no rounding, so
-    ordinary products of matrices can be used (Ozaki et al. 2012). The error is about 2⁻¹¹⁰ of the largest entries.
+    The entries are cut into slices of 20 bits, the same in a whole column; a product of two slices has no rounding,
+    so ordinary products of matrices can be used (Ozaki et al. 2012). The error is about 2⁻¹¹⁰ of the largest entries.
     """
     total = Pair.of(np.zeros((a.high.shape[1], b.high.shape[1])))
     for start in range(0, len(a.high), SLICE_ROWS):

@@ -38,15 +38,15 @@ EXACT = 1e-12
 """Relative error up to which what is left after a subtraction is called exact."""
 
 NEGLIGIBLE_VARIANCE = 1e-20
-"""An error of a variance below this fraction of the column's mean square is nothing: its root is below 1e-10 of the values."""
+"""An error of a variance below this fraction of the column's mean square is nothing."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Moments:
     """n_kj (K×d, or K×1 where nothing was missing), mean_kj and M2_kj = Σ w (x − mean)².
 
-    Each of them is a pair of doubles: `weight`, `mean` and `m2`, and what these cannot hold in `weight_rest`, `rest` and
-    `m2_rest` (zero unless given). So an outlier can be forgotten, and the squares of the other rows are there.
+    Each of them is a pair of doubles: `weight`, `mean` and `m2`, and what these cannot hold in `weight_rest`, `rest`
+    and `m2_rest` (zero unless given). So an outlier can be forgotten, and the squares of the other rows are there.
 
     >>> m = Moments.of(np.array([[1.0], [3.0]]), np.array([0, 0], np.int32), None, 1)
     >>> m.mean.item(), m.m2.item()
@@ -205,8 +205,8 @@ def moments_about(centre: Array, n: Pair, drift: Pair, squares: Pair) -> tuple[A
 def clamp(squares: Pair, before: Array, n: Array, slip: Array) -> Pair:
     """Squares that are zero but for rounding are zero; further below zero, the rows were never learned.
 
-    `slip` is the rounding of means that were given in single doubles: a few units in the last place of the mean before,
-    times the lever by which taking away most of the rows magnifies it.
+    `slip` is the rounding of means that were summed in single doubles: a few units in the last place of the mean
+    before, times the lever by which taking away most of the rows magnifies it.
     """
     noise = ROUNDING * before + n * slip**2 + 2 * np.sqrt(before * n) * slip
     lacking = squares.high < -noise
@@ -227,7 +227,7 @@ def mean_of_constant(mean: Pair, constant: NDArray[np.bool_], room: Array) -> Pa
 
 
 def find_lost_digits(before: Moments, left: Moments) -> tuple[int, int, int] | None:
-    """Class, feature and digits of the variance with the fewest digits left after a subtraction; None where all are exact.
+    """Class, feature and digits of the variance with the fewest digits left by a subtraction; None if all are exact.
 
     Squares that cancel to nothing are exact where their rounding is nothing beside the column's values.
     """

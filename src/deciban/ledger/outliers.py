@@ -1,8 +1,8 @@
 """Which rows lie so far out that their squares must be summed in more than double precision.
 
-A plain sum of squares is exact to about 1e-16 of itself. That is enough unless a few rows make up nearly all of it: once
-these are forgotten, what is left is their rounding. The scale of a class's column is a low quantile of its deviations
-from the median, taken from a few rows, so that up to three quarters of them may be outliers.
+A plain sum of squares is exact to about 1e-16 of itself. That is enough unless a few rows make up nearly all of it:
+once these are forgotten, what is left is their rounding. The scale of a class's column is a low quantile of its
+deviations from the median, taken from a few rows, so that up to three quarters of them may be outliers.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ FEW_ROWS = 8
 """So few rows of a class tell no scale: all of them are summed exactly."""
 
 MAX_SQUARE_RATIO = 2000.0
-"""Where the mean square is at most this many times the square of the scale (of a Gaussian it is some 10 times, and seldom
-beyond 1000 in a sample of 16), plain sums are enough: their rounding is below 1e-12 of the squares of any fiftieth of the
-rows."""
+"""Where the mean square is at most this many times the square of the scale (of a Gaussian it is some 10 times, and
+seldom beyond 1000 in a sample of 16), plain sums are enough: their rounding is below 1e-12 of the squares of any
+fiftieth of the rows."""
 
-MAX_NEAR_DEVIATION = 300.0
-"""Rows within this many scales (about 100 standard deviations) are summed in plain doubles, others exactly."""
+MAX_NEAR_DEVIATION = 64.0
+"""Rows within this many scales (about 20 standard deviations) are summed in plain doubles, others exactly."""
 
 
 def find_far_rows(X: NDArray[Any], codes: Codes) -> NDArray[np.bool_]:
-    """Whether each row lies far from the others of its class in any column, or its class has few; missing values do not."""
+    """Whether each row lies far from the others of its class in any column, or its class has few rows."""
     far = np.zeros(len(X), dtype=np.bool_)
     for _, rows in rows_by_class(codes):
         x = X[rows].astype(np.float64, copy=False)

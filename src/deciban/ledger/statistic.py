@@ -177,7 +177,7 @@ def merge_means(a: Centred, b: Centred) -> Merged:
 
 
 def separate_means(whole: Centred, part: Centred) -> Merged:
-    """Weight and mean of what, merged with `part`, gives `whole`: mean = mean_whole + (mean_whole − mean_part) n_part/n."""
+    """Weight and mean of what gives `whole` when merged with `part`: mean = mean_w + (mean_w − mean_p) n_p/n."""
     before, removed = Pair(whole.weight, whole.weight_rest), Pair(part.weight, part.weight_rest)
     n = take_away_pair(before, removed, "weight")
     lever = removed.over(n)

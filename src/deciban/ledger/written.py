@@ -252,7 +252,9 @@ def _scatter(section: Section, K: int, d: int) -> Scatter:
     far = {"least": -FARTHEST, "most": FARTHEST}
     weight = section.floats("weight", wide, least=0, most=LARGEST)
     comoment = section.floats("comoment", (K, d, d), least=-(FARTHEST**2), most=FARTHEST**2)
-    part = Scatter(
+    if (np.diagonal(comoment, axis1=1, axis2=2) < 0).any():
+        section.refuse("a sum of squares is negative")
+    return Scatter(
         weight,
         section.floats("mean", mean, **far),
         section.floats("rest", mean, **far),
@@ -260,9 +262,6 @@ def _scatter(section: Section, K: int, d: int) -> Scatter:
         _low_part(section, "weight_rest", weight),
         _low_part(section, "comoment_rest", comoment),
     )
-    if (part.moments.m2 < 0).any():
-        section.refuse("a sum of squares is negative")
-    return part
 
 
 def _cells(section: Section, K: int, d: int) -> Cells:
