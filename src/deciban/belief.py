@@ -166,7 +166,8 @@ class Belief(Scorer):
         """n rows drawn from the model: the matrix of each block, and the classes' places."""
         self.need_probability("rows to draw")
         codes = rng.choice(len(self.solved.prior), size=n, p=self.solved.prior / self.solved.prior.sum())
-        parts = [f.sample(p, codes, rng) for f, p in zip(self.assumption.families, self.complete.parts)]
+        with np.errstate(over="ignore", invalid="ignore"):  # what is too large to be drawn is refused by the families
+            parts = [f.sample(p, codes, rng) for f, p in zip(self.assumption.families, self.complete.parts)]
         return parts, codes
 
     def bayes_error(self, n_draws: int, rng: np.random.Generator, threads: int) -> float:

@@ -1,8 +1,10 @@
 """Looking after a mail store: `status`, `set`, `fit`, `tidy`, `check`, `backup`, `merge`, `export`, `import`."""
 
 import json
+import os
 import shutil
 import sqlite3
+import stat
 import time
 
 import pytest
@@ -217,6 +219,34 @@ def test_a_text_that_was_cut_is_refused_and_nothing_learned(store, tmp_path):
         assert result.returncode == 1
         assert b"Traceback" not in result.stderr
         assert told(tmp_path / "new.db")["messages"] == {}
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o022])
+def test_whatever_holds_mail_is_for_its_owner_alone(store, tmp_path, umask):
+    (tmp_path / "old.jsonl").write_text("{}")
+    (tmp_path / "old.jsonl").chmod(0o644)
+    before = os.umask(umask)
+    try:
+        for name in ("new.jsonl", "old.jsonl"):
+            done("export", tmp_path / name, "--store", store)
+        done("backup", tmp_path / "copy.db", "--store", store)
+        done("import", tmp_path / "new.jsonl", "--store", tmp_path / "made.db")
+    finally:
+        os.umask(before)
+    modes = {name: stat.S_IMODE((tmp_path / name).stat().st_mode) for name in os.listdir(tmp_path)}
+    assert {name: oct(mode) for name, mode in modes.items() if mode != 0o600} == {}
+    assert set(modes) >= {"new.jsonl", "old.jsonl", "copy.db", "made.db"}
+
+
+def test_an_import_that_is_refused_leaves_the_store_usable(store, tmp_path):
+    text = program("export", "--store", store).stdout
+    (tmp_path / "bad.jsonl").write_bytes(text.replace(b'"settings": {', b'"settings": {"model": 5', 1))
+    result = mail("import", tmp_path / "bad.jsonl", "--store", tmp_path / "new.db")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith("error: line 1 (nothing was learned): model 5 is not known.")
+    (tmp_path / "mail.jsonl").write_bytes(text)
+    done("import", tmp_path / "mail.jsonl", "--store", tmp_path / "new.db")
+    assert program("export", "--store", tmp_path / "new.db").stdout == text
 
 
 def test_export_does_not_overwrite_the_store(store):

@@ -13,6 +13,7 @@ import random
 import re
 import tempfile
 import warnings
+import zlib
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -321,6 +322,59 @@ def _sections(value, path=""):
             yield from _sections(inner, f"{path}{key}/")
 
 
+WORDS = {
+    "lower": [True, False],
+    "tokens": ["words", "whitespace", "characters", "characters in words"],
+    "ngrams": [[1, 1], [1, 2], [2, 3], [1, 100], [99, 100], [1, 101], [1, 100_000]],
+    "stop": [None, ["a"], ["", " ", "tea"], ["\ud800" * 9], ["x" * 60_000]],
+    "least_length": [None, 1, 2, 1 << 62],
+    "values": ["counts", "presence", "log"],
+    "length": [None, "l1", "l2"],
+    "hashed": [None, 1, 5, 24],
+}
+"""Arguments of `Words` that a file may name."""
+
+
+def change_reading(text, arrays, rng):
+    """Texts are read in another way, and all that depends on it agrees."""
+    header = text["header"]
+    table = header.get("options", {}).get("words") if isinstance(header.get("options"), dict) else None
+    try:
+        written = {} if table else header["parameters"]["words"]["value"] or {}
+        old = deciban.Words.from_dict(table or {n: _plain(v) for n, v in written.items()})
+        name = rng.choice(sorted(WORDS))
+        changed = {**old.to_dict(), name: rng.choice(WORDS[name])}
+        new = deciban.Words.from_dict(changed)
+    except (KeyError, TypeError, AttributeError):
+        return
+    except DecibanError:
+        new = old
+    if table is None:
+        header["parameters"]["words"] = {"type": "words", "value": {n: _typed(v) for n, v in changed.items()}}
+    else:
+        header["options"]["words"] = changed
+    if "reader" in header and table is None:
+        header["reader"] = new.fingerprint
+    else:
+        header.pop("reader", None)
+    for owner, key in _places(header):
+        if owner[key] == old.reading:
+            owner[key] = new.reading
+
+
+def _plain(written):
+    """An argument as it is, of how files have it."""
+    value = written["value"]
+    return [item["value"] for item in value] if isinstance(value, list) else value
+
+
+def _typed(value):
+    """An argument as files have it."""
+    if isinstance(value, list):
+        return {"type": "list", "value": [_typed(item) for item in value]}
+    return {"type": "plain", "value": value}
+
+
 def _array(arrays, rng):
     return rng.choice(sorted(arrays))
 
@@ -403,7 +457,7 @@ def change_alias(text, arrays, rng):
 
 
 def change_texts(text, arrays, rng):
-    """A list of texts has one that is odd, twice there, gone, or the order is another; a vocabulary's hashes fit."""
+    """A list of texts has an odd one, one twice, one less, or another order; the hashes of a vocabulary fit."""
     lists = sorted(
         name[: -len("/utf8")] for name in arrays if name.endswith("/utf8") and f"{name[:-5]}/offsets" in arrays
     )
@@ -447,8 +501,8 @@ def _change_items(texts, rng):
 
 CHANGES = [
     change_value, change_value, change_number, change_number, change_text, change_list, change_object, transplant,
-    change_elements, change_elements, change_elements, scale_elements, change_shape, swap_arrays, change_alias,
-    change_texts, change_texts,
+    change_reading, change_elements, change_elements, change_elements, scale_elements, change_shape, swap_arrays,
+    change_alias, change_texts, change_texts,
 ]  # fmt: skip
 
 
@@ -493,9 +547,7 @@ def assert_no_nan(values) -> None:
 def _uses(model, path):
     if isinstance(model, deciban.Model):
         return _uses_of_table(model, path)
-    if isinstance(model, deciban.TextClassifier) or (
-        getattr(model, "_belief", None) is not None and _reads_texts(model)
-    ):
+    if isinstance(model, deciban.TextClassifier) or _reads_texts(model):
         X, labels = ["tea pot", "", "milk tea zebra", "a b  c d e f g h i j"], np.resize(model.classes_, 4)
     elif model.n_features_in_ > MAX_FEATURES:
         return {}
@@ -558,7 +610,13 @@ def _offers(model, name) -> bool:
 def _uses_of_table(model, path):
     rows = reviews(12) if "text" in model.roles.values() else clinic.patients(12)
     missing = {"allow_missing_columns": True}
-    return {
+    commands = {
+        "inspect": lambda: _command("inspect", path),
+        "diff": lambda: _command("diff", path, path),
+        "merge command": lambda: _command("merge", path, path, "-o", path.with_name("merged.deciban")),
+    }
+    some = commands if zlib.crc32(path.read_bytes()) % 4 == 0 else {}  # they take most of the time
+    return some | {
         "predict_proba": lambda: assert_probabilities(model.predict_proba(rows, **missing)),
         "predict_log_proba": lambda: assert_no_nan(model.predict_log_proba(rows, **missing)),
         "score_samples": lambda: assert_no_nan(model.score_samples(rows, **missing)),
@@ -573,9 +631,6 @@ def _uses_of_table(model, path):
         "quality": lambda: str(model.quality),
         "save": lambda: _save_again(model, path, lambda m: m.predict_proba(rows, **missing)),
         "with_priors": lambda: assert_probabilities(model.with_priors("uniform").predict_proba(rows, **missing)),
-        "inspect": lambda: _command("inspect", path),
-        "diff": lambda: _command("diff", path, path),
-        "merge command": lambda: _command("merge", path, path, "-o", path.with_name("merged.deciban")),
         "merge": lambda: assert_probabilities((model + model).predict_proba(rows, **missing)),
         "subtract": lambda: assert_probabilities((model - model).predict_proba(rows, **missing)),
         "scale": lambda: assert_probabilities((model * 0.5).predict_proba(rows, **missing)),

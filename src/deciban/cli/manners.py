@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 import signal
 import sys
@@ -90,6 +91,8 @@ def in_words(error: Exception) -> str:
     """What to say of an error."""
     if isinstance(error, DecibanError):
         return _commanding(str(error))
+    if isinstance(error, OSError) and error.errno == errno.EBADF:
+        return "standard input or standard output is closed. Hint: < /dev/null or > /dev/null if it is not needed"
     if isinstance(error, OSError) and error.strerror:
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror}"

@@ -20,7 +20,7 @@ from deciban.ledger.statistic import SQUARABLE, Array, Codes
 from deciban.scores import ScoreForm, finish
 from deciban.scores.posterior import Finish, warn_impossible
 
-BLOCK_BYTES = 1 << 24
+BLOCK_BYTES = 1 << 25
 """Rows are summarised in blocks of this size, whatever the number of threads."""
 
 BLOCK_SCORES = 1 << 16

@@ -125,7 +125,7 @@ def _moments_of_some(fill: ModuleType, X: NDArray[Any], codes: Codes, w: Array, 
     if not import_module("deciban.kernels.missing").fill_moments(X, codes, w, *plain_sums):
         return None
     centre, limit = np.empty((2, K, X.shape[1]))
-    fill.find_scales(X, codes, centre, limit)
+    fill.find_scales(X, codes, w, centre, limit)
     columns = np.flatnonzero((made.m2 > made.weight * limit).any(axis=0))
     if columns.size:
         sums = np.zeros((6, K, len(columns)))
@@ -147,7 +147,7 @@ def _scatter(fill: ModuleType, X: NDArray[Any], codes: Codes, w: Array, K: int) 
     if moments is None:
         return None
     centre, limit = np.empty((2, K, X.shape[1]))
-    fill.find_scales(X, codes, centre, limit)
+    fill.find_scales(X, codes, w, centre, limit)
     if (moments.m2 > moments.weight * limit).any():
         far = find_far_rows(X, codes)
         if far.any():

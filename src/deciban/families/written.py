@@ -33,7 +33,7 @@ ONE_EACH = {"Bernoulli", "Binned", "Categorical", "Complement", "Multinomial", "
 """Families that take a pseudo-count for each feature."""
 
 MAX_PSEUDO_COUNT = 1e290
-"""Largest pseudo-count, number of imagined rows or added share of variance: those of 10⁷ features still have a sum."""
+"""Largest pseudo-count, number of imagined rows or added share of variance: those of 10⁷ features have a sum."""
 
 MOST_LEVELS = 1 << 24
 """Levels that all features of a family together may be known to have."""

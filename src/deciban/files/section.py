@@ -20,7 +20,8 @@ LARGEST = 1 << 53
 MAX_REASON_CHARACTERS = 400
 """Characters of a reason in an error message: names in a forged file may be as long as the file."""
 
-FINITE = float(np.finfo(np.float64).max)
+MAX_NUMBER = 1e300
+"""Largest number that is read unless other bounds are given: sums of such numbers do not overflow."""
 
 
 class Section:
@@ -129,7 +130,7 @@ class Section:
             self.refuse(f"{name!r} should be a whole number from {least} to {most}, and is {_shown(number)}")
         return number
 
-    def number(self, name: str, least: float = -FINITE, most: float = FINITE) -> float:
+    def number(self, name: str, least: float = -MAX_NUMBER, most: float = MAX_NUMBER) -> float:
         """A number; by bounds of ±∞ one without end."""
         number = self.value(name)
         number = {"inf": math.inf, "-inf": -math.inf}.get(number, number) if isinstance(number, str) else number
@@ -149,8 +150,10 @@ class Section:
             self.refuse(f"the array {name!r} should be of shape {expected}, and is {array.shape}")
         return array
 
-    def floats(self, name: str, *shapes: Shape, least: float = -FINITE, most: float = FINITE) -> NDArray[np.float64]:
-        """An array of doubles within bounds: finite unless these are not, and never NaN."""
+    def floats(
+        self, name: str, *shapes: Shape, least: float = -MAX_NUMBER, most: float = MAX_NUMBER
+    ) -> NDArray[np.float64]:
+        """An array of doubles within bounds: finite unless these are infinite, and never NaN."""
         return self._within(name, self.array(name, np.float64, *shapes), least, most)
 
     def wholes(self, name: str, *shapes: Shape, least: int = 0, most: int = LARGEST) -> NDArray[np.int64]:

@@ -20,8 +20,8 @@ from deciban.ledger.outliers import MAX_SQUARE_RATIO
 Array = NDArray[np.float64]
 Codes = NDArray[np.int32]
 
-BLOCK_BYTES = 1 << 23
-"""After this much data the sums are merged, and taken about the new mean."""
+PORTION_BYTES = 1 << 19
+"""Plain sums are taken over this much data: few enough rows that an outlier among them shows, and that rounding is little."""
 
 LANES = 2
 """Sets of sums that the rows of a single column take turns in; a power of two."""
@@ -53,62 +53,75 @@ def fill_moments(
 ) -> bool:
     """Weight (K×1), mean and centred squares (K×d) of the rows, in two parts; `w` is empty where all weigh one.
 
-    One pass: sums of x − c and (x − c)², c a class's median in a few rows, and from the second block on its mean so far;
-    blocks merged by Chan's update. Sums about a number this close to the mean lose no digits that count: what c
-    lies off the mean of a block is part of the variance between blocks. Where the squares of a column in a block are
-    too large beside its `scales`, an outlier is among them, and they are summed again in pairs of doubles.
+    One pass: sums of x − c and (x − c)², c the median of a few rows of the class. Where the squares of a column in a
+    portion of the rows are too large beside its scale, an outlier is among them, and they are summed again in pairs
+    of doubles. The portions are added in pairs of doubles.
     """
     rows, d = X.shape
     K = len(n)
-    block = max(64, BLOCK_BYTES // max(1, d * X.itemsize))
+    portion = max(64, PORTION_BYTES // max(1, d * X.itemsize))
     limit = np.empty((K, d))
-    find_scales(X, codes, mean, limit)
-    here, here_low = np.zeros(K), np.zeros(K)
-    drift, drift_low = np.zeros((K, d)), np.zeros((K, d))
-    squares, squares_low = np.zeros((K, d)), np.zeros((K, d))
+    find_scales(X, codes, w, mean, limit)
+    here, drift, squares = np.zeros(K), np.zeros((K, d)), np.zeros((K, d))
+    n_sum, n_low = np.zeros(K), np.zeros(K)
+    sums, lows = np.zeros((2, K, d)), np.zeros((2, K, d))
     wide = np.empty(d, dtype=np.bool_)
-    for start in range(0, rows, block):
-        stop = min(rows, start + block)
+    for start in range(0, rows, portion):
+        stop = min(rows, start + portion)
         for i in range(start, stop):
             k = codes[i]
             wi = w[i] if len(w) else 1.0
             if wi == 0.0:
                 continue
-            here[k], low = two_sum(here[k], wi)
-            here_low[k] += low
+            here[k] += wi
+            if len(w):
+                n_sum[k], low = two_sum(n_sum[k], wi)
+                n_low[k] += low
             for j in range(d):
                 gap = X[i, j] - mean[k, j]
                 drift[k, j] += wi * gap
                 squares[k, j] += wi * gap * gap
         wide[:] = False
         for k in range(K):
+            most = here[k]
             for j in range(d):
-                wide[j] |= squares[k, j] > here[k] * limit[k, j]
+                wide[j] |= squares[k, j] > most * limit[k, j]
         if wide.any():
             columns = np.flatnonzero(wide)
-            sums = np.zeros((6, K, len(columns)))
-            sum_exactly(X[start:stop], codes[start:stop], w[start:stop] if len(w) else w, columns, mean, sums)
+            exact = np.zeros((6, K, len(columns)))
+            sum_exactly(X[start:stop], codes[start:stop], w[start:stop] if len(w) else w, columns, mean, exact)
             for k in range(K):
                 for c in range(len(columns)):
-                    drift[k, columns[c]], drift_low[k, columns[c]] = sums[2, k, c], sums[3, k, c]
-                    squares[k, columns[c]], squares_low[k, columns[c]] = sums[4, k, c], sums[5, k, c]
+                    drift[k, columns[c]], squares[k, columns[c]] = exact[2, k, c], exact[4, k, c]
+                    lows[0, k, columns[c]] += exact[3, k, c]
+                    lows[1, k, columns[c]] += exact[5, k, c]
         for k in range(K):
-            if here[k] > 0:
-                if not _merge(
-                    here[k], here_low[k], drift[k], drift_low[k], squares[k], squares_low[k],
-                    n[k], mean[k], rest[k], m2[k], n_rest[k], m2_rest[k],
-                ):  # fmt: skip
-                    return False
+            if here[k] > 0.0:
+                _add_up(drift[k], sums[0, k], lows[0, k])
+                _add_up(squares[k], sums[1, k], lows[1, k])
+                n_sum[k] += 0.0 if len(w) else here[k]
                 here[k] = 0.0
-                here_low[k] = 0.0
+    fine = True
     for k in range(K):
-        if n[k, 0] == 0.0:
+        if n_sum[k] > 0.0:
+            parts = sums[0, k], lows[0, k], sums[1, k], lows[1, k]
+            fine &= _merge(n_sum[k], n_low[k], *parts, n[k], mean[k], rest[k], m2[k], n_rest[k], m2_rest[k])
+        else:
             mean[k] = 0.0
-    return True
+    return fine
 
 
 @kernel
-def find_scales(X: NDArray[Any], codes: Codes, centre: Array, limit: Array) -> None:
+def _add_up(part: Array, total: Array, low: Array) -> None:
+    """Add sums to those of the portions before, in pairs of doubles; they are zero again."""
+    for j in range(len(part)):
+        total[j], error = two_sum(total[j], part[j])
+        low[j] += error
+        part[j] = 0.0
+
+
+@kernel
+def find_scales(X: NDArray[Any], codes: Codes, w: Array, centre: Array, limit: Array) -> None:
     """Of each class and column the median of a few rows, and the mean square that plain sums can be trusted with.
 
     As `ledger/outliers.py` has it: the scale is the lower quartile of the deviations from the median that are not zero.
@@ -116,7 +129,7 @@ def find_scales(X: NDArray[Any], codes: Codes, centre: Array, limit: Array) -> N
     """
     K, d = centre.shape
     chosen = np.empty((K, SCALE_ROWS), dtype=np.int64)
-    taken, all_taken = _choose_rows(codes, chosen)
+    taken, all_taken = _choose_rows(codes, w, chosen)
     values = np.empty(SCALE_ROWS)
     constant = np.zeros(d, dtype=np.bool_)
     for k in range(K):
@@ -138,15 +151,15 @@ def find_scales(X: NDArray[Any], codes: Codes, centre: Array, limit: Array) -> N
                 limit[k, j] = -1.0
                 constant[j] = True
     if constant.any():
-        _find_scales_of_constant(X, codes, np.flatnonzero(constant), centre, limit)
+        _find_scales_of_constant(X, codes, w, np.flatnonzero(constant), centre, limit)
     for k in range(K):
         for j in range(d):
             centre[k, j] = centre[k, j] if centre[k, j] - centre[k, j] == 0.0 else 0.0
 
 
 @kernel
-def _choose_rows(codes: Codes, chosen: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Some rows of each class from all over the block; how many, and whether that is all of them."""
+def _choose_rows(codes: Codes, w: Array, chosen: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Some rows of each class, with weight, from all over the block; how many, and whether that is all of them."""
     rows, (K, most) = len(codes), chosen.shape
     taken, lacking = np.zeros(K, dtype=np.int64), K
     step = max(1, int(0.618 * rows))
@@ -155,7 +168,7 @@ def _choose_rows(codes: Codes, chosen: NDArray[np.int64]) -> tuple[NDArray[np.in
     i, probes = 0, 0
     while lacking and probes < min(rows, 4 * most * K):
         k = codes[i]
-        if taken[k] < most:
+        if taken[k] < most and (len(w) == 0 or w[i] > 0.0):
             chosen[k, taken[k]] = i
             taken[k] += 1
             lacking -= taken[k] == most
@@ -166,10 +179,12 @@ def _choose_rows(codes: Codes, chosen: NDArray[np.int64]) -> tuple[NDArray[np.in
         return taken, np.zeros(K, dtype=np.bool_)
     total, seen = np.zeros(K, dtype=np.int64), np.zeros(K, dtype=np.int64)
     for i in range(rows):
-        total[codes[i]] += 1
+        total[codes[i]] += 1 if len(w) == 0 or w[i] > 0.0 else 0
     taken[:] = 0
     for i in range(rows):
         k = codes[i]
+        if len(w) and w[i] == 0.0:
+            continue
         if taken[k] < most and seen[k] * most >= taken[k] * total[k]:
             chosen[k, taken[k]] = i
             taken[k] += 1
@@ -200,12 +215,14 @@ def _lower_quartile(ordered: Array, m: int) -> float:
 
 @kernel
 def _find_scales_of_constant(
-    X: NDArray[Any], codes: Codes, columns: NDArray[np.int64], centre: Array, limit: Array
+    X: NDArray[Any], codes: Codes, w: Array, columns: NDArray[np.int64], centre: Array, limit: Array
 ) -> None:
     """The limits that are negative yet, from the least of the first few deviations that are not zero."""
     found = np.zeros(limit.shape, dtype=np.int64)
     for i in range(len(X)):
         k = codes[i]
+        if len(w) and w[i] == 0.0:
+            continue
         for j in columns:
             if limit[k, j] < 0.0 and found[k, j] < FEW_DEVIATIONS:
                 if centre[k, j] != centre[k, j]:
@@ -260,7 +277,7 @@ def fill_column(
     """
     K = len(n)
     limit = np.empty((K, 1))
-    find_scales(x.reshape((len(x), 1)), codes, mean, limit)
+    find_scales(x.reshape((len(x), 1)), codes, w, mean, limit)
     limit *= MAX_NEAR_SQUARE / MAX_SQUARE_RATIO
     turns = np.full(K, FIRST_TURNS)
     lanes = np.zeros((K, LANES, 4))  # turns left, Σ w, Σ w (x − mean), Σ w (x − mean)²
@@ -350,6 +367,8 @@ def _merge(
     pull, pull_low = multiply(n[0], n_rest[0], share, share_low)
     odd = 0.0
     for j in range(len(mean)):
+        drift[j], drift_low[j] = two_sum(drift[j], drift_low[j])
+        squares[j], squares_low[j] = two_sum(squares[j], squares_low[j])
         shift, shift_low = multiply(drift[j], drift_low[j], inverse, inverse_low)
         p, p_low = multiply(drift[j], drift_low[j], shift, shift_low)
         inner, inner_low = add(squares[j], squares_low[j], -p, -p_low)

@@ -1,4 +1,4 @@
-"""Statistics of single features put side by side: a table that is stored by columns is counted column by column."""
+"""Statistics of some features each put side by side: a table that is stored by columns is counted by columns."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def beside(parts: Sequence[Statistic]) -> Statistic:
     if isinstance(first, (Counts, Moments)):
         arrays = {name: [part.arrays()[name] for part in parts] for name in first.arrays()}
         return type(first)(
-            **{n: _weight(a) if n == "weight" else np.concatenate(a, axis=1) for n, a in arrays.items()}
+            **{n: _weight(parts, a) if n == "weight" else np.concatenate(a, axis=1) for n, a in arrays.items()}
         )
     if isinstance(first, (Levels, Grid)):
         tables = [part.arrays() for part in parts]
@@ -34,8 +34,8 @@ def beside(parts: Sequence[Statistic]) -> Statistic:
     raise AssertionError(type(first))
 
 
-def _weight(weights: Sequence[Array]) -> Array:
+def _weight(parts: Sequence[Statistic], weights: Sequence[Array]) -> Array:
     """One weight for all features where nothing is missing in any, else one for each."""
     if all(w.shape[1] == 1 and np.array_equal(w, weights[0]) for w in weights):
         return weights[0]
-    return np.concatenate(weights, axis=1)
+    return np.concatenate([np.broadcast_to(w, (len(w), p.n_features)) for p, w in zip(parts, weights)], axis=1)

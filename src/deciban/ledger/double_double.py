@@ -1,8 +1,8 @@
 """Arithmetic with numbers of about 32 digits, each the sum of two doubles: `high` the nearest double, `low` the rest.
 
 A sum of squares with an outlier of 1e8 standard deviations is 1e16 times that of the other rows: in one double none of
-their digits is left. Relative error of each operation about 2⁻¹⁰⁴ (Dekker 1971; Joldes, Muller & Popescu 2017). Where a
-product overflows, `low` is zero and `high` says so.
+their digits is left. Relative error of each operation about 2⁻¹⁰⁴ (Dekker 1971; Joldes, Muller & Popescu 2017). Numbers
+beyond 1e300 overflow.
 """
 
 from __future__ import annotations
@@ -54,11 +54,12 @@ class Pair(NamedTuple):
     def times(self, other: Pair) -> Pair:
         """The product."""
         high, error = two_product(self.high, other.high)
-        return Pair(*_fast_two_sum(high, error + _finite(self.high * other.low + self.low * other.high)))
+        return Pair(*_fast_two_sum(high, error + (self.high * other.low + self.low * other.high)))
 
     def scaled(self, factor: float | Array) -> Pair:
         """The product with a double."""
-        return self.times(Pair.of(factor))
+        high, error = two_product(self.high, np.asarray(factor, dtype=np.float64))
+        return Pair(*_fast_two_sum(high, _finite(error + self.low * factor)))
 
     def over(self, other: Pair) -> Pair:
         """The quotient, and zero where the divisor is zero."""
@@ -66,9 +67,7 @@ class Pair(NamedTuple):
         divisor = Pair(np.where(zero, 1.0, other.high), other.low)
         first = np.where(zero, 0.0, self.high / divisor.high)
         left = self.minus(divisor.scaled(first))
-        second = np.where(zero, 0.0, left.high / divisor.high)
-        third = np.where(zero, 0.0, left.minus(divisor.scaled(second)).high / divisor.high)
-        return _normalise(*_fast_two_sum(first, second), third)
+        return Pair(*_fast_two_sum(first, np.where(zero, 0.0, left.high / divisor.high)))
 
     def where(self, keep: NDArray[np.bool_], other: Pair | None = None) -> Pair:
         """These numbers where `keep` is true, elsewhere the `other` ones, or zero."""
@@ -109,8 +108,7 @@ def two_product(a: Array, b: Array) -> tuple[Array, Array]:
     """a · b, rounded, and what the rounding lost, exactly but for overflow and underflow (Dekker)."""
     product = a * b
     (a_high, a_low), (b_high, b_low) = _split(a), _split(b)
-    error = ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
-    return product, _finite(error)
+    return product, ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
 
 
 def difference(a: Array, b: Array) -> Pair:

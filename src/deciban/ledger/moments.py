@@ -230,6 +230,7 @@ def find_lost_digits(before: Moments, left: Moments) -> tuple[int, int, int] | N
         unsure = (error > np.maximum(EXACT * left.m2, NEGLIGIBLE_VARIANCE * n * size)) & (size > 0)
     if not unsure.any():
         return None
-    digits = np.where(unsure, -np.log10(np.minimum(divide(error, left.m2, 1.0), 1.0)), np.inf)
+    share = np.where(unsure, np.minimum(divide(error, left.m2, 1.0), 1.0), 1e-300)
+    digits = -np.log10(share)
     k, j = (int(i) for i in np.unravel_index(np.argmin(digits), digits.shape))
     return k, j, int(digits[k, j])

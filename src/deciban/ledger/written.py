@@ -12,7 +12,7 @@ import numpy as np
 
 from deciban.errors import ModelFileError
 from deciban.files import Section
-from deciban.files.section import LARGEST, Shape
+from deciban.files.section import LARGEST, MAX_NUMBER, Shape
 from deciban.ledger import vocabulary_written
 from deciban.ledger.bags import Bags
 from deciban.ledger.book import Ledger
@@ -27,9 +27,6 @@ from deciban.ledger.schema import Block, Label, Schema
 from deciban.ledger.statistic import SQUARABLE, Array, Statistic
 from deciban.ledger.tallies import Tallies
 from deciban.ledger.vocabulary import Vocabulary
-
-HEAVIEST = 1e300
-"""No weight or count is larger: those of all classes, features and levels still have a sum."""
 
 
 def written(ledger: Ledger) -> Section:
@@ -122,6 +119,8 @@ def _label(section: Section, text: str) -> Label:
             section.refuse("a class is named by bytes that are none")
     if not isinstance(label, (str, int, float)) or label != label:
         section.refuse("a class is named by something that is no text or number")
+    if isinstance(label, int) and abs(label) > MAX_NUMBER:
+        section.refuse(f"a class is named by a whole number beyond {MAX_NUMBER:g}")
     return label
 
 
@@ -173,7 +172,8 @@ def _read_levels(section: Section, width: int) -> tuple[tuple[str, ...], ...] | 
 def _written_part(part: Statistic) -> Section:
     section = Section().put("statistic", type(part).__name__)
     for name, array in part.arrays().items():
-        section.put(name, array)
+        if name not in OPTIONAL_ARRAYS or array.any():
+            section.put(name, array)
     return section
 
 
@@ -196,7 +196,7 @@ def _check_named(section: Section, part: Statistic, levels: tuple[tuple[str, ...
 
 def _weights(section: Section, name: str, *shapes: Shape) -> Array:
     """Weights or counts: none negative, and none so heavy that they have no sum."""
-    return section.floats(name, *shapes, least=0, most=HEAVIEST)
+    return section.floats(name, *shapes, least=0, most=MAX_NUMBER)
 
 
 def _counts(section: Section, K: int, d: int) -> Counts:
@@ -226,22 +226,38 @@ def _levels(section: Section, K: int, d: int) -> Levels:
 def _moments(section: Section, K: int, d: int) -> Moments:
     weight = _weights(section, "weight", (K, 1), (K, d))
     mean, rest = (section.floats(name, (K, d), least=-SQUARABLE, most=SQUARABLE) for name in ("mean", "rest"))
-    m2 = section.floats("m2", (K, d), least=0, most=HEAVIEST)
+    m2 = section.floats("m2", (K, d), least=0, most=MAX_NUMBER)
     with np.errstate(over="ignore"):
-        if not (m2 + weight * mean**2).sum() <= HEAVIEST or (m2 > weight * SQUARABLE**2).any():
+        if not (m2 + weight * mean**2).sum() <= MAX_NUMBER or (m2 > weight * SQUARABLE**2).any():
             section.refuse("the numbers and their weights are so large that their squares have no sum or mean")
-    return Moments(weight, mean, rest, m2)
+    low = _low_part(section, "weight_rest", weight), _low_part(section, "m2_rest", m2)
+    return Moments(weight, mean, rest, m2, *low)
+
+
+def _low_part(section: Section, name: str, high: Array) -> Array:
+    """What the doubles of `high` cannot hold, half a unit in their last place at most; absent where it is nothing."""
+    if not section.has(name):
+        return np.zeros_like(high)
+    low = section.floats(name, high.shape)
+    with np.errstate(over="ignore"):
+        if (high + low != high).any():
+            section.refuse(f"{name} should be what is below the last place of {name.removesuffix('_rest')}")
+    return low
 
 
 def _scatter(section: Section, K: int, d: int) -> Scatter:
     wide = section.array("weight", np.float64, (K, 1, 1), (K, d, d)).shape
     mean = (K, d, d if wide == (K, d, d) and d > 1 else 1)
     far = {"least": -FARTHEST, "most": FARTHEST}
+    weight = section.floats("weight", wide, least=0, most=LARGEST)
+    comoment = section.floats("comoment", (K, d, d), least=-(FARTHEST**2), most=FARTHEST**2)
     part = Scatter(
-        section.floats("weight", wide, least=0, most=LARGEST),
+        weight,
         section.floats("mean", mean, **far),
         section.floats("rest", mean, **far),
-        section.floats("comoment", (K, d, d), least=-(FARTHEST**2), most=FARTHEST**2),
+        comoment,
+        _low_part(section, "weight_rest", weight),
+        _low_part(section, "comoment_rest", comoment),
     )
     if (part.moments.m2 < 0).any():
         section.refuse("a sum of squares is negative")
@@ -268,6 +284,9 @@ def _rising(values: Any, starts: Any) -> bool:
     falls[between[(between > 0) & (between < len(values))] - 1] = False
     return not falls.any()
 
+
+OPTIONAL_ARRAYS = {"weight_rest", "m2_rest", "comoment_rest"}
+"""Arrays that are left out of a file where they are zero; files of earlier versions have none."""
 
 FARTHEST = 1e140
 """Numbers beyond this have squares whose sums may have no end, and then no covariance can be factorised."""

@@ -17,6 +17,7 @@ from deciban.mail.message import read_message
 from deciban.mail.models import ModelName
 from deciban.mail.reading import USUAL, Reading
 from deciban.mail.refitting import is_due, refitted
+from deciban.mail.refusals import undamaged
 from deciban.mail.store import Store
 from deciban.mail.tokens import said_cut, tokens_of
 from deciban.mail.verdict import UNSURE, Verdict
@@ -156,7 +157,8 @@ class MailFilter:
 
     def is_fit_due(self) -> bool:
         """Whether so much was learned since trusts were fitted that they should be fitted anew."""
-        return is_due(self.store, self.model)
+        with undamaged(self.store.path):
+            return is_due(self.store, self.model)
 
     def refit(self, force: bool = False) -> bool:
         """Fit the trusts anew, if that is due, or anyway; whether it was done. Not for the middle of a delivery."""

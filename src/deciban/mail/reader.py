@@ -19,7 +19,7 @@ from deciban.mail.connecting import file_size
 from deciban.mail.entry import checked_digest, spelled
 from deciban.mail.fitted import Fit, find_fit
 from deciban.mail.opened import Opened
-from deciban.mail.refusals import undamaged
+from deciban.mail.refusals import in_words
 from deciban.mail.schema import MOST_MESSAGES, columns
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class StoreReader:
 
     def reading(self) -> AbstractContextManager[None]:
         """A block in which all answers are of one moment, whoever learns meanwhile."""
-        return self._file.reading()
+        return self._file.reading(in_words)
 
     def known(self, digest: bytes) -> str | None:
         """The label a message was learned under, if it was."""
@@ -120,7 +120,7 @@ class StoreReader:
         """Counts of those words (None: all) that there are, and a model's weights of them, as arrays: to judge by."""
         from deciban.mail.rows import tokens_in
 
-        with undamaged(self.path), self._file.reading():
+        with self._file.reading():
             return tokens_in(self._file, model, words if words is None else spelled(words))
 
     def n_tokens(self) -> int:
@@ -132,7 +132,7 @@ class StoreReader:
         """All messages as arrays, for models that are fitted to them."""
         from deciban.mail.rows import all_rows
 
-        with undamaged(self.path), self._file.reading():
+        with self._file.reading():
             return all_rows(self._file)
 
     def words(self, numbers: Iterable[int]) -> list[str]:

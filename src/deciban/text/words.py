@@ -28,7 +28,7 @@ MOST_BITS = 24
 """Columns of a hashed vocabulary are at most 2 to this power."""
 
 MAX_NGRAM_LENGTH = 100
-"""Tokens that one n-gram holds at most, in fitting and in model files: the number of n-grams of a text grows with it."""
+"""Tokens that one n-gram holds at most, in fitting and in model files: memory and time grow with it."""
 
 SPACES = re.compile(r"\s\s+")
 PATTERNS: Mapping[str, str] = {"words": r"\w+", "whitespace": r"\S+"}
@@ -91,7 +91,8 @@ class Words:
             if 1 <= low <= high <= MAX_NGRAM_LENGTH:
                 return int(low), int(high)
         raise InputError(
-            f"ngrams must be a whole number from 1 to {MAX_NGRAM_LENGTH}, or two of them, low ≤ high; not {self.ngrams!r}"
+            f"ngrams must be a whole number from 1 to {MAX_NGRAM_LENGTH}, or two of them, low ≤ high; "
+            f"not {self.ngrams!r}"
         )
 
     def _stops(self) -> tuple[str, ...] | None:
@@ -250,7 +251,8 @@ class Words:
 
     def _characters(self, text: str) -> Iterator[Span]:
         """Runs of two or more spaces count as one."""
-        origin, end = [], 0
+        origin: list[int] = []
+        end = 0
         for found in SPACES.finditer(text):
             origin += range(end, found.start() + 1)
             end = found.end()

@@ -23,6 +23,7 @@ NAME_STEPS = 16
 ZONE = r"(Z|[+-]\d\d:?\d\d)$"
 """How a time says where it was taken."""
 
+NO_TEXT = "values of type {} have no text. Hint: leave that column out"
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 
@@ -72,7 +73,10 @@ def texts(array: Any) -> pa.DictionaryArray:
     if not pa.types.is_dictionary(array.type):
         if pa.types.is_string_view(array.type) or pa.types.is_temporal(array.type) or pa.types.is_decimal(array.type):
             array = _in_words(array)  # what Arrow cannot tell apart as it is
-        array = array.dictionary_encode()
+        try:
+            array = array.dictionary_encode()
+        except pa.ArrowNotImplementedError:
+            raise InputError(NO_TEXT.format(array.type)) from None
     if pa.types.is_string(array.type.value_type) and pa.types.is_signed_integer(array.type.index_type):
         return array
     return pa.DictionaryArray.from_arrays(array.indices.cast(pa.int64()), _in_words(array.dictionary))
@@ -95,7 +99,7 @@ def _in_words(array: Any) -> Any:
     try:
         return array.cast(pa.string())
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        raise InputError(f"values of type {array.type} have no text. Hint: leave that column out") from None
+        raise InputError(NO_TEXT.format(array.type)) from None
 
 
 def _decoded(array: Any) -> Any:

@@ -55,11 +55,11 @@ def database_errors() -> type[Exception]:
     return duckdb.Error
 
 
-def binder_errors() -> type[Exception]:
-    """The class of DuckDB's errors about a query that does not fit its data."""
+def repeated_name_errors() -> type[Exception]:
+    """The class of DuckDB's error about an object with keys that differ only in case."""
     import duckdb
 
-    return duckdb.BinderException
+    return duckdb.NotImplementedException
 
 
 def from_duckdb(error: Any) -> bool:

@@ -73,12 +73,15 @@ class Parquet:
 
     def batches(self, wanted: Mapping[str, Reading]) -> Iterator[pa.RecordBatch]:
         """See `Source.batches`."""
+        import pyarrow as pa
+
         texts = [f.name for f in self.schema if f.name in wanted and _is_text(f.type) and wanted[f.name] != "words"]
         long_texts = "words" in wanted.values()
         for path in self.paths:
             with reword_errors(path):
-                for batch in _row_groups(_file(path, texts, long_texts), list(wanted), long_texts):
-                    yield validate(batch, repr(path))
+                for part in _row_groups(_file(path, texts, long_texts), list(wanted), long_texts):
+                    valid = validate(part, repr(path))
+                    yield from [valid] if isinstance(valid, pa.RecordBatch) else valid.combine_chunks().to_batches()
 
 
 def _schema_and_rows(path: str) -> tuple[pa.Schema, int]:
@@ -87,21 +90,17 @@ def _schema_and_rows(path: str) -> tuple[pa.Schema, int]:
         return file.schema_arrow, file.metadata.num_rows
 
 
-def _row_groups(file: Any, columns: list[str], long_texts: bool) -> Iterator[pa.RecordBatch]:
+def _row_groups(file: Any, columns: list[str], long_texts: bool) -> Iterator[pa.RecordBatch | pa.Table]:
+    """The rows of a file as they are read: a group at a time, or batches of a large one."""
     for group in range(file.num_row_groups):
-        rows, size = _size(file.metadata.row_group(group), columns)
+        # of all columns: asking for the sizes of single ones ends the process where their statistics are damaged
+        rows, size = file.metadata.row_group(group).num_rows, file.metadata.row_group(group).total_byte_size
         if long_texts and size > 2 * MOST_BYTES:
             yield from file.iter_batches(max(1, rows * MOST_BYTES // size), row_groups=[group], columns=columns)
         elif rows * max(1, len(columns)) <= MOST_AT_ONCE * 8:
-            yield from file.read_row_group(group, columns=columns).combine_chunks().to_batches()
+            yield file.read_row_group(group, columns=columns)
         else:
             yield from file.iter_batches(MOST_AT_ONCE // max(1, len(columns)), row_groups=[group], columns=columns)
-
-
-def _size(group: Any, columns: list[str]) -> tuple[int, int]:
-    """How many rows a group has, and how many bytes these columns take of it, unpacked."""
-    every = [group.column(i) for i in range(group.num_columns)]
-    return group.num_rows, sum(c.total_uncompressed_size for c in every if c.path_in_schema in columns)
 
 
 def _is_text(kind: Any) -> bool:

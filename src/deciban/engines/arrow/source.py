@@ -150,9 +150,8 @@ def _without_null_values(column: Any) -> Any:
 
     known = np.asarray(column.dictionary.is_valid())
     places = pa.array(np.cumsum(known) - 1, column.indices.type, mask=~known)
-    return pa.DictionaryArray.from_arrays(
-        places.take(column.indices), column.dictionary.drop_null(), ordered=column.type.ordered
-    )
+    values = column.dictionary.cast(_without_views(column.dictionary.type)).drop_null().cast(column.dictionary.type)
+    return pa.DictionaryArray.from_arrays(places.take(column.indices), values, ordered=column.type.ordered)
 
 
 def _is_invalid(column: Any) -> bool:
@@ -200,8 +199,8 @@ def first_rows(source: Source, n: int) -> pa.Table:
     import pyarrow as pa
 
     head = source.head(n)
-    plain = [pa.field(f.name, _without_views(f.type)) for f in head.schema]
-    return head.cast(pa.schema(plain))
+    plain = [_without_views(kind) for kind in head.schema.types]
+    return head if plain == head.schema.types else head.cast(pa.schema(list(zip(head.schema.names, plain))))
 
 
 def _without_views(kind: Any) -> Any:
@@ -248,7 +247,7 @@ def _text_ends(batch: pa.RecordBatch, texts: Sequence[str]) -> Any:
     """How many bytes of text come before each row, and before the end; None where no text is."""
     import numpy as np
 
-    here = [batch.column(name) for name in texts if name in batch.schema.names]
+    here = [batch.column(name) for name in texts if batch.schema.get_field_index(name) >= 0]
     if not here:
         return None
     ends = np.zeros(batch.num_rows + 1, dtype=np.int64)
