@@ -1,10 +1,5 @@
 """Forged model files: whatever their values are, loading refuses them or gives a model that works."""
 
-<<<<<<< HEAD
-import contextlib
-=======
-import random
->>>>>>> main
 import time
 import warnings
 
@@ -126,13 +121,8 @@ def test_evidence_beyond_all_doubles_is_infinite_without_a_warning(path):
     def change(header, arrays):
         arrays["belief/solved/forms/0/weights"][0] = 1e300
 
-<<<<<<< HEAD
     model = deciban.load(forge(path, model_bytes.MODELS["MultinomialNB"](), change))
-    with warnings.catch_warnings(), contextlib.suppress(InputError):
-=======
-    model = deciban.load(forge(path, test_fuzz.MODELS["MultinomialNB"](), change))
     with warnings.catch_warnings():
->>>>>>> main
         warnings.simplefilter("error")
         told = model.explain(5e7 * np.eye(4))
     assert np.isposinf(told.total).all()
@@ -161,7 +151,7 @@ def test_counts_too_large_to_be_drawn_are_refused(path):
     def change(header, arrays):
         arrays["belief/ledger/parts/0/total"][:] = 1e150
 
-    model = deciban.load(forge(path, test_fuzz.MODELS["MultinomialNB"](), change))
+    model = deciban.load(forge(path, model_bytes.MODELS["MultinomialNB"](), change))
     with pytest.raises(InputError, match="too large to draw counts from"):
         model.sample(3, random_state=0)
 
@@ -179,7 +169,7 @@ def test_strengths_beyond_all_doubles_are_described_without_a_warning(path):
     def change(header, arrays):
         arrays["belief/basis/ledger/parts/0/m2"][0, 0] = 1e200
 
-    model = deciban.load(forge(path, test_fuzz.MODELS["table, boosted"](), change))
+    model = deciban.load(forge(path, model_bytes.MODELS["table, boosted"](), change))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert "diagnosis" in str(model.describe())
