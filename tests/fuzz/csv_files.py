@@ -73,5 +73,6 @@ def _read(raw: bytes, columns: list[str]) -> list[tuple[str | None, ...]] | None
             return None
     except (UnicodeDecodeError, csv.Error):
         return None
-    assert all(len(row) == len(columns) for row in rows), "a row with too few or too many cells"
-    return [tuple(cell or None for cell in row) for row in rows]
+    n = len(columns)  # empty cells beyond the header's, as spreadsheets write them, are no data
+    assert all(len(row) >= n and not any(row[n:]) for row in rows), "a row with too few or too many cells"
+    return [tuple(cell or None for cell in row[:n]) for row in rows]

@@ -16,7 +16,7 @@ from deciban.mail.filter import MailFilter
 
 TABLES = ("label", "token", "message", "fit", "setting", "journal", "fitted_1")
 VALUES = ("NULL", "-1", "0", "1e308", "'x'", "''", "x'ff'", "zeroblob(100)", "'{}'", "'[1, 2]'", "'5'", "'nan'",
-          "9223372036854775807", "x'80808080'", "char(27)", "'\"evidence\"'", "zeroblob(900000)")  # fmt: skip
+          "9223372036854775807", "x'80808080'", "char(27)", "'\"evidence\"'", "zeroblob(40000)")  # fmt: skip
 
 
 def seeds() -> list[bytes]:
