@@ -208,6 +208,6 @@ def test_negative_zeros_are_read_as_zeros(name, path):
             for array in (a for n, a in arrays.items() if "/ledger/parts/" in n and n.endswith(f"/{array_name}")):
                 array.reshape(-1)[:3] = -0.0
 
-    model = deciban.load(forge(path, test_fuzz.MODELS[name](), change))
+    model = deciban.load(forge(path, model_bytes.MODELS[name](), change))
     model.sample(3, random_state=0)
     assert "rows" in str(model.describe())
