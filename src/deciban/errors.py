@@ -24,8 +24,15 @@ MOST_NAMED = 20
 """So many names are told where one is wanted that there is not."""
 
 
+MAX_MESSAGE_CHARACTERS = 2000
+"""A longer message quotes so much of an input that nobody reads it: its middle is left out."""
+
+
 class DecibanError(Exception):
     """Anything deciban refuses to do."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*(shorten(arg) if isinstance(arg, str) else arg for arg in args))
 
 
 class InputError(DecibanError, ValueError):
@@ -62,6 +69,17 @@ class DecibanWarning(UserWarning):
 
 class PrecisionWarning(DecibanWarning):
     """A variance has fewer exact digits than twelve, because what was forgotten was so much larger."""
+
+
+def shorten(message: str) -> str:
+    """Leave out the middle of a long message: its beginning says what is wrong, and its end is the hint.
+
+    >>> len(shorten("x" * 10**6)) <= MAX_MESSAGE_CHARACTERS
+    True
+    """
+    if len(message) <= MAX_MESSAGE_CHARACTERS:
+        return message
+    return f"{message[: MAX_MESSAGE_CHARACTERS // 2]} … {message[3 - MAX_MESSAGE_CHARACTERS // 2 :]}"
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -38,8 +38,10 @@ def use(path: Path) -> None:
     Refused where the table cannot be read, predicted or trained on; there are as many answers as rows.
     """
     source = open_source(path)
+    n_columns = len(source.columns)
+    begin_operation(n_columns)
     rows = sum(batch.num_rows for batch in source.batches(dict.fromkeys(source.columns, "as it is")))
-    begin_operation()
+    begin_operation(n_columns)
     answers = model().predict_proba(path, allow_missing_columns=True)
     refused: DecibanError | None = None
     try:
@@ -51,9 +53,9 @@ def use(path: Path) -> None:
             raise refused
         return
     target = "diagnosis" if "diagnosis" in source.columns else source.columns[-1]
-    begin_operation()
+    begin_operation(n_columns)
     trained = deciban.train(path, target=target, judge=path.stat().st_size % 4 == 0)
-    begin_operation()
+    begin_operation(n_columns)
     for _ in trained.predict(path):
         pass
     if refused:
@@ -73,6 +75,7 @@ def rows_as_text(path: Path) -> tuple[list[str], list[tuple[str | None, ...]]]:
     """The columns and rows of a file as deciban reads them, each cell as text."""
     source = open_source(path)
     columns = list(source.columns)
+    begin_operation(len(columns))
     batches = list(source.batches(dict.fromkeys(columns, "text")))
     table = pa.Table.from_batches(batches) if batches else None
     cells = [] if table is None else list(zip(*(table.column(name).to_pylist() for name in columns)))

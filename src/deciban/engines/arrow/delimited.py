@@ -46,6 +46,10 @@ RECORD = re.compile(r'(?:[^"\r\n]++|"[^"]*+(?:"|\Z))*+')
 
 HEADER_BYTES = 1 << 20
 HEADER_HINT = "Hint: the first line names the columns"
+
+MAX_COLUMNS = 100_000
+"""DuckDB took 9 s of CPU time to plan a query of 40 000 columns, and more than twice that for twice as many."""
+
 SAMPLE_BYTES = 1 << 16
 
 MAX_REJECTED_LINES = 1000
@@ -294,6 +298,11 @@ def _header(start: str, delimiter: str, path: str) -> list[str]:
         names = next(csv.reader([line], delimiter=delimiter))
     except csv.Error as error:
         raise InputError(f"the first line of {path!r} cannot be read: {error}. {HEADER_HINT}") from None
+    if len(names) > MAX_COLUMNS:
+        raise InputError(
+            f"the first line of {path!r} names {len(names):,} columns; at most {MAX_COLUMNS:,} are read. "
+            f"Hint: a Parquet file, or a sparse matrix and an estimator"
+        )
     return [name if name.strip() else f"column{place}" for place, name in enumerate(names, 1)]
 
 
