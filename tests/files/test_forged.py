@@ -211,3 +211,22 @@ def test_negative_zeros_are_read_as_zeros(name, path):
     model = deciban.load(forge(path, model_bytes.MODELS[name](), change))
     model.sample(3, random_state=0)
     assert "rows" in str(model.describe())
+
+
+def test_a_block_without_a_covariance_is_refused_when_it_is_described(path):
+    def change(header, arrays):
+        name = next(n for n in arrays if n.endswith("/comoment") and "/ledger/" in n)
+        arrays[name][0, 1, 0] = 1e150
+
+    model = deciban.load(forge(path, test_fuzz.MODELS["table with blocks"](), change))
+    with pytest.raises(InputError, match="no covariance that can be computed"):
+        model.describe()
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_words_counted_beyond_all_doubt_are_telltales_without_a_warning(path):
+    def change(header, arrays):
+        arrays["belief/ledger/parts/0/documents/total"][:] = arrays["belief/ledger/parts/0/total"][:] = 1e290
+
+    model = deciban.load(forge(path, test_fuzz.MODELS["texts"](), change))
+    assert not np.isnan([[word.decibans, word.low, word.high] for word in model.telltales("a")]).any()

@@ -339,6 +339,7 @@ def change_reading(text, arrays, rng):
     """Texts are read in another way, and all that depends on it agrees."""
     header = text["header"]
     table = header.get("options", {}).get("words") if isinstance(header.get("options"), dict) else None
+    old, changed = deciban.Words(), {"ngrams": [1, 100_000]}
     try:
         written = {} if table else header["parameters"]["words"]["value"] or {}
         old = deciban.Words.from_dict(table or {n: _plain(v) for n, v in written.items()})

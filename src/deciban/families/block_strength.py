@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from deciban.errors import InputError
 from deciban.families.gaussian import Gaussian
 from deciban.families.strength import DRAWS, TAILS, Strengths
 from deciban.ledger import Scatter
 from deciban.ledger.statistic import Array, divide
 from deciban.scores import Full
+from deciban.scores.full import NO_COVARIANCE
 
 MOST_NUMBERS = 1 << 22
 """Numbers held at a time: of very many classes and columns fewer bells are drawn."""
@@ -39,8 +41,11 @@ def strength_together(family: Gaussian, part: Scatter, prior: Array, rng: np.ran
     K, d = form.mean.shape
     covariance = np.broadcast_to(form.covariance, (K, d, d))
     times = int(np.clip(MOST_NUMBERS // (K * K * d * d), FEWEST_DRAWS, DRAWS))
-    drawn = [_strength(*_drawn(form.mean, covariance, n + family.prior_rows, rng), pi) for _ in range(times)]
-    value = _strength(form.mean, covariance, pi)
+    try:
+        drawn = [_strength(*_drawn(form.mean, covariance, n + family.prior_rows, rng), pi) for _ in range(times)]
+        value = _strength(form.mean, covariance, pi)
+    except np.linalg.LinAlgError:
+        raise InputError(NO_COVARIANCE) from None
     low, middle, high = np.quantile(drawn, TAILS)
     return Strengths(*(np.array([max(x, 0.0)]) for x in (value, value + low - middle, value + high - middle)))
 

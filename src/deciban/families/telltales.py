@@ -21,7 +21,7 @@ from deciban.errors import InputError, UndefinedError
 from deciban.families.family import log
 from deciban.families.text import Kept, Text
 from deciban.ledger import Bags, Tallies
-from deciban.ledger.statistic import Array
+from deciban.ledger.statistic import Array, divide
 from deciban.scores import DECIBAN, SparseLinear
 
 Z = 1.6448536269514722
@@ -72,7 +72,7 @@ class _Known(NamedTuple):
     def end(self, z: float) -> Array:
         """The point that a normal variable would reach at z."""
         spread = np.sqrt(self.variance)
-        lopsided = self.skew / spread**3
+        lopsided = divide(self.skew, spread**3)  # of counts beyond 1e200 the spread is 0
         return self.mean + spread * (z + (z**2 - 1) * lopsided / 6 - (2 * z**3 - 5 * z) * lopsided**2 / 36)
 
 
