@@ -1,24 +1,34 @@
 # `make demo` and `make test` are each the whole set-up: they build .venv, install, and run.
 PYTHON ?= python3
 BIN := .venv/bin
-NATIVE := $(wildcard src/deciban/mail/native/*.pyx src/deciban/mail/native/*.pxd)
 
-.PHONY: demo test thorough check lint bench lab guide gallery format clean
+.PHONY: demo test thorough fuzz soak check lint bench lab guide gallery format lock audit clean
 
-demo: .venv/ready
+demo: .venv/installed
 	$(BIN)/deciban demo --folder demo
 
-test: .venv/ready
+test: .venv/installed
 	$(BIN)/pytest -q -n auto --dist worksteal
 
 # Tens of thousands of strings in every way of reading, each command of the documents as a process, a real corpus.
-thorough: .venv/ready
+thorough: .venv/installed
 	$(BIN)/pytest -q -n auto -m thorough tests
+
+# Mutated inputs of every kind, for so many seconds in all; findings are kept in build/fuzz. SEED=1 for other inputs.
+SECONDS ?= 600
+SEED ?= 0
+fuzz: .venv/installed
+	$(BIN)/python -m tests.fuzz --seconds $(SECONDS) --seed $(SEED)
+
+# A mail server, its clients and the commands beside it, killed at random: `make soak ROUNDS=1000` for more rounds.
+ROUNDS ?= 300
+soak: .venv/installed
+	DECIBAN_SOAK_ROUNDS=$(ROUNDS) $(BIN)/pytest -q tests/mail/test_soak.py
 
 check: lint
 	$(BIN)/pytest -q tests/docs
 
-lint: .venv/ready
+lint: .venv/installed
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -30,7 +40,7 @@ bench: .venv/peers
 	$(BIN)/python -m benchmarks --judging; $(BIN)/python -m benchmarks --partner; \
 	$(BIN)/python -m benchmarks --mail
 
-lab: .venv/ready
+lab: .venv/installed
 	$(BIN)/python -m benchmarks.lab
 	$(BIN)/python -m benchmarks.lab_tables
 	$(BIN)/python -m benchmarks.lab_calibration
@@ -44,33 +54,49 @@ lab: .venv/ready
 	DECIBAN_DATA=$$($(BIN)/python -c 'from benchmarks import data; print(data.folder())') \
 	  $(BIN)/python docs/guides/make_newsgroups.py
 
-guide: .venv/ready
+guide: .venv/installed
 	$(BIN)/python docs/guides/make_guide.py
 
 # Every picture, by the commands that docs/gallery.md shows.
-gallery: .venv/ready
+gallery: .venv/installed
 	$(BIN)/python docs/make_gallery.py
 
-format: .venv/ready
+format: .venv/installed
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-# What can be compiled is, and where it cannot be, that is said.
-.venv/ready: .venv/installed hatch_build.py $(NATIVE)
-	$(BIN)/python -m hatchling build --hooks-only --target wheel:editable
-	touch .venv/ready
-
-.venv/installed: pyproject.toml
+# The versions of the lock file, by their hashes; a Python that it has no wheels for gets what pyproject.toml allows.
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+LOCKED := import sys; sys.exit(not (sys.implementation.name == "cpython" and sys.version_info < (3, 15)))
+.venv/installed: pyproject.toml requirements-dev.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "deciban needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version). Hint: make PYTHON=python3.12 ..."; exit 1; }
 	$(PYTHON) -m venv .venv
-	DECIBAN_COMPILE=no $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[plot,dev]'
+	if $(BIN)/python -c '$(LOCKED)'; then $(PIP) --require-hashes --requirement requirements-dev.lock; else \
+	  echo "requirements-dev.lock is for CPython 3.11 to 3.14; installing what pyproject.toml allows instead."; \
+	  $(PIP) '.[plot,dev]'; fi
+	$(PIP) --no-deps --no-build-isolation --editable .
 	touch .venv/installed
 
+# Tools of these two rules alone, in an environment of their own.
+.venv-tools/installed:
+	$(PYTHON) -m venv .venv-tools
+	.venv-tools/bin/python -m pip install --quiet --disable-pip-version-check uv pip-audit
+	touch .venv-tools/installed
+
+# The newest versions that pyproject.toml allows, for every platform, with hashes and without the address of an index.
+lock: .venv-tools/installed
+	.venv-tools/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --all-extras \
+	  --no-emit-index-url --no-header --no-annotate pyproject.toml --output-file requirements-dev.lock
+
+# Known vulnerabilities of the locked versions; asks an advisory service on the network.
+audit: .venv-tools/installed
+	.venv-tools/bin/pip-audit --strict --require-hashes --disable-pip --requirement requirements-dev.lock
+
 # Vowpal Wabbit, to be measured against; without it the report says so. (fastText is a package of the system.)
-.venv/peers: .venv/ready
+.venv/peers: .venv/installed
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check vowpalwabbit
 	touch .venv/peers
 
 clean:
-	rm -rf .venv demo build src/deciban/mail/native/*.so .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-tools demo build .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -16,8 +16,8 @@ import numpy as np
 
 from deciban.mail.evaluation import SPREAD, DrawsReport
 from deciban.mail.figures import Figures
-from deciban.mail.judging import HAM_AT, SPAM_AT
 from deciban.mail.models import MODELS
+from deciban.mail.settings import HAM_AT, SPAM_AT
 
 from . import data, lab_mail_switches, machine, mail_data, mail_peers
 from .lab import Figure, percent

@@ -18,7 +18,9 @@ from deciban.families.prior import ClassPrior
 from deciban.ledger import Block, Cells, Ledger, Needs, Schema
 from deciban.ledger.statistic import Array, Codes
 from deciban.scorer import Scorer, Solved
+from deciban.scores import has_scores
 from deciban.scores.calibration import Calibration
+from deciban.scores.full import NO_COVARIANCE
 from deciban.scores.novelty import Novelty
 
 DRAWS = 100_000
@@ -125,12 +127,15 @@ class Belief(Scorer):
         """The class prior and the score forms, solved once."""
         prior = self.assumption.prior.solve(self.complete.rows)
         try:
-            forms = tuple(f.solve(part) for f, part in zip(self.assumption.families, self.complete.parts))
+            with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below
+                forms = tuple(f.solve(part) for f, part in zip(self.assumption.families, self.complete.parts))
         except np.linalg.LinAlgError:
+            raise InputError(NO_COVARIANCE) from None
+        if not all(map(has_scores, forms)):
             raise InputError(
-                "what was learned has no covariance that can be computed: its numbers are too far apart. "
-                "Hint: scale the columns, or leave some out."
-            ) from None
+                "what was learned has no scores that can be computed: its numbers, weights or pseudo-counts are too "
+                "large (a double holds up to 1.8e308). Hint: scale the columns, or the weights."
+            )
         silent = not self.assumption.probabilistic and len(prior) > 1
         return Solved(prior, np.zeros(len(prior)) if silent else log(prior), forms, self.assumption.needs)
 
@@ -159,7 +164,8 @@ class Belief(Scorer):
         """n rows drawn from the model: the matrix of each block, and the classes' places."""
         self.need_probability("rows to draw")
         codes = rng.choice(len(self.solved.prior), size=n, p=self.solved.prior / self.solved.prior.sum())
-        parts = [f.sample(p, codes, rng) for f, p in zip(self.assumption.families, self.complete.parts)]
+        with np.errstate(over="ignore", invalid="ignore"):  # what is too large to be drawn is refused by the families
+            parts = [f.sample(p, codes, rng) for f, p in zip(self.assumption.families, self.complete.parts)]
         return parts, codes
 
     def bayes_error(self, n_draws: int, rng: np.random.Generator, threads: int) -> float:

@@ -162,14 +162,13 @@ class Scorer(ABC):
     ) -> Explanation:
         """Each row's evidence for class k against l, before any calibration."""
         pieces = [engines.pieces(*block, k, l) for block in zip(self.solved.forms, parts, self.solved.needs)]
-        with np.errstate(invalid="ignore"):  # two classes without rows: −∞ − −∞ has no value
+        with np.errstate(over="ignore", invalid="ignore"):  # two classes without rows: −∞ − −∞ has no value
             prior = (self.solved.log_prior[k] - self.solved.log_prior[l]) * DECIBAN
-        evidence = engines.side_by_side([p.features * DECIBAN for p in pieces])
-        bias = self.solved.bias
-        extras: dict[str, Array] = {} if bias is None else {"bias": (bias[k] - bias[l]) * DECIBAN}
-        for name, value in (extra for p in pieces for extra in p.extras.items()):
-            extras[name] = extras.get(name, 0.0) + value * DECIBAN
-        with np.errstate(invalid="ignore"):
+            evidence = engines.side_by_side([p.features * DECIBAN for p in pieces])
+            bias = self.solved.bias
+            extras: dict[str, Array] = {} if bias is None else {"bias": (bias[k] - bias[l]) * DECIBAN}
+            for name, value in (extra for p in pieces for extra in p.extras.items()):
+                extras[name] = extras.get(name, 0.0) + value * DECIBAN
             total = prior + np.asarray(evidence.sum(axis=1)).reshape(-1) + sum(extras.values())
         return Explanation(evidence, prior, total, labels[k], labels[l], self.feature_names, extras)
 

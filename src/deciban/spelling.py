@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Container, Sequence
+
+ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+"""Control characters whose escapes everybody knows."""
 
 
 def spaced(n: float, form: str = ".0f", gap: str = " ") -> str:
@@ -84,6 +88,28 @@ def one_line(text: str) -> str:
     'two lines'
     """
     return "".join(c if c.isprintable() else " " for c in text)
+
+
+def escape_controls(text: str, keep: str = "") -> str:
+    """Replace characters that a terminal obeys or hides by the escapes of JSON; `keep` names those that stay.
+
+    These are control characters, marks that reorder text (U+202E) or have no width (U+200B), and whatever else is
+    not printable; spaces of any width stay.
+
+    >>> escape_controls("a\x1b[2J\u202eb\tc"), escape_controls("à la carte\u00a0!")
+    ('a\\u001b[2J\\u202eb\\tc', 'à la carte\xa0!')
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        c if c.isprintable() or c in keep or unicodedata.category(c) == "Zs" else _escape_of(c) for c in text
+    )
+
+
+def _escape_of(char: str) -> str:
+    """One character as JSON escapes it: by a letter, or by its code in UTF-16."""
+    code = char.encode("utf-16-be", "surrogatepass").hex()
+    return ESCAPES.get(char) or "".join(f"\\u{code[i : i + 4]}" for i in range(0, len(code), 4))
 
 
 def aligned(table: Sequence[Sequence[str]], left: Container[int] = (0,)) -> list[str]:

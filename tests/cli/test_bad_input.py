@@ -359,3 +359,37 @@ def test_debug_shows_where_it_happened(tmp_path):
 def test_wrong_usage_is_exit_code_2_and_says_what_is_right(tmp_path, monkeypatch, arguments, words):
     monkeypatch.chdir(tmp_path)
     assert words in " ".join(refused(tmp_path, *arguments, code=2).split())
+
+
+def test_a_folder_replaces_no_column_and_hive_adds_columns(tmp_path, trained):
+    """A folder named temperature=41.5 used to set every row's temperature."""
+    plain, named = tmp_path / "plain", tmp_path / "temperature=41.5"
+    for folder in (plain, named):
+        folder.mkdir()
+        rows = [(36 + i % 5, "dry", i % 4) for i in range(30)]
+        (folder / "n.jsonl").write_text(
+            "".join(json.dumps(dict(zip(("temperature", "cough", "days_ill"), row))) + "\n" for row in rows)
+        )
+    predict = ("predict", trained, "--allow-missing-columns", "--proba")
+    assert done(*predict, named / "n.jsonl").stdout == done(*predict, plain / "n.jsonl").stdout
+    assert "'temperature' is a column of" in refused(tmp_path, *predict, named / "n.jsonl", "--hive")
+    ward = tmp_path / "ward=7"
+    shutil.copytree(plain, ward)
+    assert done(*predict, ward / "n.jsonl", "--hive", "--keep", "ward").stdout.startswith("ward,")
+    assert "--hive is for DATA" in refused(tmp_path, *predict, "--sql", "select 1", "--hive", code=2)
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_a_column_that_a_format_has_no_place_for_is_refused_in_words(tmp_path, trained, ending):
+    import pyarrow as pa
+
+    when = pa.array([2**62] * 3).view(pa.timestamp("s", "Mars/Olympus"))
+    data = pa.table({"temperature": [37.0, 38.0, 39.0], "when": when})
+    with pa.ipc.new_file(str(tmp_path / "t.arrow"), data.schema) as writer:
+        writer.write_table(data)
+    words = refused(
+        tmp_path, "predict", trained, tmp_path / "t.arrow", "--allow-missing-columns", "--keep", "when", "-o",
+        tmp_path / f"out.{ending}",
+    )  # fmt: skip
+    assert "cannot be written in this format" in words
+    assert "--debug" not in words

@@ -366,3 +366,45 @@ def test_a_reader_who_left_is_told_by_the_exit_code(store):
     process.stdout = None
     process.communicate(NEW * 500, timeout=60)
     assert process.returncode == 75
+
+
+CLOSED = {"output": (1,), "output and errors": (1, 2), "input": (0,), "input and output": (0, 1), "all": (0, 1, 2)}
+
+
+def with_closed(descriptors, *arguments, full=False):
+    """The exit code and the words of a command that is started with some of its standard streams closed."""
+
+    def prepare():
+        if full:
+            os.dup2(os.open("/dev/full", os.O_WRONLY), 1)
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+    done = subprocess.run(
+        command(*arguments), input=NEW, capture_output=True, timeout=60, check=False, preexec_fn=prepare
+    )
+    return done.returncode, done.stdout, done.stderr.decode()
+
+
+@pytest.mark.parametrize("more", [[], ["--no-such-option"], ["--model", "oracle"]], ids=["right", "wrong", "odd"])
+@pytest.mark.parametrize("closed", CLOSED)
+def test_a_closed_stream_asks_to_try_again(store, closed, more):
+    code, out, err = with_closed(CLOSED[closed], "filter", "--store", store, *more)
+    assert (code, out) == (75, b"")
+    assert ("could not be" in err and "Traceback" not in err) or 2 in CLOSED[closed]
+
+
+def test_a_closed_output_asks_to_try_again_though_the_filter_cannot_even_be_loaded(monkeypatch, tmp_path):
+    """The plainest way of passing a message on has no other stream to write to either."""
+    (tmp_path / "sitecustomize.py").write_text("import sys; sys.modules['deciban.cli.mail.passing'] = None")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *filter(None, sys.path)]))
+    assert with_closed((1,), "filter", "--store", "none.db") == (75, b"", "")
+
+
+@pytest.mark.parametrize("closed", ["output", "input", "all"])
+def test_a_verdict_that_cannot_be_written_is_none(store, closed):
+    code, out, err = with_closed(CLOSED[closed], "classify", "--store", store)
+    assert (code, out) == (3, b"")
+    assert err.startswith("error: standard input or standard output is closed") or closed == "all"
+    assert "Traceback" not in err
+    assert "Exception ignored" not in err

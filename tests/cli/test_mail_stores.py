@@ -1,8 +1,10 @@
 """Looking after a mail store: `status`, `set`, `fit`, `tidy`, `check`, `backup`, `merge`, `export`, `import`."""
 
 import json
+import os
 import shutil
 import sqlite3
+import stat
 import time
 
 import pytest
@@ -144,6 +146,24 @@ def test_fitting_is_done_when_asked_for(store, tmp_path):
     assert "nothing to fit" in done("fit", "--store", store).stderr
 
 
+@pytest.mark.parametrize("model", ["evidence", "bayes"])
+def test_labels_that_words_do_not_tell_apart_are_said_in_one_line(tmp_path, model):
+    for label in ("ham", "spam"):
+        (tmp_path / label).mkdir()
+        for i in range(30):
+            head = f"Subject: hello\nMessage-ID: <{label}{i}@a.example>\n"
+            (tmp_path / label / str(i)).write_text(f"{head}\nsame words\n")
+    store = tmp_path / "same.db"
+    learned = done("learn", "--ham", tmp_path / "ham", "--spam", tmp_path / "spam", "--store", store)
+    assert "do not tell the labels apart" in learned.stderr
+    done("set", "--model", model, "--no-fit", "--store", store)
+    result = mail("fit", "--store", store)
+    assert result.exit_code == 1
+    assert result.stderr.count("\n") == 1
+    assert f"{model}: nothing fitted" in result.stderr
+    assert "the words of 30 ham and 30 spam messages do not tell the labels apart" in result.stderr
+
+
 def test_a_bound_is_kept_by_tidying_and_at_the_end_of_learning(store, tmp_path):
     done("set", "--most-messages", "40", "--store", store)
     assert told(store)["tidy_due"]
@@ -217,6 +237,34 @@ def test_a_text_that_was_cut_is_refused_and_nothing_learned(store, tmp_path):
         assert result.returncode == 1
         assert b"Traceback" not in result.stderr
         assert told(tmp_path / "new.db")["messages"] == {}
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o022])
+def test_whatever_holds_mail_is_for_its_owner_alone(store, tmp_path, umask):
+    (tmp_path / "old.jsonl").write_text("{}")
+    (tmp_path / "old.jsonl").chmod(0o644)
+    before = os.umask(umask)
+    try:
+        for name in ("new.jsonl", "old.jsonl"):
+            done("export", tmp_path / name, "--store", store)
+        done("backup", tmp_path / "copy.db", "--store", store)
+        done("import", tmp_path / "new.jsonl", "--store", tmp_path / "made.db")
+    finally:
+        os.umask(before)
+    modes = {name: stat.S_IMODE((tmp_path / name).stat().st_mode) for name in os.listdir(tmp_path)}
+    assert {name: oct(mode) for name, mode in modes.items() if mode != 0o600} == {}
+    assert set(modes) >= {"new.jsonl", "old.jsonl", "copy.db", "made.db"}
+
+
+def test_an_import_that_is_refused_leaves_the_store_usable(store, tmp_path):
+    text = program("export", "--store", store).stdout
+    (tmp_path / "bad.jsonl").write_bytes(text.replace(b'"settings": {', b'"settings": {"model": 5', 1))
+    result = mail("import", tmp_path / "bad.jsonl", "--store", tmp_path / "new.db")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith("error: line 1 (nothing was learned): model 5 is not known.")
+    (tmp_path / "mail.jsonl").write_bytes(text)
+    done("import", tmp_path / "mail.jsonl", "--store", tmp_path / "new.db")
+    assert program("export", "--store", tmp_path / "new.db").stdout == text
 
 
 def test_export_does_not_overwrite_the_store(store):

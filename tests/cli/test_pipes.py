@@ -52,6 +52,27 @@ def test_a_training_whose_report_nobody_reads_has_written_its_model(tmp_path):
     assert "pneumonia" in done("inspect", tmp_path / "m.deciban").stdout
 
 
-def test_a_closed_output_is_no_error(trained):
-    result = program("inspect", trained, before=lambda: os.close(1))
-    assert (result.returncode, result.stderr) == (0, "")
+@pytest.mark.parametrize(
+    "arguments", [("inspect", "MODEL"), ("predict", "MODEL", PATIENTS), ("--help",)], ids=lambda a: a[0]
+)
+def test_a_closed_output_is_an_error_and_not_silence(trained, arguments):
+    """Whoever asked for rows and gets none must not be told that all went well."""
+    result = program(*(trained if a == "MODEL" else a for a in arguments), before=lambda: os.close(1))
+    said = (
+        "error: standard input or standard output is closed. Hint: < /dev/null or > /dev/null if it is not needed\n"
+    )
+    assert (result.returncode, result.stderr) == (1, said)
+
+
+def test_a_closed_input_is_an_error_only_where_it_is_read(trained):
+    assert program("inspect", trained, before=lambda: os.close(0)).returncode == 0
+    result = program("predict", trained, "-", before=lambda: os.close(0))
+    assert result.returncode == 1
+    assert result.stderr.startswith("error: ")
+    assert "Traceback" not in result.stderr
+
+
+def test_what_is_written_to_a_file_needs_no_output(trained, tmp_path):
+    result = program("predict", trained, PATIENTS, "-o", tmp_path / "p.csv", before=lambda: os.close(1))
+    assert result.returncode == 0, result.stderr
+    assert (tmp_path / "p.csv").read_text() == program("predict", trained, PATIENTS).stdout

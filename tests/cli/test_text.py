@@ -250,7 +250,8 @@ def test_options_say_how_texts_are_read(options, expected, posts):
 @pytest.mark.parametrize(
     ("options", "code", "words"),
     [
-        (["--ngrams", "0"], 2, "--ngrams wants a number from 1 to 99"),
+        (["--ngrams", "0"], 2, "--ngrams wants a number from 1 to 100"),
+        (["--ngrams", "101"], 2, "--ngrams wants a number from 1 to 100"),
         (["--ngrams", "3-2"], 2, "--ngrams wants"),
         (["--ngrams", "two"], 2, "not 'two'"),
         (["--tokens", "letters"], 2, "letters"),

@@ -14,7 +14,7 @@ import deciban
 ROOT = Path(__file__).parents[2]
 DOCS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 HIDDEN = {".git", ".venv", ".hypothesis", ".pytest_cache", ".mypy_cache", ".ruff_cache", "__pycache__"}
-WRITTEN = {".py", ".pyi", ".pyx", ".pxd", ".md", ".toml", ".txt", ""}
+WRITTEN = {".py", ".pyi", ".md", ".toml", ".txt", ""}
 FORBIDDEN = {
     "a path of one machine": re.compile(r"(?<![\w.])/(?:work|home|Users|root)/\w+"),
     "a temporary folder": re.compile(r"(?<![\w.])/tmp/"),
@@ -78,7 +78,7 @@ def test_every_make_target_of_the_documents_exists():
 
 @pytest.mark.parametrize("name", ["docs/architecture.md", "docs/maths.md", "docs/decisions.md", "CONTRIBUTING.md"])
 def test_every_file_that_is_named_exists(name):
-    named = set(re.findall(r"`((?:[\w-]+/)*[\w-]+\.(?:py|pyi|pyx|pxd|md))`", text(name)))
+    named = set(re.findall(r"`((?:[\w-]+/)*[\w-]+\.(?:py|pyi|md))`", text(name)))
     known = [f"/{path.relative_to(ROOT)}" for path in tracked()]
     missing = {path for path in named if not any(file.endswith(f"/{path}") for file in known)}
     assert not missing

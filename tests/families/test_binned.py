@@ -17,6 +17,11 @@ from deciban.ledger.grid import cells_of, edges, middles
 number = st.floats(allow_nan=False, allow_infinity=False)
 
 
+def cuts_of(table):
+    """The cuts of one column alone."""
+    return best_cuts(table, np.array([0, table.shape[1]])).tolist()
+
+
 def entropy(rows):
     """Of a list of (value, class, weight), in bits."""
     total = sum(w for _, _, w in rows)
@@ -54,7 +59,7 @@ def test_cuts_are_those_of_the_papers_rule(weights, seed):
     w = rng.choice(weights, n) * rng.uniform(1, 1.001, n) ** (weights != [1.0])  # no two cuts are equally good
     values = np.unique(x)
     table = np.array([[w[(x == v) & (y == k)].sum() for v in values] for k in range(K)])
-    assert values[best_cuts(table)].tolist() == brute(list(zip(x.tolist(), y.tolist(), w.tolist())))
+    assert values[cuts_of(table)].tolist() == brute(list(zip(x.tolist(), y.tolist(), w.tolist())))
 
 
 def test_iris_is_cut_where_the_literature_cuts_it():
@@ -74,16 +79,27 @@ def test_any_number_of_classes_is_cut(K):
     """3^c overflows at 647 classes."""
     table = np.zeros((K, 2))
     table[: K // 2, 0] = table[K // 2 :, 1] = 1e4
-    assert best_cuts(table) == [1]
-    assert best_cuts(np.ones((K, 2))) == []
+    assert cuts_of(table) == [1]
+    assert cuts_of(np.ones((K, 2))) == []
+
+
+@pytest.mark.parametrize("fraction", [1.0, 0.7])
+def test_columns_are_cut_together_as_each_is_alone(fraction):
+    rng = np.random.default_rng(7)
+    sizes = [0, 1, 40, 7, 0, 300]
+    tables = [rng.integers(0, 9, (3, n)) * fraction * (1.0 + (np.arange(n) > n / 2) * [[0], [3], [9]]) for n in sizes]
+    offset = np.cumsum([0, *sizes])
+    alone = [cut + start for table, start in zip(tables, offset) for cut in cuts_of(table)]
+    assert len(alone) >= 3
+    assert best_cuts(np.concatenate(tables, axis=1), offset).tolist() == alone
 
 
 def test_nothing_to_cut():
-    assert best_cuts(np.zeros((2, 0))) == []
-    assert best_cuts(np.zeros((2, 3))) == []
-    assert best_cuts(np.array([[5.0], [5.0]])) == []
-    assert best_cuts(np.array([[5.0, 9.0], [0.0, 0.0]])) == []
-    assert best_cuts(np.array([[0.3, 0.0], [0.0, 0.3]])) == []
+    assert cuts_of(np.zeros((2, 0))) == []
+    assert cuts_of(np.zeros((2, 3))) == []
+    assert cuts_of(np.array([[5.0], [5.0]])) == []
+    assert cuts_of(np.array([[5.0, 9.0], [0.0, 0.0]])) == []
+    assert cuts_of(np.array([[0.3, 0.0], [0.0, 0.3]])) == []
 
 
 def test_shares_are_counts_by_bin_with_pseudo_counts():

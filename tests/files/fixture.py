@@ -209,6 +209,43 @@ def as_lists(answer):
     return [list(row.values()) for row in answer.to_pylist()] if hasattr(answer, "to_pylist") else answer.tolist()
 
 
+def fitted_models():
+    """A model of every discriminative learner: of arrays, of texts and of tables."""
+    X = np.array([[0.1, 0.3], [0.9, 0.8], [0.4, 0.1], [0.7, 0.2], [0.2, 0.6], [1.1, 0.9]] * 5)
+    X += np.arange(60.0).reshape(30, 2) / 100
+    y = np.array([0, 1, 0, 2, 1, 2] * 5)
+    gap = np.where(np.arange(60).reshape(30, 2) % 7 == 3, np.nan, X)
+    rows = {name: PATIENTS[name] * 3 for name in (*ROLES, "state")}
+    table = {"target": "state", "roles": ROLES, "judge": False}
+    posts = {"post": [text.replace("\ud800", "") for text in POSTS] * 4, "size": [3.0, 4, 3.5, 2, 0, 2] * 4}
+    texts = {"target": "topic", "roles": {"post": "text", "size": "number"}, "judge": False}
+    return {
+        "LogisticRegression": deciban.LogisticRegression().fit(X, y),
+        "LogisticRegression-missing": deciban.LogisticRegression(C=1.0).fit(gap, y % 2),
+        "LogisticRegression-l1": deciban.LogisticRegression(penalty="l1", C=1.0).fit(X, y),
+        "BoostedBayes": deciban.BoostedBayes().fit(X, y),
+        "EvidenceRegression": deciban.EvidenceRegression(C=1.0).fit(POSTS * 4, TOPICS * 4),
+        "table-logistic": deciban.train(pa.table(rows), learner="logistic", C=1.0, **table),
+        "table-boosted": deciban.train(pa.table(rows), learner="boosted", **table),
+        "table-evidence": deciban.train({**posts, "topic": TOPICS * 4}, learner="evidence", C=1.0, **texts),
+    }
+
+
+def fitted_answers(model):
+    """The log-probabilities and classes that a fitted model gives."""
+    classes = model.classes if isinstance(model, deciban.Model) else model.classes_.tolist()
+    if isinstance(model, deciban.EvidenceRegression):
+        asked = ASKED_TEXTS
+    elif not isinstance(model, deciban.Model):
+        asked = np.array([[0.2, 0.4], [1.0, 0.9], [9.0, -9.0]])
+    else:
+        asked = {"post": ASKED_TEXTS, "size": [3.0, 2, 1, None]} if model.target == "topic" else pa.table(ASKED)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DecibanWarning)
+        log_proba = np.asarray(model.predict_log_proba(asked))
+    return {"log_proba": log_proba.tolist(), "classes": classes}
+
+
 def text_answers(model):
     """What the model says of documents, and how much it has learned."""
     facade = isinstance(model, deciban.TextClassifier)
@@ -230,3 +267,4 @@ if __name__ == "__main__":
     write(folder, others(), "expected.json", answers)
     write(folder, text_models(), "expected-texts.json", text_answers)
     write(folder, calibrated_models(), "expected-calibrated.json", calibrated_answers)
+    write(folder, fitted_models(), "expected-fitted.json", fitted_answers)

@@ -6,7 +6,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from tests.files.fixture import ASKED, PATIENTS, answers, calibrated_answers, table_answers, text_answers
+from tests.files.fixture import (
+    ASKED,
+    PATIENTS,
+    answers,
+    calibrated_answers,
+    fitted_answers,
+    table_answers,
+    text_answers,
+)
 
 import deciban
 from deciban import files
@@ -17,6 +25,7 @@ TABLES = json.loads((HERE / "format-1" / "expected-tables.json").read_text())
 TEXTS = json.loads((HERE / "format-1" / "expected-texts.json").read_text())
 JOINED = json.loads((HERE / "format-1" / "expected-joined.json").read_text())
 CALIBRATED = json.loads((HERE / "format-1" / "expected-calibrated.json").read_text())
+FITTED = json.loads((HERE / "format-1" / "expected-fitted.json").read_text())
 CASES = pd.DataFrame({"temperature °C": [36.8, 39.0, np.nan], "pulse": [65.0, 91.0, 80.0]})
 
 PREDICTED = ["well", "flu", "well"]
@@ -111,3 +120,10 @@ def test_every_kind_of_calibration_is_read(name):
     for key in ("proba", "other priors"):
         np.testing.assert_allclose(said.pop(key), CALIBRATED[name][key], rtol=1e-9, atol=1e-12)
     assert said == {key: CALIBRATED[name][key] for key in said}
+
+
+@pytest.mark.parametrize("name", FITTED)
+def test_every_discriminative_model_is_read(name):
+    answers = fitted_answers(deciban.load(HERE / "format-1" / f"{name}.deciban"))
+    np.testing.assert_allclose(answers["log_proba"], FITTED[name]["log_proba"], rtol=1e-12, atol=1e-12)
+    assert answers["classes"] == FITTED[name]["classes"]

@@ -1,14 +1,10 @@
-"""Mutated messages by the thousand: `python -m tests.mail.fuzzing 20000 0` reads each and tells the worst of them."""
+"""Mutated messages, and what is wrong with how one is read; `tests/fuzz/messages.py` tries them by the thousand."""
 
 from __future__ import annotations
 
-import json
 import os
 import random
-import resource
-import sys
 import tarfile
-import time
 from array import array
 from collections.abc import Iterable
 from functools import cache
@@ -21,13 +17,8 @@ from tests.mail import hostile, made_up
 from deciban.mail.digest import digest_of
 from deciban.mail.entry import DIGEST_BYTES
 from deciban.mail.message import read_message
-from deciban.mail.numbering import Reader
+from deciban.mail.numbering import Numbering
 from deciban.mail.tokens import USUAL, Reading, said_cut, tokens_of
-
-try:
-    from deciban.mail.native.numbering import Numbering as Compiled
-except ImportError:
-    Compiled = None  # type: ignore[assignment,misc]
 
 ALL = Reading(pairs=True, others=True, body_case=True)
 MOST_REAL = 1500
@@ -94,7 +85,7 @@ class Held(NamedTuple):
 class Heard:
     """What a reader says of messages, spelled out."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: Numbering) -> None:
         self._reader = reader
         self._words: list[str] = []
         self.begun = 0
@@ -124,9 +115,9 @@ class Heard:
 
 
 @cache
-def compiled() -> Heard:
-    """One compiled reader for all messages, so that it has much to remember."""
-    return Heard(Compiled())
+def numbered() -> Heard:
+    """One reader for all messages, so that it has much to remember."""
+    return Heard(Numbering(USUAL))
 
 
 def held_by(raw: bytes) -> Held:
@@ -153,36 +144,9 @@ def trouble_with(raw: bytes) -> str:
         tokens = tokens_of(read_message(raw), ALL)
         defined = held_by(raw)
         "\n".join(tokens).encode()
-        [found] = compiled().of([raw]) if Compiled else [defined]
+        [found] = numbered().of([raw])
     except Exception as error:  # whatever it is, it is told with the message that brought it about
         return repr(error)
     if not all(len(token) <= 60 and token.split() == [token] for token in [*tokens, *found.tokens]):
         return "a token that is empty, too long, or has white space"
-    return f"the compiled reader {trouble}" if (trouble := difference(defined, found)) else ""
-
-
-def run(n: int, seed: int) -> dict[str, object]:
-    """So many messages are made and read; the worst time, the most memory, and every trouble."""
-    chance, start = random.Random(seed), seeds()
-    slowest, troubles = 0.0, []
-    for _ in range(n):
-        raw = mutated(chance.choice(start), start, chance)
-        before = time.process_time()
-        if trouble := trouble_with(raw):
-            troubles.append((trouble, raw[:2000].decode("latin-1")))
-        slowest = max(slowest, time.process_time() - before)
-    return {"inputs": n, "slowest": slowest, "peak_mib": peak_mib(), "troubles": troubles[:5]}
-
-
-def peak_mib() -> float:
-    """The most memory this process has held; ru_maxrss alone would remember the process that started it."""
-    status = Path("/proc/self/status")
-    if status.exists():
-        return (
-            next(int(line.split()[1]) for line in status.read_text().splitlines() if line.startswith("VmHWM")) / 1024
-        )
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-
-if __name__ == "__main__":
-    print(json.dumps(run(int(sys.argv[1]), int(sys.argv[2]))))
+    return f"the reader that numbers tokens {trouble}" if (trouble := difference(defined, found)) else ""

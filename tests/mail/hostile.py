@@ -69,3 +69,85 @@ def crowds(size: int = MEGABYTE) -> Iterator[tuple[str, bytes]]:
     yield "distinct entities", HTML + b"".join(b"&a%x" % i for i in range(size // 7))
     yield "a page of hidden depths", HTML + b'<div style="display:none">' * (size // 30) + b"x" + b"</div>" * 10_000
     yield "dashes", b'Content-Type: multipart/mixed; boundary="%s"\n\n' % (b"-" * 199) + b"\n" + b"-" * size
+
+
+MIXED = b"Content-Type: multipart/mixed; boundary=b\n\n"
+NO_LEAVES = b"Content-Type: multipart/mixed; boundary=c\n\n--c--\n"
+ENCLOSED = b"--b\nContent-Type: message/rfc822\n\n"
+STYLES = [
+    b'<p style="color:#%06x;background:#%06x">x', b'<font color="#%06x" size=%d>x', b"<td bgcolor=#%06x id=i%d>x",
+    b'<a href="http://h%x.example/p/%d">x</a>', b"<i class='c%x d%d'>x</i>", b"<b onx%d='%d'>x", b"&#%d;&#x%x;",
+    b"&a%x&%dnbsp;", b"<!--%x-->%d", b"<s style='font-size:%dpx;opacity:%d'>x", b"%x.%d ",
+    b"\xc3\xa9%d\xe4\xbb\x8a%d ",
+    b"$%d.%d!! ", b"http://h%x.example/%d ", b"w%x@h%d.example ",
+]  # fmt: skip
+"""Pieces of a page of which no two are the same."""
+
+
+def largest(size: int = 16 * MEGABYTE) -> Iterator[tuple[str, bytes]]:
+    """Messages of the greatest size that is read, of the shapes that cost most."""
+
+    def fill(head: bytes, unit: bytes) -> bytes:
+        return head + unit * ((size - len(head)) // len(unit))
+
+    words = b"Subject: " + b"word " * 1600 + b"\n"
+    yield "multiparts without leaves", fill(MIXED, b"--b\n" + NO_LEAVES)
+    yield "enclosed messages without leaves", fill(MIXED, ENCLOSED + b"Subject: x\n" + NO_LEAVES)
+    yield "enclosed messages with long headers", fill(MIXED, ENCLOSED + words + NO_LEAVES)
+    yield (
+        "enclosed messages with encoded words",
+        fill(MIXED, ENCLOSED + (b"X: " + b"=?a?b?x" * 1000 + b"\n") * 9 + b"\nx\n"),
+    )
+    yield (
+        "enclosed messages with many headers",
+        fill(MIXED, ENCLOSED + b"".join(b"X%x: %d\n" % (i, i) for i in range(5000)) + b"\nx\n"),
+    )
+    yield "enclosed messages of headers alone", fill(MIXED, ENCLOSED + b"x: y\n" * 210_000)
+    yield "headers that never end", fill(b"A: b\n", b"x: y\n")
+    yield "one header that never ends", fill(b"Subject: x", b"\n x")
+    yield "a name of a header that never ends", fill(b"", b"a")
+    yield "encoded words", fill(b"Subject:", b" =?utf-8?q?x?=\n")
+    yield "encoded words that do not end", fill(b"Subject:", b" =?utf-8?b?\n")
+    yield "ways of a message", fill(b"", b"Received: from a.b (c.d [1.2.3.4]) by e; Mon, 1 Jan 2024 10:00:00 +0000\n")
+    yield "addresses", fill(b"From: a@b.c\nTo: ", b"Ann Lee <ann@a.example>,\n\t")
+    yield "carriage returns", fill(TEXT, b"a\r")
+    yield "lines that end in two carriage returns", fill(TEXT, b"a\r\r\n")
+    yield "quoted From lines", fill(TEXT, b"\n>>From ")
+    yield "empty lines", fill(b"", b"\n")
+    levels = b"".join(b"Content-Type: multipart/mixed; boundary=b%d\n\n--b%d\n" % (i, i) for i in range(7))
+    for name, unit in {
+        "hardly": b"\n-",
+        "nearly": b"\n--b",
+        "falsely": b"\n--b0x\n--b1x\n--b2x",
+        "emptily": b"\n--b6",
+    }.items():
+        yield f"levels that are searched {name}", fill(levels, unit)
+        yield f"levels that are searched {name}, with carriage returns", fill(levels, unit.replace(b"\n", b"\r\n"))
+    for encoding, unit in (
+        ("base64", b"=\n"),
+        ("base64", b"YQ==\n"),
+        ("quoted-printable", b"=\n"),
+        ("quoted-printable", b"=3D"),
+    ):
+        part = b"--b\nContent-Type: text/html\nContent-Transfer-Encoding: %s\n\n" % encoding.encode()
+        yield f"{unit!r} in parts of {encoding}", fill(MIXED, part + unit * (160_000 // len(unit)) + b"\n")
+    for form in STYLES:
+        yield f"a page of {form!r}", fill(HTML, b"".join(form % (i, i) for i in range(40_000)))
+        yield f"a text of {form!r}", fill(TEXT, b"".join(form % (i, i) for i in range(40_000)))
+    for unit in (
+        b"<b>",
+        b"<",
+        b"&",
+        b"&#",
+        b"9",
+        b"<style>.a{display:none}</style>",
+        b"<p class=a>",
+        b"<font color=white>",
+        b"@{",
+    ):
+        yield f"a page of {unit!r} after a style sheet", fill(HTML + b"<style>.a{display:none}</style>&#", unit)
+        yield f"a style sheet of {unit!r}", fill(HTML + b"<style>.a{display:none}", unit)
+    page = b"--b0\nContent-Type: text/html\n\n" + b"".join(
+        b"<b onx%d='%d'>\xc3\xa9%d\r" % (i, i, i) for i in range(10_000)
+    )
+    yield "many things at once", fill(levels + page, b"\r\n-\r\n--b0x")

@@ -7,6 +7,7 @@ import shutil
 import socket
 import subprocess
 import threading
+import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -101,6 +102,14 @@ def everything(line: socket.socket) -> bytes:
 def request(command: str, message: bytes, *headers: str, version: str = "1.5") -> bytes:
     lines = [f"{command} SPAMC/{version}", *headers, f"Content-length: {len(message)}", "", ""]
     return "\r\n".join(lines).encode() + message
+
+
+def await_fit(store) -> None:
+    """Wait for the process beside a server to have fitted."""
+    end = time.monotonic() + 60
+    while store.fit_for([], "evidence") is None:
+        assert time.monotonic() < end
+        time.sleep(0.1)
 
 
 @contextmanager

@@ -1,5 +1,7 @@
 """Small stores to try things on."""
 
+import os
+from contextlib import suppress
 from pathlib import Path
 
 from deciban.mail.entry import Entry
@@ -14,3 +16,13 @@ def filled(path: Path) -> Path:
     with Store(path) as store:
         store.learn([entry(i, label=("ham", "spam")[i % 2]) for i in range(10)])
     return path
+
+
+def deleted_files(process: int) -> list[str]:
+    """Files of stores that a process has open though they are deleted; [] where the process is gone."""
+    found = []
+    with suppress(OSError):
+        for descriptor in os.listdir(f"/proc/{process}/fd"):
+            with suppress(OSError):  # closed meanwhile
+                found.append(os.readlink(f"/proc/{process}/fd/{descriptor}"))
+    return [name for name in found if name.endswith("(deleted)") and ".db" in name]

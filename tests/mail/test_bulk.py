@@ -200,8 +200,9 @@ def test_reading_mail_loads_nothing_heavy():
     assert not {"numpy", "numba", "sklearn", "scipy", "pyarrow", "duckdb", "email", "html.parser"} & set(loaded)
 
 
-@pytest.mark.parametrize(("asked", "there_are"), [(None, 1), (1, 0), (2, 2)])
-def test_a_machine_of_one_core_has_a_worker_unless_none_is_wanted(monkeypatch, workers, asked, there_are):
+def test_a_machine_of_one_core_reads_in_the_process_that_asks_unless_workers_are_wanted(monkeypatch, workers):
     monkeypatch.setattr(workers_module.os, "cpu_count", lambda: 1)
-    assert read(iter(MANY), asked) == one_by_one(MANY)
-    assert len(workers) == there_are
+    assert read(iter(MANY), None) == one_by_one(MANY)
+    assert len(workers) == 0
+    assert read(iter(MANY), 2) == one_by_one(MANY)
+    assert len(workers) == 2

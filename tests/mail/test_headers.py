@@ -18,6 +18,7 @@ from deciban.mail.headers import content_type, fields_of, with_words_decoded
         ("=?utf-8*en?q?hi?=", "hi"),
         ("=?x-unknown?q?hi?=", "hi"),
         ("=?utf-8?q?never closed", "=?utf-8?q?never closed"),
+        ("=?utf-8?q?a =?utf-8?q?b?=", "=?utf-8?q?a b"),
         ("=?utf-8?z?what?=", "=?utf-8?z?what?="),
         ("=?utf-8?b?aGk?=", "hi"),  # padding forgotten
         ("what?=?=", "what?=?="),

@@ -157,3 +157,11 @@ def test_among_thousands_of_colours_what_is_hidden_is_found():
     page = page_of(f'{shades}<font color="white">poem</font>')
     assert page.hidden == "poem"
     assert page.text.split() == ["seen"] * 3000
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [("9" * 5000, "\ufffd"), ("0" * 5000 + "65", "A"), ("0" * 5000, "\ufffd"), ("99999999", "\ufffd")],
+)
+def test_a_character_by_a_number_of_any_length_is_read(written, shown):
+    assert page_of(f"x&#{written};y").text == f"x{shown}y"

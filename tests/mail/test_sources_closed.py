@@ -14,7 +14,7 @@ from deciban.mail.bulk import Bundle, Waiting, Words
 from deciban.mail.filter import MailFilter
 from deciban.mail.found import Closed, Found
 from deciban.mail.message import digest_of
-from deciban.mail.numbering import Numbering, quickest
+from deciban.mail.numbering import Numbering
 from deciban.mail.reading import USUAL
 from deciban.mail.small_files import SMALL
 from deciban.mail.sources import mail_in, messages_in
@@ -215,11 +215,10 @@ def test_a_worker_answers_for_files_and_messages_alike(tmp_path):
     box, gone = tmp_path / "box", tmp_path / "gone"
     box.write_bytes(STAMP + letter(1) + b"\n" + STAMP + letter(2))
     sent = [letter(0), (str(box), "", None, False, False), (str(gone), "", 5.0, True, False), letter(3)]
-    for reader in (Numbering(USUAL), quickest(USUAL)):
-        said, opened, problems = answer_to(sent, reader, digests=True)
-        assert said[2] == b"".join(digest_of(letter(i)) for i in range(4))
-        assert opened == {1: [(f"{box}:1", 100.0), (f"{box}:2", 100.0)], 2: []}
-        assert problems == [(2, str(gone), "No such file or directory", 1)]
+    said, opened, problems = answer_to(sent, Numbering(USUAL), digests=True)
+    assert said[2] == b"".join(digest_of(letter(i)) for i in range(4))
+    assert opened == {1: [(f"{box}:1", 100.0), (f"{box}:2", 100.0)], 2: []}
+    assert problems == [(2, str(gone), "No such file or directory", 1)]
 
 
 def test_what_waits_is_matched_with_the_messages_that_files_turn_out_to_hold():

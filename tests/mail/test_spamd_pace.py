@@ -1,12 +1,16 @@
-"""How long a message takes through the server, one after the other and with sixteen clients for a minute."""
+"""How long a message takes through the server: one after the other, with sixteen clients, and beside large ones."""
 
 import statistics
+import subprocess
+import sys
 import threading
 import time
+from contextlib import contextmanager
 
+import psutil
 import pytest
-from tests.mail import spamds
-from tests.mail.spamds import learn_letters, letter, request, running
+from tests.mail import hostile, spamds
+from tests.mail.spamds import Running, learn_letters, letter, request, running
 
 
 @pytest.mark.thorough
@@ -49,3 +53,53 @@ def test_sixteen_at_once_for_a_minute_without_an_error(tmp_path):
             thread.join()
     assert wrong == []
     assert len(right) > 1000
+
+
+LARGE_CLIENTS = 14
+SHAPES = ("enclosed messages without leaves", "many things at once")
+
+
+@contextmanager
+def served_by_a_process(store):
+    """A server in a process of its own, as it is used: its threads do not share an interpreter with these clients."""
+    code = "import sys; from deciban.mail.spamd import serve; serve('127.0.0.1:0', sys.argv[1], ready=say)"
+    command = [sys.executable, "-c", f"say = lambda address: print(address, flush=True); {code}", str(store)]
+    process = psutil.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        yield Running(process.stdout.readline().strip()), process
+    finally:
+        process.terminate()
+        process.wait(30)
+        process.stdout.close()
+
+
+def longest_waits(server, process, large, headers=()):
+    """While large messages are dealt with, the CPU time that the server spends as each small one waits."""
+    answers, command = [], "TELL" if headers else "CHECK"
+
+    def send():
+        answers.append(server.ask(request(command, large, *headers)))
+
+    threads = [threading.Thread(target=send) for _ in range(LARGE_CLIENTS)]
+    for thread in threads:
+        thread.start()
+    waits = []
+    while any(thread.is_alive() for thread in threads):
+        begun = sum(process.cpu_times()[:2])
+        answers.append(server.ask(request(command, letter("ham", 5000 + len(waits)), *headers)))
+        waits.append(sum(process.cpu_times()[:2]) - begun)
+    assert {answer[:17] for answer in answers} == {b"SPAMD/1.1 0 EX_OK"}
+    return sorted(waits, reverse=True)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("headers", [(), ("Message-class: ham", "Set: local")], ids=["CHECK", "TELL"])
+def test_large_messages_keep_no_other_connection_waiting(tmp_path, shape, headers):
+    """A small message waits for at most a second, counted in the server's CPU time: other work adds nothing to it."""
+    learn_letters(tmp_path / "mail.db", 10)
+    large = next(raw for name, raw in hostile.largest() if name == shape)[: 16 << 20]
+    with served_by_a_process(tmp_path / "mail.db") as (server, process):
+        for _ in range(3):
+            if (longest := longest_waits(server, process, large, headers)[0]) <= 1:
+                break
+    assert longest <= 1

@@ -11,13 +11,14 @@ import zlib
 from contextlib import contextmanager
 
 import pytest
-from tests.mail.spamds import Running, everything, learn_letters, letter, request, running
+from tests.mail.spamds import Running, await_fit, everything, learn_letters, letter, request, running
 
 from deciban.errors import InputError, StoreError
 from deciban.mail import spamd
 from deciban.mail.filter import MailFilter
 from deciban.mail.spamd import serve
 from deciban.mail.spamd_address import address_of
+from deciban.mail.spamd_desks import keep_up
 from deciban.mail.spamd_line import Limits
 from deciban.mail.store import Store
 
@@ -154,11 +155,65 @@ def test_a_server_starts_without_a_store_and_learns_its_first_messages(tmp_path)
         assert b"DidRemove: local" in server.ask(request("TELL", letter("spam", 1), "Remove: local"))
 
 
-def _await_fit(store):
-    end = time.monotonic() + 60
-    while store.fit_for([], "evidence") is None:
-        assert time.monotonic() < end
-        time.sleep(0.1)
+def tell(number):
+    return request("TELL", letter("spam", number), "Message-class: spam", "Set: local")
+
+
+def delete(path):
+    for file in path.parent.glob(f"{path.name}*"):
+        file.unlink()
+
+
+def move(path):
+    path.rename(path.with_name("moved.db"))
+
+
+def empty(path):
+    delete(path)
+    path.touch()
+
+
+@pytest.mark.parametrize("vanish", [delete, move, empty])
+def test_a_store_that_vanished_is_a_temporary_failure_and_none_is_made_in_its_place(store, vanish):
+    with Store(store) as opened:
+        opened.backup(store.with_name("copy.db"))
+    with running(store) as server:
+        assert b"DidSet: local" in server.ask(tell(900))
+        vanish(store)
+        left = [path.name for path in store.parent.glob("mail.db*") if path.stat().st_size]
+        for asked in (tell(901), request("CHECK", letter("spam", 902)), request("REPORT", letter("spam", 902))):
+            assert server.ask(asked).startswith(b"SPAMD/1.1 75 EX_TEMPFAIL")
+        assert letter("spam", 903) in server.ask(request("PROCESS", letter("spam", 903)))
+        assert not store.exists() or store.stat().st_size == 0
+        assert [path.name for path in store.parent.glob("mail.db*") if path.stat().st_size] in ([], left)
+        delete(store)
+        store.with_name("copy.db").rename(store)
+        assert b"DidSet: local" in server.ask(tell(901))
+        assert b"Spam: True" in server.ask(request("CHECK", letter("spam", 902)))
+    with MailFilter(store) as mail:
+        assert (mail.known(letter("spam", 900)), mail.known(letter("spam", 901))) == (None, "spam")
+        assert mail.store.check() == []
+
+
+def test_nothing_is_confirmed_that_went_into_a_file_which_is_no_longer_the_store(store, monkeypatch):
+    learn = MailFilter.learn
+
+    def learn_and_lose(mail, raw, label, time=None):
+        learned = learn(mail, raw, label, time)
+        delete(store)
+        return learned
+
+    with running(store) as server:
+        assert b"DidSet: local" in server.ask(tell(900))
+        monkeypatch.setattr(MailFilter, "learn", learn_and_lose)
+        assert server.ask(tell(901)).startswith(b"SPAMD/1.1 75 EX_TEMPFAIL")
+    assert not store.exists()
+
+
+def test_the_process_that_fits_beside_the_server_makes_no_store(tmp_path):
+    with pytest.raises(SystemExit, match="there is no mail store"):
+        keep_up(str(tmp_path / "mail.db"))
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_what_was_learned_is_fitted_beside_the_server(tmp_path, monkeypatch):
@@ -170,7 +225,7 @@ def test_what_was_learned_is_fitted_beside_the_server(tmp_path, monkeypatch):
                 sent = request("TELL", letter(label, number), f"Message-class: {label}", "Set: local")
                 assert b"DidSet: local" in server.ask(sent)
         with Store(path) as store:
-            _await_fit(store)
+            await_fit(store)
         with MailFilter(path) as mail:
             assert mail.classify(letter("spam", 900)).header().encode() in server.ask(
                 request("PROCESS", letter("spam", 900))
@@ -184,7 +239,7 @@ def test_a_fit_that_is_due_when_the_server_starts_is_made(tmp_path, monkeypatch)
         for label in ("ham", "spam"):
             mail.learn_all(((f"{n}", letter(label, n)) for n in range(20)), label, processes=1)
     with Store(path) as store, running(path):
-        _await_fit(store)
+        await_fit(store)
 
 
 def test_learning_waits_for_other_writers_and_judging_does_not(store):

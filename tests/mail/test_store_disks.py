@@ -4,15 +4,20 @@ import errno
 import os
 import random
 import resource
+import shutil
 import signal
+import sqlite3
 import subprocess
 import traceback
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from tests.mail.spamds import learn_letters, letter
 from tests.mail.stores import entry, filled
 
-from deciban.errors import StoreError
+from deciban.errors import DecibanError, StoreError
+from deciban.mail.filter import MailFilter
 from deciban.mail.store import Store
 
 
@@ -131,3 +136,87 @@ def is_told(path: Path, ask) -> bool:
     except StoreError:
         return True
     return False
+
+
+FORGED = [
+    *(
+        f"INSERT OR REPLACE INTO setting VALUES ('{key}', '{value}')"
+        for key in ("half_life", "origin", "changes", "next_number", "last_learned", "reading", "most_messages")
+        for value in ('"x"', "[1]", "[" * 100_000, "null")
+    ),
+    *(
+        f"INSERT OR REPLACE INTO setting VALUES ('{key}', '{value}')"
+        for key in ("model", "ham_at", "spam_at", "watched")
+        for value in ('"x"', "[1]", "{", "7")
+    ),
+    "UPDATE message SET tokens = x'ffffffffffffffffffff7f'",
+    "UPDATE message SET tokens = x'80'",
+    "UPDATE message SET tokens = 'text'",
+    "UPDATE message SET weight = 'heavy'",
+    "UPDATE message SET time = 'late'",
+    "UPDATE message SET label = 99",
+    "UPDATE message SET digest = 'none' WHERE id = 1",
+    "UPDATE label SET weight = 'heavy', messages = x'00'",
+    "UPDATE label SET name = x'ff00' WHERE id = 1",
+    "UPDATE token SET word = x'ff' WHERE number = 1",
+    "UPDATE token SET label_1 = 'many'",
+    "UPDATE token SET label_1 = 9e999",
+    "DELETE FROM token",
+    "DELETE FROM label",
+    "DROP TABLE setting",
+    "DROP TABLE fit",
+    "ALTER TABLE token DROP COLUMN label_2",
+    "UPDATE fit SET meta = '[]'",
+    "UPDATE fit SET meta = '{}'",
+    "UPDATE fit SET meta = '{'",
+    "UPDATE fit SET meta = replace(meta, ':', ':\"x\"+')",
+    "UPDATE fit SET scores = 99",
+    "UPDATE fit SET changes = 'x'",
+    "UPDATE fitted_1 SET score_1 = 'x'",
+    "DROP TABLE fitted_1",
+]
+
+ASKED = {
+    "status": lambda mail: mail.store.status(),
+    "totals": lambda mail: mail.store.totals(),
+    "rows": lambda mail: mail.store.rows(),
+    "check": lambda mail: mail.store.check(),
+    "export": lambda mail: list(mail.store.export()),
+    "journal": lambda mail: mail.store.journal(),
+    "thresholds": lambda mail: mail.thresholds,
+    "classify": lambda mail: mail.classify(letter("spam", 900)),
+    "classify_all": lambda mail: list(mail.classify_all([("a", letter("spam", 901))])),
+    "is_fit_due": lambda mail: mail.is_fit_due(),
+    "learn": lambda mail: mail.learn(letter("spam", 902), "spam"),
+    "relabel": lambda mail: mail.relabel(letter("spam", 1), "ham"),
+    "unlearn": lambda mail: mail.unlearn(letter("spam", 2)),
+    "tidy": lambda mail: mail.store.tidy(now=True),
+    "recount": lambda mail: mail.store.recount(),
+    "age": lambda mail: mail.store.age(1000.0),
+    "fit": lambda mail: mail.refit(force=True),
+}
+
+
+@pytest.fixture(scope="module")
+def fitted_store(tmp_path_factory):
+    path = tmp_path_factory.mktemp("forged") / "mail.db"
+    learn_letters(path, 20)
+    return path
+
+
+@pytest.mark.parametrize("statement", FORGED, ids=lambda statement: statement[:60].replace("/", "."))
+def test_values_that_no_store_holds_are_told_or_harmless(fitted_store, tmp_path, statement):
+    """Whatever is asked, nothing but an error of ours comes out, in one line."""
+    path, told = tmp_path / "mail.db", []
+    for ask in ASKED.values():
+        shutil.copy(fitted_store, path)
+        with closing(sqlite3.connect(path, isolation_level=None)) as db:
+            db.execute(statement)
+        try:
+            with MailFilter(path) as mail:
+                ask(mail)
+        except DecibanError as error:
+            told.append(str(error))
+        for left in tmp_path.glob("mail.db*"):
+            left.unlink()
+    assert not [said for said in told if "\n" in said]

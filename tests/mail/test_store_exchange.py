@@ -5,11 +5,13 @@ import math
 import os
 import sqlite3
 import time
+from contextlib import closing
 
 import pytest
 
 from deciban.errors import InputError, SchemaError, StoreError
 from deciban.mail.entry import Entry
+from deciban.mail.filter import MailFilter
 from deciban.mail.opened import MOST_NOTES
 from deciban.mail.store import Store
 
@@ -84,6 +86,100 @@ def test_a_text_that_is_not_whole_changes_nothing(store, tmp_path, change, said)
         with pytest.raises(InputError, match=said):
             again.absorb_text(change(list(store.export())))
         assert (again.totals(), again.labels()) == ({}, [])
+
+
+FORGED_HEADS = [
+    ({"messages": -1}, "messages -1"),
+    ({"messages": True}, "messages True"),
+    ({"messages": None}, "messages None"),
+    ({"labels": "spam"}, "a list of at most"),
+    ({"labels": ["spam", 5]}, "5 cannot be a label"),
+    ({"labels": ["spam", "\x1b[2J"]}, "cannot be a label"),
+    ({"labels": ["spam", "spam"]}, "stands there once"),
+    ({"labels": [f"l{i}" for i in range(201)]}, "at most 200"),
+    ({"reading": 5}, "reading 5"),
+    ({"reading": ["usual"]}, "reading"),
+    ({"half_life": "long"}, "half-life 'long'"),
+    ({"half_life": True}, "half-life True"),
+    ({"half_life": 0.5}, "half-life 0.5"),
+    ({"half_life": 10**400}, "half-life 1000"),
+    ({"half_life": 100.0, "origin": "then"}, "time 'then'"),
+    ({"half_life": 100.0, "origin": math.nan}, "time nan"),
+    ({"origin": [1]}, "time"),
+    ({"settings": [1]}, "settings"),
+    ({"settings": {"model": 5}}, "model 5 is not known"),
+    ({"settings": {"model": ["bayes"]}}, "is not known"),
+    ({"settings": {"model": "oracle"}}, "model 'oracle' is not known"),
+    ({"settings": {"ham_at": "low"}}, "threshold 'low'"),
+    ({"settings": {"spam_at": 7}}, "threshold 7"),
+    ({"settings": {"spam_at": True}}, "threshold True"),
+    ({"settings": {"ham_at": 0.9, "spam_at": 0.5}}, "thresholds 0.9 and 0.5"),
+    ({"settings": {"ham_at": 0.97}}, "thresholds 0.97 and 0.95"),
+    ({"settings": {"most_messages": "many"}}, "most_messages 'many'"),
+    ({"settings": {"most_messages": 0}}, "most_messages 0"),
+    ({"settings": {"most_messages": 2**70}}, "most_messages"),
+    ({"settings": {"changes": "x"}}, "'changes' is kept by the store itself"),
+    ({"settings": {"own": math.inf}}, "finite"),
+    ({"settings": {"": 1}}, "a key has"),
+    ({"surprise": 1}, "'surprise' is not known"),
+]
+
+
+@pytest.mark.parametrize("emptied", [True, False], ids=["empty", "filled"])
+@pytest.mark.parametrize(("change", "said"), FORGED_HEADS)
+def test_a_first_line_with_a_value_that_no_store_has_changes_nothing(store, tmp_path, change, said, emptied):
+    head, *rest = store.export()
+    text = [json.dumps({**json.loads(head), **change}) + "\n", *rest]
+    with Store(tmp_path / "again.db") as again:
+        if not emptied:
+            again.learn([entry(7, "work", ("other",))])
+        before = contents(again)
+        with pytest.raises(InputError, match=said):
+            again.absorb_text(text)
+        assert contents(again) == before
+    with MailFilter(tmp_path / "again.db") as mail:
+        assert mail.classify(b"Subject: free tea").label == "unsure"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"label": 5}, "5 cannot be a label"),
+        ({"label": ""}, "cannot be a label"),
+        ({"label": "x" * 201}, "cannot be a label"),
+        ({"time": None}, "a time"),
+        ({"time": True}, "time True"),
+        ({"time": 10**400}, "time 1000"),
+        ({"tokens": {"a": 1}}, "a list of tokens"),
+        ({"tokens": [["a"]]}, "every token must be a str"),
+        ({"digest": "0" * 34}, "16 bytes"),
+        ({"digest": 5}, "a message has a digest"),
+        ({"weight": 7}, "a message has a digest"),
+    ],
+)
+def test_a_message_with_a_value_that_none_has_changes_nothing(store, tmp_path, change, said):
+    *before, last = store.export()
+    with Store(tmp_path / "again.db") as again:
+        kept = contents(again)
+        with pytest.raises(InputError, match=rf"line 4.*{said}"):
+            again.absorb_text([*before, json.dumps({**json.loads(last), **change}) + "\n"])
+        assert contents(again) == kept
+
+
+def contents(store):
+    """Every row of every table."""
+    with closing(sqlite3.connect(store.path)) as db:
+        return list(db.iterdump())
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("model", "oracle"), ("ham_at", "x"), ("spam_at", 2), ("most_messages", 0), ("own", math.nan)]
+)
+def test_a_setting_with_a_value_that_it_cannot_have_is_refused(store, key, value):
+    before = contents(store)
+    with pytest.raises(InputError):
+        store.set(key, value)
+    assert contents(store) == before
 
 
 # Merging

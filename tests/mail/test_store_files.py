@@ -164,17 +164,30 @@ os.kill(os.getpid(), signal.SIGKILL)
     open_folder.chmod(0o755)
 
 
+HOLD = """
+import sys
+from tests.mail.stores import entry
+from deciban.mail.store import Store
+with Store(sys.argv[1]) as writer:
+    writer.learn([entry(50)])
+    print("open", flush=True)
+    sys.stdin.read()
+"""
+
+
 def test_readers_go_on_beside_a_writer_of_another_user(open_folder):
     path = filled(open_folder / "mail.db")
     path.chmod(0o644)
-    with Store(path) as writer:
-        writer.learn([entry(50)])
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", HOLD, path], cwd=Path(__file__).parents[2], **pipes) as writer:
+        assert writer.stdout.readline() == b"open\n"
 
         def task():
             with Store(path) as reader:
                 assert reader.known(entry(50).digest) == "ham"
 
         without_rights(task)
+        writer.communicate(b"")
 
 
 def test_a_file_that_may_not_be_read_says_so(open_folder):

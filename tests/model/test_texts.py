@@ -223,7 +223,7 @@ def changed(path, change):
     ("change", "said"),
     [
         (lambda h: h["options"]["words"].update(lower=False), "reading|texts are read|families"),
-        (lambda h: h["options"]["words"].update(ngrams=[1, 10**9]), "neighbours"),
+        (lambda h: h["options"]["words"].update(ngrams=[1, 10**9]), "from 1 to 100"),
         (lambda h: h["options"]["words"].update(hashed=5), "hashes|families|read"),
         (lambda h: h["options"]["words"].update(grams=2), "grams"),
         (lambda h: h["options"].update(words=3), "object"),

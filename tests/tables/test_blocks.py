@@ -1,5 +1,8 @@
 """Columns that are joined: numbers under one bell, flags and categories as combinations, through the whole model."""
 
+import math
+import time
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -60,6 +63,19 @@ def test_numbers_beside_other_columns_add_what_the_gaussian_says():
     )
     both = posterior(rest, rows) + bayes.predict_log_proba(rows[["height", "weight"]])
     assert posterior(whole, rows) == pytest.approx(both - np.logaddexp.reduce(both, axis=1, keepdims=True), abs=1e-9)
+
+
+@pytest.mark.parametrize("piece", ["a", "a&", "\\\\", "\\\\&", " ", " & "])
+def test_long_names_of_levels_are_taken_apart_in_linear_time(piece):
+    cost = {}
+    for n in (20_000, 160_000):
+        name, best = f"{piece * n}&", math.inf
+        for _ in range(3):
+            start = time.process_time()
+            is_combination(name, 2)
+            best = min(best, time.process_time() - start)
+        cost[n] = best
+    assert cost[160_000] < max(16 * cost[20_000], 0.5)
 
 
 @pytest.mark.parametrize("unseen", ["ignore", "smooth"])

@@ -126,7 +126,8 @@ def test_what_holds_no_texts_is_refused(source, complaint):
     "wrong",
     [
         {"tokens": "letters"}, {"values": 3}, {"length": "l3"}, {"lower": "yes"}, {"ngrams": 0}, {"ngrams": (2, 1)},
-        {"ngrams": "2"}, {"stop": "german"}, {"stop": 5}, {"stop": [3]}, {"least_length": 0}, {"hashed": 0},
+        {"ngrams": 101}, {"ngrams": (1, 100_000)}, {"ngrams": "2"}, {"stop": "german"}, {"stop": 5},
+        {"stop": [3]}, {"least_length": 0}, {"hashed": 0},
         {"hashed": 25}, {"hashed": True}, {"tokens": "characters", "stop": ["a"]},
         {"tokens": "characters", "least_length": 2},
     ],

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import re
+import time
+import tracemalloc
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.feature_extraction.text import CountVectorizer
 from tests.text.readers import READERS, STRANGE, any_text, kernel_tokens
 
-from deciban.text import Words
+from deciban.text import Documents, Words
+from deciban.text.lexicon import Desk, Lexicon
 
 readers = pytest.mark.parametrize("name", READERS)
 
@@ -20,6 +26,58 @@ def test_the_words_of_strange_texts_are_those_of_countvectorizer(name):
     expected = [sorted(peer.build_analyzer()(text)) for text in STRANGE]
     assert [sorted(words.tokens_of(text)) for text in STRANGE] == expected
     assert [sorted(tokens) for tokens in kernel_tokens(words, STRANGE)] == expected
+
+
+LONG_NGRAMS = {
+    "words": (Words(ngrams=(1, 100)), CountVectorizer(ngram_range=(1, 100))),
+    "five words or more": (Words(ngrams=(5, 100)), CountVectorizer(ngram_range=(5, 100))),
+    "characters": (
+        Words(tokens="characters", ngrams=(9, 100)),
+        CountVectorizer(analyzer="char", ngram_range=(9, 100)),
+    ),
+    "characters in words": (
+        Words(tokens="characters in words", ngrams=(9, 100)),
+        CountVectorizer(analyzer="char_wb", ngram_range=(9, 100)),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LONG_NGRAMS)
+def test_ngrams_longer_than_most_texts_are_those_of_countvectorizer(name):
+    words, peer = LONG_NGRAMS[name]
+    texts = [*STRANGE, *["word " * n for n in (4, 5, 99, 100, 130)]]
+    expected = [sorted(peer.build_analyzer()(text)) for text in texts]
+    assert [sorted(words.tokens_of(text)) for text in texts] == expected
+    assert [sorted(tokens) for tokens in kernel_tokens(words, texts)] == expected
+
+
+@pytest.mark.parametrize("tokens", ["words", "characters", "characters in words"])
+@pytest.mark.parametrize("hashed", [None, 8])
+def test_ngrams_longer_than_the_texts_take_no_memory(tokens, hashed):
+    texts = ["go to it"] * 20_000
+    reader = Lexicon(Words(tokens=tokens, ngrams=100, hashed=hashed), room=8)
+    documents, order, room = Documents(texts), np.arange(len(texts)), Desk()
+    reader.read(documents, order, room)
+    tracemalloc.start()
+    try:
+        reader.read(documents, order, room)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    n_ngrams = sum(map(len, map(reader.words.tokens_of, texts[:1]))) * len(texts)
+    assert peak < 8 * 8 * n_ngrams
+
+
+def test_a_text_of_many_runs_of_spaces_is_read_in_linear_time():
+    words, cost = Words(tokens="characters"), {}
+    for n in (20_000, 160_000):
+        text, best = "a  b\n\n" * n, math.inf
+        for _ in range(3):
+            start = time.process_time()
+            words.tokens_of(text)
+            best = min(best, time.process_time() - start)
+        cost[n] = best
+    assert cost[160_000] < 16 * cost[20_000]
 
 
 def agree(name, texts):

@@ -10,6 +10,12 @@ import typer
 
 Debug = Annotated[bool, typer.Option("--debug", help="Show where an error happened.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Give the figures as JSON on stdout.")]
+SafeCells = Annotated[
+    bool,
+    typer.Option(
+        "--safe-cells", help="In CSV and TSV, put ' before texts that a spreadsheet would take for formulas."
+    ),
+]
 
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.", show_default=False)]
 DATA = (
@@ -224,6 +230,12 @@ Missing = Annotated[
         "--missing",
         metavar="TEXT",
         help="A text that stands for a missing value in any column. May be repeated.",
+    ),
+]
+Hive = Annotated[
+    bool,
+    typer.Option(
+        "--hive", help="Take folders of DATA that are named KEY=VALUE as a column KEY, beside those of the files."
     ),
 ]
 AllowMissing = Annotated[

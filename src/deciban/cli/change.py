@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from deciban.cli import arguments as a
-from deciban.cli.manners import manners
+from deciban.cli.manners import manners, say
 
 ADD = a.example("deciban add patients.deciban new-cases.csv")
 FORGET = a.example("deciban forget patients.deciban withdrawn.csv -o without.deciban")
@@ -28,10 +28,11 @@ def add(
     encoding: a.Encoding = "utf-8",
     errors: a.Errors = "strict",
     missing: a.Missing = None,
+    hive: a.Hive = False,
     debug: a.Debug = False,
 ) -> None:
     """Learn more rows: the model becomes what training on all rows, with its roles, would have given."""
-    _change("add", model, data, output, sql, folders, format, encoding, errors, missing, debug)
+    _change("add", model, data, output, sql, folders, format, encoding, errors, missing, hive, debug)
 
 
 def forget(
@@ -44,10 +45,11 @@ def forget(
     encoding: a.Encoding = "utf-8",
     errors: a.Errors = "strict",
     missing: a.Missing = None,
+    hive: a.Hive = False,
     debug: a.Debug = False,
 ) -> None:
     """Unlearn rows: the model becomes what it would be had they never been learned."""
-    _change("forget", model, data, output, sql, folders, format, encoding, errors, missing, debug)
+    _change("forget", model, data, output, sql, folders, format, encoding, errors, missing, hive, debug)
 
 
 def _change(
@@ -61,11 +63,16 @@ def _change(
     encoding: str,
     errors: str,
     missing: list[str] | None,
+    hive: bool,
     debug: bool,
 ) -> None:
     from deciban.cli.given import given, roles_are_settled
 
-    with manners(debug), roles_are_settled(), given(data, sql, folders, format, encoding, errors, missing) as table:
+    with (
+        manners(debug),
+        roles_are_settled(),
+        given(data, sql, folders, format, encoding, errors, missing, hive) as table,
+    ):
         from deciban.cli.models import open_model
         from deciban.cli.output import check_output, save
         from deciban.cli.progress import progress
@@ -83,4 +90,4 @@ def _change(
         if out != "-":
             done = "learned" if what == "add" else "forgot"
             changed = rows_in_words(abs(after - before))
-            typer.echo(f"{out}: {done} {changed}, {count(before)} before and {count(after)} now", err=True)
+            say(f"{out}: {done} {changed}, {count(before)} before and {count(after)} now")

@@ -81,6 +81,7 @@ def command(
     encoding: a.Encoding = "utf-8",
     errors: a.Errors = "strict",
     missing: a.Missing = None,
+    hive: a.Hive = False,
     json: a.AsJson = False,
     debug: a.Debug = False,
 ) -> None:
@@ -97,7 +98,7 @@ def command(
         "most_levels": most_levels, "ngrams": ngrams, "tokens": tokens, "stop_words": stop_words,
         "presence": presence or None,
     }  # fmt: skip
-    with manners(debug), given(data, sql, folders, format, encoding, errors, missing) as table:
+    with manners(debug), given(data, sql, folders, format, encoding, errors, missing, hive) as table:
         target = wanted_target(table, target, classes)
         found = comparison(table, target, wished)
         show(found, table, json, times, trained(found, table, wished))

@@ -34,6 +34,7 @@ def command(
     encoding: a.Encoding = "utf-8",
     errors: a.Errors = "strict",
     missing: a.Missing = None,
+    hive: a.Hive = False,
     json: a.AsJson = False,
     debug: a.Debug = False,
 ) -> None:
@@ -41,7 +42,7 @@ def command(
     from deciban.cli.given import given
     from deciban.cli.train import wanted_target
 
-    with manners(debug), given(data, sql, None, format, encoding, errors, missing) as table:
+    with manners(debug), given(data, sql, None, format, encoding, errors, missing, hive) as table:
         from deciban.cli.output import print_json
 
         found = measured(table, wanted_target(table, target, None), roles, weights)

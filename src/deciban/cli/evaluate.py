@@ -98,6 +98,7 @@ def command(
     encoding: a.Encoding = "utf-8",
     errors: a.Errors = "strict",
     missing: a.Missing = None,
+    hive: a.Hive = False,
     calibrate: Calibrate = None,
     cost: d.Cost = None,
     reject: d.Reject = None,
@@ -119,7 +120,7 @@ def command(
         "covariance": covariance, "calibrate": calibrate,
     }  # fmt: skip
     wishes = d.Wishes(cost, reject, threshold, want)
-    with manners(debug), given(data, sql, folders, format, encoding, errors, missing) as table:
+    with manners(debug), given(data, sql, folders, format, encoding, errors, missing, hive) as table:
         if choose:
             c.check(model, wishes)
             check_plain(calibrate)

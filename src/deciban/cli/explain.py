@@ -49,13 +49,18 @@ def command(
     encoding: a.Encoding = "utf-8",
     errors: a.Errors = "strict",
     missing: a.Missing = None,
+    hive: a.Hive = False,
     json: a.AsJson = False,
     debug: a.Debug = False,
 ) -> None:
     """Say why each row is predicted as it is: what every column adds to the odds."""
     from deciban.cli.given import given, roles_are_settled
 
-    with manners(debug), roles_are_settled(), given(data, sql, folders, format, encoding, errors, missing) as table:
+    with (
+        manners(debug),
+        roles_are_settled(),
+        given(data, sql, folders, format, encoding, errors, missing, hive) as table,
+    ):
         start, count = (0, rows) if row is None else (row - 1, 1)
         run(model, table, start, count, pair_of(classes), most, allow_missing_columns, json)
 

@@ -35,6 +35,7 @@ class Given:
     encoding: str = "utf-8"
     missing: tuple[str, ...] = ()
     errors: str = "strict"
+    hive: bool = False
 
     @property
     def source(self) -> str | list[str] | None:
@@ -47,7 +48,8 @@ class Given:
     def reading(self) -> dict[str, Any]:
         """As `deciban.train` takes it."""
         named = {"sql": self.sql, "format": self.format, "encoding": self.encoding, "missing": self.missing}
-        return named if self.errors == "strict" else {**named, "errors": self.errors}
+        named = named if self.errors == "strict" else {**named, "errors": self.errors}
+        return {**named, "hive": True} if self.hive else named
 
     @property
     def identified_by(self) -> list[str]:
@@ -58,7 +60,8 @@ class Given:
         """The table itself."""
         from deciban.engines.arrow.source import FileOptions, open_source
 
-        return open_source(self.source, self.sql, FileOptions(self.format, self.encoding, self.missing, self.errors))
+        options = FileOptions(self.format, self.encoding, self.missing, self.errors, self.hive)
+        return open_source(self.source, self.sql, options)
 
     def guessed_rows(self) -> int | None:
         """About how many rows, where that costs next to nothing to know."""
@@ -79,11 +82,14 @@ def given(
     encoding: str,
     errors: str,
     missing: Sequence[str] | None,
+    hive: bool | None = False,
 ) -> Iterator[Given]:
     """The table for the time of the block; standard input is kept in a file meanwhile."""
     paths = list(paths or ())
     if bool(paths) + (sql is not None) + (folders is not None) != 1:
         raise typer.BadParameter("a table is wanted: DATA or --folders DIR, or else --sql QUERY, and not both")
+    if hive and not paths:
+        raise typer.BadParameter("--hive is for DATA; a query says read_csv(…, hive_partitioning=true)")
     texts = tuple(missing or ())
     if folders is not None:
         if format is not None:
@@ -92,10 +98,10 @@ def given(
     if paths != ["-"]:
         _refuse_absent(paths)
         name = "the query" if sql is not None else paths[0] + (" …" if len(paths) > 1 else "")
-        yield Given(paths, name, sql, format, encoding, texts, errors)
+        yield Given(paths, name, sql, format, encoding, texts, errors, bool(hive))
         return
     with spooled() as path, named_as(path, STDIN):
-        yield Given([str(path)], STDIN, None, format, encoding, texts, errors)
+        yield Given([str(path)], STDIN, None, format, encoding, texts, errors, bool(hive))
 
 
 def _refuse_absent(paths: Sequence[str]) -> None:

@@ -65,6 +65,7 @@ def command(
     encoding: a.Encoding = "utf-8",
     errors: a.Errors = "strict",
     missing: a.Missing = None,
+    hive: a.Hive = False,
     json: a.AsJson = False,
     debug: a.Debug = False,
 ) -> None:
@@ -80,7 +81,7 @@ def command(
         "sizes": numbers_in(sizes, "--sizes"),
         "flipped": numbers_in(flipped, "--flipped"),
     }  # fmt: skip
-    with manners(debug), given(data, sql, folders, format, encoding, errors, missing) as table:
+    with manners(debug), given(data, sql, folders, format, encoding, errors, missing, hive) as table:
         target = wanted_target(table, target, classes)
         show(curve(table, target, wished), f"{target} of {table.name}, by how many rows are learned", json)
 

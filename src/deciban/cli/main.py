@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from deciban.cli.codes import INTERRUPTED, UNREAD
+from deciban.cli.codes import INTERRUPTED, REFUSED, UNREAD
 
 if TYPE_CHECKING:
     from deciban.cli.app import app as app
@@ -23,10 +24,9 @@ def __getattr__(name: str) -> Any:
 
 
 def main() -> None:
-    """The console entry point; a terminal that lacks a character gets '?' and no error, nor does a closed stream."""
+    """The console entry point; a terminal that lacks a character gets '?' and no error."""
+    _replace_closed_streams()
     for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115  as long as the process
         if hasattr(getattr(sys, name), "reconfigure"):
             getattr(sys, name).reconfigure(errors="replace")
     try:
@@ -38,9 +38,26 @@ def main() -> None:
     except SystemExit as leaving:
         if leaving.code == INTERRUPTED:
             _leave(INTERRUPTED)
-        if _unread(leaving):
-            _leave(UNREAD)
+        _flush_or_leave(leaving)
         raise
+    except OSError as error:
+        if error.errno not in (errno.EBADF, errno.ENOSPC) or error.filename is not None:
+            raise
+        from deciban.cli.manners import in_words  # help, or whatever else typer prints by itself
+
+        print(f"error: {in_words(error)}", file=sys.stderr)
+        _leave(REFUSED)
+
+
+def _replace_closed_streams() -> None:
+    """Give standard streams that are closed a descriptor: a file that is opened later must not take its number.
+
+    Standard input can then not be read, nor standard output be written: that is an error, and not silence, where a
+    command needs it. What goes to a closed standard error is dropped.
+    """
+    for name, flags in (("stdin", os.O_WRONLY), ("stdout", os.O_RDONLY), ("stderr", os.O_WRONLY)):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.open(os.devnull, flags), "r" if name == "stdin" else "w"))  # noqa: SIM115
 
 
 def _run(arguments: list[str]) -> None:
@@ -65,13 +82,17 @@ def _end(code: int) -> NoReturn:
     _leave(code)
 
 
-def _unread(leaving: SystemExit) -> bool:
-    """Whether the reader of a pipe has left: typer and rich make an exit of their own of it, or it shows now."""
+def _flush_or_leave(leaving: SystemExit) -> None:
+    """End at once where standard output cannot be written: Python would try again, and exit with another code."""
+    code = leaving.code if isinstance(leaving.code, int) and leaving.code else REFUSED
     try:
         sys.stdout.flush()
-    except OSError as error:
-        return isinstance(error, BrokenPipeError)
-    return isinstance(leaving.__context__, BrokenPipeError)
+    except BrokenPipeError:
+        _leave(UNREAD)
+    except OSError:
+        _leave(code)
+    if isinstance(leaving.__context__, BrokenPipeError):  # typer and rich make an exit of their own of it
+        _leave(UNREAD)
 
 
 def _leave(code: int) -> NoReturn:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 import signal
 import sys
@@ -14,19 +15,17 @@ from typing import Any
 
 from deciban.cli.codes import INTERRUPTED, REFUSED
 from deciban.errors import DecibanError, DecibanWarning
+from deciban.spelling import escape_controls
 
 PYTHON = re.compile(
     r" \((?:or |train\(…, )?(?:"
-    r"(?:roles|missing|allow_missing_columns|classes|format|encoding|like|weights|unseen|words|learner|folds)="
+    r"(?:roles|missing|allow_missing_columns|classes|format|encoding|hive|like|weights|unseen|words|learner|folds)="
     r"|with_priors\()[^()]*\)+"
 )
 """How a hint says in brackets what the same is in Python: nothing for a command line."""
 
 SPOKEN = {"column= one of": "--column, one of", "describe() tells": "deciban inspect tells"}
 """What Python calls something, and what a command calls it."""
-
-CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-"""Characters that could play tricks with a terminal: all of the kind but a tab and a line's end."""
 
 PRIORS = re.compile(r"with_priors\('(\w+)'\) first")
 """A hint that only Python can follow: no command gives a model other priors."""
@@ -47,6 +46,8 @@ def manners(debug: bool, refused: int = REFUSED, interrupted: str = "no file was
         raise
     except (KeyboardInterrupt, Exception) as error:
         if _is_typers(error):
+            if hasattr(error, "message"):  # may name columns or classes of a table
+                error.message = escape_controls(error.message, keep="\n")
             raise
         if isinstance(error, KeyboardInterrupt) or interrupts.seen:
             _say(f"interrupted: {interrupted}")
@@ -64,14 +65,14 @@ def _is_typers(error: BaseException) -> bool:
 
 
 def say(what: str) -> None:
-    """Words on standard error; what could play tricks with a terminal is a space.
+    """Print words on standard error; characters that a terminal would obey are escaped.
 
     >>> import contextlib
     >>> with contextlib.redirect_stderr(sys.stdout):
     ...     say("a\\x1b[2J.eml: not read")
-    a [2J.eml: not read
+    a\\u001b[2J.eml: not read
     """
-    print(CONTROL.sub(" ", what), file=sys.stderr, flush=True)
+    print(escape_controls(what, keep="\n\t"), file=sys.stderr, flush=True)
 
 
 def _say(what: str) -> None:
@@ -90,6 +91,8 @@ def in_words(error: Exception) -> str:
     """What to say of an error."""
     if isinstance(error, DecibanError):
         return _commanding(str(error))
+    if isinstance(error, OSError) and error.errno == errno.EBADF:
+        return "standard input or standard output is closed. Hint: < /dev/null or > /dev/null if it is not needed"
     if isinstance(error, OSError) and error.strerror:
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror}"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from deciban.cli.manners import stop_if_interrupted
 from deciban.errors import InputError
+from deciban.spelling import escape_controls
 
 if TYPE_CHECKING:
     from deciban.model.model import Model
@@ -46,12 +47,12 @@ def cannot_write(path: str | Path, error: OSError) -> InputError:
 
 
 @contextmanager
-def whole_file(path: str | Path) -> Iterator[Path]:
-    """An unfinished file that takes the name when the block ends well."""
+def whole_file(path: str | Path, mode: int = 0o666) -> Iterator[Path]:
+    """An unfinished file that takes the name when the block ends well, with this mode less the umask."""
     from deciban.files.whole import whole
 
     try:
-        with whole(path) as unfinished:
+        with whole(path, mode) as unfinished:
             yield unfinished
             stop_if_interrupted()
     except OSError as error:
@@ -77,7 +78,12 @@ def print_json(figures: Any) -> None:
     """Figures on standard output, as every reader of JSON takes them."""
     from deciban.files.plain import json_text
 
-    print(json_text(figures, indent=2))
+    print(for_stdout(json_text(figures, indent=2)))
+
+
+def for_stdout(text: str) -> str:
+    """Escape what a terminal would obey, line ends apart, where standard output is one; pipes and files stay raw."""
+    return escape_controls(text, keep="\n") if sys.stdout.isatty() else text
 
 
 def size_in_words(path: str | Path) -> str:

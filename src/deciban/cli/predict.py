@@ -13,7 +13,7 @@ import typer
 
 from deciban.cli import arguments as a
 from deciban.cli import deciding as d
-from deciban.cli.manners import manners
+from deciban.cli.manners import manners, say
 from deciban.errors import InputError
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ def command(
     keep: Keep = None,
     everything: All = False,
     json: Json = False,
+    safe_cells: a.SafeCells = False,
     cost: d.Cost = None,
     reject: d.Reject = None,
     threshold: d.Threshold = None,
@@ -72,14 +73,19 @@ def command(
     encoding: a.Encoding = "utf-8",
     errors: a.Errors = "strict",
     missing: a.Missing = None,
+    hive: a.Hive = False,
     debug: a.Debug = False,
 ) -> None:
     """Predict every row of a table: one line out for each row in, in the same order."""
     from deciban.cli.given import given, roles_are_settled
 
-    with manners(debug), roles_are_settled(), given(data, sql, folders, format, encoding, errors, missing) as table:
+    with (
+        manners(debug),
+        roles_are_settled(),
+        given(data, sql, folders, format, encoding, errors, missing, hive) as table,
+    ):
         rule = Rule(cost, reject, threshold, reject_novel, prior)
-        run(model, rule, table, output, proba, keep or [], everything, json, allow_missing_columns)
+        run(model, rule, table, output, proba, keep or [], everything, json, allow_missing_columns, safe_cells)
 
 
 @dataclass(frozen=True)
@@ -111,15 +117,16 @@ def run(
     everything: bool,
     as_json: bool,
     allow: bool,
+    safe_cells: bool = False,
 ) -> None:
     """Stream the rows through the model."""
     from deciban.cli.models import open_model
     from deciban.cli.output import check_output
     from deciban.cli.progress import progress
-    from deciban.cli.sinks import output_format, table_out
+    from deciban.cli.sinks import check_safe_cells, table_out
     from deciban.cli.views import Carrying
 
-    output_format(out, as_json)
+    check_safe_cells(out, as_json, safe_cells)
     check_output(out or "-", [*table.paths, path])
     model, rule = how.applied(open_model(path))
     source = table.open()
@@ -129,7 +136,7 @@ def run(
     called: Counter[str] = Counter()
     stream = shape.stream(allow, called)
     first = next(stream, None)  # what is refused at once leaves not even a header
-    with table_out(out, as_json, shape.schema) as write, progress(table, "predicting") as rows:
+    with table_out(out, as_json, shape.schema, safe_cells) as write, progress(table, "predicting") as rows:
         for batch in chain([] if first is None else [first], stream):
             write(batch)
             rows(called.total())
@@ -199,11 +206,11 @@ def _tell(called: Counter[str], out: str | None) -> None:
     """How many of what, for the eye; nothing where standard output is being read as data by a person."""
     if out is None or out == "-":
         return
-    from deciban.cli.sheet import count, one_line, rows_in_words
+    from deciban.cli.sheet import count, rows_in_words
 
     undecided = called.pop(UNDECIDED, 0)
     most = ", ".join(f"{label} {count(n)}" for label, n in called.most_common(5) if n)
     more = f" and {len(called) - 5} other classes" if len(called) > 5 else ""
     more += f"; undecided {count(undecided)}" if undecided else ""
     rows = undecided + called.total()
-    typer.echo(f"{rows_in_words(rows)} to {out}" + one_line(f": {most}{more}" if most else ""), err=True)
+    say(f"{rows_in_words(rows)} to {out}" + (f": {most}{more}" if most else ""))

@@ -14,7 +14,7 @@ SHARED = (
 )  # fmt: skip
 """The options of `train` that commands which try several ways have too, or settle; in its own order."""
 
-USUAL = {"format": None, "encoding": "utf-8", "errors": "strict", "missing": ()}
+USUAL = {"format": None, "encoding": "utf-8", "errors": "strict", "missing": (), "hive": False}
 """How data is read unless something else is said."""
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from deciban.cli import arguments as a
-from deciban.cli.manners import manners
+from deciban.cli.manners import manners, say
 
 EXAMPLE = a.example("deciban sample patients.deciban -n 5 --seed 1")
 AT_ONCE = 1 << 16
@@ -36,26 +36,27 @@ def command(
     seed: Seed = None,
     output: Out = None,
     json: Json = False,
+    safe_cells: a.SafeCells = False,
     debug: a.Debug = False,
 ) -> None:
     """Draw rows from a model: tables that look to it like the one it learned from."""
     with manners(debug):
-        run(model, rows, seed, output, json)
+        run(model, rows, seed, output, json, safe_cells)
 
 
-def run(path: Path, n: int, seed: int | None, out: str | None, as_json: bool) -> None:
+def run(path: Path, n: int, seed: int | None, out: str | None, as_json: bool, safe_cells: bool = False) -> None:
     """Draw and write, some rows at a time."""
     import numpy as np
 
     from deciban.cli.models import open_model
     from deciban.cli.output import check_output
-    from deciban.cli.sinks import output_format, table_out
+    from deciban.cli.sinks import check_safe_cells, table_out
 
-    output_format(out, as_json)
+    check_safe_cells(out, as_json, safe_cells)
     check_output(out or "-", [path])
     model, rng = open_model(path), np.random.default_rng(seed)
     first = model.sample(min(n, AT_ONCE), rng)
-    with table_out(out, as_json, first.schema) as write:
+    with table_out(out, as_json, first.schema, safe_cells) as write:
         drawn = 0
         while first.num_rows:
             for batch in first.to_batches():
@@ -63,4 +64,4 @@ def run(path: Path, n: int, seed: int | None, out: str | None, as_json: bool) ->
             drawn += first.num_rows
             first = model.sample(min(n - drawn, AT_ONCE), rng) if drawn < n else first.slice(0, 0)
     if out is not None and out != "-":
-        typer.echo(f"{drawn} rows to {out}", err=True)
+        say(f"{drawn} rows to {out}")

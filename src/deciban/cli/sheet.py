@@ -32,7 +32,7 @@ def console(stderr: bool = False) -> Console:
 def heading(out: Console, title: str, what: str = "") -> None:
     """A heading and, on its line, what it is about."""
     out.print()
-    out.print(Text.assemble((title, "bold"), f"  {what}" if what else ""), soft_wrap=True)
+    out.print(Text.assemble((one_line(title), "bold"), one_line(f"  {what}") if what else ""), soft_wrap=True)
 
 
 def put(out: Console, thing: Any) -> None:
@@ -112,7 +112,7 @@ def packed(out: Console, parts: Iterable[str], indent: int = 2) -> None:
 
 def command(out: Console, words: str) -> None:
     """A command to copy: never wrapped."""
-    out.print(Text(f"  {words}"), soft_wrap=True)
+    out.print(Text(f"  {one_line(words)}"), soft_wrap=True)
 
 
 def count(n: float) -> str:

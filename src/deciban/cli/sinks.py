@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +17,16 @@ import typer
 from deciban.cli.output import whole_file
 from deciban.errors import InputError
 from deciban.files.plain import json_text
+from deciban.spelling import escape_controls
 
 Write = Callable[[Any], None]
+Change = Callable[[str], str]
+
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
+"""How a text begins that spreadsheets take for a formula."""
+
+SIGNED_NUMBER = re.compile(r"[+-](\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?")
+"""A number with its sign, which is no formula, with a decimal point or comma."""
 
 ENDINGS = {
     ".csv": "csv",
@@ -40,29 +50,50 @@ def output_format(out: str | None, as_json: bool) -> str:
     return form
 
 
-@contextmanager
-def table_out(out: str | None, as_json: bool, schema: Any) -> Iterator[Write]:
-    """Something that takes batches of this schema; a file has its name only when all are written."""
+def check_safe_cells(out: str | None, as_json: bool, safe: bool) -> None:
+    """Refuse --safe-cells for a format that no spreadsheet takes for formulas."""
     form = output_format(out, as_json)
+    if safe and form not in ("csv", "tsv"):
+        raise typer.BadParameter(f"--safe-cells is for CSV and TSV, and {form} is written")
+
+
+@contextmanager
+def table_out(out: str | None, as_json: bool, schema: Any, safe: bool = False) -> Iterator[Write]:
+    """Something that takes batches of this schema; a file has its name only when all are written.
+
+    What goes to a terminal has its control characters escaped; `safe` neutralises cells that look like formulas.
+    """
+    form = output_format(out, as_json)
+    changes = [neutralise_formula] if safe else []
     if out is None or out == "-":
-        with _sink(form, sys.stdout.buffer, schema) as write:
+        changes += [escape_controls] if sys.stdout.isatty() else []
+        with _sink(form, sys.stdout.buffer, schema, changes) as write:
             yield write
         return
-    with whole_file(out) as unfinished, unfinished.open("wb") as file, _sink(form, file, schema) as write:
+    with whole_file(out) as unfinished, unfinished.open("wb") as file, _sink(form, file, schema, changes) as write:
         yield write
 
 
+def neutralise_formula(text: str) -> str:
+    """Put an apostrophe before a text that a spreadsheet would take for a formula; numbers stay as they are.
+
+    >>> [neutralise_formula(cell) for cell in ("=1+1", "@SUM(A1)", "-3.5", "+1e5", "a-b")]
+    ["'=1+1", "'@SUM(A1)", '-3.5', '+1e5', 'a-b']
+    """
+    return "'" + text if text.startswith(FORMULA_STARTS) and not SIGNED_NUMBER.fullmatch(text) else text
+
+
 @contextmanager
-def _sink(form: str, file: Any, schema: Any) -> Iterator[Write]:
+def _sink(form: str, file: Any, schema: Any, changes: Sequence[Change]) -> Iterator[Write]:
     if form in ("csv", "tsv"):
-        yield _delimited(file, schema, "\t" if form == "tsv" else ",")
+        yield _delimited(file, schema, "\t" if form == "tsv" else ",", changes)
     elif form == "jsonl":
-        yield lambda batch: _json_lines(file, batch)
+        yield _refusing(lambda batch: _json_lines(file, batch, changes))
     elif form == "parquet":
         import pyarrow.parquet as pq
 
-        with pq.ParquetWriter(file, schema) as writer:
-            yield writer.write_batch
+        with _refusing(pq.ParquetWriter)(file, schema) as writer:
+            yield _refusing(writer.write_batch)
     else:
         import pyarrow as pa
 
@@ -70,23 +101,54 @@ def _sink(form: str, file: Any, schema: Any) -> Iterator[Write]:
             yield writer.write_batch
 
 
-def _delimited(file: Any, schema: Any, delimiter: str) -> Write:
+def _delimited(file: Any, schema: Any, delimiter: str, changes: Sequence[Change]) -> Write:
     """Something that writes lines; quotes only where they are needed, which pyarrow's own header never sees so."""
-    import pyarrow as pa
     from pyarrow.csv import WriteOptions, write_csv
 
     header = io.StringIO()
-    csv.writer(header, delimiter=delimiter, lineterminator="\n").writerow(schema.names)
+    names = [_apply(changes, name) for name in schema.names]
+    csv.writer(header, delimiter=delimiter, lineterminator="\n").writerow(names)
     file.write(header.getvalue().encode())
 
     def write(batch: Any) -> None:
+        batch = _with_changes(batch, changes) if changes else batch
         quotes = "needed" if _needs_quotes(batch, delimiter) else "none"
-        try:
-            write_csv(batch, file, WriteOptions(include_header=False, delimiter=delimiter, quoting_style=quotes))
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-            raise InputError(f"a column cannot be written as text: {error}. Hint: -o OUT.parquet") from None
+        write_csv(batch, file, WriteOptions(include_header=False, delimiter=delimiter, quoting_style=quotes))
 
-    return write
+    return _refusing(write)
+
+
+def _refusing(write: Callable[..., Any]) -> Callable[..., Any]:
+    """The same function, with an error in words where a value or a type has no place in the format."""
+    import pyarrow as pa
+
+    def attempt(*arguments: Any) -> Any:
+        try:
+            return write(*arguments)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OverflowError) as error:
+            raise InputError(
+                f"a column cannot be written in this format: {str(error).splitlines()[0]}. Hint: -o OUT.arrow"
+            ) from None
+
+    return attempt
+
+
+def _apply(changes: Sequence[Change], text: str) -> str:
+    return reduce(lambda changed, change: change(changed), changes, text)
+
+
+def _with_changes(batch: Any, changes: Sequence[Change]) -> Any:
+    """The batch with every text changed; each different text of a column is changed once."""
+    import pyarrow as pa
+
+    columns = list(batch.columns)
+    for i, column in enumerate(columns):
+        kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+        if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+            coded = column.cast(pa.large_string()).dictionary_encode()
+            words = [_apply(changes, word) for word in coded.dictionary.to_pylist()]
+            columns[i] = pa.array(words, pa.large_string()).take(coded.indices)
+    return pa.RecordBatch.from_arrays(columns, batch.schema.names)
 
 
 def _needs_quotes(batch: Any, delimiter: str) -> bool:
@@ -99,5 +161,5 @@ def _needs_quotes(batch: Any, delimiter: str) -> bool:
     return any(pc.any(pc.match_substring_regex(column, special)).as_py() for column in texts)
 
 
-def _json_lines(file: Any, batch: Any) -> None:
-    file.write("".join(f"{json_text(row)}\n" for row in batch.to_pylist()).encode())
+def _json_lines(file: Any, batch: Any, changes: Sequence[Change]) -> None:
+    file.write("".join(f"{_apply(changes, json_text(row))}\n" for row in batch.to_pylist()).encode())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from deciban.cli import arguments as a
-from deciban.cli.manners import manners
+from deciban.cli.manners import manners, say
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -57,32 +57,41 @@ def command(
     column: Column = None,
     output: Out = None,
     json: a.AsJson = False,
+    safe_cells: a.SafeCells = False,
     debug: a.Debug = False,
 ) -> None:
     """Show the words that tell each class from all others: evidence, how sure it is, and how often they were seen."""
     with manners(debug):
-        run(model, labels, number, column, output, json)
+        run(model, labels, number, column, output, json, safe_cells)
 
 
-def run(path: Path, labels: list[str] | None, n: int, column: str | None, out: str | None, as_json: bool) -> None:
+def run(
+    path: Path,
+    labels: list[str] | None,
+    n: int,
+    column: str | None,
+    out: str | None,
+    as_json: bool,
+    safe_cells: bool = False,
+) -> None:
     """Open the file, ask, tell."""
     from deciban.cli.output import check_output, print_json
-    from deciban.cli.sinks import output_format
+    from deciban.cli.sinks import check_safe_cells
     from deciban.cli.telling import open_teller
 
     if out is not None:
-        output_format(out, as_json)
+        check_safe_cells(out, as_json, safe_cells)
         check_output(out, [path])
     told = open_teller(path, column).tell(labels, n)
     if out is not None:
-        _write(told, out, as_json)
+        _write(told, out, as_json, safe_cells)
     elif as_json:
         print_json([telling.to_dict() for telling in told])
     else:
         show(path, told)
 
 
-def _write(told: list[Telling], out: str, as_json: bool) -> None:
+def _write(told: list[Telling], out: str, as_json: bool, safe_cells: bool) -> None:
     """A line for each word."""
     import pyarrow as pa
 
@@ -92,10 +101,10 @@ def _write(told: list[Telling], out: str, as_json: bool) -> None:
     rows = [{"class": str(telling.label), **word} for telling in told for word in telling.rows()]
     texts = [("class", pa.string()), ("word", pa.string())]
     schema = pa.schema([*texts, *((name, pa.float64()) for name in FIGURES)])
-    with table_out(out, as_json, schema) as write:
+    with table_out(out, as_json, schema, safe_cells) as write:
         write(pa.RecordBatch.from_pylist(rows, schema=schema))
     if out != "-":
-        typer.echo(f"{len(rows)} words of {len(told)} classes to {out}", err=True)
+        say(f"{len(rows)} words of {len(told)} classes to {out}")
 
 
 def show(path: Path, told: list[Telling]) -> None:

@@ -67,6 +67,7 @@ def command(
     encoding: a.Encoding = "utf-8",
     errors: a.Errors = "strict",
     missing: a.Missing = None,
+    hive: a.Hive = False,
     calibrate: Calibrate = None,
     output: Out = None,
     judge: Judge = True,
@@ -82,7 +83,7 @@ def command(
         "most_levels": most_levels, "ngrams": ngrams, "tokens": tokens, "stop_words": stop_words,
         "presence": presence or None, "learner": learner, "C": C, "covariance": covariance, "calibrate": calibrate,
     }  # fmt: skip
-    with manners(debug), given(data, sql, folders, format, encoding, errors, missing) as table:
+    with manners(debug), given(data, sql, folders, format, encoding, errors, missing, hive) as table:
         named = data or ([] if folders is None else [folders])
         run(table, wanted_target(table, target, classes), wished, output, judge, json, named)
 

@@ -87,7 +87,11 @@ def plain(array: Any) -> Any:
     """The values themselves where they are told by a dictionary."""
     import pyarrow as pa
 
-    return array.cast(array.type.value_type) if pa.types.is_dictionary(array.type) else array
+    if not pa.types.is_dictionary(array.type):
+        return array
+    values = array.dictionary
+    values = values.cast(pa.string()) if pa.types.is_string_view(values.type) else values  # views cannot be taken
+    return values.take(array.indices).cast(array.type.value_type)
 
 
 def _doubles(texts: Any, column: str, name: str, decimal: str) -> Any:

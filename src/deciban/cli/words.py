@@ -39,10 +39,14 @@ def given_ngrams(text: str) -> tuple[int, int]:
     >>> given_ngrams("2"), given_ngrams("3-5")
     ((1, 2), (3, 5))
     """
-    found = re.fullmatch(r"(?:([1-9]\d?)-)?([1-9]\d?)", text.strip())
+    from deciban.text.words import MAX_NGRAM_LENGTH
+
+    found = re.fullmatch(r"(?:([1-9]\d{0,5})-)?([1-9]\d{0,5})", text.strip(), re.ASCII)
     low, high = (int(found[1] or 1), int(found[2])) if found else (1, 0)
-    if low > high:
-        raise typer.BadParameter(f"--ngrams wants a number from 1 to 99, or two of them as in 3-5; not {text!r}")
+    if not low <= high <= MAX_NGRAM_LENGTH:
+        raise typer.BadParameter(
+            f"--ngrams wants a number from 1 to {MAX_NGRAM_LENGTH}, or two of them as in 3-5; not {text!r}"
+        )
     return low, high
 
 

@@ -83,12 +83,14 @@ class Boosted(Learned):
         """See `Scorer.explain`; where learners vote there is an entry for each round."""
         if not self.votes:
             return super()._explained(parts, labels, k, l, threads)
-        each = portions("SAMME", self.shares, len(labels)) * DECIBAN
         said = np.stack([belief.scores(parts, "winner", threads) for belief in self.rounds], axis=1)
-        evidence = each * (said == k[:, None]) - each * (said == l[:, None])
-        start = self.solved.start(self.solved.log_prior) * DECIBAN
-        names, prior = [f"round {m}" for m in range(1, len(self.rounds) + 1)], start[k] - start[l]
-        return Explanation(evidence, prior, prior + evidence.sum(axis=1), labels[k], labels[l], names)
+        names = [f"round {m}" for m in range(1, len(self.rounds) + 1)]
+        with np.errstate(over="ignore", invalid="ignore"):
+            each = portions("SAMME", self.shares, len(labels)) * DECIBAN
+            evidence = each * (said == k[:, None]) - each * (said == l[:, None])
+            start = self.solved.start(self.solved.log_prior) * DECIBAN
+            prior = start[k] - start[l]
+            return Explanation(evidence, prior, prior + evidence.sum(axis=1), labels[k], labels[l], names)
 
     def boundary(self) -> Boundary:
         """See `Scorer.boundary`."""

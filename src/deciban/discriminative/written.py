@@ -11,8 +11,8 @@ from deciban.belief import Belief
 from deciban.discriminative.account import LEARNERS, Account, Setting
 from deciban.discriminative.learned import Learned
 from deciban.files import Section
+from deciban.files.section import MAX_NUMBER
 from deciban.ledger import Block, Needs, Schema
-from deciban.ledger.written import HEAVIEST
 from deciban.scorer import Solved
 from deciban.scores import written as form_files
 
@@ -36,7 +36,7 @@ def written(learned: Learned) -> Section:
 def read(section: Section, schema: Schema, basis: Belief | None = None) -> Learned:
     """What was fitted to these classes and blocks of features."""
     K, blocks = len(schema.classes), schema.blocks
-    rows = section.floats("rows", (K,), least=0, most=HEAVIEST)
+    rows = section.floats("rows", (K,), least=0, most=MAX_NUMBER)
     if not rows.any():
         section.refuse("there are no rows of any class")
     priors = form_files.read_priors(section, K)

@@ -16,7 +16,7 @@ from deciban.engines.threads import one_core_products, row_blocks
 from deciban.errors import InputError
 from deciban.kernels.together import run
 from deciban.ledger import Cells, Counts, Grid, Levels, Moments, Needs, Scatter, Statistic
-from deciban.ledger.statistic import Array, Codes
+from deciban.ledger.statistic import SQUARABLE, Array, Codes
 from deciban.scores import ScoreForm, finish
 from deciban.scores.posterior import Finish, warn_impossible
 
@@ -28,9 +28,6 @@ BLOCK_SCORES = 1 << 16
 
 FEW_ROWS = 64
 """So few rows are scored at once, without a thought of threads."""
-
-SQUARABLE = 1e150
-"""Numbers up to here have squares, and sums of squares, that a double can hold."""
 
 
 def summarise(

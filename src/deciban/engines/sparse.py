@@ -157,10 +157,12 @@ def _joint(form: Any, X: Any, log_prior: Array, joint: Array, wanted: Finish, qu
     """ln π_k + ln p(x|k) from the stored entries."""
     if quick:
         _kernel(form, X, log_prior, joint, None, 1)
-    elif isinstance(form, SparseLinear):
-        joint[:] = form.sparse_joint(X) + log_prior
     else:
-        joint[:] = read(X, form.threshold) @ form.weights.T + (form.whole_bias + log_prior)
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused by `finish_block`
+            if isinstance(form, SparseLinear):
+                joint[:] = form.sparse_joint(X) + log_prior
+            else:
+                joint[:] = read(X, form.threshold) @ form.weights.T + (form.whole_bias + log_prior)
     if form.carrier is not None and wanted in ("joint", "density"):
         joint -= _log_factorial(X)[:, None]
 

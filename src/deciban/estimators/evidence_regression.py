@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
@@ -250,7 +251,9 @@ class EvidenceRegression(TrustedWords, Honest, Fitted):
         if not isinstance(believed, Learned) or believed.account.learner != "evidence" or believed.basis is None:
             return False
         told = believed.account.settings
-        return all(isinstance(told.get(name), float) for name in ("C", "common_trust", "size"))
+        size, trust = told.get("size"), told.get("common_trust")
+        sized = isinstance(size, float) and 0 < size < math.inf and isinstance(trust, float) and math.isfinite(trust)
+        return sized and isinstance(told.get("C"), float)
 
     def _write(self, section: Section) -> None:
         super()._write(section)

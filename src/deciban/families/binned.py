@@ -66,9 +66,11 @@ class Binned:
 
     def bins(self, part: Grid) -> Bins:
         """The bins of each feature."""
-        each = [_first_cells(*part.feature(j)) for j in range(part.n_features)]
-        start = np.cumsum([0, *map(len, each)], dtype=np.int64)
-        return Bins(np.concatenate([np.zeros(0, dtype=np.int32), *each]), start)
+        runs = [(run, best_cuts(run.table, run.offset)) for run in part.runs()]
+        first = [_first_cells(run.cell, at) for run, at in runs]
+        many = [np.diff(np.searchsorted(at, run.offset)) for run, at in runs]
+        start = np.concatenate([[0], np.cumsum(np.concatenate([[0], *many])[1:])]).astype(np.int64)
+        return Bins(np.concatenate([np.zeros(0, dtype=np.int32), *first]), start)
 
     def _log_theta(self, counts: Levels) -> Array:
         """ln θ_kjb; a single bin is certain, even for a class, or a feature, that nothing is known of."""
@@ -117,9 +119,8 @@ class Binned:
         return part.n_classes * len(self.bins(part).first)
 
 
-def _first_cells(cells: NDArray[np.int32], table: Array) -> NDArray[np.int32]:
+def _first_cells(cells: NDArray[np.int32], at: NDArray[np.int64]) -> NDArray[np.int32]:
     """The first cell of each bin but the lowest: half-way across the gap between what was seen on either side."""
-    at = np.array(best_cuts(table), dtype=np.intp)
     return cells_of(edges(cells[at - 1] + 1) / 2 + edges(cells[at]) / 2)
 
 

@@ -1,4 +1,4 @@
-"""Where to cut a number into bins: recursive halving by class entropy, stopped by description length.
+"""Where to cut numbers into bins: recursive halving by class entropy, stopped by description length.
 
 Fayyad & Irani (1993), "Multi-interval discretization of continuous-valued attributes for classification learning".
 A set S of N rows is cut where the class entropy of the two sides is least, and only if what is gained pays for
@@ -6,54 +6,73 @@ describing the cut:
 
     Gain > [log₂(N − 1) + log₂(3^c − 2) − c Ent(S) + c₁ Ent(S₁) + c₂ Ent(S₂)] / N,
 
-c, c₁, c₂ the number of classes in the whole and on each side. Then each side is treated in the same way.
+c, c₁, c₂ the number of classes in the whole and on each side. Then each side is treated in the same way. All columns
+of a table are cut together, one round of halving at a time: a call of NumPy for each round, not for each column.
 """
 
 from __future__ import annotations
 
-import math
+from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from deciban.ledger.statistic import Array
 
 TINY = np.finfo(np.float64).tiny
 
 
-def best_cuts(table: Array) -> list[int]:
-    """The columns of a table (K × values in order) that begin a new bin, ascending; weights may be fractions.
+def best_cuts(table: Array, offset: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The places of a table (K × values in order) that begin a new bin, ascending; weights may be fractions.
 
-    >>> best_cuts(np.array([[9.0, 9.0, 0.0, 0.0], [0.0, 0.0, 9.0, 9.0]]))
+    Column j of the data has the places offset[j] to offset[j+1].
+
+    >>> best_cuts(np.array([[9.0, 9.0, 0.0, 0.0], [0.0, 0.0, 9.0, 9.0]]), np.array([0, 4])).tolist()
     [2]
     """
-    present = table.any(axis=1)
-    table = table[present]
-    sums = np.concatenate([np.zeros((len(table), 1)), np.cumsum(table, axis=1)], axis=1)
-    cuts, todo = [], [(0, table.shape[1])]
-    while todo:
-        a, b = todo.pop()
-        at = _cut(table, sums, a, b)
-        if at is not None:
-            cuts.append(at)
-            todo += [(a, at), (at, b)]
-    return sorted(cuts)
+    first = offset + np.arange(len(offset))  # before each column of the data: a place without weight
+    inside = np.ones(table.shape[1] + len(offset), dtype=np.bool_)
+    inside[first] = False
+    counts = np.zeros((len(table), len(inside)))
+    counts[:, inside] = table
+    present, sums = np.cumsum(counts > 0, axis=1, dtype=np.int64), np.cumsum(counts, axis=1)
+    if (table != np.rint(table)).any():  # sums of fractions are rounded: those of one column know no other column
+        for a, b in pairwise(first.tolist()):
+            counts[:, a:b].cumsum(axis=1, out=sums[:, a:b])
+    cuts: list[NDArray[np.int64]] = [np.zeros(0, dtype=np.int64)]
+    starts, ends = first[:-1], first[1:] - 1
+    while starts.size:
+        starts, ends, at = _cut_segments(sums, present, starts, ends)
+        cuts.append(at)
+        starts, ends = np.concatenate([starts, at]), np.concatenate([at, ends])
+    places = np.sort(np.concatenate(cuts))
+    return places - np.searchsorted(first, places, side="left") + 1
 
 
-def _cut(table: Array, sums: Array, a: int, b: int) -> int | None:
-    """The best cut of columns a to b, or None where none is worth its description."""
-    kinds = _kinds(table, a, b)
-    if b - a < 2 or kinds < 2:
-        return None
-    before, inside, after = sums[:, a, None], sums[:, a + 1 : b], sums[:, b, None]
-    left, right = information(inside - before), information(after - inside)
-    i = int(np.argmin(left + right))
-    at = a + 1 + i
-    n, n_left = float((after - before).sum()), float((inside[:, i] - before[:, 0]).sum())
-    whole = float(information(after - before)[0])
+def _cut_segments(
+    sums: Array, present: NDArray[np.int64], starts: NDArray[np.int64], ends: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """The segments that are worth a cut, and where each is cut; a segment is what lies between two sums."""
+    kinds = _kinds(present, starts, ends)
+    worth = (ends - starts >= 2) & (kinds >= 2)
+    starts, ends, kinds = starts[worth], ends[worth], kinds[worth]
+    if not starts.size:
+        return starts, ends, starts
+    sizes = ends - starts - 1
+    first = np.cumsum(sizes) - sizes
+    place = np.arange(int(sizes.sum())) + np.repeat(starts + 1 - first, sizes)
+    left = information(sums[:, place] - np.repeat(sums[:, starts], sizes, axis=1))
+    right = information(np.repeat(sums[:, ends], sizes, axis=1) - sums[:, place])
+    best = np.flatnonzero(left + right == np.repeat(np.minimum.reduceat(left + right, first), sizes))
+    best = best[np.searchsorted(best, first)]  # the first of the least of each segment
+    at, left, right = place[best], left[best], right[best]
+    whole = information(sums[:, ends] - sums[:, starts])
+    n, n_left = (sums[:, ends] - sums[:, starts]).sum(axis=0), (sums[:, at] - sums[:, starts]).sum(axis=0)
     spared = kinds * whole / n
-    spared -= _kinds(table, a, at) * left[i] / n_left + _kinds(table, at, b) * right[i] / (n - n_left)
-    price = math.log(max(n - 1, 1.0)) + _log_ways(kinds) - spared
-    return at if whole - left[i] - right[i] > price else None
+    spared -= _kinds(present, starts, at) * left / n_left + _kinds(present, at, ends) * right / (n - n_left)
+    price = np.log(np.maximum(n - 1, 1.0)) + _log_ways(kinds) - spared
+    pays = whole - left - right > price
+    return starts[pays], ends[pays], at[pays]
 
 
 def information(counts: Array) -> Array:
@@ -65,11 +84,11 @@ def _x_log_x(x: Array) -> Array:
     return x * np.log(np.maximum(x, TINY))
 
 
-def _kinds(table: Array, a: int, b: int) -> int:
-    """How many classes have weight in columns a to b; of the counts themselves, whose sums may have been rounded."""
-    return int(table[:, a:b].any(axis=1).sum())
+def _kinds(present: NDArray[np.int64], a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How many classes have weight between a and b; of the counts themselves, whose sums may have been rounded."""
+    return (present[:, b] > present[:, a]).sum(axis=0)
 
 
-def _log_ways(kinds: int) -> float:
+def _log_ways(kinds: NDArray[np.int64]) -> Array:
     """ln(3^c − 2), for any c."""
-    return kinds * math.log(3) + math.log1p(-2 * 3.0**-kinds)
+    return kinds * np.log(3) + np.log1p(-2 * 3.0**-kinds)

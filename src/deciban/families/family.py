@@ -7,6 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban.errors import InputError
 from deciban.ledger import Counts, Needs, Tallies
 from deciban.ledger.statistic import Array, divide
 from deciban.scores import ScoreForm
@@ -19,6 +20,9 @@ NO_LIKELIHOOD = (
     "the class, so it has no {what}. Hint: MultinomialNB has."
 )
 """Why a complement model has no such quantity."""
+
+MAX_DRAWN_RATE = 1e18
+"""Largest mean of counts that are drawn: they are whole numbers of 64 bits."""
 
 SMALL_TOTALS = 4096
 """Whole numbers below this have their logarithms looked up."""
@@ -75,6 +79,14 @@ def share(part: Array, whole: Array) -> Array:
     """part / whole by class, all classes together where a class has nothing, and 0 where none has."""
     together = divide(part.sum(axis=-2, keepdims=True), whole.sum(axis=-2, keepdims=True))
     return pool_empty(divide(part, whole), whole, together)
+
+
+def draw_counts(rates: Array, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Poisson counts with these rates; refused where a rate is beyond whole numbers of 64 bits."""
+    largest = rates.max(initial=0.0)
+    if not largest <= MAX_DRAWN_RATE:
+        raise InputError(f"a rate of {largest:g} is too large to draw counts from. Hint: rescale the column.")
+    return rng.poisson(rates)
 
 
 def one_each(alpha: Alpha, n_features: int) -> Array:

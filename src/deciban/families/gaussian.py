@@ -22,6 +22,7 @@ from deciban.families.parameters import GAUSSIAN
 from deciban.ledger import Moments, Needs, Scatter
 from deciban.ledger.statistic import Array, divide
 from deciban.scores import Diagonal, Full, ScoreForm
+from deciban.scores.full import cholesky
 
 Covariance = Literal["full", "tied", "diagonal", "tied_diagonal", "spherical", "tied_spherical", "identity"]
 
@@ -124,7 +125,7 @@ class Gaussian:
         if isinstance(form, Diagonal):
             return form.mean[codes] + noise * np.sqrt(form.variance[codes])
         assert isinstance(form, Full)
-        lower = np.linalg.cholesky(form.covariance)
+        lower = cholesky(form.covariance)
         turned = np.empty_like(noise)
         for k in np.unique(codes):
             rows = codes == k

@@ -12,14 +12,18 @@ known of the class.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
+from numpy.typing import NDArray
 
 from deciban.families.binned import Binned
 from deciban.families.family import log
 from deciban.families.gaussian import VARIANCE_FLOOR, Gaussian, pooled_variance, scale, total_variance
 from deciban.families.poisson import Poisson
-from deciban.ledger import Counts, Grid, Moments
+from deciban.ledger import Counts, Grid, Levels, Moments
 from deciban.ledger.grid import edges, middles
+from deciban.ledger.levels import sums_by_feature
 from deciban.ledger.statistic import Array, divide
 
 
@@ -34,8 +38,7 @@ def gaussian_loss(moments: Moments, grid: Grid, prior_rows: float) -> Array:
     >>> binned_loss(Grid.of(x, y, None, 2), 1.0).round(2).tolist()
     [0.34]
     """
-    columns = _Bells(moments, prior_rows)
-    return np.array([_mean_loss(*columns.scores(j, grid), grid.feature(j)[1]) for j in range(grid.n_features)])
+    return _by_runs(_Bells(moments, prior_rows).scores, grid)
 
 
 def binned_loss(grid: Grid, alpha: float, priced: bool = False) -> Array:
@@ -45,8 +48,8 @@ def binned_loss(grid: Grid, alpha: float, priced: bool = False) -> Array:
     bells lost to bins in up to half of 20 draws of 60 to 20 000 rows each, with it in none from 200 rows on.
     """
     bins = Binned(alpha).bins(grid)
-    each = bins.counts(grid).tables()
-    loss = np.array([_mean_loss(*_bin_scores(table, alpha), table) for table in each])
+    counts = bins.counts(grid)
+    loss = _mean_loss(*_bin_scores(counts, alpha), counts.table, counts.offset)
     places = np.maximum(np.diff(grid.offset) - 1, 1)
     return loss + np.diff(bins.start) * divide(np.log(places), grid.weight.sum(axis=0)) if priced else loss
 
@@ -56,26 +59,36 @@ def poisson_loss(counts: Counts, grid: Grid, alpha: float) -> Array:
     rates = Poisson(alpha).rates(counts)
     weight = np.broadcast_to(counts.weight, counts.total.shape)
     mean = divide(counts.total.sum(axis=0), weight.sum(axis=0))
-    loss = np.zeros(grid.n_features)
-    for j in range(grid.n_features):
-        cells, table = grid.feature(j)
-        x, n, total = np.ceil(edges(cells)), weight[:, j, None], counts.total[:, j, None]
+
+    def scores(cells: NDArray[np.int32], j: NDArray[np.intp]) -> tuple[Array, Array]:
+        x, n, total = np.ceil(edges(cells)), weight[:, j], counts.total[:, j]
         own = divide(np.maximum(total - x, 0.0) + alpha * mean[j], np.maximum(n - 1, 0.0) + alpha)
-        scores = _poisson(x, rates[:, j, None]) + log(n), _poisson(x, own) + log(np.maximum(n - 1, 0.0))
-        loss[j] = _mean_loss(*scores, table)
-    return loss
+        return _poisson(x, rates[:, j]) + log(n), _poisson(x, own) + log(np.maximum(n - 1, 0.0))
+
+    return _by_runs(scores, grid)
 
 
-def _mean_loss(scores: Array, own: Array, count: Array) -> float:
-    """The mean of −ln p(y|x) over counts (K×m) of class y at place x.
+def _by_runs(scores: Callable[[NDArray[np.int32], NDArray[np.intp]], tuple[Array, Array]], grid: Grid) -> Array:
+    """The mean loss of each column, some columns at a time; `scores` is asked about cells and their columns."""
+    losses, first = [np.zeros(0)], 0
+    for run in grid.runs():
+        losses.append(_mean_loss(*scores(run.cell, run.owner + first), run.table, run.offset))
+        first += run.n_features
+    return np.concatenate(losses)
+
+
+def _mean_loss(scores: Array, own: Array, count: Array, offset: NDArray[np.int64]) -> Array:
+    """The mean of −ln p(y|x) over counts (K×m) of class y at place x, of each column: offset[j] to offset[j+1].
 
     `scores` are ln p(x, k) as all rows have it, `own` what it is for a row of class k that has been left out.
     """
-    told = np.where(count.sum(axis=1, keepdims=True) > 1, count, 0.0)
+    several = np.repeat(sums_by_feature(count, offset) > 1, np.diff(offset), axis=1)
+    told = np.where(several, count, 0.0)
     with np.errstate(invalid="ignore"):  # impossible under every class: no less surprising than under its own
         loss = np.logaddexp(_of_others(scores), own) - own
     loss = np.where(np.isneginf(own), np.inf, loss)
-    return float(divide((told * np.where(told > 0, loss, 0.0)).sum(), told.sum()))
+    sums = [(told * np.where(told > 0, loss, 0.0)).sum(axis=0), told.sum(axis=0)]
+    return divide(*sums_by_feature(np.array(sums), offset))
 
 
 def _of_others(scores: Array) -> Array:
@@ -86,11 +99,11 @@ def _of_others(scores: Array) -> Array:
     return np.logaddexp(before, after)
 
 
-def _bin_scores(table: Array, alpha: float) -> tuple[Array, Array]:
+def _bin_scores(counts: Levels, alpha: float) -> tuple[Array, Array]:
     """ln n_k θ_kb with all rows, and without one of that class and bin."""
-    n, bins = table.sum(axis=1, keepdims=True), table.shape[1]
-    fewer, left = np.maximum(table - 1, 0.0), np.maximum(n - 1, 0.0)
-    whole = log(n) + log(divide(table + alpha, n + alpha * bins))
+    n, bins = counts.weight[:, counts.owner], counts.sizes[counts.owner]
+    fewer, left = np.maximum(counts.table - 1, 0.0), np.maximum(n - 1, 0.0)
+    whole = log(n) + log(divide(counts.table + alpha, n + alpha * bins))
     return whole, log(left) + log(divide(fewer + alpha, left + alpha * bins))
 
 
@@ -110,17 +123,16 @@ class _Bells:
         self.pooled = pooled_variance(moments)
         self.floor = VARIANCE_FLOOR * scale(total_variance(moments))
 
-    def scores(self, j: int, grid: Grid) -> tuple[Array, Array]:
-        """ln n_k p(x|k) at each cell of column j with all rows, and without one of that class and cell."""
-        cells, _ = grid.feature(j)
+    def scores(self, cells: NDArray[np.int32], j: NDArray[np.intp]) -> tuple[Array, Array]:
+        """ln n_k p(x|k) at each cell of its column j with all rows, and without one of that class and cell."""
         x, width = middles(cells), edges(cells + 1) - edges(cells)
-        n, mean, m2 = (a[:, j, None] for a in (self.n, self.mean, self.m2))
+        n, mean, m2 = (a[:, j] for a in (self.n, self.mean, self.m2))
         left = np.maximum(n - 1, 0.0)
         lever = divide(np.ones_like(n), left)
         squares = np.maximum(m2 - (x - mean) ** 2 * n * lever, 0.0)
         own = divide(self.prior_rows * self.pooled[j] + squares, self.prior_rows + left, self.pooled[j])
         about = mean - (x - mean) * lever
-        whole = log(n) + _bell(x - mean, self.variance[:, j, None], width)
+        whole = log(n) + _bell(x - mean, self.variance[:, j], width)
         return whole, log(left) + _bell(x - about, np.maximum(own, self.floor[j]), width)
 
 

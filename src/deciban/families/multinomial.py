@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.families.family import Alpha, EveryRow, dot, log, share, smoothed_entries, written_out
+from deciban.families.family import Alpha, EveryRow, dot, draw_counts, log, share, smoothed_entries, written_out
 from deciban.ledger import Counts, Needs, Tallies
 from deciban.ledger.statistic import Array
 from deciban.scores import Linear, ScoreForm, SparseLinear
@@ -73,7 +73,7 @@ class Multinomial:
         theta = self.theta(counts)
         length = share(counts.total.sum(axis=1, keepdims=True), counts.weight.max(axis=1, keepdims=True))[:, 0]
         bags = np.zeros((len(codes), part.n_features), dtype=np.int64)
-        for i, (n, k) in enumerate(zip(rng.poisson(length[codes]), codes)):
+        for i, (n, k) in enumerate(zip(draw_counts(length[codes], rng), codes)):
             bags[i] = rng.multinomial(n, theta[k] / theta[k].sum())
         return bags
 

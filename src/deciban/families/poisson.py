@@ -9,14 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.errors import InputError, UndefinedError
-from deciban.families.family import Alpha, EveryRow, log, share, written_out
+from deciban.families.family import Alpha, EveryRow, draw_counts, log, share, written_out
 from deciban.ledger import Counts, Needs, Tallies
 from deciban.ledger.statistic import Array, divide
 from deciban.scores import Linear, ScoreForm, SparseLinear
 from deciban.scores.linear import Barrier
-
-LARGEST_DRAWN = 1e18
-"""Counts are drawn as whole numbers of 64 bits."""
 
 
 @dataclass(frozen=True)
@@ -75,9 +72,7 @@ class Poisson:
     def sample(self, part: Counts | Tallies, codes: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.int64]:
         """See `Family.sample`."""
         rates = self.rates(part)
-        if rates.max(initial=0.0) > LARGEST_DRAWN:
-            raise InputError(f"a rate of {rates.max():g} is too large to draw counts from. Hint: rescale the column.")
-        return rng.poisson(rates[codes])
+        return draw_counts(rates[codes], rng)
 
     def every_row(self, part: Counts | Tallies) -> EveryRow | None:
         """Counts have no end."""

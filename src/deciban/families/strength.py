@@ -24,6 +24,8 @@ from deciban.families.gaussian import Gaussian
 from deciban.families.poisson import Poisson
 from deciban.families.text import Text, mean_length
 from deciban.ledger import Bags, Levels, Moments, Scatter, Tallies
+from deciban.ledger.grid import RUN_CELLS
+from deciban.ledger.levels import feature_runs
 from deciban.ledger.statistic import Array, divide
 from deciban.scores import Diagonal, Full
 
@@ -76,8 +78,8 @@ def strengths(family: Any, part: Any, prior: Array, rng: np.random.Generator) ->
 
 
 def table_strength(theta: Array, prior: Array) -> Array:
-    """From shares (… K×V) and class priors (K)."""
-    pi = prior[:, None]
+    """From shares (… K×V) and class priors (K, or … K)."""
+    pi = prior[..., None]
     log_theta = np.where(pi == 0, 0.0, log(theta))
     with np.errstate(invalid="ignore"):  # a level that a class cannot have says nothing for it
         gap = log_theta - _others(log_theta, pi)
@@ -152,19 +154,27 @@ def _of_rates(family: Poisson, part: Any, prior: Array, rng: np.random.Generator
 def _of_tables(counts: Levels, alpha: Alpha, prior: Array, rng: np.random.Generator) -> Strengths:
     pi, own = _live(prior, counts.weight), one_each(alpha, counts.n_features)
     most = MOST_TOGETHER // max(1, counts.table.size)
-    each = [_of_table(table + own[j], pi[:, j], rng, most) for j, table in enumerate(counts.tables())]
-    return Strengths(*np.array(each, dtype=np.float64).reshape(-1, 3).T)
+    tables, found = counts.tables(), np.zeros((3, counts.n_features))
+    for a, b in feature_runs(counts.offset, RUN_CELLS // (DRAWS * max(1, counts.n_classes))):
+        alike: dict[tuple[int, ...], list[tuple[int, Array, Array, Array]]] = {}
+        for j in range(a, b):
+            live = pi[:, j] > 0
+            smoothed = tables[j][live] + own[j]
+            if min(smoothed.shape) >= 2:
+                drawn = _drawn_tables(smoothed, rng, most)
+                alike.setdefault(drawn.shape, []).append((j, pi[live, j], smoothed, drawn))
+        for features in alike.values():
+            index, priors, smoothed, drawn = (np.array(each) for each in zip(*features))
+            value = table_strength(smoothed / smoothed.sum(axis=-1, keepdims=True), priors)
+            draws = table_strength(drawn / drawn.sum(axis=-1, keepdims=True), priors[:, None])
+            found[:, index] = _about(value, draws.T)
+    return Strengths(*found)
 
 
-def _of_table(smoothed: Array, prior: Array, rng: np.random.Generator, most: int) -> Strengths:
-    """One feature, from its counts with pseudo-counts (K×V), by at most so many draws."""
-    smoothed, prior = smoothed[prior > 0], prior[prior > 0]
-    if min(smoothed.shape) < 2:
-        return Strengths(*np.zeros(3))
+def _drawn_tables(smoothed: Array, rng: np.random.Generator, most: int) -> Array:
+    """Tables that one feature might have, from its counts with pseudo-counts (K×V): at most so many draws."""
     draws = int(np.clip(min(MOST_NUMBERS // smoothed.size, most), 20, DRAWS))
-    drawn = np.maximum(rng.standard_gamma(smoothed, (draws, *smoothed.shape)), TINY)
-    value = table_strength(smoothed / smoothed.sum(axis=1, keepdims=True), prior)
-    return _about(value, table_strength(drawn / drawn.sum(axis=-1, keepdims=True), prior))
+    return np.maximum(rng.standard_gamma(smoothed, (draws, *smoothed.shape)), TINY)
 
 
 def _of_text(family: Text, part: Bags, prior: Array, rng: np.random.Generator) -> Strengths:

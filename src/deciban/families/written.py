@@ -32,6 +32,9 @@ FAMILIES: dict[str, Callable[..., Any]] = {
 ONE_EACH = {"Bernoulli", "Binned", "Categorical", "Complement", "Multinomial", "Poisson"}
 """Families that take a pseudo-count for each feature."""
 
+MAX_PSEUDO_COUNT = 1e290
+"""Largest pseudo-count, number of imagined rows or added share of variance: those of 10⁷ features have a sum."""
+
 MOST_LEVELS = 1 << 24
 """Levels that all features of a family together may be known to have."""
 
@@ -70,8 +73,8 @@ def read(section: Section, width: int) -> Family:
 
 def _alpha(section: Section, width: int) -> Alpha:
     if "alpha" in section.header:
-        return section.number("alpha", least=0)
-    return section.floats("alpha", (width,), least=0)
+        return section.number("alpha", least=0, most=MAX_PSEUDO_COUNT)
+    return section.floats("alpha", (width,), least=0, most=MAX_PSEUDO_COUNT)
 
 
 def _threshold(section: Section, width: int) -> float | None:
@@ -109,13 +112,13 @@ FIELDS: dict[str, Callable[[Section, int], Any]] = {
     "most": _most,
     "covariance": lambda section, width: section.text("covariance", among=get_args(Covariance)),
     "shrinkage": _shrinkage,
-    "prior_rows": lambda section, width: section.number("prior_rows", least=0),
+    "prior_rows": lambda section, width: section.number("prior_rows", least=0, most=MAX_PSEUDO_COUNT),
     "reading": lambda section, width: section.text("reading"),
     "event": lambda section, width: section.text("event", among=get_args(Event)),
     "least": lambda section, width: section.number("least", least=0),
     "by": lambda section, width: section.text("by", among=get_args(By)),
     "idf": lambda section, width: section.flag("idf"),
-    "var_smoothing": lambda section, width: section.number("var_smoothing", least=0),
+    "var_smoothing": lambda section, width: section.number("var_smoothing", least=0, most=MAX_PSEUDO_COUNT),
 }
 """How each field of a family is read; a name means the same in all of them."""
 
@@ -129,7 +132,7 @@ def written_prior(prior: ClassPrior) -> Section:
 def read_prior(section: Section, n_classes: int) -> ClassPrior:
     """The class prior of a section."""
     kind: Any = section.text("kind", among=get_args(PriorKind))
-    alpha = section.number("alpha", least=0)
+    alpha = section.number("alpha", least=0, most=MAX_PSEUDO_COUNT)
     if kind != "given":
         return ClassPrior(kind, alpha)
     given = section.floats("given", (n_classes,), least=0, most=1)

@@ -76,8 +76,10 @@ def _save(stored: dict[str, NDArray[Any]], path: Path, metadata: dict[str, str])
 
 def _reason(message: str) -> str:
     """What the system said, out of the library's message."""
-    found = re.search(r'message: "([^"]+)"', message) or re.search(r"([^:]+?) \(os error \d+\)", message)
-    return found[1].strip() if found else message
+    if quoted := re.search(r'message: "([^"]+)"', message):
+        return quoted[1].strip()
+    number = re.search(r" \(os error \d+\)", message)
+    return message[: number.start()].rpartition(":")[2].strip() if number else message
 
 
 def _stored(

@@ -17,7 +17,11 @@ Shape = tuple[int | None, ...]
 LARGEST = 1 << 53
 """Whole numbers beyond this are no counts: floats cannot tell them apart."""
 
-FINITE = float(np.finfo(np.float64).max)
+MAX_REASON_CHARACTERS = 400
+"""Characters of a reason in an error message: names in a forged file may be as long as the file."""
+
+MAX_NUMBER = 1e300
+"""Largest number that is read unless other bounds are given: sums of such numbers do not overflow."""
 
 
 class Section:
@@ -73,7 +77,7 @@ class Section:
 
     def refuse(self, what: str) -> NoReturn:
         """What is found here cannot be."""
-        where = self.name.rstrip("/") or "its header"
+        where, what = one_line(self.name.rstrip("/")) or "its header", one_line(what)
         if self.file is None:
             raise ModelFileError(f"the model cannot be written to a file: in {where}, {what}")
         raise ModelFileError(f"the model file {self.file!r} is not sound: in {where}, {what}")
@@ -126,7 +130,7 @@ class Section:
             self.refuse(f"{name!r} should be a whole number from {least} to {most}, and is {_shown(number)}")
         return number
 
-    def number(self, name: str, least: float = -FINITE, most: float = FINITE) -> float:
+    def number(self, name: str, least: float = -MAX_NUMBER, most: float = MAX_NUMBER) -> float:
         """A number; by bounds of ±∞ one without end."""
         number = self.value(name)
         number = {"inf": math.inf, "-inf": -math.inf}.get(number, number) if isinstance(number, str) else number
@@ -146,8 +150,10 @@ class Section:
             self.refuse(f"the array {name!r} should be of shape {expected}, and is {array.shape}")
         return array
 
-    def floats(self, name: str, *shapes: Shape, least: float = -FINITE, most: float = FINITE) -> NDArray[np.float64]:
-        """An array of doubles within bounds: finite unless these are not, and never NaN."""
+    def floats(
+        self, name: str, *shapes: Shape, least: float = -MAX_NUMBER, most: float = MAX_NUMBER
+    ) -> NDArray[np.float64]:
+        """An array of doubles within bounds: finite unless these are infinite, and never NaN."""
         return self._within(name, self.array(name, np.float64, *shapes), least, most)
 
     def wholes(self, name: str, *shapes: Shape, least: int = 0, most: int = LARGEST) -> NDArray[np.int64]:
@@ -203,5 +209,14 @@ def _fits(shape: tuple[int, ...], wanted: Shape) -> bool:
 
 def _shown(value: Any) -> str:
     """A value in a message, not longer than a line."""
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:80]}…"
+    return one_line(repr(value), 80)
+
+
+def one_line(text: str, max_characters: int = MAX_REASON_CHARACTERS) -> str:
+    r"""A text as it may stand in a message: cut off where it is long, control characters escaped.
+
+    >>> one_line("a\nb"), one_line("abc", 2)
+    ('a\\nb', 'ab…')
+    """
+    escaped = "".join(char if char.isprintable() else repr(char)[1:-1] for char in text[: max_characters + 1])
+    return escaped if len(escaped) <= max_characters else f"{escaped[:max_characters]}…"

@@ -13,6 +13,9 @@ MOST_HEADER = 8 << 20
 MOST_PARTS = 1 << 18
 """Lists and objects that one JSON text may have."""
 
+MAX_DIGITS = 300
+"""Digits of a whole number, with its sign: a double holds numbers of 308 digits."""
+
 DEEPEST = 32
 """Lists and objects within one another."""
 
@@ -23,7 +26,9 @@ def parse(text: bytes | str, what: str) -> dict[str, Any]:
         written = text.decode("utf-8") if isinstance(text, bytes) else text
         if written.count("[") + written.count("{") > MOST_PARTS:
             raise ValueError(f"more than {MOST_PARTS} lists and objects")
-        value = json.loads(written, object_pairs_hook=_each_key_once, parse_constant=_no_number)
+        value = json.loads(
+            written, object_pairs_hook=_each_key_once, parse_constant=_no_number, parse_int=_bounded_int
+        )
     except (ValueError, RecursionError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)[:200]
         raise ModelFileError(f"{what} cannot be read as JSON: {reason}") from None
@@ -53,6 +58,12 @@ def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_number(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON number")
+
+
+def _bounded_int(digits: str) -> int:
+    if len(digits) > MAX_DIGITS:
+        raise ValueError(f"a whole number of {len(digits)} digits, and at most {MAX_DIGITS} are read")
+    return int(digits)
 
 
 def _deeper(value: Any, most: int) -> bool:

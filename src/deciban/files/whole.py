@@ -22,7 +22,7 @@ def whole(path: str | os.PathLike[str], mode: int = 0o666) -> Iterator[Path]:
     """
     target = Path(os.path.realpath(path))  # a link goes on pointing to what it pointed to
     refuse_unwritable(target)
-    unfinished = _unfinished(target, mode)
+    unfinished = empty_file_beside(target, mode)
     mode = unfinished.stat().st_mode
     try:
         yield unfinished
@@ -48,8 +48,8 @@ def refuse_unwritable(target: Path) -> None:
         raise PermissionError(13, "no permission to write to it", str(target))
 
 
-def _unfinished(target: Path, mode: int) -> Path:
-    """A new, empty file beside the target."""
+def empty_file_beside(target: Path, mode: int) -> Path:
+    """Make a new, empty file in the folder of `target`, under a name of its own, and close it."""
     start = os.fsdecode(os.fsencode(target.name)[:LONGEST])
     path = target.with_name(f".{start}.{secrets.token_hex(6)}.part")
     os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))

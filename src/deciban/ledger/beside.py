@@ -1,4 +1,4 @@
-"""Statistics of single features put side by side: a table that is stored by columns is counted column by column."""
+"""Statistics of some features each put side by side: a table that is stored by columns is counted by columns."""
 
 from __future__ import annotations
 
@@ -20,13 +20,19 @@ def beside(parts: Sequence[Statistic]) -> Statistic:
     if len(parts) == 1:
         return parts[0]
     if isinstance(first, (Counts, Moments)):
-        arrays = {name: [part.arrays()[name] for part in parts] for name in first.arrays()}
-        return type(first)(
-            **{n: _weight(a) if n == "weight" else np.concatenate(a, axis=1) for n, a in arrays.items()}
-        )
+        tables = [part.arrays() for part in parts]
+        weights = [name for name in tables[0] if name in ("weight", "weight_rest")]
+        shared = all(t[n].shape[1] == 1 and np.array_equal(t[n], tables[0][n]) for t in tables for n in weights)
+        made = {
+            name: table
+            if shared and name in weights
+            else np.concatenate([_spread(p, t[name]) for p, t in zip(parts, tables)], axis=1)
+            for name, table in tables[0].items()
+        }
+        return type(first)(**made)
     if isinstance(first, (Levels, Grid)):
         tables = [part.arrays() for part in parts]
-        made: dict[str, Any] = {"table": np.concatenate([t["table"] for t in tables], axis=1)}
+        made = {"table": np.concatenate([t["table"] for t in tables], axis=1)}
         made["offset"] = np.cumsum([0, *(v for t in tables for v in np.diff(t["offset"]))], dtype=np.int64)
         if isinstance(first, Grid):
             made["cell"] = np.concatenate([t["cell"] for t in tables])
@@ -34,8 +40,6 @@ def beside(parts: Sequence[Statistic]) -> Statistic:
     raise AssertionError(type(first))
 
 
-def _weight(weights: Sequence[Array]) -> Array:
-    """One weight for all features where nothing is missing in any, else one for each."""
-    if all(w.shape[1] == 1 and np.array_equal(w, weights[0]) for w in weights):
-        return weights[0]
-    return np.concatenate(weights, axis=1)
+def _spread(part: Statistic, array: Array) -> Array:
+    """The array with a column for each feature, where one column holds for all of them."""
+    return np.broadcast_to(array, (len(array), part.n_features))

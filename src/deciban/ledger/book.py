@@ -47,8 +47,9 @@ class Ledger:
         if not isinstance(other, Ledger):
             return NotImplemented
         schema, a, b = _aligned(self, other)
-        parts = tuple(_joined(x, y, lambda x, y: x + y) for x, y in zip(a.parts, b.parts))
-        return type(self)(schema, a.rows + b.rows, parts)
+        with np.errstate(over="ignore", invalid="ignore"):
+            parts = tuple(_joined(x, y, lambda x, y: x + y) for x, y in zip(a.parts, b.parts))
+            return type(self)(schema, a.rows + b.rows, parts)._refuse_overflow()
 
     def __sub__(self, other: Self) -> Self:
         if not isinstance(other, Ledger):
@@ -91,7 +92,19 @@ class Ledger:
         if not (np.isfinite(factor) and factor >= 0):
             raise InputError(f"a ledger can be scaled by a finite factor ≥ 0, not by {factor!r}")
         f = float(factor)
-        return type(self)(self.schema, self.rows * f, tuple(part * f for part in self.parts))
+        with np.errstate(over="ignore", invalid="ignore"):
+            return type(self)(self.schema, self.rows * f, tuple(part * f for part in self.parts))._refuse_overflow()
+
+    def _refuse_overflow(self) -> Self:
+        """This ledger, if all its sums are finite."""
+        for part in self.parts:
+            for name, array in part.arrays().items():
+                if array.dtype.kind == "f" and not np.isfinite(array).all():
+                    raise InputError(
+                        f"the {name} would be too large (a double holds up to 1.8e308). Nothing was changed. "
+                        f"Hint: rescale the columns, or the weights."
+                    )
+        return self
 
     __rmul__ = __mul__
     __array_ufunc__ = None  # an array times a ledger is no array of ledgers
@@ -151,11 +164,12 @@ def _less(a: Any, b: Ledger) -> Any:
         rows = take_away(a.rows, b.rows, "weight")
     parts = []
     for block, x, y in zip(a.schema.blocks, a.parts, b.parts):
-        with _named(a.schema, block):
+        with _named(a.schema, block), np.errstate(over="ignore", invalid="ignore"):
             parts.append(_joined(x, y, lambda x, y: x - y))
+    less = type(a)(a.schema, rows, tuple(parts))._refuse_overflow()
     for block, x, left in zip(a.schema.blocks, a.parts, parts):
         _warn_of_lost_digits(a.schema, block, x, left)
-    return type(a)(a.schema, rows, tuple(parts))
+    return less
 
 
 def _warn_of_lost_digits(schema: Schema, block: Block, before: Statistic, left: Statistic) -> None:

@@ -8,7 +8,7 @@ Cells keep the order of the numbers, so any bins whose ends are cells' ends can 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.ledger.counts import place
-from deciban.ledger.levels import columns_of, sums_by_feature
+from deciban.ledger.levels import columns_of, feature_runs, sums_by_feature
 from deciban.ledger.statistic import Array, Codes, Lacking, same, take_away
 
 MANTISSA_BITS = 7
@@ -24,6 +24,9 @@ MANTISSA_BITS = 7
 
 WHOLE_BITS = 12
 """Whole numbers of so many bits have a cell each."""
+
+RUN_CELLS = 1 << 18
+"""Counts that are worked on at a time where many features are treated alike: what is made of them fits a cache."""
 
 MANTISSA = 52
 """Bits of a double's mantissa."""
@@ -157,6 +160,12 @@ class Grid:
         """One feature's cells, in order, and its own table, K×m_j."""
         mine = slice(self.offset[j], self.offset[j + 1])
         return self.cell[mine], self.table[:, mine]
+
+    def runs(self) -> Iterator[Self]:
+        """The features in order, some at a time: grids of at most `RUN_CELLS` counts, or of a single feature."""
+        for a, b in feature_runs(self.offset, RUN_CELLS // max(1, self.n_classes)):
+            mine = slice(self.offset[a], self.offset[b])
+            yield type(self)(self.cell[mine], self.offset[a : b + 1] - self.offset[a], self.table[:, mine])
 
     def _keys(self) -> NDArray[np.int64]:
         return (self.owner.astype(np.int64) << KEY_BITS) + BIAS + self.cell

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Self
@@ -139,9 +139,9 @@ class Levels:
     def relevel(self, places: Sequence[NDArray[np.intp] | None], sizes: Sequence[int]) -> Self:
         """See `Statistic.relevel`; a level whose place is negative is dropped."""
         level = self._level
-        for j, where in enumerate(places):
+        for (a, b), where in zip(pairwise(self.offset.tolist()), places):
             if where is not None:
-                level[self.offset[j] : self.offset[j + 1]] = where[: self.sizes[j]]
+                level[a:b] = where[: b - a]
         return self._moved(level, np.asarray(sizes, dtype=np.int64)).trimmed()
 
     @property
@@ -182,6 +182,19 @@ def sums_by_feature(table: Array, offset: NDArray[np.int64]) -> Array:
     if some.size:
         sums[:, some] = np.add.reduceat(table, offset[some], axis=1)
     return sums
+
+
+def feature_runs(offset: NDArray[np.int64], most: int) -> Iterator[tuple[int, int]]:
+    """The features a to b in runs that have at most so many columns between them, or a single feature.
+
+    >>> list(feature_runs(np.array([0, 2, 3, 9, 10]), 3))
+    [(0, 2), (2, 3), (3, 4)]
+    """
+    a = 0
+    while a < len(offset) - 1:
+        b = max(a + 1, int(np.searchsorted(offset, offset[a] + most, side="right")) - 1)
+        yield a, b
+        a = b
 
 
 def columns_of(offset: NDArray[np.int64], order: NDArray[np.intp]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -20,6 +20,9 @@ ROUNDING = 1e-9
 LEFTOVER = 1e-12
 """What is left of a fractional weight below this fraction of it is rounding, and counts as nothing."""
 
+SQUARABLE = 1e150
+"""Numbers up to here have squares, and sums of squares, that a double can hold."""
+
 
 class Statistic(Protocol):
     """Sums per class and feature that add. `a + b` is what one pass over both data would have given."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from deciban.errors import ModelFileError
 from deciban.files import Section
-from deciban.files.section import LARGEST, Shape
+from deciban.files.section import LARGEST, MAX_NUMBER, Shape
 from deciban.ledger import vocabulary_written
 from deciban.ledger.bags import Bags
 from deciban.ledger.book import Ledger
@@ -24,12 +24,9 @@ from deciban.ledger.moments import Moments
 from deciban.ledger.needs import Kind
 from deciban.ledger.scatter import Scatter
 from deciban.ledger.schema import Block, Label, Schema
-from deciban.ledger.statistic import Array, Statistic
+from deciban.ledger.statistic import SQUARABLE, Array, Statistic
 from deciban.ledger.tallies import Tallies
 from deciban.ledger.vocabulary import Vocabulary
-
-HEAVIEST = 1e300
-"""No weight or count is larger: those of all classes, features and levels still have a sum."""
 
 
 def written(ledger: Ledger) -> Section:
@@ -122,6 +119,8 @@ def _label(section: Section, text: str) -> Label:
             section.refuse("a class is named by bytes that are none")
     if not isinstance(label, (str, int, float)) or label != label:
         section.refuse("a class is named by something that is no text or number")
+    if isinstance(label, int) and abs(label) > MAX_NUMBER:
+        section.refuse(f"a class is named by a whole number beyond {MAX_NUMBER:g}")
     return label
 
 
@@ -196,8 +195,9 @@ def _check_named(section: Section, part: Statistic, levels: tuple[tuple[str, ...
 
 
 def _weights(section: Section, name: str, *shapes: Shape) -> Array:
-    """Weights or counts: none negative, and none so heavy that they have no sum."""
-    return section.floats(name, *shapes, least=0, most=HEAVIEST)
+    """Weights or counts: none negative (−0, which NumPy's generators refuse, is 0), and all with a finite sum."""
+    weights = section.floats(name, *shapes, least=0, most=MAX_NUMBER)
+    return np.abs(weights) if np.signbit(weights).any() else weights
 
 
 def _counts(section: Section, K: int, d: int) -> Counts:
@@ -226,9 +226,13 @@ def _levels(section: Section, K: int, d: int) -> Levels:
 
 def _moments(section: Section, K: int, d: int) -> Moments:
     weight = _weights(section, "weight", (K, 1), (K, d))
-    m2 = section.floats("m2", (K, d), least=0)
-    parts = weight, section.floats("mean", (K, d)), section.floats("rest", (K, d)), m2
-    return Moments(*parts, _low_part(section, "weight_rest", weight), _low_part(section, "m2_rest", m2))
+    mean, rest = (section.floats(name, (K, d), least=-SQUARABLE, most=SQUARABLE) for name in ("mean", "rest"))
+    m2 = section.floats("m2", (K, d), least=0, most=MAX_NUMBER)
+    with np.errstate(over="ignore"):
+        if not (m2 + weight * mean**2).sum() <= MAX_NUMBER or (m2 > weight * SQUARABLE**2).any():
+            section.refuse("the numbers and their weights are so large that their squares have no sum or mean")
+    low = _low_part(section, "weight_rest", weight), _low_part(section, "m2_rest", m2)
+    return Moments(weight, mean, rest, m2, *low)
 
 
 def _low_part(section: Section, name: str, high: Array) -> Array:

@@ -10,6 +10,7 @@ counts again.
 from __future__ import annotations
 
 import math
+import sys
 import time as clock
 from dataclasses import dataclass
 from typing import Final
@@ -27,6 +28,10 @@ RENEW: Final = 8
 
 HEAVIEST: Final = 2.0**36
 """Sums of weights are exact below this: 16 million messages of the greatest weight."""
+
+
+LONGEST: Final = sys.float_info.max
+"""Seconds that a finite number can say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +70,8 @@ def checked_half_life(half_life: float | None) -> float | None:
     """A half-life that can be used, in seconds."""
     if half_life is None:
         return None
-    if not (isinstance(half_life, (int, float)) and 1.0 <= half_life < math.inf):
-        raise InputError(f"half-life {half_life!r}: it must be at least 1 second, or None for no ageing")
+    if not (_is_number(half_life) and 1.0 <= half_life <= LONGEST):
+        raise InputError(f"half-life {half_life!r:.60}: it must be at least 1 second, or None for no ageing")
     return float(half_life)
 
 
@@ -74,6 +79,10 @@ def checked_time(time: float | None) -> float:
     """A moment in seconds since 1970; None is now."""
     if time is None:
         return clock.time()
-    if not (isinstance(time, (int, float)) and math.isfinite(time)):
-        raise InputError(f"time {time!r}: a message's time must be a finite number of seconds since 1970")
+    if not (_is_number(time) and -LONGEST <= time <= LONGEST):
+        raise InputError(f"time {time!r:.60}: a message's time must be a finite number of seconds since 1970")
     return float(time)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)

@@ -7,12 +7,17 @@ import re
 HEAD = 1 << 16
 """So many bytes are looked at."""
 
+MAX_ZONE_SECONDS = 24 * 3600
+"""Seconds from universal time that a time zone may tell; one beyond is no zone."""
+
 _END = re.compile(rb"\n\r?\n")
 _FIELD = re.compile(rb"^(received|date):((?:[^\n]|\n[ \t])*)", re.IGNORECASE | re.MULTILINE)
 
 
 def arrived(raw: bytes) -> float | None:
     r"""In seconds since 1970, by the first Received header, else by Date; None where neither tells a time.
+
+    A time zone that nobody knows counts as universal time (RFC 5322, 4.3), whatever the zone of this machine is.
 
     >>> arrived(b"Received: from a by b; Thu, 1 Jan 1970 01:01:40 +0100\nDate: Fri, 2 Jan 1970 00:00:00 +0000\n\n")
     100.0
@@ -29,10 +34,14 @@ def arrived(raw: bytes) -> float | None:
 
 
 def _seconds(date: bytes) -> float | None:
-    from email.utils import mktime_tz, parsedate_tz  # slow to load, and only needed here
+    from calendar import timegm
+    from email.utils import parsedate_tz  # slow to load, and only needed here
 
     try:
         told = parsedate_tz(" ".join(date.decode("latin-1").split()))
-        return None if told is None else float(mktime_tz(told))
+        if told is None:
+            return None
+        zone = told[9] or 0
+        return float(timegm(told[:9]) - (zone if abs(zone) < MAX_ZONE_SECONDS else 0))
     except (ValueError, OverflowError, IndexError, TypeError):
         return None

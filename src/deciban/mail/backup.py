@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 
 from deciban.errors import StoreError
 from deciban.files.whole import whole
+from deciban.mail.connecting import connection, file_size
+from deciban.mail.live_files import companions
 from deciban.mail.opened import Opened
-from deciban.mail.schema import APPLICATION, MAGIC
-
-APPLICATION_AT = 68
-"""Where in a database's file its application's number is."""
+from deciban.mail.schema import APPLICATION, header
 
 
 def copy_to(file: Opened, path: str | os.PathLike[str]) -> None:
@@ -35,24 +34,23 @@ def copy_to(file: Opened, path: str | os.PathLike[str]) -> None:
 
 
 def _refuse_target(store: Path, target: Path) -> None:
+    """Refuse what is not an earlier backup, or is open; SQLite alone opens the target, which may be in use here."""
     if target == store or (target.exists() and target.samefile(store)):
         raise StoreError(f"backup {str(target)!r} would be the store itself. Hint: name another file")
-    if _is_in_use(target):
-        raise StoreError(f"backup {str(target)!r} is a store that is in use. Hint: name another file")
-    if target.is_file() and target.stat().st_size and not _is_store(target):
+    if target in companions(store):
+        raise StoreError(f"backup {str(target)!r} would replace a file of the store itself. Hint: name another file")
+    if target.is_file() and file_size(target) and not _is_store(target):
         raise StoreError(f"backup {str(target)!r} would replace what is no mail store. Hint: name another file")
+    if any(companion.exists() for companion in companions(target)):
+        raise StoreError(f"backup {str(target)!r} is a store that is in use. Hint: name another file")
 
 
-def _is_in_use(target: Path) -> bool:
-    """Whether somebody has it open; whoever only read it, or was killed, left a log that goes when it is closed."""
-    log = Path(f"{target}-wal")
-    if log.exists() and target.exists():
-        with suppress(sqlite3.Error), closing(sqlite3.connect(target)) as db:
-            db.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    return log.exists()
-
-
-def _is_store(path: Path) -> bool:
-    with path.open("rb") as file:
-        start = file.read(APPLICATION_AT + 4)
-    return start.startswith(MAGIC) and start[APPLICATION_AT:] == APPLICATION.to_bytes(4, "big")
+def _is_store(target: Path) -> bool:
+    """Whether SQLite finds a mail store; it applies and deletes a log or journal that a killed writer left there."""
+    try:
+        with closing(connection(target, "mode=rw", 0.0)) as db:
+            return header(db)[0] == APPLICATION
+    except sqlite3.OperationalError:  # somebody holds it
+        return True
+    except sqlite3.DatabaseError:
+        return False

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from deciban.mail.figures import Figures, called, logit
 from deciban.mail.fitting import Settings
-from deciban.mail.judging import HAM_AT, SPAM_AT
 from deciban.mail.labelled import Labelled
 from deciban.mail.models import ModelName
 from deciban.mail.rehearsal import Rehearsal
+from deciban.mail.settings import HAM_AT, SPAM_AT
 from deciban.mail.weighing import ALPHA, Array
 
 LOST_HAM: Final = 10.0

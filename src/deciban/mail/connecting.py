@@ -4,34 +4,32 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
+from weakref import finalize
 
 from deciban.errors import StoreError
+from deciban.mail.live_files import is_live, register, release
 from deciban.mail.refusals import refusal
-from deciban.mail.schema import MAGIC, ends_early, header
+from deciban.mail.schema import header
 
 CACHE: Final = 65536
 """KiB of pages a writer keeps in memory: a batch of new words lands on all of them."""
-
-LOOKS, PAUSE = 5, 0.02
-"""How often a store whose end is missing is looked at before it is said to be damaged, and seconds between."""
 
 BARRED: Final = {sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}
 """What SQLite says of a file that it could work on if it were free to make another beside it."""
 
 
 def make_or_refuse(path: Path, create: bool) -> None:
-    """Make a file that is not there, for its owner alone, or refuse what can be no store."""
+    """Make a file that is not there, for its owner alone, or refuse what can be no store; no file is opened."""
     try:
         if not path.exists():
             _make(path, create)
-        elif path.is_file():
-            _refuse_other(path)
-        else:
+        elif not path.is_file():
             raise StoreError(f"{str(path)!r} is no ordinary file, so no mail store. Hint: name a file")
+        elif file_size(path) == 1:  # SQLite takes it for an empty file, and would overwrite it
+            raise StoreError(f"{str(path)!r} is no mail store: it is no SQLite database. Hint: name another file")
     except OSError as error:
         if isinstance(error, StoreError):
             raise
@@ -40,33 +38,29 @@ def make_or_refuse(path: Path, create: bool) -> None:
 
 
 def _make(path: Path, create: bool) -> None:
+    """Link an empty file that is closed already: another thread may open the store as soon as it has its name."""
     if not create:
         raise StoreError(f"there is no mail store {str(path)!r}. Hint: learn some messages first, or see the path")
+    from deciban.files.whole import empty_file_beside
+
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with suppress(FileExistsError):  # another program was quicker
-        handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
-        os.fchmod(handle, 0o600)  # whatever the umask
-        os.close(handle)
-
-
-def _refuse_other(path: Path) -> None:
-    """Refuse what is no database, and what was cut off; a log beside it may hold what it lacks."""
-    for _ in range(LOOKS):  # whoever holds the log may be putting it in its place at this moment
-        with path.open("rb") as file:
-            start = file.read(100)
-            size = file.seek(0, os.SEEK_END)
-        if size and not start.startswith(MAGIC):
-            raise StoreError(f"{str(path)!r} is no mail store: it is no SQLite database. Hint: name another file")
-        if not ends_early(start, size) or _log_size(path):
-            return
-        time.sleep(PAUSE)
-    raise StoreError(f"mail store {str(path)!r} is damaged: its end is missing. Hint: put a backup in its place")
-
-
-def _log_size(path: Path) -> int:
-    """Bytes of the log beside a store; whoever closes the store last takes the log away, at any moment."""
+    empty = empty_file_beside(path, 0o600)
     try:
-        return os.stat(f"{path}-wal").st_size
+        os.chmod(empty, 0o600)  # whatever the umask
+        os.link(empty, path)
+    except FileExistsError:  # another program was quicker
+        pass
+    except OSError:  # a file system without hard links
+        connection(path, "mode=rwc", 0.0).close()
+        os.chmod(path, 0o600)
+    finally:
+        empty.unlink()
+
+
+def file_size(path: str | os.PathLike[str]) -> int:
+    """Bytes of a file, 0 if there is none: whoever closes a store last deletes its log, at any moment."""
+    try:
+        return os.stat(path).st_size
     except FileNotFoundError:
         return 0
 
@@ -77,6 +71,7 @@ class Connected:
     def __init__(self, path: Path, wait: float, read_only: bool) -> None:
         self.path, self._wait = path, wait
         self._copy: str | None = None
+        self._release = finalize(self, release, register(path))
         self.barred: StoreError | None = None
         """Why nothing can be written."""
         if read_only or not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)):
@@ -84,7 +79,11 @@ class Connected:
                 f"mail store {str(path)!r} cannot be written: it was opened for reading, or the file, its folder or "
                 "the disk is read-only. Hint: see who owns them"
             )
-        self.db = self._connect()
+        try:
+            self.db = self._connect()
+        except BaseException:
+            self.close()
+            raise
 
     def _connect(self) -> sqlite3.Connection:
         if self.barred is None:
@@ -101,7 +100,7 @@ class Connected:
 
     def _tried(self, mode: str) -> sqlite3.Connection:
         """A connection over which something was read."""
-        db = _connection(self.path, mode, self._wait)
+        db = connection(self.path, mode, self._wait)
         try:
             header(db)
             db.execute(f"PRAGMA cache_size = -{CACHE}")
@@ -116,21 +115,26 @@ class Connected:
 
         What a writer left behind when it was killed is in the log beside the store: it is read from a copy.
         """
+        self._release()  # no lock is held on the file from here on
         log = Path(f"{self.path}-wal")
-        if not _log_size(self.path):
-            return _connection(self.path, "mode=ro&immutable=1", self._wait)
+        if not file_size(log):
+            return connection(self.path, "mode=ro&immutable=1", self._wait)
+        if is_live(self.path):  # copying would drop the locks of another connection
+            raise StoreError(f"mail store {str(self.path)!r} is being opened in another way. Hint: try again")
         import shutil
         import tempfile
 
         self._copy = tempfile.mkdtemp(prefix="deciban-mail-")
         for file in (self.path, log):
             shutil.copyfile(file, Path(self._copy, file.name))
-        return _connection(Path(self._copy, self.path.name), "mode=rw", self._wait)
+        return connection(Path(self._copy, self.path.name), "mode=rw", self._wait)
 
     def close(self) -> None:
         """Let go of the file."""
-        with suppress(sqlite3.Error):
-            self.db.close()
+        if hasattr(self, "db"):
+            with suppress(sqlite3.Error):
+                self.db.close()
+        self._release()
         if self._copy:
             import shutil
 
@@ -142,6 +146,7 @@ def _raise_unless_barred(error: sqlite3.OperationalError) -> None:
         raise error
 
 
-def _connection(path: Path, mode: str, wait: float) -> sqlite3.Connection:
+def connection(path: Path, mode: str, wait: float) -> sqlite3.Connection:
+    """Connect to a database; `mode` is what SQLite's URIs say of it."""
     name = str(path).replace("%", "%25").replace("?", "%3f").replace("#", "%23")  # urllib's takes 5 ms to load
     return sqlite3.connect(f"file:{name}?{mode}", uri=True, timeout=wait, isolation_level=None)

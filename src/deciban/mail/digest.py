@@ -27,7 +27,10 @@ CHANGING = {
 NAMES = " ".join(CHANGING.values()).split()
 LEFT_OUT = frozenset(name.encode() for name in NAMES if name[-1] != "*")
 LEFT_OUT_STARTS = tuple(name[:-1].encode() for name in NAMES if name[-1] == "*")
-QUOTED_FROM = re.compile(rb"^>++From ", re.MULTILINE)
+QUOTED_FROM = re.compile(rb"\n>++From ")
+MAX_UNQUOTED_LINES = 1 << 16
+"""Lines ">From " whose signs do not count."""
+CR_TO_LF, CR_TO_SPACE = bytes.maketrans(b"\r", b"\n"), bytes.maketrans(b"\r", b" ")
 ENVELOPE = re.compile(rb"\s*+(?:>?From [^\n]*+\n)?+")
 
 
@@ -36,8 +39,10 @@ def in_lines(raw: bytes) -> bytes:
     if b"\r" not in raw:
         return raw
     if b"\n" not in raw:
-        return raw.replace(b"\r", b"\n")
-    return raw.replace(b"\r\r\n", b"\n").replace(b"\r\n", b"\n").replace(b"\r", b" ")
+        return raw.translate(CR_TO_LF)
+    if b"\r\n" in raw:
+        raw = raw.replace(b"\r\r\n", b"\n").replace(b"\r\n", b"\n")
+    return raw.translate(CR_TO_SPACE) if b"\r" in raw else raw
 
 
 def digest_of(raw: bytes) -> bytes:
@@ -54,7 +59,7 @@ def digest_of(raw: bytes) -> bytes:
     digest = blake2b(_lasting(raw[:end]), digest_size=DIGEST_BYTES)
     body: bytes | memoryview = memoryview(raw)[end:]
     if b">From " in raw:
-        body = QUOTED_FROM.sub(b"From ", body[: 2 * LONGEST_BODY])
+        body = QUOTED_FROM.sub(b"\nFrom ", body[: 2 * LONGEST_BODY], MAX_UNQUOTED_LINES)
     digest.update(bytes(body[:LONGEST_BODY]).rstrip() if len(body) > LONGEST_BODY else body)
     return digest.digest()
 

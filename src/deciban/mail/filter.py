@@ -17,6 +17,7 @@ from deciban.mail.message import read_message
 from deciban.mail.models import ModelName
 from deciban.mail.reading import USUAL, Reading
 from deciban.mail.refitting import is_due, refitted
+from deciban.mail.refusals import undamaged
 from deciban.mail.store import Store
 from deciban.mail.tokens import said_cut, tokens_of
 from deciban.mail.verdict import UNSURE, Verdict
@@ -43,7 +44,8 @@ class MailFilter:
     r"""A mailbox that was learned, and what it says of new mail.
 
     `store` is a path or an open `Store`; `model` one of "evidence", "bayes", "logistic", "fisher" (None: the one that
-    the store is set to). Learning the same message twice is learning it once.
+    the store is set to). A store that is not there is made, unless `create` is False or it is only to be read.
+    Learning the same message twice is learning it once.
 
     >>> import tempfile
     >>> with MailFilter(f"{tempfile.mkdtemp()}/mail.db") as mail:
@@ -56,10 +58,10 @@ class MailFilter:
 
     def __init__(
         self, store: str | os.PathLike[str] | Store, *, model: str | None = None, reading: Reading | None = None,
-        read_only: bool = False,
+        read_only: bool = False, create: bool = True,
     ) -> None:  # fmt: skip
         self._own = not isinstance(store, Store)
-        self.store = store if isinstance(store, Store) else Store(store, create=not read_only, read_only=read_only)
+        self.store = store if isinstance(store, Store) else Store(store, create=create, read_only=read_only)
         self.reading = reading or USUAL
         try:
             self.store.expect_reading(self.reading.fingerprint)
@@ -155,7 +157,8 @@ class MailFilter:
 
     def is_fit_due(self) -> bool:
         """Whether so much was learned since trusts were fitted that they should be fitted anew."""
-        return is_due(self.store, self.model)
+        with undamaged(self.store.path):
+            return is_due(self.store, self.model)
 
     def refit(self, force: bool = False) -> bool:
         """Fit the trusts anew, if that is due, or anyway; whether it was done. Not for the middle of a delivery."""

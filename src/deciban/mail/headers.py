@@ -12,7 +12,8 @@ from deciban.mail.decoding import decoded, from_base64
 NAME = re.compile(r"[!-9;-~]++ *+")
 FIRST_FIELD = re.compile(rb"[!-9;-~]++[ \t]*+:")
 FIELDS = re.compile(rb"(?:[!-9;-~]++[ \t]*+:.*+(?:\n|\Z)(?:[ \t].*+(?:\n|\Z))*+)*+")
-WORD = re.compile(r"=\?([^?\s]{1,60})\?([bBqQ])\?(.{0,1000}?)\?=(\s*+(?==\?))?", re.DOTALL)
+WORD = re.compile(r"=\?([^?\s]{1,60})\?([bBqQ])\?((?:[^?=]|=(?!\?[^=])|\?(?!=)){0,1000}+)\?=(\s*+(?==\?))?")
+"""An encoded word; none begins within another, so that no text is looked at twice."""
 TYPE = re.compile(r"\s*([^\s;/\"]{1,60}/[^\s;\"]{1,80}|[^\s;/\"]{1,60})")
 PARAMETER = re.compile(r";\s*+([^\s;=\"]{1,60})\s*+=\s*+(?:\"((?:[^\"\\]|\\.)*+)\"?|([^;]*+))", re.DOTALL)
 CHARSET = re.compile(r"charset\s*+=\s*+[\"']?([^\"';\s]{1,60})", re.IGNORECASE)

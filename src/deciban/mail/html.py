@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from html import unescape
 
 from deciban.mail.colours import alike
+from deciban.mail.decoding import REPLACED
 from deciban.mail.style_sheets import hiding_names
 from deciban.mail.tags import EMPTY, GROUNDS, NO_TAG, Tag, tag_of
 
@@ -25,6 +26,8 @@ TAG = re.compile(r"<([a-zA-Z/!?][^<>]*+)>?")
 COMMENT = re.compile(r"<!--(?:-?>|.*?(?:--!?>|\Z))", re.DOTALL)
 STYLED_GROUND = re.compile(r"<style[^<]*?background", re.IGNORECASE)
 ENTITY_SPACE = re.compile(r"&nbsp;?|&#160;?", re.IGNORECASE)
+LONG_ENTITY = re.compile(r"&#([0-9]{8,}+);?")
+"""A character by a number of more digits than any has, which Python may refuse to read."""
 
 WHITE = 0xFFFFFF
 
@@ -108,8 +111,14 @@ def _spelled(text: str) -> str:
     """Text with its entities read, and its hard spaces soft."""
     if "&" not in text:
         return text
-    text = ENTITY_SPACE.sub(" ", text)
+    text = LONG_ENTITY.sub(_shorten_entity, ENTITY_SPACE.sub(" ", text))
     return unescape(text) if "&" in text else text
+
+
+def _shorten_entity(found: re.Match[str]) -> str:
+    """An entity without leading zeros; beyond the last character there is, the sign for a broken one."""
+    digits = found[1].lstrip("0")
+    return REPLACED if len(digits) > 7 else f"&#{digits or 0};"
 
 
 class _View:

@@ -211,7 +211,7 @@ def _note(line: bytes) -> Noted | None:
     uid, size = re.search(rb"\bUID (\d{1,10})\b", line), re.search(rb"\bRFC822\.SIZE (\d{1,18})\b", line)
     if not uid:
         return None
-    flags = re.search(rb"\bFLAGS \(([^)]*)\)", line)
+    flags = re.search(rb"\bFLAGS \(([^()]*)\)", line)
     named = flags[1].lower().split() if flags else []
     letters = "".join(sorted(letter for flag, letter in _LETTERS.items() if flag in named))
     when = Internaldate2tuple(line)

@@ -11,13 +11,12 @@ import numpy as np
 from deciban.mail.models import USUAL_MODEL, ModelName, all_weighed, checked_model, combined_or_added, said_by
 from deciban.mail.packing import Numbers
 from deciban.mail.reader import StoreReader
+from deciban.mail.refusals import undamaged
 from deciban.mail.rows import Tokens
+from deciban.mail.settings import HAM_AT, SPAM_AT, checked_setting
 from deciban.mail.telling import Known, Learned, Teller
 from deciban.mail.verdict import Verdict
 from deciban.mail.weighing import Array, Trust, ordered
-
-HAM_AT, SPAM_AT = 0.2, 0.95
-"""Up to the first probability of spam a message is ham, from the second it is spam."""
 
 
 class Judge:
@@ -30,11 +29,12 @@ class Judge:
     @property
     def thresholds(self) -> tuple[float, float]:
         """Up to the first probability a message is ham, from the second it is spam."""
-        return self._store.setting("ham_at", HAM_AT), self._store.setting("spam_at", SPAM_AT)
+        ham_at, spam_at = self._store.setting("ham_at", HAM_AT), self._store.setting("spam_at", SPAM_AT)
+        return checked_setting("ham_at", ham_at), checked_setting("spam_at", spam_at)
 
     def verdict(self, tokens: Sequence[str], cut: tuple[str, ...] = (), clues: int = 15) -> Verdict:
         """What a message of these tokens is."""
-        with self._store.reading():
+        with undamaged(self._store.path), self._store.reading():
             moment = Moment(self._store, self.model, self.thresholds)
             moment.look_up(tokens)
         return moment.verdict(tokens, cut, clues)
@@ -49,7 +49,8 @@ class Judge:
 
     def moment(self) -> Moment:
         """The store as it is now, for many messages: what was looked up is remembered."""
-        return Moment(self._store, self.model, self.thresholds)
+        with undamaged(self._store.path):
+            return Moment(self._store, self.model, self.thresholds)
 
 
 class Moment:

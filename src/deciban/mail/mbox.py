@@ -24,8 +24,10 @@ CONTEXT = 4096
 _MONTHS = {
     name: number for number, name in enumerate(b"Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(), start=1)
 }
-_STAMP = re.compile(rb"[ \t]\d{1,2}:\d\d(?::\d\d)?[ \t](?:[^\n]*[ \t])?(?:19|20)\d\d\b|(?:19|20)\d\d[ \t]\d\d?:\d\d")
-_SOMEBODY = re.compile(rb"From [ \t]*\S*[ \t]*\r?\Z|[^\n]*(?:[ \t]\d{1,2}:\d\d|\b(?:19|20)\d\d\b)")
+_TIME = re.compile(rb"[ \t]\d{1,2}:\d\d(?::\d\d)?(?=[ \t])")
+_YEAR = re.compile(rb"[ \t](?:19|20)\d\d\b")
+_YEAR_AND_TIME = re.compile(rb"(?:19|20)\d\d[ \t]\d\d?:\d\d")
+_SOMEBODY = re.compile(rb"From [ \t]*+\S*+[ \t]*+\r?\Z|[^\n]*(?:[ \t]\d{1,2}:\d\d|\b(?:19|20)\d\d\b)")
 _FIELD = re.compile(rb"(?:>?From [^\n]*\n)*[!-9;-~]{1,200}[ \t]*:")
 _QUOTED = re.compile(rb"^>(>*From )", re.MULTILINE)
 _MOZILLA = re.compile(rb"X-Mozilla-Status:[ \t]*([0-9A-Fa-f]{4})\b")
@@ -54,7 +56,7 @@ def opens(start: bytes) -> bool:
     end = start.find(b"\n")
     if end < 0 or not start.startswith(b"From "):
         return False
-    return bool(_STAMP.search(start, 0, end) or _FIELD.match(start, end + 1))
+    return _has_stamp(start[:end]) or bool(_FIELD.match(start, end + 1))
 
 
 def letters_in(pieces: Iterator[bytes], longest: int) -> Iterator[Letter]:
@@ -155,9 +157,15 @@ def _begins(data: bytearray, at: int) -> bool:
     before = bytes(data[max(0, at - 3) : at - 1])  # what stands before the newline that ends the line before
     empty = at == 1 or before.endswith(b"\n") or before in (b"\n\r", b"\r")
     header = bool(_FIELD.match(data, end + 1, end + CONTEXT))
-    if _STAMP.search(line):
+    if _has_stamp(line):
         return empty or header
     return empty and header and bool(_SOMEBODY.match(line))
+
+
+def _has_stamp(line: bytes) -> bool:
+    """Whether a line has a time and, after it or just before it, a year; in two steps, so that it is passed once."""
+    time = _TIME.search(line)
+    return bool((time and _YEAR.search(line, time.end())) or _YEAR_AND_TIME.search(line))
 
 
 def without_the_gap(raw: bytearray | bytes) -> bytes:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from deciban.mail.digest import ENVELOPE, digest_of, in_lines
 from deciban.mail.headers import FIELDS, FIRST_FIELD, Headers, fields_of
-from deciban.mail.html import Page, page_of
 from deciban.mail.part import MOST_PARTS, Content, Part, Room, content_of, read_leaf
 
 __all__ = ["Message", "Part", "digest_of", "read_message"]
@@ -16,7 +15,9 @@ __all__ = ["Message", "Part", "digest_of", "read_message"]
 LONGEST_MESSAGE = 1 << 24
 """Bytes of a message that are looked at."""
 LONGEST_HEADER = 1 << 16
-"""Bytes of the headers of a message, and of each enclosed one."""
+"""Bytes of the headers of a message, and of each enclosed one, whose headers count as text too."""
+MAX_HEADER_SEARCH_BYTES = 1 << 20
+"""Bytes that are searched for the empty line after the headers of a message or a part."""
 LONGEST_PART_HEADER = 1 << 13
 LONGEST_VALUE = 1 << 13
 """Characters of one header's value."""
@@ -24,8 +25,6 @@ MOST_HEADERS = 1000
 DEEPEST = 8
 """Parts within parts, enclosed messages counted."""
 LONGEST_BOUNDARY = 200
-MOST_BOUNDARIES = 100_000
-"""Lines that begin like a boundary, whether they are one or not."""
 
 CONTENT = re.compile(
     rb"^content-(type|transfer-encoding|disposition)[ \t]*+:[ \t]*+(.*+(?:\n[ \t].*+)*+)",
@@ -51,26 +50,14 @@ def read_message(raw: bytes) -> Message:
     >>> read_message(b"Subject: Hi\n\nSee you at noon.\n").parts[0].text
     'See you at noon.\n'
     """
-    room, start = room_for(raw)
-    headers = _read_whole(room, start, len(room.raw), 0)
-    return Message(tuple(headers), tuple(room.parts), tuple(room.cut))
-
-
-def room_for(raw: bytes, pages: Callable[[str], Page] = page_of) -> tuple[Room, int]:
-    """Where a message is read, its pages in a way that may be another's; and where it begins."""
-    room = Room(in_lines(raw[:LONGEST_MESSAGE]), pages)
+    room = Room(in_lines(raw[:LONGEST_MESSAGE]))
     if len(raw) > LONGEST_MESSAGE:
         room.leave_out(f"all but the first {LONGEST_MESSAGE >> 20} MiB of {len(raw)} bytes")
     envelope = ENVELOPE.match(room.raw)
-    return room, envelope.end() if envelope else 0
-
-
-def _read_whole(room: Room, start: int, end: int, depth: int) -> Headers:
-    """A message with its headers, between two places: the whole one, or one that is enclosed."""
-    head, body = head_and_body(room, start, end)
+    head, body = head_and_body(room, envelope.end() if envelope else 0, len(room.raw))
     headers = headers_in(room, head)
-    read_part(room, content_of(dict(reversed(headers))), body, end, depth)
-    return headers
+    read_part(room, content_of(dict(reversed(headers))), body, len(room.raw), 0)
+    return Message(tuple(headers), tuple(room.parts), tuple(room.cut))
 
 
 def headers_in(room: Room, head: bytes) -> Headers:
@@ -92,15 +79,15 @@ def _cut_value(room: Room, name: str, value: str) -> str:
 
 def head_and_body(room: Room, start: int, end: int) -> tuple[bytes, int]:
     """The bytes of the headers, and where the body begins."""
-    raw = room.raw
-    if not FIRST_FIELD.match(raw, start, end):
+    raw, searched = room.raw, min(end, start + MAX_HEADER_SEARCH_BYTES)
+    if not FIRST_FIELD.match(raw, start, searched):
         return b"", start + 1 if raw[start : start + 1] == b"\n" else start
-    blank = raw.find(b"\n\n", start, end)
+    blank = raw.find(b"\n\n", start, searched)
     if blank >= 0:
         stop, body = blank + 1, blank + 2
     else:
-        fields = FIELDS.match(raw, start, end)
-        stop = body = fields.end() if fields else end
+        fields = FIELDS.match(raw, start, min(end, start + LONGEST_HEADER))
+        stop = body = fields.end() if fields else start
     if stop - start > LONGEST_HEADER:
         room.leave_out(f"all but the first {LONGEST_HEADER >> 10} KiB of {stop - start} bytes of headers")
         stop = start + LONGEST_HEADER
@@ -108,28 +95,30 @@ def head_and_body(room: Room, start: int, end: int) -> tuple[bytes, int]:
 
 
 def read_part(room: Room, content: Content, start: int, end: int, depth: int) -> None:
-    """A part's leaves, in order, are added to what the room has found."""
+    """A part's leaves, in order, are added to what the room has found; every part counts, leaf or not."""
     inner = content.type.startswith(("multipart/", "message/"))
     if inner and depth >= DEEPEST:
         room.leave_out(f"parts more than {DEEPEST} deep")
-        return
-    if content.type.startswith("multipart/") and _read_parts(room, content, start, end, depth):
-        return
-    if content.type == "message/rfc822" and content.encoding not in ("base64", "quoted-printable"):
-        _read_enclosed(room, start, end, depth)
         return
     if room.parts_left <= 0:
         room.leave_out(f"parts after the first {MOST_PARTS}")
         return
     room.parts_left -= 1
+    if content.type.startswith("multipart/") and _read_parts(room, content, start, end, depth):
+        return
+    if content.type == "message/rfc822" and content.encoding not in ("base64", "quoted-printable"):
+        _read_enclosed(room, start, end, depth)
+        return
     read_leaf(room, content, start, end)
 
 
 def _read_enclosed(room: Room, start: int, end: int, depth: int) -> None:
-    at = len(room.parts)
-    headers = dict(reversed(_read_whole(room, start, end, depth + 1)))
+    """An enclosed message: all of its headers count as text, and three of them are one."""
+    head, body = head_and_body(room, start, end)
+    headers = dict(reversed(headers_in(room, room.take_text(head))))
     told = " ".join(headers[name] for name in ("from", "to", "subject") if name in headers)
-    room.parts.insert(at, Part("text", told, "", "message/rfc822", end - start))
+    room.parts.append(Part("text", told, "", "message/rfc822", end - start))
+    read_part(room, content_of(headers), body, end, depth + 1)
 
 
 def _read_parts(room: Room, content: Content, start: int, end: int, depth: int) -> bool:
@@ -152,19 +141,15 @@ def _read_parts(room: Room, content: Content, start: int, end: int, depth: int) 
 
 def _boundaries(room: Room, line: bytes, start: int, end: int) -> Iterator[tuple[int, int, bool]]:
     """Where each boundary line begins, where it ends, and whether it is the last."""
-    raw, size, tried = room.raw, len(line), 0
-    at = start if raw.startswith(line, start, end) else raw.find(b"\n" + line, start, end) + 1
-    while at > 0 or (at == start == 0 and raw.startswith(line)):
+    raw, size = room.raw, len(line)
+    at = start if raw.startswith(line, start, end) else room.find_line(line, start, end)
+    while at >= 0:
         stop = raw.find(b"\n", at, end)
         stop = end if stop < 0 else stop
         rest = raw[at + size : min(stop, at + size + 100)].strip()
         if not rest or rest == b"--":
             yield at, min(stop + 1, end), rest == b"--"
-        tried += 1
-        if tried > MOST_BOUNDARIES:
-            room.leave_out(f"boundaries after {MOST_BOUNDARIES} lines that look like one")
-            return
-        at = raw.find(b"\n" + line, at + size, end) + 1
+        at = room.find_line(line, at + size, end)
 
 
 def _read_inner(room: Room, start: int, end: int, depth: int) -> None:
@@ -173,8 +158,9 @@ def _read_inner(room: Room, start: int, end: int, depth: int) -> None:
     if raw[start : start + 1] == b"\n":
         head, body = b"", start + 1
     else:
-        blank = raw.find(b"\n\n", start, end)
-        head, body = (raw[start:blank], blank + 2) if blank >= 0 else (raw[start:end], end)
+        searched = min(end, start + MAX_HEADER_SEARCH_BYTES)
+        blank = raw.find(b"\n\n", start, searched)
+        head, body = (raw[start:blank], blank + 2) if blank >= 0 else (raw[start:searched], searched)
         if not FIRST_FIELD.match(head):
             head, body = b"", start
     if len(head) > LONGEST_PART_HEADER:

@@ -112,6 +112,6 @@ def _by_chi_square(counts: Array, totals: Array, sizes: Sequence[int]) -> Weighe
 
 def checked_model(name: str) -> ModelName:
     """A model that there is."""
-    if name not in MODELS:
-        raise InputError(f"model {name!r} is not known. Hint: one of {', '.join(MODELS)}")
+    if not isinstance(name, str) or name not in MODELS:
+        raise InputError(f"model {name!r:.60} is not known. Hint: one of {', '.join(MODELS)}")
     return name  # type: ignore[return-value]

@@ -9,13 +9,12 @@ from __future__ import annotations
 from array import array
 from collections import defaultdict
 from collections.abc import Iterable
-from contextlib import suppress
 from itertools import count, islice
-from typing import Final, Protocol
+from typing import Final
 
 from deciban.mail.digest import digest_of
 from deciban.mail.message import read_message
-from deciban.mail.reading import USUAL, Reading
+from deciban.mail.reading import Reading
 from deciban.mail.tokens import MOST_TOKENS, cleaner_of, said_cut, taken_of, tokens_of
 from deciban.mail.words import LONGEST_RUN, Cleaner
 
@@ -79,24 +78,6 @@ class Numbering:
             first = tokens_of(message, self._reading)
             return set(map(self._numbers.__getitem__, first)), said_cut(message, first)
         return numbers, message.cut
-
-
-class Reader(Protocol):
-    """What reads messages, and says what they hold."""
-
-    def said(self, raws: Iterable[bytes], digests: bool = True) -> Said:
-        """What some messages hold; words that were told before are not told again."""
-        ...
-
-
-def quickest(reading: Reading) -> Reader:
-    """What reads in a way: compiled, if that is the usual one and there is a compiled reader."""
-    if reading == USUAL:
-        with suppress(ImportError):
-            from deciban.mail.native.numbering import Numbering as Compiled
-
-            return Compiled()
-    return Numbering(reading)
 
 
 def newest(words: dict[str, int], n: int) -> list[str]:

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from deciban.errors import InputError, SchemaError, StoreError
 from deciban.mail.connecting import Connected, make_or_refuse
-from deciban.mail.refusals import in_words, undamaged
+from deciban.mail.refusals import Guard, undamaged
 from deciban.mail.schema import APPLICATION, VERSION, column, create_tables, header
 
 MOST_NOTES: Final = 1000
@@ -31,7 +31,7 @@ class Opened:
 
     def __init__(self, path: str | os.PathLike[str], create: bool, wait: float, read_only: bool) -> None:
         self.path = Path(os.path.realpath(path))  # SQLite's own files stand beside what a link points to
-        self._writes, self._wait = False, wait
+        self._writes, self._wait, self._process = False, wait, os.getpid()
         create = create and not read_only
         make_or_refuse(self.path, create)
         with undamaged(self.path):
@@ -86,9 +86,13 @@ class Opened:
                 time.sleep(PAUSE)
 
     @contextmanager
-    def reading(self) -> Iterator[None]:
-        """What is asked in the block is answered from the store as it is now, whoever writes meanwhile."""
-        with in_words(self.path):
+    def reading(self, guard: Guard = undamaged) -> Iterator[None]:
+        """What is asked in the block is answered from the store as it is now, whoever writes meanwhile.
+
+        `guard` words the errors of the block; where it is a user's, only SQLite's are the store's.
+        """
+        self._refuse_forked()
+        with guard(self.path):
             if self.db.in_transaction:
                 yield
                 return
@@ -100,11 +104,12 @@ class Opened:
                     self.db.execute("ROLLBACK")
 
     @contextmanager
-    def writing(self) -> Iterator[None]:
+    def writing(self, guard: Guard = undamaged) -> Iterator[None]:
         """What is done in the block is done wholly or not at all; other writers wait. Blocks may be nested."""
+        self._refuse_forked()
         if self._connected.barred:
             raise self._connected.barred
-        with in_words(self.path):
+        with guard(self.path):
             if self._writes:
                 yield
                 return
@@ -115,6 +120,14 @@ class Opened:
             with self._transaction():
                 self._refuse_later(self.db.execute("PRAGMA user_version").fetchone()[0])
                 yield
+
+    def _refuse_forked(self) -> None:
+        """Refuse a connection that came with a fork: the child has none of the locks that SQLite counts on."""
+        if os.getpid() != self._process:
+            raise StoreError(
+                f"mail store {str(self.path)!r} was opened by the process that this one was forked from. "
+                "Hint: open it after the fork, or start the process with spawn"
+            )
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -139,10 +152,7 @@ class Opened:
         known = self.labels()
         if name in known:
             return known[name]
-        if not name.strip() or len(name) > LONGEST_LABEL or not name.isprintable():
-            raise InputError(
-                f"{name!r} cannot be a label: it must be 1 to {LONGEST_LABEL} characters that can be printed"
-            )
+        checked_label_name(name)
         if len(known) >= MOST_LABELS:
             raise InputError(f"{name!r} would be the {len(known) + 1}th label; a store has at most {MOST_LABELS}")
         made = self.db.execute("INSERT INTO label (name) VALUES (?)", (name,)).lastrowid
@@ -170,8 +180,18 @@ class Opened:
         self.db.execute("DELETE FROM journal WHERE id <= (SELECT max(id) FROM journal) - ?", (MOST_NOTES,))
 
     def close(self) -> None:
-        """Let go of the file."""
-        self._connected.close()
+        """Let go of the file; a connection that came with a fork is left to the process that opened it."""
+        if os.getpid() == self._process:
+            self._connected.close()
+
+
+def checked_label_name(name: object) -> str:
+    """A name that a label can have."""
+    if not isinstance(name, str) or not name.strip() or len(name) > LONGEST_LABEL or not name.isprintable():
+        raise InputError(
+            f"{name!r:.300} cannot be a label: it must be 1 to {LONGEST_LABEL} characters that can be printed"
+        )
+    return name
 
 
 def refuse_another_reading(path: Path, here: str | None, there: str | None) -> None:

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from deciban.mail.decoding import decoded, unpacked
 from deciban.mail.headers import content_type
-from deciban.mail.html import Page, page_of
+from deciban.mail.html import page_of
 
 MOST_TEXT = 1 << 18
-"""Bytes of text, decoded, over all parts: some forty thousand words."""
+"""Bytes of text, decoded, over all parts, headers of enclosed messages with them: some forty thousand words."""
+TEXT_LEFT_OUT = f"text after the first {MOST_TEXT >> 10} KiB"
+MOST_PACKED = 3
+"""Bytes of quoted-printable or base64 that are read for each byte of text: neither needs more."""
 MOST_PARTS = 100
+"""Parts of a message: leaves, multiparts and enclosed messages."""
+MOST_BOUNDARIES = 20_000
+"""Lines that begin like a boundary, whether they are one or not, over all multiparts."""
+MAX_SCANNED_BYTES = 2 << 24
+"""Bytes that are searched for boundaries, over all multiparts: a multipart within another is searched again."""
 
 Kind = Literal["text", "html", "attachment"]
 UUENCODED = re.compile(rb"^begin [0-7]{3,4} ([^\n]{1,200})\n((?:[!-`][^\n]{0,90}\n)*+)`?\n?(?:end)?", re.MULTILINE)
@@ -40,15 +48,37 @@ class Room:
     """What has been found so far of one message, and how much more there is room for."""
 
     raw: bytes
-    page_of: Callable[[str], Page] = page_of
     parts: list[Part] = field(default_factory=list)
     cut: dict[str, None] = field(default_factory=dict)
     text_left: int = MOST_TEXT
     parts_left: int = MOST_PARTS
+    boundaries_left: int = MOST_BOUNDARIES
+    scan_left: int = MAX_SCANNED_BYTES
 
     def leave_out(self, what: str) -> None:
         """Something goes beyond a bound: it is said once."""
         self.cut[what] = None
+
+    def take_text(self, text: bytes, read: int = 0) -> bytes:
+        """As much of a text as there is room for; it is counted, and so are the bytes that were read for it."""
+        if len(text) > self.text_left:
+            self.leave_out(TEXT_LEFT_OUT)
+            text = text[: self.text_left]
+        self.text_left = max(0, self.text_left - max(len(text), read // MOST_PACKED))
+        return text
+
+    def find_line(self, line: bytes, start: int, end: int) -> int:
+        """Where the next line begins that begins so, or -1; at most so many are found in so many bytes."""
+        searched = min(end, start + self.scan_left)
+        at = self.raw.find(b"\n" + line, start, searched)
+        self.scan_left -= (searched if at < 0 else at) - start
+        self.boundaries_left -= at >= 0
+        if self.boundaries_left < 0 or (at < 0 and searched < end):
+            self.leave_out(
+                f"boundaries after {MOST_BOUNDARIES} lines that look like one, or {MAX_SCANNED_BYTES >> 20} MiB"
+            )
+            return -1
+        return at + 1 if at >= 0 else -1
 
 
 class Content(NamedTuple):
@@ -87,7 +117,7 @@ def read_leaf(room: Room, content: Content, start: int, end: int) -> None:
     text = decoded(body, content.parameters.get("charset", ""))
     charset = content.parameters.get("charset", "").lower()
     if "html" in kind or MARKUP.match(body):
-        page = room.page_of(text)
+        page = page_of(text)
         part = Part(
             "html", page.text, content.name, kind, size, charset, content.encoding, page.links, page.hidden, page.tags
         )
@@ -98,12 +128,11 @@ def read_leaf(room: Room, content: Content, start: int, end: int) -> None:
 
 def _text_of(room: Room, content: Content, start: int, end: int) -> bytes:
     """The bytes of a text, unpacked, as far as there is room for them."""
-    most = room.text_left * 3 if content.encoding in ("base64", "quoted-printable") else room.text_left
-    body = unpacked(room.raw[start : min(end, start + most)], content.encoding)
-    if end - start > most or len(body) > room.text_left:
-        room.leave_out(f"text after the first {MOST_TEXT >> 10} KiB")
-        body = body[: room.text_left]
-    room.text_left -= len(body)
+    is_packed = content.encoding in ("base64", "quoted-printable")
+    last = min(end, start + room.text_left * (MOST_PACKED if is_packed else 1))
+    body = room.take_text(unpacked(room.raw[start:last], content.encoding), last - start)
+    if last < end:
+        room.leave_out(TEXT_LEFT_OUT)
     if b"\nbegin " in body or body.startswith(b"begin "):
         body = _without_uuencoded(room, body)
     return body

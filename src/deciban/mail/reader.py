@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from deciban.mail.ageing import Ageing, checked_time
 from deciban.mail.asking import AT_ONCE, ask
+from deciban.mail.connecting import file_size
 from deciban.mail.entry import checked_digest, spelled
 from deciban.mail.fitted import Fit, find_fit
 from deciban.mail.opened import Opened
-from deciban.mail.refusals import undamaged
+from deciban.mail.refusals import in_words
 from deciban.mail.schema import MOST_MESSAGES, columns
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ class StoreReader:
 
     def reading(self) -> AbstractContextManager[None]:
         """A block in which all answers are of one moment, whoever learns meanwhile."""
-        return self._file.reading()
+        return self._file.reading(in_words)
 
     def known(self, digest: bytes) -> str | None:
         """The label a message was learned under, if it was."""
@@ -119,7 +120,7 @@ class StoreReader:
         """Counts of those words (None: all) that there are, and a model's weights of them, as arrays: to judge by."""
         from deciban.mail.rows import tokens_in
 
-        with undamaged(self.path), self._file.reading():
+        with self._file.reading():
             return tokens_in(self._file, model, words if words is None else spelled(words))
 
     def n_tokens(self) -> int:
@@ -131,7 +132,7 @@ class StoreReader:
         """All messages as arrays, for models that are fitted to them."""
         from deciban.mail.rows import all_rows
 
-        with undamaged(self.path), self._file.reading():
+        with self._file.reading():
             return all_rows(self._file)
 
     def words(self, numbers: Iterable[int]) -> list[str]:
@@ -179,7 +180,6 @@ class StoreReader:
 
     def status(self) -> Status:
         """The store at a glance."""
-        files = [self.path, Path(f"{self.path}-wal")]
         with self._file.reading():
             models = [model for (model,) in self._file.db.execute("SELECT model FROM fit ORDER BY model")]
             fits = {model: found[0] for model in models if (found := find_fit(self._file, model))}
@@ -187,7 +187,7 @@ class StoreReader:
             totals = self.totals()
             return Status(
                 path=self.path,
-                bytes=sum(file.stat().st_size for file in files if file.exists()),
+                bytes=file_size(self.path) + file_size(f"{self.path}-wal"),
                 writable=self.writable,
                 totals=totals,
                 tokens=self._file.db.execute("SELECT count(*) FROM token").fetchone()[0],

@@ -6,6 +6,7 @@ from typing import Final
 
 from deciban.mail.fewest import FEWEST, OF_EACH
 from deciban.mail.models import ModelName
+from deciban.mail.refusals import undamaged
 from deciban.mail.store import Store
 
 GROWTH: Final = 0.15
@@ -47,5 +48,6 @@ def refitted(store: Store, model: ModelName) -> bool:
     if found is None:
         return False
     columns = [column.tolist() for column in found.columns]
-    store.save_fit(model, found.numbers.tolist(), columns, found.trust.to_dict(), changes=rows.changes)
+    with undamaged(store.path):
+        store.save_fit(model, found.numbers.tolist(), columns, found.trust.to_dict(), changes=rows.changes)
     return True

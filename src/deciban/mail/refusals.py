@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from deciban.errors import DecibanError, StoreError
+
+MISFITS = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, AssertionError, RecursionError)
+"""Errors of code that meets a value which no store holds."""
+
+Guard = Callable[[Path], AbstractContextManager[None]]
+"""What words the errors of a block."""
 
 _SAID = {
     sqlite3.SQLITE_BUSY: "is being written by another program, for longer than we waited. Hint: try again",
@@ -45,7 +51,7 @@ def undamaged(path: Path) -> Iterator[None]:
             yield
     except DecibanError:
         raise
-    except (LookupError, TypeError, ValueError) as error:
+    except MISFITS as error:
         raise StoreError(
             f"mail store {str(path)!r} {_SAID[sqlite3.SQLITE_CORRUPT]} ({type(error).__name__}: {error})"
         ) from error

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from deciban.mail.fewest import FEWEST, OF_EACH
 from deciban.mail.fitting import USUAL_SETTINGS, Examples, Settings, fit
-from deciban.mail.judging import HAM_AT, SPAM_AT
 from deciban.mail.labelled import LABELS, Labelled
 from deciban.mail.models import USUAL_MODEL, ModelName, Weighed, combined_or_added, said_by
 from deciban.mail.refitting import has_grown
 from deciban.mail.rows import Rows
+from deciban.mail.settings import HAM_AT, SPAM_AT
 from deciban.mail.telling import Known, Learned, Teller
 from deciban.mail.verdict import Verdict
 from deciban.mail.weighing import Array, Trust

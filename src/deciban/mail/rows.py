@@ -87,6 +87,8 @@ def tokens_in(file: Opened, model: str | None, asked: Sequence[str] | None) -> T
     else:
         held = ask(file, f"{question} WHERE word IN", asked)
     words, values = _unzipped(held, len(labels) + n)
+    if not np.isfinite(values[:, : len(labels)]).all():
+        raise ValueError("a count of a token is no finite number")
     return Tokens(words, values[:, : len(labels)], np.nan_to_num(values[:, len(labels) :]))
 
 

@@ -24,9 +24,6 @@ APPLICATION: Final = 0x44624D6C
 VERSION: Final = 1
 """Of the tables below, in the header as well; a store of a later one is left alone."""
 
-MAGIC: Final = b"SQLite format 3\0"
-"""What every SQLite database begins with."""
-
 TOKEN_INDEX: Final = "CREATE UNIQUE INDEX token_word ON token (word)"
 """By which words are found; a batch of mostly new words makes it anew."""
 
@@ -78,12 +75,6 @@ def column(label: int) -> str:
 def columns(labels: list[int]) -> str:
     """The columns of some labels, as SELECT wants them: each after a comma."""
     return "".join(f", {column(label)}" for label in labels)
-
-
-def ends_early(start: bytes, size: int) -> bool:
-    """Whether a database that begins so has more pages than its file holds."""
-    page = int.from_bytes(start[16:18], "big")
-    return size < (65536 if page == 1 else page) * int.from_bytes(start[28:32], "big")
 
 
 def header(db: sqlite3.Connection) -> tuple[int, int, bool]:

@@ -9,6 +9,7 @@ from typing import Final
 from deciban.mail import mbox
 from deciban.mail.folders import Entry
 from deciban.mail.found import Found
+from deciban.mail.live_files import is_live
 from deciban.mail.streams import GZIP, OTHERS
 
 SMALL: Final = 1 << 18
@@ -32,6 +33,8 @@ def small_size(path: str) -> int:
 
 def message_in(entry: Entry) -> Found | None:
     """The one message of a file, or None if there may be more to it than that; an OSError if it is not to be read."""
+    if is_live(entry.path):
+        return None
     file = os.open(entry.path, FLAGS)
     try:
         told = os.fstat(file)

@@ -26,6 +26,7 @@ from deciban.errors import InputError
 from deciban.mail import folders, mbox
 from deciban.mail.folders import Entry
 from deciban.mail.found import Closed, Found, Problem, Problems, longest_read, tell_trashed, warned
+from deciban.mail.live_files import is_live
 from deciban.mail.small_files import message_in, small_size
 from deciban.mail.streams import pieces_of
 
@@ -155,6 +156,8 @@ def _existing(path: str | Path) -> Path:
 
 
 def _opened(place: str | Path) -> BinaryIO:
+    if is_live(place):
+        raise InputError(f"{place}: is the mail store that is in use, or a file of it. Hint: give {KINDS}")
     try:
         return open(place, "rb", buffering=0)
     except OSError as error:

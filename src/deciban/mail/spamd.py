@@ -33,6 +33,9 @@ PATIENCE: Final = 2.0
 PARTING: Final = 5.0
 """Seconds that requests have to be finished once the server is to end."""
 
+MAX_INFLATION: Final = 1032
+"""Bytes that one byte of zlib data can become at most."""
+
 SETTLING: Final = 1.0
 """Seconds after something was learned until a look whether trusts should be fitted anew."""
 
@@ -189,14 +192,15 @@ class Server:
         return answer
 
     async def _done(
-        self, ask: Callable[[Job], Future[bytes]], do: Callable[[MailFilter, Request, bytes], bytes],
+        self, ask: Callable[[Job, int], Future[bytes]], do: Callable[[MailFilter, Request, bytes], bytes],
         request: Request, message: bytes,
     ) -> bytes:  # fmt: skip
         """What a desk answers, in time."""
+        size = min(len(message) * MAX_INFLATION, self._limits.message) if request.compressed else len(message)
         try:
             async with asyncio.timeout(self._limits.seconds):
                 return await asyncio.wrap_future(
-                    ask(lambda mail: do(mail, request, self._unpacked(request, message)))
+                    ask(lambda mail: do(mail, request, self._unpacked(request, message)), size)
                 )
         except Exception as error:
             said = isinstance(error, DecibanError | Refusal | TimeoutError)  # its text says all there is to know

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
@@ -10,9 +11,10 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
-from queue import SimpleQueue
-from typing import Final
+from queue import PriorityQueue
+from typing import Final, NamedTuple
 
 from deciban.errors import DecibanError, StoreError
 from deciban.mail.filter import MailFilter
@@ -21,51 +23,81 @@ from deciban.mail.standing import StandingFilter
 READERS: Final = 2
 """Desks that judge: Python runs one at a time, so more would only wait for each other."""
 
+LARGE_MESSAGE_BYTES: Final = 1 << 18
+"""Larger messages have one desk of their own, so that they never keep all desks busy."""
+
+DELAY_PER_BYTE: Final = 1.0 / (1 << 20)
+"""Seconds for each byte of a large message by which others that come later may go before it: fair to all, as a
+message that takes long waits longer, but not for ever."""
+
 UPKEEP: Final = "import sys; sys.path[:] = {path!r}; from deciban.mail.spamd_desks import keep_up; keep_up({store!r})"
 
 Job = Callable[[MailFilter], bytes]
-Jobs = SimpleQueue[tuple[Job, Future[bytes]] | None]
+
+
+class QueuedJob(NamedTuple):
+    """A job in a queue: first by when it is due, then in the order in which they came; without a job, the end."""
+
+    due: float
+    number: int
+    job: Job | None
+    promise: Future[bytes]
+
+
+Jobs = PriorityQueue[QueuedJob]
 
 
 class Desk:
     """A thread that does jobs with a filter of its own; the store may be changed, or replaced, by others."""
 
-    def __init__(self, store: Path) -> None:
-        self._store = store
+    def __init__(self, store: Path, create: bool = False) -> None:
+        self._store, self._create = store, create
         self._mail: MailFilter | None = None
-        self._opened: object = None
+        self._opened: tuple[tuple[int, int] | None, object] = None, None
 
     def work(self, jobs: Jobs) -> None:
-        """Do jobs until there is None."""
-        while (job := jobs.get()) is not None:
-            do, promise = job
+        """Do jobs until there is none."""
+        while (do := (entry := jobs.get()).job) is not None:
+            promise = entry.promise
             if not promise.set_running_or_notify_cancel():
                 continue
             try:
                 done = do(self._filter())
+                self._refuse_replaced()
             except BaseException as error:
                 self._let_go_after(error)
                 promise.set_exception(error)
             else:
                 promise.set_result(done)
-            del job, do, promise  # a message is not kept until the next one comes
+            del entry, do, promise  # a message is not kept until the next one comes
         self._close()
 
     def _filter(self) -> MailFilter:
-        """The filter, opened anew where another file has taken the store's place or another model was chosen."""
-        if self._mail is not None and self._opened != self._standing(self._mail):
+        """The filter, opened anew where another file has taken the store's place or another model was chosen.
+
+        The store is made when the server starts and at no other time: one that is gone is an error.
+        """
+        if self._mail is not None and self._opened != (self._file(), self._mail.store.setting("model")):
             self._close()
         if self._mail is None:
-            self._mail = StandingFilter(self._store)
-            self._opened = self._standing(self._mail)
+            self._mail = StandingFilter(self._store, create=self._create)
+            self._create = False
+            self._opened = self._file(), self._mail.store.setting("model")
         return self._mail
 
-    def _standing(self, mail: MailFilter) -> object:
+    def _file(self) -> tuple[int, int] | None:
         try:
             file = os.stat(self._store)
-        except FileNotFoundError:
+        except OSError:
             return None
-        return file.st_dev, file.st_ino, mail.store.setting("model")
+        return file.st_dev, file.st_ino
+
+    def _refuse_replaced(self) -> None:
+        """Refuse to confirm what was done with a file that is no longer the store."""
+        if self._file() != self._opened[0]:
+            raise StoreError(
+                f"mail store {str(self._store)!r} was deleted, moved or replaced meanwhile. Hint: try again"
+            )
 
     def _let_go_after(self, error: BaseException) -> None:
         cause: BaseException | None = error
@@ -85,18 +117,27 @@ class Desks:
     """Some desks that judge, and one that learns: learning waits for other writers, judging for nobody."""
 
     def __init__(self, store: Path, readers: int = READERS) -> None:
-        self._judging, self._learning = Jobs(), Jobs()
-        self._readers = [_begun(Desk(store), self._judging) for _ in range(readers)]
-        self._learner = _begun(Desk(store), self._learning)
+        self._numbers = count()
+        self._judging, self._judging_large, self._learning = Jobs(), Jobs(), Jobs()
+        self._desks = [
+            (jobs, _begun(Desk(store), jobs)) for jobs in [*[self._judging] * readers, self._judging_large]
+        ]
+        self._desks.append((self._learning, _begun(Desk(store, create=True), self._learning)))
         self.upkeep = Upkeep(store)
 
-    def judge(self, job: Job) -> Future[bytes]:
-        """Have something done by the next desk that is free."""
-        return _put(self._judging, job)
+    def judge(self, job: Job, size: int = 0) -> Future[bytes]:
+        """Have something done with a message of a size by the next desk that is free."""
+        return self._put(self._judging_large if size > LARGE_MESSAGE_BYTES else self._judging, job, size)
 
-    def learn(self, job: Job) -> Future[bytes]:
-        """Have something learned, after all that was asked before."""
-        return _put(self._learning, job)
+    def learn(self, job: Job, size: int = 0) -> Future[bytes]:
+        """Have something learned, after all that was asked before and is not larger."""
+        return self._put(self._learning, job, size)
+
+    def _put(self, jobs: Jobs, job: Job, size: int) -> Future[bytes]:
+        due = time.monotonic() + (size * DELAY_PER_BYTE if size > LARGE_MESSAGE_BYTES else 0.0)
+        entry = QueuedJob(due, next(self._numbers), job, Future())
+        jobs.put(entry)
+        return entry.promise
 
     def open(self) -> None:
         """Open the store now: one that cannot be is told at once, and the first client need not wait."""
@@ -105,11 +146,10 @@ class Desks:
 
     def close(self, seconds: float) -> None:
         """End after what is being done."""
-        for _ in self._readers:
-            self._judging.put(None)
-        self._learning.put(None)
+        for jobs, _ in self._desks:
+            jobs.put(QueuedJob(math.inf, next(self._numbers), None, Future()))
         end = time.monotonic() + seconds
-        for desk in (*self._readers, self._learner):
+        for _, desk in self._desks:
             desk.join(max(0.0, end - time.monotonic()))
         self.upkeep.stop()
 
@@ -123,12 +163,6 @@ def _begun(desk: Desk, jobs: Jobs) -> threading.Thread:
     thread = threading.Thread(target=desk.work, args=(jobs,), name="spamd-desk", daemon=True)
     thread.start()
     return thread
-
-
-def _put(jobs: Jobs, job: Job) -> Future[bytes]:
-    promise: Future[bytes] = Future()
-    jobs.put((job, promise))
-    return promise
 
 
 class Upkeep:
@@ -166,7 +200,7 @@ def keep_up(store: str) -> None:
     with suppress(OSError):
         os.nice(10)
     try:
-        with MailFilter(store) as mail:
+        with MailFilter(store, create=False) as mail:
             mail.refit()
             if mail.store.status().tidy_due:
                 mail.store.tidy()

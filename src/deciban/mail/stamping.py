@@ -7,10 +7,10 @@ import re
 HEADER = "X-Deciban"
 
 _ENVELOPE = re.compile(rb">?From [^\n]*\n")
-_END = re.compile(rb"^\r?\n", re.MULTILINE)
 _CRLF = re.compile(rb"[^\n]*\r\n")
 _FORGED = re.compile(
-    rb"^" + HEADER.encode() + rb"(?:-[^:\s]*)?[ \t]*:[^\n]*(?:\n[ \t][^\n]*)*(?:\n|\Z)", re.IGNORECASE | re.MULTILINE
+    rb"^" + HEADER.encode() + rb"(?:-[^:\s]*+)?+[ \t]*+:[^\n]*+(?:\n[ \t][^\n]*+)*+(?:\n|\Z)",
+    re.IGNORECASE | re.MULTILINE,
 )
 
 
@@ -22,10 +22,18 @@ def stamped(raw: bytes, value: str) -> bytes:
     """
     envelope = _ENVELOPE.match(raw)
     start = envelope.end() if envelope else 0
-    blank = _END.search(raw, start)
-    end = blank.start() if blank else len(raw)
+    end = _end_of_head(raw, start)
     head = raw[start:end]
     if HEADER.lower().encode() in head.lower():
         head = _FORGED.sub(b"", head)
     newline = b"\r\n" if _CRLF.match(head or raw[end : end + 2]) else b"\n"
     return b"".join((raw[:start], f"{HEADER}: {value}".encode("ascii", "replace"), newline, head, raw[end:]))
+
+
+def _end_of_head(raw: bytes, start: int) -> int:
+    """Where the first empty line begins, or where the bytes end; by searches that no bytes make slow."""
+    if raw.startswith((b"\n", b"\r\n"), start):
+        return start
+    plain = raw.find(b"\n\n", start)
+    either = raw.find(b"\n\r\n", start, plain + 1 if plain >= 0 else len(raw))
+    return either + 1 if either >= 0 else plain + 1 if plain >= 0 else len(raw)

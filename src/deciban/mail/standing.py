@@ -22,8 +22,8 @@ LONGEST: Final = 60.0
 class StandingFilter(MailFilter):
     """The verdicts of a filter, for a server that gives one after the other: most tokens of a message came before."""
 
-    def __init__(self, store: str | os.PathLike[str]) -> None:
-        super().__init__(store)
+    def __init__(self, store: str | os.PathLike[str], create: bool = True) -> None:
+        super().__init__(store, create=create)
         self._moment: Moment | None = None
         self._since = 0.0
         self._version = (-1, -1)

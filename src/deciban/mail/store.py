@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from deciban.errors import ForgetError, InputError
 from deciban.mail.ageing import checked_half_life
@@ -13,15 +13,13 @@ from deciban.mail.entry import Entry, Learned, checked, checked_digest, together
 from deciban.mail.fitted import Fit, forget_fit, save_fit
 from deciban.mail.opened import Opened, refuse_another_reading
 from deciban.mail.reader import WAIT, Status, StoreReader
+from deciban.mail.refusals import in_words
 from deciban.mail.schema import MOST_MESSAGES
 
 if TYPE_CHECKING:
     from deciban.mail.flattened import Flat
     from deciban.mail.text_form import Merged
     from deciban.mail.upkeep import Tidied
-
-RESERVED: Final = frozenset({"half_life", "origin", "changes", "last_learned", "next_number", "reading"})
-"""Settings that are kept by methods of their own."""
 
 
 class Store(StoreReader):
@@ -44,7 +42,7 @@ class Store(StoreReader):
 
     def writing(self) -> AbstractContextManager[None]:
         """A block whose changes are made wholly or not at all."""
-        return self._file.writing()
+        return self._file.writing(in_words)
 
     def learn(self, batch: Iterable[Entry]) -> Learned:
         """Learn messages, all or none; one known under its label is left alone, under another it is moved."""
@@ -89,14 +87,14 @@ class Store(StoreReader):
 
     def set(self, key: str, value: Any) -> None:
         """Keep a value (anything that JSON can say) with the store; None takes it away."""
+        from deciban.mail.settings import RESERVED, checked_setting
+
         if key in RESERVED:
             raise InputError(
                 f"setting {key!r} is kept by the store itself. Hint: age(), expect_reading(), or another key"
             )
-        if key == "most_messages" and value is not None:
-            from deciban.mail.upkeep import checked_bound
-
-            checked_bound(value)
+        if value is not None:
+            value = checked_setting(key, value)
         with self._file.writing():
             self._file.put(key, value)
 
@@ -162,7 +160,7 @@ class Store(StoreReader):
 
         `changes` is the store's when the rows were taken that it was fitted to; None: now.
         """
-        with self._file.writing():
+        with self._file.writing(in_words):
             save_fit(self._file, model, numbers, columns, meta, changes)
             self._file.note(f"fitted {model}", 0)
 
@@ -187,7 +185,7 @@ class Store(StoreReader):
         """Learn the messages of a store that was exported; an empty one takes over its labels and settings too."""
         from deciban.mail.text_form import absorb_text
 
-        with self._file.writing():
+        with self._file.writing(in_words):
             return absorb_text(self._file, lines)
 
 

@@ -15,12 +15,13 @@ from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from deciban.errors import InputError
-from deciban.mail.ageing import checked_half_life
+from deciban.mail.ageing import checked_half_life, checked_time
 from deciban.mail.entry import Entry, checked, together
 from deciban.mail.learning import current_ageing, labels_of, learn
-from deciban.mail.opened import Opened, refuse_another_reading
+from deciban.mail.opened import MOST_LABELS, Opened, checked_label_name, refuse_another_reading
 from deciban.mail.packing import unpack
 from deciban.mail.refusals import undamaged
+from deciban.mail.settings import checked_settings, refuse_crossed_thresholds
 from deciban.mail.upkeep import newest_time
 
 FORMAT: Final = "deciban mail store"
@@ -30,6 +31,11 @@ AT_ONCE: Final = 5000
 
 OWN: Final = ("half_life", "origin", "reading", "changes", "last_learned", "next_number", "watched")
 """Settings that are written by name, that a store counts for itself, or that tell of folders on this machine."""
+
+KEYS: Final = {"format", "version", "messages", "labels", "reading", "half_life", "origin", "settings"}
+"""Keys of the first line."""
+
+MAX_READING_CHARACTERS: Final = 200
 
 
 class Merged(NamedTuple):
@@ -83,50 +89,85 @@ def absorb_store(file: Opened, other: Opened) -> Merged:
 
 
 def absorb_text(file: Opened, lines: Iterable[str]) -> Merged:
-    """Learn the messages of a text; an empty store takes over labels and settings too."""
+    """Learn the messages of a text; an empty store takes over labels and settings too.
+
+    The first line is checked whole before anything is written, each message before it is learned.
+    """
     numbered = enumerate(lines, start=1)
     about = _first_line(numbered)
-    refuse_another_reading(file.path, file.setting("reading"), about.get("reading"))
+    refuse_another_reading(file.path, file.setting("reading"), about["reading"])
     if not file.db.execute("SELECT count(*) FROM message").fetchone()[0]:
         _take_over(file, about)
     merged = absorb(file, (_read_entry(at, line) for at, line in numbered if line.strip()))
-    told, came = about.get("messages"), merged.new + merged.known + len(merged.disputed)
-    if told != came:
+    came = merged.new + merged.known + len(merged.disputed)
+    if about["messages"] != came:
         raise InputError(
-            f"the text holds {came} messages and says it has {told}; it was cut or joined. Nothing was learned"
+            f"the text holds {came} messages and says it has {about['messages']}; it was cut or joined. "
+            "Nothing was learned"
         )
     return merged
 
 
 def _first_line(numbered: Iterator[tuple[int, str]]) -> dict[str, Any]:
+    """The first line with all its keys, if each has a value that a store can have."""
     _, line = next(numbered, (1, ""))
     about = _read_line(1, line)
     if about.get("format") != FORMAT:
         raise InputError(
             f'line 1: a mail store\'s text begins with {{"format": "{FORMAT}" …}}, not with {line[:40]!r}'
         )
-    if about.get("version") != VERSION:
+    if about.get("version") != VERSION or isinstance(about["version"], bool):
         raise InputError(
             f"line 1: version {about.get('version')!r} of a mail store's text; this deciban reads {VERSION}"
         )
-    return about
+    try:
+        return _checked_about(about)
+    except InputError as error:
+        raise InputError(f"line 1 (nothing was learned): {error}") from None
+
+
+def _checked_about(about: dict[str, Any]) -> dict[str, Any]:
+    if unknown := sorted(set(about) - KEYS):
+        raise InputError(f"key {unknown[0]!r} is not known. Known are {', '.join(sorted(KEYS))}")
+    messages, labels, reading, origin, settings = (
+        about.get(key) for key in ("messages", "labels", "reading", "origin", "settings")
+    )
+    if isinstance(messages, bool) or not isinstance(messages, int) or messages < 0:
+        raise InputError(f"messages {messages!r}: a number of messages is needed, 0 or more")
+    if not isinstance(labels, list) or len(labels) > MOST_LABELS:
+        raise InputError(f"labels: a list of at most {MOST_LABELS} labels is needed")
+    for label in labels:
+        checked_label_name(label)
+    if len(set(labels)) < len(labels):
+        raise InputError(f"labels {labels!r:.200}: each label stands there once")
+    if reading is not None and not (isinstance(reading, str) and 0 < len(reading) <= MAX_READING_CHARACTERS):
+        raise InputError(
+            f"reading {reading!r:.60}: a text of 1 to {MAX_READING_CHARACTERS} characters, or null, is needed"
+        )
+    half_life = checked_half_life(about.get("half_life"))
+    checked_origin = None if origin is None else checked_time(origin)
+    return {
+        "messages": messages, "labels": labels, "reading": reading, "half_life": half_life,
+        "origin": None if half_life is None else checked_origin, "settings": checked_settings(settings),
+    }  # fmt: skip
 
 
 def _take_over(file: Opened, about: dict[str, Any]) -> None:
-    for label in about.get("labels") or []:
-        file.label_id(str(label))
-    if file.setting("half_life") is None and about.get("half_life") is not None:
-        file.put("half_life", checked_half_life(about["half_life"]))
-        file.put("origin", about.get("origin"))
-    for key, value in [("reading", about.get("reading")), *(about.get("settings") or {}).items()]:
+    for label in about["labels"]:
+        file.label_id(label)
+    if file.setting("half_life") is None and about["half_life"] is not None:
+        file.put("half_life", about["half_life"])
+        file.put("origin", about["origin"])
+    for key, value in [("reading", about["reading"]), *about["settings"].items()]:
         if value is not None and file.setting(key) is None:
             file.put(key, value)
+    refuse_crossed_thresholds(file.setting("ham_at"), file.setting("spam_at"))
 
 
 def _read_line(at: int, line: str) -> dict[str, Any]:
     try:
         value = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):
         raise InputError(f"line {at}: a JSON object is needed, not {line[:40]!r}. Nothing was learned")
@@ -136,19 +177,29 @@ def _read_line(at: int, line: str) -> dict[str, Any]:
 def _read_entry(at: int, line: str) -> Entry:
     value = _read_line(at, line)
     try:
-        return Entry(bytes.fromhex(value["digest"]), value["label"], value["tokens"], value["time"])
+        if set(value) != set(Entry._fields):
+            raise KeyError
+        digest, label, tokens, time = (value[field] for field in Entry._fields)
+        entry = Entry(bytes.fromhex(digest), label, tokens, time)
     except (KeyError, TypeError, ValueError):
         raise InputError(
             f"line {at}: a message has a digest (32 hexadecimal digits), a label, a time and tokens, "
             f"not {line[:60]!r}. Nothing was learned"
         ) from None
+    try:
+        checked_label_name(label)
+        if not isinstance(tokens, list) or time is None:
+            raise InputError("a list of tokens and a time are needed, not one text or null")
+        return checked([entry])[0]
+    except InputError as error:
+        raise InputError(f"line {at} (nothing was learned): {error}") from None
 
 
 def absorb(file: Opened, entries: Iterator[Entry]) -> Merged:
     """Learn what is not known; what is known under another label stays as it is here, and is told."""
     new = known = 0
     disputed: list[tuple[bytes, str, str]] = []
-    while some := checked(islice(entries, AT_ONCE)):
+    while some := list(islice(entries, AT_ONCE)):
         here = labels_of(file, [entry.digest for entry in some])
         fresh: dict[bytes, Entry] = {}
         for entry in some:

@@ -10,7 +10,6 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.errors import InputError
 from deciban.mail.ageing import Ageing
 from deciban.mail.learning import Weights, drop_empty, unlearn
 from deciban.mail.opened import Opened
@@ -32,13 +31,6 @@ class Tidied(NamedTuple):
 
     unlearned: int
     renewed: bool
-
-
-def checked_bound(most: int) -> int:
-    """A number of messages that a store can be kept to."""
-    if isinstance(most, bool) or not isinstance(most, int) or most < 1:
-        raise InputError(f"most_messages {most!r}: a store must be allowed at least 1 message, a whole number")
-    return most
 
 
 def keep_bound(file: Opened, most: int) -> int:

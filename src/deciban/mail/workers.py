@@ -25,7 +25,7 @@ from deciban.mail.reading import USUAL, Reading
 from deciban.mail.sources import held_in
 
 if TYPE_CHECKING:
-    from deciban.mail.numbering import Numbering, Reader, Said
+    from deciban.mail.numbering import Numbering, Said
 
 FEW: Final = 300
 """So many messages are read before a worker would have started."""
@@ -114,12 +114,12 @@ class Crew(Generic[T]):
     """Workers, if there is so much to be read that they are worth their start; they end with the block.
 
     Whoever has more to do before the first message is needed, such as to load what will judge it, starts them first.
-    There are n of them (None: as many as the machine has cores, so that one core too has the compiled reader); 1 is
-    the process that asks, which needs no other.
+    There are n of them (None: as many as the machine has cores); 1 is the process that asks, which needs no other.
     """
 
     def __init__(self, given: Iterable[T], n: int | None, reading: Reading = USUAL, digests: bool = True) -> None:
-        n = min(os.cpu_count() or 1, MOST_WORKERS) if n is None else 0 if n == 1 else n
+        n = min(os.cpu_count() or 1, MOST_WORKERS) if n is None else n
+        n = 0 if n == 1 else n
         given = iter(given)
         first = list(islice(given, FEW if n else 0))
         self.given, self.way = chain(first, given), (reading, digests)
@@ -155,7 +155,7 @@ def _python_reader(reading: Reading) -> Numbering:
     return Numbering(reading)
 
 
-def answer_to(sent: Sequence[Sent], numbering: Reader, digests: bool) -> Answer:
+def answer_to(sent: Sequence[Sent], numbering: Numbering, digests: bool) -> Answer:
     """What messages and files hold."""
     raws: list[bytes] = []
     opened: dict[int, Heads] = {}
@@ -179,9 +179,9 @@ def serve() -> None:
     gc.set_threshold(RARELY)
     try:
         reading, digests = json.loads(_frame(fro))
-        from deciban.mail.numbering import quickest
+        from deciban.mail.numbering import Numbering
 
-        numbering = quickest(Reading(**reading))
+        numbering = Numbering(Reading(**reading))
         while True:
             _write_frame(to, marshal.dumps(answer_to(marshal.loads(_frame(fro)), numbering, digests)))
     except (EOFError, BrokenPipeError, KeyboardInterrupt):

@@ -63,6 +63,15 @@ class Column:
     parts: tuple[str, ...] = ()
     block: tuple[str, ...] = ()
 
+    @property
+    def features(self) -> tuple[Feature, ...]:
+        """Its own features, or that of all columns that it is joined with."""
+        if self.block:
+            return (Feature.of_combinations(self.block),)
+        if self.role == "date":
+            return tuple(Feature(self.name, self.role, part) for part in self.parts)
+        return (Feature(self.name, self.role),)
+
 
 @dataclass(frozen=True)
 class Feature:
@@ -124,12 +133,10 @@ class Layout:
         )
 
     def _features(self, roles: Sequence[Role]) -> tuple[Feature, ...]:
-        found = (
-            Feature(column.name, column.role, part) if not column.block else Feature.of_combinations(column.block)
-            for column in self.columns
-            if column.role in roles and not (column.block and column.role == "number")
-            for part in (column.parts if column.role == "date" else (None,))
-        )
+        mine = [c for c in self.columns if c.role in roles and not (c.block and c.role == "number")]
+        found = (feature for column in mine for feature in column.features)
+        if not any(column.block for column in mine):
+            return tuple(found)
         return tuple(dict.fromkeys(found))  # combinations stand where the first of their columns does
 
     def place(self, kind: Kind) -> int | None:
@@ -158,7 +165,7 @@ class Layout:
             return ()
         if column.block and column.role == "number":
             return (Feature(column.name, "number"),)
-        return self.__class__((column,)).every_feature()
+        return column.features
 
     def in_table_order(self) -> tuple[Feature, ...]:
         """Every feature once, in the order of the table."""

@@ -35,8 +35,7 @@ def taken_apart(name: str) -> list[str]:
     >>> taken_apart("chest & female"), taken_apart(r"R\&B & yes")
     (['chest', 'female'], ['R&B', 'yes'])
     """
-    parts = re.findall(r"((?:\\.|[^\\&])*) & ", f"{name} & ", flags=re.DOTALL)
-    return [re.sub(r"\\(.)", r"\1", part, flags=re.DOTALL) for part in parts]
+    return [re.sub(r"\\(.)", r"\1", part, flags=re.DOTALL) for part in name.split(TOGETHER)]
 
 
 def is_combination(name: str, n_columns: int) -> bool:

@@ -160,6 +160,8 @@ def described(model: Model) -> Description:
     belief, ledger = model.naive.afresh(), model.ledger
     n, prior = ledger.rows.tolist(), model.belief.solved.prior.tolist()
     weights = _weights(model)
+    with np.errstate(all="ignore"):  # of numbers beyond 1e150 the strengths are infinite or unknown
+        strongest = _fitted(model, belief, weights) if model.account else _strengths(model, belief, weights)
     return Description(
         model.target,
         tuple(ClassShare(*share) for share in zip(model.classes, n, prior)),
@@ -168,7 +170,7 @@ def described(model: Model) -> Description:
         ledger.n_rows,
         model.n_parameters if model.account else belief.n_parameters,
         tuple(_note(model, column, weights) for column in model.columns),
-        _fitted(model, belief, weights) if model.account else _strengths(model, belief, weights),
+        strongest,
         model.pseudo_counts if model.options.auto else None,
         model.account,
     )

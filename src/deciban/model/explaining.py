@@ -113,7 +113,7 @@ def _values(model: Model, batches: list[Any], n: int) -> NDArray[Any]:
 
 def _column(batches: list[Any], name: str, feature: Feature, n: int) -> list[str | None]:
     """The cells of a column as they are shown; none where the column is absent."""
-    held = [batch.column(name) for batch in batches if name in batch.schema.names]
+    held = [batch.column(name) for batch in batches if batch.schema.get_field_index(name) >= 0]
     cells = [cell for array in held for cell in _cells(array, feature)]
     show = _beginning if feature.role == "text" else _shown
     return [show(cell) for cell in cells[:n]] if cells else [None] * n

@@ -27,6 +27,9 @@ from deciban.text import Words
 MOST_CELLS = 1 << 25
 """Most numbers that the folds' tables may hold between them; beyond it the folds are given up, and nothing else."""
 
+CELLS_AT_ONCE = 1 << 15
+"""Columns that have fewer cells are counted several at a time: 1000 columns of 50 rows took 2.2 s one by one."""
+
 Progress = Callable[[int], None]
 """Told how many rows have been read."""
 
@@ -158,20 +161,20 @@ class Gathering:
     def _summed(self, rows: Rows, codes: NDArray[np.int32], n_classes: int) -> list[Statistic]:
         """A statistic for each block, its columns counted one by one, side by side on as many threads as may be.
 
-        Texts come after them, and are counted otherwise.
+        Of few rows many columns are counted at a time. Texts come after them, and are counted otherwise.
         """
         groups = [group for group in self.layout.blocks if group.kind != "bags"]
         engines.prepare("summarise", len(codes) * sum(len(features) for _, features in groups))
         jobs = [
             (need, features, columns)
             for need, group, block in zip(self.needs, groups, rows.columns)
-            for features, columns in _counted_at_once(group, block)
+            for features, columns in _counted_at_once(group, block, len(codes))
         ]
 
         def one(job: tuple[Needs, Sequence[Feature], Sequence[NDArray[Any]]]) -> Statistic:
             need, features, columns = job
-            if features[0].role == "countable" and need.kind == "counts":
-                columns = [np.maximum(columns[0], 0.0)]  # a negative value means no count, as the grid will tell
+            if need.kind == "counts":  # of an open column a negative value means no count, as the grid will tell
+                columns = [np.maximum(c, 0.0) if f.role == "countable" else c for f, c in zip(features, columns)]
             try:
                 X = matrix(columns) if len(columns) > 1 else columns[0].reshape(-1, 1)
                 return engines.summarise(need, X, codes, rows.weight, n_classes, 1)
@@ -181,7 +184,7 @@ class Gathering:
                 raise _too_large(columns, features) from None
 
         done = iter(engines.shared(one, jobs, engines.thread_count(self.n_jobs)))
-        return [beside([next(done) for _ in _counted_at_once(group, group.features)]) for group in groups]
+        return [beside([next(done) for _ in _counted_at_once(group, group.features, len(codes))]) for group in groups]
 
     def _give_up_folds(self) -> None:
         assert self.sums is not None
@@ -261,11 +264,12 @@ class Gathering:
         return part.relevel(places, [int((place >= 0).sum()) for place in places])
 
 
-def _counted_at_once(group: Group, columns: Sequence[Any]) -> list[tuple[Sequence[Feature], Sequence[Any]]]:
-    """The features of a block one by one, with their columns; those whose pairs matter together."""
-    if group.kind == "scatter":
-        return [(group.features, columns)]
-    return [([feature], [column]) for feature, column in zip(group.features, columns)]
+def _counted_at_once(
+    group: Group, columns: Sequence[Any], n_rows: int
+) -> list[tuple[Sequence[Feature], Sequence[Any]]]:
+    """The features of a block with their columns, as many at a time as have `CELLS_AT_ONCE`; in a scatter all."""
+    many = len(columns) if group.kind == "scatter" else max(1, CELLS_AT_ONCE // max(1, n_rows))
+    return [(group.features[j : j + many], columns[j : j + many]) for j in range(0, len(columns), many)]
 
 
 def _all_folds(folds: Sequence[Ledger], texts: Sequence[Counted]) -> Ledger:

@@ -73,7 +73,7 @@ class Matrices:
         return word_matrix(self.words, self.vocabularies[i], found, engines.thread_count(self.n_jobs))
 
     def _cells(self, kind: Kind, j: int, feature: Feature, batch: Any) -> NDArray[Any]:
-        if any(name not in batch.schema.names for name in feature.columns):  # allowed to be absent: all is missing
+        if any(batch.schema.get_field_index(name) < 0 for name in feature.columns):  # may be absent: all is missing
             return np.full(batch.num_rows, -1) if kind == "levels" else np.full(batch.num_rows, np.nan)
         if feature.joined:
             return self.names[j].encode([batch.column(name) for name in feature.joined])
@@ -97,7 +97,7 @@ def level_names(layout: Layout, known: Sequence[Sequence[str]], grows: bool = Fa
 
 def documents_of(name: str, batch: Any) -> Documents:
     """The texts of a column; a column that is absent, which is allowed when asking, has none."""
-    if name not in batch.schema.names:
+    if batch.schema.get_field_index(name) < 0:
         return Documents([None] * batch.num_rows)
     try:
         return Documents.of(batch.column(name))

@@ -237,8 +237,8 @@ class Model(Algebra):
 
         `costs`, `reject` and `thresholds` call the class with the least expected cost instead, see `Decision`;
         `reject_novel` is the share of usual rows that may be taken for novel. An undecided or novel row is None.
-        `reading` is how a file is read: `encoding`, `errors`, `format`, and `missing`, texts that stand for a missing
-        value.
+        `reading` is how a file is read: `encoding`, `errors`, `format`, `hive`, and `missing`, texts that stand for a
+        missing value.
         """
         rule = rule_of(self.classes, costs, reject, thresholds)
         return self._answer(source, sql, "winner", allow_missing_columns, reading, rule, reject_novel)
@@ -333,10 +333,10 @@ class Model(Algebra):
 
 def file_options(reading: Mapping[str, Any]) -> FileOptions:
     """How a file is read, checked."""
-    unknown = [name for name in reading if name not in ("format", "encoding", "errors", "missing")]
+    unknown = [name for name in reading if name not in ("format", "encoding", "errors", "missing", "hive")]
     if unknown:
         raise TypeError(
-            f"{unknown[0]!r} is no argument here. Hint: format, encoding, errors or missing say how a file is read"
+            f"{unknown[0]!r} is no argument here. Hint: format, encoding, errors, missing or hive says how to read"
         )
     missing = reading.get("missing") or ()
     return FileOptions(
@@ -344,4 +344,5 @@ def file_options(reading: Mapping[str, Any]) -> FileOptions:
         reading.get("encoding") or "utf-8",
         (missing,) if isinstance(missing, str) else tuple(missing),
         reading.get("errors") or "strict",
+        bool(reading.get("hive")),
     )

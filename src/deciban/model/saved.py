@@ -32,9 +32,6 @@ TARGET_TYPES = (
 )  # fmt: skip
 """Kinds of label that a file may name."""
 
-MOST_GRAMS = 1000
-"""Neighbours that a file may ask to be taken together."""
-
 
 def save(model: Model, path: str | os.PathLike[str]) -> None:
     """Write a model to a file, whole or not at all."""
@@ -217,12 +214,9 @@ def _options(section: Section, believed: belief.Belief | Learned) -> Options:
 def read_words(section: Section) -> Words:
     """How texts are read, as a file says."""
     try:
-        words = Words.from_dict(section.header)
+        return Words.from_dict(section.header)
     except InputError as error:
         section.refuse(str(error))
-    if words.span[1] > MOST_GRAMS:
-        section.refuse(f"no text is read by so many neighbours at once: {words.span}")
-    return words
 
 
 def _origin(section: Section) -> Origin:

@@ -84,7 +84,7 @@ class WordWatch:
         self.known += words.sum(axis=1)
         self.silent += int((words.sum(axis=0) == 0).sum())
         for i, name in enumerate(self.columns):
-            here = [batch.column(name) for batch in batches if name in batch.schema.names]
+            here = [batch.column(name) for batch in batches if batch.schema.get_field_index(name) >= 0]
             self.written[i] += sum(len(column) - column.null_count for column in here)
 
     def tell(self) -> None:

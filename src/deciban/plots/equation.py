@@ -18,7 +18,10 @@ SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 def without_unit(name: str) -> str:
     """A name without a unit in brackets at its end."""
-    return re.sub(r"\s*[(\[][^)\]]*[)\]]\s*$", "", name) or name
+    bare = name.rstrip()
+    inner = re.split(r"[)\]]", bare[:-1])[-1] if bare.endswith((")", "]")) else ""
+    opening = re.search(r"[(\[]", inner)
+    return bare[: len(bare) - 1 - len(inner) + opening.start()].rstrip() or name if opening else name
 
 
 def letters(names: Sequence[str], straight: bool) -> tuple[list[str], bool]:

@@ -6,7 +6,7 @@ score; kernels compute the same, faster.
 
 from deciban.scores.diagonal import Diagonal
 from deciban.scores.evidence import DECIBAN, Explanation, Pieces
-from deciban.scores.form import Boundary, Conic, ScoreForm
+from deciban.scores.form import Boundary, Conic, ScoreForm, has_scores
 from deciban.scores.full import Full
 from deciban.scores.linear import Linear
 from deciban.scores.lookup import Lookup
@@ -30,5 +30,6 @@ __all__ = [
     "Steps",
     "Table",
     "finish",
+    "has_scores",
     "log_sum_exp",
 ]

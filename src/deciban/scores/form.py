@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Protocol
 
 import numpy as np
@@ -37,6 +37,13 @@ class ScoreForm(Protocol):
     def quadratic(self) -> Conic:
         """The quadratic form of the score, up to what all classes share."""
         ...
+
+
+def has_scores(form: Any) -> bool:
+    """Whether none of a score form's numbers is NaN or +∞: sums that overflow leave such numbers."""
+    values = (getattr(form, field.name) for field in fields(form))
+    numbers = (value for value in values if isinstance(value, np.ndarray) and value.dtype.kind == "f")
+    return all(bool(array.max(initial=-np.inf) < np.inf) for array in numbers)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

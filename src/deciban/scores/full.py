@@ -10,12 +10,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.errors import UndefinedError
+from deciban.errors import InputError, UndefinedError
 from deciban.scores.diagonal import MOST, NOT_LINEAR
 from deciban.scores.evidence import Pieces
 from deciban.scores.form import Array, Boundary, Conic, centred_conic
 
 LOG_2PI = math.log(2 * math.pi)
+
+NO_COVARIANCE = (
+    "what was learned has no covariance that can be computed: its numbers are too far apart. "
+    "Hint: scale the columns, or leave some out."
+)
 
 CHUNK = 1 << 18
 """Most whitened numbers held at a time: 2 MiB."""
@@ -28,9 +33,17 @@ class Shape(NamedTuple):
     half_log_det: float
 
 
+def cholesky(covariance: Array) -> NDArray[Any]:
+    """L with LLᵀ = Σ, of one matrix or of many; refused where a matrix is not positive definite."""
+    try:
+        return np.asarray(np.linalg.cholesky(covariance), dtype=np.float64)
+    except np.linalg.LinAlgError:
+        raise InputError(NO_COVARIANCE) from None
+
+
 def shape_of(covariance: Array) -> Shape:
     """By Cholesky: Σ = LLᵀ, W = L⁻¹."""
-    lower = np.linalg.cholesky(covariance)
+    lower = cholesky(covariance)
     whiten = np.linalg.solve(lower, np.eye(len(lower)))
     return Shape(np.tril(whiten), float(np.log(np.diag(lower)).sum() + 0.5 * len(lower) * LOG_2PI))
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from deciban.errors import InputError
 from deciban.files import Section
 from deciban.scores.diagonal import Diagonal
 from deciban.scores.form import Array, ScoreForm
@@ -132,7 +133,7 @@ def _full(section: Section, K: int, d: int) -> Full:
     form = Full(section.floats("mean", (K, d)), covariance, _trust(section))
     try:
         form.shapes  # noqa: B018  whoever scores needs them, and only a covariance has them
-    except np.linalg.LinAlgError:
+    except InputError:
         section.refuse("a covariance is not positive definite")
     return form
 
@@ -198,4 +199,8 @@ def read_priors(section: Section, K: int) -> tuple[Array, Array]:
     prior = section.floats("prior", (K,), least=0, most=1)
     if abs(prior.sum() - 1) > 1e-6:
         section.refuse(f"the class prior adds up to {prior.sum():g}, not to 1")
-    return prior, section.floats("log_prior", (K,), least=-INFINITY)
+    log_prior = section.floats("log_prior", (K,), least=-INFINITY, most=0)
+    with np.errstate(divide="ignore"):
+        if log_prior.any() and not np.allclose(log_prior, np.log(prior), rtol=1e-6, atol=1e-6):
+            section.refuse("'log_prior' should be the logarithm of the class prior, or 0 where no prior is added")
+    return prior, log_prior

@@ -168,7 +168,10 @@ class Lexicon:
             self.text = _longer(self.text, max(2 * len(self.text), self.end + n_bytes), self.end)
 
     def _together(self, tokens: Stream, low: int, desk: Desk) -> Stream:
-        high = self.words.span[1]
+        longest = int(np.diff(tokens.bounds).max(initial=0))
+        high = min(self.words.span[1], longest)  # longer n-grams than any document's take no memory
+        if high < low:
+            return Stream(NOTHING, np.zeros_like(tokens.bounds))
         numbers = desk.runs(len(tokens.numbers) * (high - low + 1) + 1)
         bounds = np.zeros_like(tokens.bounds)
         if self.words.hashed is not None:
@@ -209,6 +212,7 @@ class Lexicon:
         return Stream(np.concatenate([NOTHING, *streams]), np.array(bounds)), False
 
     def _runs(self, lowered: Bytes, marks: Numbers, n: int, in_words: bool, low: int, high: int) -> Numbers:
+        high = max(low, min(high, n))  # n-grams longer than the document take no memory
         numbers = np.empty(n * (high - low + 1) + 1, dtype=np.int64)
         state = np.array([0, 0, self.n_words, self.end, 0])
         while not grams.read_characters(

@@ -27,6 +27,9 @@ Span = tuple[str, int, int]
 MOST_BITS = 24
 """Columns of a hashed vocabulary are at most 2 to this power."""
 
+MAX_NGRAM_LENGTH = 100
+"""Tokens that one n-gram holds at most, in fitting and in model files: memory and time grow with it."""
+
 SPACES = re.compile(r"\s\s+")
 PATTERNS: Mapping[str, str] = {"words": r"\w+", "whitespace": r"\S+"}
 
@@ -85,9 +88,12 @@ class Words:
         given: Any = (1, self.ngrams) if _whole(self.ngrams) else self.ngrams
         if isinstance(given, (tuple, list)) and len(given) == 2 and all(map(_whole, given)):
             low, high = given
-            if 1 <= low <= high:
+            if 1 <= low <= high <= MAX_NGRAM_LENGTH:
                 return int(low), int(high)
-        raise InputError(f"ngrams must be a whole number ≥ 1, or two of them, low ≤ high; not {self.ngrams!r}")
+        raise InputError(
+            f"ngrams must be a whole number from 1 to {MAX_NGRAM_LENGTH}, or two of them, low ≤ high; "
+            f"not {self.ngrams!r}"
+        )
 
     def _stops(self) -> tuple[str, ...] | None:
         given: Any = self.stop
@@ -238,17 +244,20 @@ class Words:
 
     def _neighbours(self, singles: list[Span]) -> Iterator[Span]:
         low, high = self.span
-        for n in range(low, high + 1):
+        for n in range(low, min(high, len(singles)) + 1):
             for i in range(len(singles) - n + 1):
                 run = singles[i : i + n]
                 yield " ".join(token for token, _, _ in run), run[0][1], run[-1][2]
 
     def _characters(self, text: str) -> Iterator[Span]:
         """Runs of two or more spaces count as one."""
-        origin = list(range(len(text)))
-        for found in reversed(list(SPACES.finditer(text))):
-            a, b = found.span()
-            text, origin[a + 1 : b] = f"{text[:a]} {text[b:]}", []
+        origin: list[int] = []
+        end = 0
+        for found in SPACES.finditer(text):
+            origin += range(end, found.start() + 1)
+            end = found.end()
+        origin += range(end, len(text))
+        text = SPACES.sub(" ", text)
         low, high = self.span
         for n in range(low, min(high, len(text)) + 1):
             for i in range(len(text) - n + 1):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -64,7 +63,8 @@ def decide(
         else [j for j, feature in enumerate(features) if kind == "levels" or role[feature.column] == SERVED[kind]]
         for kind, features in layout.blocks
     ]
-    clear = [name for name, loss in losses.items() if _gain(loss) * ledger.n_rows >= BEYOND_DOUBT]
+    n = ledger.n_rows
+    clear = [name for name, loss in losses.items() if _gain(loss) * n >= BEYOND_DOUBT]
     return Decision(final, kept, {**known, **{name: settled[name] for name in _tame(layout, ledger, clear)}})
 
 
@@ -75,13 +75,11 @@ def _tame(layout: Layout, ledger: Ledger, names: Sequence[str]) -> list[str]:
     moments, grid = _part(layout, ledger, "moments", names), _part(layout, ledger, "grid", names)
     n = np.broadcast_to(moments.weight, moments.mean.shape)
     bound = np.minimum(MOST_SQUARES, MOST_SHARE * n) * divide(moments.m2, n)
-    tame = []
-    for j, name in enumerate(names):
-        cells, table = grid.feature(j)
-        squares = (middles(cells) - moments.mean[:, j, None]) ** 2
-        if not ((squares > bound[:, j, None]) & (table > 0)).any():
-            tame.append(name)
-    return tame
+    owner = grid.owner
+    squares = (middles(grid.cell) - moments.mean[:, owner]) ** 2
+    far = ((squares > bound[:, owner]) & (grid.table > 0)).any(axis=0)
+    wild = np.bincount(owner, weights=far, minlength=len(names)) > 0
+    return [name for name, out in zip(names, wild.tolist()) if not out]
 
 
 def _losses(
@@ -98,9 +96,9 @@ def _losses(
     }
     if next(column.role for column in layout.columns if column.name == names[0]) == "countable":
         counts = poisson_loss(_part(layout, ledger, "counts", names), grid, options.pseudo_count)
-        negative = [bool((grid.feature(j)[0] < 0).any()) for j in range(len(names))]
+        negative = np.bincount(grid.owner, weights=grid.cell < 0, minlength=len(names)) > 0
         loss["count"] = np.where(negative, np.inf, counts)
-    return [(name, {way: float(each[j]) for way, each in loss.items()}) for j, name in enumerate(names)]
+    return [(name, dict(zip(loss, each))) for name, each in zip(names, np.array(list(loss.values())).T.tolist())]
 
 
 def _gain(losses: Mapping[Role, float]) -> float:
@@ -110,10 +108,10 @@ def _gain(losses: Mapping[Role, float]) -> float:
 
 
 def _settled(column: Column, losses: Mapping[Role, float]) -> Column:
-    best, second = sorted(losses, key=lambda role: losses[role])[:2]
+    best, second = sorted(losses, key=losses.__getitem__)[:2]
     than = WORDS[second].rsplit(" ", 1)[0]
-    words = f"{WORDS[best]} more than {than}, {_gain(losses) * DECIBAN:.2g} dB a row"
-    return replace(column, role=best, reason=words)
+    words = f"{WORDS[best]} more than {than}, {(losses[second] - losses[best]) * DECIBAN:.2g} dB a row"
+    return Column(column.name, best, words, column.parts, column.block)
 
 
 def _part(layout: Layout, ledger: Ledger, kind: Kind, names: Sequence[str]) -> Any:

@@ -34,6 +34,7 @@ def dependence(
     encoding: str = "utf-8",
     errors: str = "strict",
     missing: Sequence[str] | str = (),
+    hive: bool = False,
 ) -> Dependence:
     """How much a table's columns tell about each other, given the class: what naive Bayes takes for nothing.
 
@@ -56,7 +57,7 @@ def dependence(
     """
     task = plan(
         source, target=target, roles=roles, numbers="number", weights=weights, sql=sql, format=format,
-        encoding=encoding, errors=errors, missing=missing,
+        encoding=encoding, errors=errors, missing=missing, hive=hive,
     )  # fmt: skip
     task = replace(task, columns=[_looked_at(column) for column in task.columns])
     gathering, rows = _read(task, progress)

@@ -60,6 +60,7 @@ def train(
     encoding: str = "utf-8",
     errors: str = "strict",
     missing: Sequence[str] | str = (),
+    hive: bool = False,
 ) -> Model:
     """Learn to tell a table's `target` from its other columns.
 
@@ -81,6 +82,9 @@ def train(
     naive Bayes; unless given, that of `like`. `C` is one over the weight of the penalty of the first two, "auto" by
     cross-validation (`Model.account`).
 
+    `format`, `encoding`, `errors` and `missing` say how a file is read. With `hive` its folders that are named
+    KEY=VALUE give it columns; otherwise the names of files and folders change nothing.
+
     >>> import deciban
     >>> taste = {"sour": ["no", "yes", "no", "yes"] * 9, "again": ["no", "yes", "no", "yes"] * 9}
     >>> taste["fruit"] = ["plum", "lemon", "plum", "lemon"] * 8 + ["plum"] * 4
@@ -93,7 +97,7 @@ def train(
         source, target=target, roles=roles, blocks=blocks, like=like, numbers=numbers, weights=weights,
         classes=classes, prior=prior, sql=sql, learner=learner, C=C, alpha=alpha, parameter_prior=parameter_prior,
         covariance=covariance, unseen=unseen, most_levels=most_levels, words=words, format=format,
-        encoding=encoding, errors=errors, missing=missing,
+        encoding=encoding, errors=errors, missing=missing, hive=hive,
     )  # fmt: skip
     trained = learned(task, FOLDS if judge or method else 1, progress)
     settle(trained, method, judge)

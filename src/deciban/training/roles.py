@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from deciban.engines.arrow.cells import timestamps
+from deciban.engines.arrow.cells import dates, timestamps
 from deciban.engines.arrow.delimited import MISSING_NUMBERS
 from deciban.engines.arrow.documents import FILE, TEXT, TextLines, WholeFiles
 from deciban.engines.arrow.source import Source, as_role
@@ -45,10 +45,10 @@ def infer(
     _check_given(source, leave_out, given)
     whole = head.num_rows < HEAD
     columns = []
-    for name, array in zip(source.columns, head.columns):
+    batch = head.combine_chunks().to_batches()[0]
+    for name, values in zip(source.columns, batch.columns):
         if name in leave_out:
             continue
-        values = array.combine_chunks()
         if name in given:
             columns.append(_asked(name, given[name], values, source.typed))
         elif isinstance(source, (TextLines, WholeFiles)) and name in OF_DOCUMENTS:
@@ -83,7 +83,7 @@ def _check_given(source: Source, leave_out: Sequence[str], given: Mapping[str, s
 
 def _asked(name: str, role: str, values: Any, typed: bool) -> Column:
     if role == "date":
-        return Column(name, "date", "as you said", _date_parts(values, whole=False))
+        return Column(name, "date", "as you said", _date_parts(name, values, whole=False))
     if role in ("number", "binned", "count") and not typed:
         strange = _first_text(values)
         if strange is not None:
@@ -108,7 +108,7 @@ def _inferred(name: str, values: Any, typed: bool, whole: bool) -> Column:
     """The role of one column by its first values; `whole`: these are all there are."""
     import pyarrow as pa
 
-    known = values.drop_null()
+    known = values.drop_null() if values.null_count else values
     if pa.types.is_floating(known.type):
         known = known.filter(pa.array(~np.isnan(known.to_numpy(zero_copy_only=False))))
     if not len(known):
@@ -161,8 +161,8 @@ def _constant_numbers(name: str, values: Any) -> Column | None:
 
 def _as_numbers(known: Any) -> Any:
     """The texts as numbers, if they all are, less the marks for missing ones; codes such as 007 are not."""
-    words = [w for w in (word.strip() for word in known.to_pylist()) if w not in MISSING_NUMBERS]
-    if not words or any(len(w) > 1 and w[0] == "0" and w[1].isdigit() for w in words):
+    words = [w for word in known.to_pylist() if (w := word.strip()) not in MISSING_NUMBERS]
+    if not words or not _is_number(words[0]) or any(len(w) > 1 and w[0] == "0" and w[1].isdigit() for w in words):
         return None
     try:
         numbers = np.array([float(w) for w in words if "_" not in w])
@@ -171,13 +171,17 @@ def _as_numbers(known: Any) -> Any:
     return numbers if len(numbers) == len(words) else None
 
 
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
+
+
 def _first_text(values: Any) -> str | None:
     for word in values.drop_null().to_pylist():
-        if word.strip() in MISSING_NUMBERS:
-            continue
-        try:
-            float(word)
-        except ValueError:
+        if word.strip() not in MISSING_NUMBERS and not _is_number(word):
             return str(word)
     return None
 
@@ -235,17 +239,17 @@ def _date_like(known: Any) -> bool:
 
 
 def _of_dates(name: str, known: Any, whole: bool) -> Column:
-    parts = _date_parts(known, whole)
+    parts = _date_parts(name, known, whole)
     if not parts:
         return Column(name, "skip", "dates that all have the same month and weekday")
     return Column(name, "date", f"dates: by {', '.join(parts)}", parts)
 
 
-def _date_parts(known: Any, whole: bool) -> tuple[str, ...]:
+def _date_parts(name: str, known: Any, whole: bool) -> tuple[str, ...]:
     """The parts of these dates that vary; where more are to come, month and weekday may yet."""
     import pyarrow.compute as pc
 
-    when = timestamps(known.drop_null())
+    when = dates(known.drop_null(), name)
     reads = {"month": pc.month, "weekday": pc.day_of_week, "hour": pc.hour}
     sure = () if whole else ("month", "weekday")
     return tuple(part for part, read in reads.items() if part in sure or len(read(when).unique()) > 1)

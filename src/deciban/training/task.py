@@ -83,10 +83,11 @@ def plan(
     encoding: str = "utf-8",
     errors: str = "strict",
     missing: Sequence[str] | str = (),
+    hive: bool = False,
     aside: Sequence[str] = (),
 ) -> Task:
     """The task that these arguments describe; see `train`. Columns set `aside` are not learned from."""
-    reading = {"format": format, "encoding": encoding, "errors": errors, "missing": missing}
+    reading = {"format": format, "encoding": encoding, "errors": errors, "missing": missing, "hive": hive}
     opened = open_source(source, sql, file_options(reading))
     options = Options(alpha, parameter_prior, unseen, most_levels, words=Words.given(words), covariance=covariance)
     learner, penalty = _learner(learner, C, like)

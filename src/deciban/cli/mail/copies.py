@@ -13,6 +13,7 @@ from deciban.cli.mail import options as o
 from deciban.cli.mail.learning import KEPT
 from deciban.cli.mail.opening import judging, learning
 from deciban.cli.manners import manners
+from deciban.errors import InputError
 from deciban.spelling import spaced
 
 if TYPE_CHECKING:
@@ -63,8 +64,9 @@ def export(file: Text = "-", store: o.StoreFile = None, debug: a.Debug = False) 
             return
         from deciban.cli.output import check_output, whole_file
 
-        check_output(file, [mail.store.path])
-        with whole_file(file) as unfinished, unfinished.open("wb") as written:
+        _refuse_own_file(mail.store.path, file)
+        check_output(file)
+        with whole_file(file, 0o600) as unfinished, unfinished.open("wb") as written:
             written.writelines(line.encode() for line in lines)
         typer.echo(f"{file}: {spaced(sum(n for n, _ in mail.store.totals().values()))} messages", err=True)
 
@@ -74,12 +76,23 @@ def take_in(
 ) -> None:
     """Learn the messages of a store's text; an empty store takes over its labels and settings too."""
     with manners(debug, interrupted="nothing was learned"), learning(store, create=True) as mail:
+        if file != "-":
+            _refuse_own_file(mail.store.path, file)
         if file == "-":
             merged = mail.store.absorb_text(line.decode("utf-8", "replace") for line in sys.stdin.buffer)
         else:
             with Path(file).expanduser().open(encoding="utf-8", errors="replace", newline="\n") as lines:
                 merged = mail.store.absorb_text(lines)
         _settled(mail, store, [_told(file, merged, json)], no_fit, json)
+
+
+def _refuse_own_file(store: Path, file: str) -> None:
+    """Refuse to read or replace the store itself, or what SQLite keeps beside it."""
+    from deciban.mail.live_files import companions, is_live
+
+    path = Path(file).expanduser()
+    if is_live(path) or path.resolve() in companions(store):
+        raise InputError(f"{file!r} is the store itself, or a file of it. Hint: name another file")
 
 
 def _told(name: str, merged: Merged, quiet: bool) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from deciban.cli.mail.classify import AsLines
 from deciban.cli.mail.opening import judging
 from deciban.cli.mail.wording import token_in_words
 from deciban.cli.manners import manners, stop_if_interrupted
+from deciban.cli.output import for_stdout
 from deciban.spelling import signed, spaced
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def command(
         for name, raw in _given(paths):
             verdict = mail.classify(raw, clues=top)
             if json:
-                print(_as_json(name, verdict))
+                print(for_stdout(_as_json(name, verdict)))
             else:
                 _show(name, verdict, raw)
 

@@ -80,11 +80,22 @@ def settle(mail: MailFilter, store: str | None, no_fit: bool, quiet: bool = Fals
             say(f"tidied: the {spaced(tidied)} oldest messages were unlearned, to keep the bound")
         if fitted:
             say(f"{mail.model}: fitted anew to {spaced(sum(messages.values()))} messages")
-        elif due:
+        elif due and no_fit:
             say(f"{mail.model}: to be fitted anew, by {again('fit', store)}")
+        elif due:
+            say(no_difference(mail.model, messages))
         held = ", ".join(f"{spaced(n)} {name}" for name, n in messages.items()) or "nothing"
         say(f"{store_path(store)}: {held}")
     return {"tidied": tidied, "fitted": fitted, "messages": messages}
+
+
+def no_difference(model: str, messages: dict[str, int]) -> str:
+    """What is said where a model finds no difference between the labels in the words of their messages."""
+    held = " and ".join(f"{spaced(n)} {name}" for name, n in messages.items())
+    return (
+        f"{model}: nothing fitted, for the words of {held} messages do not tell the labels apart. "
+        "Hint: is each message learned under its right label? (deciban mail relabel)"
+    )
 
 
 def again(command: str, store: str | None) -> str:

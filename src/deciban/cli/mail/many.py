@@ -10,6 +10,7 @@ from deciban.cli.mail.drawing import Drawn, counting, refuse_absent
 from deciban.cli.mail.one import CLUES, as_json
 from deciban.cli.mail.opening import judging
 from deciban.cli.manners import manners
+from deciban.cli.output import for_stdout
 from deciban.spelling import one_line
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def judge_all(
             drawn = Drawn(paths, tick, subfolders, trashed)
             with Crew(drawn.many(), None, digests=False) as crew, judging(store, model) as mail:
                 for name, verdict in mail.classify_all(crew.given, crew, clues=top):
-                    print(as_json(name, verdict) if json else as_line(name, verdict))
+                    print(for_stdout(as_json(name, verdict)) if json else as_line(name, verdict))
         drawn.end()
 
 

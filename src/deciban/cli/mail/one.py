@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from deciban.cli.codes import NOT_SPAM, VERDICTS
 from deciban.cli.mail.aside import aside
 from deciban.cli.mail.opening import judging
+from deciban.cli.output import for_stdout
 
 if TYPE_CHECKING:
     from deciban.mail.verdict import Verdict
@@ -30,7 +31,7 @@ def judge(store: str | None, model: str | None, top: int = CLUES, json: bool = F
         return f"{VERDICTS.get(verdict.label, NOT_SPAM)} {line}".encode("utf-8", "surrogatepass")
 
     code, _, line = aside(said, debug).decode("utf-8", "surrogatepass").partition(" ")
-    print(line)
+    print(for_stdout(line))
     sys.stdout.flush()
     return int(code)
 

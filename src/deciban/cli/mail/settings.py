@@ -10,7 +10,6 @@ from deciban.cli import arguments as a
 from deciban.cli.mail import options as o
 from deciban.cli.mail.opening import learning, store_path
 from deciban.cli.manners import manners
-from deciban.errors import InputError
 
 if TYPE_CHECKING:
     from deciban.mail.filter import MailFilter
@@ -75,14 +74,11 @@ def _set(
     mail: MailFilter, model: str | None, ham_at: float | None, spam_at: float | None, most: int | None
 ) -> list[str]:
     from deciban.mail.models import checked_model
+    from deciban.mail.settings import refuse_crossed_thresholds
 
     low, high = mail.thresholds
     low, high = low if ham_at is None else ham_at, high if spam_at is None else spam_at
-    if not 0 <= low < high <= 1:
-        raise InputError(
-            f"thresholds {low:g} and {high:g}: ham must end below where spam begins, both from 0 to 1. "
-            "Hint: --ham-at 0.2 --spam-at 0.95"
-        )
+    refuse_crossed_thresholds(low, high)
     values: dict[str, Any] = {"ham_at": ham_at, "spam_at": spam_at, "most_messages": most}
     values["model"] = None if model is None else checked_model(model)
     for key, value in values.items():

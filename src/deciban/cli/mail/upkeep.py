@@ -36,13 +36,17 @@ def fit(store: o.StoreFile = None, if_due: IfDue = False, debug: a.Debug = False
         elif mail.model == "fisher":
             typer.echo("fisher: nothing to fit, it takes counts as they are", err=True)
         else:
-            raise InputError(_too_few(mail.model, totals))
+            raise InputError(_unfitted(mail.model, totals))
 
 
-def _too_few(model: str, totals: dict[str, int]) -> str:
+def _unfitted(model: str, totals: dict[str, int]) -> str:
+    """Why nothing was fitted: too few messages, or labels that words do not tell apart."""
+    from deciban.cli.mail.learning import no_difference
     from deciban.mail.fewest import FEWEST, OF_EACH
 
     held = ", ".join(f"{n} {name}" for name, n in totals.items()) or "nothing"
+    if len(totals) > 1 and sum(totals.values()) >= FEWEST and min(totals.values()) >= OF_EACH:
+        return no_difference(model, totals)
     return (
         f"{model}: {held} learned; to fit it takes {FEWEST} messages, and {OF_EACH} of each label. "
         "Hint: deciban mail learn --ham PATH --spam PATH"

@@ -17,7 +17,7 @@ from deciban.cli import arguments as a
 from deciban.cli.mail import options as o
 from deciban.cli.mail.learning import KEPT
 from deciban.cli.mail.opening import learning
-from deciban.cli.manners import manners
+from deciban.cli.manners import manners, say
 
 if TYPE_CHECKING:
     from deciban.mail.filter import MailFilter
@@ -75,7 +75,7 @@ def _watcher(mail: MailFilter, ham: list[str], junk: list[str], learned: Counter
         filed=filed_by_us,
         load=lambda: mail.store.setting(STATE),
         save=lambda state: mail.store.set(STATE, dict(state)),
-        problems=lambda problem: typer.echo(f"warning: {problem}", err=True),
+        problems=lambda problem: say(f"warning: {problem}"),
     )
 
 
@@ -96,8 +96,7 @@ def _tell(mail: MailFilter, learned: Counter[str], no_fit: bool, with_time: bool
     said = ", ".join(f"{n} as {label}" for label, n in sorted(learned.items()))
     typer.echo((time.strftime("%Y-%m-%d %H:%M:%S ") if with_time else "") + f"learned {said}", err=True)
     learned.clear()
-    if not no_fit and mail.is_fit_due():
-        mail.refit()
+    if not no_fit and mail.refit():
         typer.echo(f"{mail.model}: fitted anew", err=True)
 
 

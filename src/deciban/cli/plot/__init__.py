@@ -6,7 +6,7 @@ and `EXAMPLE`; heavy libraries are imported within:
 
     @pictured
     def command(to: To, data: a.Tables = None, ...) -> None:
-        with given(data, sql, None, format, encoding, "strict", missing) as table:
+        with given(data, sql, None, format, encoding, "strict", missing, hive) as table:
             picture = to(table.paths)  # refuses at once what cannot be written
             from deciban.plots import roc
 

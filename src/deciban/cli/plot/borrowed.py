@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 Command = Callable[..., None]
 
-TABLE = ("data", "sql", "folders", "format", "encoding", "errors", "missing")
+TABLE = ("data", "sql", "folders", "format", "encoding", "errors", "missing", "hive")
 """The options that say which table is read, and how."""
 
 SHOWN = ("json", "debug")

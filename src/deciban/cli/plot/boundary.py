@@ -47,13 +47,14 @@ def command(
     format: a.Format = None,
     encoding: a.Encoding = "utf-8",
     missing: a.Missing = None,
+    hive: a.Hive = False,
 ) -> None:
     """Draw the regions of the classes over two columns, shaded by the posterior, with the data and the line or conic
     between them; or over one column the curves π_k p(x|k) and their thresholds.
     """
     from deciban.cli.given import given
 
-    with given(data, sql, None, format, encoding, "strict", missing) as table:
+    with given(data, sql, None, format, encoding, "strict", missing, hive) as table:
         picture = to(table.paths)
         run(table, picture, a.listed(columns), target, covariance, a.given_prior(prior))
 

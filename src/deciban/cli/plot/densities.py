@@ -38,6 +38,7 @@ def command(
     format: a.Format = None,
     encoding: a.Encoding = "utf-8",
     missing: a.Missing = None,
+    hive: a.Hive = False,
 ) -> None:
     """Draw p(x|k), a panel for each column: curves of numbers, shares of values; with DATA its numbers beneath."""
     from deciban.cli.given import given
@@ -47,7 +48,7 @@ def command(
     if not data and sql is None:
         run(model, None, picture, wanted, most)
         return
-    with given(data, sql, None, format, encoding, "strict", missing) as table:
+    with given(data, sql, None, format, encoding, "strict", missing, hive) as table:
         run(model, table.open(), picture, wanted, most)
 
 

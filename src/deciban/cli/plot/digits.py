@@ -53,6 +53,7 @@ def command(
     format: a.Format = None,
     encoding: a.Encoding = "utf-8",
     missing: a.Missing = None,
+    hive: a.Hive = False,
 ) -> None:
     """Draw the mean image of each class and the weight of each pixel.
 
@@ -64,7 +65,7 @@ def command(
     if not data and sql is None:
         draw(picture, *bundled(), family, shape)
         return
-    with given(data, sql, None, format, encoding, "strict", missing) as table:
+    with given(data, sql, None, format, encoding, "strict", missing, hive) as table:
         draw(picture, *pixels(table, target), family, shape)
 
 

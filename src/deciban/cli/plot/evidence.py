@@ -45,11 +45,12 @@ def command(
     encoding: a.Encoding = "utf-8",
     errors: a.Errors = "strict",
     missing: a.Missing = None,
+    hive: a.Hive = False,
 ) -> None:
     """Draw what each column, or word, adds to the odds of a row's two most probable classes, in decibans."""
     from deciban.cli.given import given, roles_are_settled
 
-    with roles_are_settled(), given(data, sql, folders, format, encoding, errors, missing) as table:
+    with roles_are_settled(), given(data, sql, folders, format, encoding, errors, missing, hive) as table:
         picture = to([model, *table.paths])
         run(model, table, picture, row, pair_of(classes), most, allow_missing_columns)
 

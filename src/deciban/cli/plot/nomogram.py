@@ -38,6 +38,7 @@ def command(
     format: a.Format = None,
     encoding: a.Encoding = "utf-8",
     missing: a.Missing = None,
+    hive: a.Hive = False,
 ) -> None:
     """Draw a scale of decibans for each column; their sum leads to the probability. With DATA a row is marked."""
     from deciban.cli.given import given, roles_are_settled
@@ -46,7 +47,7 @@ def command(
     if not data and sql is None:
         run(model, None, picture, row, pair_of(classes), most)
         return
-    with roles_are_settled(), given(data, sql, None, format, encoding, "strict", missing) as table:
+    with roles_are_settled(), given(data, sql, None, format, encoding, "strict", missing, hive) as table:
         run(model, table, picture, row, pair_of(classes), most)
 
 

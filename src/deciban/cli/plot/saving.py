@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from deciban.cli import arguments as a
-from deciban.cli.manners import manners
+from deciban.cli.manners import manners, say
 
 ENDINGS = (".png", ".svg", ".pdf")
 KEYWORD_ONLY = inspect.Parameter.KEYWORD_ONLY
@@ -89,7 +89,7 @@ class Picture:
         with whole_file(self.path) as unfinished, rc_context({"svg.hashsalt": "deciban"}):
             figure.savefig(unfinished, format=form, dpi=self.dots, metadata=undated[form])
         pyplot.close(figure)
-        typer.echo(f"{self.path}: {what}", err=True)
+        say(f"{self.path}: {what}")
 
 
 To = Callable[[Sequence[str | Path]], Picture]

@@ -36,11 +36,12 @@ def command(
     format: a.Format = None,
     encoding: a.Encoding = "utf-8",
     missing: a.Missing = None,
+    hive: a.Hive = False,
 ) -> None:
     """Draw the curve from log-odds to probability over the rows of DATA, which must have the column to predict."""
     from deciban.cli.given import given, roles_are_settled
 
-    with roles_are_settled(), given(data, sql, None, format, encoding, "strict", missing) as table:
+    with roles_are_settled(), given(data, sql, None, format, encoding, "strict", missing, hive) as table:
         picture = to([model, *table.paths])
         run(model, table, picture, label, allow_missing_columns)
 

@@ -23,6 +23,7 @@ NAME_STEPS = 16
 ZONE = r"(Z|[+-]\d\d:?\d\d)$"
 """How a time says where it was taken."""
 
+NO_TEXT = "values of type {} have no text. Hint: leave that column out"
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 
@@ -31,13 +32,15 @@ def numbers(array: Any, name: str) -> NDArray[np.float64]:
     import pyarrow as pa
 
     array = _decoded(array)
-    if pa.types.is_temporal(array.type):
-        array = array.cast(pa.int64(), safe=False) if not pa.types.is_date32(array.type) else array.cast(pa.int32())
-    if pa.types.is_boolean(array.type):
-        array = array.cast(pa.uint8())
-    if pa.types.is_decimal(array.type):
-        array = array.cast(pa.string())  # Arrow's own way to a double is off by a unit in the last place, 44.9 say
     try:
+        if pa.types.is_temporal(array.type):
+            array = array.cast(pa.int32() if pa.types.is_date32(array.type) else pa.int64(), safe=False)
+        if pa.types.is_boolean(array.type):
+            array = array.cast(pa.uint8())
+        if pa.types.is_decimal(array.type):
+            array = array.cast(
+                pa.string()
+            )  # Arrow's own way to a double is off by a unit in the last place, 44.9 say
         doubles = array.cast(pa.float64(), safe=False)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         raise InputError(
@@ -70,7 +73,10 @@ def texts(array: Any) -> pa.DictionaryArray:
     if not pa.types.is_dictionary(array.type):
         if pa.types.is_string_view(array.type) or pa.types.is_temporal(array.type) or pa.types.is_decimal(array.type):
             array = _in_words(array)  # what Arrow cannot tell apart as it is
-        array = array.dictionary_encode()
+        try:
+            array = array.dictionary_encode()
+        except pa.ArrowNotImplementedError:
+            raise InputError(NO_TEXT.format(array.type)) from None
     if pa.types.is_string(array.type.value_type) and pa.types.is_signed_integer(array.type.index_type):
         return array
     return pa.DictionaryArray.from_arrays(array.indices.cast(pa.int64()), _in_words(array.dictionary))
@@ -93,7 +99,7 @@ def _in_words(array: Any) -> Any:
     try:
         return array.cast(pa.string())
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        raise InputError(f"values of type {array.type} have no text. Hint: leave that column out") from None
+        raise InputError(NO_TEXT.format(array.type)) from None
 
 
 def _decoded(array: Any) -> Any:
@@ -129,17 +135,24 @@ DATE_PARTS: dict[str, Sequence[str]] = {
 """What a date is broken into, and the levels of each part."""
 
 
-def date_part(array: Any, part: str, name: str) -> NDArray[np.int64]:
-    """The month, weekday or hour of each date as a place among its levels, −1 where it is missing."""
+def dates(array: Any, name: str) -> Any:
+    """The dates and times of a column, as `timestamps`; an error names the column."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     try:
-        when = timestamps(array)
+        return timestamps(array)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        other = "skip" if pa.types.is_temporal(array.type) else "category"
         raise InputError(
-            f"column {name!r} holds no dates: {str(error).splitlines()[0]}. Hint: {as_role(name, 'category')}"
+            f"column {name!r} holds no dates: {str(error).splitlines()[0]}. Hint: {as_role(name, other)}"
         ) from None
+
+
+def date_part(array: Any, part: str, name: str) -> NDArray[np.int64]:
+    """The month, weekday or hour of each date as a place among its levels, −1 where it is missing."""
+    import pyarrow.compute as pc
+
+    when = dates(array, name)
     read = {"month": lambda t: pc.subtract(pc.month(t), 1), "weekday": pc.day_of_week, "hour": pc.hour}[part]
     return np.asarray(pc.fill_null(read(when), -1), dtype=np.int64)
 

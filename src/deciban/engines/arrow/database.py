@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from deciban.engines.arrow.source import Reading
+from deciban.engines.arrow.documents import packing, unpacked
+from deciban.engines.arrow.source import Reading, reword_errors
 from deciban.errors import InputError
 
 if TYPE_CHECKING:
@@ -30,6 +33,8 @@ def connection() -> Any:
     made.execute(f"set threads={thread_count(None)}")
     made.execute(f"set streaming_buffer_size='{LOOK_AHEAD}'")
     made.execute("set enable_progress_bar=false")
+    made.execute("set autoinstall_known_extensions=false")  # a file's or a table's name never fetches a program
+    made.execute("set python_enable_replacements=false")  # nor does it mean a variable of ours
     return made
 
 
@@ -43,16 +48,62 @@ def literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def from_duckdb(error: Any) -> bool:
-    """Whether DuckDB complains; while rows are streamed its errors come as Arrow's, without a number."""
+def database_errors() -> type[Exception]:
+    """The class of all errors of DuckDB."""
     import duckdb
 
-    return isinstance(error, duckdb.Error) or (isinstance(error, OSError) and error.errno is None)
+    return duckdb.Error
 
 
-def as_it_is(path: str) -> str:
-    """A path that DuckDB takes for no pattern, whatever characters it has."""
-    return re.sub(r"([*?\[])", r"[\1]", path)
+def repeated_name_errors() -> type[Exception]:
+    """The class of DuckDB's error about an object with keys that differ only in case."""
+    import duckdb
+
+    return duckdb.NotImplementedException
+
+
+def from_duckdb(error: Any) -> bool:
+    """Whether DuckDB complains; while rows are streamed its errors come as Arrow's, without a number."""
+    return isinstance(error, database_errors()) or (isinstance(error, OSError) and error.errno is None)
+
+
+def is_conversion_error(error: Exception) -> bool:
+    """Whether a value does not have the type of its column: how the message begins says it, and no cell can."""
+    return str(error).startswith("Conversion Error: ")
+
+
+PLAIN_FILES = "hive_partitioning=false, filename=false, union_by_name=false"
+"""For DuckDB's readers of files: columns come from what is in the files, and never from their names."""
+
+
+def file_list(paths: Sequence[str]) -> str:
+    """The paths in SQL.
+
+    Each is absolute, so that DuckDB takes none for an address (`http://…`, `file:…`, `~`), and without patterns.
+    """
+    return ", ".join(literal(re.sub(r"([*?\[])", r"[\1]", os.path.abspath(path))) for path in paths)
+
+
+def compression(paths: Sequence[str]) -> str:
+    """How files are packed; DuckDB tells it by each name, as we do, where they are packed differently."""
+    found = {packing(path) or "none" for path in paths}
+    return found.pop() if len(found) == 1 else "auto"
+
+
+def check_gzip(path: str) -> None:
+    """Refuse a damaged file that is packed by gzip: DuckDB does not compare the checksum, and gives other rows."""
+    if packing(path) == "gzip":
+        found = os.stat(path)
+        with reword_errors(path):
+            _unpack_all(path, found.st_ino, found.st_size, found.st_mtime_ns)
+
+
+@lru_cache(maxsize=4096)
+def _unpack_all(path: str, *_version: int) -> None:
+    """Unpack a file to its end, once for each version of it."""
+    with unpacked(path) as file:
+        while file.read(1 << 20):
+            pass
 
 
 def first_line(error: Exception) -> str:

@@ -9,20 +9,27 @@ from __future__ import annotations
 import csv
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from io import StringIO
 from typing import TYPE_CHECKING, Any, Self
 
 from deciban.engines.arrow.database import (
+    PLAIN_FILES,
     READ_AT_ONCE,
-    as_it_is,
+    check_gzip,
+    compression,
     connection,
+    database_errors,
+    file_list,
     first_line,
     from_duckdb,
+    is_conversion_error,
     literal,
     quoted,
 )
-from deciban.engines.arrow.source import FileOptions, Reading, as_role
+from deciban.engines.arrow.documents import packing, unpacked
+from deciban.engines.arrow.source import FileOptions, Reading, as_role, reword_errors
 from deciban.errors import InputError
 
 if TYPE_CHECKING:
@@ -34,8 +41,22 @@ MISSING_NUMBERS = ("NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?", "-", 
 """What a column of numbers may hold where one is missing; in other columns these are values like any other."""
 
 COMMA_NUMBER = r"[+-]?\d+,\d+"
+RECORD = re.compile(r'(?:[^"\r\n]++|"[^"]*+(?:"|\Z))*+')
+"""Everything up to the first end of a line that is outside quotes, in linear time."""
+
 HEADER_BYTES = 1 << 20
+HEADER_HINT = "Hint: the first line names the columns"
 SAMPLE_BYTES = 1 << 16
+
+MAX_REJECTED_LINES = 1000
+"""Lines that are looked at to say what is wrong with a file."""
+
+REJECTED = {
+    "UNQUOTED VALUE": "a quote is not closed, or text follows the closing quote. Hint: a quote in a cell is doubled",
+    "LINE SIZE OVER MAXIMUM": "the line is longer than 2,000,000 bytes. Hint: Parquet files have no such bound",
+    "INVALID STATE": "its quotes or line ends contradict each other",
+}
+"""What DuckDB's kinds of rejected lines mean."""
 
 
 @dataclass(frozen=True)
@@ -73,53 +94,129 @@ class Delimited:
         """See `Source.head`."""
         import pyarrow as pa
 
-        relation = self._relation(dict.fromkeys(self.columns, "text"), ())
-        with self._complaints():
-            table = relation.limit(n).to_arrow_table()
+        wanted: dict[str, Reading] = dict.fromkeys(self.columns, "text")
+        try:
+            table = self._relation(wanted, (), f"limit {n}").to_arrow_table()
+        except Exception as error:
+            if not from_duckdb(error):
+                raise
+            raise self._diagnose(wanted, error) from None
         columns = [_with_points(column) for column in table.columns] if self.decimal == "," else table.columns
         return pa.Table.from_arrays(columns, names=list(self.columns))
 
     def batches(self, wanted: Mapping[str, Reading]) -> Iterator[pa.RecordBatch]:
-        """See `Source.batches`; a mark for a missing number starts the reading anew, with that mark known."""
+        """See `Source.batches`; a cell that is no number starts the reading anew, with marks for missing ones."""
+        numbers = {name for name, reading in wanted.items() if reading == "number"}
         marked: set[str] = set()
         done = 0
+        for path in self.paths:
+            check_gzip(path)
         while True:
             try:
                 for batch in self._read(wanted, marked, skip=done):
                     yield batch
                     done += batch.num_rows
                 return
-            except _Unreadable as unreadable:
-                if marked or unreadable.value.strip() not in MISSING_NUMBERS:
-                    raise unreadable.worded(self.name) from None
-                marked = {name for name, reading in wanted.items() if reading == "number"}
+            except Exception as error:
+                if not from_duckdb(error):
+                    raise
+                if marked or not is_conversion_error(error):
+                    raise self._diagnose(wanted, error) from None
+                marked = numbers
 
     def _read(self, wanted: Mapping[str, Reading], marked: set[str], skip: int) -> Iterator[pa.RecordBatch]:
         """All rows but the first ones."""
-        with self._complaints():
-            for batch in self._relation(wanted, marked).to_arrow_reader(READ_AT_ONCE):
-                if skip < batch.num_rows:
-                    yield batch.slice(skip)
-                skip = max(0, skip - batch.num_rows)
+        for batch in self._relation(wanted, marked).to_arrow_reader(READ_AT_ONCE):
+            if skip < batch.num_rows:
+                yield batch.slice(skip)
+            skip = max(0, skip - batch.num_rows)
 
-    def _relation(self, wanted: Mapping[str, Reading], marked: Any) -> Any:
+    def _relation(self, wanted: Mapping[str, Reading], marked: Any, more: str = "") -> Any:
         """All columns have types, so that the file is parsed as it is; only the wanted ones are taken."""
-        alias = {name: f"c{i}" for i, name in enumerate(self.columns)}
         direct = {name for name, reading in wanted.items() if reading == "number" and name not in marked}
-        types = ", ".join(f"{alias[n]}: '{'DOUBLE' if n in direct else 'VARCHAR'}'" for n in self.columns)
-        missing = ", ".join(literal(text) for text in ("", *self.options.missing))
-        files = ", ".join(literal(as_it_is(path)) for path in self.paths)
-        reader = (
-            f"read_csv([{files}], auto_detect=false, header=true, delim={literal(self.delimiter)}, quote='\"', "
-            f"escape='\"', nullstr=[{missing}], encoding={literal(self.options.encoding)}, "
-            f"decimal_separator={literal(self.decimal)}, columns={{{types}}})"
-        )
+        alias = self._aliases
         chosen = ", ".join(f"{_taken(alias[n], n in marked, self.decimal)} as {quoted(n)}" for n in wanted)
-        with self._complaints():
-            return connection().sql(f"select {chosen or 'c0'} from {reader}")
+        return connection().sql(f"select {chosen or 'c0'} from {self._reader(direct, self.options.missing)} {more}")
 
-    def _complaints(self) -> _Complaints:
-        return _Complaints(self)
+    @property
+    def _aliases(self) -> dict[str, str]:
+        return {name: f"c{i}" for i, name in enumerate(self.columns)}
+
+    def _reader(self, numbers: Container[str], missing: Sequence[str], more: str = "") -> str:
+        """DuckDB's reader with nothing left for it to guess: names and types, dialect, compression, partitions."""
+        types = ", ".join(f"{c}: '{'DOUBLE' if n in numbers else 'VARCHAR'}'" for n, c in self._aliases.items())
+        nothing = ", ".join(literal(text) for text in ("", *missing))
+        return (
+            f"read_csv([{file_list(self.paths)}], auto_detect=false, header=true, delim={literal(self.delimiter)}, "
+            f"quote='\"', escape='\"', comment='', skip=0, nullstr=[{nothing}], null_padding=false, "
+            f"encoding={literal(self.options.encoding)}, decimal_separator={literal(self.decimal)}, "
+            f"compression={literal(compression(self.paths))}, {PLAIN_FILES}, columns={{{types}}}{more})"
+        )
+
+    def _diagnose(self, wanted: Mapping[str, Reading], error: Exception) -> InputError:
+        """Find the line that cannot be read, and why.
+
+        DuckDB's message quotes the line, and a cell may hold any words of such a message, so the message is shown at
+        most and never searched. The file is read once more, and the lines that DuckDB rejects come as a table.
+        """
+        alias = self._aliases
+        numbers = {name for name, reading in wanted.items() if reading == "number"}
+        reader = self._reader(
+            numbers,
+            (*self.options.missing, *MISSING_NUMBERS),
+            f", store_rejects=true, rejects_limit={MAX_REJECTED_LINES}",
+        )
+        counted = ", ".join(f"count({alias[name]})" for name in wanted) or "count(c0)"
+        database = connection()
+        database.execute("set threads=1")  # the first lines are rejected first
+        try:
+            database.execute(f"select {counted} from {reader}").fetchall()
+            rejected = database.execute(
+                "select file_id, line, column_idx, error_type::varchar, csv_line from reject_errors"
+                " order by file_id, line, column_idx desc"
+            ).fetchall()
+        except database_errors():
+            rejected = []
+        for file, line, column, kind, text in rejected:
+            found = self._complaint(repr(self.paths[file]), line, column, kind, _cells(text or "", self.delimiter))
+            if found is not None:
+                return found
+        return InputError(f"{self.name} cannot be read: {first_line(error)}")
+
+    def _complaint(self, name: str, line: int, column: int | None, kind: str, cells: list[str]) -> InputError | None:
+        """What to say of a rejected line; None of a missing number that has spaces beside its mark."""
+        at = f" in line {line}"
+        if kind == "CAST":
+            value = cells[column - 1] if column and column <= len(cells) else "a text"
+            return (
+                None
+                if value.strip() in MISSING_NUMBERS
+                else _no_number(self.columns[(column or 1) - 1], name, value, at)
+            )
+        if kind in ("MISSING COLUMNS", "TOO MANY COLUMNS"):
+            return InputError(
+                f"{name} is ragged: {len(cells)} cells{at} where the header has {len(self.columns)}. "
+                f"Hint: mend that line; a cell that holds the delimiter needs quotes"
+            )
+        if kind == "INVALID ENCODING":
+            return InputError(f"{name} is not in UTF-8{at}. Hint: --encoding latin-1 (or encoding='latin-1')")
+        return InputError(f"{name} cannot be read{at}: {REJECTED.get(kind, kind.lower())}")
+
+
+def _no_number(column: str, name: str, value: str, at: str) -> InputError:
+    return InputError(
+        f"column {column!r} of {name} holds {value!r}{at}, which is no number. "
+        f"Hint: {as_role(column, 'category')} reads it as text; "
+        f"--missing {value!r} (missing=[{value!r}]) reads it as nothing"
+    )
+
+
+def _cells(line: str, delimiter: str) -> list[str]:
+    """The cells of a line, which may go on over several lines within quotes."""
+    try:
+        return next(csv.reader(StringIO(line.lstrip("\r\n"), newline=""), delimiter=delimiter), [])
+    except csv.Error:
+        return line.split(delimiter)
 
 
 def _decimal_mark(start: str, delimiter: str) -> str:
@@ -150,15 +247,10 @@ def _taken(column: str, marked: bool, decimal: str) -> str:
 
 def _start(path: str, encoding: str) -> str:
     """The beginning of a file, unpacked."""
-    import pyarrow as pa
-
     if not os.path.getsize(path):
         raise InputError(f"{path!r} is empty. Hint: the first line names the columns")
-    try:
-        with pa.input_stream(path, compression="detect") as file:
-            raw = file.read(HEADER_BYTES)
-    except (OSError, pa.ArrowInvalid) as error:
-        raise InputError(f"{path!r} cannot be read: {str(error).splitlines()[0]}") from None
+    with reword_errors(path), unpacked(path) as file:
+        raw = file.read(HEADER_BYTES)
     try:
         text = bytes(raw).decode("utf-8-sig" if encoding == "utf-8" else encoding, errors="replace")
     except LookupError:
@@ -177,11 +269,10 @@ def _start(path: str, encoding: str) -> str:
 
 
 def _first_record(start: str) -> str:
-    """The header line, which may go on over several lines within quotes."""
-    for end in re.finditer(r"[\r\n]", start):
-        if start.count('"', 0, end.start()) % 2 == 0:
-            return start[: end.start()]
-    return start
+    """The header line, which may go on over several lines within quotes; all of `start` where quotes stay open."""
+    match = RECORD.match(start)
+    assert match is not None
+    return match.group()
 
 
 def _unquoted(line: str) -> str:
@@ -192,69 +283,23 @@ def _header(start: str, delimiter: str, path: str) -> list[str]:
     line = _first_record(start)
     if not line.strip():
         raise InputError(f"the first line of {path!r} is empty. Hint: the first line names the columns")
-    names = next(csv.reader([line], delimiter=delimiter))
+    if len(line) == len(start) >= HEADER_BYTES:
+        raise InputError(f"the first line of {path!r} is longer than {HEADER_BYTES:,} bytes. {HEADER_HINT}")
+    if line.count('"') % 2:
+        raise InputError(
+            f"the header of {path!r} opens a quote that is not closed within {len(start)} characters. "
+            f"Hint: close it, or write a quote within a name twice, between quotes"
+        )
+    try:
+        names = next(csv.reader([line], delimiter=delimiter))
+    except csv.Error as error:
+        raise InputError(f"the first line of {path!r} cannot be read: {error}. {HEADER_HINT}") from None
     return [name if name.strip() else f"column{place}" for place, name in enumerate(names, 1)]
 
 
 def _guessed_rows(paths: Sequence[str], start: str) -> int | None:
     """About how many rows, from the length of the first lines; unknown for compressed files."""
-    if any(path.endswith((".gz", ".zst")) for path in paths):
+    if any(packing(path) for path in paths):
         return None
     sample = start[:SAMPLE_BYTES]
     return round(sum(map(os.path.getsize, paths)) * max(1, sample.count("\n")) / max(1, len(sample.encode())))
-
-
-class _Unreadable(Exception):
-    """A value that is no number, in a column that should hold numbers."""
-
-    def __init__(self, column: str, value: str, line: str | None) -> None:
-        self.column, self.value, self.line = column, value, line
-
-    def worded(self, name: str) -> InputError:
-        where = f" in line {self.line}" if self.line else ""
-        return InputError(
-            f"column {self.column!r} of {name} holds {self.value!r}{where}, which is no number. "
-            f"Hint: {as_role(self.column, 'category')} reads it as text; "
-            f"--missing {self.value!r} (missing=[{self.value!r}]) reads it as nothing"
-        )
-
-
-class _Complaints:
-    """Word DuckDB's errors as ours."""
-
-    def __init__(self, source: Delimited) -> None:
-        self.source = source
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        if not from_duckdb(error):
-            return
-        text, name = str(error), self.source.name
-        line = _found(r"CSV Error on Line: (\d+)", text)
-        value = _found(r"Could not convert string [\"'](.*?)[\"'] to", text)
-        if value is not None:
-            alias = _found(r'column "?c(\d+)', text)
-            column = self.source.columns[int(alias)] if alias else "?"
-            raise _Unreadable(column, value, line) from None
-        if "not utf-8" in text or "unicode" in text.lower():
-            raise InputError(
-                f"{name} is not in UTF-8{_at(line)}. Hint: --encoding latin-1 (or encoding='latin-1')"
-            ) from None
-        if found := _found(r"Expected Number of Columns: \d+ Found: (\d+)", text):
-            raise InputError(
-                f"{name} is ragged: {found} cells{_at(line)} where the header has {len(self.source.columns)}. "
-                f"Hint: mend that line; a cell that holds the delimiter needs quotes"
-            ) from None
-        detail = text.split("\n")[2] if line and text.count("\n") > 2 else first_line(error)
-        raise InputError(f"{name} cannot be read{_at(line)}: {detail}") from None
-
-
-def _at(line: str | None) -> str:
-    return f" in line {line}" if line else ""
-
-
-def _found(pattern: str, text: str) -> str | None:
-    match = re.search(pattern, text, re.DOTALL)
-    return match.group(1) if match else None

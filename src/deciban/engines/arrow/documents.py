@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from deciban.engines.arrow.source import FileOptions, Reading
+from deciban.engines.arrow.source import FileOptions, Reading, printable, reword_errors
 from deciban.errors import InputError
 from deciban.text.documents import check_decoding
 
@@ -46,7 +46,7 @@ class Decoding:
 
     def whole(self, path: str) -> bytes:
         """All of a file's text, in UTF-8."""
-        with worded_errors(path), unpacked(path) as file:
+        with reword_errors(path), unpacked(path) as file:
             raw = bytes(file.read())
         try:
             text = raw.decode(self.encoding, self.errors).removeprefix(MARK)
@@ -58,7 +58,7 @@ class Decoding:
         """The text of a file, piece by piece, read in steps of so many bytes."""
         decoder = codecs.getincrementaldecoder(self.encoding)(self.errors)
         place = lines = 0
-        with worded_errors(path), unpacked(path) as file:
+        with reword_errors(path), unpacked(path) as file:
             raw = b"more"
             while raw:
                 first, raw = not place, bytes(file.read(size))
@@ -205,23 +205,6 @@ class WholeFiles:
         return {FILE: pa.array([printable(file) for file in files], pa.string())}
 
 
-def printable(path: str) -> str:
-    """A path as text: in a file's name there may be bytes that no encoding has."""
-    return os.fsencode(path).decode("utf-8", "replace").replace(os.sep, "/")
-
-
-@contextmanager
-def worded_errors(path: str) -> Iterator[None]:
-    """Word what a file system or a decompressor says."""
-    import pyarrow as pa
-
-    try:
-        yield
-    except (OSError, pa.ArrowInvalid) as error:
-        why = getattr(error, "strerror", None) or str(error).splitlines()[0]
-        raise InputError(f"{printable(path)!r} cannot be read: {why[:1].lower()}{why[1:]}") from None
-
-
 @contextmanager
 def unpacked(path: str) -> Iterator[Any]:
     """A file to be read from its beginning, unpacked if its name says that it is packed."""
@@ -259,11 +242,11 @@ def _guessed_lines(paths: Sequence[str]) -> int | None:
     """About how many lines, from the length of the first ones; unknown for compressed files."""
     if any(packing(path) for path in paths):
         return None
-    with worded_errors(paths[0]), open(paths[0], "rb") as file:
+    with reword_errors(paths[0]), open(paths[0], "rb") as file:
         start = file.read(HEAD_BYTES)
     size = 0
     for path in paths:
-        with worded_errors(path):
+        with reword_errors(path):
             size += os.path.getsize(path)
     return round(size * max(1, start.count(b"\n")) / max(1, len(start)))
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, Self
 
-from deciban.engines.arrow.documents import FILE, TEXT, Decoding, WholeFiles, printable, worded_errors
-from deciban.engines.arrow.source import FileOptions
+from deciban.engines.arrow.documents import FILE, TEXT, Decoding, WholeFiles
+from deciban.engines.arrow.source import FileOptions, printable, reword_errors
 from deciban.errors import InputError
 
 CLASS = "class"
@@ -98,7 +98,7 @@ def _files(folder: str, inside: str) -> list[str]:
     waiting: list[tuple[str, frozenset[tuple[int, int]]]] = [(inside, frozenset())]
     while waiting:
         inside, above = waiting.pop()
-        with worded_errors(os.path.join(folder, inside)):
+        with reword_errors(os.path.join(folder, inside)):
             found = os.stat(os.path.join(folder, inside))
         here = (found.st_dev, found.st_ino)
         if here in above:
@@ -115,10 +115,10 @@ def _files(folder: str, inside: str) -> list[str]:
 def _visible(folder: str, inside: str) -> list[os.DirEntry[str]]:
     """Files and folders in a folder, by name; hidden ones are left out, and what is neither is refused."""
     path = os.path.join(folder, inside)
-    with worded_errors(path), os.scandir(path) as entries:
+    with reword_errors(path), os.scandir(path) as entries:
         found = sorted((entry for entry in entries if not entry.name.startswith(".")), key=lambda entry: entry.name)
     for entry in found:
-        with worded_errors(entry.path):
+        with reword_errors(entry.path):
             fine = entry.is_file() or entry.is_dir()
         if not fine:
             what = "a link that leads nowhere" if entry.is_symlink() else "neither a file nor a folder"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from deciban.engines.arrow.source import Reading, Source
+from deciban.engines.arrow.source import Reading, Source, validate
 from deciban.errors import InputError
 
 if TYPE_CHECKING:
@@ -26,17 +26,17 @@ def open_frame(source: Any) -> Source:
     if isinstance(source, pa.RecordBatch):
         source = pa.Table.from_batches([source])
     if isinstance(source, pa.Table):
-        return Frame(source)
+        return Frame(validate(source, Frame.name))
     if isinstance(source, pa.RecordBatchReader):
         return Stream(source)
     if type(source).__module__.startswith("duckdb"):
         return _relation(source)
     if type(source).__module__.startswith("pandas"):
-        return Frame(_from_pandas(source))
+        return Frame(validate(_from_pandas(source), Frame.name))
     if isinstance(source, np.ndarray) and source.dtype.names:
         source = {name: source[name] for name in source.dtype.names}
     if isinstance(source, Mapping):
-        return Frame(_from_arrays(source))
+        return Frame(validate(_from_arrays(source), Frame.name))
     if hasattr(source, "collect") and not hasattr(source, "__arrow_c_stream__"):
         source = source.collect()  # a lazy polars frame
     if hasattr(source, "__arrow_c_stream__"):
@@ -50,7 +50,7 @@ def _streamed(source: Any) -> Source:
 
     reader = pa.RecordBatchReader.from_stream(source)
     if hasattr(source, "__len__") or hasattr(source, "to_pyarrow"):
-        return Frame(reader.read_all())
+        return Frame(validate(reader.read_all(), Frame.name))
     return Stream(reader)
 
 
@@ -177,7 +177,7 @@ class Stream:
 
         while sum(batch.num_rows for batch in self.kept) < n:
             try:
-                self.kept.append(self.reader.read_next_batch())
+                self.kept.append(validate(self.reader.read_next_batch(), self.name))
             except StopIteration:
                 break
         return pa.Table.from_batches(self.kept, schema=self.reader.schema).slice(0, n)
@@ -190,5 +190,5 @@ class Stream:
             )
         self.spent = True
         kept, self.kept = self.kept, []
-        for batch in chain(kept, self.reader):
+        for batch in chain(kept, (validate(batch, self.name) for batch in self.reader)):
             yield batch.select(list(wanted))

@@ -6,11 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from deciban.engines.arrow.source import Reading
+from deciban.engines.arrow.documents import packing, unpacked
+from deciban.engines.arrow.source import Reading, reword_errors, validate
 from deciban.errors import InputError
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+FILE_MAGIC = b"ARROW1"
+"""How the file format begins; the stream format begins with the length of a message."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +35,7 @@ class Ipc:
     @classmethod
     def open(cls, paths: Sequence[str]) -> Self:
         """Read the schema; other files must have the same."""
-        schemas = [_reader(path).schema for path in paths]
+        schemas = [_schema(path) for path in paths]
         for path, schema in zip(paths, schemas):
             if schema != schemas[0]:
                 raise InputError(f"{path!r} has other columns than {paths[0]!r}")
@@ -55,39 +59,40 @@ class Ipc:
 
     def batches(self, wanted: Mapping[str, Reading]) -> Iterator[pa.RecordBatch]:
         """See `Source.batches`."""
-        import pyarrow as pa
-
         for path in self.paths:
-            reader = _reader(path)
-            try:
-                if hasattr(reader, "num_record_batches"):
-                    for i in range(reader.num_record_batches):
-                        yield reader.get_batch(i).select(list(wanted))
-                else:
-                    for batch in reader:
-                        yield batch.select(list(wanted))
-            except (pa.ArrowInvalid, OSError) as error:
-                raise InputError(f"{path!r} is damaged: {str(error).splitlines()[0]}") from None
+            with reword_errors(path):
+                for batch in _batches(_reader(path)):
+                    yield validate(batch.select(list(wanted)), repr(path))
+
+
+def _schema(path: str) -> pa.Schema:
+    with reword_errors(path, "is no Arrow file"):
+        schema = _reader(path).schema
+        len(schema.names)  # decodes the names, which may be no UTF-8
+        return schema
+
+
+def _batches(reader: Any) -> Iterator[pa.RecordBatch]:
+    """All batches of either format."""
+    if hasattr(reader, "num_record_batches"):
+        yield from (reader.get_batch(i) for i in range(reader.num_record_batches))
+    else:
+        yield from reader
 
 
 def _reader(path: str) -> Any:
     """The file format if it is one, else the stream format; unpacked by its ending."""
     import pyarrow as pa
 
-    try:
-        if path.endswith((".gz", ".zst")):
-            content = pa.input_stream(path, compression="detect").read()
-            return _either(pa.BufferReader(content))
+    if packing(path) is None:
         return _either(pa.OSFile(path))
-    except (pa.ArrowInvalid, OSError) as error:
-        raise InputError(f"{path!r} is no Arrow file: {str(error).splitlines()[0]}") from None
+    with unpacked(path) as file:
+        return _either(pa.BufferReader(file.read()))
 
 
 def _either(file: Any) -> Any:
     import pyarrow as pa
 
-    try:
-        return pa.ipc.open_file(file)
-    except pa.ArrowInvalid:
-        file.seek(0)
-        return pa.ipc.open_stream(file)
+    is_file = file.read(len(FILE_MAGIC)) == FILE_MAGIC
+    file.seek(0)
+    return pa.ipc.open_file(file) if is_file else pa.ipc.open_stream(file)

@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from deciban.engines.arrow.database import READ_AT_ONCE, Complaints, as_it_is, connection, literal, quoted
+from deciban.engines.arrow.database import (
+    PLAIN_FILES,
+    READ_AT_ONCE,
+    Complaints,
+    check_gzip,
+    compression,
+    connection,
+    file_list,
+    literal,
+    quoted,
+    repeated_name_errors,
+)
 from deciban.engines.arrow.source import FileOptions, Reading
 from deciban.errors import InputError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-FIRST_LINE = 1 << 20
-NUMBERS = ("BIGINT", "UBIGINT", "HUGEINT", "DOUBLE")
+FORMAT = "format='newline_delimited'"
+INFERENCE = "sample_size=-1, maximum_sample_files=1000000, maximum_depth=2, map_inference_threshold=-1"
+"""Types are inferred from all lines of all files, not of the first 32; no object is a map for having many keys."""
+
+TYPES = ("BIGINT", "UBIGINT", "HUGEINT", "DOUBLE", "BOOLEAN")
+"""Types that are kept; everything else is read as text."""
 
 
 @dataclass(frozen=True)
@@ -36,55 +52,64 @@ class Lines:
     @classmethod
     def open(cls, paths: Sequence[str], options: FileOptions) -> Self:
         """Names and kinds of the columns, from all lines: true and false, numbers, and everything else as text."""
-        _check_case(paths[0])
-        found = connection()
+        for path in paths:
+            check_gzip(path)
+        if not any(os.path.getsize(path) for path in paths):
+            raise InputError(f"{paths[0]!r} is empty. Hint: each line holds a JSON object")
         with Complaints(f"{paths[0]!r} cannot be read as JSON lines"):
-            described = found.sql(f"describe select * from {_reader(paths, 'sample_size=-1')}").fetchall()
-        types = {name: kind if kind in (*NUMBERS, "BOOLEAN") else "VARCHAR" for name, kind, *_ in described}
-        if list(types) == ["json"]:
+            try:
+                (line,) = connection().sql(f"from {_reader(paths, INFERENCE)}").types
+            except repeated_name_errors():
+                raise InputError(
+                    f"{paths[0]!r} has columns that differ only in case: {_find_alike(paths)}. "
+                    f"Hint: rename one of them"
+                ) from None
+        if line.id != "struct":
             raise InputError(
-                f"{paths[0]!r} holds no JSON objects, one a line. Hint: --format (format=) names another format"
+                f"{paths[0]!r} holds lines that are no JSON objects, or that have a key without a name. "
+                f"Hint: --format (format=) names another format"
             )
-        return cls(paths, types)
+        kinds = {name: str(kind) for name, kind in line.children}
+        return cls(paths, {name: kind if kind in TYPES else "VARCHAR" for name, kind in kinds.items()})
 
     @property
     def columns(self) -> Sequence[str]:
         """See `Source.columns`."""
         return list(self.types)
 
-    def _relation(self, wanted: Sequence[str]) -> Any:
-        types = ", ".join(f"{quoted(name)}: '{kind}'" for name, kind in self.types.items())
-        chosen = ", ".join(quoted(name) for name in wanted)
-        return connection().sql(f"select {chosen} from {_reader(self.paths, f'columns={{{types}}}')}")
+    def _relation(self, wanted: Iterable[str], more: str = "") -> Any:
+        fields = ", ".join(f"{quoted(name)} {self.types[name]}" for name in wanted)
+        columns = f"columns={{line: {literal(f'STRUCT({fields})')}}}"
+        return connection().sql(f"from {_reader(self.paths, columns)} {more}")
 
     def head(self, n: int) -> pa.Table:
         """See `Source.head`."""
+        import pyarrow as pa
+
         with Complaints(f"{self.name} cannot be read as JSON lines"):
-            return self._relation(self.columns).limit(n).to_arrow_table()
+            lines = self._relation(self.types, f"limit {n}").to_arrow_table().column(0).combine_chunks()
+        return pa.Table.from_arrays(lines.flatten(), list(self.types))
 
     def batches(self, wanted: Mapping[str, Reading]) -> Iterator[pa.RecordBatch]:
         """See `Source.batches`."""
+        import pyarrow as pa
+
         with Complaints(f"{self.name} cannot be read as JSON lines"):
-            yield from self._relation(list(wanted)).to_arrow_reader(READ_AT_ONCE)
+            for batch in self._relation(wanted).to_arrow_reader(READ_AT_ONCE):
+                yield pa.RecordBatch.from_arrays(batch.column(0).flatten(), list(wanted))
 
 
-def _check_case(path: str) -> None:
-    """DuckDB takes names that differ only in their case for one."""
-    import pyarrow as pa
-
-    with pa.input_stream(path, compression="detect") as file:
-        line = bytes(file.read(FIRST_LINE)).split(b"\n")[0]
-    try:
-        names = list(json.loads(line))
-    except ValueError:
-        return  # DuckDB says what is wrong
-    twice = [
-        name for name in names if isinstance(name, str) and [str(n).lower() for n in names].count(name.lower()) > 1
-    ]
-    if twice:
-        raise InputError(f"{path!r} has columns that differ only in case: {twice}. Hint: rename one of them")
+def _find_alike(paths: Sequence[str]) -> list[str]:
+    """Find keys that differ only in their case, which DuckDB takes for one name."""
+    objects = f"read_json_objects([{file_list(paths)}], {FORMAT}, compression={literal(compression(paths))})"
+    keys = connection().sql(f"select distinct unnest(json_keys(json)) from {objects}").fetchall()
+    count = Counter(key.lower() for (key,) in keys)
+    return sorted(key for (key,) in keys if count[key.lower()] > 1)
 
 
 def _reader(paths: Sequence[str], more: str) -> str:
-    files = ", ".join(literal(as_it_is(path)) for path in paths)
-    return f"read_json([{files}], format='newline_delimited', {more})"
+    """A reader that gives each line as one struct: with 20 000 columns DuckDB took 9 s, with as many fields 1."""
+    return (
+        f"read_json([{file_list(paths)}], {FORMAT}, records=false, "
+        f"compression={literal(compression(paths))}, {PLAIN_FILES}, {more})"
+    )

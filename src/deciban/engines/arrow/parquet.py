@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from deciban.engines.arrow.source import Reading
+from deciban.engines.arrow.source import Reading, reword_errors, validate
 from deciban.errors import InputError
 
 if TYPE_CHECKING:
@@ -43,11 +43,12 @@ class Parquet:
     @classmethod
     def open(cls, paths: Sequence[str]) -> Self:
         """Read the schemas and row counts; all files must have the same columns."""
-        files = [_file(path) for path in paths]
-        for path, file in zip(paths, files):
-            if file.schema_arrow.names != files[0].schema_arrow.names:
+        found = [_schema_and_rows(path) for path in paths]
+        schema = found[0][0]
+        for path, (other, _) in zip(paths, found):
+            if other.names != schema.names:
                 raise InputError(f"{path!r} has other columns than {paths[0]!r}")
-        return cls(paths, files[0].schema_arrow, sum(file.metadata.num_rows for file in files))
+        return cls(paths, schema, sum(rows for _, rows in found))
 
     @property
     def columns(self) -> Sequence[str]:
@@ -60,38 +61,46 @@ class Parquet:
 
         kept: list[Any] = []
         for path in self.paths:
-            for batch in _file(path, in_pieces=True).iter_batches(batch_size=n):
-                kept.append(batch)
-                if sum(part.num_rows for part in kept) >= n:
-                    return pa.Table.from_batches(kept).slice(0, n)
-        return pa.Table.from_batches(kept, schema=None if kept else self.schema).slice(0, n)
+            with reword_errors(path):
+                for batch in _file(path, in_pieces=True).iter_batches(batch_size=n):
+                    kept.append(pa.Table.from_batches([validate(batch, repr(path))]))
+                    if sum(part.num_rows for part in kept) >= n:
+                        break
+            if sum(part.num_rows for part in kept) >= n:
+                break
+        with reword_errors(self.paths[0], "and the files read with it have different types"):
+            return pa.concat_tables(kept or [self.schema.empty_table()], promote_options="permissive").slice(0, n)
 
     def batches(self, wanted: Mapping[str, Reading]) -> Iterator[pa.RecordBatch]:
         """See `Source.batches`."""
+        import pyarrow as pa
+
         texts = [f.name for f in self.schema if f.name in wanted and _is_text(f.type) and wanted[f.name] != "words"]
         long_texts = "words" in wanted.values()
         for path in self.paths:
-            try:
-                yield from _row_groups(_file(path, texts, long_texts), list(wanted), long_texts)
-            except (OSError, ValueError) as error:
-                raise InputError(f"{path!r} is damaged: {str(error).splitlines()[0]}") from None
+            with reword_errors(path):
+                for part in _row_groups(_file(path, texts, long_texts), list(wanted), long_texts):
+                    valid = validate(part, repr(path))
+                    yield from [valid] if isinstance(valid, pa.RecordBatch) else valid.combine_chunks().to_batches()
 
 
-def _row_groups(file: Any, columns: list[str], long_texts: bool) -> Iterator[pa.RecordBatch]:
+def _schema_and_rows(path: str) -> tuple[pa.Schema, int]:
+    with reword_errors(path, "is no Parquet file"):
+        file = _file(path)
+        return file.schema_arrow, file.metadata.num_rows
+
+
+def _row_groups(file: Any, columns: list[str], long_texts: bool) -> Iterator[pa.RecordBatch | pa.Table]:
+    """The rows of a file as they are read: a group at a time, or batches of a large one."""
     for group in range(file.num_row_groups):
-        rows, size = _size(file.metadata.row_group(group), columns)
+        # of all columns: asking for the sizes of single ones ends the process where their statistics are damaged
+        rows, size = file.metadata.row_group(group).num_rows, file.metadata.row_group(group).total_byte_size
         if long_texts and size > 2 * MOST_BYTES:
             yield from file.iter_batches(max(1, rows * MOST_BYTES // size), row_groups=[group], columns=columns)
         elif rows * max(1, len(columns)) <= MOST_AT_ONCE * 8:
-            yield from file.read_row_group(group, columns=columns).combine_chunks().to_batches()
+            yield file.read_row_group(group, columns=columns)
         else:
             yield from file.iter_batches(MOST_AT_ONCE // max(1, len(columns)), row_groups=[group], columns=columns)
-
-
-def _size(group: Any, columns: list[str]) -> tuple[int, int]:
-    """How many rows a group has, and how many bytes these columns take of it, unpacked."""
-    every = [group.column(i) for i in range(group.num_columns)]
-    return group.num_rows, sum(c.total_uncompressed_size for c in every if c.path_in_schema in columns)
 
 
 def _is_text(kind: Any) -> bool:
@@ -101,12 +110,11 @@ def _is_text(kind: Any) -> bool:
 
 
 def _file(path: str, texts: Sequence[str] = (), in_pieces: bool = False) -> Any:
-    """The file, `texts` as dictionaries; in pieces, a group of rows, which may be all of it, is read as it goes."""
-    import pyarrow as pa
+    """The file, `texts` as dictionaries; in pieces, a group of rows, which may be all of it, is read as it goes.
+
+    Checksums of pages are compared where the file has them.
+    """
     import pyarrow.parquet as pq
 
-    try:
-        how = {"buffer_size": PIECE, "pre_buffer": False} if in_pieces else {}
-        return pq.ParquetFile(path, read_dictionary=list(texts), memory_map=False, **how)
-    except (pa.ArrowInvalid, OSError) as error:
-        raise InputError(f"{path!r} is no Parquet file: {str(error).splitlines()[0]}") from None
+    how = {"buffer_size": PIECE, "pre_buffer": False} if in_pieces else {}
+    return pq.ParquetFile(path, read_dictionary=list(texts), memory_map=False, page_checksum_verification=True, **how)

@@ -48,11 +48,21 @@ def open_path(path: str, options: FileOptions) -> Source:
 
 def open_paths(paths: Sequence[str], options: FileOptions) -> Source:
     """Files of one format, read one after the other; or a folder of documents."""
-    if options.format == "folders":
+    form = "folders" if options.format == "folders" else _one_format(paths, options)
+    if not options.hive:
+        return _open_files(paths, form, options)
+    if form in DOCUMENTS:
+        raise InputError(f"--hive (hive=True) is for tables, and {paths[0]!r} is read as {form}. Hint: leave it out")
+    from deciban.engines.arrow.hive import Partitioned
+
+    return Partitioned.open(_open_files(paths, form, options))
+
+
+def _open_files(paths: Sequence[str], form: str, options: FileOptions) -> Source:
+    if form == "folders":
         from deciban.engines.arrow.folders import Folders
 
         return Folders.open(paths, options)
-    form = _one_format(paths, options)
     if form in ("csv", "tsv"):
         from deciban.engines.arrow.delimited import Delimited
 

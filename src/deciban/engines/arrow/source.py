@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -29,13 +30,15 @@ Reading = Literal["number", "text", "words", "as it is"]
 class FileOptions:
     """What a file does not say itself: its format, its encoding, and which texts stand for a missing value.
 
-    `errors` says what becomes of bytes that the encoding does not have, in documents: "strict" or "replace".
+    `errors` says what becomes of bytes that the encoding does not have, in documents: "strict" or "replace". With
+    `hive` the folders of a file that are named KEY=VALUE give it columns.
     """
 
     format: str | None = None
     encoding: str = "utf-8"
     missing: tuple[str, ...] = ()
     errors: str = "strict"
+    hive: bool = False
 
 
 class Source(Protocol):
@@ -77,21 +80,30 @@ class Source(Protocol):
 
 def open_source(source: Any, sql: str | None = None, options: FileOptions | None = None) -> Source:
     """The source that a path, glob, query, frame or mapping of arrays describes."""
+    if options is not None and options.hive and (sql is not None or not _is_path(source)):
+        raise InputError("--hive (hive=True) is for files. Hint: a query says read_csv(…, hive_partitioning=true)")
     if sql is not None:
         from deciban.engines.arrow.database import query
 
         return _distinct(query(source, sql))
-    if isinstance(source, (str, os.PathLike)):
+    if _is_path(source) and not isinstance(source, (list, tuple)):
         from deciban.engines.arrow.paths import open_path
 
         return _distinct(open_path(os.fspath(source), options or FileOptions()))
-    if isinstance(source, (list, tuple)) and source and all(isinstance(item, (str, Path)) for item in source):
+    if _is_path(source):
         from deciban.engines.arrow.paths import open_paths
 
         return _distinct(open_paths([os.fspath(item) for item in source], options or FileOptions()))
     from deciban.engines.arrow.frames import open_frame
 
     return _distinct(open_frame(source))
+
+
+def _is_path(source: Any) -> bool:
+    """Whether a source is a path, or several of them."""
+    if isinstance(source, (list, tuple)):
+        return bool(source) and all(isinstance(item, (str, Path)) for item in source)
+    return isinstance(source, (str, os.PathLike))
 
 
 def _distinct(source: Source) -> Source:
@@ -104,6 +116,79 @@ def _distinct(source: Source) -> Source:
     return source
 
 
+def validate(data: pa.RecordBatch | pa.Table, name: str) -> Any:
+    """Return Arrow data that another program wrote, once its offsets, indices and texts are known to be valid.
+
+    Arrow itself trusts them: an offset beyond its buffer is a segmentation fault in the first function that uses it.
+    Every batch of a file, a stream or a frame passes through here before anything else reads it. A null that is a
+    value of a dictionary becomes a missing value of the column.
+    """
+    import pyarrow as pa
+
+    try:
+        data.validate(full=True)
+    except pa.ArrowException as error:
+        where = "".join(f"column {column!r}: " for column in data.schema.names if _is_invalid(data.column(column)))
+        why = error_summary(error).rpartition("Invalid: ")[2]
+        raise InputError(f"{name} is damaged: {where}{why}. Hint: have it written again") from None
+    for place, column in enumerate(data.columns):
+        if pa.types.is_dictionary(column.type) and any(chunk.dictionary.null_count for chunk in _chunks(column)):
+            plain = [_without_null_values(chunk) for chunk in _chunks(column)]
+            whole = pa.chunked_array(plain, column.type) if isinstance(data, pa.Table) else plain[0]
+            data = data.set_column(place, data.schema.field(place), whole)
+    return data
+
+
+def _chunks(column: Any) -> list[Any]:
+    return getattr(column, "chunks", [column])
+
+
+def _without_null_values(column: Any) -> Any:
+    """A column with the same values, none of which is null in its dictionary."""
+    import numpy as np
+    import pyarrow as pa
+
+    known = np.asarray(column.dictionary.is_valid())
+    places = pa.array(np.cumsum(known) - 1, column.indices.type, mask=~known)
+    values = column.dictionary.cast(_without_views(column.dictionary.type)).drop_null().cast(column.dictionary.type)
+    return pa.DictionaryArray.from_arrays(places.take(column.indices), values, ordered=column.type.ordered)
+
+
+def _is_invalid(column: Any) -> bool:
+    import pyarrow as pa
+
+    try:
+        column.validate(full=True)
+    except pa.ArrowException:
+        return True
+    return False
+
+
+@contextmanager
+def reword_errors(path: str, verdict: str = "cannot be read") -> Iterator[None]:
+    """Raise what a file system, a decompressor or a decoder of files says as an error that names the file."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (OSError, pa.ArrowException, UnicodeError, MemoryError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{printable(path)!r} {verdict}: {error_summary(error)}") from None
+
+
+def error_summary(error: BaseException) -> str:
+    """The first line of another library's error, to stand after a colon."""
+    lines = str(getattr(error, "strerror", None) or error).split("\n")
+    why = next((line.strip() for line in lines if line.strip()), type(error).__name__)
+    return why if why[1:2].isupper() else why[:1].lower() + why[1:]
+
+
+def printable(path: str) -> str:
+    """A path as text: in a file's name there may be bytes that no encoding has."""
+    return os.fsencode(path).decode("utf-8", "replace").replace(os.sep, "/")
+
+
 def as_role(column: str, role: str) -> str:
     """How to give a column another role, on the command line and in Python."""
     return f"--as {column}={role} (roles={{{column!r}: {role!r}}})"
@@ -114,8 +199,8 @@ def first_rows(source: Source, n: int) -> pa.Table:
     import pyarrow as pa
 
     head = source.head(n)
-    plain = [pa.field(f.name, _without_views(f.type)) for f in head.schema]
-    return head.cast(pa.schema(plain))
+    plain = [_without_views(kind) for kind in head.schema.types]
+    return head if plain == head.schema.types else head.cast(pa.schema(list(zip(head.schema.names, plain))))
 
 
 def _without_views(kind: Any) -> Any:
@@ -162,7 +247,7 @@ def _text_ends(batch: pa.RecordBatch, texts: Sequence[str]) -> Any:
     """How many bytes of text come before each row, and before the end; None where no text is."""
     import numpy as np
 
-    here = [batch.column(name) for name in texts if name in batch.schema.names]
+    here = [batch.column(name) for name in texts if batch.schema.get_field_index(name) >= 0]
     if not here:
         return None
     ends = np.zeros(batch.num_rows + 1, dtype=np.int64)

@@ -1,0 +1,84 @@
+"""The store files that this process has open.
+
+SQLite guards a database by POSIX locks. Closing any descriptor of a file drops all locks that the process holds on
+it, whoever opened the descriptor (sqlite.org/howtocorrupt.html, 2.2): another process may then delete the write-ahead
+log while it is in use. So nothing but SQLite opens these files, and whoever opens a file that a user names asks here.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Final
+
+from deciban.errors import StoreError
+
+FileId = tuple[int, int]
+"""Device and inode."""
+
+COMPANIONS: Final = ("-wal", "-shm", "-journal")
+"""Endings of the files that SQLite keeps beside a database."""
+
+_open_files: dict[object, tuple[FileId, str]] = {}
+"""Ids and paths of databases by connection.
+
+Each change is one operation on a dict, so threads need no lock, and a fork can leave none held.
+"""
+
+_inherited: set[FileId] = set()
+
+
+def register(path: str | os.PathLike[str]) -> object:
+    """Register one more connection to a database; `release` takes what is returned.
+
+    A file that was open when this process was forked is refused: SQLite would believe that the child holds the locks
+    of its parent (sqlite.org/howtocorrupt.html, 2.6).
+    """
+    file = _file_id(path)
+    if file in _inherited:
+        raise StoreError(
+            f"mail store {os.fspath(path)!r} was open when this process was forked from another, so it cannot be "
+            "opened here. Hint: close it before the fork, or start the process with spawn"
+        )
+    connection = object()
+    if file is not None:
+        _open_files[connection] = file, os.fspath(path)
+    return connection
+
+
+def release(connection: object) -> None:
+    """Undo one `register`."""
+    _open_files.pop(connection, None)
+
+
+def is_live(path: str | os.PathLike[str]) -> bool:
+    """Whether a path is a database that this process has open, or one of the files that SQLite keeps beside it."""
+    if not _open_files or (file := _file_id(path)) is None:
+        return False
+    databases = set(_open_files.copy().values())
+    return any(
+        file == database or any(file == _file_id(f"{name}{ending}") for ending in COMPANIONS)
+        for database, name in databases
+    )
+
+
+def companions(database: Path) -> list[Path]:
+    """The paths of the files that SQLite keeps beside a database, whether they exist or not."""
+    return [Path(f"{database}{ending}") for ending in COMPANIONS]
+
+
+def _file_id(path: str | os.PathLike[str]) -> FileId | None:
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return status.st_dev, status.st_ino
+
+
+def _forget_parent() -> None:
+    _inherited.update(file for file, _ in _open_files.values())
+    _open_files.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_parent)

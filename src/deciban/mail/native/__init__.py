@@ -1,1 +1,0 @@
-"""The mail reader, compiled: the tokens that `deciban.mail.numbering` gives, sooner."""

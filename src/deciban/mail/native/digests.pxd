@@ -1,1 +1,0 @@
-cdef bytes digest_of(bytes raw)

@@ -1,0 +1,55 @@
+"""Tokens by number are the tokens of the definition, however messages are grouped into batches."""
+
+from __future__ import annotations
+
+import pytest
+from tests.mail import hostile, made_up
+from tests.mail.fuzzing import Heard, held_by
+
+from deciban.cli.examples.mailbox.maildir import mailbox
+from deciban.mail import numbering
+from deciban.mail.numbering import Numbering
+from deciban.mail.reading import USUAL, Reading
+
+
+@pytest.fixture(scope="module")
+def messages():
+    """The example mailbox: wanted mail and spam in eleven languages."""
+    return [one.raw for one in mailbox()]
+
+
+def test_numbered_tokens_are_those_of_the_definition(messages):
+    raws = [*messages, *made_up.BROKEN.values(), *dict(hostile.repeated(2000)).values()]
+    assert Heard(Numbering(USUAL)).of(raws) == [held_by(raw) for raw in raws]
+
+
+@pytest.mark.parametrize("batch_size", [1, 7, 100])
+def test_the_size_of_batches_does_not_matter(messages, batch_size):
+    reader = Heard(Numbering(USUAL))
+    held = [one for at in range(0, len(messages), batch_size) for one in reader.of(messages[at : at + batch_size])]
+    assert held == Heard(Numbering(USUAL)).of(messages)
+    assert reader.begun == 1
+
+
+def test_numbers_that_begin_anew_mean_the_same_tokens(monkeypatch, messages):
+    usual = Heard(Numbering(USUAL)).of(messages)
+    monkeypatch.setattr(numbering, "MOST_WORDS", 1000)
+    reader = Heard(Numbering(USUAL))
+    assert [held for at in range(0, len(messages), 20) for held in reader.of(messages[at : at + 20])] == usual
+    assert reader.begun > 5
+
+
+def test_an_empty_batch_changes_nothing():
+    reader = Heard(Numbering(USUAL))
+    assert reader.of([]) == []
+    assert reader.of([b"\nword"]) == [held_by(b"\nword")]
+    assert reader.of([]) == []
+
+
+def test_digests_are_left_out_unless_they_are_wanted(messages):
+    _, _, digests, sizes, _, _ = Numbering(USUAL).said(messages[:5], digests=False)
+    assert (digests, len(sizes)) == (b"", 20)
+
+
+def test_pairs_of_words_are_numbered_where_they_are_wanted():
+    assert "tea+time" in Heard(Numbering(Reading(pairs=True))).of([b"\ntea time"])[0].tokens

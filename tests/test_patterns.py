@@ -1,0 +1,49 @@
+"""No regular expression of the package is slow on any string: its time grows with the length, not with its square."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+from tests import patterns
+from tests.patterns import Use
+
+from deciban.mail import links, mbox, words
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("slow", [r"[ \t]+\n", r"<[^>]*>", r"(?:a|b)*c", r"\d+(?:\.\d+)*;"])
+def test_slow_patterns_are_noticed(slow):
+    assert patterns.slowest(Use("slow", re.compile(slow), frozenset(["search"])))
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("quick", [r"[ \t]++\S", r"a{1,8}b", r"<[^<>]*>"])
+def test_quick_patterns_are_not_blamed(quick):
+    assert patterns.slowest(Use("quick", re.compile(quick), frozenset(["search"]))) == ""
+
+
+@pytest.mark.thorough
+def test_every_pattern_is_found():
+    uses, unknown = patterns.every_use()
+    assert unknown == []
+    found = {use.pattern: use.methods for use in uses}
+    assert found[links.MAIL] == {"findall", "search", "sub"}  # by three modules
+    assert found[mbox._SOMEBODY] == {"match"}
+    assert set(words.SHOUTS.values()) <= set(found)
+    assert len(uses) > 100
+
+
+def test_a_megabyte_of_times_in_a_box_takes_no_time():
+    line = b"\nFrom " + b" 1:00" * 800
+    begun = time.process_time()
+    assert len(list(mbox.letters_in(iter([b"From a\nTo: b\n\n" + line * 260]), 1 << 24))) == 1
+    assert time.process_time() - begun < 1
+
+
+@pytest.mark.thorough
+def test_no_pattern_takes_more_than_sixteen_times_for_eight_times_the_input():
+    uses, _ = patterns.every_use()
+    slow = {use.name: what for use in uses if (what := patterns.slowest(use))}
+    assert slow == {}
