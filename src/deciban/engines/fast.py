@@ -19,7 +19,7 @@ from deciban.ledger import Counts, Grid, Levels, Moments, Needs, Scatter, Statis
 from deciban.ledger.double_double import Pair
 from deciban.ledger.grid import KEY_BITS
 from deciban.ledger.moments import moments_about
-from deciban.ledger.outliers import find_far_rows
+from deciban.ledger.scatter import comoment_about
 from deciban.ledger.statistic import Array, Codes
 from deciban.scores import Diagonal, Full, Linear, Lookup, ScoreForm, Steps
 from deciban.scores.linear import log_factorial
@@ -129,9 +129,9 @@ def _moments_of_some(fill: ModuleType, X: NDArray[Any], codes: Codes, w: Array, 
     columns = np.flatnonzero((made.m2 > made.weight * limit).any(axis=0))
     if columns.size:
         sums = np.zeros((6, K, len(columns)))
-        fill.sum_exactly(X, codes, w, columns, made.mean, sums)
+        fill.sum_exactly(X, codes, w, columns, centre, limit, sums)
         n, drift, squares = Pair(*sums[:2]), Pair(*sums[2:4]), Pair(*sums[4:])
-        exact = moments_about(made.mean[:, columns], n, drift, squares)
+        exact = moments_about(centre[:, columns], n, drift, squares)
         parts = made.weight, made.weight_rest, made.mean, made.rest, made.m2, made.m2_rest
         for array, values in zip(parts, (*n, *exact)):
             array[:, columns] = values
@@ -141,37 +141,38 @@ def _moments_of_some(fill: ModuleType, X: NDArray[Any], codes: Codes, w: Array, 
 def _scatter(fill: ModuleType, X: NDArray[Any], codes: Codes, w: Array, K: int) -> Statistic | None:
     """Class means by their kernel, rows gathered by class about them, then one product of matrices a class.
 
-    Where a column has outliers, the rows in which it has them are summed apart, by the definition.
+    Where a column has outliers, what these add is summed apart, in pairs of doubles.
     """
     moments = _moments(fill, X, codes, w, K)
     if moments is None:
         return None
-    centre, limit = np.empty((2, K, X.shape[1]))
-    fill.find_scales(X, codes, w, centre, limit)
-    if (moments.m2 > moments.weight * limit).any():
-        far = find_far_rows(X, codes)
-        if far.any():
-            near, weight = ~far, w if len(w) else np.ones(len(X))
-            outliers = Scatter.of_far_rows(X[far], codes[far], weight[far], K)
-            return _scatter_about(fill, X[near], codes[near], weight[near], K) + outliers
-    return _scatter_about(fill, X, codes, w, K, moments)
-
-
-def _scatter_about(
-    fill: ModuleType, X: NDArray[Any], codes: Codes, w: Array, K: int, moments: Moments | None = None
-) -> Scatter:
-    centres = moments or _moments(fill, X, codes, w, K)
-    assert centres is not None
-    out = Scatter.empty(K, X.shape[1])
+    d = X.shape[1]
+    out = Scatter.empty(K, d)
+    out.weight[:, 0], out.weight_rest[:, 0] = moments.weight, moments.weight_rest
+    out.mean[:, :, 0], out.rest[:, :, 0] = moments.mean, moments.rest
     start = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=K))]).astype(np.int64)
-    gap = np.empty(X.shape)
-    fill.centre_rows(X, codes, w, centres.mean, start, gap)
+    gap, (centre, limit) = np.empty(X.shape), np.empty((2, K, d))
+    fill.find_scales(X, codes, w, centre, limit)
+    wide = (moments.m2 > moments.weight * limit).any(axis=1)
+    limit[~wide] = np.inf
+    centre[~wide] = moments.mean[~wide]
+    if not wide.any():
+        fill.centre_rows(X, codes, w, centre, start, gap)
+    else:
+        products = np.zeros((2, K, d, d))
+        fill.centre_near_values(X, codes, w, centre, limit, start, gap, *products)
     for k in range(K):
         mine = gap[start[k] : start[k + 1]]
-        n, rest = centres.weight[k], centres.rest[k]
-        out.comoment[k] = mine.T @ mine - n * np.outer(rest, rest)
-    out.weight[:, 0], out.weight_rest[:, 0] = centres.weight, centres.weight_rest
-    out.mean[:, :, 0], out.rest[:, :, 0] = centres.mean, centres.rest
+        squares = mine.T @ mine
+        if wide[k]:
+            far = Pair(*products[:, k])
+            about_centre = far.plus(Pair(far.high.T, far.low.T)).plus(Pair.of(squares))
+            shift = Pair(moments.mean[k], moments.rest[k]).minus(Pair.of(centre[k]))
+            n = Pair(moments.weight[k], moments.weight_rest[k])
+            out.comoment[k], out.comoment_rest[k] = comoment_about(about_centre, n, shift)
+        else:
+            rest = moments.rest[k]
+            out.comoment[k] = squares - moments.weight[k] * np.outer(rest, rest)
     return out
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from deciban.kernels.compile import kernel
 from deciban.kernels.double_double import add, divide, multiply, two_sum
 from deciban.ledger.moments import PAIR_ROUNDING
-from deciban.ledger.outliers import FEW_ROWS, MAX_SQUARE_RATIO
+from deciban.ledger.outliers import FEW_ROWS, MAX_NEAR_DEVIATION, MAX_SQUARE_RATIO
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -35,8 +35,8 @@ SCALE_ROWS = 16
 FEW_DEVIATIONS = 8
 """Deviations that are not zero, the least of which is the scale where the rows of the sample are all the same."""
 
-MAX_NEAR_SQUARE = 1e4
-"""Values of a single column whose square is beyond this many times that of the scale are merged one by one."""
+MAX_NEAR_SQUARE = MAX_NEAR_DEVIATION**2
+"""Values whose deviation squared is beyond this many times the square of the scale are summed in pairs of doubles."""
 
 
 @kernel
@@ -89,7 +89,8 @@ def fill_moments(
         if wide.any():
             columns = np.flatnonzero(wide)
             exact = np.zeros((6, K, len(columns)))
-            sum_exactly(X[start:stop], codes[start:stop], w[start:stop] if len(w) else w, columns, mean, exact)
+            part = w[start:stop] if len(w) else w
+            sum_exactly(X[start:stop], codes[start:stop], part, columns, mean, limit, exact)
             for k in range(K):
                 for c in range(len(columns)):
                     drift[k, columns[c]], squares[k, columns[c]] = exact[2, k, c], exact[4, k, c]
@@ -239,29 +240,47 @@ def _find_scales_of_constant(
 
 @kernel
 def sum_exactly(
-    X: NDArray[Any], codes: Codes, w: Array, columns: NDArray[np.int64], centre: Array, sums: Array
+    X: NDArray[Any], codes: Codes, w: Array, columns: NDArray[np.int64], centre: Array, limit: Array, sums: Array
 ) -> None:
-    """Σ w, Σ w (x − centre) and Σ w (x − centre)² of some columns, K×m each, in pairs of doubles; NaN is left out."""
-    m = len(columns)
-    x, c = np.empty(m), np.empty(m)
+    """Σ w, Σ w (x − centre) and Σ w (x − centre)² of some columns, K×m each, in pairs of doubles; NaN is left out.
+
+    Values that lie near are added up in plain doubles first.
+    """
+    m, K = len(columns), len(centre)
+    c, most = np.empty((K, m)), np.empty((K, m))
+    for j in range(m):
+        c[:, j] = centre[:, columns[j]]
+        most[:, j] = limit[:, columns[j]] * (MAX_NEAR_SQUARE / MAX_SQUARE_RATIO)
+    near = np.zeros((2, K, m))
     for i in range(len(X)):
         k = codes[i]
         wi = w[i] if len(w) else 1.0
         if wi == 0.0:
             continue
         for j in range(m):
-            x[j] = X[i, columns[j]]
-            c[j] = centre[k, columns[j]]
-        for j in range(m):
-            known = x[j] == x[j]
-            v = wi if known else 0.0
-            gap, gap_low = two_sum(x[j] if known else c[j], -c[j])
-            p, p_low = multiply(gap, gap_low, v, 0.0)
-            q, q_low = multiply(p, p_low, gap, gap_low)
-            sums[0, k, j], low = two_sum(sums[0, k, j], v)
-            sums[1, k, j] += low
+            x = np.float64(X[i, columns[j]])
+            if x != x:
+                continue
+            gap = x - c[k, j]
+            if len(w):
+                sums[0, k, j], low = two_sum(sums[0, k, j], wi)
+                sums[1, k, j] += low
+            else:
+                sums[0, k, j] += 1.0
+            if gap * gap <= most[k, j]:
+                near[0, k, j] += wi * gap
+                near[1, k, j] += wi * gap * gap
+                continue
+            gap, low = two_sum(x, -c[k, j])
+            p, p_low = multiply(gap, low, wi, 0.0)
+            q, q_low = multiply(p, p_low, gap, low)
             sums[2, k, j], sums[3, k, j] = add(sums[2, k, j], sums[3, k, j], p, p_low)
             sums[4, k, j], sums[5, k, j] = add(sums[4, k, j], sums[5, k, j], q, q_low)
+    for k in range(K):
+        for j in range(m):
+            sums[0, k, j], sums[1, k, j] = two_sum(sums[0, k, j], sums[1, k, j])
+            sums[2, k, j], sums[3, k, j] = add(sums[2, k, j], sums[3, k, j], near[0, k, j], 0.0)
+            sums[4, k, j], sums[5, k, j] = add(sums[4, k, j], sums[5, k, j], near[1, k, j], 0.0)
 
 
 @kernel
@@ -400,6 +419,46 @@ def centre_rows(X: NDArray[Any], codes: Codes, w: Array, mean: Array, start: NDA
         for j in range(X.shape[1]):
             out[place[k], j] = root * (X[i, j] - mean[k, j])
         place[k] += 1
+
+
+@kernel
+def centre_near_values(
+    X: NDArray[Any], codes: Codes, w: Array, centre: Array, limit: Array, start: NDArray[np.int64], out: Array,
+    products: Array, products_low: Array,
+) -> None:  # fmt: skip
+    """What `centre_rows` gives, about `centre`, with zero for values that lie far out; the rest in pairs of doubles.
+
+    The rest is, in `products` (K×d×d), a matrix whose sum with its transpose is Σ w (x_i − c_i)(x_j − c_j) over the
+    rows in which at least one of the two lies far out.
+    """
+    d = X.shape[1]
+    place = start.copy()
+    gap, low, far = np.empty(d), np.empty(d), np.empty(d, dtype=np.int64)
+    for i in range(X.shape[0]):
+        k = codes[i]
+        wi = w[i] if len(w) else 1.0
+        root = np.sqrt(wi)
+        m = 0
+        for j in range(d):
+            gap[j], low[j] = two_sum(np.float64(X[i, j]), -centre[k, j])
+            out[place[k], j] = root * gap[j]
+            if gap[j] * gap[j] * MAX_SQUARE_RATIO > MAX_NEAR_SQUARE * limit[k, j]:
+                out[place[k], j] = 0.0
+                far[m] = j
+                m += 1
+        place[k] += 1
+        for a in range(m if wi > 0.0 else 0):
+            j = far[a]
+            p, p_low = multiply(gap[j], low[j], wi, 0.0)
+            for b in range(m):  # pairs that are both far out come twice
+                gap[far[b]] *= 0.5
+                low[far[b]] *= 0.5
+            for c in range(d):
+                q, q_low = multiply(p, p_low, gap[c], low[c])
+                products[k, j, c], products_low[k, j, c] = add(products[k, j, c], products_low[k, j, c], q, q_low)
+            for b in range(m):
+                gap[far[b]] *= 2.0
+                low[far[b]] *= 2.0
 
 
 @kernel

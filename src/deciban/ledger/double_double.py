@@ -21,7 +21,7 @@ SLICE_BITS, SLICES, SLICE_ROWS = 20, 6, 1 << 12
 """Products of matrices are summed exactly in slices of so many bits, so many of them, over at most so many rows:
 twice the bits and the logarithm of the rows come to no more than the 53 bits of a double."""
 
-CHUNK_CELLS = 1 << 16
+CHUNK_CELLS = 1 << 14
 """Sums over rows are taken over about this many cells at a time, which stay in the cache."""
 
 

@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.ledger.counts import place
-from deciban.ledger.double_double import Pair, difference, matrix_product
+from deciban.ledger.double_double import CHUNK_CELLS, Pair, difference, matrix_product
 from deciban.ledger.moments import PAIR_ROUNDING, ULPS, Moments, clamp, mean_of_constant
 from deciban.ledger.outliers import find_far_rows
-from deciban.ledger.statistic import Array, Codes, divide, merge_means, rows_by_class, same, separate_means
+from deciban.ledger.statistic import Array, Codes, Merged, divide, merge_means, rows_by_class, same, separate_means
 
 
 def flip(pairs: Array) -> Array:
@@ -59,12 +59,7 @@ class Scatter:
         far = find_far_rows(X, codes)
         near, w = ~far, np.ones(len(X)) if weight is None else weight
         whole = cls._of_rows(X[near], codes[near], w[near], n_classes, exact=False)
-        return whole + cls.of_far_rows(X[far], codes[far], w[far], n_classes) if far.any() else whole
-
-    @classmethod
-    def of_far_rows(cls, X: NDArray[Any], codes: Codes, weight: Array, n_classes: int) -> Self:
-        """The scatter of a few rows of any size, without rounding that counts."""
-        return cls._of_rows(X, codes, weight, n_classes, exact=True)
+        return whole + cls._of_rows(X[far], codes[far], w[far], n_classes, exact=True) if far.any() else whole
 
     @classmethod
     def _of_rows(cls, X: NDArray[Any], codes: Codes, w: Array, n_classes: int, exact: bool) -> Self:
@@ -121,14 +116,14 @@ class Scatter:
     def __add__(self, other: Self) -> Self:
         with np.errstate(over="ignore", invalid="ignore"):
             both = merge_means(self, other)
-            total = self.products.plus(other.products).plus(both.gap.times(_flip(both.weighted_gap)))
+            total = _add_between(self.products, other.products, both)
         return type(self)(both.weight.high, *both.mean, total.high, both.weight.low, total.low)
 
     def __sub__(self, other: Self) -> Self:
         """The scatter that, merged with `other`, gives this."""
         with np.errstate(over="ignore", invalid="ignore"):
             left = separate_means(self, other)
-            total = self.products.minus(other.products).minus(left.gap.times(_flip(left.weighted_gap)))
+            total = _add_between(self.products, other.products, left, sign=-1)
         n = left.weight.high
         total = total.where(n != 0)
         made = type(self)(n, *left.mean, total.high, left.weight.low, total.low)
@@ -188,8 +183,23 @@ class Scatter:
         }
 
 
-def _flip(pairs: Pair) -> Pair:
-    return Pair(flip(pairs.high), flip(pairs.low))
+def _add_between(first: Pair, second: Pair, merged: Merged, sign: int = 1) -> Pair:
+    """first ± (second + the products between the two parts), some rows at a time: these stay in the cache."""
+    K, d, _ = first.high.shape
+    out = Pair(np.empty((K, d, d)), np.empty((K, d, d)))
+    columns = Pair(*(flip(a) for a in merged.weighted_gap))
+    step = max(1, CHUNK_CELLS // max(1, d))
+    for k in range(K):
+        for i in range(0, d, step):
+
+            def rows(pairs: Pair, k: int = k, i: int = i) -> Pair:
+                return Pair(*(a[k] if a.shape[1] == 1 else a[k, i : i + step] for a in pairs))
+
+            part = rows(second).plus(rows(merged.gap).times(rows(columns)))
+            out.high[k, i : i + step], out.low[k, i : i + step] = rows(first).plus(
+                part if sign > 0 else part.negative()
+            )
+    return out
 
 
 def _one_class(
@@ -235,9 +245,20 @@ def _one_class_exactly(
         drift = Pair(total.high[:, None], total.low[:, None])
     shift = drift.over(n)
     mean = Pair.of(centre[:, None]).plus(shift).where(n.high != 0)
-    squares = matrix_product(weighted, gap)
-    product = squares.minus(drift.times(Pair(shift.high.T, shift.low.T)))
-    size = np.sqrt(np.abs(np.diag(squares.high)))
-    product = product.where(np.abs(product.high) > PAIR_ROUNDING * np.outer(size, size))
+    product = _less_rounding(matrix_product(weighted, gap), drift.times(Pair(shift.high.T, shift.low.T)))
     mirrored = Pair(product.high.T, product.low.T)
     return n, mean, product.plus(mirrored).scaled(0.5)
+
+
+def comoment_about(products: Pair, n: Pair, shift: Pair) -> Pair:
+    """Co-moments about the mean from Σ w (x_i − c_i)(x_j − c_j), where no value is missing and mean = c + shift."""
+    weighted = shift.times(n)
+    outer = Pair(weighted.high[:, None], weighted.low[:, None]).times(Pair(*(a[None] for a in shift)))
+    return _less_rounding(products, outer)
+
+
+def _less_rounding(products: Pair, between: Pair) -> Pair:
+    """The difference, zero where it is nothing but rounding."""
+    size = np.sqrt(np.abs(np.diag(products.high)))
+    left = products.minus(between)
+    return left.where(np.abs(left.high) > PAIR_ROUNDING * np.outer(size, size))
