@@ -35,7 +35,7 @@ def best_cuts(table: Array, offset: NDArray[np.int64]) -> NDArray[np.int64]:
     inside[first] = False
     counts = np.zeros((len(table), len(inside)))
     counts[:, inside] = table
-    present, sums = np.cumsum(counts > 0, axis=1), np.cumsum(counts, axis=1)
+    present, sums = np.cumsum(counts > 0, axis=1, dtype=np.int64), np.cumsum(counts, axis=1)
     if (table != np.rint(table)).any():  # sums of fractions are rounded: those of one column know no other column
         for a, b in pairwise(first.tolist()):
             counts[:, a:b].cumsum(axis=1, out=sums[:, a:b])

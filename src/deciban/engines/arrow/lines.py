@@ -88,7 +88,8 @@ def _check_case(path: str) -> None:
     spelled = Counter(str(name).lower() for name in names)
     twice = [name for name in names if isinstance(name, str) and spelled[name.lower()] > 1]
     if twice:
-        raise InputError(f"{path!r} has columns that differ only in case: {twice}. Hint: rename one of them")
+        some = ", ".join(map(repr, twice[:6])) + (" …" if len(twice) > 6 else "")
+        raise InputError(f"{path!r} has columns that differ only in case: {some}. Hint: rename one of them")
 
 
 def _reader(paths: Sequence[str], more: str) -> str:
