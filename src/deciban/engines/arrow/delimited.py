@@ -83,7 +83,7 @@ class Delimited:
         relation = self._relation(dict.fromkeys(self.columns, "text"), (), f"limit {n}")
         with self._complaints():
             table = relation.to_arrow_table()
-        if len(self.columns) >= WIDE_COLUMNS and table.num_rows < n:
+        if len(self.columns) >= WIDE_COLUMNS and table.num_rows < n and self.decimal == ".":
             self.all_texts[:] = [table.rename_columns(list(self.columns))]
         columns = [_with_points(column) for column in table.columns] if self.decimal == "," else table.columns
         return pa.Table.from_arrays(columns, names=list(self.columns))
