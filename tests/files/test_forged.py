@@ -218,7 +218,7 @@ def test_a_block_without_a_covariance_is_refused_when_it_is_described(path):
         name = next(n for n in arrays if n.endswith("/comoment") and "/ledger/" in n)
         arrays[name][0, 1, 0] = 1e150
 
-    model = deciban.load(forge(path, test_fuzz.MODELS["table with blocks"](), change))
+    model = deciban.load(forge(path, model_bytes.MODELS["table with blocks"](), change))
     with pytest.raises(InputError, match="no covariance that can be computed"):
         model.describe()
 
@@ -228,5 +228,5 @@ def test_words_counted_beyond_all_doubt_are_telltales_without_a_warning(path):
     def change(header, arrays):
         arrays["belief/ledger/parts/0/documents/total"][:] = arrays["belief/ledger/parts/0/total"][:] = 1e290
 
-    model = deciban.load(forge(path, test_fuzz.MODELS["texts"](), change))
+    model = deciban.load(forge(path, model_bytes.MODELS["texts"](), change))
     assert not np.isnan([[word.decibans, word.low, word.high] for word in model.telltales("a")]).any()

@@ -16,7 +16,7 @@ from deciban.judge.crossed import MOST_ALONE, each_left_out, parted
 from deciban.judge.left_out import LeftOutScores, left_out
 from deciban.ledger import Ledger
 from deciban.ledger.statistic import Array, Codes
-from deciban.model.columns import OPEN
+from deciban.model.columns import OPEN, Layout
 from deciban.scores.posterior import Finish
 from deciban.training.decide import decide
 
@@ -60,7 +60,7 @@ class LeftOut:
         """Whether no row could change how a column is taken."""
         if self.columns is None:
             return True
-        settled_by_all = decide(self.columns, total, self.est._options(len(self.est.classes_)))
+        settled_by_all = decide(Layout(tuple(self.columns)), total, self.est._options(len(self.est.classes_)))
         return all(column.name in settled_by_all.sure for column in self.columns if column.role in OPEN)
 
     def _known(self) -> NDArray[np.bool_]:

@@ -152,7 +152,7 @@ class NaiveBayes(Bayes):
             pass
         (ledger,) = gathering.ledgers()
         if self._columns is None:
-            settled, kept, _ = decide(columns, ledger, options)
+            settled, kept, _ = decide(Layout(tuple(columns)), ledger, options)
             self._columns, ledger = tuple(settled), ledger.choose(kept)
         return replace(ledger, schema=Schema(tuple(self.classes_.tolist()), ledger.schema.blocks))
 

@@ -23,7 +23,7 @@ from deciban.judge.crossed import all_but_each, before_each, parted
 from deciban.judge.folds import Folds
 from deciban.ledger import Ledger
 from deciban.ledger.statistic import Array, Codes
-from deciban.model.columns import Column
+from deciban.model.columns import Column, Layout
 from deciban.scores.posterior import Finish
 from deciban.text import Words
 from deciban.training.decide import decide
@@ -144,7 +144,7 @@ def settled(est: Any, ledger: Ledger, columns: Columns) -> Any:
         ledger = ledger - ledger.empty()  # which drops the words that nobody has
     if columns is None:
         return est._copy(ledger)
-    final, kept, _ = decide(columns, ledger, est._options(len(est.classes_)))
+    final, kept, _ = decide(Layout(tuple(columns)), ledger, est._options(len(est.classes_)))
     new = copy.copy(est)
     new._columns = tuple(final)
     new._take(ledger.choose(kept))

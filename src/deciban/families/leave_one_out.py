@@ -22,7 +22,7 @@ from deciban.families.family import log
 from deciban.families.gaussian import VARIANCE_FLOOR, Gaussian, pooled_variance, scale, total_variance
 from deciban.families.poisson import Poisson
 from deciban.ledger import Counts, Grid, Levels, Moments
-from deciban.ledger.grid import edges, middles
+from deciban.ledger.grid import edges
 from deciban.ledger.levels import sums_by_feature
 from deciban.ledger.statistic import Array, divide
 
@@ -93,6 +93,8 @@ def _mean_loss(scores: Array, own: Array, count: Array, offset: NDArray[np.int64
 
 def _of_others(scores: Array) -> Array:
     """ln Σ_{l≠k} exp(scores_l): sums from either end, for a difference would lose the small ones."""
+    if len(scores) == 2:
+        return scores[::-1]
     nothing = np.full((1, scores.shape[1]), -np.inf)
     before = np.logaddexp.accumulate(np.concatenate([nothing, scores[:-1]]), axis=0)
     after = np.logaddexp.accumulate(np.concatenate([nothing, scores[:0:-1]]), axis=0)[::-1]
@@ -118,6 +120,8 @@ class _Bells:
     def __init__(self, moments: Moments, prior_rows: float) -> None:
         self.prior_rows = prior_rows
         self.n = np.broadcast_to(moments.weight, moments.mean.shape)
+        self.left = np.maximum(self.n - 1, 0.0)
+        self.lever = divide(np.ones_like(self.n), self.left)
         self.mean, self.m2 = moments.mean + moments.rest, moments.m2
         self.variance = Gaussian(prior_rows=prior_rows).variances(moments)
         self.pooled = pooled_variance(moments)
@@ -125,15 +129,13 @@ class _Bells:
 
     def scores(self, cells: NDArray[np.int32], j: NDArray[np.intp]) -> tuple[Array, Array]:
         """ln n_k p(x|k) at each cell of its column j with all rows, and without one of that class and cell."""
-        x, width = middles(cells), edges(cells + 1) - edges(cells)
-        n, mean, m2 = (a[:, j] for a in (self.n, self.mean, self.m2))
-        left = np.maximum(n - 1, 0.0)
-        lever = divide(np.ones_like(n), left)
-        squares = np.maximum(m2 - (x - mean) ** 2 * n * lever, 0.0)
-        own = divide(self.prior_rows * self.pooled[j] + squares, self.prior_rows + left, self.pooled[j])
-        about = mean - (x - mean) * lever
-        whole = log(n) + _bell(x - mean, self.variance[:, j], width)
-        return whole, log(left) + _bell(x - about, np.maximum(own, self.floor[j]), width)
+        low, high = edges(cells), edges(cells + 1)
+        x, width = low / 2 + high / 2, high - low
+        gap, lever = x - self.mean[:, j], self.lever[:, j]
+        squares = np.maximum(self.m2[:, j] - gap**2 * (self.n * self.lever)[:, j], 0.0)
+        own = divide(self.prior_rows * self.pooled[j] + squares, self.prior_rows + self.left[:, j], self.pooled[j])
+        whole = log(self.n)[:, j] + _bell(gap, self.variance[:, j], width)
+        return whole, log(self.left)[:, j] + _bell(gap + gap * lever, np.maximum(own, self.floor[j]), width)
 
 
 def _bell(gap: Array, variance: Array, width: Array) -> Array:

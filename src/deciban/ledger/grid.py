@@ -25,7 +25,7 @@ MANTISSA_BITS = 7
 WHOLE_BITS = 12
 """Whole numbers of so many bits have a cell each."""
 
-RUN_CELLS = 1 << 18
+RUN_CELLS = 1 << 16
 """Counts that are worked on at a time where many features are treated alike: what is made of them fits a cache."""
 
 MANTISSA = 52

@@ -13,6 +13,9 @@ from deciban.errors import UndefinedError
 from deciban.scores.evidence import Pieces
 from deciban.scores.form import Array, Boundary, Conic
 
+CELLS_AT_ONCE = 1 << 16
+"""Log-probabilities that are looked up at a time: they stay in the cache until they are added up."""
+
 
 @dataclass(frozen=True, eq=False)
 class Lookup:
@@ -43,12 +46,17 @@ class Lookup:
 
     def joint(self, X: NDArray[Any]) -> Array:
         """See `ScoreForm.joint`."""
-        known, strange, at = self._at(X)
+        known, strange, at = (np.ascontiguousarray(each.T) for each in self._at(X))
         score = np.zeros((len(X), self.n_classes))
-        for j in range(X.shape[1]):
-            rows = known[:, j]
-            score[rows] += self.log_theta[:, at[rows, j]].T
-            score[strange[:, j]] += self.unseen[:, j]
+        step = max(1, CELLS_AT_ONCE // max(1, score.size))
+        levels, unseen = self.by_level
+        for j in range(0, len(at), step):  # some features at a time, and their scores added up in order
+            mine = slice(j, j + step)
+            told = np.where(strange[mine, :, None], unseen[mine, None, :], 0.0)
+            if len(levels):
+                told = np.where(known[mine, :, None], levels[at[mine]], told)
+            told[0] += score
+            score = told.sum(axis=0)
         return score
 
     def pieces(self, X: NDArray[Any], k: NDArray[np.intp], l: NDArray[np.intp]) -> Pieces:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -45,8 +44,9 @@ class Steps:
 
     def bins(self, X: NDArray[Any]) -> NDArray[np.int64]:
         """The bin of each number, counted from 0 in each feature; −1 where it is missing."""
-        found = np.empty(X.shape, dtype=np.int64)
-        for j, (a, b) in enumerate(pairwise(self.start)):
+        found = np.zeros(X.shape, dtype=np.int64)
+        for j in np.flatnonzero(np.diff(self.start)).tolist():  # without cuts all is in one bin
+            a, b = self.start[j : j + 2]
             found[:, j] = np.searchsorted(self.cuts[a:b], X[:, j].astype(np.float64, copy=False), side="right")
         if X.dtype.kind == "f":
             found[np.isnan(X)] = -1

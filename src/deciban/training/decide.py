@@ -40,15 +40,13 @@ class Decision(NamedTuple):
     sure: dict[str, Column]
 
 
-def decide(
-    columns: Sequence[Column], ledger: Ledger, options: Options, sure: Mapping[str, Column] | None = None
-) -> Decision:
-    """Settle every open column.
+def decide(layout: Layout, ledger: Ledger, options: Options, sure: Mapping[str, Column] | None = None) -> Decision:
+    """Settle every open column of a layout.
 
     It has been counted in all the ways it may be taken, and becomes the one that, alone, tells the class of a row
     left out with the least surprise. Columns that are `sure` already are taken as they are.
     """
-    layout, known = Layout(tuple(columns)), dict(sure or {})
+    columns, known = layout.columns, dict(sure or {})
     losses = {
         name: loss
         for role in OPEN

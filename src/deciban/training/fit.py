@@ -162,7 +162,7 @@ def learned(task: Task, n_folds: int, progress: Progress | None, deal: Deal | No
             sample.offer(rows)
     total, folds = gathering.books
     _check_classes(total, task.target, gathering)
-    columns, _, sure = decide(task.columns, total, task.options)
+    columns, _, sure = decide(task.layout, total, task.options)
     wished = task.options.prior if task.prior is None else class_prior(task.prior, total.schema.classes)
     options = replace(task.options, prior=wished)
     drawn = by_names(gathering, total, sample.rows(len(total.schema.classes)))

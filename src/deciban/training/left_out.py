@@ -46,7 +46,7 @@ class Told(NamedTuple):
 def _in_closed_form(trained: Trained, progress: Progress | None) -> Told | None:
     """What closed forms give; None where there is none, or where a row could change how a column is taken."""
     task, schema, belief = trained.task, trained.total.schema, trained.model.naive
-    _, kept, sure = decide(task.columns, trained.total, trained.model.options)
+    _, kept, sure = decide(task.layout, trained.total, trained.model.options)
     doubtful = any(column.role in OPEN and column.name not in sure for column in task.columns)
     if doubtful or (task.options.words.length is not None and task.layout.texts):
         return None

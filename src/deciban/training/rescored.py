@@ -56,7 +56,7 @@ class Scored:
         key = way or (options.pseudo_count, options.parameter_prior)
         if key not in self._taken:
             forced = {} if way is None else self._forced(way)
-            columns, kept, _ = decide(self.task.columns, self.held.rest, options, forced)
+            columns, kept, _ = decide(self.task.layout, self.held.rest, options, forced)
             counted = self.held.rest.choose(kept).parts
             roles = tuple(column.role for column in columns)
             self._taken[key] = Taken(roles, Layout(tuple(columns)), counted, chosen_parts(self.held.rows, kept))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from deciban.discriminative import account
@@ -46,7 +47,7 @@ class Task:
     C: float | str = "auto"
     """Of the other learners: one over the weight of their penalty."""
 
-    @property
+    @cached_property
     def layout(self) -> Layout:
         """Which features stand in which block; undecided numbers in two."""
         return Layout(tuple(self.columns))

@@ -70,7 +70,7 @@ def chosen_parts(rows: Rows, kept: Sequence[Sequence[int] | None]) -> list[Any]:
 
 def settled(task: Task, options: Options, rest: Ledger, sure: Mapping[str, Column] | None = None) -> Without:
     """What is believed of these rows alone, everything that is open settled by them; but for what is `sure`."""
-    columns, kept, _ = decide(task.columns, rest, options, sure)
+    columns, kept, _ = decide(task.layout, rest, options, sure)
     belief = Belief(options.assumption(Layout(tuple(columns))), rest.choose(kept))
     return Without(belief, kept, rest, options.words)
 

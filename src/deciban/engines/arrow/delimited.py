@@ -26,7 +26,6 @@ from deciban.engines.arrow.database import (
     from_duckdb,
     is_conversion_error,
     literal,
-    quoted,
 )
 from deciban.engines.arrow.documents import packing, unpacked
 from deciban.engines.arrow.source import FileOptions, Reading, as_role, reword_errors
@@ -132,14 +131,14 @@ class Delimited:
         """All rows but the first ones."""
         for batch in self._relation(wanted, marked).to_arrow_reader(READ_AT_ONCE):
             if skip < batch.num_rows:
-                yield batch.slice(skip)
+                yield batch.slice(skip).rename_columns(list(wanted) or ["c0"])
             skip = max(0, skip - batch.num_rows)
 
     def _relation(self, wanted: Mapping[str, Reading], marked: Any, more: str = "") -> Any:
         """All columns have types, so that the file is parsed as it is; only the wanted ones are taken."""
         direct = {name for name, reading in wanted.items() if reading == "number" and name not in marked}
         alias = self._aliases
-        chosen = ", ".join(f"{_taken(alias[n], n in marked, self.decimal)} as {quoted(n)}" for n in wanted)
+        chosen = ", ".join(_taken(alias[n], n in marked, self.decimal) for n in wanted)
         return connection().sql(f"select {chosen or 'c0'} from {self._reader(direct, self.options.missing)} {more}")
 
     @property
@@ -241,12 +240,15 @@ def _with_points(column: Any) -> Any:
 
 
 def _taken(column: str, marked: bool, decimal: str) -> str:
-    """A column as it was parsed, or its texts as numbers where some of them stand for missing ones."""
+    """A column as it was parsed, or its texts as numbers where some of them stand for missing ones.
+
+    By a pattern: with a list of marks, 1200 columns of 50 rows took DuckDB more than 18 GiB.
+    """
     if not marked:
         return column
-    marks = ", ".join(literal(mark) for mark in MISSING_NUMBERS)
+    marks = literal(f" *({'|'.join(map(re.escape, MISSING_NUMBERS))}) *")
     number = f"replace({column}, ',', '.')" if decimal == "," else column
-    return f"case when trim({column}) in ({marks}) then null else cast({number} as double) end"
+    return f"case when regexp_full_match({column}, {marks}) then null else cast({number} as double) end"
 
 
 def _start(path: str, encoding: str) -> str:

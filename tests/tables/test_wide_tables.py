@@ -1,0 +1,165 @@
+"""Tables that are small but wide, or malformed: what they cost, and that nothing is mixed up on the way."""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import deciban
+from deciban.engines.arrow.source import open_source
+from deciban.errors import InputError
+
+ROWS = 50
+
+
+def cpu_seconds(*arguments):
+    """The CPU time of a command as a process of its own, and how it ended."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    command = [sys.executable, "-m", "deciban.cli.main", *map(str, arguments)]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300, env=dict(os.environ))
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, ended
+
+
+def wide(path, d, kind, n=ROWS):
+    """A CSV of d columns of numbers or categories and a class, of few rows."""
+    rng = np.random.default_rng(3)
+    values = rng.normal(size=(n, d)).round(4) if kind == "number" else rng.choice(["red", "green", "blue"], (n, d))
+    lines = [",".join([*map(str, row), "ab"[i % 2]]) for i, row in enumerate(values.tolist())]
+    path.write_text("\n".join([",".join([*(f"x{j}" for j in range(d)), "y"]), *lines]) + "\n")
+    return path
+
+
+@pytest.fixture(scope="module")
+def start_up(tmp_path_factory):
+    """The CPU time of a command that refuses a small table."""
+    path = tmp_path_factory.mktemp("start") / "t.csv"
+    path.write_text("x,y\n1,a\n")
+    return min(cpu_seconds("train", path, "--target", "none")[0] for _ in range(2))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "wanted"),
+    [
+        ("quote.csv", '"' + "\n" * 200_000, "opens a quote that is not closed"),
+        ("quotes.csv", '"' * 100_001, "opens a quote that is not closed"),
+        ("quoted-lines.csv", '"a\n' + "x\n" * 60_000 + '",y\n1,2\n', "no column 'none'"),
+        ("delimiters.csv", "," * 100_000, "no column 'none'"),
+        ("newlines.csv", "\n" * 500_000, "is empty"),
+        ("keys.jsonl", json.dumps({f"k{i}": i for i in range(20_000)}), "no column 'none'"),
+        ("cases.jsonl", json.dumps({f"{k}{i}": i for i in range(20_000) for k in "kK"}), "differ only in case"),
+    ],
+)
+def test_small_files_are_refused_within_a_second(tmp_path, start_up, name, text, wanted):
+    path = tmp_path / name
+    path.write_text(text)
+    spent, ended = cpu_seconds("train", path, "--target", "none")
+    assert ended.returncode == 1
+    assert wanted in ended.stderr
+    assert len(ended.stderr) < 1000
+    assert spent - start_up < 1.0
+
+
+def test_a_line_of_json_with_many_keys_is_learned_from_within_a_second(tmp_path, start_up):
+    path = tmp_path / "keys.jsonl"
+    path.write_text(json.dumps({f"k{i}": i for i in range(20_000)}))
+    spent, ended = cpu_seconds("train", path, "--target", "k0", "-o", tmp_path / "m.deciban")
+    assert "no column is left to learn from" in ended.stderr  # one row: every column is constant
+    assert spent - start_up < 1.5  # 0.9 on a quiet machine; 26 by a search of all names for each
+
+
+@pytest.mark.parametrize("kind", ["number", "category"])
+def test_training_costs_a_millisecond_a_column(tmp_path, kind):
+    spent = {}
+    for d in (500, 4000):
+        data = wide(tmp_path / f"{d}.csv", d, kind)
+        spent[d], ended = cpu_seconds("train", data, "--target", "y", "-o", tmp_path / "m.deciban")
+        assert ended.returncode == 0, ended.stderr
+    assert spent[4000] - spent[500] < 3500 * 1.25e-3  # 0.8 ms a number and 0.5 a category; 25 % for a busy machine
+    assert spent[4000] < 8 * spent[500]
+
+
+@pytest.mark.parametrize("keys", [150, 250, 1500])
+def test_lines_of_json_with_many_keys_are_a_table(tmp_path, keys):
+    """DuckDB takes objects of more than 200 keys of one type for maps."""
+    rows = [{**{f"k{j}": i * j % 7 for j in range(keys)}, "y": "ab"[i % 2]} for i in range(20)]
+    path = tmp_path / "t.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    source = open_source(path)
+    assert list(source.columns) == list(rows[0])
+    assert source.head(99).to_pylist() == rows
+    assert pa.Table.from_batches(source.batches({"y": "text", "k3": "number"})).to_pylist() == [
+        {"y": row["y"], "k3": row["k3"]} for row in rows
+    ]
+
+
+def test_lines_of_json_lack_keys_and_objects(tmp_path):
+    path = tmp_path / "t.jsonl"
+    path.write_text('{"json": 1, "a": {"b": [1, "x"]}}\n{"c\'d": true}\nnull\n')
+    assert open_source(path).head(9).to_pylist() == [
+        {"json": 1, "a": '{"b":[1,"x"]}', "c'd": None},
+        {"json": None, "a": None, "c'd": True},
+        {"json": None, "a": None, "c'd": None},
+    ]
+    path.write_text("[1, 2]\n[3]\n")
+    with pytest.raises(InputError, match="holds lines that are no JSON objects"):
+        open_source(path)
+
+
+@pytest.mark.parametrize("n", [40, 900])
+def test_a_wide_file_is_read_alike_at_once_and_again(tmp_path, n):
+    """With marks for missing numbers, blanks about numbers, and texts; columns in another order."""
+    rng = np.random.default_rng(5)
+    d = 1001
+    special = np.array(["NA", "", " 7.25 ", "-", "1e-3", "nan"])
+    cells = np.where(
+        rng.random((n, d)) < 0.02, rng.choice(special, (n, d)), rng.normal(size=(n, d)).round(3).astype(str)
+    )
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join([",".join(f"x{j}" for j in range(d)), *map(",".join, cells.tolist())]) + "\n")
+    wanted = {f"x{j}": "text" if j % 4 == 0 else "number" for j in reversed(range(d))}
+    first, again = open_source(path), open_source(path)
+    again.head(20_480)
+    tables = [pa.Table.from_batches(source.batches(wanted)) for source in (first, again)]
+    assert tables[0].equals(tables[1])
+    column = [np.nan if cell.strip() in ("NA", "", "-", "nan") else float(cell) for cell in cells[:, 1]]
+    np.testing.assert_array_equal(tables[1]["x1"].to_numpy(), column)
+    assert tables[1]["x4"].to_pylist() == [cell or None for cell in cells[:, 4]]
+
+
+def test_a_text_in_a_wide_column_of_numbers_names_its_line(tmp_path):
+    d = 1000
+    header, row = ",".join(f"x{j}" for j in range(d)), ",".join(["1.5"] * d)
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join([header, row, row.replace("1.5", "oops", 1), row]) + "\n")
+    source = open_source(path)
+    source.head(20_480)
+    with pytest.raises(InputError, match=r"column 'x0' .* holds 'oops' in line 3"):
+        list(source.batches(dict.fromkeys(source.columns, "number")))
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_columns_counted_together_are_those_counted_alone(missing):
+    """Numbers, counts and categories of few rows, some missing: the ledger of many columns is that of each."""
+    rng = np.random.default_rng(11)
+    n, d = 60, 30
+    X = np.where(np.arange(d) % 2, rng.poisson(3.0, (n, d)), rng.normal(size=(n, d)))
+    if missing:
+        X[rng.random((n, d)) < 0.1] = np.nan
+    table = {f"x{j}": X[:, j] for j in range(d)} | {"c": rng.choice(["u", "v"], n), "y": np.arange(n) % 3}
+    together = deciban.train(table, target="y", numbers="auto", judge=False)
+    for j in range(d):
+        alone = deciban.train({name: table[name] for name in (f"x{j}", "y")}, target="y", numbers="auto", judge=False)
+        column = next(c for c in together.columns if c.name == f"x{j}")
+        assert column == alone.columns[0]
+        (part,) = alone.ledger.parts
+        kind = together.layout.place(alone.layout.blocks[0].kind)
+        place = [f.column for f in together.layout.blocks[kind].features].index(f"x{j}")
+        mine = together.ledger.parts[kind].reorder(np.array([place]))
+        for name, array in part.arrays().items():
+            np.testing.assert_allclose(np.broadcast_to(mine.arrays()[name], array.shape), array, 1e-12, 1e-14)
