@@ -161,8 +161,9 @@ class Scorer(ABC):
         self, parts: Sequence[Any], labels: NDArray[Any], k: NDArray[np.intp], l: NDArray[np.intp], threads: int
     ) -> Explanation:
         """Each row's evidence for class k against l, before any calibration."""
-        pieces = [engines.pieces(*block, k, l) for block in zip(self.solved.forms, parts, self.solved.needs)]
-        with np.errstate(over="ignore", invalid="ignore"):  # two classes without rows: −∞ − −∞ has no value
+        # Evidence that overflows is infinite; between two classes without rows, −∞ − −∞ has no value.
+        with np.errstate(over="ignore", invalid="ignore"):
+            pieces = [engines.pieces(*block, k, l) for block in zip(self.solved.forms, parts, self.solved.needs)]
             prior = (self.solved.log_prior[k] - self.solved.log_prior[l]) * DECIBAN
             evidence = engines.side_by_side([p.features * DECIBAN for p in pieces])
             bias = self.solved.bias

@@ -35,7 +35,8 @@ def _slope_of_rising(a: Array, n: Array) -> Array:
 
     near, a = np.minimum(a, FAR), np.maximum(a, FAR)
     with np.errstate(over="ignore"):  # a square beyond all doubles divides by ∞
-        series = np.log1p(n / a) + n / (2 * a * (a + n)) + n * (2 * a + n) / (12 * (a * (a + n)) ** 2)
+        share = n / (a + n)
+        series = np.log1p(n / a) + share / (2 * a) + share * (1 + a / (a + n)) / (12 * a**2)
     return np.where(a > FAR, series, digamma(near + n) - digamma(near))
 
 
