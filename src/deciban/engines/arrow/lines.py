@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from deciban.engines.arrow.database import READ_AT_ONCE, Complaints, as_it_is, connection, literal, quoted
 from deciban.engines.arrow.source import FileOptions, Reading
-from deciban.errors import InputError
+from deciban.errors import InputError, list_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -88,7 +88,7 @@ def _check_case(path: str) -> None:
     spelled = Counter(str(name).lower() for name in names)
     twice = [name for name in names if isinstance(name, str) and spelled[name.lower()] > 1]
     if twice:
-        some = ", ".join(map(repr, twice[:6])) + (" …" if len(twice) > 6 else "")
+        some = list_names([repr(name) for name in twice], 6)
         raise InputError(f"{path!r} has columns that differ only in case: {some}. Hint: rename one of them")
 
 
