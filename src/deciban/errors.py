@@ -17,8 +17,11 @@ Every message names the thing, the rule, the value and the way out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
+
+MAX_NAME_LENGTH = 80
+"""Characters of a name that a message shows; longer names are not compared with others."""
 
 MOST_NAMED = 20
 """So many names are told where one is wanted that there is not."""
@@ -82,12 +85,22 @@ def shorten(message: str) -> str:
     return f"{message[: MAX_MESSAGE_CHARACTERS // 2]} … {message[3 - MAX_MESSAGE_CHARACTERS // 2 :]}"
 
 
+def list_names(names: Sequence[str], most: int = 12) -> str:
+    """The first of these names, long ones shortened.
+
+    >>> list_names(["age", "x" * 200, "weight"], 2).replace("x" * 79, "x…x")
+    'age, x…x… …'
+    """
+    shown = [name if len(name) <= MAX_NAME_LENGTH else name[: MAX_NAME_LENGTH - 1] + "…" for name in names[:most]]
+    return ", ".join(shown) + (" …" if len(names) > most else "")
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """The nearest name, as a question."""
     from difflib import get_close_matches
 
-    near = {known_name.lower(): known_name for known_name in known}
-    close = get_close_matches(name.lower(), list(near), n=1, cutoff=0.6)
+    near = {known_name.lower(): known_name for known_name in known if len(known_name) <= MAX_NAME_LENGTH}
+    close = get_close_matches(name[: MAX_NAME_LENGTH + 1].lower(), list(near), n=1, cutoff=0.6)
     return f"; did you mean {near[close[0]]!r}?" if close else ""
 
 

@@ -87,13 +87,13 @@ def test_training_costs_a_millisecond_a_column(tmp_path, kind):
 @pytest.mark.parametrize("keys", [150, 250, 1500])
 def test_lines_of_json_with_many_keys_are_a_table(tmp_path, keys):
     """DuckDB takes objects of more than 200 keys of one type for maps."""
-    rows = [{**{f"k{j}": i * j % 7 for j in range(keys)}, "y": "ab"[i % 2]} for i in range(20)]
+    rows = [{**{f"k{j}": i * j % 7 for j in range(keys)}, "y": i % 2} for i in range(20)]
     path = tmp_path / "t.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     source = open_source(path)
     assert list(source.columns) == list(rows[0])
     assert source.head(99).to_pylist() == rows
-    assert pa.Table.from_batches(source.batches({"y": "text", "k3": "number"})).to_pylist() == [
+    assert pa.Table.from_batches(source.batches({"y": "number", "k3": "number"})).to_pylist() == [
         {"y": row["y"], "k3": row["k3"]} for row in rows
     ]
 

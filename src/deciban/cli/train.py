@@ -9,6 +9,7 @@ import typer
 
 from deciban.cli import arguments as a
 from deciban.cli.manners import manners, status
+from deciban.errors import list_names
 
 if TYPE_CHECKING:
     from deciban.cli.given import Given
@@ -99,8 +100,9 @@ def wanted_target(table: Given, target: str | None, classes: str | None) -> str:
         return CLASS
     if target is None:
         columns = table.open().columns
-        shown = ", ".join(columns[:20]) + (" …" if len(columns) > 20 else "")
-        raise typer.BadParameter(f"--target COL is missing: which column is to be predicted? There are: {shown}")
+        raise typer.BadParameter(
+            f"--target COL is missing: which column is to be predicted? There are: {list_names(columns, 20)}"
+        )
     return target
 
 

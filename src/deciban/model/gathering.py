@@ -14,7 +14,7 @@ from deciban import engines
 from deciban.engines.arrow.ahead import ahead
 from deciban.engines.arrow.cells import Names, numbers
 from deciban.engines.arrow.source import Reading, Source, as_role
-from deciban.errors import InputError, did_you_mean
+from deciban.errors import InputError, did_you_mean, list_names
 from deciban.ledger import Block, Ledger, Needs, Schema, Statistic
 from deciban.ledger.beside import beside
 from deciban.ledger.schema import in_order
@@ -112,7 +112,7 @@ class Gathering:
             if name is not None and name not in source.columns:
                 raise InputError(
                     f"{source.name} has no column {name!r} for the {what}{did_you_mean(name, source.columns) or '.'} "
-                    f"Its columns: {', '.join(source.columns[:12])}{' …' if len(source.columns) > 12 else ''}"
+                    f"Its columns: {list_names(source.columns)}"
                 )
         wanted: dict[str, Reading] = {**checked(source, self.layout.readings(), False), self.target: "text"}
         return wanted if self.weights is None else {**wanted, self.weights: "number"}

@@ -10,7 +10,7 @@ from typing import Any
 from deciban.discriminative import account
 from deciban.engines.arrow.cells import label_text
 from deciban.engines.arrow.source import Source, as_role, first_rows, open_source
-from deciban.errors import InputError, did_you_mean
+from deciban.errors import InputError, did_you_mean, list_names
 from deciban.families.prior import ClassPrior
 from deciban.ledger.schema import in_order
 from deciban.model.columns import Column, Layout
@@ -142,7 +142,7 @@ def _check_target(source: Source, target: str) -> None:
     if not isinstance(target, str):
         raise InputError(f"target names a column by a text, not by {target!r}")
     if target not in source.columns:
-        near = did_you_mean(target, source.columns) or f". Its columns: {_listed(source.columns)}"
+        near = did_you_mean(target, source.columns) or f". Its columns: {list_names(source.columns)}"
         raise InputError(f"{source.name} has no column {target!r} for the target{near}")
 
 
@@ -153,7 +153,10 @@ def _inferred(
         raise InputError(f"numbers must be 'number', 'binned' or 'auto', not {numbers!r}")
     columns = infer(source, head, leave_out, roles, numbers)
     if all(column.role == "skip" for column in columns):
-        why = "; ".join(f"{column.name}: {column.reason}" for column in columns[:5]) or "the target is the only one"
+        why = (
+            "; ".join(f"{list_names([column.name])}: {column.reason}" for column in columns[:5])
+            or "the target is the only one"
+        )
         raise InputError(
             f"no column is left to learn from ({why}). Hint: give one a role, {as_role('COLUMN', 'ROLE')}"
         )
@@ -177,10 +180,6 @@ def _like(like: Model, target: str, given: Any, numbers: str | None, words: Any)
     if words is not None:
         raise InputError("with like= texts are read as in the other model. Hint: leave words out")
     return [replace(column, reason="as in the model") for column in like.columns]
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:12]) + (" …" if len(names) > 12 else "")
 
 
 def _target_type(source: Source, head: Any, target: str) -> str:

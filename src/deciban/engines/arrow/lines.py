@@ -21,7 +21,7 @@ from deciban.engines.arrow.database import (
     repeated_name_errors,
 )
 from deciban.engines.arrow.source import FileOptions, Reading
-from deciban.errors import InputError
+from deciban.errors import InputError, list_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -99,12 +99,12 @@ class Lines:
                 yield pa.RecordBatch.from_arrays(batch.column(0).flatten(), list(wanted))
 
 
-def _find_alike(paths: Sequence[str]) -> list[str]:
+def _find_alike(paths: Sequence[str]) -> str:
     """Find keys that differ only in their case, which DuckDB takes for one name."""
     objects = f"read_json_objects([{file_list(paths)}], {FORMAT}, compression={literal(compression(paths))})"
     keys = connection().sql(f"select distinct unnest(json_keys(json)) from {objects}").fetchall()
     count = Counter(key.lower() for (key,) in keys)
-    return sorted(key for (key,) in keys if count[key.lower()] > 1)
+    return list_names(sorted(repr(key) for (key,) in keys if count[key.lower()] > 1))
 
 
 def _reader(paths: Sequence[str], more: str) -> str:
