@@ -82,10 +82,14 @@ def fill_moments(
                 drift[k, j] += wi * gap
                 squares[k, j] += wi * gap * gap
         wide[:] = False
+        odd = 0.0
         for k in range(K):
             most = here[k]
             for j in range(d):
                 wide[j] |= squares[k, j] > most * limit[k, j]
+                odd += drift[k, j] - drift[k, j]
+        if odd != 0.0:
+            return False
         if wide.any():
             columns = np.flatnonzero(wide)
             exact = np.zeros((6, K, len(columns)))
