@@ -153,7 +153,7 @@ def _scatter(fill: ModuleType, X: NDArray[Any], codes: Codes, w: Array, K: int) 
     start = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=K))]).astype(np.int64)
     gap, (centre, limit) = np.empty(X.shape), np.empty((2, K, d))
     fill.find_scales(X, codes, w, centre, limit)
-    wide = (moments.m2 > moments.weight * limit).any(axis=1)
+    wide = np.asarray((moments.m2 > moments.weight * limit).any(axis=1))
     limit[~wide] = np.inf
     centre[~wide] = moments.mean[~wide]
     if not wide.any():
