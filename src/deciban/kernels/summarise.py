@@ -395,8 +395,8 @@ def _merge(
         shift, shift_low = multiply(drift[j], drift_low[j], inverse, inverse_low)
         p, p_low = multiply(drift[j], drift_low[j], shift, shift_low)
         inner, inner_low = add(squares[j], squares_low[j], -p, -p_low)
-        some = inner > PAIR_ROUNDING * squares[j]
-        inner, inner_low = inner if some else 0.0, inner_low if some else 0.0
+        nothing = inner <= PAIR_ROUNDING * squares[j]  # not so if it overflowed
+        inner, inner_low = 0.0 if nothing else inner, 0.0 if nothing else inner_low
         gap, gap_low = add(shift, shift_low, -rest[j], 0.0)
         p, p_low = multiply(gap, gap_low, share, share_low)
         mean[j], rest[j] = add(mean[j], rest[j], p, p_low)

@@ -198,7 +198,7 @@ def moments_about(centre: Array, n: Pair, drift: Pair, squares: Pair) -> tuple[A
     with np.errstate(over="ignore", invalid="ignore"):
         shift = drift.over(n)
         m2 = squares.minus(drift.times(shift))
-        m2 = m2.where(m2.high > PAIR_ROUNDING * squares.high)
+        m2 = m2.where(~(m2.high <= PAIR_ROUNDING * squares.high))  # what overflowed stays what it is
         return *Pair.of(centre).plus(shift), *m2
 
 
@@ -214,7 +214,7 @@ def clamp(squares: Pair, before: Array, n: Array, slip: Array) -> Pair:
         k, j = (int(i) for i in np.argwhere(lacking)[0])
         had = np.broadcast_to(before, squares.high.shape)[k, j]
         raise Lacking("sum of squares", k, j, float(had), float(had - squares.high[k, j]))
-    return squares.where(squares.high > PAIR_ROUNDING * before)
+    return squares.where(~(squares.high <= PAIR_ROUNDING * before))
 
 
 def mean_of_constant(mean: Pair, constant: NDArray[np.bool_], room: Array) -> Pair:

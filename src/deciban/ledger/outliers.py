@@ -32,10 +32,9 @@ MAX_NEAR_DEVIATION = 64.0
 def find_far_rows(X: NDArray[Any], codes: Codes) -> NDArray[np.bool_]:
     """Whether each row lies far from the others of its class in any column, or its class has few rows."""
     far = np.zeros(len(X), dtype=np.bool_)
-    for _, rows in rows_by_class(codes):
-        x = X[rows].astype(np.float64, copy=False)
+    for _, rows in rows_by_class(codes) if len(X) > 1 else ():
         if len(rows) > 1:
-            far[rows] = True if len(rows) <= FEW_ROWS else _find_far(x)
+            far[rows] = len(rows) <= FEW_ROWS or _find_far(X[rows].astype(np.float64, copy=False))
     return far
 
 

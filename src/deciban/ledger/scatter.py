@@ -261,4 +261,4 @@ def _less_rounding(products: Pair, between: Pair) -> Pair:
     """The difference, zero where it is nothing but rounding."""
     size = np.sqrt(np.abs(np.diag(products.high)))
     left = products.minus(between)
-    return left.where(np.abs(left.high) > PAIR_ROUNDING * np.outer(size, size))
+    return left.where(~(np.abs(left.high) <= PAIR_ROUNDING * np.outer(size, size)))
