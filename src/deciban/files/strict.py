@@ -7,8 +7,8 @@ from typing import Any, NoReturn
 
 from deciban.errors import ModelFileError
 
-MOST_HEADER = 8 << 20
-"""Bytes of JSON that are ever read: long lists are arrays, so an honest header stays far below."""
+MOST_HEADER = 16 << 20
+"""Bytes of JSON that are ever read: long lists are arrays, and 10⁵ columns with their reasons take 10 MB."""
 
 MOST_PARTS = 1 << 18
 """Lists and objects that one JSON text may have."""
