@@ -83,11 +83,11 @@ def _mean_loss(scores: Array, own: Array, count: Array, offset: NDArray[np.int64
     `scores` are ln p(x, k) as all rows have it, `own` what it is for a row of class k that has been left out.
     """
     several = np.repeat(sums_by_feature(count, offset) > 1, np.diff(offset), axis=1)
-    told = np.where(several, count, 0.0)
+    counts = np.where(several, count, 0.0)
     with np.errstate(invalid="ignore"):  # impossible under every class: no less surprising than under its own
         loss = np.logaddexp(_of_others(scores), own) - own
     loss = np.where(np.isneginf(own), np.inf, loss)
-    sums = [(told * np.where(told > 0, loss, 0.0)).sum(axis=0), told.sum(axis=0)]
+    sums = [(counts * np.where(counts > 0, loss, 0.0)).sum(axis=0), counts.sum(axis=0)]
     return divide(*sums_by_feature(np.array(sums), offset))
 
 

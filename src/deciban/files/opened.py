@@ -18,7 +18,7 @@ from deciban.files import strict
 from deciban.files.checksum import checksum
 from deciban.files.container import FORMAT, library_version
 from deciban.files.layout import Place, described, places
-from deciban.files.section import Section, one_line
+from deciban.files.section import Section, escape_and_shorten
 from deciban.files.texts import LONE
 
 CHECKED_AT_ONCE = 16 << 20
@@ -54,7 +54,7 @@ def read(path: str | os.PathLike[str], verify: bool = False) -> Contents:
         with _opened(name) as handle:
             return _contents(handle, name, verify)
     except ModelFileError as error:
-        raise ModelFileError(f"cannot read the model file {name!r}: {one_line(str(error))}") from None
+        raise ModelFileError(f"cannot read the model file {name!r}: {escape_and_shorten(str(error))}") from None
     except OSError as error:
         raise ModelFileError(f"cannot read the model file {name!r}: {error.strerror or error}") from None
 

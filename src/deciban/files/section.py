@@ -77,7 +77,7 @@ class Section:
 
     def refuse(self, what: str) -> NoReturn:
         """What is found here cannot be."""
-        where, what = one_line(self.name.rstrip("/")) or "its header", one_line(what)
+        where, what = escape_and_shorten(self.name.rstrip("/")) or "its header", escape_and_shorten(what)
         if self.file is None:
             raise ModelFileError(f"the model cannot be written to a file: in {where}, {what}")
         raise ModelFileError(f"the model file {self.file!r} is not sound: in {where}, {what}")
@@ -209,13 +209,13 @@ def _fits(shape: tuple[int, ...], wanted: Shape) -> bool:
 
 def _shown(value: Any) -> str:
     """A value in a message, not longer than a line."""
-    return one_line(repr(value), 80)
+    return escape_and_shorten(repr(value), 80)
 
 
-def one_line(text: str, max_characters: int = MAX_REASON_CHARACTERS) -> str:
+def escape_and_shorten(text: str, max_characters: int = MAX_REASON_CHARACTERS) -> str:
     r"""A text as it may stand in a message: cut off where it is long, control characters escaped.
 
-    >>> one_line("a\nb"), one_line("abc", 2)
+    >>> escape_and_shorten("a\nb"), escape_and_shorten("abc", 2)
     ('a\\nb', 'ab…')
     """
     escaped = "".join(char if char.isprintable() else repr(char)[1:-1] for char in text[: max_characters + 1])

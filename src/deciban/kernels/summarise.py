@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from deciban.kernels.compile import kernel
 from deciban.kernels.double_double import add, divide, multiply, two_sum
 from deciban.ledger.moments import PAIR_ROUNDING
-from deciban.ledger.outliers import FEW_ROWS, MAX_NEAR_DEVIATION, MAX_SQUARE_RATIO
+from deciban.ledger.outliers import MAX_EXACT_ROWS, MAX_NEAR_DEVIATION, MAX_SQUARE_RATIO
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -32,7 +32,7 @@ FIRST_TURNS, MOST_TURNS = 8, 1 << 14
 SCALE_ROWS = 16
 """Rows of a class that its scales are taken from."""
 
-FEW_DEVIATIONS = 8
+MAX_SCALE_DEVIATIONS = 8
 """Deviations that are not zero, the least of which is the scale where the rows of the sample are all the same."""
 
 MAX_NEAR_SQUARE = MAX_NEAR_DEVIATION**2
@@ -127,7 +127,7 @@ def _add_up(part: Array, total: Array, low: Array) -> None:
 
 @kernel
 def find_scales(X: NDArray[Any], codes: Codes, w: Array, centre: Array, limit: Array) -> None:
-    """Of each class and column the median of a few rows, and the mean square that plain sums can be trusted with.
+    """Estimate the median of each class and column from a few rows, and the mean square up to which plain sums do.
 
     As in `ledger/outliers.py` the scale is the lower quartile of the deviations from the median that are not zero.
     Where the few rows are all the same, the first rows that are not tell the scale.
@@ -151,7 +151,7 @@ def find_scales(X: NDArray[Any], codes: Codes, w: Array, centre: Array, limit: A
                     m += 1
             centre[k, j] = values[(m - 1) // 2] if m else np.nan
             scale = _lower_quartile(values, m)
-            limit[k, j] = MAX_SQUARE_RATIO * scale * scale if taken[k] > FEW_ROWS else 0.0
+            limit[k, j] = MAX_SQUARE_RATIO * scale * scale if taken[k] > MAX_EXACT_ROWS else 0.0
             if scale == 0.0 and not all_taken[k]:
                 limit[k, j] = -1.0
                 constant[j] = True
@@ -229,7 +229,7 @@ def _find_scales_of_constant(
         if len(w) and w[i] == 0.0:
             continue
         for j in columns:
-            if limit[k, j] < 0.0 and found[k, j] < FEW_DEVIATIONS:
+            if limit[k, j] < 0.0 and found[k, j] < MAX_SCALE_DEVIATIONS:
                 if centre[k, j] != centre[k, j]:
                     centre[k, j] = X[i, j]
                 gap = abs(np.float64(X[i, j]) - centre[k, j])
@@ -292,7 +292,7 @@ def fill_column(
     x: NDArray[Any], codes: Codes, w: Array, skips: bool,
     n: Array, mean: Array, rest: Array, m2: Array, n_rest: Array, m2_rest: Array,
 ) -> bool:  # fmt: skip
-    """What `fill_moments` gives, of a single column, all K×1; NaN is left out where that `skips` it.
+    """Fill the moments of a single column, all K×1, as `fill_moments` does; NaN is left out where `skips` is set.
 
     Rows take turns in `LANES` sets of sums, lest each addition wait for the one before where a class has long runs.
     The sums of a class are merged whenever its rows have about doubled, and where a value lies far out: that is
@@ -313,7 +313,7 @@ def fill_column(
         k, lane = np.uint32(codes[i]), i & (LANES - 1)
         gap = xi - mean[k, 0]
         away = gap * gap > limit[k, 0]
-        if (away or lanes[k, lane, 0] == 0.0) and not _settle(
+        if (away or lanes[k, lane, 0] == 0.0) and not _merge_lanes(
             lanes[k], turns[k : k + 1], n[k], mean[k], rest[k], m2[k], n_rest[k], m2_rest[k]
         ):
             return False
@@ -334,7 +334,7 @@ def fill_column(
         lanes[k, lane, 3] += wi * gap * gap
     whole = True
     for each in range(K):
-        whole &= _settle(
+        whole &= _merge_lanes(
             lanes[each],
             turns[each : each + 1],
             n[each],
@@ -350,7 +350,7 @@ def fill_column(
 
 
 @kernel
-def _settle(
+def _merge_lanes(
     lanes: Array,
     turns: NDArray[np.int64],
     n: Array,
@@ -430,9 +430,9 @@ def centre_near_values(
     X: NDArray[Any], codes: Codes, w: Array, centre: Array, limit: Array, start: NDArray[np.int64], out: Array,
     products: Array, products_low: Array,
 ) -> None:  # fmt: skip
-    """What `centre_rows` gives, about `centre`, with zero for values that lie far out; the rest in pairs of doubles.
+    """Centre rows about `centre`, with zero for outliers; products of outliers are summed in pairs of doubles.
 
-    The rest is, in `products` (K×d×d), a matrix whose sum with its transpose is Σ w (x_i − c_i)(x_j − c_j) over the
+    """Centre rows about `centre`, with zero for outliers, whose products are summed in pairs of doubles.
     rows in which at least one of the two lies far out.
     """
     d = X.shape[1]

@@ -17,8 +17,8 @@ from deciban.ledger.statistic import Array, Codes, rows_by_class
 SAMPLE_ROWS = 32
 """Rows of a class that its scale is taken from."""
 
-FEW_ROWS = 8
-"""So few rows of a class tell no scale: all of them are summed exactly."""
+MAX_EXACT_ROWS = 8
+"""A class with at most this many rows has no reliable scale: all of them are summed exactly."""
 
 MAX_SQUARE_RATIO = 2000.0
 """Where the mean square is at most this many times the square of the scale (of a Gaussian it is some 10 times, and
@@ -34,7 +34,7 @@ def find_far_rows(X: NDArray[Any], codes: Codes) -> NDArray[np.bool_]:
     far = np.zeros(len(X), dtype=np.bool_)
     for _, rows in rows_by_class(codes) if len(X) > 1 else ():
         if len(rows) > 1:
-            far[rows] = len(rows) <= FEW_ROWS or _find_far(X[rows].astype(np.float64, copy=False))
+            far[rows] = len(rows) <= MAX_EXACT_ROWS or _find_far(X[rows].astype(np.float64, copy=False))
     return far
 
 
@@ -58,7 +58,7 @@ def _nonzero_deviations(x: Array, centre: Array) -> Array:
 
 
 def _rank(ordered: Array, parts: int) -> Array:
-    """Of each column in order, missing values last: the value that ends the first of so many parts; 0 if all miss."""
+    """Return the value of each sorted column that ends the first of `parts` equal parts; 0 where all are missing."""
     last = (~np.isnan(ordered)).sum(axis=0) - 1
     place = np.maximum(last, 0) // parts
     return np.where(last < 0, 0.0, np.take_along_axis(ordered, place[None], axis=0)[0])

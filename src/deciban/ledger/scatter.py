@@ -232,7 +232,7 @@ def _pair_weights(present: Array, w: Array) -> Pair:
 def _one_class_exactly(
     X: NDArray[Any], w: Array, missing: NDArray[np.bool_], centre: Array, wide: bool
 ) -> tuple[Pair, Pair, Pair]:
-    """The same as `_one_class`, in pairs of doubles."""
+    """Compute weight, mean and co-moment of one class in pairs of doubles."""
     gap = difference(np.where(missing, centre, X.astype(np.float64, copy=False)), centre)
     weighted = gap.scaled(w[:, None])
     present = (~missing).astype(np.float64)

@@ -38,10 +38,10 @@ def _seconds(date: bytes) -> float | None:
     from email.utils import parsedate_tz  # slow to load, and only needed here
 
     try:
-        told = parsedate_tz(" ".join(date.decode("latin-1").split()))
-        if told is None:
+        parsed = parsedate_tz(" ".join(date.decode("latin-1").split()))
+        if parsed is None:
             return None
-        zone = told[9] or 0
-        return float(timegm(told[:9]) - (zone if abs(zone) < MAX_ZONE_SECONDS else 0))
+        zone = parsed[9] or 0
+        return float(timegm(parsed[:9]) - (zone if abs(zone) < MAX_ZONE_SECONDS else 0))
     except (ValueError, OverflowError, IndexError, TypeError):
         return None

@@ -52,11 +52,11 @@ class Lookup:
         levels, unseen = self.by_level
         for j in range(0, len(at), step):  # some features at a time, and their scores added up in order
             mine = slice(j, j + step)
-            told = np.where(strange[mine, :, None], unseen[mine, None, :], 0.0)
+            terms = np.where(strange[mine, :, None], unseen[mine, None, :], 0.0)
             if len(levels):
-                told = np.where(known[mine, :, None], levels[at[mine]], told)
-            told[0] += score
-            score = told.sum(axis=0)
+                terms = np.where(known[mine, :, None], levels[at[mine]], terms)
+            terms[0] += score
+            score = terms.sum(axis=0)
         return score
 
     def pieces(self, X: NDArray[Any], k: NDArray[np.intp], l: NDArray[np.intp]) -> Pieces:
