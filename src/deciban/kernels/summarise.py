@@ -432,8 +432,8 @@ def centre_near_values(
 ) -> None:  # fmt: skip
     """Centre rows about `centre`, with zero for outliers; products of outliers are summed in pairs of doubles.
 
-    """Centre rows about `centre`, with zero for outliers, whose products are summed in pairs of doubles.
-    rows in which at least one of the two lies far out.
+    The latter are, in `products` (K×d×d), a matrix whose sum with its transpose is Σ w (x_i − c_i)(x_j − c_j) over
+    the rows in which at least one of the two lies far out.
     """
     d = X.shape[1]
     place = start.copy()
