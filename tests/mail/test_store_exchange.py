@@ -263,6 +263,23 @@ def test_a_backup_replaces_nothing_but_a_backup(store, tmp_path):
     assert not [name for name in os.listdir(tmp_path) if name.endswith(".part")]
 
 
+def test_a_backup_does_not_replace_a_database_that_is_locked(store, tmp_path):
+    foreign = tmp_path / "foreign.db"
+    with closing(sqlite3.connect(foreign, isolation_level=None)) as db:
+        db.execute("CREATE TABLE a (b)")
+        before = foreign.read_bytes()
+        db.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(StoreError, match="in use or cannot be read"):
+            store.backup(foreign)
+        db.execute("ROLLBACK")
+    assert foreign.read_bytes() == before
+    store.backup(tmp_path / "copy.db")
+    with closing(sqlite3.connect(tmp_path / "copy.db", isolation_level=None)) as db:
+        db.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(StoreError, match="in use or cannot be read"):
+            store.backup(tmp_path / "copy.db")
+
+
 def test_an_earlier_copy_that_was_learned_into_and_read_is_replaced(tmp_path):
     """Who only reads leaves an empty log beside a store: nobody has it open all the same."""
     with Store(tmp_path / "mail.db") as store:
