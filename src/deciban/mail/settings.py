@@ -69,7 +69,7 @@ def _checked_probability(value: Any) -> float:
 
 
 RESERVED: Final = frozenset({"half_life", "origin", "changes", "last_learned", "next_number", "reading", "watched"})
-"""Settings that only methods of the store write; an exported text names them outside its settings, or leaves them out."""
+"""Settings that only methods of the store write; they are not among the settings of an exported text."""
 
 _CHECKS: Final[dict[str, Callable[[Any], Any]]] = {
     "model": checked_model, "ham_at": _checked_probability, "spam_at": _checked_probability,

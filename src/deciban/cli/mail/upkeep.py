@@ -9,6 +9,7 @@ import typer
 from deciban.cli import arguments as a
 from deciban.cli.codes import REFUSED
 from deciban.cli.mail import options as o
+from deciban.cli.mail.learning import no_difference
 from deciban.cli.mail.opening import judging, learning, store_path
 from deciban.cli.manners import manners, status
 from deciban.errors import InputError
@@ -25,6 +26,8 @@ Mend = Annotated[bool, typer.Option("--mend", help="Make counts that are wrong a
 def fit(store: o.StoreFile = None, if_due: IfDue = False, debug: a.Debug = False) -> None:
     """Fit anew how far words are to be trusted, to all messages that were learned."""
     with manners(debug, interrupted="what was fitted before is kept"), learning(store) as mail:
+        from deciban.mail.refitting import RefitResult
+
         if if_due and not mail.is_fit_due():
             typer.echo(f"{mail.model}: not due", err=True)
             return
@@ -33,20 +36,18 @@ def fit(store: o.StoreFile = None, if_due: IfDue = False, debug: a.Debug = False
         totals = {name: n for name, (n, _) in mail.store.totals().items() if n}
         if done:
             typer.echo(f"{mail.model}: fitted to {spaced(sum(totals.values()))} messages", err=True)
-        elif mail.model == "fisher":
+        elif done is RefitResult.NO_PARAMETERS:
             typer.echo("fisher: nothing to fit, it takes counts as they are", err=True)
         else:
-            raise InputError(_unfitted(mail.model, totals))
+            inseparable = done is RefitResult.INSEPARABLE
+            raise InputError(no_difference(mail.model, totals) if inseparable else _too_few(mail.model, totals))
 
 
-def _unfitted(model: str, totals: dict[str, int]) -> str:
-    """Why nothing was fitted: too few messages, or labels that words do not tell apart."""
-    from deciban.cli.mail.learning import no_difference
+def _too_few(model: str, totals: dict[str, int]) -> str:
+    """Return the message for a store with too few messages to fit."""
     from deciban.mail.fewest import FEWEST, OF_EACH
 
     held = ", ".join(f"{n} {name}" for name, n in totals.items()) or "nothing"
-    if len(totals) > 1 and sum(totals.values()) >= FEWEST and min(totals.values()) >= OF_EACH:
-        return no_difference(model, totals)
     return (
         f"{model}: {held} learned; to fit it takes {FEWEST} messages, and {OF_EACH} of each label. "
         "Hint: deciban mail learn --ham PATH --spam PATH"
