@@ -76,11 +76,10 @@ def take_in(
 ) -> None:
     """Learn the messages of a store's text; an empty store takes over its labels and settings too."""
     with manners(debug, interrupted="nothing was learned"), learning(store, create=True) as mail:
-        if file != "-":
-            _refuse_own_file(mail.store.path, file)
         if file == "-":
             merged = mail.store.absorb_text(line.decode("utf-8", "replace") for line in sys.stdin.buffer)
         else:
+            _refuse_own_file(mail.store.path, file)
             with Path(file).expanduser().open(encoding="utf-8", errors="replace", newline="\n") as lines:
                 merged = mail.store.absorb_text(lines)
         _settled(mail, store, [_told(file, merged, json)], no_fit, json)
