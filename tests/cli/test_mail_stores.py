@@ -301,3 +301,15 @@ def test_commands_that_need_a_store_make_none(tmp_path, name, monkeypatch):
     assert result.exit_code == 1
     assert "there is no mail store" in result.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_notes_escape_the_characters_of_file_names_that_a_terminal_would_obey(store, tmp_path):
+    odd = tmp_path / "a\x1b[2J.db"
+    for asked in (["backup", odd], ["export", tmp_path / "a\x1b[2J.jsonl"], ["merge", odd]):
+        said = done(*asked, "--store", store).stderr
+        assert "a\\u001b[2J" in said
+        assert "\x1b" not in said
+    for asked in (["tidy"], ["check"], ["set", "--spam-at", "0.9"]):
+        said = done(*asked, "--store", odd).stderr
+        assert "a\\u001b[2J.db" in said
+        assert "\x1b" not in said

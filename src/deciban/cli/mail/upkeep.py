@@ -11,7 +11,7 @@ from deciban.cli.codes import REFUSED
 from deciban.cli.mail import options as o
 from deciban.cli.mail.learning import no_difference
 from deciban.cli.mail.opening import judging, learning, store_path
-from deciban.cli.manners import manners, status
+from deciban.cli.manners import manners, say, status
 from deciban.errors import InputError
 from deciban.spelling import spaced
 
@@ -59,7 +59,7 @@ def tidy(store: o.StoreFile = None, now: Now = False, debug: a.Debug = False) ->
     with manners(debug, interrupted="nothing was tidied"), learning(store) as mail:
         done = mail.store.tidy(now)
         said = f"{spaced(done.unlearned)} messages unlearned" if done.unlearned else "no message unlearned"
-        typer.echo(f"{store_path(store)}: {said}{', all weighed anew' if done.renewed else ''}", err=True)
+        say(f"{store_path(store)}: {said}{', all weighed anew' if done.renewed else ''}")
 
 
 def check(store: o.StoreFile = None, mend: Mend = False, json: a.AsJson = False, debug: a.Debug = False) -> None:
@@ -88,9 +88,9 @@ def _show_problems(path: str, found: list[str], mended: bool, left: list[str]) -
     for problem in found:
         print(one_line(problem))
     if not found:
-        typer.echo(f"{path}: all is as it should be", err=True)
+        say(f"{path}: all is as it should be")
     elif mended and not left:
-        typer.echo(f"{path}: mended", err=True)
+        say(f"{path}: mended")
     else:
         hint = "put a backup in its place" if mended else "--mend counts anew; else put a backup in its place"
-        typer.echo(f"error: {path} is not as it should be. Hint: {hint}", err=True)
+        say(f"error: {path} is not as it should be. Hint: {hint}")
