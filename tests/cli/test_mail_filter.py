@@ -1,5 +1,6 @@
 """`deciban mail filter`: a message passes whatever happens, byte for byte."""
 
+import io
 import os
 import re
 import shutil
@@ -268,6 +269,24 @@ def test_a_model_that_does_not_exist_passes_the_message_too(store):
     out, err = passed(NEW, store, "--model", "oracle")
     assert out == NEW
     assert "oracle" in err
+
+
+def test_an_error_escapes_the_characters_that_a_terminal_would_obey(store, tmp_path, monkeypatch, capsys):
+    assert b"\x1b" not in program("filter", "--store", store, "a\x1b[2J", stdin=NEW).stderr
+
+    def fail(*_, **__):
+        raise FileNotFoundError(2, "No such file", "a\x1b[2J")
+
+    monkeypatch.setattr("deciban.cli.mail.passing._judged", fail)
+    monkeypatch.setattr("deciban.cli.mail.one.judge", fail)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(NEW)))
+    assert at_once(["filter", "--store", str(store)]) == 0
+    assert at_once(["classify", "--store", str(store)]) == 3
+    monkeypatch.setitem(sys.modules, "deciban.cli.manners", None)
+    assert at_once(["classify", "--store", str(store)]) == 3
+    said = capsys.readouterr().err
+    assert said.count("No such file") == 3
+    assert "\x1b" not in said
 
 
 def test_with_debug_the_error_is_shown_where_it_happened_and_the_message_passes(tmp_path):

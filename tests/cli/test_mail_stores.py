@@ -11,6 +11,8 @@ import pytest
 from tests.cli.mailroom import EACH, mail, mbox, program, taught
 from tests.mail.spamds import letter
 
+from deciban.mail.filter import MailFilter
+
 
 @pytest.fixture(scope="module")
 def taught_once(tmp_path_factory):
@@ -155,13 +157,32 @@ def test_labels_that_words_do_not_tell_apart_are_said_in_one_line(tmp_path, mode
             (tmp_path / label / str(i)).write_text(f"{head}\nsame words\n")
     store = tmp_path / "same.db"
     learned = done("learn", "--ham", tmp_path / "ham", "--spam", tmp_path / "spam", "--store", store)
-    assert "do not tell the labels apart" in learned.stderr
+    assert "the words of these messages do not separate the labels" in learned.stderr
     done("set", "--model", model, "--no-fit", "--store", store)
     result = mail("fit", "--store", store)
     assert result.exit_code == 1
     assert result.stderr.count("\n") == 1
     assert f"{model}: nothing fitted" in result.stderr
-    assert "the words of 30 ham and 30 spam messages do not tell the labels apart" in result.stderr
+    assert "30 ham and 30 spam: the words of these messages do not separate the labels" in result.stderr
+
+
+def test_labels_are_not_called_inseparable_where_another_process_has_fitted_meanwhile(tmp_path, monkeypatch):
+    is_fit_due = MailFilter.is_fit_due
+    asked = []
+
+    def fit_in_between(self):
+        due = is_fit_due(self)
+        asked.append(due)
+        if len(asked) == 1:
+            with MailFilter(self.store.path) as other:
+                assert other.refit(force=True)
+        return due
+
+    monkeypatch.setattr(MailFilter, "is_fit_due", fit_in_between)
+    boxes = [mbox(tmp_path / f"{label}.mbox", label, range(20)) for label in ("ham", "spam")]
+    result = done("learn", "--ham", boxes[0], "--spam", boxes[1], "--store", tmp_path / "new.db")
+    assert asked == [True, False]
+    assert "nothing fitted" not in result.stderr
 
 
 def test_a_bound_is_kept_by_tidying_and_at_the_end_of_learning(store, tmp_path):
@@ -280,3 +301,15 @@ def test_commands_that_need_a_store_make_none(tmp_path, name, monkeypatch):
     assert result.exit_code == 1
     assert "there is no mail store" in result.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_notes_escape_the_characters_of_file_names_that_a_terminal_would_obey(store, tmp_path):
+    odd = tmp_path / "a\x1b[2J.db"
+    for asked in (["backup", odd], ["export", tmp_path / "a\x1b[2J.jsonl"], ["merge", odd]):
+        said = done(*asked, "--store", store).stderr
+        assert "a\\u001b[2J" in said
+        assert "\x1b" not in said
+    for asked in (["tidy"], ["check"], ["set", "--spam-at", "0.9"]):
+        said = done(*asked, "--store", odd).stderr
+        assert "a\\u001b[2J.db" in said
+        assert "\x1b" not in said

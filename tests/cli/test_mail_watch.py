@@ -1,6 +1,7 @@
 """`deciban mail watch` and `serve`: programs that stay, learn and end when they are told."""
 
 import imaplib
+import os
 import signal
 import subprocess
 import time
@@ -45,6 +46,15 @@ def test_what_is_moved_to_junk_is_learned_as_spam_and_what_is_moved_back_as_ham(
     reader.move("win", "Junk", "INBOX")
     assert "learned 1 as ham" in look(watching)
     assert learned(tmp_path / "mail.db") == {"ham": 1}
+
+
+def test_a_message_whose_file_name_is_not_utf_8_is_watched(reader, watching, tmp_path):
+    assert look(watching) == ""
+    with open(os.fsencode(reader.junk / "new") + b"/1.\xff.host", "wb") as message:
+        message.write(letter("spam", 1))
+    assert "learned 1 as spam" in look(watching)
+    assert look(watching) == ""
+    assert learned(tmp_path / "mail.db") == {"spam": 1}
 
 
 def test_what_the_filter_itself_put_into_junk_states_nothing(reader, watching, tmp_path):

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import zlib
+from concurrent.futures import Future
 from contextlib import contextmanager
 
 import pytest
@@ -18,8 +19,9 @@ from deciban.mail import spamd
 from deciban.mail.filter import MailFilter
 from deciban.mail.spamd import serve
 from deciban.mail.spamd_address import address_of
-from deciban.mail.spamd_desks import keep_up
+from deciban.mail.spamd_desks import Desk, Jobs, QueuedJob, keep_up
 from deciban.mail.spamd_line import Limits
+from deciban.mail.standing import StandingFilter
 from deciban.mail.store import Store
 
 PROGRAM = """
@@ -193,6 +195,29 @@ def test_a_store_that_vanished_is_a_temporary_failure_and_none_is_made_in_its_pl
     with MailFilter(store) as mail:
         assert (mail.known(letter("spam", 900)), mail.known(letter("spam", 901))) == (None, "spam")
         assert mail.store.check() == []
+
+
+def test_a_store_that_is_replaced_while_it_is_opened_is_opened_again(store, monkeypatch):
+    copy = store.with_name("copy.db")
+    with Store(store) as opened:
+        opened.backup(copy)
+    begin = StandingFilter.__init__
+
+    def begin_and_replace(self, *arguments, **options):
+        begin(self, *arguments, **options)
+        if copy.exists():
+            delete(store)
+            copy.rename(store)
+
+    monkeypatch.setattr(StandingFilter, "__init__", begin_and_replace)
+    jobs = Jobs()
+    told = QueuedJob(0.0, 0, lambda mail: str(mail.learn(letter("spam", 904), "spam").new).encode(), Future())
+    jobs.put(told)
+    jobs.put(QueuedJob(1.0, 1, None, Future()))
+    Desk(store).work(jobs)
+    assert told.promise.result() == b"1"
+    with MailFilter(store) as mail:
+        assert mail.known(letter("spam", 904)) == "spam"
 
 
 def test_nothing_is_confirmed_that_went_into_a_file_which_is_no_longer_the_store(store, monkeypatch):

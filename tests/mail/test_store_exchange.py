@@ -99,6 +99,7 @@ FORGED_HEADS = [
     ({"labels": [f"l{i}" for i in range(201)]}, "at most 200"),
     ({"reading": 5}, "reading 5"),
     ({"reading": ["usual"]}, "reading"),
+    ({"reading": "\ud800"}, "without lone surrogates"),
     ({"half_life": "long"}, "half-life 'long'"),
     ({"half_life": True}, "half-life True"),
     ({"half_life": 0.5}, "half-life 0.5"),
@@ -119,7 +120,10 @@ FORGED_HEADS = [
     ({"settings": {"most_messages": 0}}, "most_messages 0"),
     ({"settings": {"most_messages": 2**70}}, "most_messages"),
     ({"settings": {"changes": "x"}}, "'changes' is kept by the store itself"),
+    ({"settings": {"watched": {}}}, "'watched' is kept by the store itself"),
     ({"settings": {"own": math.inf}}, "finite"),
+    ({"settings": {"own": "\ud800"}}, "without lone surrogates"),
+    ({"settings": {"own": {"\udfff": 1}}}, "without lone surrogates"),
     ({"settings": {"": 1}}, "a key has"),
     ({"surprise": 1}, "'surprise' is not known"),
 ]
@@ -173,7 +177,17 @@ def contents(store):
 
 
 @pytest.mark.parametrize(
-    ("key", "value"), [("model", "oracle"), ("ham_at", "x"), ("spam_at", 2), ("most_messages", 0), ("own", math.nan)]
+    ("key", "value"),
+    [
+        ("model", "oracle"),
+        ("ham_at", "x"),
+        ("spam_at", 2),
+        ("most_messages", 0),
+        ("own", math.nan),
+        ("own", "\ud800"),
+        ("own", {1: 2, "a": 3}),
+        ("watched", {}),
+    ],
 )
 def test_a_setting_with_a_value_that_it_cannot_have_is_refused(store, key, value):
     before = contents(store)
@@ -261,6 +275,23 @@ def test_a_backup_replaces_nothing_but_a_backup(store, tmp_path):
             store.backup(used.path)
     assert (tmp_path / "letter").read_text() == "dear"
     assert not [name for name in os.listdir(tmp_path) if name.endswith(".part")]
+
+
+def test_a_backup_does_not_replace_a_database_that_is_locked(store, tmp_path):
+    foreign = tmp_path / "foreign.db"
+    with closing(sqlite3.connect(foreign, isolation_level=None)) as db:
+        db.execute("CREATE TABLE a (b)")
+        before = foreign.read_bytes()
+        db.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(StoreError, match="in use or cannot be read"):
+            store.backup(foreign)
+        db.execute("ROLLBACK")
+    assert foreign.read_bytes() == before
+    store.backup(tmp_path / "copy.db")
+    with closing(sqlite3.connect(tmp_path / "copy.db", isolation_level=None)) as db:
+        db.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(StoreError, match="in use or cannot be read"):
+            store.backup(tmp_path / "copy.db")
 
 
 def test_an_earlier_copy_that_was_learned_into_and_read_is_replaced(tmp_path):

@@ -1,5 +1,6 @@
 """Only SQLite opens the files of a store: closing a descriptor of our own would drop the process's locks."""
 
+import gc
 import os
 import subprocess
 import sys
@@ -229,3 +230,23 @@ def test_a_store_that_was_open_at_a_fork_is_refused_in_the_child(tmp_path):
     with Store(path) as store:
         assert [i for i in (1, 2, 3, 4) if store.known(entry(i).digest)] == [1, 3, 4]
         assert store.check() == []
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that fork")
+def test_a_store_can_be_opened_in_a_child_that_has_discarded_the_inherited_connection(tmp_path):
+    """The inode of a deleted store may belong to a new file from then on."""
+    path = tmp_path / "mail.db"
+    opened = [Store(path)]
+    opened[0].learn([entry(1)])
+
+    def discard_and_learn():
+        opened.clear()
+        gc.collect()
+        with Store(path) as store:
+            store.learn([entry(2)])
+
+    assert in_a_child(discard_and_learn) == 0
+    opened[0].learn([entry(3)])
+    assert [i for i in (1, 2, 3) if opened[0].known(entry(i).digest)] == [1, 2, 3]
+    assert opened[0].check() == []
+    opened[0].close()

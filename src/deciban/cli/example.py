@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from deciban.cli import arguments as a
-from deciban.cli.manners import manners
+from deciban.cli.manners import manners, say
 
 EXAMPLE = a.example(
     "deciban example patients > patients.csv",
@@ -62,4 +62,4 @@ def _mailbox(folder: Path) -> None:
     except OSError as error:
         raise InputError(f"cannot write to the folder {str(folder)!r}: {error.strerror}. {HINT}") from None
     new, junk = sum(one.is_new for one in made), sum(one.folder == JUNK for one in made)
-    typer.echo(f"{folder}: {len(made) - new - junk} letters, {new} new ones, and {junk} of junk in {JUNK}", err=True)
+    say(f"{folder}: {len(made) - new - junk} letters, {new} new ones, and {junk} of junk in {JUNK}")

@@ -30,8 +30,8 @@ HEAVIEST: Final = 2.0**36
 """Sums of weights are exact below this: 16 million messages of the greatest weight."""
 
 
-LONGEST: Final = sys.float_info.max
-"""Seconds that a finite number can say."""
+MAX_SECONDS: Final = sys.float_info.max
+"""The largest number of seconds that is finite as a double."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ def checked_half_life(half_life: float | None) -> float | None:
     """A half-life that can be used, in seconds."""
     if half_life is None:
         return None
-    if not (_is_number(half_life) and 1.0 <= half_life <= LONGEST):
+    if not (_is_number(half_life) and 1.0 <= half_life <= MAX_SECONDS):
         raise InputError(f"half-life {half_life!r:.60}: it must be at least 1 second, or None for no ageing")
     return float(half_life)
 
@@ -79,7 +79,7 @@ def checked_time(time: float | None) -> float:
     """A moment in seconds since 1970; None is now."""
     if time is None:
         return clock.time()
-    if not (_is_number(time) and -LONGEST <= time <= LONGEST):
+    if not (_is_number(time) and -MAX_SECONDS <= time <= MAX_SECONDS):
         raise InputError(f"time {time!r:.60}: a message's time must be a finite number of seconds since 1970")
     return float(time)
 

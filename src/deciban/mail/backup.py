@@ -46,11 +46,17 @@ def _refuse_target(store: Path, target: Path) -> None:
 
 
 def _is_store(target: Path) -> bool:
-    """Whether SQLite finds a mail store; it applies and deletes a log or journal that a killed writer left there."""
+    """Whether SQLite finds a mail store; it applies and deletes a log or journal that a killed writer left there.
+
+    A file that SQLite cannot read now (locked, not permitted) is refused: it may be another program's database.
+    """
     try:
         with closing(connection(target, "mode=rw", 0.0)) as db:
             return header(db)[0] == APPLICATION
-    except sqlite3.OperationalError:  # somebody holds it
-        return True
+    except sqlite3.OperationalError as error:
+        raise StoreError(
+            f"backup {str(target)!r} would replace a file that is in use or cannot be read (SQLite: {error}), "
+            "so it may be no mail store. Hint: try again later, or name another file"
+        ) from error
     except sqlite3.DatabaseError:
         return False

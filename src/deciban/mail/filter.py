@@ -16,7 +16,7 @@ from deciban.mail.judging import Judge
 from deciban.mail.message import read_message
 from deciban.mail.models import ModelName
 from deciban.mail.reading import USUAL, Reading
-from deciban.mail.refitting import is_due, refitted
+from deciban.mail.refitting import RefitResult, is_due, refitted
 from deciban.mail.refusals import undamaged
 from deciban.mail.store import Store
 from deciban.mail.tokens import said_cut, tokens_of
@@ -160,9 +160,12 @@ class MailFilter:
         with undamaged(self.store.path):
             return is_due(self.store, self.model)
 
-    def refit(self, force: bool = False) -> bool:
-        """Fit the trusts anew, if that is due, or anyway; whether it was done. Not for the middle of a delivery."""
-        return (force or self.is_fit_due()) and refitted(self.store, self.model)
+    def refit(self, force: bool = False) -> RefitResult:
+        """Fit the model to all messages if that is due, or always with `force`. Not for the middle of a delivery.
+
+        The result is true if the model was fitted, and otherwise says why it was not.
+        """
+        return refitted(self.store, self.model) if force or self.is_fit_due() else RefitResult.NOT_DUE
 
 
 def checked_label(label: str) -> str:

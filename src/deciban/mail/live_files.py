@@ -25,7 +25,11 @@ _open_files: dict[object, tuple[FileId, str]] = {}
 Each change is one operation on a dict, so threads need no lock, and a fork can leave none held.
 """
 
-_inherited: set[FileId] = set()
+_inherited: dict[object, FileId] = {}
+"""Ids of databases by connection that this process inherited at a fork and has not discarded.
+
+Their descriptors are open here, so no other file can have the same id meanwhile.
+"""
 
 
 def register(path: str | os.PathLike[str]) -> object:
@@ -35,7 +39,7 @@ def register(path: str | os.PathLike[str]) -> object:
     of its parent (sqlite.org/howtocorrupt.html, 2.6).
     """
     file = _file_id(path)
-    if file in _inherited:
+    if file in _inherited.copy().values():
         raise StoreError(
             f"mail store {os.fspath(path)!r} was open when this process was forked from another, so it cannot be "
             "opened here. Hint: close it before the fork, or start the process with spawn"
@@ -49,6 +53,7 @@ def register(path: str | os.PathLike[str]) -> object:
 def release(connection: object) -> None:
     """Undo one `register`."""
     _open_files.pop(connection, None)
+    _inherited.pop(connection, None)
 
 
 def is_live(path: str | os.PathLike[str]) -> bool:
@@ -76,7 +81,7 @@ def _file_id(path: str | os.PathLike[str]) -> FileId | None:
 
 
 def _forget_parent() -> None:
-    _inherited.update(file for file, _ in _open_files.values())
+    _inherited.update({connection: file for connection, (file, _) in _open_files.items()})
     _open_files.clear()
 
 

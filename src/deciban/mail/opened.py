@@ -166,11 +166,11 @@ class Opened:
         return default if row is None else json.loads(row[0])
 
     def put(self, key: str, value: Any) -> None:
-        """Keep a value, in JSON; None takes it away."""
+        """Keep a value, in JSON of ASCII characters (a file's name may hold lone surrogates); None takes it away."""
         if value is None:
             self.db.execute("DELETE FROM setting WHERE key = ?", (key,))
         else:
-            text = json.dumps(value, ensure_ascii=False, sort_keys=True)
+            text = json.dumps(value, sort_keys=True)
             self.db.execute("INSERT OR REPLACE INTO setting VALUES (?, ?)", (key, text))
 
     def note(self, what: str, changes: int) -> None:

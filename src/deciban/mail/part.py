@@ -68,7 +68,7 @@ class Room:
         return text
 
     def find_line(self, line: bytes, start: int, end: int) -> int:
-        """Where the next line begins that begins so, or -1; at most so many are found in so many bytes."""
+        """Return the offset of the next line with this prefix, or -1."""
         searched = min(end, start + self.scan_left)
         at = self.raw.find(b"\n" + line, start, searched)
         self.scan_left -= (searched if at < 0 else at) - start

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import Final
 
 from deciban.mail.fewest import FEWEST, OF_EACH
@@ -14,6 +15,19 @@ GROWTH: Final = 0.15
 
 FEWEST_CHANGES: Final = 10
 """… and at least so many messages."""
+
+
+class RefitResult(Enum):
+    """What came of a refit; only FITTED is true."""
+
+    FITTED = "the model was fitted"
+    NOT_DUE = "too little has changed since the last fit"
+    NO_PARAMETERS = "the model has no parameters to fit"
+    TOO_FEW_MESSAGES = "there are too few messages, in all or with one label"
+    INSEPARABLE = "the words of the messages do not separate the labels"
+
+    def __bool__(self) -> bool:
+        return self is RefitResult.FITTED
 
 
 def is_due(store: Store, model: ModelName) -> bool:
@@ -34,20 +48,20 @@ def has_grown(changes: int, fitted_to: int) -> bool:
     return changes >= max(FEWEST_CHANGES, GROWTH * fitted_to)
 
 
-def refitted(store: Store, model: ModelName) -> bool:
-    """Fit a model to all messages of a store and keep what it found; False where there are too few."""
+def refitted(store: Store, model: ModelName) -> RefitResult:
+    """Fit a model to all messages of a store and save the fit, or return why nothing was fitted."""
     if model == "fisher":
-        return False
+        return RefitResult.NO_PARAMETERS
     from deciban.mail.fitting import Examples, fit
 
     rows = store.rows()
     examples = Examples.of(rows, store.unit(float(rows.times.max())) if len(rows.times) else 1.0)
     if examples is None:
-        return False
+        return RefitResult.TOO_FEW_MESSAGES
     found = fit(examples, model)
     if found is None:
-        return False
+        return RefitResult.INSEPARABLE
     columns = [column.tolist() for column in found.columns]
     with undamaged(store.path):
         store.save_fit(model, found.numbers.tolist(), columns, found.trust.to_dict(), changes=rows.changes)
-    return True
+    return RefitResult.FITTED

@@ -1,4 +1,4 @@
-"""What SQLite says went wrong, in words that say what to do about it."""
+"""Convert the errors of SQLite, and those of invalid values in a store, to StoreError with a hint."""
 
 from __future__ import annotations
 
@@ -9,11 +9,19 @@ from pathlib import Path
 
 from deciban.errors import DecibanError, StoreError
 
-MISFITS = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, AssertionError, RecursionError)
-"""Errors of code that meets a value which no store holds."""
+INVALID_VALUE_ERRORS = (
+    LookupError,
+    TypeError,
+    ValueError,
+    AttributeError,
+    ArithmeticError,
+    AssertionError,
+    RecursionError,
+)
+"""Errors that code raises for an invalid value in a database."""
 
 Guard = Callable[[Path], AbstractContextManager[None]]
-"""What words the errors of a block."""
+"""A context manager that converts the errors of a block."""
 
 _SAID = {
     sqlite3.SQLITE_BUSY: "is being written by another program, for longer than we waited. Hint: try again",
@@ -36,7 +44,7 @@ _SAID = {
 
 @contextmanager
 def in_words(path: Path) -> Iterator[None]:
-    """Raise StoreError for whatever SQLite raises in the block."""
+    """Raise StoreError for each SQLite error in the block."""
     try:
         yield
     except sqlite3.Error as error:
@@ -45,20 +53,20 @@ def in_words(path: Path) -> Iterator[None]:
 
 @contextmanager
 def undamaged(path: Path) -> Iterator[None]:
-    """Raise StoreError where the block finds what no store would hold, though SQLite could read it."""
+    """Raise StoreError for each SQLite error, and for each error that an invalid value in the store causes."""
     try:
         with in_words(path):
             yield
     except DecibanError:
         raise
-    except MISFITS as error:
+    except INVALID_VALUE_ERRORS as error:
         raise StoreError(
             f"mail store {str(path)!r} {_SAID[sqlite3.SQLITE_CORRUPT]} ({type(error).__name__}: {error})"
         ) from error
 
 
 def refusal(path: Path, error: sqlite3.Error) -> StoreError:
-    """The error to raise for one of SQLite's."""
+    """Return the StoreError for a SQLite error."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     name = getattr(error, "sqlite_errorname", type(error).__name__)
     return StoreError(f"mail store {str(path)!r} {_SAID.get(code, 'cannot be used.')} (SQLite: {error}, {name})")

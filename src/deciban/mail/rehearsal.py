@@ -68,7 +68,7 @@ class Rehearsal:
         return self._trust is None or has_grown(self._since, self._trust.messages)
 
     def refit(self, force: bool = False) -> bool:
-        """As `MailFilter.refit`."""
+        """Fit as `MailFilter.refit` does; return whether the model was fitted."""
         if self.model == "fisher" or not (force or self.is_fit_due()):
             return False
         examples = Examples.of(self._rows())

@@ -23,9 +23,11 @@ def checked_setting(key: str, value: Any) -> Any:
     if not isinstance(key, str) or not 0 < len(key) <= MAX_KEY_CHARACTERS or not key.isprintable():
         raise InputError(f"setting {key!r:.60}: a key has 1 to {MAX_KEY_CHARACTERS} characters that can be printed")
     try:
-        json.dumps(value, allow_nan=False)
+        json.dumps(value, allow_nan=False, ensure_ascii=False, sort_keys=True).encode()
     except (TypeError, ValueError, RecursionError):
-        raise InputError(f"setting {key!r}: a value that JSON can say is needed, with finite numbers") from None
+        raise InputError(
+            f"setting {key!r}: a JSON value with finite numbers and without lone surrogates is needed"
+        ) from None
     return _CHECKS[key](value) if key in _CHECKS else value
 
 
@@ -66,8 +68,8 @@ def _checked_probability(value: Any) -> float:
     return float(value)
 
 
-RESERVED: Final = frozenset({"half_life", "origin", "changes", "last_learned", "next_number", "reading"})
-"""Settings that are kept by methods of the store."""
+RESERVED: Final = frozenset({"half_life", "origin", "changes", "last_learned", "next_number", "reading", "watched"})
+"""Settings that only methods of the store write; they are not among the settings of an exported text."""
 
 _CHECKS: Final[dict[str, Callable[[Any], Any]]] = {
     "model": checked_model, "ham_at": _checked_probability, "spam_at": _checked_probability,

@@ -24,7 +24,7 @@ READERS: Final = 2
 """Desks that judge: Python runs one at a time, so more would only wait for each other."""
 
 LARGE_MESSAGE_BYTES: Final = 1 << 18
-"""Larger messages have one desk of their own, so that they never keep all desks busy."""
+"""Larger messages have a worker thread of their own, so that they never keep all threads busy."""
 
 DELAY_PER_BYTE: Final = 1.0 / (1 << 20)
 """Seconds for each byte of a large message by which others that come later may go before it: fair to all, as a
@@ -79,10 +79,13 @@ class Desk:
         """
         if self._mail is not None and self._opened != (self._file(), self._mail.store.setting("model")):
             self._close()
-        if self._mail is None:
+        while self._mail is None:
+            before = self._file()
             self._mail = StandingFilter(self._store, create=self._create)
             self._create = False
             self._opened = self._file(), self._mail.store.setting("model")
+            if self._opened[0] != before:  # created or replaced meanwhile, so another file may be open: open it again
+                self._close()
         return self._mail
 
     def _file(self) -> tuple[int, int] | None:

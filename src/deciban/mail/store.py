@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
@@ -97,6 +97,11 @@ class Store(StoreReader):
             value = checked_setting(key, value)
         with self._file.writing():
             self._file.put(key, value)
+
+    def save_watched(self, state: Mapping[str, Any]) -> None:
+        """Keep what was seen of watched folders; `setting("watched")` returns it."""
+        with self._file.writing():
+            self._file.put("watched", dict(state))
 
     def expect_reading(self, fingerprint: str) -> None:
         """Refuse a store whose messages were read in another way; one without messages takes this one."""

@@ -21,16 +21,13 @@ from deciban.mail.learning import current_ageing, labels_of, learn
 from deciban.mail.opened import MOST_LABELS, Opened, checked_label_name, refuse_another_reading
 from deciban.mail.packing import unpack
 from deciban.mail.refusals import undamaged
-from deciban.mail.settings import checked_settings, refuse_crossed_thresholds
+from deciban.mail.settings import RESERVED, checked_settings, refuse_crossed_thresholds
 from deciban.mail.upkeep import newest_time
 
 FORMAT: Final = "deciban mail store"
 VERSION: Final = 1
 AT_ONCE: Final = 5000
 """Messages that are learned together: new words are entered faster the more there are."""
-
-OWN: Final = ("half_life", "origin", "reading", "changes", "last_learned", "next_number", "watched")
-"""Settings that are written by name, that a store counts for itself, or that tell of folders on this machine."""
 
 KEYS: Final = {"format", "version", "messages", "labels", "reading", "half_life", "origin", "settings"}
 """Keys of the first line."""
@@ -66,7 +63,7 @@ def lines_of(file: Opened) -> Iterator[str]:
         "messages": file.db.execute("SELECT count(*) FROM message").fetchone()[0],
         "labels": list(file.labels()),
         **{key: settings.get(key) for key in ("reading", "half_life", "origin")},
-        "settings": {key: value for key, value in sorted(settings.items()) if key not in OWN},
+        "settings": {key: value for key, value in sorted(settings.items()) if key not in RESERVED},
     }
     yield _line(about)
     for entry in entries_of(file, "time, digest"):
@@ -140,9 +137,10 @@ def _checked_about(about: dict[str, Any]) -> dict[str, Any]:
         checked_label_name(label)
     if len(set(labels)) < len(labels):
         raise InputError(f"labels {labels!r:.200}: each label stands there once")
-    if reading is not None and not (isinstance(reading, str) and 0 < len(reading) <= MAX_READING_CHARACTERS):
+    if reading is not None and not _is_reading(reading):
         raise InputError(
-            f"reading {reading!r:.60}: a text of 1 to {MAX_READING_CHARACTERS} characters, or null, is needed"
+            f"reading {reading!r:.60}: a text of 1 to {MAX_READING_CHARACTERS} characters without lone surrogates, "
+            "or null, is needed"
         )
     half_life = checked_half_life(about.get("half_life"))
     checked_origin = None if origin is None else checked_time(origin)
@@ -150,6 +148,15 @@ def _checked_about(about: dict[str, Any]) -> dict[str, Any]:
         "messages": messages, "labels": labels, "reading": reading, "half_life": half_life,
         "origin": None if half_life is None else checked_origin, "settings": checked_settings(settings),
     }  # fmt: skip
+
+
+def _is_reading(value: object) -> bool:
+    """Whether a value can name a way of reading mail; a lone surrogate cannot be written as UTF-8."""
+    return (
+        isinstance(value, str)
+        and 0 < len(value) <= MAX_READING_CHARACTERS
+        and not any("\ud800" <= char <= "\udfff" for char in value)
+    )
 
 
 def _take_over(file: Opened, about: dict[str, Any]) -> None:

@@ -161,4 +161,9 @@ def _in_words(error: Exception) -> str:
 
 def _say(what: str) -> None:
     with suppress(Exception):  # if nobody hears us, the exit code still says it
-        print(what, file=sys.stderr, flush=True)
+        try:
+            from deciban.cli.manners import say
+        except Exception:  # it could not be loaded: escape all that is not ASCII
+            print(ascii(what)[1:-1], file=sys.stderr, flush=True)
+        else:
+            say(what)

@@ -12,7 +12,7 @@ from deciban.cli import arguments as a
 from deciban.cli.mail import options as o
 from deciban.cli.mail.learning import KEPT
 from deciban.cli.mail.opening import judging, learning
-from deciban.cli.manners import manners
+from deciban.cli.manners import manners, say
 from deciban.errors import InputError
 from deciban.spelling import spaced
 
@@ -37,7 +37,7 @@ def backup(file: Copy, store: o.StoreFile = None, debug: a.Debug = False) -> Non
     """Copy a store as it is now, whoever learns meanwhile; an earlier copy of that name is replaced."""
     with manners(debug), judging(store) as mail:
         mail.store.backup(file)
-        typer.echo(f"{file}: {spaced(sum(n for n, _ in mail.store.totals().values()))} messages", err=True)
+        say(f"{file}: {spaced(sum(n for n, _ in mail.store.totals().values()))} messages")
 
 
 def merge(
@@ -68,7 +68,7 @@ def export(file: Text = "-", store: o.StoreFile = None, debug: a.Debug = False) 
         check_output(file)
         with whole_file(file, 0o600) as unfinished, unfinished.open("wb") as written:
             written.writelines(line.encode() for line in lines)
-        typer.echo(f"{file}: {spaced(sum(n for n, _ in mail.store.totals().values()))} messages", err=True)
+        say(f"{file}: {spaced(sum(n for n, _ in mail.store.totals().values()))} messages")
 
 
 def take_in(
@@ -76,11 +76,10 @@ def take_in(
 ) -> None:
     """Learn the messages of a store's text; an empty store takes over its labels and settings too."""
     with manners(debug, interrupted="nothing was learned"), learning(store, create=True) as mail:
-        if file != "-":
-            _refuse_own_file(mail.store.path, file)
         if file == "-":
             merged = mail.store.absorb_text(line.decode("utf-8", "replace") for line in sys.stdin.buffer)
         else:
+            _refuse_own_file(mail.store.path, file)
             with Path(file).expanduser().open(encoding="utf-8", errors="replace", newline="\n") as lines:
                 merged = mail.store.absorb_text(lines)
         _settled(mail, store, [_told(file, merged, json)], no_fit, json)
@@ -100,7 +99,7 @@ def _told(name: str, merged: Merged, quiet: bool) -> dict[str, Any]:
     disputed = [{"digest": digest.hex(), "here": here, "there": there} for digest, here, there in merged.disputed]
     if not quiet:
         said = f"{name}: {spaced(merged.new)} new, {spaced(merged.known)} known already"
-        typer.echo(said + (f", {spaced(len(disputed))} known here under another label" if disputed else ""), err=True)
+        say(said + (f", {spaced(len(disputed))} known here under another label" if disputed else ""))
         for message in disputed[:TOLD]:
             typer.echo(f"  {message['digest']}: {message['here']} here, {message['there']} there", err=True)
         if len(disputed) > TOLD:

@@ -69,8 +69,10 @@ def tell_learned(
 
 def settle(mail: MailFilter, store: str | None, no_fit: bool, quiet: bool = False) -> dict[str, Any]:
     """Tidy and fit anew where that is due; what was done. `store` is how the user named it."""
+    from deciban.mail.refitting import RefitResult
+
     tidied = mail.store.tidy().unlearned if mail.store.status().tidy_due else 0
-    fitted, due = False, mail.is_fit_due()
+    fitted, due = RefitResult.NOT_DUE, mail.is_fit_due()
     if due and not no_fit:
         with status("fitting how far words are trusted …"):
             fitted = mail.refit()
@@ -82,18 +84,18 @@ def settle(mail: MailFilter, store: str | None, no_fit: bool, quiet: bool = Fals
             say(f"{mail.model}: fitted anew to {spaced(sum(messages.values()))} messages")
         elif due and no_fit:
             say(f"{mail.model}: to be fitted anew, by {again('fit', store)}")
-        elif due:
+        elif fitted is RefitResult.INSEPARABLE:
             say(no_difference(mail.model, messages))
         held = ", ".join(f"{spaced(n)} {name}" for name, n in messages.items()) or "nothing"
         say(f"{store_path(store)}: {held}")
-    return {"tidied": tidied, "fitted": fitted, "messages": messages}
+    return {"tidied": tidied, "fitted": bool(fitted), "messages": messages}
 
 
 def no_difference(model: str, messages: dict[str, int]) -> str:
-    """What is said where a model finds no difference between the labels in the words of their messages."""
+    """Return the message for labels that the words of their messages do not separate."""
     held = " and ".join(f"{spaced(n)} {name}" for name, n in messages.items())
     return (
-        f"{model}: nothing fitted, for the words of {held} messages do not tell the labels apart. "
+        f"{model}: nothing fitted to {held}: the words of these messages do not separate the labels. "
         "Hint: is each message learned under its right label? (deciban mail relabel)"
     )
 

@@ -12,6 +12,7 @@ from typing import Any, NoReturn, Self
 from deciban.cli.codes import TRY_AGAIN
 from deciban.cli.mail.one import CLUES
 from deciban.cli.mail.opening import judging
+from deciban.cli.manners import say
 
 ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGINT", "SIGHUP", "SIGALRM") if hasattr(signal, name))
 """Signals that end a program: a message that is being judged passes first."""
@@ -41,7 +42,7 @@ def pass_judged(store: str | None, model: str | None, debug: bool = False) -> No
 
 def pass_on(why: str) -> None:
     """Pass the message as it comes, and say why."""
-    print(f"error: {why} The message was passed on as it came.", file=sys.stderr)
+    say(f"error: {why} The message was passed on as it came.")
     _write([])
 
 
@@ -59,7 +60,7 @@ def _judged(head: bytes, store: str | None, model: str | None, debug: bool) -> b
 def _say(error: Exception) -> None:
     with suppress(Exception):  # if nobody hears us, the message passes nevertheless
         said = str(error) or type(error).__name__
-        print(f"error: {said}\nThe message was passed on as it came.", file=sys.stderr, flush=True)
+        say(f"error: {said}\nThe message was passed on as it came.")
 
 
 def _read(into: list[bytes]) -> None:

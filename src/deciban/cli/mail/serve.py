@@ -9,7 +9,7 @@ import typer
 from deciban.cli import arguments as a
 from deciban.cli.mail import options as o
 from deciban.cli.mail.opening import store_path
-from deciban.cli.manners import manners
+from deciban.cli.manners import manners, say
 
 EXAMPLE = a.example(
     "deciban mail serve --spamd 127.0.0.1:1783", "deciban mail serve --spamd unix:$XDG_RUNTIME_DIR/deciban.sock"
@@ -51,5 +51,5 @@ def command(
         path = store_path(store)
         serve(
             spamd, path, limits=limits, learns=not no_learn, anyone=anyone,
-            ready=lambda where: typer.echo(f"listening at {where}, with {path}", err=True),
+            ready=lambda where: say(f"listening at {where}, with {path}"),
         )  # fmt: skip

@@ -9,7 +9,7 @@ import typer
 from deciban.cli import arguments as a
 from deciban.cli.mail import options as o
 from deciban.cli.mail.opening import learning, store_path
-from deciban.cli.manners import manners
+from deciban.cli.manners import manners, say
 
 if TYPE_CHECKING:
     from deciban.mail.filter import MailFilter
@@ -65,7 +65,7 @@ def command(
                 if half_life is not None:
                     mail.store.age(seconds)
                     said.append(f"half-life {half_life}" + ("" if seconds is None else " days"))
-            typer.echo(f"{store_path(store)}: {', '.join(said)}", err=True)
+            say(f"{store_path(store)}: {', '.join(said)}")
             if model is not None:
                 _fit_another(model, mail, store, no_fit)
 

@@ -9,8 +9,9 @@ import typer
 from deciban.cli import arguments as a
 from deciban.cli.codes import REFUSED
 from deciban.cli.mail import options as o
+from deciban.cli.mail.learning import no_difference
 from deciban.cli.mail.opening import judging, learning, store_path
-from deciban.cli.manners import manners, status
+from deciban.cli.manners import manners, say, status
 from deciban.errors import InputError
 from deciban.spelling import spaced
 
@@ -25,6 +26,8 @@ Mend = Annotated[bool, typer.Option("--mend", help="Make counts that are wrong a
 def fit(store: o.StoreFile = None, if_due: IfDue = False, debug: a.Debug = False) -> None:
     """Fit anew how far words are to be trusted, to all messages that were learned."""
     with manners(debug, interrupted="what was fitted before is kept"), learning(store) as mail:
+        from deciban.mail.refitting import RefitResult
+
         if if_due and not mail.is_fit_due():
             typer.echo(f"{mail.model}: not due", err=True)
             return
@@ -33,20 +36,18 @@ def fit(store: o.StoreFile = None, if_due: IfDue = False, debug: a.Debug = False
         totals = {name: n for name, (n, _) in mail.store.totals().items() if n}
         if done:
             typer.echo(f"{mail.model}: fitted to {spaced(sum(totals.values()))} messages", err=True)
-        elif mail.model == "fisher":
+        elif done is RefitResult.NO_PARAMETERS:
             typer.echo("fisher: nothing to fit, it takes counts as they are", err=True)
         else:
-            raise InputError(_unfitted(mail.model, totals))
+            inseparable = done is RefitResult.INSEPARABLE
+            raise InputError(no_difference(mail.model, totals) if inseparable else _too_few(mail.model, totals))
 
 
-def _unfitted(model: str, totals: dict[str, int]) -> str:
-    """Why nothing was fitted: too few messages, or labels that words do not tell apart."""
-    from deciban.cli.mail.learning import no_difference
+def _too_few(model: str, totals: dict[str, int]) -> str:
+    """Return the message for a store with too few messages to fit."""
     from deciban.mail.fewest import FEWEST, OF_EACH
 
     held = ", ".join(f"{n} {name}" for name, n in totals.items()) or "nothing"
-    if len(totals) > 1 and sum(totals.values()) >= FEWEST and min(totals.values()) >= OF_EACH:
-        return no_difference(model, totals)
     return (
         f"{model}: {held} learned; to fit it takes {FEWEST} messages, and {OF_EACH} of each label. "
         "Hint: deciban mail learn --ham PATH --spam PATH"
@@ -58,7 +59,7 @@ def tidy(store: o.StoreFile = None, now: Now = False, debug: a.Debug = False) ->
     with manners(debug, interrupted="nothing was tidied"), learning(store) as mail:
         done = mail.store.tidy(now)
         said = f"{spaced(done.unlearned)} messages unlearned" if done.unlearned else "no message unlearned"
-        typer.echo(f"{store_path(store)}: {said}{', all weighed anew' if done.renewed else ''}", err=True)
+        say(f"{store_path(store)}: {said}{', all weighed anew' if done.renewed else ''}")
 
 
 def check(store: o.StoreFile = None, mend: Mend = False, json: a.AsJson = False, debug: a.Debug = False) -> None:
@@ -87,9 +88,9 @@ def _show_problems(path: str, found: list[str], mended: bool, left: list[str]) -
     for problem in found:
         print(one_line(problem))
     if not found:
-        typer.echo(f"{path}: all is as it should be", err=True)
+        say(f"{path}: all is as it should be")
     elif mended and not left:
-        typer.echo(f"{path}: mended", err=True)
+        say(f"{path}: mended")
     else:
         hint = "put a backup in its place" if mended else "--mend counts anew; else put a backup in its place"
-        typer.echo(f"error: {path} is not as it should be. Hint: {hint}", err=True)
+        say(f"error: {path} is not as it should be. Hint: {hint}")

@@ -27,9 +27,6 @@ EXAMPLE = a.example(
     "deciban mail watch --ham ~/Maildir --junk ~/Maildir/.Junk",
     "deciban mail watch --ham imaps://joe@example.org/INBOX --junk imaps://joe@example.org/Junk --once",
 )
-STATE = "watched"
-"""The setting that what was seen of folders is kept in, from one run to the next."""
-
 FOLDER = "a Maildir, or imaps://user@host/Folder. May be repeated."
 Ham = Annotated[
     list[str],
@@ -73,8 +70,8 @@ def _watcher(mail: MailFilter, ham: list[str], junk: list[str], learned: Counter
         learn,
         known=mail.store.known,
         filed=filed_by_us,
-        load=lambda: mail.store.setting(STATE),
-        save=lambda state: mail.store.set(STATE, dict(state)),
+        load=lambda: mail.store.setting("watched"),
+        save=mail.store.save_watched,
         problems=lambda problem: say(f"warning: {problem}"),
     )
 
