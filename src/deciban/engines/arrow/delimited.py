@@ -116,8 +116,6 @@ class Delimited:
         """See `Source.batches`; a cell that is no number restarts the reading, now with marks for missing numbers."""
         marked = False
         done = 0
-        for path in self.paths:
-            check_gzip(path)
         while True:
             try:
                 for batch in self._read(wanted, marked, skip=done):
@@ -148,6 +146,8 @@ class Delimited:
 
         The columns are taken without expressions: DuckDB's time to plan those grows with the square of their number.
         """
+        for path in self.paths:
+            check_gzip(path)
         numbers = {name for name, reading in wanted.items() if reading == "number"}
         return connection().sql(f"{self._select(wanted)} {self._reader(numbers, self.options.missing)} {more}")
 
