@@ -91,9 +91,8 @@ def every_use() -> tuple[list[Use], list[str]]:
                     methods.setdefault(id(pattern), set()).add(node.attr)
             if is_call_of_re(node):
                 place = f"{module.__name__}:{node.lineno}"
-                try:
-                    first = ast.literal_eval(node.args[0])
-                except ValueError:
+                first = _constant(node.args[0], module)
+                if first is None:
                     if id(node) not in inside and not isinstance(node.args[0], ast.Name):
                         unknown.append(place)
                     continue
@@ -102,6 +101,17 @@ def every_use() -> tuple[list[Use], list[str]]:
                     literal.append(Use(place, re.compile(first), frozenset(how)))
     uses = [Use(name, pattern, frozenset(methods.get(key, METHODS))) for key, (name, pattern) in kept.items()]
     return [*uses, *literal], unknown
+
+
+def _constant(node: ast.expr, module: ModuleType) -> str | bytes | None:
+    """The text of a pattern that is a literal or the name of a module's constant; None of anything else."""
+    if isinstance(node, ast.Name):
+        value = vars(module).get(node.id)
+        return value if isinstance(value, str | bytes) else None
+    try:
+        return ast.literal_eval(node)
+    except ValueError:
+        return None
 
 
 def _is_definition(node: ast.AST) -> bool:

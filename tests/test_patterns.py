@@ -9,6 +9,7 @@ import pytest
 from tests import patterns
 from tests.patterns import Use
 
+from deciban.engines.arrow import delimited
 from deciban.mail import links, mbox, words
 
 
@@ -31,6 +32,7 @@ def test_every_pattern_is_found():
     found = {use.pattern: use.methods for use in uses}
     assert found[links.MAIL] == {"findall", "search", "sub"}  # by three modules
     assert found[mbox._SOMEBODY] == {"match"}
+    assert found[re.compile(delimited.COMMA_NUMBER)] == {"fullmatch"}  # by the name of its text
     assert set(words.SHOUTS.values()) <= set(found)
     assert len(uses) > 100
 

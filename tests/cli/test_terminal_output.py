@@ -8,6 +8,7 @@ import pty
 import subprocess
 import sys
 
+import pyarrow as pa
 import pytest
 from tests.cli.terminal import call, done, program, table
 
@@ -130,6 +131,33 @@ def test_safe_cells_neutralise_formulas_and_leave_numbers(hostile, tmp_path, end
         assert head[1] == f"{mark}=note"
         assert [row[0] for row in rows] == ["-1.5"] * len(rows)
         assert [row[1] for row in rows] == [*(mark + cell for cell in FORMULAS), *HARMLESS]
+
+
+DECEIVING = ["=1+1 \x1b[2J", 'a,b "c" d', None]
+BYTES = pa.array([cell and cell.encode() for cell in DECEIVING])
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        *(BYTES, BYTES.cast(pa.large_binary()), BYTES.cast(pa.binary_view()), BYTES.cast(pa.binary(9))),
+        *(BYTES.dictionary_encode(), BYTES.cast(pa.binary(9)).dictionary_encode()),
+        *(BYTES.cast(pa.string()).dictionary_encode(), BYTES.cast(pa.string()).cast(pa.string_view())),
+    ],
+    ids=lambda column: str(column.type),
+)
+def test_bytes_are_escaped_and_neutralised_like_texts(hostile, tmp_path, column):
+    *_, model = hostile
+    data = tmp_path / "in.arrow"
+    with pa.ipc.new_file(str(data), pa.schema([("size", pa.int64()), ("b", column.type)])) as writer:
+        writer.write_batch(pa.record_batch({"size": pa.array([1, 2, 3]), "b": column}))
+    asked = ["predict", model, data, "--allow-missing-columns", "--keep", "b"]
+    shown = on_terminal(*asked, errors=False)
+    assert obeyed(shown) == []
+    assert "=1+1 \\u001b[2J" in shown
+    done(*asked, "--safe-cells", "-o", tmp_path / "out.csv")
+    with (tmp_path / "out.csv").open(newline="") as file:
+        assert [row[0] for row in csv.reader(file)] == ["b", "'" + DECEIVING[0], DECEIVING[1], ""]
 
 
 def test_safe_cells_are_for_text_formats(hostile, tmp_path):

@@ -94,6 +94,15 @@ def test_columns_are_cut_together_as_each_is_alone(fraction):
     assert best_cuts(np.concatenate(tables, axis=1), offset).tolist() == alone
 
 
+def test_a_column_of_large_whole_weights_does_not_change_the_cuts_of_the_next():
+    """Sums above 2⁵³ are rounded: a running sum over both columns would lose the weights of the second."""
+    small = np.array([[9.0, 9.0, 0.0, 0.0], [0.0, 0.0, 9.0, 9.0]])
+    large = np.full((2, 2), 2.0**70)
+    together = best_cuts(np.concatenate([large, small], axis=1), np.array([0, 2, 6])).tolist()
+    assert cuts_of(small) == [2]
+    assert together == [*cuts_of(large), 2 + 2]
+
+
 def test_nothing_to_cut():
     assert cuts_of(np.zeros((2, 0))) == []
     assert cuts_of(np.zeros((2, 3))) == []

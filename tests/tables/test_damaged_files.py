@@ -1,6 +1,7 @@
 """A damaged file gives the rows that it still has, or one clear error: no crash, and no other rows."""
 
 import gzip
+import io
 
 import numpy as np
 import pyarrow as pa
@@ -9,6 +10,7 @@ import pytest
 from tests.tables import damage
 
 import deciban
+from deciban.engines.arrow.source import open_source
 from deciban.errors import InputError
 
 SEEDS = {"arrow": 200, "zstd.arrow": 60, "arrows": 60}
@@ -96,6 +98,57 @@ def test_a_gzip_file_whose_content_does_not_fit_its_checksum_is_refused(name, li
     path.write_bytes(packed)
     with pytest.raises(InputError, match=f"{name}' cannot be read: "):
         deciban.train(path, target="y", judge=False)
+    with pytest.raises(InputError, match=f"{name}' cannot be read: "):
+        open_source(path).head(5)
+
+
+def test_a_gzip_file_that_is_deleted_after_it_was_opened_is_named(tmp_path):
+    path = tmp_path / "t.csv.gz"
+    path.write_bytes(gzip.compress(b"x,y\n1,a\n"))
+    source = open_source(path)
+    path.unlink()
+    for read in (lambda: source.head(5), lambda: list(source.batches({"x": "number"}))):
+        with pytest.raises(InputError, match=r"t.csv.gz' cannot be read: [Nn]o such file"):
+            read()
+
+
+class Streamable:
+    """An object that another library hands over as a stream of Arrow batches; of a length, or without."""
+
+    def __init__(self, reader):
+        self.reader = reader
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self.reader.__arrow_c_stream__(requested_schema)
+
+
+class Collection(Streamable):
+    def __len__(self):
+        return 3000
+
+
+@pytest.mark.parametrize("wrap", [lambda reader: reader, Streamable, Collection])
+def test_a_truncated_stream_is_refused(wrap):
+    batch = pa.record_batch({"x": pa.array(range(1000)), "y": pa.array(["a", "b"] * 500)})
+    file = io.BytesIO()
+    with pa.ipc.new_stream(file, batch.schema) as writer:
+        for _ in range(3):
+            writer.write_batch(batch)
+    content = file.getvalue()
+    for length in (len(content) - 500, len(content) * 2 // 3 - 500, len(content) // 3 - 500):
+        with pytest.raises(InputError, match="the stream cannot be read: "):
+            deciban.train(wrap(pa.ipc.open_stream(content[:length])), target="y", judge=False)
+        if wrap is not Collection:
+            source = open_source(wrap(pa.ipc.open_stream(content[:length])))
+            with pytest.raises(InputError, match="the stream cannot be read: "):
+                source.head(3000)
+
+
+def test_a_damaged_table_with_two_columns_of_one_name_is_refused():
+    damaged = pa.array([b"\xff"]).view(pa.string())
+    table = pa.Table.from_arrays([pa.array(["a"]), damaged], names=["x", "x"])
+    with pytest.raises(InputError, match="the table is damaged: column 'x': "):
+        open_source(table)
 
 
 @pytest.mark.parametrize("kind", ["csv.gz", "jsonl.gz", "parquet", "arrow", "arrows"])

@@ -88,12 +88,12 @@ def _sink(form: str, file: Any, schema: Any, changes: Sequence[Change]) -> Itera
     if form in ("csv", "tsv"):
         yield _delimited(file, schema, "\t" if form == "tsv" else ",", changes)
     elif form == "jsonl":
-        yield _refusing(lambda batch: _json_lines(file, batch, changes))
+        yield _convert_write_errors(lambda batch: _json_lines(file, batch, changes))
     elif form == "parquet":
         import pyarrow.parquet as pq
 
-        with _refusing(pq.ParquetWriter)(file, schema) as writer:
-            yield _refusing(writer.write_batch)
+        with _convert_write_errors(pq.ParquetWriter)(file, schema) as writer:
+            yield _convert_write_errors(writer.write_batch)
     else:
         import pyarrow as pa
 
@@ -111,15 +111,15 @@ def _delimited(file: Any, schema: Any, delimiter: str, changes: Sequence[Change]
     file.write(header.getvalue().encode())
 
     def write(batch: Any) -> None:
-        batch = _with_changes(batch, changes) if changes else batch
+        batch = _change_texts(_decode_texts(batch), changes)
         quotes = "needed" if _needs_quotes(batch, delimiter) else "none"
         write_csv(batch, file, WriteOptions(include_header=False, delimiter=delimiter, quoting_style=quotes))
 
-    return _refusing(write)
+    return _convert_write_errors(write)
 
 
-def _refusing(write: Callable[..., Any]) -> Callable[..., Any]:
-    """The same function, with an error in words where a value or a type has no place in the format."""
+def _convert_write_errors(write: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap a writer so that a value or a type that the format cannot hold raises an InputError."""
     import pyarrow as pa
 
     def attempt(*arguments: Any) -> Any:
@@ -137,15 +137,32 @@ def _apply(changes: Sequence[Change], text: str) -> str:
     return reduce(lambda changed, change: change(changed), changes, text)
 
 
-def _with_changes(batch: Any, changes: Sequence[Change]) -> Any:
-    """The batch with every text changed; each different text of a column is changed once."""
+def _decode_texts(batch: Any) -> Any:
+    """Make plain texts of texts and bytes of any type; bytes that are not in UTF-8 cannot be written."""
+    import pyarrow as pa
+
+    text_kinds = (
+        *(pa.string(), pa.large_string(), pa.string_view()),
+        *(pa.binary(), pa.large_binary(), pa.binary_view()),
+    )
+    columns = list(batch.columns)
+    for i, column in enumerate(columns):
+        kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+        if pa.types.is_fixed_size_binary(kind):
+            columns[i] = column.cast(pa.binary()).cast(pa.large_string())
+        elif kind in text_kinds:
+            columns[i] = column.cast(pa.large_string())
+    return pa.RecordBatch.from_arrays(columns, batch.schema.names)
+
+
+def _change_texts(batch: Any, changes: Sequence[Change]) -> Any:
+    """Apply the changes to every text; each different text of a column is changed once."""
     import pyarrow as pa
 
     columns = list(batch.columns)
     for i, column in enumerate(columns):
-        kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-        if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
-            coded = column.cast(pa.large_string()).dictionary_encode()
+        if changes and pa.types.is_large_string(column.type):
+            coded = column.dictionary_encode()
             words = [_apply(changes, word) for word in coded.dictionary.to_pylist()]
             columns[i] = pa.array(words, pa.large_string()).take(coded.indices)
     return pa.RecordBatch.from_arrays(columns, batch.schema.names)
@@ -157,7 +174,7 @@ def _needs_quotes(batch: Any, delimiter: str) -> bool:
     import pyarrow.compute as pc
 
     special = f'["\r\n{delimiter}]'
-    texts = [c for c in batch.columns if pa.types.is_string(c.type) or pa.types.is_large_string(c.type)]
+    texts = [column for column in batch.columns if pa.types.is_large_string(column.type)]
     return any(pc.any(pc.match_substring_regex(column, special)).as_py() for column in texts)
 
 

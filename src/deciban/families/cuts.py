@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 from deciban.ledger.statistic import Array
 
 TINY = np.finfo(np.float64).tiny
+MAX_EXACT_INTEGER = 2.0**53
+"""Sums of whole numbers up to this are exact in double precision."""
 
 
 def best_cuts(table: Array, offset: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -36,7 +38,8 @@ def best_cuts(table: Array, offset: NDArray[np.int64]) -> NDArray[np.int64]:
     counts = np.zeros((len(table), len(inside)))
     counts[:, inside] = table
     present, sums = np.cumsum(counts > 0, axis=1, dtype=np.int64), np.cumsum(counts, axis=1)
-    if (table != np.rint(table)).any():  # sums of fractions are rounded: those of one column know no other column
+    if (table != np.rint(table)).any() or sums[:, -1].max(initial=0.0) > MAX_EXACT_INTEGER:
+        # rounded sums of one column must not depend on the columns before it
         for a, b in pairwise(first.tolist()):
             counts[:, a:b].cumsum(axis=1, out=sums[:, a:b])
     cuts: list[NDArray[np.int64]] = [np.zeros(0, dtype=np.int64)]

@@ -48,23 +48,11 @@ def literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def database_errors() -> type[Exception]:
-    """The class of all errors of DuckDB."""
-    import duckdb
-
-    return duckdb.Error
-
-
-def repeated_name_errors() -> type[Exception]:
-    """The class of DuckDB's error about an object with keys that differ only in case."""
-    import duckdb
-
-    return duckdb.NotImplementedException
-
-
 def from_duckdb(error: Any) -> bool:
     """Whether DuckDB complains; while rows are streamed its errors come as Arrow's, without a number."""
-    return isinstance(error, database_errors()) or (isinstance(error, OSError) and error.errno is None)
+    import duckdb
+
+    return isinstance(error, duckdb.Error) or (isinstance(error, OSError) and error.errno is None)
 
 
 def is_conversion_error(error: Exception) -> bool:
@@ -93,8 +81,8 @@ def compression(paths: Sequence[str]) -> str:
 def check_gzip(path: str) -> None:
     """Refuse a damaged file that is packed by gzip: DuckDB does not compare the checksum, and gives other rows."""
     if packing(path) == "gzip":
-        found = os.stat(path)
         with reword_errors(path):
+            found = os.stat(path)
             _unpack_all(path, found.st_ino, found.st_size, found.st_mtime_ns)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import os
 import re
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
 from typing import TYPE_CHECKING, Any, Self
@@ -20,7 +20,6 @@ from deciban.engines.arrow.database import (
     check_gzip,
     compression,
     connection,
-    database_errors,
     file_list,
     first_line,
     from_duckdb,
@@ -28,7 +27,7 @@ from deciban.engines.arrow.database import (
     literal,
 )
 from deciban.engines.arrow.documents import packing, unpacked
-from deciban.engines.arrow.source import FileOptions, Reading, as_role, reword_errors
+from deciban.engines.arrow.source import BLOCK_CELLS, FileOptions, Reading, as_role, reword_errors
 from deciban.errors import InputError
 
 if TYPE_CHECKING:
@@ -38,6 +37,12 @@ ENCODINGS = ("utf-8", "utf-16", "latin-1")
 DELIMITERS = (",", ";", "\t", "|")
 MISSING_NUMBERS = ("NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?", "-", ".")
 """What a column of numbers may hold where one is missing; in other columns these are values like any other."""
+
+MARKS = literal(f" *({'|'.join(map(re.escape, MISSING_NUMBERS))}) *")
+"""A pattern in SQL of the whole cells that stand for a missing number."""
+
+MIN_TEXT_ROWS = 1 << 11
+"""Rows in a batch of texts that are converted to numbers, however many columns there are."""
 
 COMMA_NUMBER = r"[+-]?\d+,\d+"
 RECORD = re.compile(r'(?:[^"\r\n]++|"[^"]*+(?:"|\Z))*+')
@@ -59,12 +64,12 @@ REJECTED = {
     "LINE SIZE OVER MAXIMUM": "the line is longer than 2,000,000 bytes. Hint: Parquet files have no such bound",
     "INVALID STATE": "its quotes or line ends contradict each other",
 }
-"""What DuckDB's kinds of rejected lines mean."""
+"""Explanations of DuckDB's kinds of rejected lines."""
 
 
 @dataclass(frozen=True)
 class Delimited:
-    """Text files with a header line, one after the other."""
+    """A table of one or more text files that have the same header line."""
 
     paths: Sequence[str]
     columns: Sequence[str]
@@ -99,7 +104,7 @@ class Delimited:
 
         wanted: dict[str, Reading] = dict.fromkeys(self.columns, "text")
         try:
-            table = self._relation(wanted, (), f"limit {n}").to_arrow_table()
+            table = self._relation(wanted, f"limit {n}").to_arrow_table()
         except Exception as error:
             if not from_duckdb(error):
                 raise
@@ -108,12 +113,9 @@ class Delimited:
         return pa.Table.from_arrays(columns, names=list(self.columns))
 
     def batches(self, wanted: Mapping[str, Reading]) -> Iterator[pa.RecordBatch]:
-        """See `Source.batches`; a cell that is no number starts the reading anew, with marks for missing ones."""
-        numbers = {name for name, reading in wanted.items() if reading == "number"}
-        marked: set[str] = set()
+        """See `Source.batches`; a cell that is no number restarts the reading, now with marks for missing numbers."""
+        marked = False
         done = 0
-        for path in self.paths:
-            check_gzip(path)
         while True:
             try:
                 for batch in self._read(wanted, marked, skip=done):
@@ -125,21 +127,34 @@ class Delimited:
                     raise
                 if marked or not is_conversion_error(error):
                     raise self._diagnose(wanted, error) from None
-                marked = numbers
+                marked = True
 
-    def _read(self, wanted: Mapping[str, Reading], marked: set[str], skip: int) -> Iterator[pa.RecordBatch]:
-        """All rows but the first ones."""
-        for batch in self._relation(wanted, marked).to_arrow_reader(READ_AT_ONCE):
+    def _read(self, wanted: Mapping[str, Reading], marked: bool, skip: int) -> Iterator[pa.RecordBatch]:
+        """Read all rows but the first ones; with `marked`, numbers are read as texts, which are then converted."""
+        readings = dict.fromkeys(wanted, "text") if marked else wanted
+        n_rows = max(MIN_TEXT_ROWS, BLOCK_CELLS // max(1, len(wanted))) if marked else READ_AT_ONCE
+        numbers = [place for place, reading in enumerate(wanted.values()) if marked and reading == "number"]
+        database = connection()
+        for batch in self._relation(readings).to_arrow_reader(min(READ_AT_ONCE, n_rows)):
             if skip < batch.num_rows:
-                yield batch.slice(skip).rename_columns(list(wanted) or ["c0"])
+                rest = _convert_columns(batch.slice(skip), numbers, self.decimal, database)
+                yield rest.rename_columns(list(wanted) or ["c0"])
             skip = max(0, skip - batch.num_rows)
 
-    def _relation(self, wanted: Mapping[str, Reading], marked: Any, more: str = "") -> Any:
-        """All columns have types, so that the file is parsed as it is; only the wanted ones are taken."""
-        direct = {name for name, reading in wanted.items() if reading == "number" and name not in marked}
+    def _relation(self, wanted: Mapping[str, str], more: str = "") -> Any:
+        """All columns have types, so that the file is parsed as it is; only the wanted ones are taken.
+
+        The columns are taken without expressions: DuckDB's time to plan those grows with the square of their number.
+        """
+        for path in self.paths:
+            check_gzip(path)
+        numbers = {name for name, reading in wanted.items() if reading == "number"}
+        return connection().sql(f"{self._select(wanted)} {self._reader(numbers, self.options.missing)} {more}")
+
+    def _select(self, wanted: Iterable[str]) -> str:
+        """Begin a query for columns, or for the first column where none is wanted, up to its source."""
         alias = self._aliases
-        chosen = ", ".join(_taken(alias[n], n in marked, self.decimal) for n in wanted)
-        return connection().sql(f"select {chosen or 'c0'} from {self._reader(direct, self.options.missing)} {more}")
+        return f"select {', '.join(alias[name] for name in wanted) or 'c0'} from"
 
     @property
     def _aliases(self) -> dict[str, str]:
@@ -162,32 +177,37 @@ class Delimited:
         DuckDB's message quotes the line, and a cell may hold any words of such a message, so the message is shown at
         most and never searched. The file is read once more, and the lines that DuckDB rejects come as a table.
         """
-        alias = self._aliases
+        import duckdb
+
         numbers = {name for name, reading in wanted.items() if reading == "number"}
         reader = self._reader(
             numbers,
             (*self.options.missing, *MISSING_NUMBERS),
             f", store_rejects=true, rejects_limit={MAX_REJECTED_LINES}",
         )
-        counted = ", ".join(f"count({alias[name]})" for name in wanted) or "count(c0)"
         database = connection()
         database.execute("set threads=1")  # the first lines are rejected first
         try:
-            database.execute(f"select {counted} from {reader}").fetchall()
+            for _ in database.sql(f"{self._select(wanted)} {reader}").to_arrow_reader(MIN_TEXT_ROWS):
+                pass
             rejected = database.execute(
                 "select file_id, line, column_idx, error_type::varchar, csv_line from reject_errors"
-                " order by file_id, line, column_idx desc"
+                " order by file_id, line, error_type = 'CAST', column_idx"
             ).fetchall()
-        except database_errors():
+        except duckdb.Error:
             rejected = []
         for file, line, column, kind, text in rejected:
-            found = self._complaint(repr(self.paths[file]), line, column, kind, _cells(text or "", self.delimiter))
+            found = self._describe_rejected_line(
+                repr(self.paths[file]), line, column, kind, _cells(text or "", self.delimiter)
+            )
             if found is not None:
                 return found
         return InputError(f"{self.name} cannot be read: {first_line(error)}")
 
-    def _complaint(self, name: str, line: int, column: int | None, kind: str, cells: list[str]) -> InputError | None:
-        """What to say of a rejected line; None of a missing number that has spaces beside its mark."""
+    def _describe_rejected_line(
+        self, name: str, line: int, column: int | None, kind: str, cells: list[str]
+    ) -> InputError | None:
+        """Make the error about a rejected line; None if its cell is a mark for a missing number between spaces."""
         at = f" in line {line}"
         if kind == "CAST":
             value = cells[column - 1] if column and column <= len(cells) else "a text"
@@ -239,22 +259,28 @@ def _with_points(column: Any) -> Any:
     return pc.replace_substring(column, ",", ".") if pc.all(pc.or_(fits, known)).as_py() else column
 
 
-def _taken(column: str, marked: bool, decimal: str) -> str:
-    """A column as it was parsed, or its texts as numbers where some of them stand for missing ones.
+def _convert_columns(batch: pa.RecordBatch, places: Sequence[int], decimal: str, database: Any) -> pa.RecordBatch:
+    """Convert columns of texts to numbers, all by one query; marks for missing numbers become nulls."""
+    import pyarrow as pa
 
-    By a pattern: with a list of marks, 1200 columns of 50 rows took DuckDB more than 18 GiB.
-    """
-    if not marked:
-        return column
-    marks = literal(f" *({'|'.join(map(re.escape, MISSING_NUMBERS))}) *")
-    number = f"replace({column}, ',', '.')" if decimal == "," else column
-    return f"case when regexp_full_match({column}, {marks}) then null else cast({number} as double) end"
+    if not places:
+        return batch
+    columns = list(batch.columns)
+    texts = pa.chunked_array([columns[place] for place in places]).cast(pa.large_string()).combine_chunks()
+    number = "replace(t, ',', '.')" if decimal == "," else "t"
+    relation = database.from_arrow(pa.table({"t": texts})).project(
+        f"case when regexp_full_match(t, {MARKS}) then null else cast({number} as double) end as x"
+    )
+    numbers = relation.to_arrow_table()["x"].combine_chunks()
+    for i, place in enumerate(places):
+        columns[place] = numbers.slice(i * batch.num_rows, batch.num_rows)
+    return pa.RecordBatch.from_arrays(columns, batch.schema.names)
 
 
 def _start(path: str, encoding: str) -> str:
     """The beginning of a file, unpacked."""
     if not os.path.getsize(path):
-        raise InputError(f"{path!r} is empty. Hint: the first line names the columns")
+        raise InputError(f"{path!r} is empty. {HEADER_HINT}")
     with reword_errors(path), unpacked(path) as file:
         raw = file.read(HEADER_BYTES)
     try:
@@ -288,7 +314,7 @@ def _unquoted(line: str) -> str:
 def _header(start: str, delimiter: str, path: str) -> list[str]:
     line = _first_record(start)
     if not line.strip():
-        raise InputError(f"the first line of {path!r} is empty. Hint: the first line names the columns")
+        raise InputError(f"the first line of {path!r} is empty. {HEADER_HINT}")
     if len(line) == len(start) >= HEADER_BYTES:
         raise InputError(f"the first line of {path!r} is longer than {HEADER_BYTES:,} bytes. {HEADER_HINT}")
     if line.count('"') % 2:

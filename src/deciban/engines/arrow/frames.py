@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from deciban.engines.arrow.source import Reading, Source, validate
+from deciban.engines.arrow.source import Reading, Source, reword_read_errors, validate
 from deciban.errors import InputError
 
 if TYPE_CHECKING:
@@ -48,9 +48,10 @@ def _streamed(source: Any) -> Source:
     """An object that can be streamed again from its start is kept; a stream itself can be read but once."""
     import pyarrow as pa
 
-    reader = pa.RecordBatchReader.from_stream(source)
-    if hasattr(source, "__len__") or hasattr(source, "to_pyarrow"):
-        return Frame(validate(reader.read_all(), Frame.name))
+    with reword_read_errors(Stream.name):
+        reader = pa.RecordBatchReader.from_stream(source)
+        if hasattr(source, "__len__") or hasattr(source, "to_pyarrow"):
+            return Frame(validate(reader.read_all(), Frame.name))
     return Stream(reader)
 
 
@@ -175,11 +176,10 @@ class Stream:
         """See `Source.head`."""
         import pyarrow as pa
 
-        while sum(batch.num_rows for batch in self.kept) < n:
-            try:
-                self.kept.append(validate(self.reader.read_next_batch(), self.name))
-            except StopIteration:
-                break
+        missing = n - sum(batch.num_rows for batch in self.kept)
+        while missing > 0 and (batch := self._read_batch()) is not None:
+            self.kept.append(batch)
+            missing -= batch.num_rows
         return pa.Table.from_batches(self.kept, schema=self.reader.schema).slice(0, n)
 
     def batches(self, wanted: Mapping[str, Reading]) -> Iterator[pa.RecordBatch]:
@@ -190,5 +190,14 @@ class Stream:
             )
         self.spent = True
         kept, self.kept = self.kept, []
-        for batch in chain(kept, (validate(batch, self.name) for batch in self.reader)):
+        for batch in chain(kept, iter(self._read_batch, None)):
             yield batch.select(list(wanted))
+
+    def _read_batch(self) -> pa.RecordBatch | None:
+        """Read the next batch of the stream; None at its end."""
+        with reword_read_errors(self.name):
+            try:
+                batch = self.reader.read_next_batch()
+            except StopIteration:
+                return None
+        return validate(batch, self.name)

@@ -18,7 +18,6 @@ from deciban.engines.arrow.database import (
     file_list,
     literal,
     quoted,
-    repeated_name_errors,
 )
 from deciban.engines.arrow.source import FileOptions, Reading
 from deciban.errors import InputError, list_names
@@ -52,6 +51,8 @@ class Lines:
     @classmethod
     def open(cls, paths: Sequence[str], options: FileOptions) -> Self:
         """Names and kinds of the columns, from all lines: true and false, numbers, and everything else as text."""
+        import duckdb
+
         for path in paths:
             check_gzip(path)
         if not any(os.path.getsize(path) for path in paths):
@@ -59,7 +60,7 @@ class Lines:
         with Complaints(f"{paths[0]!r} cannot be read as JSON lines"):
             try:
                 (line,) = connection().sql(f"from {_reader(paths, INFERENCE)}").types
-            except repeated_name_errors():
+            except duckdb.NotImplementedException:  # keys of an object differ only in case
                 raise InputError(
                     f"{paths[0]!r} has columns that differ only in case: {_find_alike(paths)}. "
                     f"Hint: rename one of them"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -128,7 +128,8 @@ def validate(data: pa.RecordBatch | pa.Table, name: str) -> Any:
     try:
         data.validate(full=True)
     except pa.ArrowException as error:
-        where = "".join(f"column {column!r}: " for column in data.schema.names if _is_invalid(data.column(column)))
+        columns = zip(data.schema.names, data.columns, strict=True)  # by place: two may have one name
+        where = "".join(f"column {column!r}: " for column, values in columns if _is_invalid(values))
         why = error_summary(error).rpartition("Invalid: ")[2]
         raise InputError(f"{name} is damaged: {where}{why}. Hint: have it written again") from None
     for place, column in enumerate(data.columns):
@@ -164,9 +165,14 @@ def _is_invalid(column: Any) -> bool:
     return False
 
 
-@contextmanager
-def reword_errors(path: str, verdict: str = "cannot be read") -> Iterator[None]:
+def reword_errors(path: str, verdict: str = "cannot be read") -> AbstractContextManager[None]:
     """Raise what a file system, a decompressor or a decoder of files says as an error that names the file."""
+    return reword_read_errors(repr(printable(path)), verdict)
+
+
+@contextmanager
+def reword_read_errors(name: str, verdict: str = "cannot be read") -> Iterator[None]:
+    """Raise the errors of reading a file or a stream as InputErrors that begin with its name."""
     import pyarrow as pa
 
     try:
@@ -174,7 +180,7 @@ def reword_errors(path: str, verdict: str = "cannot be read") -> Iterator[None]:
     except (OSError, pa.ArrowException, UnicodeError, MemoryError) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(f"{printable(path)!r} {verdict}: {error_summary(error)}") from None
+        raise InputError(f"{name} {verdict}: {error_summary(error)}") from None
 
 
 def error_summary(error: BaseException) -> str:
