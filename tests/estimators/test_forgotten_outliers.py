@@ -9,7 +9,7 @@ from sklearn.model_selection import StratifiedKFold
 
 import deciban
 from deciban import GaussianBayes, GaussianNB
-from deciban.errors import PrecisionWarning
+from deciban.errors import ForgetError, PrecisionWarning
 from deciban.estimators.crossed import out_of_fold_scores
 
 SHAPES = ["full", "tied", "diagonal", "tied_diagonal", "spherical", "tied_spherical", "identity"]
@@ -108,3 +108,15 @@ def test_models_of_folds_are_right_where_one_fold_has_an_outlier(make, size):
     for train, test in folds.split(X, y):
         expected = make().fit(X[train], y[train]).predict_proba(X[test])
         np.testing.assert_allclose(np.exp(scores[test]), expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("shift", [1e-3, 3.0, 1e9])
+@pytest.mark.parametrize(
+    "model", [deciban.GaussianNB(), deciban.GaussianBayes()], ids=["GaussianNB", "GaussianBayes"]
+)
+def test_forgetting_as_many_rows_of_other_values_is_refused(model, shift):
+    X, y = np.random.default_rng(0).normal(size=(60, 3)), np.arange(60) % 2
+    model.fit(X, y)
+    with pytest.raises(ForgetError, match="never learned"):
+        model.forget(X + shift, y)
+    assert model.forget(X, y).ledger_.rows.tolist() == [0.0, 0.0]

@@ -72,7 +72,7 @@ def test_a_json_column_may_be_named_json(tmp_path):
 def test_json_keys_that_differ_in_case_are_refused_wherever_they_are(tmp_path):
     """DuckDB takes them for one column, and what the second holds would be lost."""
     (tmp_path / "t.jsonl").write_text('{"a": 1}\n' * 100 + '{"A": 2}\n')
-    with pytest.raises(InputError, match=r"differ only in case: \['A', 'a'\]"):
+    with pytest.raises(InputError, match="differ only in case: 'A', 'a'"):
         open_source(tmp_path / "t.jsonl")
     (tmp_path / "t.jsonl").write_text('{"a": 1, "A_1": 2, "a_2": 3}\n')
     assert list(open_source(tmp_path / "t.jsonl").columns) == ["a", "A_1", "a_2"]

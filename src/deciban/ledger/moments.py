@@ -136,9 +136,13 @@ class Moments:
         with np.errstate(over="ignore", invalid="ignore"):
             left = separate_means(self, other)
             squares = self.squares.minus(other.squares).minus(left.gap.times(left.weighted_gap))
-        n = left.weight.high
+            n = left.weight.high
+            gone = (n == 0) & (other.weight != 0)  # all rows: then both means must be the same
+            shift = Pair(self.mean, self.rest).minus(Pair(other.mean, other.rest)).high
+            squares = squares.minus(Pair.of(np.where(gone, other.weight * shift**2, 0.0)))
         lever = 1 + divide(other.weight, n)
-        m2 = clamp(squares.where(n != 0), self.m2, n, ULPS * np.abs(self.mean) * lever)
+        m2 = clamp(squares, self.m2, np.where(gone, other.weight, n), ULPS * np.abs(self.mean) * lever)
+        m2 = m2.where(n != 0)
         mean = mean_of_constant(left.mean, m2.high == 0, ULPS * np.sqrt(divide(self.m2, self.weight)) * lever)
         return type(self)(n, *mean, m2.high, left.weight.low, m2.low)
 
