@@ -110,13 +110,11 @@ def test_models_of_folds_are_right_where_one_fold_has_an_outlier(make, size):
         np.testing.assert_allclose(np.exp(scores[test]), expected, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("shift", [1e-3, 3.0, 1e9])
-@pytest.mark.parametrize(
-    "model", [deciban.GaussianNB(), deciban.GaussianBayes()], ids=["GaussianNB", "GaussianBayes"]
-)
-def test_forgetting_as_many_rows_of_other_values_is_refused(model, shift):
+@pytest.mark.parametrize("shift", [0.1, 3.0, 1e9])
+@pytest.mark.parametrize("kind", [GaussianNB, GaussianBayes])
+def test_forgetting_as_many_rows_of_other_values_is_refused(kind, shift):
     X, y = np.random.default_rng(0).normal(size=(60, 3)), np.arange(60) % 2
-    model.fit(X, y)
+    model = kind().fit(X, y)
     with pytest.raises(ForgetError, match="never learned"):
         model.forget(X + shift, y)
     assert model.forget(X, y).ledger_.rows.tolist() == [0.0, 0.0]

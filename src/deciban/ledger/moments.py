@@ -34,6 +34,9 @@ ULPS = 64 * np.finfo(np.float64).eps
 PAIR_ROUNDING = 2.0**-98
 """Squares kept in pairs of doubles carry rounding of at most this fraction of themselves."""
 
+MAX_MEAN_SHIFT = 1e-3
+"""Two means of the same rows differ by less than this fraction of the variance, as a square."""
+
 EXACT = 1e-12
 """Relative error up to which what is left after a subtraction is called exact."""
 
@@ -136,15 +139,24 @@ class Moments:
         with np.errstate(over="ignore", invalid="ignore"):
             left = separate_means(self, other)
             squares = self.squares.minus(other.squares).minus(left.gap.times(left.weighted_gap))
-            n = left.weight.high
-            gone = (n == 0) & (other.weight != 0)  # all rows: then both means must be the same
-            shift = Pair(self.mean, self.rest).minus(Pair(other.mean, other.rest)).high
-            squares = squares.minus(Pair.of(np.where(gone, other.weight * shift**2, 0.0)))
+        n = left.weight.high
+        self._refuse_other_rows(other, n)
         lever = 1 + divide(other.weight, n)
-        m2 = clamp(squares, self.m2, np.where(gone, other.weight, n), ULPS * np.abs(self.mean) * lever)
-        m2 = m2.where(n != 0)
+        m2 = clamp(squares.where(n != 0), self.m2, n, ULPS * np.abs(self.mean) * lever)
         mean = mean_of_constant(left.mean, m2.high == 0, ULPS * np.sqrt(divide(self.m2, self.weight)) * lever)
         return type(self)(n, *mean, m2.high, left.weight.low, m2.low)
+
+    def _refuse_other_rows(self, other: Self, n: Array) -> None:
+        """Refuse to take away all of the weight where the mean of `other` is another than that of these rows.
+
+        Rounding that many subtractions leave in a mean is far below this bound, unless all rows have one value.
+        """
+        with np.errstate(over="ignore"):
+            shift = other.weight * (self.mean - other.mean) ** 2
+        lacking = (n == 0) & (self.m2 > 0) & (shift > MAX_MEAN_SHIFT * self.m2)
+        if lacking.any():
+            k, j = (int(i) for i in np.argwhere(lacking)[0])
+            raise Lacking("mean", k, j, float(self.mean[k, j]), float(other.mean[k, j]))
 
     def __mul__(self, factor: float) -> Self:
         weight = Pair(self.weight, self.weight_rest).scaled(factor)

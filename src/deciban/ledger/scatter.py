@@ -126,7 +126,7 @@ class Scatter:
             total = _add_between(self.products, other.products, left, sign=-1)
         n = left.weight.high
         if (n == 0).any():
-            _ = self.moments - other.moments  # refused where all rows would go, and others had been learned
+            _ = self.moments - other.moments  # refuses to take away all rows where others were learned
         total = total.where(n != 0)
         made = type(self)(n, *left.mean, total.high, left.weight.low, total.low)
         return made._mend_diagonal(self, 1 + divide(other.weight, n))
