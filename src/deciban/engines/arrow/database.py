@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import signal
+import threading
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -25,10 +28,10 @@ LOOK_AHEAD = "64MB"
 
 def connection() -> Any:
     """A database of our own in memory, that may use the cores of this process."""
-    import duckdb
-
     from deciban.engines.threads import thread_count
 
+    with hold_interrupts():  # one that arrives while DuckDB's library is initialised aborts the process
+        import duckdb
     made = duckdb.connect()
     made.execute(f"set threads={thread_count(None)}")
     made.execute(f"set streaming_buffer_size='{LOOK_AHEAD}'")
@@ -36,6 +39,22 @@ def connection() -> Any:
     made.execute("set autoinstall_known_extensions=false")  # a file's or a table's name never fetches a program
     made.execute("set python_enable_replacements=false")  # nor does it mean a variable of ours
     return made
+
+
+@contextmanager
+def hold_interrupts() -> Iterator[None]:
+    """Deliver an interrupt (SIGINT) at the end of the block; Python delivers it to the main thread alone."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    held: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: held.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_DFL if before is None else before)
+        if held:
+            signal.raise_signal(signal.SIGINT)
 
 
 def quoted(name: str) -> str:
