@@ -30,9 +30,9 @@ def seconds_for(raw):
 
 
 def least_seconds_for(raw):
-    """The least CPU time of three readings, as a machine with other work to do adds to it."""
+    """The least CPU time of some readings, as a machine with other work to do adds to it."""
     took = []
-    for _ in range(3):
+    for _ in range(12):
         start = time.process_time()
         digest_of(raw)
         tokens_of(read_message(raw))
@@ -127,7 +127,7 @@ def test_no_longest_message_takes_more_than_three_tenths_of_a_second():
 @pytest.mark.parametrize("unit", [b"x\n", b"\r", b"X-Deciban-", b"X-Deciban: a\n", b"X-Deciban:\n "])
 def test_a_header_is_written_into_a_longest_message_within_three_tenths_of_a_second(unit):
     raw, took = b"A: b\n" + unit * ((16 << 20) // len(unit)), []
-    for _ in range(3):
+    for _ in range(8):
         begun = time.process_time()
         assert stamped(raw, "spam").startswith(b"X-Deciban: spam\n")
         took.append(time.process_time() - begun)
