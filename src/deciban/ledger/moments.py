@@ -73,7 +73,7 @@ class Moments:
     def of(cls, X: NDArray[Any], codes: Codes, weight: Array | None, n_classes: int) -> Self:
         """Two passes: the class means, then what is left about them; NaN is left out.
 
-        Rows that lie far out are summed apart, in pairs of doubles.
+        Outliers are summed separately, in pairs of doubles.
         """
         far = find_far_rows(X, codes)
         if not far.any():

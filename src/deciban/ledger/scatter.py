@@ -54,7 +54,7 @@ class Scatter:
     def of(cls, X: NDArray[Any], codes: Codes, weight: Array | None, n_classes: int) -> Self:
         """Centre each class on its own means, then one product a class; NaN is left out, pair by pair.
 
-        Rows that lie far out are summed apart, in pairs of doubles.
+        Outliers are summed separately, in pairs of doubles.
         """
         far = find_far_rows(X, codes)
         near, w = ~far, np.ones(len(X)) if weight is None else weight

@@ -135,7 +135,7 @@ class Centred(Protocol):
 
     @property
     def weight_rest(self) -> Array:
-        """What `weight` cannot hold."""
+        """The low-order part of `weight`."""
         ...
 
     @property
@@ -145,7 +145,7 @@ class Centred(Protocol):
 
     @property
     def rest(self) -> Array:
-        """What `mean` cannot hold."""
+        """The low-order part of `mean`."""
         ...
 
 

@@ -18,7 +18,7 @@ FEWEST_CHANGES: Final = 10
 
 
 class RefitResult(Enum):
-    """What came of a refit; only FITTED is true."""
+    """The outcome of a refit; only FITTED is true."""
 
     FITTED = "the model was fitted"
     NOT_DUE = "too little has changed since the last fit"
