@@ -236,7 +236,7 @@ def _moments(section: Section, K: int, d: int) -> Moments:
 
 
 def _low_part(section: Section, name: str, high: Array) -> Array:
-    """Read the low-order part of `high`, at most half a unit in its last place; absent from the file where it is zero."""
+    """Read the low-order part of `high`, at most half a unit in its last place; a file omits it where it is zero."""
     if not section.has(name):
         return np.zeros_like(high)
     low = section.floats(name, high.shape)
