@@ -21,7 +21,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.model_selection import StratifiedKFold
 
 import deciban
-from deciban.judge import Scorecard
+from deciban.metrics import Scorecard
 
 from . import data, machine
 from .lab_tables import judge, markdown, names, read

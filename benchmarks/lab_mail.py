@@ -14,10 +14,10 @@ from pathlib import Path
 
 import numpy as np
 
-from deciban.mail.evaluation import SPREAD, DrawsReport
-from deciban.mail.figures import Figures
-from deciban.mail.models import MODELS
-from deciban.mail.settings import HAM_AT, SPAM_AT
+from deciban.mail.evaluation.evaluate_filter import SPREAD, DrawsReport
+from deciban.mail.evaluation.filter_metrics import Figures
+from deciban.mail.model.mail_models import MODELS
+from deciban.mail.store.store_settings import HAM_AT, SPAM_AT
 
 from . import data, lab_mail_switches, machine, mail_data, mail_peers
 from .lab import Figure, percent

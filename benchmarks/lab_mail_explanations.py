@@ -13,11 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
-from deciban.cli.mail.wording import token_in_words
+from deciban.cli.mail.describe_tokens import token_in_words
+from deciban.formatting import signed
 from deciban.mail.filter import MailFilter
-from deciban.mail.message import read_message
-from deciban.mail.verdict import UNSURE, Verdict
-from deciban.spelling import signed
+from deciban.mail.message.message import read_message
+from deciban.mail.model.verdict import UNSURE, Verdict
 
 from . import data, mail_data
 

@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from deciban.mail.evaluation import evaluate_split
-from deciban.mail.figures import Figures, called
-from deciban.mail.labelled import Labelled
-from deciban.mail.models import MODELS, ModelName
-from deciban.mail.online import DELIVERED, evaluate_online
-from deciban.mail.rehearsal import Rehearsal
-from deciban.mail.splits import drawn
+from deciban.mail.evaluation.evaluate_filter import evaluate_split
+from deciban.mail.evaluation.filter_metrics import Figures, called
+from deciban.mail.evaluation.in_memory_filter import Rehearsal
+from deciban.mail.evaluation.labelled_mail import Labelled
+from deciban.mail.evaluation.message_splits import drawn
+from deciban.mail.evaluation.online import DELIVERED, evaluate_online
+from deciban.mail.model.mail_models import MODELS, ModelName
 
 from . import mail_data, mail_peers, mail_rspamd
 from .text_peers import PeerAbsent

@@ -8,11 +8,11 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.judge.paired import paired
-from deciban.mail.fitting import USUAL_SETTINGS, Settings
-from deciban.mail.labelled import Labelled
-from deciban.mail.reading import USUAL, Reading
-from deciban.mail.rehearsal import Rehearsal
+from deciban.mail.evaluation.in_memory_filter import Rehearsal
+from deciban.mail.evaluation.labelled_mail import Labelled
+from deciban.mail.model.weight_fitting import USUAL_SETTINGS, Settings
+from deciban.mail.tokens.token_options import USUAL, Reading
+from deciban.metrics.paired_differences import paired
 
 from . import mail_data
 from .lab_mail_words import SETTINGS, SWITCHES

@@ -7,7 +7,7 @@ edit.
 
 Machine: {machine}.
 
-Filters are taught and asked in memory (`deciban.mail.rehearsal`), with the numbers that a store gives: the tests
+Filters learn and score in memory (`deciban.mail.evaluation.in_memory_filter`), as a store would: the tests
 compare the two. As they come they call a message ham up to p = {ham_at:g} and spam from p = {spam_at:g}. A message
 that is there twice is learned once.
 

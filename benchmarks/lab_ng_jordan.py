@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 
 import deciban
-from deciban.judge.growth import Crossing, Growth
+from deciban.metrics.comparison_curves import Crossing, Growth
 from deciban.training.compare import doubled
-from deciban.training.curves import HELD_OUT
+from deciban.training.learning_curve import HELD_OUT
 
 from . import data, machine
 from .lab_tables import markdown, names, read

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sklearn.impute import SimpleImputer
 from sklearn.model_selection import StratifiedKFold
 
-from deciban.judge import Report, Scorecard
+from deciban.metrics import Report, Scorecard
 
 from . import data, lab, machine
 from .table_models import CONTESTANTS, Learn, Predict, numeric, ours, textual

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from deciban.mail.filter import MailFilter
-from deciban.mail.sources import mail_in
+from deciban.mail.sources.message_sources import mail_in
 
 from . import mail_data, mail_peers, mail_served
 from .case import Group, Line, shown_time

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
-from deciban.mail.labelled import Labelled
-from deciban.mail.reading import USUAL, Reading
+from deciban.mail.evaluation.labelled_mail import Labelled
+from deciban.mail.tokens.token_options import USUAL, Reading
 
 from . import table_data, text_data
 

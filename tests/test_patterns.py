@@ -9,8 +9,10 @@ import pytest
 from tests import patterns
 from tests.patterns import Use
 
-from deciban.engines.arrow import delimited
-from deciban.mail import links, mbox, words
+from deciban.mail.message import links
+from deciban.mail.sources import mbox
+from deciban.mail.tokens import word_tokens as words
+from deciban.sources import csv_files as delimited
 
 
 @pytest.mark.thorough

@@ -9,121 +9,47 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deciban.lazy import lazily
+from deciban._lazy import HOMES, lazy_attributes
 
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from deciban.estimators.bernoulli_nb import BernoulliNB
-    from deciban.estimators.boosted_bayes import BoostedBayes
-    from deciban.estimators.categorical_nb import CategoricalNB
-    from deciban.estimators.complement_nb import ComplementNB
-    from deciban.estimators.crossed import cross_validate
-    from deciban.estimators.evidence_regression import EvidenceRegression
-    from deciban.estimators.gaussian_bayes import GaussianBayes
-    from deciban.estimators.gaussian_nb import GaussianNB
-    from deciban.estimators.joint_bayes import JointBayes
-    from deciban.estimators.logistic_regression import LogisticRegression
-    from deciban.estimators.multinomial_nb import MultinomialNB
-    from deciban.estimators.naive_bayes import NaiveBayes
-    from deciban.estimators.poisson_nb import PoissonNB
-    from deciban.estimators.text_classifier import TextClassifier
-    from deciban.families.parameters import ParameterCount, parameter_count
-    from deciban.judge.bayes import BayesTable
-    from deciban.judge.choice import Choice
-    from deciban.judge.comparison import Comparison
-    from deciban.judge.dependence import Dependence
-    from deciban.judge.learning import LearningCurve
-    from deciban.judge.report import Report
-    from deciban.ledger import Ledger
-    from deciban.mail.filter import MailFilter
-    from deciban.model.model import Model
-    from deciban.opening import load
-    from deciban.scores import Explanation
-    from deciban.scores.decision import Decision
-    from deciban.text import Words
-    from deciban.training.choose import choose
-    from deciban.training.compare import compare
-    from deciban.training.curves import learning_curve
-    from deciban.training.dependence import dependence
-    from deciban.training.fit import train
-    from deciban.training.judged import evaluate
+    from deciban.estimators.bernoulli_nb import BernoulliNB as BernoulliNB
+    from deciban.estimators.boosted_bayes import BoostedBayes as BoostedBayes
+    from deciban.estimators.categorical_nb import CategoricalNB as CategoricalNB
+    from deciban.estimators.complement_nb import ComplementNB as ComplementNB
+    from deciban.estimators.cross_validate import cross_validate as cross_validate
+    from deciban.estimators.evidence_regression import EvidenceRegression as EvidenceRegression
+    from deciban.estimators.gaussian_bayes import GaussianBayes as GaussianBayes
+    from deciban.estimators.gaussian_nb import GaussianNB as GaussianNB
+    from deciban.estimators.joint_bayes import JointBayes as JointBayes
+    from deciban.estimators.logistic_regression import LogisticRegression as LogisticRegression
+    from deciban.estimators.multinomial_nb import MultinomialNB as MultinomialNB
+    from deciban.estimators.naive_bayes import NaiveBayes as NaiveBayes
+    from deciban.estimators.poisson_nb import PoissonNB as PoissonNB
+    from deciban.estimators.text_classifier import TextClassifier as TextClassifier
+    from deciban.families.parameter_count import ParameterCount as ParameterCount
+    from deciban.families.parameter_count import parameter_count as parameter_count
+    from deciban.ledger import Ledger as Ledger
+    from deciban.mail.filter import MailFilter as MailFilter
+    from deciban.metrics.bayes_table import BayesTable as BayesTable
+    from deciban.metrics.choice import Choice as Choice
+    from deciban.metrics.comparison import Comparison as Comparison
+    from deciban.metrics.dependence import Dependence as Dependence
+    from deciban.metrics.learning_curve import LearningCurve as LearningCurve
+    from deciban.metrics.report import Report as Report
+    from deciban.model.model import Model as Model
+    from deciban.persistence.load import load as load
+    from deciban.scores import Explanation as Explanation
+    from deciban.scores.decision import Decision as Decision
+    from deciban.text import Words as Words
+    from deciban.training.choose import choose as choose
+    from deciban.training.compare import compare as compare
+    from deciban.training.dependence import dependence as dependence
+    from deciban.training.evaluate import evaluate as evaluate
+    from deciban.training.learning_curve import learning_curve as learning_curve
+    from deciban.training.train import train as train
 
-_HOMES = {
-    "BernoulliNB": "deciban.estimators.bernoulli_nb",
-    "BoostedBayes": "deciban.estimators.boosted_bayes",
-    "CategoricalNB": "deciban.estimators.categorical_nb",
-    "ComplementNB": "deciban.estimators.complement_nb",
-    "EvidenceRegression": "deciban.estimators.evidence_regression",
-    "GaussianBayes": "deciban.estimators.gaussian_bayes",
-    "GaussianNB": "deciban.estimators.gaussian_nb",
-    "JointBayes": "deciban.estimators.joint_bayes",
-    "LogisticRegression": "deciban.estimators.logistic_regression",
-    "MailFilter": "deciban.mail.filter",
-    "MultinomialNB": "deciban.estimators.multinomial_nb",
-    "NaiveBayes": "deciban.estimators.naive_bayes",
-    "PoissonNB": "deciban.estimators.poisson_nb",
-    "TextClassifier": "deciban.estimators.text_classifier",
-    "Words": "deciban.text",
-    "BayesTable": "deciban.judge.bayes",
-    "Choice": "deciban.judge.choice",
-    "Comparison": "deciban.judge.comparison",
-    "Ledger": "deciban.ledger",
-    "LearningCurve": "deciban.judge.learning",
-    "Model": "deciban.model.model",
-    "Report": "deciban.judge.report",
-    "choose": "deciban.training.choose",
-    "compare": "deciban.training.compare",
-    "Dependence": "deciban.judge.dependence",
-    "cross_validate": "deciban.estimators.crossed",
-    "dependence": "deciban.training.dependence",
-    "evaluate": "deciban.training.judged",
-    "learning_curve": "deciban.training.curves",
-    "train": "deciban.training.fit",
-    "Decision": "deciban.scores.decision",
-    "Explanation": "deciban.scores",
-    "ParameterCount": "deciban.families.parameters",
-    "parameter_count": "deciban.families.parameters",
-    "load": "deciban.opening",
-}
+__all__ = [*HOMES, "__version__"]
 
-__all__ = [
-    "BayesTable",
-    "BernoulliNB",
-    "BoostedBayes",
-    "CategoricalNB",
-    "Choice",
-    "Comparison",
-    "ComplementNB",
-    "Decision",
-    "Dependence",
-    "EvidenceRegression",
-    "Explanation",
-    "GaussianBayes",
-    "GaussianNB",
-    "JointBayes",
-    "LearningCurve",
-    "Ledger",
-    "LogisticRegression",
-    "MailFilter",
-    "Model",
-    "MultinomialNB",
-    "NaiveBayes",
-    "ParameterCount",
-    "PoissonNB",
-    "Report",
-    "TextClassifier",
-    "Words",
-    "__version__",
-    "choose",
-    "compare",
-    "cross_validate",
-    "dependence",
-    "evaluate",
-    "learning_curve",
-    "load",
-    "parameter_count",
-    "train",
-]
-
-__getattr__, __dir__ = lazily(__name__, _HOMES)
+__getattr__, __dir__ = lazy_attributes(__name__)

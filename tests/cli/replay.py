@@ -9,7 +9,7 @@ from unittest import mock
 from typer.testing import CliRunner
 
 from deciban.cli.main import app
-from deciban.kernels import loaded
+from deciban.kernels import availability as loaded
 
 PLAIN = re.compile(r"deciban (?P<arguments>[^|<>;&()`$*?\[~]+)(?P<rest>[|>][^<;&(`$]*)?")
 """`deciban` with arguments that no shell would change, and perhaps where it prints to: `| head -n 3`, `> new.csv`."""

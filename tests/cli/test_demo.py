@@ -10,8 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 import deciban
-from deciban.cli.folder import write
 from deciban.cli.main import app
+from deciban.cli.output_folder import write
 from deciban.errors import InputError
 
 PNG = b"\x89PNG\r\n\x1a\n"

@@ -14,9 +14,9 @@ import pytest
 from tests.cli.terminal import call, done
 
 from deciban.cli.examples.mailbox import maildir
-from deciban.mail.evaluation import evaluate_folds
+from deciban.mail.evaluation.evaluate_filter import evaluate_folds
+from deciban.mail.evaluation.labelled_mail import read_labelled
 from deciban.mail.filter import MailFilter
-from deciban.mail.labelled import read_labelled
 
 ROOT = Path(__file__).parents[2]
 LANGUAGES = {

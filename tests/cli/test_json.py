@@ -11,7 +11,7 @@ import pytest
 from tests.cli.terminal import PATIENTS, done, table
 
 import deciban
-from deciban.files.plain import json_text, plain
+from deciban.plain_json import json_text, plain
 
 
 def strict(text):

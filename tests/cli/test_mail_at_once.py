@@ -16,9 +16,14 @@ from hypothesis import strategies as st
 from tests.cli.mailroom import mail, maildir, mbox, program, started, taught
 from tests.mail.spamds import letter
 
-from deciban.cli.mail import classify, filtering, learn, learning, many, one, passing
+from deciban.cli.mail import classify, learn
+from deciban.cli.mail import classify_many as many
+from deciban.cli.mail import classify_one as one
+from deciban.cli.mail import filter as filtering
+from deciban.cli.mail import filter_message as passing
+from deciban.cli.mail import learn_messages as learning
 from deciban.cli.mail.at_once import at_once
-from deciban.mail.store import Store
+from deciban.mail.store.store import Store
 
 UNWANTED = ("typer", "click", "pydantic", "rich", "numba", "asyncio")
 """Libraries that take long to load; scipy does too, and is for those who fit."""

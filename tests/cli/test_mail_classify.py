@@ -13,10 +13,10 @@ import pytest
 from tests.cli.mailroom import EACH, mail, maildir, mbox, program, started, taught
 from tests.mail.spamds import letter
 
-from deciban.cli.mail.wording import PLACES, SHAPES, token_in_words
+from deciban.cli.mail.describe_tokens import PLACES, SHAPES, token_in_words
 from deciban.mail.filter import MailFilter
-from deciban.mail.message import read_message
-from deciban.mail.tokens import tokens_of
+from deciban.mail.message.message import read_message
+from deciban.mail.tokens.tokens import tokens_of
 
 
 @pytest.fixture(scope="module")

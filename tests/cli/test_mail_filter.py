@@ -15,8 +15,8 @@ import pytest
 from tests.cli.mailroom import command, judged, program, started, taught
 from tests.mail.spamds import letter
 
-from deciban.cli.mail.aside import AsideError, aside
 from deciban.cli.mail.at_once import at_once
+from deciban.cli.mail.isolated import AsideError, aside
 
 NEW = letter("spam", 1000)
 HEADER = re.compile(rb"X-Deciban: (\w+); p=[01]\.\d{4}; evidence=[+-]\d+\.\ddB; top=\S+\r?\n")
@@ -178,7 +178,7 @@ def with_little_memory(megabytes, *arguments):
 
 def test_a_filter_that_cannot_even_be_loaded_passes_the_message(capfdbinary, monkeypatch, tmp_path):
     (tmp_path / "message").write_bytes(NEW * 100)
-    monkeypatch.setitem(sys.modules, "deciban.cli.mail.passing", None)
+    monkeypatch.setitem(sys.modules, "deciban.cli.mail.filter_message", None)
     before = os.dup(0)
     with (tmp_path / "message").open("rb") as message:
         os.dup2(message.fileno(), 0)
@@ -193,7 +193,7 @@ def test_a_filter_that_cannot_even_be_loaded_passes_the_message(capfdbinary, mon
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that fork")
 def test_who_judges_does_nothing_else_whatever_happens_to_it(monkeypatch, tmp_path):
     """Not even where an error cannot be put into words: it must not go on as the one who asked."""
-    monkeypatch.setitem(sys.modules, "deciban.cli.manners", None)
+    monkeypatch.setitem(sys.modules, "deciban.cli.error_handling", None)
 
     def ask():
         try:
@@ -277,12 +277,12 @@ def test_an_error_escapes_the_characters_that_a_terminal_would_obey(store, tmp_p
     def fail(*_, **__):
         raise FileNotFoundError(2, "No such file", "a\x1b[2J")
 
-    monkeypatch.setattr("deciban.cli.mail.passing._judged", fail)
-    monkeypatch.setattr("deciban.cli.mail.one.judge", fail)
+    monkeypatch.setattr("deciban.cli.mail.filter_message._judged", fail)
+    monkeypatch.setattr("deciban.cli.mail.classify_one.judge", fail)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(NEW)))
     assert at_once(["filter", "--store", str(store)]) == 0
     assert at_once(["classify", "--store", str(store)]) == 3
-    monkeypatch.setitem(sys.modules, "deciban.cli.manners", None)
+    monkeypatch.setitem(sys.modules, "deciban.cli.error_handling", None)
     assert at_once(["classify", "--store", str(store)]) == 3
     said = capsys.readouterr().err
     assert said.count("No such file") == 3
@@ -415,7 +415,7 @@ def test_a_closed_stream_asks_to_try_again(store, closed, more):
 
 def test_a_closed_output_asks_to_try_again_though_the_filter_cannot_even_be_loaded(monkeypatch, tmp_path):
     """The plainest way of passing a message on has no other stream to write to either."""
-    (tmp_path / "sitecustomize.py").write_text("import sys; sys.modules['deciban.cli.mail.passing'] = None")
+    (tmp_path / "sitecustomize.py").write_text("import sys; sys.modules['deciban.cli.mail.filter_message'] = None")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *filter(None, sys.path)]))
     assert with_closed((1,), "filter", "--store", "none.db") == (75, b"", "")
 

@@ -12,7 +12,7 @@ from tests.cli.mailroom import EACH, command, mail, maildir, mbox, program, star
 from tests.mail.spamds import letter
 
 from deciban.mail.filter import MailFilter
-from deciban.mail.store import Store
+from deciban.mail.store.store import Store
 
 
 def learned(store):

@@ -12,7 +12,7 @@ from tests.mail import dovecot
 from tests.mail.mail_readers import ImapReader, MaildirReader
 from tests.mail.spamds import ABSENT, letter
 
-from deciban.mail.store import Store
+from deciban.mail.store.store import Store
 
 
 def learned(store):

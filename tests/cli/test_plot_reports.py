@@ -13,7 +13,7 @@ import deciban
 from deciban.cli import evaluate, learning
 from deciban.cli.plot import confusion, reliability, roc
 from deciban.cli.plot import learning as drawn_learning
-from deciban.cli.plot.judged import DECIDING
+from deciban.cli.plot.reports import DECIDING
 
 JUDGED = ("confusion", "reliability", "roc")
 FIRST = {".png": b"\x89PNG", ".svg": b"<?xml", ".pdf": b"%PDF"}

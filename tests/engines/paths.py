@@ -8,18 +8,21 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, csr_matrix
 
-from deciban.belief import Assumption, Belief, learn
-from deciban.engines import arrays, fast, sparse, tally
+from deciban.engines import dense as arrays
+from deciban.engines import kernel_dispatch as fast
+from deciban.engines import sparse
+from deciban.engines import sparse_totals as tally
 from deciban.families.bernoulli import Bernoulli
 from deciban.families.binned import Binned
 from deciban.families.categorical import Categorical
+from deciban.families.class_prior import ClassPrior
 from deciban.families.complement import Complement
 from deciban.families.gaussian import Gaussian
 from deciban.families.joint import Joint
 from deciban.families.multinomial import Multinomial
 from deciban.families.poisson import Poisson
-from deciban.families.prior import ClassPrior
-from deciban.kernels import loaded
+from deciban.generative import Assumption, Belief, learn
+from deciban.kernels import availability as loaded
 
 FINISHES = ["joint", "log_posterior", "posterior", "winner", "density"]
 

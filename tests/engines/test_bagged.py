@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.sparse import csr_array
 
-from deciban.engines.bagged import bagged
+from deciban.engines.bags_from_rows import bagged
 
 X = csr_array(np.array([[2.0, 0, 1], [0, 0, 0], [0, 3, 0], [1, 1, 0]]))
 CODES = np.array([0, 0, 1, 1], dtype=np.int32)

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from deciban.engines.arrow.database import hold_interrupts
+from deciban.sources.database import hold_interrupts
 
 
 def test_an_interrupt_is_delivered_after_the_block():

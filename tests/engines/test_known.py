@@ -3,8 +3,8 @@
 import pyarrow as pa
 import pytest
 
-from deciban.engines.arrow.cells import Names
-from deciban.engines.arrow.known import LOOKED_THROUGH, Known
+from deciban.sources.cells import Names
+from deciban.sources.level_lookup import LOOKED_THROUGH, Known
 
 WORDS = ["née", "", "x", "007", "long enough to be no short text"]
 

@@ -10,7 +10,7 @@ import pytest
 from deciban.engines import thread_count
 from deciban.engines.threads import LIMITS, row_blocks
 from deciban.errors import InputError
-from deciban.kernels.together import run
+from deciban.kernels.thread_pool import run
 
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
 

@@ -7,7 +7,7 @@ from sklearn.base import clone
 
 import deciban
 from deciban.errors import DecibanError, InputError, SchemaError
-from deciban.families.evidence import best_alpha
+from deciban.families.marginal_likelihood import best_alpha
 
 RNG = np.random.default_rng(3)
 LABELS = np.array(["ant", "bee", "cat"])[RNG.permutation(np.arange(120) % 3)]

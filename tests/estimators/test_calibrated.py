@@ -12,8 +12,8 @@ from tests.estimators.facades import FACADES
 
 import deciban
 from deciban.errors import DecibanWarning, InputError, UndefinedError
-from deciban.judge.calibrate import platt
-from deciban.scores.evidence import DECIBAN
+from deciban.metrics.calibration_fit import platt
+from deciban.scores.explanation import DECIBAN
 
 METHODS = ["temperature", "platt", "isotonic"]
 

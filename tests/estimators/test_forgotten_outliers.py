@@ -10,7 +10,7 @@ from sklearn.model_selection import StratifiedKFold
 import deciban
 from deciban import GaussianBayes, GaussianNB
 from deciban.errors import ForgetError, PrecisionWarning
-from deciban.estimators.crossed import out_of_fold_scores
+from deciban.estimators.cross_validate import out_of_fold_scores
 
 SHAPES = ["full", "tied", "diagonal", "tied_diagonal", "spherical", "tied_spherical", "identity"]
 MODELS = {"GaussianNB": GaussianNB} | {

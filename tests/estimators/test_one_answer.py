@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_info
 import deciban
 from deciban.engines.threads import one_core_products
 from deciban.errors import InputError, SchemaError, UndefinedError
-from deciban.kernels import loaded
+from deciban.kernels import availability as loaded
 
 TENTHS = np.repeat([[0.1, 0.1], [0.3, 0.3]], 3, axis=0)
 TWO = np.repeat([0, 1], 3)

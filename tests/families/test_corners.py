@@ -5,11 +5,11 @@ import warnings
 import numpy as np
 import pytest
 
-from deciban.belief import Assumption, Belief, ClassPrior, learn
 from deciban.errors import DecibanError
 from deciban.families.bernoulli import Bernoulli
 from deciban.families.complement import Complement
 from deciban.families.multinomial import Multinomial
+from deciban.generative import Assumption, Belief, ClassPrior, learn
 from deciban.ledger import Counts
 from engines.paths import Case, flags, words
 

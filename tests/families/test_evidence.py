@@ -11,13 +11,13 @@ from deciban.families.bernoulli import Bernoulli
 from deciban.families.binned import Binned
 from deciban.families.categorical import Categorical
 from deciban.families.complement import Complement
-from deciban.families.evidence import LEAST, MOST, best_alpha, drawn, with_evidence
+from deciban.families.compound_likelihoods import log_rising
 from deciban.families.gaussian import Gaussian
 from deciban.families.joint import Joint
+from deciban.families.marginal_likelihood import LEAST, MOST, best_alpha, drawn, with_evidence
 from deciban.families.multinomial import Multinomial
 from deciban.families.poisson import Poisson
-from deciban.families.text import Text
-from deciban.families.urns import log_rising
+from deciban.families.text_family import Text
 from deciban.ledger import Bags, Cells, Counts, Grid, Levels, Moments, Tallies
 
 ALPHAS = [Fraction(1, 50), Fraction(1), Fraction(7, 2)]

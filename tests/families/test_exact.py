@@ -12,12 +12,12 @@ from hypothesis.extra.numpy import arrays
 import oracle
 from deciban.families.bernoulli import Bernoulli
 from deciban.families.categorical import Categorical
+from deciban.families.class_prior import ClassPrior
 from deciban.families.complement import Complement
 from deciban.families.gaussian import Gaussian
 from deciban.families.joint import Joint
 from deciban.families.multinomial import Multinomial
 from deciban.families.poisson import Poisson
-from deciban.families.prior import ClassPrior
 from deciban.ledger import Cells, Counts, Levels, Moments, Tallies
 
 K = 3

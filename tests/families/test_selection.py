@@ -8,7 +8,7 @@ from scipy.stats import chi2_contingency
 from sklearn.metrics import mutual_info_score
 from tests.families.bags import bags, corpus
 
-from deciban.families.selection import best, chi2, information, kept_words
+from deciban.families.word_selection import best, chi2, information, kept_words
 from deciban.ledger import Tallies
 
 K = 4

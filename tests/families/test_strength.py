@@ -12,10 +12,10 @@ from deciban.errors import UndefinedError
 from deciban.families.bernoulli import Bernoulli
 from deciban.families.binned import Binned
 from deciban.families.categorical import Categorical
+from deciban.families.feature_strength import Strengths, strengths
 from deciban.families.gaussian import Gaussian
 from deciban.families.poisson import Poisson
-from deciban.families.strength import Strengths, strengths
-from deciban.families.text import Text
+from deciban.families.text_family import Text
 from deciban.ledger import Counts, Grid, Levels, Moments, Scatter
 
 K, N = 3, 300

@@ -6,7 +6,7 @@ from tests.families.bags import bags, corpus
 
 from deciban.errors import InputError, UndefinedError
 from deciban.families.telltales import telltales
-from deciban.families.text import Text
+from deciban.families.text_family import Text
 from deciban.ledger import Bags, Counts, Tallies
 
 DECIBAN = 10 / np.log(10)

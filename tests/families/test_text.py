@@ -14,9 +14,9 @@ from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
 from tests.families.bags import bags, corpus
 
 from deciban.errors import InputError, ModelFileError, UndefinedError
-from deciban.families import written
-from deciban.families.text import Text
+from deciban.families.text_family import Text
 from deciban.ledger import Bags, Tallies
+from deciban.persistence import assumptions as written
 from deciban.scores import SparseLinear
 
 K = 4

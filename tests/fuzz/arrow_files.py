@@ -9,7 +9,7 @@ from tests.fuzz.mutation import mutate_bytes, write_input
 from tests.fuzz.tables import assert_valid, seed, use
 from tests.tables import clinic
 
-from deciban.engines.arrow.source import open_source
+from deciban.sources.source import open_source
 
 
 def seeds() -> list[bytes]:

@@ -17,7 +17,7 @@ from tests.mail.spamds import letter
 
 from deciban.errors import DecibanError
 from deciban.mail.filter import MailFilter
-from deciban.mail.store import Store
+from deciban.mail.store.store import Store
 
 HOSTILE = (
     *VALUES,

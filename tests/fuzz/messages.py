@@ -12,10 +12,10 @@ from tests.mail import fuzzing
 from tests.mail.spamds import learn_letters
 
 from deciban.mail.filter import MailFilter
-from deciban.mail.message import read_message
-from deciban.mail.sources import messages_in
-from deciban.mail.stamping import HEADER, stamped
-from deciban.mail.tokens import tokens_of
+from deciban.mail.message.header_insertion import HEADER, stamped
+from deciban.mail.message.message import read_message
+from deciban.mail.sources.message_sources import messages_in
+from deciban.mail.tokens.tokens import tokens_of
 
 
 @cache

@@ -28,11 +28,10 @@ from tests.tables.reviews import reviews
 
 import deciban
 from deciban.errors import DecibanError, ModelFileError
-from deciban.files import opened
-from deciban.files.checksum import checksum
-from deciban.files.layout import DTYPES, NAMES, described
-from deciban.files.texts import LONE
-from deciban.ledger.hashing import hash_words
+from deciban.ledger.hashing import SURROGATES, hash_words
+from deciban.persistence import file_reader as opened
+from deciban.persistence.array_layout import DTYPES, NAMES, described
+from deciban.persistence.checksum import checksum
 
 MAX_FEATURES = 1 << 16
 """Rows of wider models would take the memory themselves; a mapped file tells its width before its arrays."""
@@ -104,7 +103,7 @@ def pack(text: dict, arrays: dict) -> bytes:
         place = [end, end + array.nbytes]
         table[name] = {"dtype": NAMES[array.dtype], "shape": list(array.shape), "data_offsets": place}
         end += array.nbytes
-    table["__metadata__"] = {"deciban": told, "checksum": checksum(told.encode("utf-8", LONE))}
+    table["__metadata__"] = {"deciban": told, "checksum": checksum(told.encode("utf-8", SURROGATES))}
     return _frame(table, b"".join(a.tobytes() for a in arrays.values()))
 
 
@@ -483,7 +482,7 @@ def change_texts(text, arrays, rng):
 
 
 def _change_items(texts, rng):
-    odd = odd_text(rng).encode("utf-8", LONE)
+    odd = odd_text(rng).encode("utf-8", SURROGATES)
     if rng.random() < 0.3:
         odd = json.dumps(rng.choice([odd_text(rng), *SCALARS])).encode()  # the classes are in JSON
     at = rng.randrange(len(texts)) if texts else 0

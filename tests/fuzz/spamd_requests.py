@@ -13,10 +13,10 @@ from tests.fuzz.mutation import mutate_bytes
 from tests.mail.spamds import Running, learn_letters, letter, request, running
 
 from deciban.errors import InputError
-from deciban.mail import spamd_line
-from deciban.mail.digest import digest_of
-from deciban.mail.spamd_line import Limits
-from deciban.mail.store import Store
+from deciban.mail.message.digest import digest_of
+from deciban.mail.spamd import client_connection as spamd_line
+from deciban.mail.spamd.client_connection import Limits
+from deciban.mail.store.store import Store
 
 COMMANDS = (
     "CHECK",

@@ -13,8 +13,8 @@ from tests.fuzz.runner import begin_operation
 from tests.tables import clinic
 
 import deciban
-from deciban.engines.arrow.source import open_source
 from deciban.errors import DecibanError
+from deciban.sources.source import open_source
 
 ROWS = 40
 MAX_TRAINED_COLUMNS = 500

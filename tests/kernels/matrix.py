@@ -3,7 +3,8 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from deciban.engines import arrays, fast
+from deciban.engines import dense as arrays
+from deciban.engines import kernel_dispatch as fast
 from deciban.kernels import summarise
 from deciban.ledger import Moments, Needs, Scatter
 from laws.matrix import assert_same

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deciban.engines import arrays, fast
+from deciban.engines import dense as arrays
+from deciban.engines import kernel_dispatch as fast
 from deciban.kernels import grid, summarise
 from deciban.ledger import Grid, Moments, Needs
 from deciban.ledger.grid import BIAS, cells_of

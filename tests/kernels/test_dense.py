@@ -5,7 +5,8 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from deciban.engines import arrays, fast
+from deciban.engines import dense as arrays
+from deciban.engines import kernel_dispatch as fast
 from deciban.kernels import score, summarise
 from deciban.ledger import Counts, Levels, Needs
 from deciban.scores import Diagonal, Linear, Lookup, Steps, finish, log_sum_exp

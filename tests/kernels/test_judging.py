@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 import deciban
-from deciban.estimators.crossed import out_of_fold_scores
-from deciban.judge import metrics, scorecard_fast
-from deciban.judge.metrics import Scorecard
-from deciban.kernels import loaded
+from deciban.estimators.cross_validate import out_of_fold_scores
+from deciban.kernels import availability as loaded
+from deciban.metrics import scorecard as metrics
+from deciban.metrics import scorecard_dispatch as scorecard_fast
+from deciban.metrics.scorecard import Scorecard
 
 K, D = 4, 70
 

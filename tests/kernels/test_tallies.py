@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from deciban.engines import sparse as engine
-from deciban.engines import tally
-from deciban.kernels import loaded, tallies
+from deciban.engines import sparse_totals as tally
+from deciban.kernels import availability as loaded
+from deciban.kernels import tallies
 from deciban.ledger import Needs
 from deciban.scores import SparseLinear
 

@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import oracle
-from deciban.engines import fast
+from deciban.engines import kernel_dispatch as fast
 from deciban.errors import PrecisionWarning
 from deciban.kernels import summarise
 from deciban.ledger import Block, Counts, Ledger, Moments, Needs, Scatter, Schema, Tallies

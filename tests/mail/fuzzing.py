@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 from tests.mail import hostile, made_up
 
-from deciban.mail.digest import digest_of
-from deciban.mail.entry import DIGEST_BYTES
-from deciban.mail.message import read_message
-from deciban.mail.numbering import Numbering
-from deciban.mail.tokens import USUAL, Reading, said_cut, tokens_of
+from deciban.mail.bulk.token_numbers import Numbering
+from deciban.mail.message.digest import digest_of
+from deciban.mail.message.message import read_message
+from deciban.mail.store.store_entry import DIGEST_BYTES
+from deciban.mail.tokens.tokens import USUAL, Reading, said_cut, tokens_of
 
 ALL = Reading(pairs=True, others=True, body_case=True)
 MOST_REAL = 1500

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from deciban.mail.filter import MailFilter
-from deciban.mail.spamd import serve
+from deciban.mail.spamd.spamd_server import serve
 
 SPAMC = shutil.which("spamc")
 ABSENT = None if SPAMC else "needs Debian's spamc"

@@ -4,8 +4,8 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from deciban.mail.entry import Entry
-from deciban.mail.store import Store
+from deciban.mail.store.store import Store
+from deciban.mail.store.store_entry import Entry
 
 
 def entry(i: int, label: str = "ham", words: int = 3) -> Entry:

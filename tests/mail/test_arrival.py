@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from deciban.mail.arrival import arrived
+from deciban.mail.message.arrival_time import arrived
 
 NEW_YEAR = datetime(2024, 1, 1, 10, tzinfo=UTC).timestamp()
 

@@ -6,10 +6,10 @@ from itertools import chain
 import pytest
 from tests.mail import hostile
 
-from deciban.mail.digest import digest_of
-from deciban.mail.message import read_message
-from deciban.mail.stamping import stamped
-from deciban.mail.tokens import MOST_TOKENS, Reading, said_cut, tokens_of
+from deciban.mail.message.digest import digest_of
+from deciban.mail.message.header_insertion import stamped
+from deciban.mail.message.message import read_message
+from deciban.mail.tokens.tokens import MOST_TOKENS, Reading, said_cut, tokens_of
 
 MOST_SECONDS = 1.0
 LONGEST_MESSAGE_SECONDS = 0.3

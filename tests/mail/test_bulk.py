@@ -8,13 +8,15 @@ import pytest
 from tests.mail import made_up
 
 from deciban.errors import InputError
-from deciban.mail import bulk, gathering, numbering
-from deciban.mail import workers as workers_module
-from deciban.mail.bulk import Words
-from deciban.mail.digest import digest_of
-from deciban.mail.message import read_message
-from deciban.mail.tokens import MOST_TOKENS, Reading, tokens_of
-from deciban.mail.workers import FEW, Crew
+from deciban.mail.bulk import batches as gathering
+from deciban.mail.bulk import bulk
+from deciban.mail.bulk import reader_processes as workers_module
+from deciban.mail.bulk import token_numbers as numbering
+from deciban.mail.bulk.bulk import Words
+from deciban.mail.bulk.reader_processes import FEW, Crew
+from deciban.mail.message.digest import digest_of
+from deciban.mail.message.message import read_message
+from deciban.mail.tokens.tokens import MOST_TOKENS, Reading, tokens_of
 
 LETTERS = [
     *made_up.BROKEN.values(),
@@ -193,7 +195,7 @@ def test_reading_mail_loads_nothing_heavy():
     import subprocess
     import sys
 
-    code = "import deciban.mail.workers, sys, json; print(json.dumps(sorted(sys.modules)))"
+    code = "import deciban.mail.bulk.reader_processes, sys, json; print(json.dumps(sorted(sys.modules)))"
     loaded = json.loads(
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     )

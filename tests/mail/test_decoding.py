@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.mail.made_up import TEXTS
 
-from deciban.mail.decoding import CODECS, codec_of, decoded, unpacked
+from deciban.mail.message.decoding import CODECS, codec_of, decoded, unpacked
 
 
 @pytest.mark.parametrize("language", TEXTS)

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deciban.mail.digest import digest_of
-from deciban.mail.found import longest_read
+from deciban.mail.message.digest import digest_of
+from deciban.mail.sources.raw_message import longest_read
 
 RAW = b"From: a@b.example\nSubject: Hi\n there\nDate: today\n\nDear Bob,\n\nFrom now on.\n"
 

@@ -10,16 +10,16 @@ import pytest
 from sklearn.metrics import log_loss, roc_auc_score
 
 from deciban.errors import InputError
-from deciban.mail.arrival import arrived
-from deciban.mail.choosing import Costs, chosen_thresholds
-from deciban.mail.evaluation import evaluate_draws, evaluate_folds, evaluate_split
-from deciban.mail.figures import Figures, called
+from deciban.mail.evaluation.choose_thresholds import Costs, chosen_thresholds
+from deciban.mail.evaluation.evaluate_filter import evaluate_draws, evaluate_folds, evaluate_split
+from deciban.mail.evaluation.filter_metrics import Figures, called
+from deciban.mail.evaluation.in_memory_filter import Rehearsal
+from deciban.mail.evaluation.labelled_mail import Labelled, read_labelled
+from deciban.mail.evaluation.message_splits import drawn, in_folds, shares, sizes_of
+from deciban.mail.evaluation.online import evaluate_online
 from deciban.mail.filter import MailFilter
-from deciban.mail.labelled import Labelled, read_labelled
-from deciban.mail.models import MODELS
-from deciban.mail.online import evaluate_online
-from deciban.mail.rehearsal import Rehearsal
-from deciban.mail.splits import drawn, in_folds, shares, sizes_of
+from deciban.mail.message.arrival_time import arrived
+from deciban.mail.model.mail_models import MODELS
 
 from .test_filter import HAM, SPAM, letters
 

@@ -10,14 +10,15 @@ import numpy as np
 import pytest
 
 from deciban.errors import ForgetError, InputError
-from deciban.mail import bulk, bundle_judge
 from deciban.mail import filter as filter_module
+from deciban.mail.bulk import bulk
+from deciban.mail.bulk import bulk_scoring as bundle_judge
+from deciban.mail.bulk.reader_processes import FEW
 from deciban.mail.filter import MailFilter, default_store
-from deciban.mail.models import MODELS
-from deciban.mail.packing import Numbers
-from deciban.mail.telling import Known, telling
-from deciban.mail.verdict import Verdict
-from deciban.mail.workers import FEW
+from deciban.mail.model.mail_models import MODELS
+from deciban.mail.model.verdict import Verdict
+from deciban.mail.model.verdicts import Known, telling
+from deciban.mail.store.packing import Numbers
 
 HAM = ["tea", "garden", "meeting", "agenda", "notes", "train", "ticket", "mother", "recipe", "football"]
 SPAM = ["winner", "million", "claim", "pills", "discount", "lottery", "free", "click", "urgent", "offer"]

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from deciban.mail.fitting import HELD_BACK, LEAST_C, MANY, Examples, fit
-from deciban.mail.rows import Rows
+from deciban.mail.model.store_rows import Rows
+from deciban.mail.model.weight_fitting import HELD_BACK, LEAST_C, MANY, Examples, fit
 
 
 def rows_of(seed: int = 0, n: int = 30, V: int = 12, labels: int = 2) -> Rows:

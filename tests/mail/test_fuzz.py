@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.mail import fuzzing, made_up
 
-from deciban.mail.message import read_message
+from deciban.mail.message.message import read_message
 
 PIECES = st.one_of(st.sampled_from([*fuzzing.WORDS, *made_up.BROKEN.values()]), st.binary(max_size=30))
 

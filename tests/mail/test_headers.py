@@ -2,7 +2,7 @@
 
 import pytest
 
-from deciban.mail.headers import content_type, fields_of, with_words_decoded
+from deciban.mail.message.headers import content_type, fields_of, with_words_decoded
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.mail.made_up import PAGE
 
-from deciban.mail.html import page_of
+from deciban.mail.message.html import page_of
 
 
 def seen(source):

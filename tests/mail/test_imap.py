@@ -9,11 +9,12 @@ from tests.mail import dovecot
 from tests.mail.scripted import scripted
 
 from deciban.errors import InputError
-from deciban.mail import imap, imap_line
-from deciban.mail.imap import ImapFolder, few_at_a_time, imap_messages
-from deciban.mail.imap_address import Address, off_the_line, on_the_line
-from deciban.mail.imap_line import RefusedError, password_for
-from deciban.mail.sources import kind_of, messages_in
+from deciban.mail.sources import imap
+from deciban.mail.sources import imap_connection as imap_line
+from deciban.mail.sources.imap import ImapFolder, few_at_a_time, imap_messages
+from deciban.mail.sources.imap_address import Address, off_the_line, on_the_line
+from deciban.mail.sources.imap_connection import RefusedError, password_for
+from deciban.mail.sources.message_sources import kind_of, messages_in
 
 real = pytest.mark.skipif(dovecot.ABSENT is not None, reason=str(dovecot.ABSENT))
 

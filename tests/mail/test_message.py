@@ -5,7 +5,7 @@ from email import message_from_bytes, policy
 import pytest
 from tests.mail import made_up
 
-from deciban.mail.message import read_message
+from deciban.mail.message.message import read_message
 
 LETTERS = {
     **{

@@ -7,9 +7,9 @@ from tests.mail import hostile, made_up
 from tests.mail.fuzzing import Heard, held_by
 
 from deciban.cli.examples.mailbox.maildir import mailbox
-from deciban.mail import numbering
-from deciban.mail.numbering import Numbering
-from deciban.mail.reading import USUAL, Reading
+from deciban.mail.bulk import token_numbers as numbering
+from deciban.mail.bulk.token_numbers import Numbering
+from deciban.mail.tokens.token_options import USUAL, Reading
 
 
 @pytest.fixture(scope="module")

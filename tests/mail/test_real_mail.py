@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from deciban.mail.digest import digest_of
-from deciban.mail.message import read_message
-from deciban.mail.tokens import tokens_of
+from deciban.mail.message.digest import digest_of
+from deciban.mail.message.message import read_message
+from deciban.mail.tokens.tokens import tokens_of
 
 ARCHIVE = Path(os.environ.get("DECIBAN_DATA", "")) / "spamassassin.tar.gz"
 pytestmark = [

@@ -21,8 +21,8 @@ from tests.cli.mailroom import command, mbox
 from tests.mail.spamds import Running, learn_letters, letter, request
 from tests.mail.stores import deleted_files
 
-from deciban.mail.digest import digest_of
-from deciban.mail.store import Store
+from deciban.mail.message.digest import digest_of
+from deciban.mail.store.store import Store
 
 CLIENTS = 8
 LOAD_SECONDS = 0.8

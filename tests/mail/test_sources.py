@@ -7,9 +7,9 @@ import os
 import pytest
 
 from deciban.errors import DecibanWarning, InputError
-from deciban.mail.folders import maildirs_within
-from deciban.mail.message import digest_of
-from deciban.mail.sources import kind_of, messages_in
+from deciban.mail.message.message import digest_of
+from deciban.mail.sources.folders import maildirs_within
+from deciban.mail.sources.message_sources import kind_of, messages_in
 
 ONE = b"Subject: one\n\nHello.\n"
 TWO = b"Subject: two\n\nFarewell.\n"

@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from deciban.mail import folders
-from deciban.mail.bulk import Bundle, Waiting, Words
+from deciban.mail.bulk.bulk import Bundle, Waiting, Words
+from deciban.mail.bulk.reader_processes import FEW as TOO_FEW
+from deciban.mail.bulk.reader_processes import answer_to
+from deciban.mail.bulk.token_numbers import Numbering
 from deciban.mail.filter import MailFilter
-from deciban.mail.found import Closed, Found
-from deciban.mail.message import digest_of
-from deciban.mail.numbering import Numbering
-from deciban.mail.reading import USUAL
-from deciban.mail.small_files import SMALL
-from deciban.mail.sources import mail_in, messages_in
-from deciban.mail.workers import FEW as TOO_FEW
-from deciban.mail.workers import answer_to
+from deciban.mail.message.message import digest_of
+from deciban.mail.sources import folders
+from deciban.mail.sources.message_sources import mail_in, messages_in
+from deciban.mail.sources.raw_message import Closed, Found
+from deciban.mail.sources.small_files import SMALL
+from deciban.mail.tokens.token_options import USUAL
 
 STAMP = b"From joe@example.org Thu Jan  1 00:01:40 1970\n"
 SUBJECTS = ["tea", "garden", "pills", "lottery", "meeting", "discount", "train"]

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deciban.errors import InputError
-from deciban.mail import mbox
-from deciban.mail.sources import kind_of, messages_in, one_message
+from deciban.mail.sources import mbox
+from deciban.mail.sources.message_sources import kind_of, messages_in, one_message
 
 STAMP = b"From joe@example.org Thu Jan  1 00:01:40 1970\n"
 ONE = b"Subject: one\n\nHello.\n"

@@ -9,7 +9,7 @@ from tests.mail import spamds
 from tests.mail.spamds import learn_letters, letter, running
 
 from deciban.mail.filter import MailFilter
-from deciban.mail.spamd_line import Limits
+from deciban.mail.spamd.client_connection import Limits
 
 pytestmark = pytest.mark.skipif(spamds.ABSENT is not None, reason=str(spamds.ABSENT))
 

@@ -62,7 +62,9 @@ SHAPES = ("enclosed messages without leaves", "many things at once")
 @contextmanager
 def served_by_a_process(store):
     """A server in a process of its own, as it is used: its threads do not share an interpreter with these clients."""
-    code = "import sys; from deciban.mail.spamd import serve; serve('127.0.0.1:0', sys.argv[1], ready=say)"
+    code = (
+        "import sys; from deciban.mail.spamd.spamd_server import serve; serve('127.0.0.1:0', sys.argv[1], ready=say)"
+    )
     command = [sys.executable, "-c", f"say = lambda address: print(address, flush=True); {code}", str(store)]
     process = psutil.Popen(command, stdout=subprocess.PIPE, text=True)
     try:

@@ -5,10 +5,10 @@ import zlib
 import pytest
 from tests.mail.made_up import BROKEN, TEXTS, plain
 
-from deciban.mail.spamd_answers import points, symbols
-from deciban.mail.spamd_protocol import Code, Refusal, first_line, inflated, refused, request_of
-from deciban.mail.stamping import stamped
-from deciban.mail.verdict import Clue, Verdict
+from deciban.mail.message.header_insertion import stamped
+from deciban.mail.model.verdict import Clue, Verdict
+from deciban.mail.spamd.protocol import Code, Refusal, first_line, inflated, refused, request_of
+from deciban.mail.spamd.responses import points, symbols
 
 
 def verdict(label, decibans, of="spam", **more):

@@ -15,18 +15,18 @@ import pytest
 from tests.mail.spamds import Running, await_fit, everything, learn_letters, letter, request, running
 
 from deciban.errors import InputError, StoreError
-from deciban.mail import spamd
 from deciban.mail.filter import MailFilter
-from deciban.mail.spamd import serve
-from deciban.mail.spamd_address import address_of
-from deciban.mail.spamd_desks import Desk, Jobs, QueuedJob, keep_up
-from deciban.mail.spamd_line import Limits
-from deciban.mail.standing import StandingFilter
-from deciban.mail.store import Store
+from deciban.mail.model.caching_filter import StandingFilter
+from deciban.mail.spamd import spamd_server as spamd
+from deciban.mail.spamd.client_connection import Limits
+from deciban.mail.spamd.listen_address import address_of
+from deciban.mail.spamd.spamd_server import serve
+from deciban.mail.spamd.worker_pool import Desk, Jobs, QueuedJob, keep_up
+from deciban.mail.store.store import Store
 
 PROGRAM = """
 import sys
-from deciban.mail.spamd import serve
+from deciban.mail.spamd.spamd_server import serve
 serve(sys.argv[1], sys.argv[2], ready=lambda address: print(address, flush=True))
 """
 

@@ -5,9 +5,9 @@ import random
 import pytest
 from tests.mail.spamds import letter
 
-from deciban.mail import standing
 from deciban.mail.filter import MailFilter
-from deciban.mail.standing import StandingFilter
+from deciban.mail.model import caching_filter as standing
+from deciban.mail.model.caching_filter import StandingFilter
 
 
 @pytest.mark.parametrize("most", [50_000, 30], ids=["all", "few"])

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from deciban.errors import ForgetError, InputError, StoreError
-from deciban.mail import learning
-from deciban.mail.entry import Entry, Learned, together
-from deciban.mail.flattened import Memory, flattened
-from deciban.mail.store import Store
+from deciban.mail.store import store_updates as learning
+from deciban.mail.store.store import Store
+from deciban.mail.store.store_entry import Entry, Learned, together
+from deciban.mail.store.token_arrays import Memory, flattened
 
 
 def digest(i: int) -> bytes:
@@ -148,7 +148,7 @@ def test_looking_up_loads_neither_numpy_nor_anything_larger(tmp_path):
         store.learn([A])
     code = f"""
 import sys
-from deciban.mail.store import Store
+from deciban.mail.store.store import Store
 with Store({str(tmp_path / "mail.db")!r}, create=False) as store:
     assert store.counts(["free"]) == {{"free": (1.0,)}}
     store.totals(), store.known(b"a" * 16), store.ageing, store.unit()

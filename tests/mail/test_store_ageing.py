@@ -6,9 +6,9 @@ from fractions import Fraction
 import pytest
 
 from deciban.errors import InputError, StoreError
-from deciban.mail.ageing import HEAVIEST, REACH, Ageing
-from deciban.mail.entry import Entry
-from deciban.mail.store import Store
+from deciban.mail.store.ageing import HEAVIEST, REACH, Ageing
+from deciban.mail.store.store import Store
+from deciban.mail.store.store_entry import Entry
 
 DAY = 86400.0
 

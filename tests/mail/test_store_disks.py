@@ -18,7 +18,7 @@ from tests.mail.stores import entry, filled
 
 from deciban.errors import DecibanError, StoreError
 from deciban.mail.filter import MailFilter
-from deciban.mail.store import Store
+from deciban.mail.store.store import Store
 
 
 @pytest.fixture

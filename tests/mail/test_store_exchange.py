@@ -10,10 +10,10 @@ from contextlib import closing
 import pytest
 
 from deciban.errors import InputError, SchemaError, StoreError
-from deciban.mail.entry import Entry
 from deciban.mail.filter import MailFilter
-from deciban.mail.opened import MOST_NOTES
-from deciban.mail.store import Store
+from deciban.mail.store.store import Store
+from deciban.mail.store.store_entry import Entry
+from deciban.mail.store.store_file import MOST_NOTES
 
 
 def entry(i: int, label: str = "ham", tokens: tuple[str, ...] = ("a",)) -> Entry:

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 from tests.mail.stores import entry, filled
 
-import deciban.mail.learning
-import deciban.mail.rows
-import deciban.mail.text_form  # noqa: F401  loaded here, since who has no rights may not even read Python's own files
+import deciban.mail.model.store_rows
+import deciban.mail.store.store_updates
+import deciban.mail.store.text_exchange  # noqa: F401  loaded here, since who has no rights may not even read Python's own files
 from deciban.errors import StoreError
-from deciban.mail.schema import APPLICATION
-from deciban.mail.store import Store
+from deciban.mail.store.store import Store
+from deciban.mail.store.store_schema import APPLICATION
 
 NOBODY = 65534
 
@@ -141,8 +141,8 @@ def test_what_a_killed_writer_left_is_read_even_without_rights(open_folder):
     path = open_folder / "mail.db"
     code = f"""
 import os, signal
-from deciban.mail.entry import Entry
-from deciban.mail.store import Store
+from deciban.mail.store.store_entry import Entry
+from deciban.mail.store.store import Store
 store = Store({str(path)!r})
 store.learn([Entry(bytes(16), "ham", ["late"], 0.0)])
 os.kill(os.getpid(), signal.SIGKILL)
@@ -167,7 +167,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 HOLD = """
 import sys
 from tests.mail.stores import entry
-from deciban.mail.store import Store
+from deciban.mail.store.store import Store
 with Store(sys.argv[1]) as writer:
     writer.learn([entry(50)])
     print("open", flush=True)

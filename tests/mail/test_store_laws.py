@@ -8,8 +8,8 @@ from tempfile import TemporaryDirectory
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deciban.mail.entry import Entry
-from deciban.mail.store import Store
+from deciban.mail.store.store import Store
+from deciban.mail.store.store_entry import Entry
 
 LABELS = ["ham", "spam", "work"]
 WORDS = [f"w{i}" for i in range(8)]

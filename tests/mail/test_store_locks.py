@@ -13,17 +13,17 @@ from tests.mail.stores import entry, filled
 
 from deciban.errors import InputError, StoreError
 from deciban.mail.filter import MailFilter
-from deciban.mail.sources import messages_in
-from deciban.mail.store import Store
+from deciban.mail.sources.message_sources import messages_in
+from deciban.mail.store.store import Store
 
 ROOT = Path(__file__).parents[2]
 
 TWO_STORES = """
 import os, subprocess, sys
 from tests.mail.stores import deleted_files, entry
-from deciban.mail.store import Store
+from deciban.mail.store.store import Store
 
-other = "import sys; from tests.mail.stores import entry; from deciban.mail.store import Store\\n" \\
+other = "import sys; from tests.mail.stores import entry; from deciban.mail.store.store import Store\\n" \\
         "with Store(sys.argv[1]) as store: store.learn([entry(int(sys.argv[2]))])"
 path = sys.argv[1]
 with Store(path) as first:

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from deciban.errors import StoreError
-from deciban.mail.entry import Entry
-from deciban.mail.schema import APPLICATION, VERSION, header
-from deciban.mail.store import Store
+from deciban.mail.store.store import Store
+from deciban.mail.store.store_entry import Entry
+from deciban.mail.store.store_schema import APPLICATION, VERSION, header
 
 KILLS = 200
 

@@ -5,8 +5,8 @@ from dataclasses import fields, replace
 import pytest
 from tests.mail import made_up
 
-from deciban.mail.message import read_message
-from deciban.mail.tokens import USUAL, Reading, tokens_of
+from deciban.mail.message.message import read_message
+from deciban.mail.tokens.tokens import USUAL, Reading, tokens_of
 
 OFF = Reading(**{each.name: False for each in fields(Reading) if isinstance(each.default, bool)})
 

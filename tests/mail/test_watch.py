@@ -11,9 +11,9 @@ from tests.mail.mail_readers import ImapReader, MaildirReader
 
 from deciban.errors import InputError
 from deciban.mail import watch as watching
-from deciban.mail import watched
-from deciban.mail.imap_line import RefusedError
-from deciban.mail.message import digest_of
+from deciban.mail.message.message import digest_of
+from deciban.mail.sources import watched_folders as watched
+from deciban.mail.sources.imap_connection import RefusedError
 from deciban.mail.watch import Watcher, watch
 
 real = pytest.mark.skipif(dovecot.ABSENT is not None, reason=str(dovecot.ABSENT))

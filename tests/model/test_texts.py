@@ -11,9 +11,9 @@ import pytest
 from tests.tables.reviews import reviews
 
 import deciban
-from deciban import files
+from deciban import persistence as files
 from deciban.errors import DecibanWarning, InputError, ModelFileError, UndefinedError
-from deciban.model.saved import fingerprint
+from deciban.persistence.table_models import fingerprint
 from deciban.text import Words
 
 ROLES = {"text": "text", "stars": "number", "head": "text", "country": "category"}

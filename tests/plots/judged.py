@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from deciban.judge import report_of
+from deciban.metrics import report_of
 
 LONG = "chronic lymphocytic leukaemia, stage 2, number "
 

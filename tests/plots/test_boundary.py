@@ -14,9 +14,9 @@ from sklearn.naive_bayes import GaussianNB as TheirNB
 import deciban
 from deciban.errors import DecibanError, InputError, MissingExtraError, UndefinedError
 from deciban.plots import boundary
-from deciban.plots.geometry import segments, thresholds
-from deciban.plots.surface import surface_of
-from deciban.plots.view import around
+from deciban.plots.axes_limits import around
+from deciban.plots.boundary_geometry import segments, thresholds
+from deciban.plots.class_scores import surface_of
 
 IRIS = load_iris(as_frame=True)
 PETALS = IRIS.data[["petal length (cm)", "petal width (cm)"]]

@@ -9,8 +9,8 @@ from tests.plots.judged import posteriors
 from tests.plots.looks import assert_readable
 
 from deciban.errors import InputError
-from deciban.judge.comparison import Entrant, compared
-from deciban.judge.growth import Growth
+from deciban.metrics.comparison import Entrant, compared
+from deciban.metrics.comparison_curves import Growth
 from deciban.plots import comparison
 
 SHAPES = ["full", "tied", "diagonal", "tied diagonal", "spherical", "tied spherical", "identity"]

@@ -9,9 +9,9 @@ from tests.plots.judged import LONG, posteriors, report
 from tests.plots.looks import assert_readable
 
 from deciban.errors import InputError
-from deciban.judge import Scorecard, report_of
+from deciban.metrics import Scorecard, report_of
 from deciban.plots import confusion
-from deciban.plots.heat import shades
+from deciban.plots.heat_map import shades
 
 
 def cells(ax):

@@ -8,8 +8,8 @@ from tests.plots.looks import assert_readable
 
 import deciban
 from deciban.errors import InputError
-from deciban.judge import report_of
-from deciban.judge.learning import LearningCurve
+from deciban.metrics import report_of
+from deciban.metrics.learning_curve import LearningCurve
 from deciban.plots import learning
 
 SIZES = (20, 40, 80, 160, 320)

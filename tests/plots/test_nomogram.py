@@ -11,7 +11,7 @@ import deciban
 from deciban.errors import InputError, UndefinedError
 from deciban.plots import nomogram
 from deciban.plots.nomogram import _told
-from deciban.plots.scales import scales
+from deciban.plots.nomogram_scales import scales
 
 
 def texts(ax, gid):

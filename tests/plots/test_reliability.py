@@ -7,8 +7,8 @@ from tests.plots.judged import LONG, posteriors, report
 from tests.plots.looks import assert_readable
 
 from deciban.errors import InputError
-from deciban.judge import report_of
-from deciban.judge.intervals import wilson
+from deciban.metrics import report_of
+from deciban.metrics.intervals import wilson
 from deciban.plots import reliability
 
 

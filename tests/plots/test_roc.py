@@ -8,7 +8,7 @@ from tests.plots.judged import LONG, posteriors, report
 from tests.plots.looks import assert_readable
 
 from deciban.errors import InputError
-from deciban.judge import Scorecard, report_of
+from deciban.metrics import Scorecard, report_of
 from deciban.plots import roc
 
 

@@ -7,8 +7,8 @@ import time
 from pathlib import Path
 
 import deciban
-from deciban.mail.digest import digest_of
-from deciban.mail.store import Store
+from deciban.mail.message.digest import digest_of
+from deciban.mail.store.store import Store
 
 STORE = Path(".local/share/deciban/mail.db")
 PROGRAM = Path(".local/bin/deciban")

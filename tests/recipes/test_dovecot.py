@@ -13,8 +13,8 @@ from tests.recipes.document import FILES, printed
 from tests.recipes.homes import STORE, TROUBLES, label, messages, spoil
 from tests.recipes.rooms import room, theirs
 
-from deciban.cli.mail.aside import LONGEST_WAIT
-from deciban.mail.reader import WAIT
+from deciban.cli.mail.isolated import LONGEST_WAIT
+from deciban.mail.store.store_reader import WAIT
 
 LDA = Path("/usr/lib/dovecot/dovecot-lda")
 ABSENT = dovecot.ABSENT or (None if shutil.which("sievec") and LDA.exists() else "needs Debian's dovecot-sieve")

@@ -13,7 +13,7 @@ from tests.mail.spamds import ABSENT, letter
 from tests.recipes.document import DOCUMENT, FILES, printed
 from tests.recipes.homes import PROGRAM, STORE, environment, label, messages, wait_until
 
-from deciban.mail.store import Store
+from deciban.mail.store.store import Store
 
 ANALYZE = shutil.which("systemd-analyze")
 UNITS = [name for name in FILES if name.endswith(".service")]

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deciban.errors import DecibanWarning, InputError
-from deciban.files import Section
+from deciban.persistence import Section
+from deciban.persistence.calibration_maps import read, written
 from deciban.scores.calibration import Calibration, Isotonic, Platt, Temperature, normalised, warn_dropped
-from deciban.scores.calibration_written import read, written
-from deciban.scores.evidence import DECIBAN
+from deciban.scores.explanation import DECIBAN
 from deciban.scores.posterior import log_odds
 
 LINE = Isotonic(np.array([0, 3]), np.array([-2.0, 0.0, 5.0]), np.array([-1.0, 0.5, 1.5]))

@@ -10,10 +10,10 @@ from deciban.errors import InputError, UndefinedError
 from deciban.families.bernoulli import Bernoulli
 from deciban.families.multinomial import Multinomial
 from deciban.families.poisson import Poisson
-from deciban.kernels import loaded
+from deciban.kernels import availability as loaded
 from deciban.ledger import Counts, Needs, Tallies
+from deciban.persistence import score_forms as form_files
 from deciban.scores import Diagonal, Full, Linear, Lookup, Steps, Table
-from deciban.scores import written as form_files
 from deciban.scores.scaled import scaled
 
 TOGETHER = ("full", "full, shared", "table", "table, smoothed", "table, maximum likelihood")

@@ -10,13 +10,12 @@ from deciban.errors import InputError, ModelFileError
 from deciban.families.bernoulli import Bernoulli
 from deciban.families.multinomial import Multinomial
 from deciban.families.poisson import Poisson
-from deciban.kernels import loaded
+from deciban.kernels import availability as loaded
 from deciban.ledger import Counts, Needs, Tallies
-from deciban.scores import Diagonal, Linear, SparseLinear, Steps
-from deciban.scores import summed as sums
-from deciban.scores import written as form_files
+from deciban.persistence import score_forms as form_files
+from deciban.scores import Diagonal, Linear, SparseLinear, Steps, sums
 from deciban.scores.scaled import scaled
-from deciban.scores.summed import Summed, summed
+from deciban.scores.sums import Summed, summed
 
 SHARES = 0.5, 2.0, 1.25
 COUNTED = [

@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import deciban
-from deciban.engines.arrow.source import open_source
+from deciban.sources.source import open_source
 
 MAX_SECONDS_PER_FILE = 20
 ROOT = Path(__file__).parents[2]

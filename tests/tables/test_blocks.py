@@ -182,7 +182,7 @@ def test_a_file_gives_the_same_model(model, tmp_path):
     ],
 )
 def test_a_file_in_which_columns_are_joined_wrongly_is_refused(model, tmp_path, change, words):
-    from deciban import files
+    from deciban import persistence as files
 
     model.save(tmp_path / "m")
     contents = files.read(tmp_path / "m")
@@ -193,7 +193,7 @@ def test_a_file_in_which_columns_are_joined_wrongly_is_refused(model, tmp_path, 
 
 
 def test_a_file_whose_combinations_are_none_is_refused(model, tmp_path):
-    from deciban import files
+    from deciban import persistence as files
 
     model.save(tmp_path / "m")
     contents = files.read(tmp_path / "m")

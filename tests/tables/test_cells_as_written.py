@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import deciban
-from deciban.engines.arrow.source import open_source
 from deciban.errors import InputError
+from deciban.sources.source import open_source
 
 STRANGE = [
     "01/02", "02.01.2024", "2024-01-02", "12:30", "007", "1e5", "1_000", "0x10", "1,5", "true", "NA", "null", "None",

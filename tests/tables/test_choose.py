@@ -8,9 +8,9 @@ from tests.tables.reviews import reviews
 
 import deciban
 from deciban.errors import DecibanError, InputError
-from deciban.judge.choice import Choice, Race, Setting
-from deciban.judge.folds import Stratified
-from deciban.judge.metrics import Scorecard
+from deciban.metrics.choice import Choice, Race, Setting
+from deciban.metrics.scorecard import Scorecard
+from deciban.validation.splits import Stratified
 
 FOLDS = 4
 

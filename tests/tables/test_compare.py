@@ -10,8 +10,8 @@ from tests.tables.reviews import reviews
 import deciban
 from deciban.errors import DecibanError, InputError
 from deciban.families.gaussian import Covariance
+from deciban.training.candidates import LEARNERS, checked_names
 from deciban.training.compare import Draws, _interleaved
-from deciban.training.contenders import LEARNERS, checked_names
 
 SHAPES = Covariance.__args__
 ROLES = {"patient": "skip"}

@@ -10,8 +10,8 @@ import pytest
 from tests.tables import damage
 
 import deciban
-from deciban.engines.arrow.source import open_source
 from deciban.errors import InputError
+from deciban.sources.source import open_source
 
 SEEDS = {"arrow": 200, "zstd.arrow": 60, "arrows": 60}
 N_LINES = 200_000

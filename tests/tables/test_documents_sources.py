@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import deciban
-from deciban.engines.arrow import documents
-from deciban.engines.arrow.folders import FOLDS, in_turns
-from deciban.engines.arrow.source import FileOptions, open_source
 from deciban.errors import InputError
+from deciban.sources import document_files as documents
+from deciban.sources.document_folders import FOLDS, in_turns
+from deciban.sources.source import FileOptions, open_source
 
 LONG = "so weit wie möglich\n" * 250_000
 POSTS = {

@@ -12,10 +12,10 @@ from tests.tables.reviews import reviews
 
 import deciban
 from deciban.errors import InputError
-from deciban.judge import crossed
-from deciban.judge.calibrate import calibrate
+from deciban.metrics.calibration_fit import calibrate
 from deciban.text import Words
-from deciban.training import left_out
+from deciban.training import table_leave_one_out as left_out
+from deciban.validation import fold_scores as crossed
 
 N = 120
 ROLES = {"country": "category", "text": "text", "when": "skip", "place": "skip"}
@@ -104,7 +104,7 @@ def test_rows_left_out_in_small_pieces_are_the_same(monkeypatch):
     t = table(40)
     whole = deciban.evaluate(t, folds="loo", **settings(t))
     monkeypatch.setattr(crossed, "AT_ONCE", 7)
-    monkeypatch.setattr("deciban.model.gathering.MOST_CELLS", 2000)
+    monkeypatch.setattr("deciban.model.summarise_table.MOST_CELLS", 2000)
     pieces = deciban.evaluate(t, folds="loo", **settings(t))
     np.testing.assert_allclose(pieces.log_proba, whole.log_proba, rtol=1e-9, atol=1e-9)
 
@@ -360,8 +360,8 @@ def test_rows_of_settled_roles_are_left_out_in_closed_form_however_many(monkeypa
 
 
 def test_scores_out_of_fold_are_those_of_the_report():
-    from deciban.training.fit import learned
     from deciban.training.task import plan
+    from deciban.training.train import learned
 
     t = table()
     trained = learned(plan(t, **settings(t)), 10, None)

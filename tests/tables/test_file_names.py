@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import deciban
-from deciban.engines.arrow.source import FileOptions, open_source
 from deciban.errors import InputError
+from deciban.sources.source import FileOptions, open_source
 
 ROWS = [{"temperature": 36 + (i * 7 % 40) / 10, "y": "ab"[i % 2]} for i in range(60)]
 

@@ -141,7 +141,7 @@ def test_decimal_commas_are_numbers_where_something_else_parts_the_cells(tmp_pat
 
 
 def test_marks_in_many_columns_cost_one_more_reading(tmp_path, monkeypatch):
-    from deciban.engines.arrow.delimited import Delimited
+    from deciban.sources.csv_files import Delimited
 
     rows = [",".join("NA" if (i + j) % 7 == 0 else str(i * j % 13 / 4) for j in range(40)) for i in range(50)]
     header = ",".join(f"x{j}" for j in range(40))

@@ -186,7 +186,7 @@ def test_pictures_of_such_models_are_drawn(learner):
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_a_nomogram_has_the_scales_of_what_was_fitted(learner):
     pytest.importorskip("matplotlib")
-    from deciban.plots.scales import scales
+    from deciban.plots.nomogram_scales import scales
 
     rows = people(holes=False)
     model = deciban.train(rows, target="group", numbers="number", learner=learner, judge=False)

@@ -11,13 +11,13 @@ from tests.tables.reviews import reviews
 from tests.tables.test_blocks import people
 
 import deciban
-from deciban.discriminative import trusting
 from deciban.errors import InputError
+from deciban.linear import evidence_weights as trusting
 from deciban.training import learners, reservoir
-from deciban.training.counting import counted
-from deciban.training.fit import learned
-from deciban.training.partners import inner_folds
+from deciban.training.discriminative_learners import inner_folds
+from deciban.training.memory_ledgers import counted
 from deciban.training.task import plan
+from deciban.training.train import learned
 
 NUMBERS = ["height", "weight", "age"]
 LEVELS = ["hair", "eyes", "left"]

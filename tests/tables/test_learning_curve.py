@@ -9,7 +9,7 @@ from tests.tables.reviews import reviews
 
 import deciban
 from deciban.errors import InputError
-from deciban.ledger.shuffled import shuffled
+from deciban.ledger.hash_order import shuffled
 
 SETTINGS = {"target": "verdict", "roles": {"text": "text", "head": "skip", "country": "category", "stars": "number"}}
 
@@ -89,8 +89,8 @@ def test_flipped_labels_are_learned_and_not_judged():
 
 
 def test_flipping_takes_any_other_class_and_leaves_the_rows_held_out():
-    from deciban.engines.arrow.frames import Frame
-    from deciban.training.flipping import Flipped
+    from deciban.sources.frames import Frame
+    from deciban.training.label_noise import Flipped
 
     n = 6000
     t = pa.table({"y": [7, 8, 9, 10] * (n // 4)})

@@ -168,7 +168,7 @@ def test_a_sample_of_the_rows_is_judged_where_there_are_many(monkeypatch):
 
 
 def test_many_classes_give_up_the_folds_and_nothing_else(monkeypatch):
-    from deciban.model import gathering
+    from deciban.model import summarise_table as gathering
 
     kept = deciban.train(TABLE, **SETTINGS)
     monkeypatch.setattr(gathering, "MOST_CELLS", 10)

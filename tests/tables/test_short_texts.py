@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deciban.engines.arrow import cells
-from deciban.engines.arrow.cells import Names
-from deciban.kernels import loaded
+from deciban.kernels import availability as loaded
+from deciban.sources import cells
+from deciban.sources.cells import Names
 
 TEXTS = st.one_of(
     st.none(),

@@ -86,7 +86,7 @@ def test_predictions_come_back_in_the_users_own_kind_of_frame(table, reference, 
 
 def test_rows_in_many_blocks_give_the_same_bits_from_every_source(monkeypatch, table, tmp_path):
     """Blocks are cut by row numbers, not by how a source happens to be stored."""
-    from deciban.engines.arrow import source
+    from deciban.sources import source
 
     monkeypatch.setattr(source, "MOST_ROWS", 64)
     monkeypatch.setattr(source, "FEWEST_ROWS", 64)

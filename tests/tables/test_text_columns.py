@@ -13,16 +13,16 @@ from tests.tables.dealt import stratified
 from tests.tables.reviews import as_csv, reviews
 
 import deciban
-from deciban.engines.arrow import source as sources
-from deciban.engines.arrow.source import in_blocks, open_source
 from deciban.errors import InputError, SchemaError
 from deciban.ledger import Bags
-from deciban.model.gathering import Gathering
+from deciban.model.summarise_table import Gathering
+from deciban.sources import source as sources
+from deciban.sources.source import in_blocks, open_source
 from deciban.text import Words
 from deciban.training import reservoir
-from deciban.training.dealing import Stratifying
-from deciban.training.fit import learned
+from deciban.training.fold_assignment import Stratifying
 from deciban.training.task import plan
+from deciban.training.train import learned
 
 ROLES = {"text": "text", "stars": "number", "head": "text", "country": "category"}
 
@@ -204,7 +204,7 @@ def test_the_total_of_the_folds_is_the_ledger_without_folds():
 
 def test_where_folds_take_too_much_memory_they_are_given_up_and_nothing_else(monkeypatch):
     expected = trained(reviews(), roles=ROLES)
-    monkeypatch.setattr("deciban.model.gathering.MOST_CELLS", 1000)
+    monkeypatch.setattr("deciban.model.summarise_table.MOST_CELLS", 1000)
     model = deciban.train(reviews(), target="verdict", roles=ROLES)
     assert model.held_out is None
     assert model.ledger.parts[-2:] == expected.ledger.parts[-2:]
@@ -356,7 +356,7 @@ def test_a_file_is_read_as_its_bytes_are_told_to_be(tmp_path):
 
 
 def test_parquet_with_one_huge_group_is_read_in_pieces(tmp_path, monkeypatch):
-    from deciban.engines.arrow import parquet as files
+    from deciban.sources import parquet_files as files
 
     monkeypatch.setattr(files, "MOST_BYTES", 1000)
     path = tmp_path / "t.parquet"

@@ -14,9 +14,9 @@ import pyarrow as pa
 import pytest
 
 import deciban
-from deciban.engines.arrow import delimited
-from deciban.engines.arrow.source import open_source
 from deciban.errors import InputError
+from deciban.sources import csv_files as delimited
+from deciban.sources.source import open_source
 
 ROWS = 50
 

@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 
 from deciban import __version__
-from deciban.cli.arguments import AsJson, Debug
-from deciban.cli.arguments import example as in_help
-from deciban.cli.later import Later, group
-from deciban.cli.manners import manners
+from deciban.cli.error_handling import manners
+from deciban.cli.lazy_commands import Later, group
+from deciban.cli.options import AsJson, Debug
+from deciban.cli.options import example as in_help
 
 COMMANDS = {
     "train": Later("Learn from a table, write a model file, report on it.", "deciban.cli.train"),
@@ -26,8 +26,8 @@ COMMANDS = {
     "plot": Later("Draw data, models, and how good they are.", "deciban.cli.plot", "app"),
     "diff": Later("Show what changed from one model to another.", "deciban.cli.diff"),
     "merge": Later("Add models up.", "deciban.cli.merge"),
-    "add": Later("Learn more rows.", "deciban.cli.change", "add", "ADD"),
-    "forget": Later("Unlearn rows.", "deciban.cli.change", "forget", "FORGET"),
+    "add": Later("Learn more rows.", "deciban.cli.add_forget", "add", "ADD"),
+    "forget": Later("Unlearn rows.", "deciban.cli.add_forget", "forget", "FORGET"),
     "sample": Later("Draw rows from a model.", "deciban.cli.sample"),
     "bayes": Later("Say what a test result means: Bayes' theorem.", "deciban.cli.bayes"),
     "example": Later("Write a small table or mailbox to try things on.", "deciban.cli.example"),

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from deciban.cli import arguments as a
-from deciban.cli.manners import manners
-from deciban.cli.plot.saving import DOTS, Dots, Picture, Size, Title
+from deciban.cli import options as a
+from deciban.cli.error_handling import manners
+from deciban.cli.plot.picture_options import DOTS, Dots, Picture, Size, Title
 
 EXAMPLE = a.example(
     "deciban bayes --prior 0.01 --sensitivity 0.9 --specificity 0.95",
@@ -61,7 +61,7 @@ def command(
 ) -> None:
     """Say what a positive and a negative test mean: how many of those people have what is tested for."""
     with manners(debug):
-        from deciban.judge.bayes import BayesTable
+        from deciban.metrics.bayes_table import BayesTable
 
         table = BayesTable(prior, sensitivity, specificity, population)
         if output is not None:

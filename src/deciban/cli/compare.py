@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from deciban.cli import arguments as a
+from deciban.cli import options as a
+from deciban.cli.error_handling import manners
 from deciban.cli.learning import numbers_in
-from deciban.cli.manners import manners
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from deciban.cli.given import Given
-    from deciban.judge.comparison import Comparison
+    from deciban.cli.inputs import Given
+    from deciban.metrics.comparison import Comparison
 
 EXAMPLE = a.example(
     "deciban compare patients.csv --target diagnosis",
@@ -88,7 +88,7 @@ def command(
     """Judge learners by the same rows: accuracy, log-loss, calibration, time, parameters, and how much each makes of
     few rows; and say in a sentence which one to take.
     """
-    from deciban.cli.given import given
+    from deciban.cli.inputs import given
     from deciban.cli.train import wanted_target
 
     wished = {
@@ -107,7 +107,7 @@ def command(
 def comparison(table: Given, target: str, wished: dict[str, Any]) -> Comparison:
     """The learners of a table."""
     import deciban
-    from deciban.cli.models import settings
+    from deciban.cli.model_files import settings
     from deciban.cli.progress import progress
 
     made = settings(wished)
@@ -126,9 +126,9 @@ def show(found: Comparison, data: Given, as_json: bool, times: bool, recommended
     if as_json:
         print_json(told(found, times))
         return
-    from deciban.cli.sheet import command as to_copy
-    from deciban.cli.sheet import console, heading, line, one_line, table
-    from deciban.judge import advising
+    from deciban.cli.render import command as to_copy
+    from deciban.cli.render import console, heading, line, one_line, table
+    from deciban.metrics import comparison_advice as advising
 
     out = console()
     title = f"{found.target} of {data.name}, by {len(found.rows)} learners"
@@ -153,8 +153,8 @@ def told(found: Comparison, times: bool) -> dict[str, Any]:
 
 
 def _curves(out: Console, found: Comparison) -> None:
-    from deciban.cli.sheet import heading, line, table
-    from deciban.judge import advising
+    from deciban.cli.render import heading, line, table
+    from deciban.metrics import comparison_advice as advising
 
     assert found.growth is not None
     held_out = f"on {found.growth.held_out} rows held out, the mean of {found.growth.draws} draws"
@@ -167,7 +167,7 @@ def _curves(out: Console, found: Comparison) -> None:
 
 def trained(found: Comparison, data: Given, wished: dict[str, Any]) -> str:
     """The command that trains the learner that is recommended: C is told where that learner has one."""
-    from deciban.cli.recommended import training
+    from deciban.cli.recommended_command import training
 
     told = {"C": None, **found.best.told}
     joined = {"join": told.pop("blocks")} if "blocks" in told else {}

@@ -9,9 +9,9 @@ from typing import Any
 from rich.console import Console
 
 from deciban import __version__
-from deciban.cli.folder import check_writable, write
 from deciban.cli.output import print_json
-from deciban.files.plain import json_text
+from deciban.cli.output_folder import check_writable, write
+from deciban.plain_json import json_text
 
 PICTURE, REPORT = "boundary.png", "report.json"
 
@@ -21,7 +21,7 @@ def run(folder: Path, as_json: bool) -> None:
     check_writable(folder)
     talk = Console(stderr=True, highlight=False)
     with talk.status("reading, training, judging …"):
-        from deciban.cli import lessons
+        from deciban.cli import demo_results as lessons
 
         diagnosis, digits = lessons.diagnosis(), lessons.digits()
         forgetting = lessons.forgetting()
@@ -40,7 +40,7 @@ def run(folder: Path, as_json: bool) -> None:
 
 def _picture(talk: Console) -> bytes | None:
     """The picture, or a word on how to get one."""
-    from deciban.cli.picture import three_boundaries
+    from deciban.cli.demo_picture import three_boundaries
     from deciban.errors import MissingExtraError
 
     try:
@@ -53,7 +53,7 @@ def _picture(talk: Console) -> bytes | None:
 def _tell(
     figures: dict[str, Any], diagnosis: Any, digits: Any, forgetting: Any, files: list[Path], as_json: bool, talk: Any
 ) -> None:
-    from deciban.cli.report import closing, report
+    from deciban.cli.demo_report import closing, report
 
     if as_json:
         print_json({**figures, "files": [str(path) for path in files]})

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from deciban.cli import arguments as a
-from deciban.cli.manners import manners
+from deciban.cli import options as a
+from deciban.cli.error_handling import manners
 
 if TYPE_CHECKING:
-    from deciban.cli.given import Given
-    from deciban.judge.dependence import Dependence, Pair
+    from deciban.cli.inputs import Given
+    from deciban.metrics.dependence import Dependence, Pair
 
 EXAMPLE = a.example(
     "deciban dependence patients.csv --target diagnosis",
@@ -39,7 +39,7 @@ def command(
     debug: a.Debug = False,
 ) -> None:
     """Measure how much columns tell about each other given the class, which naive Bayes takes for nothing."""
-    from deciban.cli.given import given
+    from deciban.cli.inputs import given
     from deciban.cli.train import wanted_target
 
     with manners(debug), given(data, sql, None, format, encoding, errors, missing, hive) as table:
@@ -70,8 +70,8 @@ def measured(table: Given, target: str, roles: list[str] | None, weights: str | 
 
 def show(found: Dependence, name: str, most: int, data: list[str]) -> None:
     """Pairs, what to do, and the command that does it."""
-    from deciban.cli.sheet import console, heading, line, one_line, rows_in_words, table
-    from deciban.judge.dependence import HEAD
+    from deciban.cli.render import console, heading, line, one_line, rows_in_words, table
+    from deciban.metrics.dependence import HEAD
 
     out = console()
     among = "" if found.rows == found.rows_read else f" of {rows_in_words(found.rows_read)}"
@@ -95,15 +95,15 @@ def show(found: Dependence, name: str, most: int, data: list[str]) -> None:
 
 
 def _row(pair: Pair) -> list[str]:
-    from deciban.cli.sheet import short
+    from deciban.cli.render import short
 
     return pair.cells(f"{short(pair.first, SHOWN_NAME)}, {short(pair.second, SHOWN_NAME)}")
 
 
 def _next(found: Dependence, data: list[str]) -> None:
     """The training that follows the advice, to be tried beside the plain one."""
-    from deciban.cli.sheet import command as shown
-    from deciban.cli.sheet import console, heading, line, quoted
+    from deciban.cli.render import command as shown
+    from deciban.cli.render import console, heading, line, quoted
 
     out = console()
     heading(out, "Next")

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from deciban.cli import arguments as a
-from deciban.cli.manners import manners
-from deciban.spelling import number, signed
+from deciban.cli import options as a
+from deciban.cli.error_handling import manners
+from deciban.formatting import number, signed
 
 if TYPE_CHECKING:
     from deciban.model.description import Description
@@ -32,7 +32,7 @@ def command(
 ) -> None:
     """Compare two models: rows, classes, priors, roles, assumptions, and whose evidence moved most."""
     with manners(debug):
-        from deciban.cli.models import open_model
+        from deciban.cli.model_files import open_model
         from deciban.cli.output import print_json
 
         found = differences(open_model(model), open_model(other))
@@ -112,7 +112,7 @@ TITLES = {
 
 def show(first: str, second: str, found: dict[str, Any], most: int) -> None:
     """Only what differs."""
-    from deciban.cli.sheet import console, count, heading, line, one_line, pairs, short, table
+    from deciban.cli.render import console, count, heading, line, one_line, pairs, short, table
 
     out = console()
     out.print(one_line(f"{first} → {second}"), style="bold", soft_wrap=True)

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from deciban.cli import arguments as a
-from deciban.cli import choosing as c
-from deciban.cli import deciding as d
-from deciban.cli.manners import manners
+from deciban.cli import decision_options as d
+from deciban.cli import evaluate_choose as c
+from deciban.cli import options as a
+from deciban.cli.error_handling import manners
 from deciban.cli.train import Calibrate
 
 if TYPE_CHECKING:
-    from deciban.cli.given import Given
-    from deciban.judge.report import Report
+    from deciban.cli.inputs import Given
+    from deciban.metrics.report import Report
 
 EXAMPLE = a.example(
     "deciban evaluate patients.csv --target diagnosis --folds 10",
@@ -109,7 +109,7 @@ def command(
     debug: a.Debug = False,
 ) -> None:
     """Judge by all rows: of k models that each learned all folds but one, or of a model on other rows."""
-    from deciban.cli.given import given
+    from deciban.cli.inputs import given
     from deciban.cli.train import wanted_target
 
     wished = {
@@ -154,8 +154,8 @@ def check_alone(target: str | None, wished: dict[str, Any]) -> None:
 def judged(table: Given, path: Path, weights: str | None, allow: bool) -> Report:
     """A model on other rows."""
     import deciban
-    from deciban.cli.given import roles_are_settled
-    from deciban.cli.models import open_model
+    from deciban.cli.inputs import roles_are_settled
+    from deciban.cli.model_files import open_model
     from deciban.cli.progress import progress
 
     model = open_model(path)
@@ -173,7 +173,7 @@ def judged(table: Given, path: Path, weights: str | None, allow: bool) -> Report
 def in_folds(table: Given, target: str, weights: str | None, wished: dict[str, Any]) -> Report:
     """k models, each on its own fold."""
     import deciban
-    from deciban.cli.models import settings
+    from deciban.cli.model_files import settings
     from deciban.cli.progress import progress
 
     made = settings(wished)
@@ -188,8 +188,8 @@ def show(report: Report, title: str, as_json: bool, wishes: d.Wishes) -> None:
     if as_json:
         print_json(report.to_dict() | wishes.to_dict(report))
         return
-    from deciban.cli.judged import decisions, quality
-    from deciban.cli.sheet import console, one_line
+    from deciban.cli.render import console, one_line
+    from deciban.cli.report_screen import decisions, quality
 
     decided, wanted = wishes.decided(report), wishes.wanted(report)  # refused, if at all, before anything is printed
     out = console()

@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from deciban.cli import arguments as a
-from deciban.cli.manners import manners, say
+from deciban.cli import options as a
+from deciban.cli.error_handling import manners, say
 
 EXAMPLE = a.example(
     "deciban example patients > patients.csv",
@@ -47,7 +47,7 @@ def command(name: Name, folder: Folder = None, debug: a.Debug = False) -> None:
 
 
 def _mailbox(folder: Path) -> None:
-    from deciban.cli.folder import HINT, check_writable
+    from deciban.cli.output_folder import HINT, check_writable
     from deciban.errors import InputError
 
     check_writable(folder)

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from deciban.cli import arguments as a
-from deciban.cli.manners import manners
+from deciban.cli import options as a
+from deciban.cli.error_handling import manners
 from deciban.errors import InputError
 
 if TYPE_CHECKING:
-    from deciban.cli.given import Given
+    from deciban.cli.inputs import Given
 
 EXAMPLE = a.example(
     "deciban explain patients.deciban new-patients.csv --rows 2",
@@ -54,7 +54,7 @@ def command(
     debug: a.Debug = False,
 ) -> None:
     """Say why each row is predicted as it is: what every column adds to the odds."""
-    from deciban.cli.given import given, roles_are_settled
+    from deciban.cli.inputs import given, roles_are_settled
 
     with (
         manners(debug),
@@ -86,9 +86,9 @@ def run(
     as_json: bool,
 ) -> None:
     """Read the rows, weigh, tell."""
-    from deciban.cli.models import open_model
+    from deciban.cli.explanations_screen import reasons, show
+    from deciban.cli.model_files import open_model
     from deciban.cli.output import print_json
-    from deciban.cli.reasons import reasons, show
 
     naming = next(iter(table.identified_by), None)
     told = reasons(open_model(path), table.open(), start, count, pair, allow, naming)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from deciban.cli import arguments as a
-from deciban.cli.manners import manners
+from deciban.cli import options as a
+from deciban.cli.error_handling import manners
 
 if TYPE_CHECKING:
     from deciban.model.description import Description, Strength
@@ -29,7 +29,7 @@ def command(model: a.ModelFile, most: Most = 10, json: a.AsJson = False, debug: 
 def run(path: Path, most: int, as_json: bool) -> None:
     """Open the file, describe, tell."""
     import deciban
-    from deciban.cli.models import load
+    from deciban.cli.model_files import load
     from deciban.cli.output import print_json
 
     found = load(path, verify=True)
@@ -47,8 +47,8 @@ def run(path: Path, most: int, as_json: bool) -> None:
 def _estimator(found: Any, as_json: bool) -> None:
     """A model that was trained on a matrix: its class, parameters and classes."""
     from deciban.cli.output import print_json
-    from deciban.cli.sheet import console, heading, line, pairs
-    from deciban.files.plain import plain
+    from deciban.cli.render import console, heading, line, pairs
+    from deciban.plain_json import plain
 
     facts: dict[str, Any] = {
         "estimator": type(found).__name__,
@@ -103,8 +103,8 @@ def told(value: Any) -> str:
 
 def _show(path: Path, model: Model, description: Description, most: int) -> None:
     from deciban.cli.output import size_in_words
-    from deciban.cli.sheet import console, count, heading, one_line, pairs, table
-    from deciban.cli.trained import classes, missing, strongest
+    from deciban.cli.render import console, count, heading, one_line, pairs, table
+    from deciban.cli.train_screen import classes, missing, strongest
 
     out = console()
     out.print(one_line(f"{path}: a model of {model.target}"), style="bold", soft_wrap=True)
@@ -135,8 +135,8 @@ def _show(path: Path, model: Model, description: Description, most: int) -> None
 
 def _words(out: Any, model: Model, description: Description, most: int) -> None:
     """What the strongest columns say: of texts their telltales, of the others a sentence for each class."""
-    from deciban.cli.sheet import heading
-    from deciban.cli.trained import telltales
+    from deciban.cli.render import heading
+    from deciban.cli.train_screen import telltales
 
     telltales(out, model)
     texts = [text.column for text in model.layout.texts]
@@ -148,7 +148,7 @@ def _words(out: Any, model: Model, description: Description, most: int) -> None:
 
 def sayings(out: Any, strengths: tuple[Strength, ...]) -> None:
     """The strongest columns in words."""
-    from deciban.cli.sheet import line
+    from deciban.cli.render import line
 
     for strength in strengths:
         if strength.says:

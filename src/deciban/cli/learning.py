@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from deciban.cli import arguments as a
-from deciban.cli.manners import manners
+from deciban.cli import options as a
+from deciban.cli.error_handling import manners
 
 if TYPE_CHECKING:
-    from deciban.cli.given import Given
-    from deciban.judge.learning import LearningCurve
+    from deciban.cli.inputs import Given
+    from deciban.metrics.learning_curve import LearningCurve
 
 EXAMPLE = a.example(
     "deciban learning patients.csv --target diagnosis",
@@ -70,7 +70,7 @@ def command(
     debug: a.Debug = False,
 ) -> None:
     """Judge models of more and more rows by the same rows held out: would more help, and how much noise is borne?"""
-    from deciban.cli.given import given
+    from deciban.cli.inputs import given
     from deciban.cli.train import wanted_target
 
     wished = {
@@ -99,7 +99,7 @@ def numbers_in(text: str | None, option: str) -> list[float] | None:
 def curve(table: Given, target: str, wished: dict[str, Any]) -> LearningCurve:
     """The learning curve of a table."""
     import deciban
-    from deciban.cli.models import settings
+    from deciban.cli.model_files import settings
     from deciban.cli.progress import progress
 
     made = settings(wished)
@@ -114,8 +114,8 @@ def show(found: LearningCurve, title: str, as_json: bool) -> None:
     if as_json:
         print_json(found.to_dict())
         return
-    from deciban.cli.sheet import console, line, one_line
-    from deciban.cli.sheet import table as sheet
+    from deciban.cli.render import console, line, one_line
+    from deciban.cli.render import table as sheet
 
     out = console()
     out.print(one_line(title), style="bold", soft_wrap=True)

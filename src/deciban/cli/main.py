@@ -8,7 +8,7 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from deciban.cli.codes import INTERRUPTED, REFUSED, UNREAD
+from deciban.cli.exit_codes import INTERRUPTED, REFUSED, UNREAD
 
 if TYPE_CHECKING:
     from deciban.cli.app import app as app
@@ -43,7 +43,7 @@ def main() -> None:
     except OSError as error:
         if error.errno not in (errno.EBADF, errno.ENOSPC) or error.filename is not None:
             raise
-        from deciban.cli.manners import in_words  # help, or whatever else typer prints by itself
+        from deciban.cli.error_handling import in_words  # help, or whatever else typer prints by itself
 
         print(f"error: {in_words(error)}", file=sys.stderr)
         _leave(REFUSED)

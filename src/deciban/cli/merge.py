@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from deciban.cli import arguments as a
-from deciban.cli.manners import manners, say
+from deciban.cli import options as a
+from deciban.cli.error_handling import manners, say
 
 EXAMPLE = a.example("deciban merge north.deciban south.deciban -o both.deciban")
 Several = Annotated[list[Path], typer.Argument(metavar="MODEL...", help="Two models or more.", show_default=False)]
@@ -21,9 +21,9 @@ def command(models: Several, output: Out, debug: a.Debug = False) -> None:
     with manners(debug):
         if len(models) < 2:
             raise typer.BadParameter("two models or more are wanted")
-        from deciban.cli.models import open_model
+        from deciban.cli.model_files import open_model
         from deciban.cli.output import check_output, save
-        from deciban.cli.sheet import rows_in_words
+        from deciban.cli.render import rows_in_words
 
         check_output(output)
         merged = reduce(lambda x, y: x + y, (open_model(path) for path in models))

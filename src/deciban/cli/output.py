@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deciban.cli.manners import stop_if_interrupted
+from deciban.cli.error_handling import stop_if_interrupted
 from deciban.errors import InputError
-from deciban.spelling import escape_controls
+from deciban.formatting import escape_controls
 
 if TYPE_CHECKING:
     from deciban.model.model import Model
@@ -25,7 +25,7 @@ def check_output(path: str | Path, inputs: Sequence[str | Path] = ()) -> None:
     """Refuse, before any work is done, a file that could not be written or that is being read."""
     if str(path) == "-":
         return
-    from deciban.files.whole import refuse_unwritable
+    from deciban.atomic_write import refuse_unwritable
 
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
@@ -49,7 +49,7 @@ def cannot_write(path: str | Path, error: OSError) -> InputError:
 @contextmanager
 def whole_file(path: str | Path, mode: int = 0o666) -> Iterator[Path]:
     """An unfinished file that takes the name when the block ends well, with this mode less the umask."""
-    from deciban.files.whole import whole
+    from deciban.atomic_write import whole
 
     try:
         with whole(path, mode) as unfinished:
@@ -76,7 +76,7 @@ def save(model: Model, path: str | Path) -> None:
 
 def print_json(figures: Any) -> None:
     """Figures on standard output, as every reader of JSON takes them."""
-    from deciban.files.plain import json_text
+    from deciban.plain_json import json_text
 
     print(for_stdout(json_text(figures, indent=2)))
 

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from deciban.cli import arguments as a
-from deciban.cli import deciding as d
-from deciban.cli.manners import manners, say
+from deciban.cli import decision_options as d
+from deciban.cli import options as a
+from deciban.cli.error_handling import manners, say
 from deciban.errors import InputError
 
 if TYPE_CHECKING:
-    from deciban.cli.given import Given
-    from deciban.cli.views import Carrying
+    from deciban.cli.inputs import Given
+    from deciban.cli.row_views import Carrying
     from deciban.model.model import Model
     from deciban.scores.decision import Decision
 
@@ -77,7 +77,7 @@ def command(
     debug: a.Debug = False,
 ) -> None:
     """Predict every row of a table: one line out for each row in, in the same order."""
-    from deciban.cli.given import given, roles_are_settled
+    from deciban.cli.inputs import given, roles_are_settled
 
     with (
         manners(debug),
@@ -120,11 +120,11 @@ def run(
     safe_cells: bool = False,
 ) -> None:
     """Stream the rows through the model."""
-    from deciban.cli.models import open_model
+    from deciban.cli.model_files import open_model
     from deciban.cli.output import check_output
     from deciban.cli.progress import progress
-    from deciban.cli.sinks import check_safe_cells, table_out
-    from deciban.cli.views import Carrying
+    from deciban.cli.row_views import Carrying
+    from deciban.cli.table_writers import check_safe_cells, table_out
 
     check_safe_cells(out, as_json, safe_cells)
     check_output(out or "-", [*table.paths, path])
@@ -206,7 +206,7 @@ def _tell(called: Counter[str], out: str | None) -> None:
     """How many of what, for the eye; nothing where standard output is being read as data by a person."""
     if out is None or out == "-":
         return
-    from deciban.cli.sheet import count, rows_in_words
+    from deciban.cli.render import count, rows_in_words
 
     undecided = called.pop(UNDECIDED, 0)
     most = ", ".join(f"{label} {count(n)}" for label, n in called.most_common(5) if n)

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from deciban.cli.manners import stop_if_interrupted
+from deciban.cli.error_handling import stop_if_interrupted
 
 if TYPE_CHECKING:
-    from deciban.cli.given import Given
+    from deciban.cli.inputs import Given
 
 
 @contextmanager

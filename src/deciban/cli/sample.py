@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from deciban.cli import arguments as a
-from deciban.cli.manners import manners, say
+from deciban.cli import options as a
+from deciban.cli.error_handling import manners, say
 
 EXAMPLE = a.example("deciban sample patients.deciban -n 5 --seed 1")
 AT_ONCE = 1 << 16
@@ -48,9 +48,9 @@ def run(path: Path, n: int, seed: int | None, out: str | None, as_json: bool, sa
     """Draw and write, some rows at a time."""
     import numpy as np
 
-    from deciban.cli.models import open_model
+    from deciban.cli.model_files import open_model
     from deciban.cli.output import check_output
-    from deciban.cli.sinks import check_safe_cells, table_out
+    from deciban.cli.table_writers import check_safe_cells, table_out
 
     check_safe_cells(out, as_json, safe_cells)
     check_output(out or "-", [path])

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from deciban.cli import arguments as a
-from deciban.cli.manners import manners, say
+from deciban.cli import options as a
+from deciban.cli.error_handling import manners, say
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from deciban.cli.telling import Telling
+    from deciban.cli.read_telltales import Telling
 
 EXAMPLE = a.example(
     "deciban telltales messages.deciban",
@@ -76,8 +76,8 @@ def run(
 ) -> None:
     """Open the file, ask, tell."""
     from deciban.cli.output import check_output, print_json
-    from deciban.cli.sinks import check_safe_cells
-    from deciban.cli.telling import open_teller
+    from deciban.cli.read_telltales import open_teller
+    from deciban.cli.table_writers import check_safe_cells
 
     if out is not None:
         check_safe_cells(out, as_json, safe_cells)
@@ -95,8 +95,8 @@ def _write(told: list[Telling], out: str, as_json: bool, safe_cells: bool) -> No
     """A line for each word."""
     import pyarrow as pa
 
-    from deciban.cli.sinks import table_out
-    from deciban.cli.telling import FIGURES
+    from deciban.cli.read_telltales import FIGURES
+    from deciban.cli.table_writers import table_out
 
     rows = [{"class": str(telling.label), **word} for telling in told for word in telling.rows()]
     texts = [("class", pa.string()), ("word", pa.string())]
@@ -109,7 +109,7 @@ def _write(told: list[Telling], out: str, as_json: bool, safe_cells: bool) -> No
 
 def show(path: Path, told: list[Telling]) -> None:
     """A table for each class; where there are many, a few lines."""
-    from deciban.cli.sheet import console, line, one_line
+    from deciban.cli.render import console, line, one_line
 
     out = console()
     out.print(one_line(f"{path}: the telltales of each class, the most telling first"), style="bold", soft_wrap=True)
@@ -126,7 +126,7 @@ def show(path: Path, told: list[Telling]) -> None:
 
 
 def _in_full(out: Console, telling: Telling) -> None:
-    from deciban.cli.sheet import heading, one_line, table
+    from deciban.cli.render import heading, one_line, table
 
     heading(out, one_line(str(telling.label)))
     if _silent(out, telling):
@@ -139,7 +139,7 @@ def _in_full(out: Console, telling: Telling) -> None:
 
 def _figures(word: Any, sure: bool) -> list[str]:
     """A line of the table; weights that were fitted have no interval, and are not `sure`."""
-    from deciban.cli.sheet import count, short
+    from deciban.cli.render import count, short
     from deciban.scores.passages import word_shown
 
     return [
@@ -153,7 +153,7 @@ def _figures(word: Any, sure: bool) -> list[str]:
 
 def _in_short(out: Console, telling: Telling) -> None:
     """Words and decibans, as many to a line as fit; a word stays with its number."""
-    from deciban.cli.sheet import heading, one_line, packed, short
+    from deciban.cli.render import heading, one_line, packed, short
     from deciban.scores.passages import word_shown
 
     heading(out, one_line(str(telling.label)))
@@ -164,7 +164,7 @@ def _in_short(out: Console, telling: Telling) -> None:
 
 
 def _silent(out: Console, telling: Telling) -> bool:
-    from deciban.cli.sheet import line
+    from deciban.cli.render import line
 
     if not telling.words:
         line(out, "no word speaks for it")

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from deciban.cli import arguments as a
-from deciban.cli.manners import manners, say, status
+from deciban.cli import options as a
+from deciban.cli.error_handling import manners, say, status
 from deciban.errors import list_names
 
 if TYPE_CHECKING:
-    from deciban.cli.given import Given
+    from deciban.cli.inputs import Given
 
 EXAMPLE = a.example(
     "deciban train patients.csv --target diagnosis",
@@ -76,7 +76,7 @@ def command(
     debug: a.Debug = False,
 ) -> None:
     """Learn to predict a column of a table from its other columns, and write a model file."""
-    from deciban.cli.given import given
+    from deciban.cli.inputs import given
 
     wished = {
         "roles": roles, "join": join, "numbers": numbers, "like": like, "weights": weights,
@@ -92,7 +92,7 @@ def command(
 def wanted_target(table: Given, target: str | None, classes: str | None) -> str:
     """The target, or the columns among which there is one; a folder of documents has its sub-folders."""
     if table.format == "folders" and target in (None, "class"):
-        from deciban.engines.arrow.folders import CLASS, Folders
+        from deciban.sources.document_folders import CLASS, Folders
 
         source = table.open()
         if classes is None and isinstance(source, Folders):
@@ -110,7 +110,7 @@ def run(
     table: Given, target: str, wished: dict[str, Any], output: str | None, judge: bool, as_json: bool, data: list[str]
 ) -> None:
     """Read, learn, write, tell; nothing is written unless all went well."""
-    from deciban.cli.models import default_file, settings
+    from deciban.cli.model_files import default_file, settings
     from deciban.cli.output import check_output, print_json, save
     from deciban.cli.progress import progress
 
@@ -123,7 +123,7 @@ def run(
         model = deciban.train(table.source, target=target, judge=judge, progress=rows, **table.reading, **made)
     with status("looking at what was learned …"):
         model.origin = replace(model.origin, source=table.name)
-        from deciban.cli.trained import figures, report
+        from deciban.cli.train_screen import figures, report
 
         description = model.describe()
     save(model, out)

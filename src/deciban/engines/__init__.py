@@ -3,15 +3,15 @@
 They know how rows are stored and how to be fast; they know nothing of families.
 """
 
-from deciban.engines.arrays import FEW_ROWS
-from deciban.engines.bad import BadValue, TooLarge
+from deciban.engines.checks import BadValue, TooLarge
+from deciban.engines.class_codes import encode, encode_known
+from deciban.engines.dense import FEW_ROWS
 from deciban.engines.dispatch import apply, is_sparse, readable, summarise
-from deciban.engines.fast import prepare
-from deciban.engines.labels import encode, encode_known
-from deciban.engines.observed import observed
-from deciban.engines.pieces import pieces, side_by_side
+from deciban.engines.kernel_dispatch import prepare
+from deciban.engines.observed_cells import observed
+from deciban.engines.score_terms import pieces, side_by_side
 from deciban.engines.threads import thread_count
-from deciban.kernels.together import shared
+from deciban.kernels.thread_pool import shared
 
 __all__ = [
     "FEW_ROWS",

@@ -8,8 +8,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from deciban.engines import arrays
-from deciban.engines.fast import level_codes
+from deciban.engines import dense as arrays
+from deciban.engines.kernel_dispatch import level_codes
 from deciban.ledger import Needs, Statistic
 from deciban.ledger.statistic import Array, Codes
 from deciban.scores import ScoreForm
@@ -41,7 +41,7 @@ def apply(
         answer: NDArray[Any] = _sparse().apply(forms[0], parts[0], needs[0], log_prior, wanted, threads)
         return answer
     if any(map(is_sparse, parts)):
-        from deciban.engines import beside
+        from deciban.engines import hstack as beside
 
         return beside.apply(forms, parts, needs, log_prior, wanted, threads)
     return arrays.apply(forms, parts, needs, log_prior, wanted, threads)

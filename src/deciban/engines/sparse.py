@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.engines import arrays, fast
-from deciban.engines.bad import BadValue, Rule
+from deciban.engines import dense as arrays
+from deciban.engines import kernel_dispatch as fast
+from deciban.engines.checks import BadValue, Rule
 from deciban.engines.threads import row_blocks
 from deciban.errors import InputError
-from deciban.kernels.together import run
+from deciban.kernels.thread_pool import run
 from deciban.ledger import Counts, Needs, Statistic, Tallies
 from deciban.ledger.statistic import Array, Codes
 from deciban.scores import Linear, ScoreForm, SparseLinear
@@ -73,7 +74,7 @@ def _small(
 def _large(
     needs: Needs, X: Any, codes: Codes, weight: Array | None, K: int, wide: bool, threads: int
 ) -> tuple[Statistic, int]:
-    from deciban.engines import tally
+    from deciban.engines import sparse_totals as tally
 
     rows = class_weight(codes, weight, K)
     bar = fast.as_read(needs.threshold, X.data)
@@ -177,7 +178,7 @@ def _winners(form: Any, X: Any, log_prior: Array, threads: int) -> NDArray[np.in
 def _kernel(
     form: Any, X: Any, log_prior: Array, joint: Array | None, best: NDArray[np.int32] | None, threads: int
 ) -> None:
-    from deciban.engines import tally
+    from deciban.engines import sparse_totals as tally
 
     bar = fast.as_read(form.threshold, X.data)
     if isinstance(form, Linear):

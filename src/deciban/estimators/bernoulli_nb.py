@@ -7,7 +7,7 @@ from typing import Any
 
 from sklearn.utils._param_validation import Interval
 
-from deciban.estimators.discrete import CountBayes
+from deciban.estimators.discrete_base import CountBayes
 from deciban.families.bernoulli import Bernoulli
 
 

@@ -12,20 +12,20 @@ from sklearn.base import clone
 from sklearn.metrics import accuracy_score
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from deciban.belief import Belief
-from deciban.discriminative.boosted import Boosted
-from deciban.discriminative.boosting import Examples, boosted, weights_by_round
-from deciban.discriminative.reweighing import ALGORITHMS
 from deciban.engines import BadValue, encode, encode_known, thread_count
 from deciban.errors import InputError
-from deciban.estimators.base import Bayes, generator
-from deciban.estimators.classifier import Classifier
+from deciban.estimators.calibration_mixin import Honest
+from deciban.estimators.check_arrays import checked_rows, checked_weight, checked_X, named, without_weightless
+from deciban.estimators.classifier_base import Classifier
+from deciban.estimators.error_messages import worded
 from deciban.estimators.gaussian_nb import GaussianNB
-from deciban.estimators.honest import Honest
-from deciban.estimators.rows import checked_rows, checked_weight, checked_X, named, without_weightless
-from deciban.estimators.words import worded
+from deciban.estimators.generative_base import Bayes, generator
+from deciban.generative import Belief
 from deciban.ledger import Block, Schema
 from deciban.ledger.statistic import Array
+from deciban.linear.boosted_model import Boosted
+from deciban.linear.boosting import Examples, boosted, weights_by_round
+from deciban.linear.sample_weights import ALGORITHMS
 from deciban.scorer import Scorer
 from deciban.scores import finish
 from deciban.scores.posterior import Finish

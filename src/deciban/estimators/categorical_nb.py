@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.estimators.levels import LevelBayes
+from deciban.estimators.level_base import LevelBayes
 from deciban.families.categorical import Categorical
 from deciban.ledger import Levels
 from deciban.ledger.statistic import Array

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 from deciban.errors import UndefinedError
-from deciban.estimators.discrete import CountBayes, dense
+from deciban.estimators.discrete_base import CountBayes, dense
 from deciban.families.complement import Complement
 from deciban.families.family import NO_LIKELIHOOD
 from deciban.ledger.statistic import Array

@@ -12,34 +12,34 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from deciban.belief import Assumption, Belief, learn
-from deciban.discriminative.choosing import FOLDS
-from deciban.discriminative.evidence import EvidenceSettings, WordRows, regress
-from deciban.discriminative.learned import Learned
 from deciban.engines import FEW_ROWS, encode, thread_count
 from deciban.errors import DecibanError, InputError, ModelFileError, UndefinedError
-from deciban.estimators import texts
-from deciban.estimators.base import SHARED_CONSTRAINTS
-from deciban.estimators.counted import counted, has_counts, one_long, usual_size
-from deciban.estimators.fitted import Fitted
-from deciban.estimators.honest import Honest
-from deciban.estimators.rows import checked_rows, checked_weight, checked_X, named, without_weightless
-from deciban.estimators.tables import checked_labels
+from deciban.estimators import check_documents as texts
+from deciban.estimators.calibration_mixin import Honest
+from deciban.estimators.check_arrays import checked_rows, checked_weight, checked_X, named, without_weightless
+from deciban.estimators.check_tables import checked_labels
+from deciban.estimators.fitted_base import Fitted
+from deciban.estimators.generative_base import SHARED_CONSTRAINTS
 from deciban.estimators.text_classifier import TextClassifier
-from deciban.estimators.trusted_words import TrustedWords
-from deciban.families.evidence import FALLBACK
+from deciban.estimators.word_rows import counted, has_counts, one_long, usual_size
+from deciban.estimators.word_weights import TrustedWords
+from deciban.families.class_prior import ClassPrior
+from deciban.families.marginal_likelihood import FALLBACK
 from deciban.families.multinomial import Multinomial
-from deciban.families.prior import ClassPrior
-from deciban.files import Section
-from deciban.judge.inner_folds import by_content
+from deciban.generative import Assumption, Belief, learn
 from deciban.ledger import Block, Vocabulary
 from deciban.ledger.statistic import Array
+from deciban.linear.evidence_weights_of_words import EvidenceSettings, WordRows, regress
+from deciban.linear.fitted_model import Learned
+from deciban.linear.penalty_choice import FOLDS
+from deciban.persistence import Section
 from deciban.scorer import Scorer
 from deciban.scores import Explanation
 from deciban.scores.passages import TextExplanation
 from deciban.scores.posterior import Finish
 from deciban.text import Documents, Words, known_words, matrix, width
-from deciban.text.places import Finder
+from deciban.text.token_positions import Finder
+from deciban.validation.inner_splits import by_content
 
 
 class EvidenceRegression(TrustedWords, Honest, Fitted):

@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from deciban.errors import InputError
-from deciban.estimators.bells import BellBayes
+from deciban.estimators.gaussian_base import BellBayes
 from deciban.families.gaussian import Gaussian
-from deciban.families.parameters import GAUSSIAN
+from deciban.families.parameter_count import GAUSSIAN
 from deciban.ledger.statistic import Array
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from sklearn.utils._param_validation import Interval
 
-from deciban.estimators.bells import BellBayes
+from deciban.estimators.gaussian_base import BellBayes
 from deciban.families.gaussian import Gaussian
 from deciban.ledger.statistic import Array
 

@@ -11,19 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Hidden, Interval, StrOptions
 
-from deciban.discriminative.choosing import FOLDS
-from deciban.discriminative.learned import NEVER, Learned
-from deciban.discriminative.regression import LogisticSettings, Weights, regress
 from deciban.engines import encode, thread_count
 from deciban.errors import DecibanWarning, InputError
+from deciban.estimators.calibration_mixin import Honest
+from deciban.estimators.check_arrays import checked_rows, checked_weight, floating, named, without_weightless
 from deciban.estimators.class_weight import with_class_weight
-from deciban.estimators.fitted import Fitted
-from deciban.estimators.honest import Honest
-from deciban.estimators.rows import checked_rows, checked_weight, floating, named, without_weightless
-from deciban.judge.inner_folds import by_content
+from deciban.estimators.fitted_base import Fitted
 from deciban.ledger import Block, Schema
 from deciban.ledger.statistic import Array
+from deciban.linear.fitted_model import NEVER, Learned
+from deciban.linear.numeric_regression import LogisticSettings, Weights, regress
+from deciban.linear.penalty_choice import FOLDS
 from deciban.scorer import Scorer
+from deciban.validation.inner_splits import by_content
 
 SOLVERS = {"lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga"}
 

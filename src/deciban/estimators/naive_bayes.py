@@ -11,16 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from deciban.belief import Assumption
 from deciban.engines import encode_known, thread_count
-from deciban.engines.arrow.frames import Frame
-from deciban.engines.arrow.source import first_rows
 from deciban.errors import DecibanError, InputError, SchemaError, UndefinedError
-from deciban.estimators.base import SHARED_CONSTRAINTS, Bayes, generator
-from deciban.estimators.honest import CALIBRATE_CONSTRAINT
-from deciban.estimators.priors import PRIOR_NAMES, chosen_prior
-from deciban.estimators.rows import checked_weight
-from deciban.estimators.tables import (
+from deciban.estimators.calibration_mixin import CALIBRATE_CONSTRAINT
+from deciban.estimators.check_arrays import checked_weight
+from deciban.estimators.check_tables import (
     KINDS,
     checked_labels,
     free_name,
@@ -30,20 +25,25 @@ from deciban.estimators.tables import (
     table_of,
     with_classes,
 )
-from deciban.files import Section
+from deciban.estimators.class_prior_arguments import PRIOR_NAMES, chosen_prior
+from deciban.estimators.generative_base import SHARED_CONSTRAINTS, Bayes, generator
+from deciban.generative import Assumption
 from deciban.ledger import Block, Ledger, Schema
 from deciban.ledger.statistic import Array
-from deciban.model.algebra import Origin
 from deciban.model.columns import Column, Layout
 from deciban.model.model import Model
+from deciban.model.model_algebra import Origin
 from deciban.model.options import MOST_LEVELS, Options
-from deciban.model.saved import read_columns, write_columns
+from deciban.persistence import Section
+from deciban.persistence.table_models import read_columns, write_columns
 from deciban.scores import Explanation
 from deciban.scores.posterior import Finish
+from deciban.sources.frames import Frame
+from deciban.sources.source import first_rows
 from deciban.text import Words
-from deciban.training.decide import decide
-from deciban.training.joining import joined
-from deciban.training.roles import HEAD, infer
+from deciban.training.column_blocks import joined
+from deciban.training.infer_roles import HEAD, infer
+from deciban.training.number_roles import decide
 from deciban.training.task import Task
 
 if TYPE_CHECKING:
@@ -214,7 +214,7 @@ class NaiveBayes(Bayes):
 
     def explain(self, X: Any, classes: tuple[Any, Any] | None = None) -> Explanation:
         """The evidence of each column in decibans, for the winner against the runner-up or for two given classes."""
-        from deciban.model.explaining import explained
+        from deciban.model.table_explanations import explained
 
         model = self._model()
         pair = None if classes is None else tuple(self.classes_[list(self._pair(classes))].tolist())

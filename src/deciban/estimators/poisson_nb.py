@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from deciban.estimators.discrete import CountBayes
+from deciban.estimators.discrete_base import CountBayes
 from deciban.families.poisson import Poisson
 from deciban.ledger.statistic import Array
 

@@ -9,19 +9,19 @@ from typing import Any, NoReturn, Self
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from deciban.belief import DRAWS, Assumption
 from deciban.errors import UndefinedError, no_such_class
-from deciban.estimators import texts
-from deciban.estimators.base import SHARED_CONSTRAINTS, generator
-from deciban.estimators.honest import CALIBRATE_CONSTRAINT
-from deciban.estimators.priors import PRIOR_NAMES, chosen_prior
-from deciban.estimators.text_bayes import TextBayes
-from deciban.families.evidence import FALLBACK
+from deciban.estimators import check_documents as texts
+from deciban.estimators.calibration_mixin import CALIBRATE_CONSTRAINT
+from deciban.estimators.class_prior_arguments import PRIOR_NAMES, chosen_prior
+from deciban.estimators.generative_base import SHARED_CONSTRAINTS, generator
+from deciban.estimators.text_base import TextBayes
+from deciban.families.class_prior import ClassPrior
 from deciban.families.family import NO_LIKELIHOOD
-from deciban.families.prior import ClassPrior
-from deciban.families.selection import By
+from deciban.families.marginal_likelihood import FALLBACK
 from deciban.families.telltales import Telltale, telltales
-from deciban.families.text import Event, Text
+from deciban.families.text_family import Event, Text
+from deciban.families.word_selection import By
+from deciban.generative import DRAWS, Assumption
 from deciban.ledger.statistic import Array
 from deciban.text import Words, spelled
 

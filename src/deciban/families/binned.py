@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban.families.bin_edges import best_cuts
 from deciban.families.categorical import Categorical
-from deciban.families.cuts import best_cuts
 from deciban.families.family import Alpha, EveryRow, dot
 from deciban.ledger import Grid, Levels, Needs
 from deciban.ledger.grid import cells_of, edges
@@ -46,7 +46,7 @@ class Bins:
 
 @dataclass(frozen=True)
 class Binned:
-    """ln p(x|k) = Σ_j ln θ_kj,b(x_j), b(x) the bin of x; cut where the classes say so (see `families/cuts.py`).
+    """ln p(x|k) = Σ_j ln θ_kj,b(x_j), b(x) the bin of x; cut where the classes say so (see `families/bin_edges.py`).
 
     The probability is that of the bin, not of the number in it.
 

@@ -18,7 +18,7 @@ from deciban.families.covariance import (
     tied_covariance,
 )
 from deciban.families.family import EveryRow, pool_empty
-from deciban.families.parameters import GAUSSIAN
+from deciban.families.parameter_count import GAUSSIAN
 from deciban.ledger import Moments, Needs, Scatter
 from deciban.ledger.statistic import Array, divide
 from deciban.scores import Diagonal, Full, ScoreForm

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from deciban.errors import InputError, UndefinedError
 from deciban.families.family import log
-from deciban.families.text import Kept, Text
+from deciban.families.text_family import Kept, Text
 from deciban.ledger import Bags, Tallies
 from deciban.ledger.statistic import Array, divide
 from deciban.scores import DECIBAN, SparseLinear

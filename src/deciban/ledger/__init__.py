@@ -6,10 +6,10 @@ gives the statistic of one pass.
 """
 
 from deciban.ledger.bags import Bags
-from deciban.ledger.book import Ledger
 from deciban.ledger.cells import Cells
 from deciban.ledger.counts import Counts
 from deciban.ledger.grid import Grid
+from deciban.ledger.ledger import Ledger
 from deciban.ledger.levels import Levels
 from deciban.ledger.moments import Moments
 from deciban.ledger.needs import Needs

@@ -12,6 +12,9 @@ Bytes = NDArray[np.uint8]
 Offsets = NDArray[np.int64]
 Hashes = NDArray[np.uint64]
 
+SURROGATES: Final = "surrogatepass"
+"""Error handler for UTF-8: lone surrogates, as in undecodable file names, are kept."""
+
 C1: Final = 0x9E3779B97F4A7C15
 C2: Final = 0xC2B2AE3D27D4EB4F
 C3: Final = 0xD6E8FEB86659FD93

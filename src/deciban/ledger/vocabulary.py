@@ -13,9 +13,8 @@ from typing import Any, Self, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.files.texts import LONE
-from deciban.ledger import stretches
-from deciban.ledger.hashing import Bytes, Hashes, Offsets, hash_words
+from deciban.ledger import byte_ranges as stretches
+from deciban.ledger.hashing import SURROGATES, Bytes, Hashes, Offsets, hash_words
 
 Places = NDArray[np.intp]
 
@@ -71,7 +70,7 @@ class Vocabulary(Sequence[str]):
         i = operator.index(index)
         if not -len(self) <= i < len(self):
             raise IndexError(f"there are {len(self)} words, and none at place {i}")
-        return self.word(i % len(self)).decode("utf-8", LONE)
+        return self.word(i % len(self)).decode("utf-8", SURROGATES)
 
     def word(self, i: int) -> bytes:
         """The UTF-8 of word i."""
@@ -79,7 +78,7 @@ class Vocabulary(Sequence[str]):
 
     def __iter__(self) -> Iterator[str]:
         content, ends = self.blob.tobytes(), self.offsets.tolist()
-        return (content[a:b].decode("utf-8", LONE) for a, b in pairwise(ends))
+        return (content[a:b].decode("utf-8", SURROGATES) for a, b in pairwise(ends))
 
     def __contains__(self, word: object) -> bool:
         return isinstance(word, str) and bool(self.places([word])[0] >= 0)
@@ -195,7 +194,7 @@ class Vocabulary(Sequence[str]):
 
 
 def _packed(words: Iterable[str]) -> tuple[Bytes, Offsets]:
-    encoded = [word.encode("utf-8", LONE) for word in words]
+    encoded = [word.encode("utf-8", SURROGATES) for word in words]
     length = np.fromiter(map(len, encoded), np.int64, len(encoded))
     return np.frombuffer(b"".join(encoded), dtype=np.uint8), _ends(length)
 

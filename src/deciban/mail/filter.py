@@ -9,21 +9,21 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from deciban.errors import InputError
-from deciban.mail.digest import digest_of
-from deciban.mail.entry import Entry, Learned, together
-from deciban.mail.found import Given
-from deciban.mail.judging import Judge
-from deciban.mail.message import read_message
-from deciban.mail.models import ModelName
-from deciban.mail.reading import USUAL, Reading
-from deciban.mail.refitting import RefitResult, is_due, refitted
-from deciban.mail.refusals import undamaged
-from deciban.mail.store import Store
-from deciban.mail.tokens import said_cut, tokens_of
-from deciban.mail.verdict import UNSURE, Verdict
+from deciban.mail.message.digest import digest_of
+from deciban.mail.message.message import read_message
+from deciban.mail.model.mail_models import ModelName
+from deciban.mail.model.refit import RefitResult, is_due, refitted
+from deciban.mail.model.scoring import Judge
+from deciban.mail.model.verdict import UNSURE, Verdict
+from deciban.mail.sources.raw_message import Given
+from deciban.mail.store.sqlite_errors import undamaged
+from deciban.mail.store.store import Store
+from deciban.mail.store.store_entry import Entry, Learned, together
+from deciban.mail.tokens.token_options import USUAL, Reading
+from deciban.mail.tokens.tokens import said_cut, tokens_of
 
 if TYPE_CHECKING:
-    from deciban.mail.workers import Crew
+    from deciban.mail.bulk.reader_processes import Crew
 
 BATCH: Final = 3000
 """Messages that are learned in one transaction; others are read meanwhile."""
@@ -113,7 +113,7 @@ class MailFilter:
         progress: Callable[[int], None] | None = None,
     ) -> dict[str, Learned]:  # fmt: skip
         """The same of several labels: what came of it, for each of them."""
-        from deciban.mail.gathering import batches
+        from deciban.mail.bulk.batches import batches
 
         total: dict[str, Learned] = {}
         each = ((checked_label(label), given) for label, given in labelled)
@@ -146,8 +146,8 @@ class MailFilter:
         self, found: Iterable[Given], processes: int | Crew[Any] | None = None, clues: int = CLUES
     ) -> Iterator[tuple[str, Verdict]]:
         """What each of many messages is, in their order: many by what was learned when it began, few by what is."""
-        from deciban.mail.bulk import Waiting, bundles_of
-        from deciban.mail.bundle_judge import BundleJudge
+        from deciban.mail.bulk.bulk import Waiting, bundles_of
+        from deciban.mail.bulk.bulk_scoring import BundleJudge
 
         judge, waiting = BundleJudge(self._judge), Waiting()
         given = waiting.given(("", each) for each in found)

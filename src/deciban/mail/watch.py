@@ -17,11 +17,11 @@ from threading import Event
 from typing import Any
 
 from deciban.errors import DecibanError, InputError
-from deciban.mail.found import Problem, Problems, warned
-from deciban.mail.imap_address import Address
-from deciban.mail.imap_line import RefusedError, password_for
-from deciban.mail.message import digest_of
-from deciban.mail.watched import Watched, watched
+from deciban.mail.message.message import digest_of
+from deciban.mail.sources.imap_address import Address
+from deciban.mail.sources.imap_connection import RefusedError, password_for
+from deciban.mail.sources.raw_message import Problem, Problems, warned
+from deciban.mail.sources.watched_folders import Watched, watched
 
 MOST_REMEMBERED = 100_000
 """Messages of which the label is remembered; of more, the oldest are forgotten. The store knows those learned."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple
 
-from deciban.engines.arrow.cells import DATE_PARTS
-from deciban.engines.arrow.source import Reading
 from deciban.ledger.needs import Kind
+from deciban.sources.cells import DATE_PARTS
+from deciban.sources.source import Reading
 
 Role = Literal["number", "binned", "count", "flag", "category", "date", "text", "skip", "undecided", "countable"]
 

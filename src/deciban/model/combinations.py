@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.engines.arrow.cells import Names
 from deciban.model.columns import TOGETHER
+from deciban.sources.cells import Names
 
 LARGEST_KEY = 1 << 62
 """Numbers of combinations stay below it: beyond, those that occur are numbered anew."""

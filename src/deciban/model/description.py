@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deciban.belief import Belief
-from deciban.discriminative.account import Account
-from deciban.discriminative.learned import Learned
-from deciban.families.block_strength import strength_together
-from deciban.families.strength import strengths
-from deciban.files.plain import plain
+from deciban.families.feature_strength import strengths
+from deciban.families.joint_feature_strength import strength_together
+from deciban.generative import Belief
 from deciban.ledger import Scatter
 from deciban.ledger.statistic import Array
+from deciban.linear.fit_report import Account
+from deciban.linear.fitted_model import Learned
 from deciban.model.columns import TOGETHER, Column, Feature
-from deciban.model.sayings import Loud, Saying, Typical, amount, speakers
-from deciban.model.weights import Voice, Weight, weighed
+from deciban.model.feature_summaries import Loud, Saying, Typical, amount, speakers
+from deciban.model.weight_summaries import Voice, Weight, weighed
+from deciban.plain_json import plain
 from deciban.scores import DECIBAN
 
 if TYPE_CHECKING:

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban import engines
-from deciban.engines.arrow.ahead import ahead
-from deciban.engines.arrow.cells import Names, date_part, numbers
-from deciban.engines.arrow.source import Reading, Source, as_role, block_rows, in_blocks
 from deciban.errors import InputError, did_you_mean
 from deciban.ledger import Vocabulary
 from deciban.ledger.needs import Kind
 from deciban.model.columns import Feature, Layout
 from deciban.model.combinations import Combinations
+from deciban.sources.cells import Names, date_part, numbers
+from deciban.sources.prefetch import ahead
+from deciban.sources.source import Reading, Source, as_role, block_rows, in_blocks
 from deciban.text import Documents, Words
 from deciban.text import matrix as word_matrix
 

@@ -4,31 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deciban import engines
-from deciban.belief import Belief
-from deciban.discriminative.account import Account
-from deciban.discriminative.learned import Learned
-from deciban.engines.arrow.source import FileOptions, Source, open_source
 from deciban.errors import InputError
 from deciban.families.family import one_each
+from deciban.generative import Belief
 from deciban.ledger import Ledger
-from deciban.model.algebra import Algebra, Origin
-from deciban.model.answers import answer
+from deciban.linear.fit_report import Account
+from deciban.linear.fitted_model import Learned
 from deciban.model.columns import Column, Layout
 from deciban.model.matrices import Matrices, checked, level_names, row_blocks
+from deciban.model.model_algebra import Algebra, Origin
 from deciban.model.options import Options
-from deciban.model.strange import Watch
+from deciban.model.output_frames import answer
+from deciban.model.unseen_values import Watch
 from deciban.scorer import Scorer
 from deciban.scores import Explanation
 from deciban.scores.calibration import Calibration
 from deciban.scores.decision import REJECTED, Costs, Decision, Thresholds, labelled, rule_of
 from deciban.scores.novelty import Novelty
 from deciban.scores.posterior import Finish
+from deciban.sources.source import FileOptions, Source, open_source
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -282,7 +283,7 @@ class Model(Algebra):
 
         `rows` stops after that many.
         """
-        from deciban.model.explaining import explained
+        from deciban.model.table_explanations import explained
 
         if rows is not None and rows < 1:
             raise InputError(f"rows must be at least 1, not {rows!r}")
@@ -293,7 +294,7 @@ class Model(Algebra):
 
         Texts are words in any order; where words overlap (n-grams) or were not kept, a text is left out.
         """
-        from deciban.model.sampling import sampled
+        from deciban.model.row_sampling import sampled
 
         if n < 0:
             raise InputError(f"n rows are drawn for a whole number n ≥ 0, not {n!r}")
@@ -306,7 +307,7 @@ class Model(Algebra):
 
         `column` names the column of texts where there are several.
         """
-        from deciban.model.telltales import told
+        from deciban.model.model_telltales import told
 
         return told(self, label, n, column)
 
@@ -318,9 +319,7 @@ class Model(Algebra):
 
     def save(self, path: str | Path) -> None:
         """Write the model into one file, whole or not at all; `deciban.load` reads it."""
-        from deciban.model.saved import save
-
-        save(self, path)
+        import_module("deciban.persistence.table_models").save(self, path)  # by name: it is a layer above
 
     def __repr__(self) -> str:
         used = sum(column.role != "skip" for column in self.columns)

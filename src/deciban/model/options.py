@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
-from deciban.belief import Assumption
-from deciban.engines.arrow.cells import label_text
 from deciban.errors import InputError
 from deciban.families.binned import Binned
 from deciban.families.categorical import Categorical, Unseen
-from deciban.families.evidence import FALLBACK
+from deciban.families.class_prior import ClassPrior
 from deciban.families.family import Family
 from deciban.families.gaussian import Covariance, Gaussian
+from deciban.families.marginal_likelihood import FALLBACK
 from deciban.families.poisson import Poisson
-from deciban.families.prior import ClassPrior
-from deciban.families.text import Text
+from deciban.families.text_family import Text
+from deciban.generative import Assumption
 from deciban.ledger.needs import Kind
 from deciban.model.columns import Feature, Layout
+from deciban.sources.cells import label_text
 from deciban.text import Words
 
 PAIRED: tuple[Covariance, ...] = ("full", "tied")

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from deciban.judge.bayes import BayesTable, count, percent
+from deciban.formatting import signed
+from deciban.metrics.bayes_table import BayesTable, count, percent
 from deciban.plots.style import COLOURS, INK, need_matplotlib
-from deciban.scores.evidence import DECIBAN
-from deciban.spelling import signed
+from deciban.scores.explanation import DECIBAN
 
 MOST_DOTS = 10_000
 """Dots in a picture: of a larger population each stands for several people."""
@@ -48,7 +48,7 @@ def bayes(table: BayesTable, *, ax: Any = None) -> Any:
     In a figure of its own there are two more panels: those who test positive alone, and the evidence in decibans from
     before the test to after it. Of more than 10 000 people a dot stands for several.
 
-    >>> from deciban.judge.bayes import BayesTable
+    >>> from deciban.metrics.bayes_table import BayesTable
     >>> ax = bayes(BayesTable(prior=0.01, sensitivity=0.9, specificity=0.95))
     >>> [len(group.get_offsets()) for group in ax.collections]
     [10, 90, 495, 9405]

@@ -8,11 +8,11 @@ from numbers import Integral
 from typing import Any
 
 from deciban.errors import InputError
-from deciban.plots.axis import draw_axis
-from deciban.plots.plane import draw_plane
+from deciban.plots.axes_limits import Feature, View, view_of
+from deciban.plots.class_scores import surface_of
+from deciban.plots.one_column import draw_axis
 from deciban.plots.style import need_matplotlib, new_axes
-from deciban.plots.surface import surface_of
-from deciban.plots.view import Feature, View, view_of
+from deciban.plots.two_columns import draw_plane
 
 RESOLUTION = 300
 """Steps along each axis for the shading and for tracing a conic; lines and thresholds are exact without."""

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.errors import InputError
-from deciban.judge.advising import rounded
-from deciban.judge.intervals import NORMAL_95
+from deciban.metrics.comparison_advice import rounded
+from deciban.metrics.intervals import NORMAL_95
 from deciban.plots.learning import APART, WORDS, legible, thinly_spaced
 from deciban.plots.style import EDGE, FAINT, INK, colour, dashes, marker, need_matplotlib, ruled, shortened
 

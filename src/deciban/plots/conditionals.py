@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.belief import Belief
-from deciban.discriminative.learned import Learned
 from deciban.errors import InputError, did_you_mean
+from deciban.generative import Belief
+from deciban.linear.fitted_model import Learned
 from deciban.model.columns import Feature
 from deciban.model.description import Description
+from deciban.model.feature_summaries import Speaker, Table, speakers
 from deciban.model.model import Model
-from deciban.model.sayings import Speaker, Table, speakers
 from deciban.scores import Diagonal
 
 Array = NDArray[np.float64]

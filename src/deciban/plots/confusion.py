@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.errors import InputError
-from deciban.plots.heat import cell_for, cell_of, draw_cells, ink_on, must_turn, name_room, name_sides, shade_bar
+from deciban.plots.heat_map import cell_for, cell_of, draw_cells, ink_on, must_turn, name_room, name_sides, shade_bar
 from deciban.plots.style import need_matplotlib, sheet
 
 MOST_SHARES = 8
@@ -37,7 +37,7 @@ def confusion(report: Any, *, ax: Any = None) -> Any:
     their share of the line. At the right the share of each class that is found (recall), at the top the share
     that is right of those called so (precision). `report` is what `evaluate` and `cross_validate` give.
 
-    >>> from deciban.judge import Scorecard
+    >>> from deciban.metrics import Scorecard
     >>> posterior = np.log([[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]])
     >>> ax = confusion(Scorecard.of(posterior, np.array([0, 1, 1])).report(["ham", "spam"]))
     >>> [text.get_text() for text in ax.texts]

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from deciban.errors import InputError
+from deciban.formatting import short_percent
 from deciban.model.model import Model
-from deciban.plots import panels
+from deciban.plots import density_panels as panels
 from deciban.plots.conditionals import Conditional, conditionals
-from deciban.plots.rows import numbers_and_classes, thinned
+from deciban.plots.plot_rows import numbers_and_classes, thinned
 from deciban.plots.style import MANY_CLASSES, class_entry, dashes, need_matplotlib, shortened
 from deciban.plots.telltales import grid
 from deciban.scores.passages import visible
-from deciban.spelling import short_percent
 
 MOST_PANELS = 40
 WIDE, HIGH = 3.5, 2.25
@@ -64,7 +64,7 @@ def densities(
 
 def _rows(model: Model, rows: Any, told: Sequence[Conditional]) -> dict[str, Any]:
     """The numbers of each column and their classes, some of the rows where there are many."""
-    from deciban.engines.arrow.source import open_source
+    from deciban.sources.source import open_source
 
     names = [one.name for one in told if one.table is None]
     if rows is None or not names:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.errors import InputError
-from deciban.plots.heat import (
+from deciban.plots.heat_map import (
     all_named,
     cell_for,
     cell_of,

@@ -6,12 +6,12 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from deciban import spelling
+from deciban import formatting as spelling
 from deciban.errors import InputError
-from deciban.plots.equation import number
+from deciban.plots.boundary_equation import number
 from deciban.plots.style import COLOURS, INK, need_matplotlib, sheet, shortened
 from deciban.scores import Explanation
-from deciban.scores.evidence import Reason, odds
+from deciban.scores.explanation import Reason, odds
 from deciban.scores.passages import visible, word_shown
 
 LONGEST = 34

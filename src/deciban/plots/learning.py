@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.errors import InputError
+from deciban.formatting import short_percent, spaced
 from deciban.plots.style import (
     EDGE,
     FAINT,
@@ -21,7 +22,6 @@ from deciban.plots.style import (
     sheet,
     shortened,
 )
-from deciban.spelling import short_percent, spaced
 
 Figure = Literal["accuracy", "log_loss"]
 WORDS = {"accuracy": "accuracy", "log_loss": "log-loss"}

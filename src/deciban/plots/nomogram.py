@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Any
 
-from deciban import spelling
+from deciban import formatting as spelling
 from deciban.errors import InputError
-from deciban.model.explaining import explained
 from deciban.model.model import Model
+from deciban.model.table_explanations import explained
 from deciban.plots.bayes import chance
 from deciban.plots.evidence import MARKS, percent_mark, signed
-from deciban.plots.scales import Branch, Mark, Scale, Scales, scales
+from deciban.plots.nomogram_scales import Branch, Mark, Scale, Scales, scales
 from deciban.plots.style import COLOURS, INK, need_matplotlib, sheet, shortened
 from deciban.scores.passages import visible
 
@@ -72,7 +72,7 @@ def nomogram(
 
 
 def _told(model: Model, rows: Any, row: int, classes: tuple[Any, Any] | None) -> Any:
-    from deciban.engines.arrow.source import open_source
+    from deciban.sources.source import open_source
 
     if not isinstance(model, Model):
         raise InputError(f"this picture is of a table model, from deciban.train or load; not {type(model).__name__}")

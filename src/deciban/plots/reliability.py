@@ -58,7 +58,7 @@ def reliability(*reports: Any, names: Sequence[str] | None = None, ax: Any = Non
     on the diagonal; points beneath it are too sure. The bars beneath say what share of the rows is in each bin. Up to
     four reports, as of a model before and after calibration, are drawn together; `names` says what to call them.
 
-    >>> from deciban.judge import Scorecard
+    >>> from deciban.metrics import Scorecard
     >>> posterior = np.log([[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]])
     >>> ax = reliability(Scorecard.of(posterior, np.array([0, 1, 1])).report(["ham", "spam"]))
     >>> ax.get_ylabel(), [text.get_text() for text in ax.get_legend().get_texts()]

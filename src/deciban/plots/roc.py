@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.errors import InputError
+from deciban.formatting import percent
 from deciban.plots.style import (
     EDGE,
     FAINT,
@@ -25,7 +26,6 @@ from deciban.plots.style import (
     sheet,
     shortened,
 )
-from deciban.spelling import percent
 
 HARDEST = 4
 """Of many classes, how many of those that are told apart worst have a line of their own."""
@@ -49,7 +49,7 @@ def roc(report: Any, *, ax: Any = None) -> Any:
     more than six those that are told apart worst by name, the others as thin lines. Where the curves cling to the
     corner, that corner is shown larger.
 
-    >>> from deciban.judge import report_of
+    >>> from deciban.metrics import report_of
     >>> posterior = np.log([[0.9, 0.1], [0.6, 0.4], [0.7, 0.3], [0.2, 0.8]])
     >>> ax = roc(report_of(posterior, np.array([0, 0, 1, 1]), None, None, ["ham", "spam"]))
     >>> ax.get_ylabel()

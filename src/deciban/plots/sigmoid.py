@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from deciban.errors import InputError
-from deciban.judge.intervals import wilson
+from deciban.metrics.intervals import wilson
 from deciban.plots.style import INK, colour, need_matplotlib, new_axes, shortened
-from deciban.scores.evidence import DECIBAN
+from deciban.scores.explanation import DECIBAN
 
 Array = NDArray[np.float64]
 

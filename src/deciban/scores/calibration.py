@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.errors import DecibanWarning, InputError, UndefinedError
-from deciban.scores.evidence import DECIBAN, Explanation
+from deciban.scores.explanation import DECIBAN, Explanation
 from deciban.scores.posterior import below_top, log_odds
 
 Array = NDArray[np.float64]

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.errors import UndefinedError
-from deciban.scores.evidence import Pieces
-from deciban.scores.form import Array, Boundary, Conic, centred_conic
+from deciban.scores.explanation import Pieces
+from deciban.scores.score_form import Array, Boundary, Conic, centred_conic
 
 NOT_LINEAR = (
     "the classes have different variances, so the score is quadratic in x, not linear. "
@@ -31,7 +31,7 @@ class Diagonal:
     """score_k(x) = Σ_j −½ ln(2πσ²_kj) − ½ (x_j − μ_kj)² / σ²_kj over the features that are present.
 
     Where `trust` is given, feature j counts t_j times as much; `offsets` (K×d) are added after that for each feature
-    that is present: sums of such scores have them (`scores/summed.py`).
+    that is present: sums of such scores have them (`scores/sums.py`).
     """
 
     mean: Array

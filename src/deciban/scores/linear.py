@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.errors import UndefinedError
-from deciban.scores.evidence import Pieces
-from deciban.scores.form import Array, Boundary, Conic
+from deciban.scores.explanation import Pieces
+from deciban.scores.score_form import Array, Boundary, Conic
 
 INFINITE = (
     "some log-probabilities are infinite (maximum likelihood met a zero count), so there are no finite weights. "

@@ -11,7 +11,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.scores.evidence import Explanation, Reason, decibans
+from deciban.scores.explanation import Explanation, Reason, decibans
 
 WIDTH = 80
 """Characters in a line of a table."""

@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike
 
 from deciban.errors import InputError, UndefinedError
 from deciban.scores.diagonal import Diagonal
-from deciban.scores.form import Array, ScoreForm
 from deciban.scores.full import Full
 from deciban.scores.linear import Barrier, Linear
 from deciban.scores.lookup import Lookup
-from deciban.scores.sparse import SparseLinear
+from deciban.scores.score_form import Array, ScoreForm
+from deciban.scores.sparse_linear import SparseLinear
 from deciban.scores.steps import Steps
 from deciban.scores.table import Table
 

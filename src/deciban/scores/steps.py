@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.errors import UndefinedError
-from deciban.scores.evidence import Pieces
-from deciban.scores.form import Array, Boundary, Conic
+from deciban.scores.explanation import Pieces
 from deciban.scores.lookup import Lookup
+from deciban.scores.score_form import Array, Boundary, Conic
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.errors import UndefinedError
-from deciban.scores.evidence import Pieces
-from deciban.scores.form import Array, Boundary, Conic
+from deciban.scores.explanation import Pieces
 from deciban.scores.full import times
+from deciban.scores.score_form import Array, Boundary, Conic
 
 FEW = 100
 """Rows below which searching the cells for each is faster than grouping all cells by what the rows have."""

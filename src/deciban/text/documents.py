@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.errors import InputError
-from deciban.files.texts import LONE
+from deciban.ledger.hashing import SURROGATES
 
 Bytes = NDArray[np.uint8]
 Offsets = NDArray[np.int64]
@@ -82,7 +82,7 @@ class Documents:
         if not self._array[i].is_valid:
             return None
         blob, offsets = self.utf8
-        return bytes(blob[offsets[i] : offsets[i + 1]]).decode("utf-8", LONE)
+        return bytes(blob[offsets[i] : offsets[i + 1]]).decode("utf-8", SURROGATES)
 
     @cached_property
     def array(self) -> Any:
@@ -228,6 +228,6 @@ def _packed(texts: Sequence[str | None]) -> Any:
     try:
         return pa.array(texts, pa.large_string())
     except (UnicodeEncodeError, pa.ArrowException):
-        data = [None if text is None else text.encode("utf-8", LONE) for text in texts]
+        data = [None if text is None else text.encode("utf-8", SURROGATES) for text in texts]
         held = pa.array(data, pa.large_binary())
         return pa.Array.from_buffers(pa.large_string(), len(held), held.buffers(), held.null_count, held.offset)

@@ -9,12 +9,12 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.files.texts import LONE
-from deciban.kernels import grams, known
-from deciban.kernels.words import find_tokens
+from deciban.kernels import ngrams as grams
+from deciban.kernels import word_lookup as known
+from deciban.kernels.tokenizer import find_tokens
 from deciban.ledger import Vocabulary
-from deciban.ledger.hashing import hash_word
-from deciban.text.alphabet import Alphabet, Kind, alphabet
+from deciban.ledger.hashing import SURROGATES, hash_word
+from deciban.text.character_tables import Alphabet, Kind, alphabet
 from deciban.text.documents import Bytes, Documents, Offsets
 from deciban.text.words import Words
 
@@ -150,7 +150,7 @@ class Lexicon:
     def _columns(self, tokens: Stream) -> Stream:
         """Tokens that their hashes stand for, without the stop words; the columns, unless more is to be done."""
         if self.words.stop:
-            tokens = _without(tokens, [hash_word(word.encode("utf-8", LONE)) for word in self.words.stop])
+            tokens = _without(tokens, [hash_word(word.encode("utf-8", SURROGATES)) for word in self.words.stop])
         return tokens if self.paired else Stream(tokens.numbers & self.mask, tokens.bounds)
 
     @property

@@ -1,6 +1,6 @@
 """Words: how a text is read, as a value that models carry; and the reading itself, in plain Python.
 
-This is the definition; `deciban.kernels.words` does the same for large input. The words are those of scikit-learn's
+This is the definition; `deciban.kernels.tokenizer` does the same for large input. The words are those of sklearn's
 CountVectorizer.
 """
 

@@ -8,19 +8,19 @@ from typing import Any
 import numpy as np
 
 from deciban.errors import InputError
-from deciban.judge.choice import Choice, Race
-from deciban.judge.crossed import all_but_each
-from deciban.judge.folds import checked_count
-from deciban.model.gathering import Progress
-from deciban.training.fit import Trained, learned
-from deciban.training.judged import Split
-from deciban.training.question import judged_settings
-from deciban.training.rescored import Held, Ways
-from deciban.training.settings import Grid
-from deciban.training.shapes import Shapes
+from deciban.metrics.choice import Choice, Race
+from deciban.model.summarise_table import Progress
+from deciban.training.covariance_candidates import Shapes
+from deciban.training.evaluate import Split
+from deciban.training.labelled_rows import judged_settings
+from deciban.training.rescoring import Held, Ways
+from deciban.training.settings_grid import Grid
+from deciban.training.table_folds import as_read
 from deciban.training.task import plan
-from deciban.training.without import as_read
-from deciban.training.wordings import wordings
+from deciban.training.text_candidates import wordings
+from deciban.training.train import Trained, learned
+from deciban.validation.fold_scores import all_but_each
+from deciban.validation.splits import checked_count
 
 VARIED = ("alpha", "numbers", "parameter_prior", "prior", "words")
 """Settings that are tried, unless they are told."""

@@ -11,18 +11,18 @@ from numpy.typing import NDArray
 
 from deciban.engines.threads import one_core_products
 from deciban.errors import InputError
-from deciban.judge.comparison import Comparison, Entrant, compared
-from deciban.judge.folds import checked_count
-from deciban.judge.growth import Growth
-from deciban.judge.paired import surprises
 from deciban.ledger.statistic import Array
-from deciban.model.gathering import Progress, Rows
-from deciban.training.contenders import Contender, Field, checked_names
-from deciban.training.curves import FEWEST_ROWS, HELD_OUT
-from deciban.training.fit import Trained, learned
-from deciban.training.judged import Split
-from deciban.training.question import judged_settings
+from deciban.metrics.comparison import Comparison, Entrant, compared
+from deciban.metrics.comparison_curves import Growth
+from deciban.metrics.paired_differences import surprises
+from deciban.model.summarise_table import Progress, Rows
+from deciban.training.candidates import Contender, Field, checked_names
+from deciban.training.evaluate import Split
+from deciban.training.labelled_rows import judged_settings
+from deciban.training.learning_curve import FEWEST_ROWS, HELD_OUT
 from deciban.training.task import checked_learner, plan
+from deciban.training.train import Trained, learned
+from deciban.validation.splits import checked_count
 
 DRAWS = 10
 """How often rows are drawn for the learning curves."""

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from deciban.engines.arrow.source import as_role
 from deciban.errors import InputError
-from deciban.judge.dependence import Dependence, Feature, Sample
+from deciban.metrics.dependence import Dependence, Feature, Sample
 from deciban.model.columns import Column
-from deciban.model.gathering import Gathering, Progress, Rows
+from deciban.model.summarise_table import Gathering, Progress, Rows
+from deciban.sources.source import as_role
 from deciban.training.reservoir import Reservoir
 from deciban.training.task import Task, plan
 

@@ -14,13 +14,13 @@ from typing import ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.judge import crossed
 from deciban.ledger import Ledger
 from deciban.model.columns import Column
-from deciban.model.gathering import Rows
 from deciban.model.options import Options
+from deciban.model.summarise_table import Rows
+from deciban.training.table_folds import Without, settled
 from deciban.training.task import Task
-from deciban.training.without import Without, settled
+from deciban.validation import fold_scores as crossed
 
 Sure = Mapping[str, Column]
 """Columns whose roles are settled, by their names."""
@@ -61,7 +61,7 @@ def learner_of(task: Task) -> Learner:
     """The learner that a task names."""
     if task.learner == "bayes":
         return Bayes()
-    from deciban.training import partners
+    from deciban.training import discriminative_learners as partners
 
     return partners.learner_of(task)
 

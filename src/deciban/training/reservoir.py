@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.ledger.shuffled import shuffled
-from deciban.model.gathering import Rows
+from deciban.ledger.hash_order import shuffled
+from deciban.model.summarise_table import Rows
 from deciban.text import Documents
 
 MOST_ROWS = 100_000

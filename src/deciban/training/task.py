@@ -7,19 +7,19 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from deciban.discriminative import account
-from deciban.engines.arrow.cells import label_text
-from deciban.engines.arrow.source import Source, as_role, first_rows, open_source
 from deciban.errors import InputError, did_you_mean, list_names
-from deciban.families.prior import ClassPrior
+from deciban.families.class_prior import ClassPrior
 from deciban.ledger.schema import in_order
+from deciban.linear import fit_report as account
 from deciban.model.columns import Column, Layout
-from deciban.model.gathering import Deal, Gathering
 from deciban.model.model import Model, file_options
 from deciban.model.options import MOST_LEVELS, Options
+from deciban.model.summarise_table import Deal, Gathering
+from deciban.sources.cells import label_text
+from deciban.sources.source import Source, as_role, first_rows, open_source
 from deciban.text import Words
-from deciban.training.joining import Blocks, check_shape, joined
-from deciban.training.roles import HEAD, infer
+from deciban.training.column_blocks import Blocks, check_shape, joined
+from deciban.training.infer_roles import HEAD, infer
 
 LEARNERS = ("bayes", *account.LEARNERS)
 """Who may learn: naive Bayes from what was counted, or one of its partners from the rows."""

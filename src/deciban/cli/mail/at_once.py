@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from deciban.cli.codes import INTERRUPTED, NO_VERDICT, TRY_AGAIN, UNREAD
+from deciban.cli.exit_codes import INTERRUPTED, NO_VERDICT, TRY_AGAIN, UNREAD
 
 LITTLE = 1 << 13
 """Bytes that there is memory for if for anything."""
@@ -38,7 +38,7 @@ def at_once(arguments: Sequence[str]) -> int | None:
     """The exit code of a call that is known here; None for any other, right or wrong, which is left to others."""
     command, *rest = arguments or [""]
     if command == "learn":
-        from deciban.cli.mail.labelled import spread
+        from deciban.cli.mail.label_paths import spread
 
         rest = spread(rest)
     given = _given(rest, VALUED[command], FLAGS[command]) if command in VALUED else None
@@ -81,13 +81,13 @@ def _last(given: Given, option: str) -> str | None:
 
 
 def _learn(given: Given) -> int | None:
-    from deciban.cli.mail.labelled import by_label
+    from deciban.cli.mail.label_paths import by_label
 
     try:
         asked = by_label(given.get("--ham"), given.get("--spam"), given.get("--label"))
     except ValueError:
         return None
-    from deciban.cli.mail.learning import learn
+    from deciban.cli.mail.learn_messages import learn
 
     learn(
         asked, _last(given, "--store"), subfolders="--subfolders" in given, trashed="--trashed" in given,
@@ -105,7 +105,7 @@ def _classify(given: Given) -> int | None:
         options["top"] = int(top)
     if PATH not in given:
         return _judge(store, model, **options)
-    from deciban.cli.mail.many import judge_all
+    from deciban.cli.mail.classify_many import judge_all
 
     options.update(subfolders="--subfolders" in given, trashed="--trashed" in given)
     judge_all(given[PATH], store, model, **options)
@@ -114,7 +114,7 @@ def _classify(given: Given) -> int | None:
 
 def _filter(given: Given) -> int:
     try:
-        from deciban.cli.mail.passing import pass_judged
+        from deciban.cli.mail.filter_message import pass_judged
     except (Exception, KeyboardInterrupt):  # there is not even the memory to load it
         return _passed()
     pass_judged(_last(given, "--store"), _last(given, "--model"))
@@ -135,7 +135,7 @@ def _passed() -> int:
 def _judge(store: str | None, model: str | None, **options: Any) -> int:
     """One message; whatever happens is no verdict, even if there is no memory to say it well."""
     try:
-        from deciban.cli.mail.one import judge
+        from deciban.cli.mail.classify_one import judge
 
         return judge(store, model, **options)
     except BrokenPipeError:
@@ -152,7 +152,7 @@ def _in_words(error: Exception) -> str:
     if isinstance(error, MemoryError):
         return "there is not enough memory to judge"
     try:
-        from deciban.cli.manners import in_words
+        from deciban.cli.error_handling import in_words
 
         return in_words(error)
     except Exception:  # what says it well could not be loaded
@@ -162,7 +162,7 @@ def _in_words(error: Exception) -> str:
 def _say(what: str) -> None:
     with suppress(Exception):  # if nobody hears us, the exit code still says it
         try:
-            from deciban.cli.manners import say
+            from deciban.cli.error_handling import say
         except Exception:  # it could not be loaded: escape all that is not ASCII
             print(ascii(what)[1:-1], file=sys.stderr, flush=True)
         else:

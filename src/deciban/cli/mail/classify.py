@@ -6,12 +6,12 @@ from typing import Annotated
 
 import typer
 
-from deciban.cli import arguments as a
-from deciban.cli.codes import NO_VERDICT
-from deciban.cli.mail import options as o
-from deciban.cli.mail.many import judge_all
-from deciban.cli.mail.one import CLUES, judge
-from deciban.cli.manners import manners
+from deciban.cli import options as a
+from deciban.cli.error_handling import manners
+from deciban.cli.exit_codes import NO_VERDICT
+from deciban.cli.mail import mail_options as o
+from deciban.cli.mail.classify_many import judge_all
+from deciban.cli.mail.classify_one import CLUES, judge
 
 EXAMPLE = a.example(
     "deciban mail classify < message.eml",

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from deciban.cli import arguments as a
-from deciban.cli.mail.drawing import counting, refuse_absent
+from deciban.cli import options as a
+from deciban.cli.error_handling import manners
 from deciban.cli.mail.learn import Ham, Spam, Spread
-from deciban.cli.manners import manners
+from deciban.cli.mail.message_progress import counting, refuse_absent
 
 if TYPE_CHECKING:
-    from deciban.mail.choosing import Costs
-    from deciban.mail.labelled import Labelled
-    from deciban.mail.models import ModelName
+    from deciban.mail.evaluation.choose_thresholds import Costs
+    from deciban.mail.evaluation.labelled_mail import Labelled
+    from deciban.mail.model.mail_models import ModelName
 
 EXAMPLE = a.example(
     "deciban mail evaluate --ham ~/Maildir --spam ~/Maildir/.Junk --split 400/50/50",
@@ -92,7 +92,7 @@ def command(
 
             print_json(report.to_dict())
         else:
-            from deciban.cli.mail import judged
+            from deciban.cli.mail import evaluation_screen as judged
 
             getattr(judged, show)(report)
 
@@ -109,7 +109,7 @@ def check_one_way(
         raise typer.BadParameter("--order is for --online: the other ways draw messages by chance")
     if split is not None:
         from deciban.errors import InputError
-        from deciban.mail.splits import sizes_of
+        from deciban.mail.evaluation.message_splits import sizes_of
 
         try:
             sizes_of(split)
@@ -119,7 +119,7 @@ def check_one_way(
 
 def read(ham: list[str], spam: list[str]) -> Labelled:
     """All of the mail, each message once."""
-    from deciban.mail.labelled import read_labelled
+    from deciban.mail.evaluation.labelled_mail import read_labelled
 
     with counting("reading") as tick:
         found = read_labelled(ham, spam, processes=None, progress=lambda _: tick())
@@ -133,8 +133,8 @@ def read(ham: list[str], spam: list[str]) -> Labelled:
 
 def by_split(mail: Labelled, split: str, draws: int, seed: int, model: ModelName, lost_ham: float | None) -> Any:
     """One draw, or many."""
-    from deciban.mail.evaluation import evaluate_draws, evaluate_split
-    from deciban.mail.splits import sizes_of
+    from deciban.mail.evaluation.evaluate_filter import evaluate_draws, evaluate_split
+    from deciban.mail.evaluation.message_splits import sizes_of
 
     if draws == 1:
         return evaluate_split(mail, sizes_of(split), seed, model, costs_of(lost_ham))
@@ -145,14 +145,14 @@ def by_split(mail: Labelled, split: str, draws: int, seed: int, model: ModelName
 
 def costs_of(lost_ham: float | None) -> Costs:
     """What mistakes cost."""
-    from deciban.mail.choosing import USUAL_COSTS, Costs
+    from deciban.mail.evaluation.choose_thresholds import USUAL_COSTS, Costs
 
     return USUAL_COSTS if lost_ham is None else Costs(lost_ham=lost_ham)
 
 
 def in_order(mail: Labelled, order: str | None, model: ModelName) -> Any:
     """One message after the other."""
-    from deciban.mail.online import evaluate_online
+    from deciban.mail.evaluation.online import evaluate_online
 
     ordered = mail.in_order_of_names() if order == "name" else mail.in_order_of_arrival()
     with counting("judging") as tick:
@@ -161,7 +161,7 @@ def in_order(mail: Labelled, order: str | None, model: ModelName) -> Any:
 
 def by_folds(mail: Labelled, folds: int, seed: int, model: ModelName) -> Any:
     """Every message once, fold by fold."""
-    from deciban.mail.evaluation import evaluate_folds
+    from deciban.mail.evaluation.evaluate_filter import evaluate_folds
 
     with counting("folds judged") as tick:
         return evaluate_folds(mail, folds, seed, model, lambda _: tick())

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from deciban.cli import arguments as a
-from deciban.cli.mail import options as o
+from deciban.cli import options as a
+from deciban.cli.error_handling import manners, stop_if_interrupted
+from deciban.cli.mail import mail_options as o
 from deciban.cli.mail.classify import AsLines
-from deciban.cli.mail.opening import judging
-from deciban.cli.mail.wording import token_in_words
-from deciban.cli.manners import manners, stop_if_interrupted
+from deciban.cli.mail.describe_tokens import token_in_words
+from deciban.cli.mail.open_store import judging
 from deciban.cli.output import for_stdout
-from deciban.spelling import signed, spaced
+from deciban.formatting import signed, spaced
 
 if TYPE_CHECKING:
-    from deciban.mail.verdict import Verdict
+    from deciban.mail.model.verdict import Verdict
 
 EXAMPLE = a.example("deciban mail explain message.eml", "deciban mail explain < message.eml")
 MOST_LABELS = 3
@@ -51,11 +51,11 @@ def command(
 
 def _given(paths: list[str] | None) -> Iterator[tuple[str, bytes]]:
     if not paths or paths == ["-"]:
-        from deciban.cli.mail.one import standing_input
+        from deciban.cli.mail.classify_one import standing_input
 
         yield "standard input", standing_input()
         return
-    from deciban.cli.mail.drawing import Drawn, refuse_absent
+    from deciban.cli.mail.message_progress import Drawn, refuse_absent
 
     refuse_absent(paths)
     drawn = Drawn(paths, stop_if_interrupted)
@@ -65,7 +65,7 @@ def _given(paths: list[str] | None) -> Iterator[tuple[str, bytes]]:
 
 
 def _as_json(name: str, verdict: Verdict) -> str:
-    from deciban.files.plain import json_text
+    from deciban.plain_json import json_text
 
     told = verdict.to_dict()
     for clue in told["top"]:
@@ -74,7 +74,7 @@ def _as_json(name: str, verdict: Verdict) -> str:
 
 
 def _show(name: str, verdict: Verdict, raw: bytes) -> None:
-    from deciban.cli.sheet import console, heading, line, one_line, pairs, table
+    from deciban.cli.render import console, heading, line, one_line, pairs, table
 
     out = console()
     heading(out, one_line(name))
@@ -96,7 +96,7 @@ def _summary(verdict: Verdict) -> str:
 
 def _letterhead(raw: bytes) -> list[tuple[str, str]]:
     """Who writes about what, to know the message by."""
-    from deciban.mail.message import read_message
+    from deciban.mail.message.message import read_message
 
     headers = dict(reversed(read_message(raw).headers))
     return [(name, headers[name][:LONGEST]) for name in ("from", "subject") if headers.get(name)]

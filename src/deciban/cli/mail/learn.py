@@ -7,10 +7,10 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from deciban.cli import arguments as a
-from deciban.cli.mail import options as o
-from deciban.cli.mail.labelled import by_label, spread
-from deciban.cli.mail.learning import learn
+from deciban.cli import options as a
+from deciban.cli.mail import mail_options as o
+from deciban.cli.mail.label_paths import by_label, spread
+from deciban.cli.mail.learn_messages import learn
 
 EXAMPLE = a.example(
     "deciban mail learn --ham ~/Maildir --spam ~/Maildir/.Junk",

@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from deciban.cli import arguments as a
-from deciban.cli.mail import options as o
-from deciban.cli.mail.opening import store_path
-from deciban.cli.manners import manners, say
+from deciban.cli import options as a
+from deciban.cli.error_handling import manners, say
+from deciban.cli.mail import mail_options as o
+from deciban.cli.mail.open_store import store_path
 
 EXAMPLE = a.example(
     "deciban mail serve --spamd 127.0.0.1:1783", "deciban mail serve --spamd unix:$XDG_RUNTIME_DIR/deciban.sock"
@@ -41,8 +41,8 @@ def command(
     with manners(debug, interrupted="what was learned before is kept"):
         import logging
 
-        from deciban.mail.spamd import serve
-        from deciban.mail.spamd_line import Limits
+        from deciban.mail.spamd.client_connection import Limits
+        from deciban.mail.spamd.spamd_server import serve
 
         logging.basicConfig(
             level=logging.INFO if debug else logging.WARNING, format="%(asctime)s %(levelname)s %(message)s"

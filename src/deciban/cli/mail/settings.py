@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from deciban.cli import arguments as a
-from deciban.cli.mail import options as o
-from deciban.cli.mail.opening import learning, store_path
-from deciban.cli.manners import manners, say
+from deciban.cli import options as a
+from deciban.cli.error_handling import manners, say
+from deciban.cli.mail import mail_options as o
+from deciban.cli.mail.open_store import learning, store_path
 
 if TYPE_CHECKING:
     from deciban.mail.filter import MailFilter
@@ -73,8 +73,8 @@ def command(
 def _set(
     mail: MailFilter, model: str | None, ham_at: float | None, spam_at: float | None, most: int | None
 ) -> list[str]:
-    from deciban.mail.models import checked_model
-    from deciban.mail.settings import refuse_crossed_thresholds
+    from deciban.mail.model.mail_models import checked_model
+    from deciban.mail.store.store_settings import refuse_crossed_thresholds
 
     low, high = mail.thresholds
     low, high = low if ham_at is None else ham_at, high if spam_at is None else spam_at
@@ -103,7 +103,7 @@ def given_half_life(text: str) -> float | None:
 
 def _fit_another(model: str, mail: MailFilter, store: str | None, no_fit: bool) -> None:
     """Another model may never have been fitted."""
-    from deciban.cli.mail.learning import settle
+    from deciban.cli.mail.learn_messages import settle
     from deciban.mail.filter import MailFilter
 
     with MailFilter(mail.store, model=model) as other:

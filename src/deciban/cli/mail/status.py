@@ -7,11 +7,11 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deciban.cli import arguments as a
-from deciban.cli.mail import options as o
-from deciban.cli.mail.opening import judging, store_path
-from deciban.cli.manners import manners
-from deciban.spelling import spaced
+from deciban.cli import options as a
+from deciban.cli.error_handling import manners
+from deciban.cli.mail import mail_options as o
+from deciban.cli.mail.open_store import judging, store_path
+from deciban.formatting import spaced
 
 if TYPE_CHECKING:
     from deciban.mail.filter import MailFilter
@@ -67,7 +67,7 @@ def _is_writable(path: Path) -> bool:
 
 def _why_not(mail: MailFilter) -> str:
     """Why every verdict would be unsure; nothing if they are not."""
-    from deciban.mail.fewest import OF_EACH
+    from deciban.mail.model.minimum_counts import OF_EACH
 
     totals = {name: n for name, (n, _) in mail.store.totals().items() if n}
     held = ", ".join(f"{n} {name}" for name, n in totals.items()) or "nothing"
@@ -79,7 +79,7 @@ def _why_not(mail: MailFilter) -> str:
 
 
 def _show(told: dict[str, Any]) -> None:
-    from deciban.cli.sheet import console, heading, one_line, pairs
+    from deciban.cli.render import console, heading, one_line, pairs
 
     out = console()
     heading(out, one_line(told["store"]))

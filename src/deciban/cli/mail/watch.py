@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from deciban.cli import arguments as a
-from deciban.cli.mail import options as o
-from deciban.cli.mail.learning import KEPT
-from deciban.cli.mail.opening import learning
-from deciban.cli.manners import manners, say
+from deciban.cli import options as a
+from deciban.cli.error_handling import manners, say
+from deciban.cli.mail import mail_options as o
+from deciban.cli.mail.learn_messages import KEPT
+from deciban.cli.mail.open_store import learning
 
 if TYPE_CHECKING:
     from deciban.mail.filter import MailFilter
@@ -82,7 +82,7 @@ def filed_by_us(raw: bytes) -> bool:
     >>> filed_by_us(b"X-Deciban: spam; p=0.99\\n\\n"), filed_by_us(b"X-Deciban: ham; p=0.01\\n\\n")
     (True, False)
     """
-    from deciban.mail.message import read_message
+    from deciban.mail.message.message import read_message
 
     return any(name == "x-deciban" and value.startswith("spam") for name, value in read_message(raw).headers)
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from deciban.cli import arguments as a
-from deciban.cli.manners import status
-from deciban.cli.plot.saving import Picture, To, pictured
+from deciban.cli import options as a
+from deciban.cli.error_handling import status
+from deciban.cli.plot.picture_options import Picture, To, pictured
 
 if TYPE_CHECKING:
-    from deciban.cli.given import Given
+    from deciban.cli.inputs import Given
 
 EXAMPLE = a.example(
     "deciban plot boundary flowers.csv --target species --columns petal_length,petal_width -o regions.png",
@@ -52,7 +52,7 @@ def command(
     """Draw the regions of the classes over two columns, shaded by the posterior, with the data and the line or conic
     between them; or over one column the curves π_k p(x|k) and their thresholds.
     """
-    from deciban.cli.given import given
+    from deciban.cli.inputs import given
 
     with given(data, sql, None, format, encoding, "strict", missing, hive) as table:
         picture = to(table.paths)
@@ -65,8 +65,8 @@ def run(table: Given, picture: Picture, columns: list[str], target: str | None, 
         raise typer.BadParameter(f"--columns wants one column or two, as in height,weight; not {len(columns)}")
     from deciban.cli.train import wanted_target
     from deciban.plots import boundary
-    from deciban.plots.plane import join
-    from deciban.plots.rows import numbers_and_classes, thinned
+    from deciban.plots.plot_rows import numbers_and_classes, thinned
+    from deciban.plots.two_columns import join
 
     with status("reading and drawing …"):
         X, y = numbers_and_classes(table.open(), columns, wanted_target(table, target, None))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from deciban.cli import arguments as a
-from deciban.cli.plot.judged import draw, judging
-from deciban.cli.plot.saving import To, pictured
+from deciban.cli import options as a
+from deciban.cli.plot.picture_options import To, pictured
+from deciban.cli.plot.reports import draw, judging
 
 EXAMPLE = a.example(
     "deciban plot confusion patients.csv --target diagnosis -o confusion.png",

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from deciban.cli import arguments as a
-from deciban.cli.manners import status
-from deciban.cli.plot.saving import Picture, To, pictured
+from deciban.cli import options as a
+from deciban.cli.error_handling import status
+from deciban.cli.plot.picture_options import Picture, To, pictured
 
 if TYPE_CHECKING:
-    from deciban.engines.arrow.source import Source
+    from deciban.sources.source import Source
 
 EXAMPLE = a.example(
     "deciban plot densities patients.deciban patients.csv -o columns.png",
@@ -41,7 +41,7 @@ def command(
     hive: a.Hive = False,
 ) -> None:
     """Draw p(x|k), a panel for each column: curves of numbers, shares of values; with DATA its numbers beneath."""
-    from deciban.cli.given import given
+    from deciban.cli.inputs import given
 
     picture = to([model, *(data or ())])
     wanted = None if columns is None else a.listed(columns)
@@ -54,7 +54,7 @@ def command(
 
 def run(path: Path, rows: Source | None, picture: Picture, columns: list[str] | None, most: int) -> None:
     """Open the model, draw, write."""
-    from deciban.cli.models import open_model
+    from deciban.cli.model_files import open_model
     from deciban.plots import densities
 
     model = open_model(path)

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from deciban.cli import arguments as a
-from deciban.cli.manners import status
-from deciban.cli.plot.saving import Picture, To, pictured
+from deciban.cli import options as a
+from deciban.cli.error_handling import status
+from deciban.cli.plot.picture_options import Picture, To, pictured
 
 if TYPE_CHECKING:
-    from deciban.cli.given import Given
+    from deciban.cli.inputs import Given
 
 EXAMPLE = a.example(
     "deciban plot digits -o digits.png",
@@ -59,7 +59,7 @@ def command(
 
     DATA has a column for each pixel, row by row, and the one to predict; without it scikit-learn's digits are drawn.
     """
-    from deciban.cli.given import given
+    from deciban.cli.inputs import given
 
     picture = to(data or ())
     if not data and sql is None:
@@ -80,7 +80,7 @@ def bundled() -> tuple[Any, Any]:
 def pixels(table: Given, target: str | None) -> tuple[Any, Any]:
     """All columns but the target, as numbers."""
     from deciban.cli.train import wanted_target
-    from deciban.plots.rows import numbers_and_classes
+    from deciban.plots.plot_rows import numbers_and_classes
 
     source = table.open()
     target = wanted_target(table, target, None)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from deciban.cli import arguments as a
+from deciban.cli import options as a
 from deciban.cli.explain import Pair, pair_of
-from deciban.cli.plot.saving import Picture, To, pictured
+from deciban.cli.plot.picture_options import Picture, To, pictured
 from deciban.errors import InputError
 
 if TYPE_CHECKING:
-    from deciban.cli.given import Given
+    from deciban.cli.inputs import Given
 
 EXAMPLE = a.example(
     "deciban plot evidence patients.deciban new-patients.csv --row 4 -o why.png",
@@ -48,7 +48,7 @@ def command(
     hive: a.Hive = False,
 ) -> None:
     """Draw what each column, or word, adds to the odds of a row's two most probable classes, in decibans."""
-    from deciban.cli.given import given, roles_are_settled
+    from deciban.cli.inputs import given, roles_are_settled
 
     with roles_are_settled(), given(data, sql, folders, format, encoding, errors, missing, hive) as table:
         picture = to([model, *table.paths])
@@ -59,9 +59,9 @@ def run(
     path: Path, table: Given, picture: Picture, row: int, pair: tuple[str, str] | None, most: int, allow: bool
 ) -> None:
     """Read the row, weigh, draw."""
-    from deciban.cli.models import open_model
-    from deciban.cli.views import Part
-    from deciban.model.explaining import explained
+    from deciban.cli.model_files import open_model
+    from deciban.cli.row_views import Part
+    from deciban.model.table_explanations import explained
     from deciban.plots import evidence
 
     part = Part(table.open(), row - 1, 1)

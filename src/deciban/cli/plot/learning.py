@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from deciban.cli import arguments as a
 from deciban.cli import learning
-from deciban.cli.manners import status
-from deciban.cli.plot.borrowed import borrowing, table_of, wishes
-from deciban.cli.plot.saving import Picture, To, pictured
+from deciban.cli import options as a
+from deciban.cli.error_handling import status
+from deciban.cli.plot.picture_options import Picture, To, pictured
+from deciban.cli.plot.shared_options import borrowing, table_of, wishes
 
 if TYPE_CHECKING:
-    from deciban.cli.given import Given
+    from deciban.cli.inputs import Given
 
 EXAMPLE = a.example(
     "deciban plot learning patients.csv --target diagnosis -o learning.png",

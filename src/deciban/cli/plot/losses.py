@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from deciban.cli import arguments as a
-from deciban.cli.plot.saving import To, pictured
+from deciban.cli import options as a
+from deciban.cli.plot.picture_options import To, pictured
 
 EXAMPLE = a.example("deciban plot losses -o losses.svg")
 

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from deciban.cli import arguments as a
+from deciban.cli import options as a
+from deciban.cli.error_handling import status
 from deciban.cli.explain import Pair, pair_of
-from deciban.cli.manners import status
 from deciban.cli.plot.evidence import Row
-from deciban.cli.plot.saving import Picture, To, pictured
+from deciban.cli.plot.picture_options import Picture, To, pictured
 from deciban.errors import InputError
 
 if TYPE_CHECKING:
-    from deciban.cli.given import Given
+    from deciban.cli.inputs import Given
 
 EXAMPLE = a.example(
     "deciban plot nomogram patients.deciban --classes flu,cold -o sheet.pdf",
@@ -41,7 +41,7 @@ def command(
     hive: a.Hive = False,
 ) -> None:
     """Draw a scale of decibans for each column; their sum leads to the probability. With DATA a row is marked."""
-    from deciban.cli.given import given, roles_are_settled
+    from deciban.cli.inputs import given, roles_are_settled
 
     picture = to([model, *(data or ())])
     if not data and sql is None:
@@ -53,8 +53,8 @@ def command(
 
 def run(path: Path, table: Given | None, picture: Picture, row: int, pair: tuple[str, str] | None, most: int) -> None:
     """Open the model, draw, write."""
-    from deciban.cli.models import open_model
-    from deciban.cli.views import Part
+    from deciban.cli.model_files import open_model
+    from deciban.cli.row_views import Part
     from deciban.plots import nomogram
 
     model = open_model(path)

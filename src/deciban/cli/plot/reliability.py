@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from deciban.cli import arguments as a
-from deciban.cli.manners import status
-from deciban.cli.plot.borrowed import table_of, wishes
-from deciban.cli.plot.judged import judging, report_on
-from deciban.cli.plot.saving import Picture, To, pictured
+from deciban.cli import options as a
+from deciban.cli.error_handling import status
+from deciban.cli.plot.picture_options import Picture, To, pictured
+from deciban.cli.plot.reports import judging, report_on
+from deciban.cli.plot.shared_options import table_of, wishes
 from deciban.cli.train import Calibrate
 
 if TYPE_CHECKING:
-    from deciban.cli.given import Given
-    from deciban.judge.report import Report
+    from deciban.cli.inputs import Given
+    from deciban.metrics.report import Report
 
 EXAMPLE = a.example(
     "deciban plot reliability patients.csv --target diagnosis -o reliability.png",
@@ -83,7 +83,7 @@ def twice(table: Given, options: Mapping[str, Any], method: str) -> dict[str, Re
 
 def _trained(table: Given, target: str, wished: dict[str, Any]) -> Report:
     import deciban
-    from deciban.cli.models import settings
+    from deciban.cli.model_files import settings
     from deciban.cli.progress import progress
     from deciban.errors import InputError
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from deciban.cli import arguments as a
-from deciban.cli.manners import status
-from deciban.cli.plot.saving import Picture, To, pictured
+from deciban.cli import options as a
+from deciban.cli.error_handling import status
+from deciban.cli.plot.picture_options import Picture, To, pictured
 from deciban.errors import InputError
 
 if TYPE_CHECKING:
-    from deciban.cli.given import Given
+    from deciban.cli.inputs import Given
     from deciban.model.model import Model
 
 EXAMPLE = a.example("deciban plot sigmoid patients.deciban patients.csv --class flu -o sigmoid.png")
@@ -39,7 +39,7 @@ def command(
     hive: a.Hive = False,
 ) -> None:
     """Draw the curve from log-odds to probability over the rows of DATA, which must have the column to predict."""
-    from deciban.cli.given import given, roles_are_settled
+    from deciban.cli.inputs import given, roles_are_settled
 
     with roles_are_settled(), given(data, sql, None, format, encoding, "strict", missing, hive) as table:
         picture = to([model, *table.paths])
@@ -48,9 +48,9 @@ def command(
 
 def run(path: Path, table: Given, picture: Picture, label: str | None, allow: bool) -> None:
     """Ask the model about every row, draw, write."""
-    from deciban.cli.models import open_model
+    from deciban.cli.model_files import open_model
     from deciban.plots import sigmoid
-    from deciban.plots.rows import thinned
+    from deciban.plots.plot_rows import thinned
 
     model = open_model(path)
     k = chosen(model, label)
@@ -79,7 +79,7 @@ def odds_and_hits(model: Model, table: Given, k: int, allow: bool) -> tuple[Any,
     """ln[p / (1 − p)] of class k and whether each row is of it, where the class is known."""
     import numpy as np
 
-    from deciban.cli.views import Carrying
+    from deciban.cli.row_views import Carrying
     from deciban.scores.posterior import log_odds
 
     source = table.open()
@@ -98,6 +98,6 @@ def odds_and_hits(model: Model, table: Given, k: int, allow: bool) -> tuple[Any,
 
 
 def _told(label: Any) -> str | None:
-    from deciban.engines.arrow.cells import label_text
+    from deciban.sources.cells import label_text
 
     return label if label is None or isinstance(label, str) else label_text(label)

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from deciban.cli import arguments as a
-from deciban.cli.manners import status
-from deciban.cli.plot.saving import Picture, To, pictured
+from deciban.cli import options as a
+from deciban.cli.error_handling import status
+from deciban.cli.plot.picture_options import Picture, To, pictured
 from deciban.cli.telltales import Column, Labels
 
 EXAMPLE = a.example(
@@ -35,7 +35,7 @@ def command(
 
 def run(path: Path, picture: Picture, labels: list[str] | None, n: int, column: str | None) -> None:
     """Open the file, draw, write."""
-    from deciban.cli.telling import open_teller
+    from deciban.cli.read_telltales import open_teller
     from deciban.plots import telltales
 
     teller = open_teller(path, column)

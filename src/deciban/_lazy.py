@@ -1,0 +1,57 @@
+"""Public names that are imported when they are first used, so that `import deciban` is quick."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+HOMES = {
+    "BernoulliNB": "deciban.estimators.bernoulli_nb",
+    "BoostedBayes": "deciban.estimators.boosted_bayes",
+    "CategoricalNB": "deciban.estimators.categorical_nb",
+    "ComplementNB": "deciban.estimators.complement_nb",
+    "EvidenceRegression": "deciban.estimators.evidence_regression",
+    "GaussianBayes": "deciban.estimators.gaussian_bayes",
+    "GaussianNB": "deciban.estimators.gaussian_nb",
+    "JointBayes": "deciban.estimators.joint_bayes",
+    "LogisticRegression": "deciban.estimators.logistic_regression",
+    "MailFilter": "deciban.mail.filter",
+    "MultinomialNB": "deciban.estimators.multinomial_nb",
+    "NaiveBayes": "deciban.estimators.naive_bayes",
+    "PoissonNB": "deciban.estimators.poisson_nb",
+    "TextClassifier": "deciban.estimators.text_classifier",
+    "Words": "deciban.text",
+    "BayesTable": "deciban.metrics.bayes_table",
+    "Choice": "deciban.metrics.choice",
+    "Comparison": "deciban.metrics.comparison",
+    "Ledger": "deciban.ledger",
+    "LearningCurve": "deciban.metrics.learning_curve",
+    "Model": "deciban.model.model",
+    "Report": "deciban.metrics.report",
+    "choose": "deciban.training.choose",
+    "compare": "deciban.training.compare",
+    "Dependence": "deciban.metrics.dependence",
+    "cross_validate": "deciban.estimators.cross_validate",
+    "dependence": "deciban.training.dependence",
+    "evaluate": "deciban.training.evaluate",
+    "learning_curve": "deciban.training.learning_curve",
+    "train": "deciban.training.train",
+    "Decision": "deciban.scores.decision",
+    "Explanation": "deciban.scores",
+    "ParameterCount": "deciban.families.parameter_count",
+    "parameter_count": "deciban.families.parameter_count",
+    "load": "deciban.persistence.load",
+}
+"""The public names of deciban, and the module that defines each."""
+
+
+def lazy_attributes(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return `__getattr__` and `__dir__` for a package whose public names are in these modules."""
+
+    def get(name: str) -> Any:
+        if name in HOMES:
+            return getattr(import_module(HOMES[name]), name)
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+
+    return get, lambda: sorted([*HOMES, "__version__"])

@@ -1,0 +1,182 @@
+"""Tables written as they are made: CSV, TSV, JSON lines, Parquet or Arrow, to a file or to standard output."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from deciban.cli.output import whole_file
+from deciban.errors import InputError
+from deciban.formatting import escape_controls
+from deciban.plain_json import json_text
+
+Write = Callable[[Any], None]
+Change = Callable[[str], str]
+
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
+"""How a text begins that spreadsheets take for a formula."""
+
+SIGNED_NUMBER = re.compile(r"[+-](\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?")
+"""A number with its sign, which is no formula, with a decimal point or comma."""
+
+ENDINGS = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+}
+
+
+def output_format(out: str | None, as_json: bool) -> str:
+    """The format that the file's ending names; CSV on standard output, or JSON lines if asked for."""
+    if out is None or out == "-":
+        return "jsonl" if as_json else "csv"
+    form = ENDINGS.get(Path(out).suffix.lower())
+    if form is None:
+        raise typer.BadParameter(f"-o {out}: the ending names no format; one of {', '.join(ENDINGS)}")
+    return form
+
+
+def check_safe_cells(out: str | None, as_json: bool, safe: bool) -> None:
+    """Refuse --safe-cells for a format that no spreadsheet takes for formulas."""
+    form = output_format(out, as_json)
+    if safe and form not in ("csv", "tsv"):
+        raise typer.BadParameter(f"--safe-cells is for CSV and TSV, and {form} is written")
+
+
+@contextmanager
+def table_out(out: str | None, as_json: bool, schema: Any, safe: bool = False) -> Iterator[Write]:
+    """Something that takes batches of this schema; a file has its name only when all are written.
+
+    What goes to a terminal has its control characters escaped; `safe` neutralises cells that look like formulas.
+    """
+    form = output_format(out, as_json)
+    changes = [neutralise_formula] if safe else []
+    if out is None or out == "-":
+        changes += [escape_controls] if sys.stdout.isatty() else []
+        with _sink(form, sys.stdout.buffer, schema, changes) as write:
+            yield write
+        return
+    with whole_file(out) as unfinished, unfinished.open("wb") as file, _sink(form, file, schema, changes) as write:
+        yield write
+
+
+def neutralise_formula(text: str) -> str:
+    """Put an apostrophe before a text that a spreadsheet would take for a formula; numbers stay as they are.
+
+    >>> [neutralise_formula(cell) for cell in ("=1+1", "@SUM(A1)", "-3.5", "+1e5", "a-b")]
+    ["'=1+1", "'@SUM(A1)", '-3.5', '+1e5', 'a-b']
+    """
+    return "'" + text if text.startswith(FORMULA_STARTS) and not SIGNED_NUMBER.fullmatch(text) else text
+
+
+@contextmanager
+def _sink(form: str, file: Any, schema: Any, changes: Sequence[Change]) -> Iterator[Write]:
+    if form in ("csv", "tsv"):
+        yield _delimited(file, schema, "\t" if form == "tsv" else ",", changes)
+    elif form == "jsonl":
+        yield _convert_write_errors(lambda batch: _json_lines(file, batch, changes))
+    elif form == "parquet":
+        import pyarrow.parquet as pq
+
+        with _convert_write_errors(pq.ParquetWriter)(file, schema) as writer:
+            yield _convert_write_errors(writer.write_batch)
+    else:
+        import pyarrow as pa
+
+        with pa.ipc.new_file(file, schema) as writer:
+            yield writer.write_batch
+
+
+def _delimited(file: Any, schema: Any, delimiter: str, changes: Sequence[Change]) -> Write:
+    """Something that writes lines; quotes only where they are needed, which pyarrow's own header never sees so."""
+    from pyarrow.csv import WriteOptions, write_csv
+
+    header = io.StringIO()
+    names = [_apply(changes, name) for name in schema.names]
+    csv.writer(header, delimiter=delimiter, lineterminator="\n").writerow(names)
+    file.write(header.getvalue().encode())
+
+    def write(batch: Any) -> None:
+        batch = _change_texts(_decode_texts(batch), changes)
+        quotes = "needed" if _needs_quotes(batch, delimiter) else "none"
+        write_csv(batch, file, WriteOptions(include_header=False, delimiter=delimiter, quoting_style=quotes))
+
+    return _convert_write_errors(write)
+
+
+def _convert_write_errors(write: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap a writer so that a value or a type that the format cannot hold raises an InputError."""
+    import pyarrow as pa
+
+    def attempt(*arguments: Any) -> Any:
+        try:
+            return write(*arguments)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OverflowError) as error:
+            raise InputError(
+                f"a column cannot be written in this format: {str(error).splitlines()[0]}. Hint: -o OUT.arrow"
+            ) from None
+
+    return attempt
+
+
+def _apply(changes: Sequence[Change], text: str) -> str:
+    return reduce(lambda changed, change: change(changed), changes, text)
+
+
+def _decode_texts(batch: Any) -> Any:
+    """Make plain texts of texts and bytes of any type; bytes that are not in UTF-8 cannot be written."""
+    import pyarrow as pa
+
+    text_kinds = (
+        *(pa.string(), pa.large_string(), pa.string_view()),
+        *(pa.binary(), pa.large_binary(), pa.binary_view()),
+    )
+    columns = list(batch.columns)
+    for i, column in enumerate(columns):
+        kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+        if pa.types.is_fixed_size_binary(kind):
+            columns[i] = column.cast(pa.binary()).cast(pa.large_string())
+        elif kind in text_kinds:
+            columns[i] = column.cast(pa.large_string())
+    return pa.RecordBatch.from_arrays(columns, batch.schema.names)
+
+
+def _change_texts(batch: Any, changes: Sequence[Change]) -> Any:
+    """Apply the changes to every text; each different text of a column is changed once."""
+    import pyarrow as pa
+
+    columns = list(batch.columns)
+    for i, column in enumerate(columns):
+        if changes and pa.types.is_large_string(column.type):
+            coded = column.dictionary_encode()
+            words = [_apply(changes, word) for word in coded.dictionary.to_pylist()]
+            columns[i] = pa.array(words, pa.large_string()).take(coded.indices)
+    return pa.RecordBatch.from_arrays(columns, batch.schema.names)
+
+
+def _needs_quotes(batch: Any, delimiter: str) -> bool:
+    """Whether a text holds what would be taken for the end of a cell; pyarrow quotes all texts or none."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    special = f'["\r\n{delimiter}]'
+    texts = [column for column in batch.columns if pa.types.is_large_string(column.type)]
+    return any(pc.any(pc.match_substring_regex(column, special)).as_py() for column in texts)
+
+
+def _json_lines(file: Any, batch: Any, changes: Sequence[Change]) -> None:
+    file.write("".join(f"{_apply(changes, json_text(row))}\n" for row in batch.to_pylist()).encode())

@@ -1,0 +1,150 @@
+"""Rows as Arrow tables, whatever kind of frame or array they come in, by scikit-learn's rules."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_y, check_consistent_length, validate_data
+
+from deciban.engines import encode
+from deciban.errors import InputError
+from deciban.ledger.statistic import Array
+from deciban.sources.frames import Frame
+from deciban.sources.source import first_rows, open_source
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+KINDS = ("pandas", "polars", "table", "array")
+"""Kinds of rows: those of pandas, of polars, another table with names, or an array."""
+
+
+def table_of(estimator: Any, X: Any, names: Sequence[str] | None) -> pa.Table:
+    """X as a table, its columns under the names that were learned; None: they are to be learned now.
+
+    Frames must have the columns of the frame that was learned, in the same order; an array's columns are x0, x1 …
+    """
+    table = _from_frame(estimator, X, names is None) if _is_frame(X) else _from_array(estimator, X, names is None)
+    if not table.num_rows:
+        raise InputError(
+            f"Found array with 0 sample(s) (shape={table.shape}) while a minimum of 1 is required by "
+            f"{type(estimator).__name__}."
+        )
+    return table if names is None else table.rename_columns(list(names))
+
+
+def _is_frame(X: Any) -> bool:
+    if isinstance(X, np.ndarray) or hasattr(X, "tocsr"):
+        return getattr(X.dtype, "names", None) is not None
+    return isinstance(X, Mapping) or hasattr(X, "__arrow_c_stream__") or hasattr(X, "columns")
+
+
+def _from_frame(estimator: Any, X: Any, reset: bool) -> pa.Table:
+    import pyarrow as pa
+
+    source = open_source(X)
+    whole = source.table if isinstance(source, Frame) else pa.Table.from_batches(_every_batch(source))
+    named = X if type(X).__module__.startswith("pandas") else whole  # pandas alone has names that are no texts
+    validate_data(estimator, named, skip_check_array=True, reset=reset)
+    return whole
+
+
+def _every_batch(source: Any) -> list[Any]:
+    return list(source.batches(dict.fromkeys(source.columns, "as it is")))
+
+
+def _from_array(estimator: Any, X: Any, reset: bool) -> pa.Table:
+    if isinstance(X, (str, os.PathLike)):
+        raise InputError(f"X holds rows, and is {X!r}. Hint: deciban.train({X!r}, target=...) learns from a file")
+    if isinstance(X, (list, tuple)):
+        X = _listed(X)
+    cells = validate_data(estimator, X, dtype=None, ensure_all_finite="allow-nan", reset=reset)
+    return open_source({f"x{j}": cells[:, j] for j in range(cells.shape[1])}).head(len(cells))
+
+
+def _listed(rows: Any) -> NDArray[Any]:
+    """Lists as an array; where texts are among the cells, numbers beside them stay numbers."""
+    cells = np.asarray(rows)
+    return np.array(rows, dtype=object) if cells.dtype.kind in "US" else cells
+
+
+def checked_labels(estimator: Any, y: Any, table: pa.Table) -> NDArray[Any]:
+    """y as an array with a label for each row."""
+    if y is None:
+        raise InputError(
+            f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is None."
+        )
+    labels: NDArray[Any] = _check_y(y, estimator=estimator)
+    check_consistent_length(table, labels)
+    if labels.dtype.kind == "O":
+        encode(labels)  # words what labels without a common order are
+    if labels.dtype.kind not in "iubUS":
+        check_classification_targets(labels)
+    return labels
+
+
+def present(
+    table: pa.Table, codes: NDArray[np.int32], weight: Array | None
+) -> tuple[pa.Table, NDArray[np.int32], Array | None]:
+    """A row of weight zero is a row absent."""
+    if weight is None or weight.all():
+        return table, codes, weight
+    kept = np.flatnonzero(weight)
+    return first_rows(Frame(table), table.num_rows).take(kept), codes[kept], weight[kept]
+
+
+def with_classes(
+    table: pa.Table, codes: NDArray[np.int32], n_classes: int, weight: Array | None
+) -> tuple[Frame, str, str | None, list[str]]:
+    """The table with a column of classes and one of weights: their names, which the table has not, and the classes.
+
+    A class is its number, written so that the order of the texts is that of the numbers.
+    """
+    import pyarrow as pa
+
+    names = [f"{k:08}" for k in range(n_classes)]
+    target = free_name("class", table.column_names)
+    coded = pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(names, pa.string()))
+    table = table.append_column(target, coded)
+    if weight is None:
+        return Frame(table), target, None, names
+    weights = free_name("weight", table.column_names)
+    return Frame(table.append_column(weights, pa.array(weight))), target, weights, names
+
+
+def free_name(wanted: str, taken: Sequence[str]) -> str:
+    """The name, or one like it that is not taken."""
+    while wanted in taken:
+        wanted += "_"
+    return wanted
+
+
+def kind_of(X: Any) -> str:
+    """Which kind of rows these are: those of pandas, of polars, another table, or an array."""
+    library = type(X).__module__.split(".")[0]
+    return library if library in KINDS else "table" if _is_frame(X) else "array"
+
+
+def rows_like(kind: str, names: Sequence[str], columns: Mapping[str, Any], n: int) -> Any:
+    """Columns as rows of this kind, in the order of the names; what no column is given for is missing."""
+    import pyarrow as pa
+
+    table = pa.table({name: columns.get(name, pa.nulls(n, pa.float64())) for name in names})
+    if kind == "pandas":
+        return table.to_pandas()
+    if kind == "polars":
+        import polars as pl
+
+        return pl.from_arrow(table)
+    if kind == "table":
+        return table
+    texts = any(pa.types.is_string(field.type) for field in table.schema)
+    out = np.empty((n, len(names)), dtype=object if texts else np.float64)
+    for j, column in enumerate(table.columns):
+        out[:, j] = column.to_pylist() if texts else column.to_numpy()
+    return out

@@ -1,0 +1,166 @@
+"""The one base of generative facades: learning as sums, and what follows from the ledger."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from deciban.engines import encode, encode_known, thread_count
+from deciban.errors import InputError
+from deciban.estimators.calibration_mixin import Honest
+from deciban.estimators.check_arrays import checked_rows, checked_weight, declared, named, without_weightless
+from deciban.estimators.classifier_base import Classifier
+from deciban.estimators.ledger_mixin import Algebra
+from deciban.generative import DRAWS, Assumption, Belief, learn
+from deciban.ledger import Ledger
+from deciban.ledger.statistic import Array
+from deciban.persistence import assumptions as family_files
+from deciban.scorer import Scorer
+from deciban.scores.calibration import warn_dropped
+
+SHARED_CONSTRAINTS: dict[str, list[Any]] = {
+    "missing": [StrOptions({"skip", "error"})],
+    "prior_alpha": [Interval(Real, 0, None, closed="left")],
+    "n_jobs": [None, Interval(Integral, None, None, closed="neither")],
+}
+"""Constraints on the arguments that every facade has."""
+
+
+class Bayes(Algebra, Honest, Classifier):
+    """A generative classifier: a ledger of the data, solved under an assumption."""
+
+    _belief: Belief
+
+    if TYPE_CHECKING:
+
+        def _fitted(self) -> Belief: ...
+
+    def _assumption(self, n_features: int, n_classes: int) -> Assumption:
+        """The families and the prior that the constructor's arguments describe, checked."""
+        raise AssertionError
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from X (rows × features, dense or CSR) and labels y, forgetting what was learned before."""
+        with self._unchanged_if_refused():
+            self._validate_params()
+            given = X, y, sample_weight
+            X, y = self._rows(X, y, reset=True)
+            weight = checked_weight(sample_weight, X)
+            if weight is not None and not weight.any():
+                raise InputError("sample_weight is zero in every row, so there is nothing to learn from")
+            self.classes_, codes = encode(y)
+            ledger = self._summary(X, codes, weight)
+            self.__dict__.pop("_belief", None)  # forgotten without a word
+            self._take(ledger, X)
+            self._belief.solved  # noqa: B018  solved now, so that the first prediction need not wait
+            method = getattr(self, "calibrate", None)
+            if method is not None:
+                self._belief = self._mended(*given, method)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn more rows; the first call names all classes. Any split of the data gives the same model."""
+        with self._unchanged_if_refused():
+            self._validate_params()
+            self._need_sums("learn more")
+            known = declared(self, classes)
+            first = not hasattr(self, "_belief")
+            self._say_uncalibrated()
+            X, y = self._rows(X, y, reset=first)
+            weight = checked_weight(sample_weight, X)
+            self.classes_ = known
+            hint = "name every class on the first call, partial_fit(X, y, classes=...)"
+            ledger = self._summary(X, encode_known(y, known, hint), weight)
+            self._take(ledger if first else self.ledger_ + ledger, X if first else None)
+        return self
+
+    def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Unlearn rows: the model becomes what it would be had they never been learned.
+
+        Whether these very rows were learned cannot be told from sums; what is plainly not there is refused,
+        and nothing changes.
+        """
+        check_is_fitted(self)
+        self._need_sums("forget")
+        with self._unchanged_if_refused():
+            X, y = self._rows(X, y, reset=False)
+            weight = checked_weight(sample_weight, X)
+            self._take(self.ledger_ - self._summary(X, encode_known(y, self.classes_), weight))
+        return self
+
+    def _rows(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, NDArray[Any]]:
+        """X and y, checked; `reset`: what is told of the columns is learned anew."""
+        return checked_rows(self, X, y, reset=reset)
+
+    def _summary(self, X: Any, codes: NDArray[np.int32], weight: Array | None) -> Ledger:
+        """The ledger of checked rows."""
+        X, codes, weight = without_weightless(X, codes, weight)
+        assumption = self._assumption(X.shape[1], len(self.classes_))
+        classes, threads = self.classes_.tolist(), thread_count(self.n_jobs)
+        with self._worded():
+            return learn(assumption, classes, [named(self)], [X], codes, weight, threads)
+
+    def _take(self, ledger: Ledger, X: Any = None) -> None:
+        """Go on with another ledger; `X` is given where the kind of number is to be remembered."""
+        self._validate_params()
+        if X is not None:
+            self._dtype = X.dtype if X.dtype == np.float32 else np.dtype(np.float64)
+        before = vars(self).get("_belief")
+        self._belief = Belief(self._assumption(self.n_features_in_, len(self.classes_)), ledger)
+        if before is not None:
+            warn_dropped(before.calibration, "Hint: calibrated(X, y) with all rows fits another")
+
+    def _is_own(self, believed: Scorer) -> bool:
+        """See `Classifier._is_own`: the families must be those of the arguments, and fit to be written."""
+        if not isinstance(believed, Belief):
+            return False
+        assumption = self._assumption(self.n_features_in_, len(self.classes_))
+        for family, block in zip(assumption.families, believed.outline.blocks):
+            family_files.written(family, block.width)
+        return [type(f) for f in assumption.families] == [type(f) for f in believed.assumption.families]
+
+    @property
+    def ledger_(self) -> Ledger:
+        """What was learned: counts or moments per class, and the schema that says of what."""
+        return self._fitted().ledger
+
+    def predict_joint_log_proba(self, X: Any) -> Array:
+        """ln p(x, k) = ln π_k + ln p(x|k), before normalising."""
+        return self._scores(X, "joint")
+
+    def score_samples(self, X: Any) -> Array:
+        """ln p(x) = ln Σ_k π_k p(x|k): low for rows unlike anything learned."""
+        return self._scores(X, "density")
+
+    def log_likelihood(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> float:
+        """Σ ln p(x, y) over these rows; without arguments over the rows learned, from the ledger alone."""
+        model = self._fitted()
+        if X is None and y is None:
+            return model.training_log_likelihood()
+        X, y = self._rows(X, y, reset=False)
+        weight = checked_weight(sample_weight, X)
+        X, codes, weight = without_weightless(X, encode_known(y, self.classes_), weight)
+        self._refuse_question(X)
+        with self._worded():
+            return model.log_likelihood([X], codes, weight, thread_count(self.n_jobs))
+
+    def sample(self, n: int = 1, random_state: Any = None) -> tuple[NDArray[Any], NDArray[Any]]:
+        """n rows drawn from the model, and their classes."""
+        (X,), codes = self._fitted().sample(n, generator(random_state))
+        return X, self.classes_[codes]
+
+    def bayes_error(self, n_draws: int = DRAWS, random_state: Any = 0) -> float:
+        """The least error any rule could have if the model were true; exact for small tables, else by drawing."""
+        return self._fitted().bayes_error(n_draws, generator(random_state), thread_count(self.n_jobs))
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """A source of random numbers from a seed, scikit-learn's RandomState, or a Generator."""
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(0, 2**31 - 1))
+    return np.random.default_rng(random_state)

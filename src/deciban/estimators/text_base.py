@@ -1,0 +1,210 @@
+"""What the text facade has of documents: how they become words, a ledger, and rows to be scored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban.engines import encode_known, thread_count
+from deciban.errors import DecibanError, ModelFileError, UndefinedError
+from deciban.estimators import check_documents as texts
+from deciban.estimators.check_arrays import checked_weight, without_weightless
+from deciban.estimators.check_tables import checked_labels
+from deciban.estimators.discrete_base import ClassCounts
+from deciban.families.text_family import Text
+from deciban.ledger import Bags, Block, Ledger, Schema, Vocabulary
+from deciban.ledger.statistic import Array
+from deciban.persistence import Section
+from deciban.scores.passages import TextExplanation
+from deciban.scores.posterior import Finish
+from deciban.text import Documents, WordCounter, Words, known_words, matrix, width
+from deciban.text.token_positions import Finder
+
+SAME_WORDS = "Hint: fit with the same words=Words(...) and event"
+
+
+class TextBayes(ClassCounts):
+    """A classifier of documents: a ledger of their words."""
+
+    _dtype = np.dtype(np.float64)
+    missing = "error"
+    event: str
+    words: Words | Mapping[str, Any] | None
+    weighting: str | None
+    n_jobs: int | None
+    _words: Words
+    _weighting: str | None = None
+    _idf: Array | None = None
+
+    def _family(self) -> Text:
+        """The family that the constructor's arguments describe, checked."""
+        raise AssertionError
+
+    def _rows(self, X: Any, y: Any, *, reset: bool) -> tuple[Documents, NDArray[Any]]:
+        words = texts.reading_of(self.words, self.event, self.weighting)
+        if not reset:
+            self._words.refuse_other(words, SAME_WORDS)
+        documents = texts.checked_documents(self, X)
+        labels = checked_labels(self, y, documents)
+        if reset:
+            self._words, self._weighting = words, self.weighting
+        return documents, labels
+
+    def _summary(self, X: Documents, codes: NDArray[np.int32], weight: Array | None) -> Ledger:
+        """The ledger of documents; the vocabulary is that of these alone."""
+        family = self._family()
+        X, codes, weight = without_weightless(X, codes, weight)
+        threads = thread_count(self.n_jobs)
+        counter = WordCounter(self._words)
+        counter.count(X, codes, weight, threads)
+        vocabulary, bags = counter.bags(len(self.classes_))
+        if self._weighting is not None:
+            bags = self._weighted(family, X, codes, weight, vocabulary, bags)
+        block = Block("bags", width(self._words, vocabulary), vocabulary, reading=self._words.reading)
+        return Ledger(Schema(tuple(self.classes_.tolist()), (block,)), bags.weight[:, 0].copy(), (bags,))
+
+    def _weighted(
+        self,
+        family: Text,
+        X: Documents,
+        codes: NDArray[np.int32],
+        weight: Array | None,
+        vocabulary: Vocabulary | None,
+        bags: Bags,
+    ) -> Bags:
+        """The second pass: every document weighed by the idf of them all, which the first has told."""
+        rows = matrix(self._words, vocabulary, X, thread_count(self.n_jobs))
+        if self._weighting == "twcnb":
+            rows = texts.rennie(rows, bags.documents)
+        else:
+            rows = texts.unit_rows(texts.weighed(rows, _idf(family, bags)))
+        return texts.bags_of_rows(rows, codes, weight, bags.documents)
+
+    def _take(self, ledger: Ledger, X: Any = None) -> None:
+        """See `Bayes._take`; documents have no kind of number to remember."""
+        self.n_features_in_ = ledger.schema.blocks[0].width
+        self._idf = None
+        super()._take(ledger)
+
+    def _matrix(self, documents: Documents, threads: int) -> Any:
+        """Documents as the score takes them: weighed as the words were that it was learned from."""
+        rows = matrix(self._words, self._known, documents, threads)
+        if not self._solved_family.idf and self._weighting != "tfidf":
+            return rows
+        if self._idf is None:
+            part: Any = self.ledger_.parts[0]
+            self._idf = _idf(self._solved_family, part)
+        rows = texts.weighed(rows, self._idf)
+        return texts.unit_rows(rows) if self._weighting == "tfidf" else rows
+
+    @property
+    def _solved_family(self) -> Text:
+        family: Any = self._fitted().assumption.families[0]
+        return family
+
+    def _scores(self, X: Any, wanted: Finish) -> NDArray[Any]:
+        model = self._fitted()
+        threads = thread_count(self.n_jobs)
+        form: Any = model.solved.forms[0]
+        answers, silent = [], []
+        for documents in texts.blocks(texts.checked_documents(self, X)):
+            rows = self._matrix(documents, threads)
+            silent.append(known_words(rows, form.mute) == 0)
+            answers.append(model.scores((rows,), wanted, threads))
+        texts.warn_silent(np.concatenate(silent), self._solved_family.event, deep=4)
+        return np.concatenate(answers)
+
+    def log_likelihood(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> float:
+        """Σ ln p(x, y) over these documents; without arguments over those learned, from the ledger alone."""
+        model = self._fitted()
+        if X is None and y is None:
+            return super().log_likelihood()
+        X, y = self._rows(X, y, reset=False)
+        weight = checked_weight(sample_weight, X)
+        X, codes, weight = without_weightless(X, encode_known(y, self.classes_), weight)
+        threads = thread_count(self.n_jobs)
+        return model.log_likelihood([self._matrix(X, threads)], codes, weight, threads)
+
+    def explain(self, X: Any, classes: tuple[Any, Any] | None = None) -> TextExplanation:
+        """The evidence of each word in decibans, and where it stands; see `Bayes.explain`."""
+        model = self._fitted()
+        documents = texts.checked_documents(self, X)
+        pair = None if classes is None else self._pair(classes)
+        threads = thread_count(self.n_jobs)
+        rows = self._matrix(documents, threads)
+        form: Any = model.solved.forms[0]
+        texts.warn_silent(known_words(rows, form.mute) == 0, self._solved_family.event, deep=3)
+        told = model.explain([rows], pair, self.classes_, threads)
+        written = [documents.text(i) or "" for i in range(len(documents))]
+        return TextExplanation(**vars(told), texts=written, find=Finder(self._words, self._known))
+
+    @property
+    def _known(self) -> Vocabulary | None:
+        names: Any = self._fitted().outline.blocks[0].names
+        return names
+
+    @property
+    def vocabulary_(self) -> Vocabulary:
+        """The words that were met, in the order of the features; `select` leaves them as they are."""
+        known = self._known
+        if known is None:
+            raise UndefinedError(
+                f"with Words(hashed={self._words.hashed}) hashes stand for the words, and no words are kept. "
+                f"Hint: hashed=None keeps them"
+            )
+        return known
+
+    def _need_sums(self, verb: str) -> None:
+        weighting = self.weighting or self._weighting
+        if weighting is not None:
+            raise UndefinedError(texts.NOT_ADDITIVE.format(weighting=weighting, verb=verb))
+
+    def _with(self, other: Self, operation: Callable[[Ledger, Ledger], Ledger]) -> Ledger:
+        if isinstance(other, TextBayes) and self.event == other.event:
+            self._fitted(), other._fitted()
+            self._words.refuse_other(other._words, SAME_WORDS)
+        return super()._with(other, operation)
+
+    def _write(self, section: Section) -> None:
+        asked = texts.reading_of(self.words, self.event, self.weighting)
+        if self.weighting != self._weighting or asked != self._words:
+            raise ModelFileError(
+                "words, event or weighting were set to something else after the documents were learned, so a file of "
+                "this model would answer otherwise than it does. Hint: fit again, or set them back"
+            )
+        section.put("reader", self._words.fingerprint)
+
+    def _read(self, section: Section, blocks: Sequence[Block]) -> None:
+        try:
+            self._validate_params()
+            self._words = texts.reading_of(self.words, self.event, self.weighting)
+            self._weighting = self.weighting
+        except (DecibanError, ValueError, TypeError) as error:
+            section.refuse(f"the arguments are not sound: {error}")
+        if section.text("reader") != self._words.fingerprint:
+            section.refuse("the words are not read as the fingerprint of the reader says")
+        if len(blocks) != 1 or blocks[0].kind != "bags" or blocks[0].reading != self._words.reading:
+            section.refuse(f"there should be bags of {self._words.reading}, and nothing else")
+        known: Any = blocks[0].names
+        if (known is None) != (self._words.hashed is not None) or width(self._words, known) != blocks[0].width:
+            section.refuse("the words are not those of the vocabulary")
+        self.n_features_in_ = blocks[0].width
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.one_d_array = True
+        tags.input_tags.two_d_array = False
+        tags.input_tags.sparse = False
+        return tags
+
+
+def _idf(family: Text, part: Bags) -> Array:
+    """ln((1 + n)/(1 + df)) + 1 of each word."""
+    idf = replace(family, idf=True).idf_of(part)
+    assert idf is not None
+    return idf

@@ -1,0 +1,207 @@
+"""Text: a bag of words under one of three events; which words count, and how much, is decided when it is solved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban.errors import InputError, UndefinedError
+from deciban.families.bag_sampling import Rates, draw
+from deciban.families.bernoulli import Bernoulli
+from deciban.families.complement import Complement
+from deciban.families.family import NO_LIKELIHOOD, EveryRow, share
+from deciban.families.multinomial import Multinomial
+from deciban.families.word_selection import By, capped, kept_words
+from deciban.ledger import Bags, Needs, Tallies
+from deciban.ledger.statistic import Array
+from deciban.scores import SparseLinear
+
+Event = Literal["multinomial", "bernoulli", "complement"]
+"""What is taken to happen in a document: words are drawn one by one, or each is there or not, or Rennie's."""
+
+
+class Kept(NamedTuple):
+    """The places of the words that are kept, what the event counts of them, and their idf, if they are weighed."""
+
+    places: NDArray[np.intp]
+    counted: Tallies
+    idf: Array | None
+
+
+@dataclass(frozen=True)
+class Text:
+    """Multinomial, Bernoulli or complement over the words that are kept; the others carry no evidence at all.
+
+    `reading` says how documents become words. Kept are words of at least `least` documents, over all classes, and of
+    these the `most` best by `by` (`families/word_selection.py`); V in the smoothing is their number. A word that
+    no document has is not kept. With `idf`, n_kv counts idf_v = ln((1 + n)/(1 + df_v)) + 1 times over, n documents of
+    which df_v have the word: documents to be scored must be weighed alike (`idf_of`). The Bernoulli event counts
+    documents, whatever the words' values are.
+
+    >>> from deciban.ledger import Counts
+    >>> words = Tallies.from_counts(Counts(np.array([[3.0, 2.0], [0.0, 1.0]]), np.array([[2.0], [1.0]])))
+    >>> np.exp(Text("words").log_theta(Bags(words, words))[0]).round(4).tolist()  # 4/7 and 3/7
+    [0.5714, 0.4286]
+    """
+
+    reading: str
+    event: Event = "multinomial"
+    alpha: float = 1.0
+    norm: bool = False
+    least: float = 0.0
+    most: int | None = None
+    by: By = "information"
+    idf: bool = False
+
+    @property
+    def probabilistic(self) -> bool:
+        """See `Family.probabilistic`."""
+        return self.event != "complement"
+
+    def needs(self) -> Needs:
+        """See `Family.needs`."""
+        return Needs("bags", words=self.reading, signed=False, skips=False)
+
+    def idf_of(self, part: Bags) -> Array | None:
+        """idf of each word, kept or not; None where words are not weighed."""
+        if not self.idf:
+            return None
+        df = part.documents.per_feature(capped(part.documents))
+        return np.log((1 + part.weight.sum()) / (1 + df)) + 1
+
+    def kept(self, part: Bags) -> Kept:
+        """Which words are kept, and what is counted of them."""
+        return self._kept(part, part)
+
+    def _kept(self, part: Bags, solved: Bags) -> Kept:
+        """What `part` has of the words that `solved` keeps, weighed as it says."""
+        self._refuse()
+        mask = kept_words(solved.documents, self.least, self.most, self.by)
+        places = np.flatnonzero(mask)
+        counted = part.occurrences
+        if self.event == "bernoulli":
+            counted = replace(part.documents, total=capped(part.documents))
+        if not mask.all():
+            counted = counted.reorder(places)
+        idf = self.idf_of(solved)
+        if idf is None:
+            return Kept(places, counted, None)
+        return Kept(places, replace(counted, total=counted.total * idf[places][counted.feature]), idf[places])
+
+    def _refuse(self) -> None:
+        if self.event == "bernoulli" and self.idf:
+            raise InputError(
+                "a Bernoulli model counts the documents that have a word, so there is nothing for idf to weigh. "
+                "Hint: idf=False, or event='multinomial'."
+            )
+        if self.event != "multinomial" and self.alpha == 0:
+            raise InputError(
+                f"a {self.event} model of words takes alpha > 0, not 0: the weight of a word of one class alone "
+                f"would be infinite. Hint: alpha=1.0, or event='multinomial'."
+            )
+
+    def solve(self, part: Bags) -> SparseLinear:
+        """See `Family.solve`."""
+        places, counted, _ = self.kept(part)
+        V, K = part.n_features, part.n_classes
+        if not len(places):
+            return _says_nothing(K, V)
+        form = self.of_kept(counted)
+        return form if len(places) == V else _laid_out(form, places, V)
+
+    def of_kept(self, counted: Tallies) -> SparseLinear:
+        """The score of the words that are kept, by themselves."""
+        family: Multinomial | Bernoulli | Complement = Multinomial(self.alpha)
+        if self.event != "multinomial":
+            bernoulli = self.event == "bernoulli"
+            family = Bernoulli(self.alpha, threshold=0.0) if bernoulli else Complement(self.alpha, self.norm)
+        form = family.solve(counted)
+        assert isinstance(form, SparseLinear)
+        return form
+
+    def log_theta(self, part: Bags) -> Array:
+        """ln θ_kv, K×V numbers (complement: its weights); 0 for words that are not kept, which add nothing."""
+        form = self.solve(part)
+        v = np.arange(part.n_features)
+        weight = np.stack([form.weights(np.full(len(v), k), v) for k in range(part.n_classes)])
+        found = -np.logaddexp(0, -weight) if self.event == "bernoulli" else weight
+        return found if form.mute is None else np.where(form.mute, 0.0, found)
+
+    def sample(self, part: Bags, codes: NDArray[np.intp], rng: np.random.Generator) -> Any:
+        """A bag for each class code, CSR n×V; the length of a multinomial one is Poisson about the class's mean.
+
+        With `idf` the bag is one that has been weighed.
+        """
+        self._need_likelihood("rows to draw")
+        places, counted, _ = self.kept(part)
+        urn = counted if self.alpha else counted.pooled_where_empty()
+        bags = draw(urn, self._rates(urn, mean_length(counted)), codes, rng)
+        if self.event == "bernoulli":
+            bags.data = np.minimum(bags.data, 1.0)
+        bags.indices = places[bags.indices].astype(bags.indices.dtype)
+        bags.resize((len(codes), part.n_features))
+        return bags
+
+    def _rates(self, urn: Tallies, length: Array) -> Rates:
+        """How many words a document of each class has, and in which shares.
+
+        A word is absent with probability 1 − θ if it comes Poisson −ln(1 − θ) times: presence is drawn as words are.
+        """
+        n, a = urn.weight[:, 0], self.alpha
+        if self.event == "multinomial":
+            return Rates(urn.total, np.full(len(n), a), length)
+        own, flat = -np.log1p(-urn.total / (n + a)[urn.klass]), np.log1p(a / (n + a))
+        return Rates(own, flat, urn.per_class(own) + flat * urn.n_features)
+
+    def every_row(self, part: Bags) -> EveryRow | None:
+        """Bags have no end."""
+        return None
+
+    def log_likelihood(self, part: Bags, solved: Bags) -> float:
+        """See `Family.log_likelihood`; of the words that are kept, Σ_k N_k bias_k + Σ_kv n_kv weight_kv."""
+        self._need_likelihood("likelihood")
+        if part.n_features != solved.n_features:
+            raise UndefinedError(
+                f"the imagined examples have words of their own ({solved.n_features} words, and {part.n_features} of "
+                f"the documents), so the ledger does not give the likelihood. Hint: ask for that of the documents."
+            )
+        form = self.solve(solved)
+        places, counted, _ = self._kept(part, solved)
+        weight = form.weights(counted.klass, places[counted.feature])
+        return float(np.dot(part.weight[:, 0], form.bias) + np.dot(counted.total, weight))
+
+    def _need_likelihood(self, what: str) -> None:
+        if not self.probabilistic:
+            raise UndefinedError(NO_LIKELIHOOD.format(what=what))
+
+    def n_parameters(self, part: Bags) -> int:
+        """K(V − 1), Bernoulli KV, of the words that are kept."""
+        kept = int(kept_words(part.documents, self.least, self.most, self.by).sum())
+        return part.n_classes * (kept if self.event == "bernoulli" else max(kept - 1, 0))
+
+
+def mean_length(counted: Tallies) -> Array:
+    """Words of a document of each class; a class without documents has those of all classes."""
+    return share(counted.per_class(counted.total)[:, None], counted.weight)[:, 0]
+
+
+def _says_nothing(K: int, V: int) -> SparseLinear:
+    """The score where no word is kept."""
+    start, klass = np.zeros(V + 1, dtype=np.int64), np.zeros(0, dtype=np.int32)
+    zeros, mute = np.zeros(K), np.ones(V, dtype=np.bool_) if V else None
+    return SparseLinear(start, klass, np.zeros(0), zeros, zeros, np.zeros(V), np.ones(K), mute=mute)
+
+
+def _laid_out(form: SparseLinear, places: NDArray[np.intp], V: int) -> SparseLinear:
+    """A score of the words at these places, over all V; the others are mute."""
+    start, base, mute = np.zeros(V + 1, dtype=np.int64), np.zeros(V), np.ones(V, dtype=np.bool_)
+    start[places + 1] = np.diff(form.start)
+    base[places], mute[places] = form.base, False
+    hard = None
+    if form.hard is not None:
+        hard = np.zeros(V, dtype=np.bool_)
+        hard[places] = form.hard
+    return replace(form, start=np.cumsum(start), base=base, mute=mute, hard=hard)

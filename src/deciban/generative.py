@@ -1,0 +1,191 @@
+"""BELIEF: what we assume, what we remember, and everything that follows from the two."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban import engines
+from deciban.errors import InputError, SchemaError, UndefinedError
+from deciban.families.class_prior import ClassPrior
+from deciban.families.family import NO_LIKELIHOOD, Family, log
+from deciban.families.marginal_likelihood import with_evidence
+from deciban.ledger import Block, Cells, Ledger, Needs, Schema
+from deciban.ledger.statistic import Array, Codes
+from deciban.scorer import Scorer, Solved
+from deciban.scores import has_scores
+from deciban.scores.calibration import Calibration
+from deciban.scores.full import NO_COVARIANCE
+from deciban.scores.novelty import Novelty
+
+DRAWS = 100_000
+"""Rows drawn where an error can only be estimated."""
+
+DRAWN_AT_ONCE = 4096
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """A family for each block of features, a class prior, and perhaps a ledger of imagined examples.
+
+    Imagined examples are learned beside the real ones: they smooth every probability, and move the class
+    prior too. With `auto` the families' pseudo-counts are open, and each belief has those that its ledger asks for
+    (`families/marginal_likelihood.py`).
+    """
+
+    families: tuple[Family, ...]
+    prior: ClassPrior
+    imagined: Ledger | None = None
+    missing: str = "skip"
+    auto: bool = False
+
+    @property
+    def needs(self) -> tuple[Needs, ...]:
+        """What must be remembered for each block."""
+        wanted = (family.needs() for family in self.families)
+        return tuple(replace(n, skips=n.skips and self.missing == "skip") for n in wanted)
+
+    @property
+    def probabilistic(self) -> bool:
+        """Whether the scores are log-probabilities of x."""
+        return all(family.probabilistic for family in self.families)
+
+
+def learn(
+    assumption: Assumption,
+    classes: Sequence[Any],
+    names: Sequence[tuple[str, ...] | None],
+    parts: Sequence[Any],
+    codes: Codes,
+    weight: Array | None,
+    threads: int,
+) -> Ledger:
+    """The ledger of these rows: one matrix for each block, the place of each row's class, and its weight."""
+    K = len(classes)
+    blocks = tuple(
+        Block(n.kind, X.shape[1], name, reading=n.reading) for n, X, name in zip(assumption.needs, parts, names)
+    )
+    rows = np.bincount(codes, weights=weight, minlength=K).astype(np.float64)
+    sums = [engines.summarise(n, X, codes, weight, K, threads) for n, X in zip(assumption.needs, parts)]
+    return Ledger(Schema(tuple(classes), blocks), rows, tuple(sums))
+
+
+@dataclass(frozen=True, eq=False)
+class Belief(Scorer):
+    """A ledger under an assumption. A value: learning more makes another."""
+
+    assumption: Assumption
+    ledger: Ledger
+    calibration: Calibration | None = None
+    novelty: Novelty | None = None
+
+    def __post_init__(self) -> None:
+        if self.assumption.auto:
+            families = with_evidence(self.assumption.families, self.ledger.parts)
+            object.__setattr__(self, "assumption", replace(self.assumption, families=families))
+
+    @property
+    def schema(self) -> Schema:
+        """The names of what is counted."""
+        return self.ledger.schema
+
+    @property
+    def rows(self) -> Array:
+        """The weight of the rows of each class."""
+        return self.ledger.rows
+
+    def need_probability(self, what: str) -> None:
+        """Refuse what asks for p(x) where the families are no likelihoods."""
+        if not self.assumption.probabilistic:
+            raise UndefinedError(NO_LIKELIHOOD.format(what=what))
+
+    def afresh(self) -> Belief:
+        """The same, in which everything follows from the ledger."""
+        return self
+
+    @cached_property
+    def complete(self) -> Ledger:
+        """What is remembered, with what is imagined."""
+        imagined = self.assumption.imagined
+        if imagined is None:
+            return self.ledger
+        strange = [label for label in imagined.schema.classes if label not in self.ledger.schema.classes]
+        if strange:
+            raise SchemaError(
+                f"the imagined examples have a class that the model has not: {strange[0]!r}. "
+                f"Hint: imagine examples of {list(self.ledger.schema.classes)} only"
+            )
+        return self.ledger + imagined
+
+    @cached_property
+    def solved(self) -> Solved:
+        """The class prior and the score forms, solved once."""
+        prior = self.assumption.prior.solve(self.complete.rows)
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below
+                forms = tuple(f.solve(part) for f, part in zip(self.assumption.families, self.complete.parts))
+        except np.linalg.LinAlgError:
+            raise InputError(NO_COVARIANCE) from None
+        if not all(map(has_scores, forms)):
+            raise InputError(
+                "what was learned has no scores that can be computed: its numbers, weights or pseudo-counts are too "
+                "large (a double holds up to 1.8e308). Hint: scale the columns, or the weights."
+            )
+        silent = not self.assumption.probabilistic and len(prior) > 1
+        return Solved(prior, np.zeros(len(prior)) if silent else log(prior), forms, self.assumption.needs)
+
+    def log_likelihood(self, parts: Sequence[Any], codes: Codes, weight: Array | None, threads: int) -> float:
+        """Σ w ln p(x, y) over rows with known classes and weights above zero."""
+        self.need_probability("likelihood")
+        joint = self.scores(parts, "joint", threads)[np.arange(len(codes)), codes]
+        return float(joint.sum() if weight is None else np.dot(joint, weight))
+
+    def training_log_likelihood(self) -> float:
+        """Σ w ln p(x, y) over the rows that were learned, from the ledger alone."""
+        self.need_probability("likelihood")
+        if any(
+            isinstance(p, Cells) and not np.allclose(p.count.sum(axis=1), self.ledger.rows) for p in self.ledger.parts
+        ):
+            raise UndefinedError(
+                "rows with missing values are in no cell of the joint table, so the ledger alone does not give their "
+                "likelihood. Hint: log_likelihood(X, y) computes it from the rows."
+            )
+        seen = self.ledger.rows > 0
+        prior = float((self.ledger.rows[seen] * self.solved.log_prior[seen]).sum())
+        blocks = zip(self.assumption.families, self.ledger.parts, self.complete.parts)
+        return prior + sum(family.log_likelihood(part, solved) for family, part, solved in blocks)
+
+    def sample(self, n: int, rng: np.random.Generator) -> tuple[list[NDArray[Any]], NDArray[np.intp]]:
+        """n rows drawn from the model: the matrix of each block, and the classes' places."""
+        self.need_probability("rows to draw")
+        codes = rng.choice(len(self.solved.prior), size=n, p=self.solved.prior / self.solved.prior.sum())
+        with np.errstate(over="ignore", invalid="ignore"):  # what is too large to be drawn is refused by the families
+            parts = [f.sample(p, codes, rng) for f, p in zip(self.assumption.families, self.complete.parts)]
+        return parts, codes
+
+    def bayes_error(self, n_draws: int, rng: np.random.Generator, threads: int) -> float:
+        """The least error any rule can have if this model is the truth: E[1 − max_k p(k|x)].
+
+        Exact where one block of discrete features has few combinations, else over rows drawn from the model.
+        """
+        self.need_probability("Bayes error")
+        every = self.assumption.families[0].every_row(self.complete.parts[0])
+        if every is not None and len(self.assumption.families) == 1:
+            rows, log_times = every
+            return float(1 - np.exp(self.scores([rows], "joint", threads).max(axis=1) + log_times).sum())
+        sure = 0.0
+        for start in range(0, n_draws, DRAWN_AT_ONCE):
+            parts, _ = self.sample(min(DRAWN_AT_ONCE, n_draws - start), rng)
+            sure += float(self.told(calibration=None).scores(parts, "posterior", threads).max(axis=1).sum())
+        return 1 - sure / n_draws
+
+    @property
+    def n_parameters(self) -> int:
+        """Numbers estimated: of p(x|k) and of the class prior."""
+        conditional = sum(f.n_parameters(p) for f, p in zip(self.assumption.families, self.complete.parts))
+        return conditional + len(self.solved.prior) - 1

@@ -1,0 +1,156 @@
+"""Leave-one-out of independent bells: each row scored by the model of all others, in one pass.
+
+Of the row's own class mean and squares change by rank one; of the other classes only by ε, the share of the widest
+column's variance that is added to all: where that is beyond notice it is left as it is.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban.kernels.compile import kernel
+from deciban.kernels.score import ROWS
+from deciban.ledger.statistic import LEFTOVER
+
+Array = NDArray[np.float64]
+
+LANES = 8
+"""Products and sums that are kept side by side."""
+
+TURNS = 8
+"""Variance ratios multiplied in each lane before a logarithm is taken: one for 64 features, and no underflow."""
+
+UNDERFLOW = 1e-200
+"""Products beyond this and its inverse are taken apart before a logarithm is taken."""
+
+CANCELLED = 1e-6
+"""If less than this share of the squares is left without a row, too many digits are gone: the row is counted anew, as
+in `validation/leave_one_out/rows.py`."""
+
+
+@kernel
+def shifted(
+    x: NDArray[Any], mean: Array, squares: Array, precision: Array, c: float, share: float, more: float, lanes: Array
+) -> float:
+    """Σ_j ln(v_j/σ²_j) of new variances v = (squares − c (x − mean)²) · share + more, given 1/σ².
+
+    Leaves Σ_j (x − mean)²/v in lanes[1], and in lanes[2] what is below 0 where too little is left of the squares.
+    The step of a feature stands here twice, in lanes and for what is left over: as a function it would not be made
+    into vector instructions.
+    """
+    d = len(mean)
+    total = 0.0
+    lanes[:] = 0.0
+    for first in range(0, d, LANES * TURNS):
+        lanes[0] = 1.0
+        last = min(d, first + LANES * TURNS)
+        for start in range(first, last - LANES + 1, LANES):
+            for l in range(LANES):
+                j = start + l
+                gap = x[j] - mean[j]
+                square = gap * gap
+                rest = squares[j] - c * square
+                v = rest * share + more
+                lanes[0, l] *= v * precision[j]
+                lanes[1, l] += square / v
+                low = rest - CANCELLED * squares[j]
+                lanes[2, l] = low if low < lanes[2, l] else lanes[2, l]
+        for j in range(last - (last - first) % LANES, last):
+            gap = x[j] - mean[j]
+            square = gap * gap
+            rest = squares[j] - c * square
+            v = rest * share + more
+            lanes[0, 0] *= v * precision[j]
+            lanes[1, 0] += square / v
+            lanes[2, 0] = min(lanes[2, 0], rest - CANCELLED * squares[j])
+        product = 1.0
+        for l in range(LANES):
+            product *= lanes[0, l]
+        if product > UNDERFLOW and product < 1 / UNDERFLOW:
+            total += np.log(product)
+        else:
+            for l in range(LANES):
+                total += np.log(lanes[0, l])
+    return total
+
+
+@kernel
+def diagonal(
+    X: NDArray[Any], codes: NDArray[np.int32], w: Array, n: Array, mean: Array, m2: Array, variance: Array,
+    precision: Array, constant: Array, smoothing: float, epsilon: float, total: Array, weights: Array, moves: bool,
+    fixed: Array, notice: float, out: Array, todo: NDArray[np.bool_],
+) -> bool:  # fmt: skip
+    """ln π_k + ln p(x|k) of each row without itself, into `out`; `todo` is set where too many digits would be lost.
+
+    `total` is 2×d: the mean of each column, and its sum of squares about it. The prior is `fixed`, or follows the
+    `weights` of the classes if it `moves`. Returns False at NaN or ±∞. It is one long loop so that a tile of rows is
+    read once and stays in the cache for all classes, for the widest column and for the row's own class.
+    """
+    rows, d = X.shape
+    K = len(n)
+    N = n.sum()
+    everything = weights.sum()
+    tile, acc = np.empty((d, ROWS)), np.empty((K, ROWS))
+    widest, pull = np.empty(ROWS), np.empty(ROWS)
+    lanes = np.empty((3, LANES))
+    steep = np.empty(K)
+    for k in range(K):
+        steep[k] = precision[k].max()
+    for start in range(0, rows, ROWS):
+        height = min(ROWS, rows - start)
+        for r in range(height):
+            for j in range(d):
+                tile[j, r] = X[start + r, j]
+            wi = w[start + r] if len(w) else 1.0
+            pull[r] = wi * N / (N - wi)
+        acc[:] = 0.0
+        for k in range(K):
+            for j in range(d):
+                m = mean[k, j]
+                p = precision[k, j]
+                for r in range(height):
+                    gap = tile[j, r] - m
+                    acc[k, r] += p * gap * gap
+        widest[:] = 0.0
+        if smoothing > 0:
+            for j in range(d):
+                m = total[0, j]
+                s = total[1, j]
+                for r in range(height):
+                    gap = tile[j, r] - m
+                    left = s - pull[r] * gap * gap
+                    widest[r] = left if left > widest[r] else widest[r]
+        for k in range(K):
+            for r in range(height):
+                if not np.isfinite(acc[k, r]):
+                    return False
+        for r in range(height):
+            i = start + r
+            own = codes[i]
+            wi = w[i] if len(w) else 1.0
+            left = n[own] - wi
+            if left <= LEFTOVER * n[own]:
+                todo[i] = True
+                out[i] = 0.0
+                continue
+            new = smoothing * widest[r] / (N - wi)
+            shared = np.log(everything - wi) if moves else 0.0
+            for k in range(K):
+                score = constant[k] - 0.5 * acc[k, r]
+                drift = new - epsilon
+                if k == own:
+                    logs = shifted(X[i], mean[k], m2[k], precision[k], wi * n[k] / left, 1 / left, new, lanes)
+                    stretch = n[k] / left
+                    score = constant[k] - 0.5 * (logs + stretch * stretch * lanes[1].sum())
+                    todo[i] = lanes[2].min() < 0.0
+                elif 0.5 * abs(drift) * steep[k] * (d + acc[k, r]) > notice:
+                    logs = shifted(X[i], mean[k], variance[k], precision[k], 0.0, 1.0, drift, lanes)
+                    score = constant[k] - 0.5 * (logs + lanes[1].sum())
+                prior = fixed[k]
+                if moves:
+                    prior = np.log(weights[k] - wi) - shared if k == own else prior - shared
+                out[i, k] = score + prior
+    return True

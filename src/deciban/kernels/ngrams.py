@@ -1,0 +1,280 @@
+"""The loops that take neighbours together: words with the next ones, and characters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from deciban.kernels.compile import kernel
+from deciban.kernels.utf8 import (
+    LOW8,
+    LOW32,
+    SPACE,
+    SPECIAL,
+    STEP,
+    U0,
+    U1,
+    U8,
+    U32,
+    U64,
+    Bytes,
+    Hashes,
+    Ints,
+    decoded,
+    encoded,
+    folded,
+    hash_of,
+    joined,
+    mixed,
+)  # fmt: skip
+from deciban.kernels.word_lookup import AT, BLOCK, DOC, END, OUT, SINGLE, UNKNOWN, WORDS, held, slot_of
+
+BLANK = np.uint64(32)
+
+
+@kernel
+def pair_slot(key: Any, pairs: Hashes, pair: Hashes) -> Any:
+    """Where a beginning with its last word is in the table, or the empty place where it belongs."""
+    mask, h = np.uint64(len(pairs) - 1), mixed(key)
+    s = h & mask
+    while pairs[s] != U0:
+        if (pairs[s] ^ h) >> U32 == U0 and pair[(pairs[s] & LOW32) - U1] == key:
+            return s
+        s = (s + U1) & mask
+    return s
+
+
+@kernel
+def enter_pairs(count: int, pair: Hashes, pairs: Hashes) -> None:
+    """Put runs of words into a larger table."""
+    for i in range(count):
+        if pair[i] != SINGLE:
+            pairs[pair_slot(pair[i], pairs, pair)] = held(mixed(pair[i]), i)
+
+
+@kernel
+def pair_up(
+    n: int, first: Ints, tokens: Ints, bounds: Ints, grow: bool, limit: int, pairs: Hashes, hashes: Hashes,
+    begin: Ints, pair: Hashes, state: Ints, out: Ints,
+) -> bool:  # fmt: skip
+    """Numbers for the runs of n words that begin at each token, of that of one word less, and the last word.
+
+    UNKNOWN where the document ends before, or holds an unknown word. False: the tables are full, give them room. The
+    places of a block of runs are fetched before the first of them is looked at, so as not to wait for each.
+    """
+    if not len(tokens):
+        return True
+    keys, found = np.empty(BLOCK, np.uint64), np.empty(BLOCK, np.uint64)
+    i, t, n_words, mask = np.uint64(state[DOC]), np.uint64(state[AT]), state[WORDS], np.uint64(len(pairs) - 1)
+    end, further = np.uint64(bounds[i + U1]), np.uint64(n - 1)
+    while t < np.uint64(len(tokens)):
+        if grow and n_words + BLOCK > limit:
+            state[DOC], state[AT], state[WORDS] = np.int64(i), np.int64(t), n_words
+            return False
+        stop = min(t + np.uint64(BLOCK), np.uint64(len(tokens)))
+        for p in range(t, stop):
+            while p >= end:
+                i += U1
+                end = np.uint64(bounds[i + U1])
+            key = SINGLE
+            if p + further < end and first[p] != UNKNOWN and tokens[p + further] != UNKNOWN:
+                key = np.uint64(first[p]) << U32 | np.uint64(tokens[p + further])
+            keys[p - t], found[p - t] = key, pairs[mixed(key) & mask]
+        for p in range(t, stop):
+            key, place = keys[p - t], found[p - t]
+            if key == SINGLE:
+                out[p] = UNKNOWN
+                continue
+            if (place ^ mixed(key)) >> U32 != U0 or place == U0 or pair[(place & LOW32) - U1] != key:
+                s = pair_slot(key, pairs, pair)
+                if pairs[s] == U0 and grow:
+                    pairs[s], pair[n_words] = held(mixed(key), n_words), key
+                    hashes[n_words], begin[n_words] = joined(hashes[key >> U32], hashes[key & LOW32]), -1
+                    n_words += 1
+                place = pairs[s]
+            out[p] = np.int64(place & LOW32) - 1
+        t = stop
+    state[DOC], state[AT], state[WORDS] = np.int64(i), np.int64(t), n_words
+    return True
+
+
+@kernel
+def gather_runs(levels: Any, bounds: Ints, stream: Ints, out_bounds: Ints) -> Any:
+    """The runs of every length, document by document; those that are unknown are left out."""
+    out = U0
+    for i in range(len(bounds) - 1):
+        for level in range(len(levels)):
+            for t in range(np.uint64(bounds[i]), np.uint64(bounds[i + 1])):
+                stream[out] = levels[level, t]
+                out += U1 if levels[level, t] != UNKNOWN else U0
+        out_bounds[i + 1] = np.int64(out)
+    return np.int64(out)
+
+
+@kernel
+def hash_together(
+    tokens: Ints, bounds: Ints, lowest: int, highest: int, column_mask: Any, stream: Ints, out_bounds: Ints
+) -> int:
+    """Columns for runs of words whose hashes stand for them; how many were put out."""
+    out = 0
+    for i in range(len(bounds) - 1):
+        for t in range(bounds[i], bounds[i + 1]):
+            h = np.uint64(tokens[t])
+            for n in range(1, min(highest, bounds[i + 1] - t) + 1):
+                if n > 1:
+                    h = joined(h, np.uint64(tokens[t + n - 1]))
+                if n >= lowest:
+                    stream[out] = np.int64(h & column_mask)
+                    out += 1
+        out_bounds[i + 1] = out
+    return out
+
+
+@kernel
+def copy(text: Bytes, at: int, source: int, n: int) -> int:
+    """Write n bytes of the same texts once more, and say where they end."""
+    for j in range(n):
+        text[at + j] = text[source + j]
+    return at + n
+
+
+@kernel
+def spell(count: int, text: Bytes, begin: Ints, size: Ints, pair: Hashes, at: int) -> int:
+    """Write the texts of runs of words behind those of single words, where there is room; the new end."""
+    for v in range(count):
+        if begin[v] < 0:
+            begin[v], prefix, last = at, pair[v] >> U32, pair[v] & LOW32
+            at = copy(text, at, begin[prefix], size[prefix])
+            text[at] = 32
+            at = copy(text, at + 1, begin[last], size[last])
+    return at
+
+
+@kernel
+def measure(count: int, begin: Ints, size: Ints, pair: Hashes) -> int:
+    """How many bytes `spell` will write; the sizes are known from now on."""
+    room = 0
+    for v in range(count):
+        if begin[v] < 0:
+            size[v] = size[pair[v] >> U32] + 1 + size[pair[v] & LOW32]
+            room += size[v]
+    return room
+
+
+@kernel
+def prepare_characters(
+    blob: Bytes, at: Any, end: Any, page: Any, entry: Any, in_words: bool, text: Bytes, marks: Ints
+) -> int:
+    """A document in lower case, its runs of white space as one space, and where each character begins.
+
+    `in_words`: white space of any kind is one space, with one before the first and behind the last word. How many
+    characters there are, or −1 for a document whose lower case takes more to know.
+    """
+    n, size = 0, U0
+    spaces, first_space = 0, U0
+    if in_words:
+        text[0], marks[0], n, size, spaces = 32, 0, 1, U1, 1
+    while at < end:
+        if blob[at] < 128:
+            char, taken = np.uint64(blob[at]), U1
+        else:
+            char, taken = decoded(blob, at, end)
+        at += taken
+        e = entry[page[char >> U8], char & LOW8]
+        if e & SPECIAL:
+            return -1
+        char = (char + np.uint64(e & STEP)) & np.uint64(STEP)
+        if e & SPACE:
+            spaces += 1
+            if spaces == 1:
+                first_space = size
+            if spaces > 1 or in_words:
+                size, char = first_space, BLANK
+                n -= 1 if spaces > 1 else 0
+        else:
+            spaces = 0
+        marks[n] = np.int64(size)
+        size += encoded(char, text, size)
+        n += 1
+    if in_words and spaces == 0:
+        marks[n] = np.int64(size)
+        size += encoded(BLANK, text, size)
+        n += 1
+    marks[n] = np.int64(size)
+    return n
+
+
+@kernel
+def hash_bytes(text: Bytes, at: Any, end: Any) -> Any:
+    """The hash of a text: of its parts between single spaces, joined."""
+    whole, first = U0, True
+    n, chunk, shift, h = U0, U0, U0, U0
+    while at <= end:
+        if at == end or text[at] == 32:
+            part = hash_of(chunk, h, n)
+            whole = part if first else joined(whole, part)
+            first, n, chunk, shift, h = False, U0, U0, U0, U0
+        else:
+            chunk |= np.uint64(text[at]) << shift
+            n += U1
+            shift += U8
+            if shift == U64:
+                h, chunk, shift = folded(h, chunk), U0, U0
+        at += U1
+    return whole
+
+
+@kernel
+def read_characters(
+    lowered: Bytes, marks: Ints, n_chars: int, in_words: bool, lowest: int, highest: int, column_mask: Any,
+    grow: bool, limit: int, slots: Hashes, hashes: Hashes, begin: Ints, size: Ints, text: Bytes, state: Ints,
+    stream: Ints,
+) -> bool:  # fmt: skip
+    """Runs of characters of one prepared document, from the run that `state` says; False: give the tables room.
+
+    `in_words`: no run reaches beyond the spaces about a word, and a word shorter than a run is taken once.
+    """
+    a, n_words, end_of_text, out = state[AT], state[WORDS], np.uint64(state[END]), state[OUT]
+    while a < n_chars:
+        stop = n_chars
+        if in_words:
+            if a == n_chars - 1:
+                break
+            stop = a + 1
+            while stop < n_chars and lowered[marks[stop]] != 32:
+                stop += 1
+            stop += 1
+        at_space = in_words and lowered[marks[a]] == 32
+        if grow and (n_words + highest > limit or len(text) < np.int64(end_of_text) + 4 * highest * highest):
+            state[AT], state[WORDS], state[END], state[OUT] = a, n_words, np.int64(end_of_text), out
+            return False
+        for n in range(lowest, highest + 1):
+            to = a + n
+            if to > stop:
+                if not at_space:
+                    break
+                if n > lowest and to - 1 >= stop:
+                    break
+                to = stop
+            n_bytes = marks[to] - marks[a]
+            h = hash_bytes(lowered, np.uint64(marks[a]), np.uint64(marks[to]))
+            if column_mask != U0:
+                stream[out] = np.int64(h & column_mask)
+                out += 1
+                continue
+            s = slot_of(h, lowered, np.uint64(marks[a]), np.uint64(n_bytes), slots, hashes, text, begin, size)
+            if slots[s] == U0:
+                if not grow:
+                    continue
+                slots[s] = held(h, n_words)
+                hashes[n_words], begin[n_words], size[n_words] = h, np.int64(end_of_text), n_bytes
+                for j in range(n_bytes):
+                    text[end_of_text + np.uint64(j)] = lowered[marks[a] + j]
+                end_of_text += np.uint64(n_bytes)
+                n_words += 1
+            stream[out] = np.int64(slots[s] & LOW32) - 1
+            out += 1
+        a += 1
+    state[AT], state[WORDS], state[END], state[OUT] = 0, n_words, np.int64(end_of_text), out
+    return True

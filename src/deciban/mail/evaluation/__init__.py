@@ -1,0 +1,1 @@
+"""How good a mail filter is: splits, online evaluation, thresholds and metrics."""

@@ -1,0 +1,67 @@
+"""When trusts are fitted anew, and doing so."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Final
+
+from deciban.mail.model.mail_models import ModelName
+from deciban.mail.model.minimum_counts import FEWEST, OF_EACH
+from deciban.mail.store.sqlite_errors import undamaged
+from deciban.mail.store.store import Store
+
+GROWTH: Final = 0.15
+"""Trusts are fitted anew when so much of what they were fitted to has changed."""
+
+FEWEST_CHANGES: Final = 10
+"""… and at least so many messages."""
+
+
+class RefitResult(Enum):
+    """The outcome of a refit; only FITTED is true."""
+
+    FITTED = "the model was fitted"
+    NOT_DUE = "too little has changed since the last fit"
+    NO_PARAMETERS = "the model has no parameters to fit"
+    TOO_FEW_MESSAGES = "there are too few messages, in all or with one label"
+    INSEPARABLE = "the words of the messages do not separate the labels"
+
+    def __bool__(self) -> bool:
+        return self is RefitResult.FITTED
+
+
+def is_due(store: Store, model: ModelName) -> bool:
+    """Whether a model that fits something has never done so, or long ago."""
+    if model == "fisher":
+        return False
+    totals = [messages for messages, _ in store.totals().values() if messages]
+    if len(totals) < 2 or sum(totals) < FEWEST or min(totals) < OF_EACH:
+        return False
+    fit = store.fit_for([], model)
+    if fit is None:
+        return True
+    return has_grown(store.changes() - fit.changes, fit.meta["messages"])
+
+
+def has_grown(changes: int, fitted_to: int) -> bool:
+    """Whether so many changes since a fit to so many messages call for another."""
+    return changes >= max(FEWEST_CHANGES, GROWTH * fitted_to)
+
+
+def refitted(store: Store, model: ModelName) -> RefitResult:
+    """Fit a model to all messages of a store and save the fit, or return why nothing was fitted."""
+    if model == "fisher":
+        return RefitResult.NO_PARAMETERS
+    from deciban.mail.model.weight_fitting import Examples, fit
+
+    rows = store.rows()
+    examples = Examples.of(rows, store.unit(float(rows.times.max())) if len(rows.times) else 1.0)
+    if examples is None:
+        return RefitResult.TOO_FEW_MESSAGES
+    found = fit(examples, model)
+    if found is None:
+        return RefitResult.INSEPARABLE
+    columns = [column.tolist() for column in found.columns]
+    with undamaged(store.path):
+        store.save_fit(model, found.numbers.tolist(), columns, found.trust.to_dict(), changes=rows.changes)
+    return RefitResult.FITTED

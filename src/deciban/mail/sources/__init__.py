@@ -1,0 +1,1 @@
+"""Where messages lie: folders, mbox files, streams and IMAP."""

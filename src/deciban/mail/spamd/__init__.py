@@ -1,0 +1,1 @@
+"""A server for SpamAssassin's `spamc`."""

@@ -1,0 +1,1 @@
+"""The mail store: token counts of a mailbox in one SQLite file."""

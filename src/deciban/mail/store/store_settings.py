@@ -1,0 +1,77 @@
+"""The settings of a store that others rely on: which values each may have.
+
+A key that is not listed here belongs to whoever set it, and may have any value that JSON can say.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, Final
+
+from deciban.errors import InputError
+from deciban.mail.model.mail_models import checked_model
+
+HAM_AT, SPAM_AT = 0.2, 0.95
+"""Up to the first probability of spam a message is ham, from the second it is spam."""
+
+MAX_KEY_CHARACTERS: Final = 200
+
+
+def checked_setting(key: str, value: Any) -> Any:
+    """A value that a setting can have."""
+    if not isinstance(key, str) or not 0 < len(key) <= MAX_KEY_CHARACTERS or not key.isprintable():
+        raise InputError(f"setting {key!r:.60}: a key has 1 to {MAX_KEY_CHARACTERS} characters that can be printed")
+    try:
+        json.dumps(value, allow_nan=False, ensure_ascii=False, sort_keys=True).encode()
+    except (TypeError, ValueError, RecursionError):
+        raise InputError(
+            f"setting {key!r}: a JSON value with finite numbers and without lone surrogates is needed"
+        ) from None
+    return _CHECKS[key](value) if key in _CHECKS else value
+
+
+def checked_bound(most: int) -> int:
+    """A number of messages that a store can be kept to."""
+    if isinstance(most, bool) or not isinstance(most, int) or not 1 <= most < 1 << 63:
+        raise InputError(f"most_messages {most!r:.60}: a store must be allowed at least 1 message, a whole number")
+    return most
+
+
+def checked_settings(settings: Any) -> dict[str, Any]:
+    """The settings of an exported store, if a store can have all of them."""
+    if settings is None:
+        return {}
+    if not isinstance(settings, dict):
+        raise InputError(f"settings {settings!r:.60}: an object of settings is needed")
+    known = {key: value for key, value in settings.items() if value is not None}
+    if own := sorted(set(known) & set(RESERVED)):
+        raise InputError(f"setting {own[0]!r} is kept by the store itself")
+    checked = {key: checked_setting(key, value) for key, value in known.items()}
+    refuse_crossed_thresholds(checked.get("ham_at"), checked.get("spam_at"))
+    return checked
+
+
+def refuse_crossed_thresholds(ham_at: float | None, spam_at: float | None) -> None:
+    """Refuse thresholds (None: the usual one) of which the one for ham is not below the one for spam."""
+    low, high = HAM_AT if ham_at is None else ham_at, SPAM_AT if spam_at is None else spam_at
+    if not 0 <= low < high <= 1:
+        raise InputError(
+            f"thresholds {low:g} and {high:g}: ham must end below where spam begins, both from 0 to 1. "
+            "Hint: --ham-at 0.2 --spam-at 0.95"
+        )
+
+
+def _checked_probability(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
+        raise InputError(f"threshold {value!r:.60}: a probability from 0 to 1 is needed")
+    return float(value)
+
+
+RESERVED: Final = frozenset({"half_life", "origin", "changes", "last_learned", "next_number", "reading", "watched"})
+"""Settings that only methods of the store write; they are not among the settings of an exported text."""
+
+_CHECKS: Final[dict[str, Callable[[Any], Any]]] = {
+    "model": checked_model, "ham_at": _checked_probability, "spam_at": _checked_probability,
+    "most_messages": checked_bound,
+}  # fmt: skip

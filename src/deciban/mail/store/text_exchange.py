@@ -1,0 +1,222 @@
+"""A store as text that people and other programs can read: JSON, a line a message, the first line about the store.
+
+    {"format": "deciban mail store", "version": 1, "messages": 2, "labels": ["spam", "ham"], "reading": null, …}
+    {"digest": "61…", "label": "spam", "time": 0.0, "tokens": ["free", "subject:money"]}
+
+Messages stand in order of time and then of digest, and their tokens in that of the alphabet: stores that hold the
+same write the same. Counts are not written, as they follow; nor what models found out, nor the journal.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any, Final, NamedTuple
+
+from deciban.errors import InputError
+from deciban.mail.store.ageing import checked_half_life, checked_time
+from deciban.mail.store.packing import unpack
+from deciban.mail.store.sqlite_errors import undamaged
+from deciban.mail.store.store_entry import Entry, checked, together
+from deciban.mail.store.store_file import MOST_LABELS, Opened, checked_label_name, refuse_another_reading
+from deciban.mail.store.store_maintenance import newest_time
+from deciban.mail.store.store_settings import RESERVED, checked_settings, refuse_crossed_thresholds
+from deciban.mail.store.store_updates import current_ageing, labels_of, learn
+
+FORMAT: Final = "deciban mail store"
+VERSION: Final = 1
+AT_ONCE: Final = 5000
+"""Messages that are learned together: new words are entered faster the more there are."""
+
+KEYS: Final = {"format", "version", "messages", "labels", "reading", "half_life", "origin", "settings"}
+"""Keys of the first line."""
+
+MAX_READING_CHARACTERS: Final = 200
+
+
+class Merged(NamedTuple):
+    """How many messages were new here, were known, and which are known under another label: (digest, here, there)."""
+
+    new: int
+    known: int
+    disputed: tuple[tuple[bytes, str, str], ...]
+
+
+def entries_of(file: Opened, order: str) -> Iterator[Entry]:
+    """All messages of a store as they were learned."""
+    asked = "SELECT digest, name, time, tokens FROM message JOIN label ON label.id = message.label ORDER BY"
+    with undamaged(file.path):
+        words = dict(file.db.execute("SELECT number, word FROM token"))
+        for digest, label, time, blob in file.db.execute(f"{asked} {order}"):
+            numbers, _ = unpack([blob])
+            yield Entry(digest, label, [words[number] for number in numbers.tolist()], time)
+
+
+def lines_of(file: Opened) -> Iterator[str]:
+    """The text, line by line."""
+    with undamaged(file.path):
+        settings = {key: json.loads(value) for key, value in file.db.execute("SELECT key, value FROM setting")}
+    about = {
+        "format": FORMAT,
+        "version": VERSION,
+        "messages": file.db.execute("SELECT count(*) FROM message").fetchone()[0],
+        "labels": list(file.labels()),
+        **{key: settings.get(key) for key in ("reading", "half_life", "origin")},
+        "settings": {key: value for key, value in sorted(settings.items()) if key not in RESERVED},
+    }
+    yield _line(about)
+    for entry in entries_of(file, "time, digest"):
+        yield _line(entry._asdict() | {"digest": entry.digest.hex(), "tokens": sorted(entry.tokens)})
+
+
+def _line(value: dict[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=False) + "\n"
+
+
+def absorb_store(file: Opened, other: Opened) -> Merged:
+    """Learn the messages of another store that are not known here, with the weights that they have here."""
+    refuse_another_reading(file.path, file.setting("reading"), other.setting("reading"))
+    newest = newest_time(other)
+    if newest is not None:
+        current_ageing(file, newest)
+    if file.setting("reading") is None and other.setting("reading") is not None:
+        file.put("reading", other.setting("reading"))
+    return absorb(file, entries_of(other, "message.id"))
+
+
+def absorb_text(file: Opened, lines: Iterable[str]) -> Merged:
+    """Learn the messages of a text; an empty store takes over labels and settings too.
+
+    The first line is checked whole before anything is written, each message before it is learned.
+    """
+    numbered = enumerate(lines, start=1)
+    about = _first_line(numbered)
+    refuse_another_reading(file.path, file.setting("reading"), about["reading"])
+    if not file.db.execute("SELECT count(*) FROM message").fetchone()[0]:
+        _take_over(file, about)
+    merged = absorb(file, (_read_entry(at, line) for at, line in numbered if line.strip()))
+    came = merged.new + merged.known + len(merged.disputed)
+    if about["messages"] != came:
+        raise InputError(
+            f"the text holds {came} messages and says it has {about['messages']}; it was cut or joined. "
+            "Nothing was learned"
+        )
+    return merged
+
+
+def _first_line(numbered: Iterator[tuple[int, str]]) -> dict[str, Any]:
+    """The first line with all its keys, if each has a value that a store can have."""
+    _, line = next(numbered, (1, ""))
+    about = _read_line(1, line)
+    if about.get("format") != FORMAT:
+        raise InputError(
+            f'line 1: a mail store\'s text begins with {{"format": "{FORMAT}" …}}, not with {line[:40]!r}'
+        )
+    if about.get("version") != VERSION or isinstance(about["version"], bool):
+        raise InputError(
+            f"line 1: version {about.get('version')!r} of a mail store's text; this deciban reads {VERSION}"
+        )
+    try:
+        return _checked_about(about)
+    except InputError as error:
+        raise InputError(f"line 1 (nothing was learned): {error}") from None
+
+
+def _checked_about(about: dict[str, Any]) -> dict[str, Any]:
+    if unknown := sorted(set(about) - KEYS):
+        raise InputError(f"key {unknown[0]!r} is not known. Known are {', '.join(sorted(KEYS))}")
+    messages, labels, reading, origin, settings = (
+        about.get(key) for key in ("messages", "labels", "reading", "origin", "settings")
+    )
+    if isinstance(messages, bool) or not isinstance(messages, int) or messages < 0:
+        raise InputError(f"messages {messages!r}: a number of messages is needed, 0 or more")
+    if not isinstance(labels, list) or len(labels) > MOST_LABELS:
+        raise InputError(f"labels: a list of at most {MOST_LABELS} labels is needed")
+    for label in labels:
+        checked_label_name(label)
+    if len(set(labels)) < len(labels):
+        raise InputError(f"labels {labels!r:.200}: each label stands there once")
+    if reading is not None and not _is_reading(reading):
+        raise InputError(
+            f"reading {reading!r:.60}: a text of 1 to {MAX_READING_CHARACTERS} characters without lone surrogates, "
+            "or null, is needed"
+        )
+    half_life = checked_half_life(about.get("half_life"))
+    checked_origin = None if origin is None else checked_time(origin)
+    return {
+        "messages": messages, "labels": labels, "reading": reading, "half_life": half_life,
+        "origin": None if half_life is None else checked_origin, "settings": checked_settings(settings),
+    }  # fmt: skip
+
+
+def _is_reading(value: object) -> bool:
+    """Whether a value can name a way of reading mail; a lone surrogate cannot be written as UTF-8."""
+    return (
+        isinstance(value, str)
+        and 0 < len(value) <= MAX_READING_CHARACTERS
+        and not any("\ud800" <= char <= "\udfff" for char in value)
+    )
+
+
+def _take_over(file: Opened, about: dict[str, Any]) -> None:
+    for label in about["labels"]:
+        file.label_id(label)
+    if file.setting("half_life") is None and about["half_life"] is not None:
+        file.put("half_life", about["half_life"])
+        file.put("origin", about["origin"])
+    for key, value in [("reading", about["reading"]), *about["settings"].items()]:
+        if value is not None and file.setting(key) is None:
+            file.put(key, value)
+    refuse_crossed_thresholds(file.setting("ham_at"), file.setting("spam_at"))
+
+
+def _read_line(at: int, line: str) -> dict[str, Any]:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        raise InputError(f"line {at}: a JSON object is needed, not {line[:40]!r}. Nothing was learned")
+    return value
+
+
+def _read_entry(at: int, line: str) -> Entry:
+    value = _read_line(at, line)
+    try:
+        if set(value) != set(Entry._fields):
+            raise KeyError
+        digest, label, tokens, time = (value[field] for field in Entry._fields)
+        entry = Entry(bytes.fromhex(digest), label, tokens, time)
+    except (KeyError, TypeError, ValueError):
+        raise InputError(
+            f"line {at}: a message has a digest (32 hexadecimal digits), a label, a time and tokens, "
+            f"not {line[:60]!r}. Nothing was learned"
+        ) from None
+    try:
+        checked_label_name(label)
+        if not isinstance(tokens, list) or time is None:
+            raise InputError("a list of tokens and a time are needed, not one text or null")
+        return checked([entry])[0]
+    except InputError as error:
+        raise InputError(f"line {at} (nothing was learned): {error}") from None
+
+
+def absorb(file: Opened, entries: Iterator[Entry]) -> Merged:
+    """Learn what is not known; what is known under another label stays as it is here, and is told."""
+    new = known = 0
+    disputed: list[tuple[bytes, str, str]] = []
+    while some := list(islice(entries, AT_ONCE)):
+        here = labels_of(file, [entry.digest for entry in some])
+        fresh: dict[bytes, Entry] = {}
+        for entry in some:
+            label = here.setdefault(entry.digest, entry.label)
+            if label != entry.label:
+                disputed.append((entry.digest, label, entry.label))
+            else:
+                fresh.setdefault(entry.digest, entry)
+        learned = together(learn(file, list(fresh.values())).values())
+        new += learned.new
+        known += len(some) - learned.new
+    known -= len(disputed)
+    return Merged(new, known, tuple(disputed))

@@ -1,0 +1,1 @@
+"""From a message to the tokens that a filter counts."""

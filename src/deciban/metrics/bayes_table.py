@@ -1,0 +1,170 @@
+"""What a test result means: Bayes' theorem counted out in a population."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from deciban.errors import InputError
+from deciban.formatting import short_percent, signed, spaced
+from deciban.scores.explanation import odds as in_words
+
+POPULATION = 10_000
+
+
+@dataclass(frozen=True)
+class BayesTable:
+    """A test for something rare or common, in a population: who has it, whom the test finds, and what that means.
+
+    `prior` is the share that has it, `sensitivity` p(positive | has it), `specificity` p(negative | has it not).
+
+    >>> table = BayesTable(prior=0.01, sensitivity=0.9, specificity=0.95)
+    >>> round(table.true_positives, 9), round(table.false_positives, 9), round(table.positive_predictive_value, 4)
+    (90.0, 495.0, 0.1538)
+    """
+
+    prior: float
+    sensitivity: float
+    specificity: float
+    population: int = POPULATION
+
+    def __post_init__(self) -> None:
+        for name in ("prior", "sensitivity", "specificity"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
+                raise InputError(f"{name} must be a share from 0 to 1, not {value!r}. Hint: 5 % is 0.05")
+        if isinstance(self.population, bool) or not isinstance(self.population, int) or self.population < 1:
+            raise InputError(f"population must be a whole number ≥ 1, not {self.population!r}")
+
+    @property
+    def true_positives(self) -> float:
+        """How many have it and test positive: N·π·sensitivity."""
+        return self.population * self.prior * self.sensitivity
+
+    @property
+    def false_negatives(self) -> float:
+        """How many have it and test negative: N·π·(1 − sensitivity)."""
+        return self.population * self.prior * (1 - self.sensitivity)
+
+    @property
+    def false_positives(self) -> float:
+        """How many have it not and test positive: N·(1 − π)·(1 − specificity)."""
+        return self.population * (1 - self.prior) * (1 - self.specificity)
+
+    @property
+    def true_negatives(self) -> float:
+        """How many have it not and test negative: N·(1 − π)·specificity."""
+        return self.population * (1 - self.prior) * self.specificity
+
+    @property
+    def positive_predictive_value(self) -> float:
+        """p(has it | positive); nan where nobody tests positive."""
+        return _share(self.true_positives, self.false_positives)
+
+    @property
+    def negative_predictive_value(self) -> float:
+        """p(has it not | negative); nan where nobody tests negative."""
+        return _share(self.true_negatives, self.false_negatives)
+
+    @property
+    def prior_decibans(self) -> float:
+        """10·log₁₀ of the odds before the test."""
+        return decibans_of(self.prior, 1 - self.prior)
+
+    @property
+    def positive_decibans(self) -> float:
+        """What a positive test adds: 10·log₁₀[sensitivity / (1 − specificity)]."""
+        return decibans_of(self.sensitivity, 1 - self.specificity)
+
+    @property
+    def negative_decibans(self) -> float:
+        """What a negative test adds: 10·log₁₀[(1 − sensitivity) / specificity], seldom more than 0."""
+        return decibans_of(1 - self.sensitivity, self.specificity)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything by its name; what is undefined or without bound is None."""
+        return {name: _plain(getattr(self, name)) for name in FIGURES}
+
+    def __str__(self) -> str:
+        n, have = self.population, self.population * self.prior
+        people = f"{count(n)} {'people' if n > 1 else 'person'}"
+        positive = self.true_positives + self.false_positives
+        negative = self.true_negatives + self.false_negatives
+        rows = [
+            ("", "positive", "negative"),
+            ("have it", count(self.true_positives), count(self.false_negatives)),
+            ("have it not", count(self.false_positives), count(self.true_negatives)),
+            ("together", count(positive), count(negative)),
+        ]
+        return "\n".join(
+            [
+                f"Of {people} {count(have)} have it and {count(n - have)} have it not.",
+                "",
+                *(f"  {name:<12}{first:>14}{second:>14}" for name, first, second in rows),
+                "",
+                _meaning("positive", self.positive_predictive_value, self.true_positives, positive),
+                _meaning("negative", 1 - self.negative_predictive_value, self.false_negatives, negative),
+                "",
+                *self._evidence(),
+            ]
+        )
+
+    def _evidence(self) -> list[str]:
+        """The same as a sum of evidence."""
+        lines = [f"  {'':<10}{'before':>10}{'test':>10}{'after':>10}"]
+        for name, said in (("positive", self.positive_decibans), ("negative", self.negative_decibans)):
+            after = self.prior_decibans + said
+            numbers = "".join(f"{signed(value):>10}" for value in (self.prior_decibans, said, after))
+            lines.append(f"  {name:<10}{numbers}  {in_words(after) if math.isfinite(after) else ''}".rstrip())
+        return [*lines, "  in decibans: 10 is ten to one for, −10 ten to one against."]
+
+
+FIGURES = (
+    "prior", "sensitivity", "specificity", "population", "true_positives", "false_negatives", "false_positives",
+    "true_negatives", "positive_predictive_value", "negative_predictive_value", "prior_decibans", "positive_decibans",
+    "negative_decibans",
+)  # fmt: skip
+
+
+def decibans_of(likely: float, against: float) -> float:
+    """10·log₁₀ of a ratio; ±∞ where one side is 0, nan where both are.
+
+    >>> decibans_of(0.9, 0.09), decibans_of(0.5, 0.0)
+    (10.0, inf)
+    """
+    if likely == 0 or against == 0:
+        return math.nan if likely == against else math.copysign(math.inf, likely - against)
+    return 10 * math.log10(likely / against)
+
+
+def _share(part: float, rest: float) -> float:
+    return part / (part + rest) if part + rest > 0 else math.nan
+
+
+def _plain(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def count(people: float) -> str:
+    """People, whole where they are.
+
+    >>> count(9405.0), count(12.345)
+    ('9 405', '12.35')
+    """
+    return spaced(people, ".2f").rstrip("0").rstrip(".")
+
+
+def percent(share: float) -> str:
+    """A share to three digits.
+
+    >>> percent(90 / 585), percent(1.0)
+    ('15.4 %', '100 %')
+    """
+    return short_percent(share, 3)
+
+
+def _meaning(result: str, share: float, some: float, of: float) -> str:
+    if math.isnan(share):
+        return f"Nobody tests {result}."
+    return f"Of those who test {result}, {percent(share)} have it: {count(some)} of {count(of)}."

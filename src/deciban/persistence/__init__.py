@@ -1,0 +1,11 @@
+"""MODEL FILES: one safetensors file with a JSON header, written whole or not at all, read without trust.
+
+`write` and `read` know arrays and JSON, and nothing of models; a `Section` is the part of a file that one thing
+is written to and read from, checked name by name. The format is described in docs/model-files.md.
+"""
+
+from deciban.persistence.container import write
+from deciban.persistence.file_reader import Contents, read
+from deciban.persistence.section import Section
+
+__all__ = ["Contents", "Section", "read", "write"]

@@ -1,0 +1,111 @@
+"""Fitted forms in model files, with the account of how they were fitted."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from deciban.generative import Belief
+from deciban.ledger import Block, Needs, Schema
+from deciban.linear.fit_report import LEARNERS, Account, Setting
+from deciban.linear.fitted_model import Learned
+from deciban.persistence import Section
+from deciban.persistence import score_forms as form_files
+from deciban.persistence.section import MAX_NUMBER
+from deciban.scorer import Solved
+
+INFINITY = float("inf")
+
+
+def written(learned: Learned) -> Section:
+    """Forms, intercepts, the weight of each class and the account; names and basis are written by who holds them."""
+    solved = learned.solved
+    assert solved.bias is not None
+    section = Section().put("rows", learned.rows).put("prior", solved.prior)
+    section.put("log_prior", solved.log_prior).put("bias", solved.bias)
+    widths = [block.width for block in learned.outline.blocks]
+    section.add_all("forms", [form_files.written(form, d) for form, d in zip(solved.forms, widths)])
+    section.add_all("needs", [_written_needs(needs) for needs in solved.needs])
+    section.add("account", _written_account(learned.account))
+    read(section, learned.outline)
+    return section
+
+
+def read(section: Section, schema: Schema, basis: Belief | None = None) -> Learned:
+    """What was fitted to these classes and blocks of features."""
+    K, blocks = len(schema.classes), schema.blocks
+    rows = section.floats("rows", (K,), least=0, most=MAX_NUMBER)
+    if not rows.any():
+        section.refuse("there are no rows of any class")
+    priors = form_files.read_priors(section, K)
+    forms, needs = section.parts("forms"), section.parts("needs")
+    if not len(forms) == len(needs) == len(blocks):
+        section.refuse(f"there are {len(forms)} score forms and {len(needs)} needs for {len(blocks)} blocks")
+    for form, block in zip(forms, blocks):
+        form.text("form", among=form_files.FITTED[block.kind])
+    solved = Solved(
+        *priors,
+        tuple(form_files.read(form, K, block.width) for form, block in zip(forms, blocks)),
+        tuple(_read_needs(part, block) for part, block in zip(needs, blocks)),
+        section.floats("bias", (K,)),
+    )
+    return Learned(schema, solved, rows, _read_account(section.part("account")), basis)
+
+
+def _written_needs(needs: Needs) -> Section:
+    section = Section({"signed": needs.signed, "skips": needs.skips, "unit": needs.unit})
+    return section if needs.threshold is None else section.put("threshold", needs.threshold)
+
+
+def _read_needs(section: Section, block: Block) -> Needs:
+    threshold = section.number("threshold", -INFINITY, INFINITY) if section.has("threshold") else None
+    flags = {name: section.flag(name) for name in ("signed", "skips", "unit")}
+    return Needs(block.kind, threshold, **flags, words=block.reading if block.kind == "bags" else "")
+
+
+def _written_account(account: Account) -> Section:
+    told = asdict(account)
+    trust = told.pop("trust")
+    settings = Section()
+    for name, value in told.pop("settings").items():
+        settings.put(name, value)
+    section = Section().add("settings", settings)
+    for name, value in told.items():
+        section.put(name, value)
+    if trust is not None:
+        section.put_texts("trusted", list(trust)).put("trust", np.array(list(trust.values()), dtype=np.float64))
+    return section
+
+
+def _read_account(section: Section) -> Account:
+    learner: Any = section.text("learner", among=LEARNERS)
+    return Account(
+        learner,
+        _read_settings(section.part("settings")),
+        _figure(section, "objective"),
+        _figure(section, "loss"),
+        section.whole("n_iter"),
+        section.flag("converged"),
+        section.flag("separable"),
+        section.whole("n_parameters"),
+        _read_trust(section) if section.has("trust") else None,
+    )
+
+
+def _figure(section: Section, name: str) -> float:
+    """A number that may be unknown."""
+    return float("nan") if section.value(name) == "nan" else section.number(name, -INFINITY, INFINITY)
+
+
+def _read_settings(section: Section) -> dict[str, Setting]:
+    for name, value in section.header.items():
+        if value is not None and not isinstance(value, (bool, int, float, str)):
+            section.refuse(f"the setting {name!r} is no plain value")
+    return {name: INFINITY if value == "inf" else value for name, value in section.header.items()}
+
+
+def _read_trust(section: Section) -> dict[str, float]:
+    names = section.texts("trusted")
+    return dict(zip(names, section.floats("trust", (len(names),)).tolist()))

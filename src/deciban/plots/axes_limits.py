@@ -1,0 +1,141 @@
+"""What is shown: the rows and columns of a picture, checked, and how far the axes reach."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban.errors import InputError, UndefinedError
+from deciban.plots.boundary_geometry import Window
+from deciban.plots.class_scores import Array
+
+MARGIN = 0.06
+"""Of the data's range, left free on every side."""
+
+Feature = int | str
+
+
+@dataclass(frozen=True)
+class View:
+    """Rows that can be drawn (nothing missing), the places of their classes, and what things are called."""
+
+    X: Array
+    codes: NDArray[np.intp]
+    names: list[str]
+    classes: list[Any]
+    window: Window
+
+    def of(self, k: int) -> Array:
+        """The rows of class k."""
+        return self.X[self.codes == k]
+
+
+def view_of(model: Any, X: Any, y: Any, features: Sequence[Feature], names: Sequence[str] | None = None) -> View:
+    """The model's columns of X, and y as places in `classes_`."""
+    d = _width(model)
+    places = _places(X, features, d)
+    _check_names(model, X, places)
+    rows = _numbers(X)[:, places]
+    if getattr(model, "binarize", None) is not None:  # the model sees whether, not how much
+        rows = np.where(np.isnan(rows), np.nan, rows > model.binarize)
+    codes = _codes(model, y, len(rows))
+    whole = ~np.isnan(rows).any(axis=1)
+    if not whole.any():
+        raise InputError(f"X has no row without missing values among its {len(rows)}, so there is nothing to draw")
+    shown = rows[whole]
+    return View(shown, codes[whole], _called(model, places, names), list(model.classes_.tolist()), around(shown))
+
+
+def _called(model: Any, places: Sequence[int], names: Sequence[str] | None) -> list[str]:
+    """The columns' names: as asked, as fitted, or x0, x1 …"""
+    if names is None:
+        names = getattr(model, "feature_names_in_", [f"x{j}" for j in places])
+    if isinstance(names, str) or len(names) != len(places):
+        raise InputError(f"names must be a list with one name for each of the {len(places)} columns, not {names!r}")
+    return [str(name) for name in names]
+
+
+def _width(model: Any) -> int:
+    d = int(model.n_features_in_)
+    if d > 2:
+        raise UndefinedError(
+            f"a picture shows a model of one or two columns; this {type(model).__name__} was fitted on {d}. "
+            "Hint: fit it on two, as in model.fit(X[:, [0, 1]], y), and name them: boundary(..., features=(0, 1))."
+        )
+    return d
+
+
+def _places(X: Any, features: Sequence[Feature], d: int) -> list[int]:
+    width = len(_columns(X)) or _numbers(X).shape[1]
+    wanted = list(features)[:1] if d == 1 and tuple(features) == (0, 1) else list(features)
+    if len(wanted) != d:
+        many = "column" if d == 1 else "two columns"
+        raise InputError(f"features must name the {many} the model was fitted on, not {tuple(features)!r}")
+    return [_place(X, feature, width) for feature in wanted]
+
+
+def _place(X: Any, feature: Feature, width: int) -> int:
+    if isinstance(feature, str):
+        names = _columns(X)
+        if feature not in names:
+            has = f"X has {', '.join(names)}" if names else "X has no column names. Hint: give numbers"
+            raise InputError(f"features names the column {feature!r}, and {has}.")
+        return names.index(feature)
+    if not 0 <= feature < width:
+        raise InputError(f"features names column {feature}, and X has {width} (0 to {width - 1}).")
+    return int(feature)
+
+
+def _columns(X: Any) -> list[str]:
+    return [str(name) for name in getattr(X, "columns", [])]
+
+
+def _check_names(model: Any, X: Any, places: Sequence[int]) -> None:
+    """A wide frame must not be drawn under another column's name."""
+    fitted, names = getattr(model, "feature_names_in_", None), _columns(X)
+    if fitted is None or not names:
+        return
+    chosen, wanted = [names[j] for j in places], [str(name) for name in fitted]
+    if chosen != wanted:
+        raise InputError(f"the model was fitted on {wanted}, and features picks {chosen}. Hint: features={wanted!r}")
+
+
+def _numbers(X: Any) -> Array:
+    dense = X.toarray() if hasattr(X, "toarray") else X
+    try:
+        rows = np.asarray(dense, dtype=np.float64)
+    except (TypeError, ValueError) as why:
+        raise InputError(f"X must hold numbers to be drawn: {why}") from None
+    if rows.ndim != 2 or not rows.size:
+        raise InputError(f"X must be rows × columns with at least one of each, not of shape {rows.shape}")
+    if np.isinf(rows).any():
+        i, j = np.argwhere(np.isinf(rows))[0]
+        raise InputError(
+            f"X has an infinite value in row {i}, column {j}, which no axis reaches. Hint: leave it out."
+        )
+    return rows
+
+
+def _codes(model: Any, y: Any, n: int) -> NDArray[np.intp]:
+    labels, classes = np.asarray(y), model.classes_
+    if labels.shape != (n,):
+        raise InputError(f"y must hold one class for each of the {n} rows of X, not shape {labels.shape}")
+    strange = ~np.isin(labels, classes)
+    if strange.any():
+        first = int(np.flatnonzero(strange)[0])
+        raise InputError(
+            f"y has {int(strange.sum())} rows of classes the model does not know (first: {labels[first]!r} in row "
+            f"{first}); it knows {', '.join(map(str, classes))}. Hint: leave those rows out."
+        )
+    return np.searchsorted(classes, labels)
+
+
+def around(rows: Array) -> Window:
+    """The rows' range with a margin; a column that never varies gets at least one unit each way."""
+    low, high = rows.min(axis=0), rows.max(axis=0)
+    margin = np.where(high > low, (high - low) * MARGIN, np.maximum(1.0, np.abs(high) * MARGIN))
+    return Window(low - margin, high + margin)

@@ -1,0 +1,95 @@
+"""The contract of a score form, and the two shapes of boundary it may have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban.errors import UndefinedError
+from deciban.scores.explanation import Pieces
+
+Array = NDArray[np.float64]
+
+
+class ScoreForm(Protocol):
+    """ln p(x|k), solved: all that is needed to predict."""
+
+    @property
+    def n_classes(self) -> int:
+        """K."""
+        ...
+
+    def joint(self, X: Any) -> Array:
+        """ln p(x|k) for every row and class, n×K; a missing value (NaN, or a negative code) says nothing."""
+        ...
+
+    def pieces(self, X: Any, k: NDArray[np.intp], l: NDArray[np.intp]) -> Pieces:
+        """ln p(x|k) − ln p(x|l) for row i's own pair of classes, told feature by feature."""
+        ...
+
+    def linear(self) -> Boundary:
+        """Weights and bias, where the score is linear in x up to what all classes share."""
+        ...
+
+    def quadratic(self) -> Conic:
+        """The quadratic form of the score, up to what all classes share."""
+        ...
+
+
+def has_scores(form: Any) -> bool:
+    """Whether none of a score form's numbers is NaN or +∞: sums that overflow leave such numbers."""
+    values = (getattr(form, field.name) for field in fields(form))
+    numbers = (value for value in values if isinstance(value, np.ndarray) and value.dtype.kind == "f")
+    return all(bool(array.max(initial=-np.inf) < np.inf) for array in numbers)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Boundary:
+    """score_k(x) = weights_k · x + bias_k. For two classes the log-odds of the second are w · x + b."""
+
+    weights: Array
+    bias: Array
+
+    @property
+    def w(self) -> Array:
+        """Log-odds weights of the second class against the first."""
+        self._two()
+        return self.weights[1] - self.weights[0]
+
+    @property
+    def b(self) -> float:
+        """Log-odds of the second class against the first at x = 0."""
+        self._two()
+        return float(self.bias[1] - self.bias[0])
+
+    def _two(self) -> None:
+        if len(self.bias) != 2:
+            raise UndefinedError(
+                f"w and b are the log-odds of two classes; this model has {len(self.bias)}. "
+                f"Hint: weights[k] - weights[l] and bias[k] - bias[l] compare classes k and l."
+            )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Conic:
+    """score_k(x) = xᵀ A_k x + weights_k · x + bias_k; A is K×d×d, or K×d where it is diagonal."""
+
+    A: Array
+    weights: Array
+    bias: Array
+
+    @classmethod
+    def flat(cls, line: Boundary) -> Conic:
+        """A linear score, as a quadratic one without squares."""
+        return cls(np.zeros_like(line.weights), line.weights, line.bias)
+
+
+def centred_conic(A: Array, mean: Array, constant: Array) -> Conic:
+    """The score (x − μ_k)ᵀ A_k (x − μ_k) + c_k, multiplied out."""
+    if A.ndim == 2:
+        return Conic(A, -2 * A * mean, (A * mean**2).sum(axis=1) + constant)
+    pulled = np.einsum("kij,kj->ki", A, mean)
+    return Conic(A, -2 * pulled, (pulled * mean).sum(axis=1) + constant)

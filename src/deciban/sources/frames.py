@@ -1,0 +1,203 @@
+"""Frames and arrays in memory, and streams of Arrow batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from deciban.errors import InputError
+from deciban.sources.source import Reading, Source, reword_read_errors, validate
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+WAYS = "a path, a query, a frame (pandas, polars, pyarrow, whatever has __arrow_c_stream__), or a mapping of arrays"
+
+HALF = "column {!r} holds half a character, which tables have no place for: {}. Hint: text.encode(errors='replace')"
+
+
+def open_frame(source: Any) -> Source:
+    """Whatever speaks Arrow, NumPy arrays with names, or batches that come one by one."""
+    import numpy as np
+    import pyarrow as pa
+
+    if isinstance(source, pa.RecordBatch):
+        source = pa.Table.from_batches([source])
+    if isinstance(source, pa.Table):
+        return Frame(validate(source, Frame.name))
+    if isinstance(source, pa.RecordBatchReader):
+        return Stream(source)
+    if type(source).__module__.startswith("duckdb"):
+        return _relation(source)
+    if type(source).__module__.startswith("pandas"):
+        return Frame(validate(_from_pandas(source), Frame.name))
+    if isinstance(source, np.ndarray) and source.dtype.names:
+        source = {name: source[name] for name in source.dtype.names}
+    if isinstance(source, Mapping):
+        return Frame(validate(_from_arrays(source), Frame.name))
+    if hasattr(source, "collect") and not hasattr(source, "__arrow_c_stream__"):
+        source = source.collect()  # a lazy polars frame
+    if hasattr(source, "__arrow_c_stream__"):
+        return _streamed(source)
+    raise InputError(f"a table is {WAYS}; not {type(source).__name__}")
+
+
+def _streamed(source: Any) -> Source:
+    """An object that can be streamed again from its start is kept; a stream itself can be read but once."""
+    import pyarrow as pa
+
+    with reword_read_errors(Stream.name):
+        reader = pa.RecordBatchReader.from_stream(source)
+        if hasattr(source, "__len__") or hasattr(source, "to_pyarrow"):
+            return Frame(validate(reader.read_all(), Frame.name))
+    return Stream(reader)
+
+
+def _relation(source: Any) -> Source:
+    from deciban.sources.database import Query
+
+    if not hasattr(source, "columns") or not hasattr(source, "project"):
+        raise InputError("a DuckDB connection alone is no table. Hint: train(connection, sql='select …', target=…)")
+    return Query(source, "the relation")
+
+
+def _from_pandas(frame: Any) -> pa.Table:
+    """Columns alone, without the index; objects of mixed types are named."""
+    import pyarrow as pa
+
+    if not hasattr(frame, "columns"):
+        raise InputError("a pandas Series is one column, not a table. Hint: frame[['a', 'b']]")
+    named: dict[str, list[Any]] = {}
+    for place, name in enumerate(frame.columns):
+        try:
+            named.setdefault(str(name), []).append(_column(frame.iloc[:, place]))
+        except UnicodeError as error:
+            raise InputError(HALF.format(str(name), error)) from None
+        except pa.ArrowException as error:
+            raise InputError(
+                f"column {str(name)!r} mixes types: {str(error).splitlines()[0]}. "
+                f"Hint: frame[{str(name)!r}].astype(str) makes them texts"
+            ) from None
+    columns = [(name, array) for name, arrays in named.items() for array in arrays]
+    return pa.Table.from_arrays([array for _, array in columns], names=[name for name, _ in columns])
+
+
+def _column(series: Any) -> pa.Array:
+    """A column of a pandas frame; categories that are no plain values, such as intervals, by what they are called."""
+    import pyarrow as pa
+
+    array = pa.Array.from_pandas(series)
+    if pa.types.is_dictionary(array.type) and isinstance(array.type.value_type, pa.BaseExtensionType):
+        return pa.Array.from_pandas(series.cat.rename_categories(str))
+    return array
+
+
+def _from_arrays(arrays: Mapping[str, Any]) -> pa.Table:
+    import numpy as np
+    import pyarrow as pa
+
+    made = {}
+    for name, values in arrays.items():
+        plain = values if isinstance(values, (pa.Array, pa.ChunkedArray)) else np.ma.asarray(values)
+        if isinstance(plain, np.ndarray) and plain.ndim != 1:
+            raise InputError(
+                f"{name!r} has {plain.ndim} dimensions; a column has one. Hint: give each column its name"
+            )
+        try:
+            made[str(name)] = _masked(plain) if isinstance(plain, np.ma.MaskedArray) else plain
+        except UnicodeError as error:
+            raise InputError(HALF.format(name, error)) from None
+        except pa.ArrowException as error:
+            raise InputError(f"column {name!r} mixes types: {str(error).splitlines()[0]}") from None
+    lengths = {name: len(array) for name, array in made.items()}
+    if len(set(lengths.values())) > 1:
+        raise InputError(f"the columns have different lengths: {lengths}")
+    return pa.table(made)
+
+
+def _masked(values: Any) -> pa.Array:
+    """What is masked is missing."""
+    import numpy as np
+    import pyarrow as pa
+
+    mask = np.ma.getmaskarray(values) if np.ma.is_masked(values) else None
+    return pa.array(values.data, mask=mask, from_pandas=True)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A table in memory."""
+
+    table: pa.Table
+    name: str = "the table"
+    typed: bool = True
+    fills_cores: bool = False
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """See `Source.columns`."""
+        return list(self.table.column_names)
+
+    @property
+    def n_rows(self) -> int:
+        """See `Source.n_rows`."""
+        return self.table.num_rows
+
+    def head(self, n: int) -> pa.Table:
+        """See `Source.head`."""
+        return self.table.slice(0, n)
+
+    def batches(self, wanted: Mapping[str, Reading]) -> Iterator[pa.RecordBatch]:
+        """See `Source.batches`."""
+        yield from self.table.select(list(wanted)).to_batches()
+
+
+class Stream:
+    """Batches that can be read once: those that the head needed are kept until then."""
+
+    name = "the stream"
+    typed = True
+    fills_cores = False
+    n_rows = None
+
+    def __init__(self, reader: Any) -> None:
+        self.reader = reader
+        self.kept: list[Any] = []
+        self.spent = False
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """See `Source.columns`."""
+        return list(self.reader.schema.names)
+
+    def head(self, n: int) -> pa.Table:
+        """See `Source.head`."""
+        import pyarrow as pa
+
+        missing = n - sum(batch.num_rows for batch in self.kept)
+        while missing > 0 and (batch := self._read_batch()) is not None:
+            self.kept.append(batch)
+            missing -= batch.num_rows
+        return pa.Table.from_batches(self.kept, schema=self.reader.schema).slice(0, n)
+
+    def batches(self, wanted: Mapping[str, Reading]) -> Iterator[pa.RecordBatch]:
+        """See `Source.batches`."""
+        if self.spent:
+            raise InputError(
+                "the stream has been read to its end, and this needs it again. Hint: give a table or a file"
+            )
+        self.spent = True
+        kept, self.kept = self.kept, []
+        for batch in chain(kept, iter(self._read_batch, None)):
+            yield batch.select(list(wanted))
+
+    def _read_batch(self) -> pa.RecordBatch | None:
+        """Read the next batch of the stream; None at its end."""
+        with reword_read_errors(self.name):
+            try:
+                batch = self.reader.read_next_batch()
+            except StopIteration:
+                return None
+        return validate(batch, self.name)

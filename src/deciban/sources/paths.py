@@ -1,0 +1,137 @@
+"""Files by their names: which format, which compression, and all that a glob matches."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Sequence
+
+from deciban.errors import InputError
+from deciban.sources.source import FileOptions, Source
+
+FORMATS = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".txt": "lines",
+    ".data": "csv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+    ".arrows": "arrow",
+}
+"""What an ending says."""
+
+COMPRESSED = (".gz", ".zst")
+DOCUMENTS = ("lines", "text", "folders")
+KNOWN = ("csv", "tsv", "jsonl", "parquet", "arrow", *DOCUMENTS)
+
+
+def open_path(path: str, options: FileOptions) -> Source:
+    """A file or folder, or all files that a pattern matches, in the order of their names."""
+    if os.path.exists(path):
+        return open_paths([path], options)
+    matched = sorted(glob.glob(path, recursive=True)) if glob.has_magic(path) else []
+    if options.format == "text":  # whatever is in a folder, and a folder is no document
+        matched = [found for found in matched if not os.path.isdir(found)]
+    if not matched:
+        thing = "folder" if options.format == "folders" else "file"
+        what = f"no {thing} matches" if glob.has_magic(path) else f"there is no {thing}"
+        raise InputError(f"{what} {path!r}{_near(path)}")
+    return open_paths(matched, options)
+
+
+def open_paths(paths: Sequence[str], options: FileOptions) -> Source:
+    """Files of one format, read one after the other; or a folder of documents."""
+    form = "folders" if options.format == "folders" else _one_format(paths, options)
+    if not options.hive:
+        return _open_files(paths, form, options)
+    if form in DOCUMENTS:
+        raise InputError(f"--hive (hive=True) is for tables, and {paths[0]!r} is read as {form}. Hint: leave it out")
+    from deciban.sources.hive import Partitioned
+
+    return Partitioned.open(_open_files(paths, form, options))
+
+
+def _open_files(paths: Sequence[str], form: str, options: FileOptions) -> Source:
+    if form == "folders":
+        from deciban.sources.document_folders import Folders
+
+        return Folders.open(paths, options)
+    if form in ("csv", "tsv"):
+        from deciban.sources.csv_files import Delimited
+
+        return Delimited.open(paths, "\t" if form == "tsv" else None, options)
+    if form == "jsonl":
+        from deciban.sources.json_lines import Lines
+
+        return Lines.open(paths, options)
+    if form == "parquet":
+        from deciban.sources.parquet_files import Parquet
+
+        return Parquet.open(paths)
+    if form == "arrow":
+        from deciban.sources.arrow_files import Ipc
+
+        return Ipc.open(paths)
+    from deciban.sources.document_files import TextLines, WholeFiles
+
+    return TextLines.open(paths, options) if form == "lines" else WholeFiles.open(paths, options)
+
+
+def _one_format(paths: Sequence[str], options: FileOptions) -> str:
+    """The format of all the files, checked."""
+    for path in paths:
+        if os.path.isdir(path):
+            raise InputError(
+                f"{path!r} is a folder. Hint: name the files in it, {os.path.join(path, '*.csv')!r}; --folders "
+                f"(format='folders') reads one that has a sub-folder of documents for each class"
+            )
+    formats = {options.format or file_format(path) for path in paths}
+    if len(formats) > 1:
+        raise InputError(
+            f"the files have different formats: {', '.join(sorted(formats))}. Hint: read one kind at a time"
+        )
+    form = formats.pop()
+    if form not in KNOWN:
+        raise InputError(f"format {form!r} is not known. Hint: one of {', '.join(KNOWN)}")
+    if options.errors != "strict" and form not in DOCUMENTS:
+        raise InputError(
+            f"errors={options.errors!r} is for documents, and {paths[0]!r} is read as {form}. "
+            f"Hint: --encoding latin-1 (encoding='latin-1') takes every byte for a letter"
+        )
+    return form
+
+
+def file_format(path: str) -> str:
+    """The format that the file's name or its first bytes tell."""
+    stem = path.lower()
+    for ending in COMPRESSED:
+        stem = stem.removesuffix(ending)
+    form = FORMATS.get(os.path.splitext(stem)[1])
+    if form is not None:
+        return form
+    with open(path, "rb") as file:
+        start = file.read(8)
+    if start[:4] == b"PAR1":
+        return "parquet"
+    if start[:6] == b"ARROW1":
+        return "arrow"
+    return "jsonl" if start.lstrip()[:1] == b"{" else "csv"
+
+
+def _near(path: str) -> str:
+    """A file of nearly that name, if there is one."""
+    from difflib import get_close_matches
+
+    folder, name = os.path.split(path)
+    try:
+        close = get_close_matches(name, os.listdir(folder or "."), n=1, cutoff=0.8)
+    except OSError:
+        return f". Hint: there is no folder {folder!r} either" if folder else ""
+    return f". Hint: did you mean {os.path.join(folder, close[0])!r}?" if close else ""

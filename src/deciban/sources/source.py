@@ -1,0 +1,282 @@
+"""Where a table comes from: its columns, its first rows, and all of its rows as a stream of batches."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from deciban.errors import InputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+BLOCK_CELLS = 1 << 22
+"""Rows are summarised in blocks of about so many cells, whatever the source: every source gives the same bits."""
+
+BLOCK_BYTES = 1 << 24
+"""And of texts in blocks of about so many bytes; a single text may be longer."""
+
+MOST_ROWS, FEWEST_ROWS = 1 << 18, 1 << 12
+
+Reading = Literal["number", "text", "words", "as it is"]
+"""How a column of a file without types is to be read; "words" is a text too, and long: few rows have the same."""
+
+
+@dataclass(frozen=True)
+class FileOptions:
+    """What a file does not say itself: its format, its encoding, and which texts stand for a missing value.
+
+    `errors` says what becomes of bytes that the encoding does not have, in documents: "strict" or "replace". With
+    `hive` the folders of a file that are named KEY=VALUE give it columns.
+    """
+
+    format: str | None = None
+    encoding: str = "utf-8"
+    missing: tuple[str, ...] = ()
+    errors: str = "strict"
+    hive: bool = False
+
+
+class Source(Protocol):
+    """A table that can be read from its beginning; not `typed` where all columns are text until told otherwise."""
+
+    @property
+    def name(self) -> str:
+        """What to call it in a message."""
+        ...
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """The names of the columns, in order."""
+        ...
+
+    @property
+    def typed(self) -> bool:
+        """Whether the columns have types of their own."""
+        ...
+
+    @property
+    def fills_cores(self) -> bool:
+        """Whether reading it keeps all cores busy, as DuckDB does: more threads of ours would only be in its way."""
+        ...
+
+    @property
+    def n_rows(self) -> int | None:
+        """How many rows there are, if that is known without reading them; a guess for some files."""
+        ...
+
+    def head(self, n: int) -> pa.Table:
+        """The first n rows; of a source without types, as text."""
+        ...
+
+    def batches(self, wanted: Mapping[str, Reading]) -> Iterator[pa.RecordBatch]:
+        """All rows, from the first, with the wanted columns."""
+        ...
+
+
+def open_source(source: Any, sql: str | None = None, options: FileOptions | None = None) -> Source:
+    """The source that a path, glob, query, frame or mapping of arrays describes."""
+    if options is not None and options.hive and (sql is not None or not _is_path(source)):
+        raise InputError("--hive (hive=True) is for files. Hint: a query says read_csv(…, hive_partitioning=true)")
+    if sql is not None:
+        from deciban.sources.database import query
+
+        return _distinct(query(source, sql))
+    if _is_path(source) and not isinstance(source, (list, tuple)):
+        from deciban.sources.paths import open_path
+
+        return _distinct(open_path(os.fspath(source), options or FileOptions()))
+    if _is_path(source):
+        from deciban.sources.paths import open_paths
+
+        return _distinct(open_paths([os.fspath(item) for item in source], options or FileOptions()))
+    from deciban.sources.frames import open_frame
+
+    return _distinct(open_frame(source))
+
+
+def _is_path(source: Any) -> bool:
+    """Whether a source is a path, or several of them."""
+    if isinstance(source, (list, tuple)):
+        return bool(source) and all(isinstance(item, (str, Path)) for item in source)
+    return isinstance(source, (str, os.PathLike))
+
+
+def _distinct(source: Source) -> Source:
+    """Refuse a table that names two columns alike: neither could be asked for."""
+    seen: set[str] = set()
+    for name in source.columns:
+        if name in seen:
+            raise InputError(f"{source.name} has two columns named {name!r}. Hint: rename one of them")
+        seen.add(name)
+    return source
+
+
+def validate(data: pa.RecordBatch | pa.Table, name: str) -> Any:
+    """Return Arrow data that another program wrote, once its offsets, indices and texts are known to be valid.
+
+    Arrow itself trusts them: an offset beyond its buffer is a segmentation fault in the first function that uses it.
+    Every batch of a file, a stream or a frame passes through here before anything else reads it. A null that is a
+    value of a dictionary becomes a missing value of the column.
+    """
+    import pyarrow as pa
+
+    try:
+        data.validate(full=True)
+    except pa.ArrowException as error:
+        columns = zip(data.schema.names, data.columns, strict=True)  # by place: two may have one name
+        where = "".join(f"column {column!r}: " for column, values in columns if _is_invalid(values))
+        why = error_summary(error).rpartition("Invalid: ")[2]
+        raise InputError(f"{name} is damaged: {where}{why}. Hint: have it written again") from None
+    for place, column in enumerate(data.columns):
+        if pa.types.is_dictionary(column.type) and any(chunk.dictionary.null_count for chunk in _chunks(column)):
+            plain = [_without_null_values(chunk) for chunk in _chunks(column)]
+            whole = pa.chunked_array(plain, column.type) if isinstance(data, pa.Table) else plain[0]
+            data = data.set_column(place, data.schema.field(place), whole)
+    return data
+
+
+def _chunks(column: Any) -> list[Any]:
+    return getattr(column, "chunks", [column])
+
+
+def _without_null_values(column: Any) -> Any:
+    """A column with the same values, none of which is null in its dictionary."""
+    import numpy as np
+    import pyarrow as pa
+
+    known = np.asarray(column.dictionary.is_valid())
+    places = pa.array(np.cumsum(known) - 1, column.indices.type, mask=~known)
+    values = column.dictionary.cast(_without_views(column.dictionary.type)).drop_null().cast(column.dictionary.type)
+    return pa.DictionaryArray.from_arrays(places.take(column.indices), values, ordered=column.type.ordered)
+
+
+def _is_invalid(column: Any) -> bool:
+    import pyarrow as pa
+
+    try:
+        column.validate(full=True)
+    except pa.ArrowException:
+        return True
+    return False
+
+
+def reword_errors(path: str, verdict: str = "cannot be read") -> AbstractContextManager[None]:
+    """Raise what a file system, a decompressor or a decoder of files says as an error that names the file."""
+    return reword_read_errors(repr(printable(path)), verdict)
+
+
+@contextmanager
+def reword_read_errors(name: str, verdict: str = "cannot be read") -> Iterator[None]:
+    """Raise the errors of reading a file or a stream as InputErrors that begin with its name."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (OSError, pa.ArrowException, UnicodeError, MemoryError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{name} {verdict}: {error_summary(error)}") from None
+
+
+def error_summary(error: BaseException) -> str:
+    """The first line of another library's error, to stand after a colon."""
+    lines = str(getattr(error, "strerror", None) or error).split("\n")
+    why = next((line.strip() for line in lines if line.strip()), type(error).__name__)
+    return why if why[1:2].isupper() else why[:1].lower() + why[1:]
+
+
+def printable(path: str) -> str:
+    """A path as text: in a file's name there may be bytes that no encoding has."""
+    return os.fsencode(path).decode("utf-8", "replace").replace(os.sep, "/")
+
+
+def as_role(column: str, role: str) -> str:
+    """How to give a column another role, on the command line and in Python."""
+    return f"--as {column}={role} (roles={{{column!r}: {role!r}}})"
+
+
+def first_rows(source: Source, n: int) -> pa.Table:
+    """The head of a source, in types that everything can be asked of: string views cannot be filtered yet."""
+    import pyarrow as pa
+
+    head = source.head(n)
+    plain = [_without_views(kind) for kind in head.schema.types]
+    return head if plain == head.schema.types else head.cast(pa.schema(list(zip(head.schema.names, plain))))
+
+
+def _without_views(kind: Any) -> Any:
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(kind):
+        return pa.dictionary(kind.index_type, _without_views(kind.value_type))
+    return pa.string() if pa.types.is_string_view(kind) else kind
+
+
+def block_rows(n_features: int) -> int:
+    """How many rows a block has: a power of two that depends on the number of features alone."""
+    wanted = BLOCK_CELLS // max(1, n_features)
+    return min(MOST_ROWS, max(FEWEST_ROWS, 1 << (wanted.bit_length() - 1)))
+
+
+def in_blocks(
+    batches: Iterator[pa.RecordBatch], size: int, texts: Sequence[str] = ()
+) -> Iterator[list[pa.RecordBatch]]:
+    """The same rows in blocks of one size, each a list of slices that lie in memory as they came.
+
+    A block ends early with the row at which its `texts`, columns of long texts, have come to `BLOCK_BYTES`.
+    """
+    block: list[pa.RecordBatch] = []
+    room, left = size, BLOCK_BYTES
+    for batch in batches:
+        ends = _text_ends(batch, texts)
+        at = 0
+        while at < batch.num_rows:
+            n = min(room, batch.num_rows - at)
+            if ends is not None:
+                n = min(n, int(ends.searchsorted(ends[at] + left)) - at)
+                left -= int(ends[at + n] - ends[at])
+            block.append(batch.slice(at, n))
+            room, at = room - n, at + n
+            if not room or left <= 0:
+                yield block
+                block, room, left = [], size, BLOCK_BYTES
+    if block:
+        yield block
+
+
+def _text_ends(batch: pa.RecordBatch, texts: Sequence[str]) -> Any:
+    """How many bytes of text come before each row, and before the end; None where no text is."""
+    import numpy as np
+
+    here = [batch.column(name) for name in texts if batch.schema.get_field_index(name) >= 0]
+    if not here:
+        return None
+    ends = np.zeros(batch.num_rows + 1, dtype=np.int64)
+    np.cumsum(sum(_text_bytes(column) for column in here), out=ends[1:])
+    return ends
+
+
+def _text_bytes(column: Any) -> Any:
+    """The size of each text, 0 where it is missing; of what is no text, none."""
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        sizes = np.append(_text_bytes(column.dictionary), 0)
+        return sizes[pc.fill_null(column.indices.cast(pa.int64()), -1).to_numpy(zero_copy_only=False)]
+    if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind):
+        column = column.cast(pa.large_binary())
+    elif not (pa.types.is_large_string(kind) or pa.types.is_string(kind) or pa.types.is_binary(kind)):
+        return np.zeros(len(column), dtype=np.int64)
+    if not len(column):
+        return np.zeros(0, dtype=np.int64)
+    wide = pa.types.is_large_string(column.type) or pa.types.is_large_binary(column.type)
+    ends = np.frombuffer(column.buffers()[1], np.int64 if wide else np.int32)  # pyarrow's own way imports pandas
+    return np.diff(ends[column.offset : column.offset + len(column) + 1]).astype(np.int64)

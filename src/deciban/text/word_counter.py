@@ -1,0 +1,161 @@
+"""WordCounter: words counted by class, as documents come."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from functools import reduce
+from threading import Lock
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban.kernels.availability import kernels
+from deciban.ledger import Bags, Tallies, Vocabulary
+from deciban.ledger.statistic import Array, Codes
+from deciban.text.bag_of_words import bag_of, hashed_bag_of
+from deciban.text.documents import Documents
+from deciban.text.words import Words
+
+if TYPE_CHECKING:
+    from deciban.text.shard import Shard
+
+Counted = tuple[Vocabulary | None, Bags]
+
+
+class WordCounter:
+    """How often each word was met in each class, and in how many documents; the vocabulary grows.
+
+    Whole numbers are shared out among threads, whose sums no order changes; fractions are added by one.
+
+    >>> counter = WordCounter(Words())
+    >>> counter.count(Documents(["the cat", "the hat"]), np.array([0, 1], np.int32))
+    >>> words, bags = counter.bags(2)
+    >>> sorted(words), bags.documents.dense().total[:, words.places(["the", "cat"])].tolist()
+    (['cat', 'hat', 'the'], [[1.0, 1.0], [1.0, 0.0]])
+    """
+
+    def __init__(self, words: Words) -> None:
+        self.words = words
+        self._plain = Plain(words)
+        self._shards: list[Shard] = []
+        self._turn = Lock()
+
+    def count(self, documents: Documents, codes: Codes, weight: Array | None = None, threads: int = 1) -> None:
+        """Take in documents with the codes of their classes; none that is missing or has no weight."""
+        present = _present(documents, weight)
+        if present is not None:
+            documents, codes = documents[present], codes[present]
+            weight = None if weight is None else weight[present]
+        if not len(documents):
+            return
+        if kernels("words", documents.nbytes) is None:
+            self._plain.count(documents, codes, weight)
+            return
+        from deciban.text.shard import Shard, count_together
+
+        alone = weight is not None or not self.words.whole
+        while len(self._shards) < (1 if alone else threads):
+            self._shards.append(Shard(self.words, self._turn))
+        count_together(self._shards[: 1 if alone else threads], documents, codes, weight)
+
+    @property
+    def size(self) -> int:
+        """About how many numbers are kept."""
+        return 2 * (len(self._plain.cells) + sum(shard.n_entries for shard in self._shards))
+
+    def merge_classes(self, place: NDArray[np.int32]) -> None:
+        """From now on class k is class place[k]."""
+        self._plain.merge_classes(place)
+        for shard in self._shards:
+            shard.merge_classes(place)
+
+    def bags(self, n_classes: int) -> Counted:
+        """All that was counted, and the words (none where their hashes stand for them); nothing is left here."""
+        plain, self._plain = self._plain, Plain(self.words)
+        shards, self._shards = self._shards, []
+        counted = [plain.bags(n_classes)] if plain.weight or not shards else []
+        if shards:
+            from deciban.text.shard import finished
+
+            counted.append(finished(shards, self.words, n_classes))
+        return reduce(_united, counted)
+
+
+def _present(documents: Documents, weight: Array | None) -> NDArray[np.intp] | None:
+    """The documents that count; None: all do."""
+    missing = documents.missing
+    if missing is None and (weight is None or weight.all()):
+        return None
+    here = np.ones(len(documents), dtype=np.bool_) if missing is None else ~missing
+    return np.flatnonzero(here if weight is None else here & (weight > 0))
+
+
+def _united(a: Counted, b: Counted) -> Counted:
+    if a[0] is None or b[0] is None:
+        return None, a[1] + b[1]
+    words, mine, theirs = a[0].unite(b[0])
+    return words, a[1].widen(mine, len(words)) + b[1].widen(theirs, len(words))
+
+
+class Plain:
+    """The definition: cells of word and class, filled one by one."""
+
+    def __init__(self, words: Words) -> None:
+        self.words = words
+        self.cells: dict[tuple[Hashable, int], list[float]] = {}
+        self.weight: dict[int, float] = {}
+
+    def count(self, documents: Documents, codes: Codes, weight: Array | None) -> None:
+        """See `WordCounter.count`."""
+        read = bag_of if self.words.hashed is None else hashed_bag_of
+        for i, k in enumerate(codes.tolist()):
+            w = 1.0 if weight is None else float(weight[i])
+            self.weight[k] = self.weight.get(k, 0.0) + w
+            for word, value in read(self.words, documents.text(i) or "").items():
+                cell = self.cells.setdefault((word, k), [0.0, 0.0])
+                cell[0] += w * value
+                cell[1] += w
+
+    def merge_classes(self, place: NDArray[np.int32]) -> None:
+        """See `WordCounter.merge_classes`."""
+        old, self.cells = self.cells, {}
+        for (word, k), (total, documents) in old.items():
+            cell = self.cells.setdefault((word, int(place[k])), [0.0, 0.0])
+            cell[0] += total
+            cell[1] += documents
+        weight, self.weight = self.weight, {}
+        for k, w in weight.items():
+            self.weight[int(place[k])] = self.weight.get(int(place[k]), 0.0) + w
+
+    def bags(self, n_classes: int) -> Counted:
+        """See `WordCounter.bags`."""
+        if self.words.hashed is not None:
+            columns = np.array([word for word, _ in self.cells], dtype=np.int64)
+            return None, self._bags(columns, self.words.n_columns, n_classes)
+        tokens = [str(word) for word, _ in self.cells]
+        vocabulary = Vocabulary.of(tokens)
+        return vocabulary, self._bags(vocabulary.places(tokens), len(vocabulary), n_classes)
+
+    def _bags(self, place: NDArray[np.int64] | NDArray[np.intp], width: int, n_classes: int) -> Bags:
+        klass = np.array([k for _, k in self.cells], dtype=np.int32)
+        sums = np.array(list(self.cells.values()), dtype=np.float64).reshape(-1, 2)
+        weight = np.zeros((n_classes, 1))
+        for k, w in self.weight.items():
+            weight[k] = w
+        order = np.lexsort((klass, place))
+        start = np.concatenate([[0], np.cumsum(np.bincount(place, minlength=width))]).astype(np.int64)
+        return bags_of(start, klass[order], sums[order, 0], sums[order, 1], weight, self.words)
+
+
+def bags_of(
+    start: NDArray[np.int64], klass: NDArray[np.int32], total: Array, documents: Array, weight: Array, words: Words
+) -> Bags:
+    """Bags of entries by word and class; where words are counted once a document, one tally serves for both."""
+    if words.values == "presence" and words.length is None:
+        tally = Tallies(start, klass, np.ascontiguousarray(documents), weight)
+        return Bags(tally, tally)
+    return Bags(
+        Tallies(start, klass, np.ascontiguousarray(total), weight),
+        Tallies(start, klass, np.ascontiguousarray(documents), weight),
+    )

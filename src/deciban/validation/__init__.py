@@ -1,0 +1,1 @@
+"""Cross-validation: splits, fold models, out-of-fold scores and leave-one-out."""

@@ -1,0 +1,250 @@
+"""Fitting calibration maps: against scikit-learn, and by what they do for rows held out."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.calibration import _SigmoidCalibration
+from sklearn.isotonic import IsotonicRegression
+from tests.tables import clinic
+
+import deciban
+from deciban.errors import DecibanWarning, InputError
+from deciban.metrics.calibration_fit import (
+    calibrate,
+    checked_method,
+    clearly_off,
+    isotonic,
+    platt,
+    targets,
+    temperature,
+    without_fold,
+)
+from deciban.metrics.intervals import effective_weights
+from deciban.metrics.scorecard import Scorecard
+from deciban.scores.calibration import normalised
+
+
+def two_classes(n=400, seed=0, trust=0.4):
+    """Log-odds that claim too much: only `trust` of them comes true."""
+    rng = np.random.default_rng(seed)
+    score = rng.normal(0, 3, n)
+    y = (rng.random(n) < 1 / (1 + np.exp(-trust * score - 0.5))).astype(int)
+    return normalised(np.column_stack([np.zeros(n), score])), score, y
+
+
+def tilt(log_posterior, nats):
+    """The same with so much more for the second class."""
+    return normalised(log_posterior + np.array([0.0, nats]))
+
+
+def several_classes(n=600, K=4, seed=0, trust=0.5):
+    rng = np.random.default_rng(seed)
+    scores = rng.normal(0, 2, (n, K))
+    P = np.exp(normalised(trust * scores))
+    return normalised(scores), (P.cumsum(axis=1) < rng.random((n, 1))).sum(axis=1)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_platts_fit_of_two_classes_is_scikit_learns(weighted):
+    L, score, y = two_classes()
+    w = np.random.default_rng(1).random(len(y)) if weighted else np.ones(len(y))
+    theirs = _SigmoidCalibration().fit(score, y, w)
+    np.testing.assert_allclose(np.exp(platt(L, y, w).apply(L))[:, 1], theirs.predict(score), atol=1e-6)
+
+
+def test_temperature_by_maximum_likelihood_is_scikit_learns():
+    module = pytest.importorskip("sklearn.calibration")
+    if not hasattr(module, "_TemperatureScaling"):
+        pytest.skip("this scikit-learn has no temperature")
+    L, y = several_classes()
+    theirs = module._TemperatureScaling().fit(L, y)
+    assert temperature(L, y, np.ones(len(y)), imagined=0.0).t == pytest.approx(theirs.beta_, rel=1e-5)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_isotonic_is_scikit_learns_with_the_imagined_rows_at_the_ends(weighted):
+    L, score, y = two_classes()
+    w = np.random.default_rng(1).random(len(y)) if weighted else np.ones(len(y))
+    ends = [score.min()] * 2 + [score.max()] * 2
+    x, hit, weight = np.append(score, ends), np.append(y, [0, 1, 0, 1]), np.append(w, np.ones(4))
+    theirs = IsotonicRegression().fit(x, hit, weight).predict(score)
+    np.testing.assert_allclose(np.exp(isotonic(L, y, w).apply(L))[:, 1], theirs, atol=1e-12)
+
+
+def test_the_targets_of_two_classes_are_platts():
+    y = np.array([0, 0, 0, 1])
+    expected = [[4 / 5, 1 / 5]] * 3 + [[1 / 3, 2 / 3]]
+    np.testing.assert_allclose(targets(y, np.ones(4), 2, 1.0), expected, rtol=1e-14)
+
+
+def test_targets_add_up_and_without_imagined_rows_they_are_the_truth():
+    y = np.array([0, 1, 2, 2])
+    np.testing.assert_allclose(targets(y, np.ones(4), 4, 1.0).sum(axis=1), 1, rtol=1e-14)
+    assert (targets(y, np.ones(4), 4, 0.0) == np.eye(4)[y]).all()
+
+
+def test_no_slope_and_biases_nearby_are_better_than_those_found():
+    L, y = several_classes()
+    w, aim = np.ones(len(y)), targets(y, np.ones(len(y)), 4, 1.0)
+    found = platt(L, y, w)
+
+    def loss(slope, bias):
+        return -(aim * normalised(slope * L + bias)).sum()
+
+    best = loss(found.slope, found.bias)
+    for step in np.random.default_rng(0).normal(0, 1e-3, (20, 5)):
+        assert loss(found.slope + step[0], found.bias + step[1:]) > best
+
+
+@pytest.mark.parametrize("far", [0.5, 50.0, 5000.0])
+@pytest.mark.parametrize("K", [2, 3])
+def test_separable_rows_make_nothing_certain(K, far):
+    y = np.arange(30) % K
+    L = normalised(far * np.eye(K)[y])
+    for fit in (temperature, platt, isotonic):
+        mended = np.exp(fit(L, y, np.ones(30)).apply(L))
+        assert 0.5 < mended[np.arange(30), y].min() <= mended[np.arange(30), y].max() < 1
+
+
+def test_scores_that_tell_nothing_do_not_turn_round():
+    rng = np.random.default_rng(0)
+    L, y = normalised(rng.normal(0, 3, (200, 2))), rng.integers(0, 2, 200)
+    against = np.where(L.argmax(axis=1) == y, 1 - y, y)
+    assert temperature(L, against, np.ones(200)).t > 0
+    assert platt(L, against, np.ones(200)).slope > 0
+
+
+def test_an_impossible_truth_is_mended_by_isotonic_alone():
+    L = np.log([[0.9, 0.1], [0.2, 0.8], [0.5, 0.5]] * 5)
+    L = np.vstack([L, [[0.0, -np.inf]]])
+    y = np.append(np.array([0, 1, 0] * 5), 1)
+    w = np.ones(len(y))
+    assert np.isfinite(temperature(L, y, w).t)
+    assert np.isfinite(platt(L, y, w).bias).all()
+    assert np.isfinite(isotonic(L, y, w).apply(L)).all()
+
+
+def test_each_row_is_calibrated_by_the_other_folds():
+    L, _, y = two_classes(90)
+    fold = np.arange(90) % 3
+    found = without_fold("platt", L, y, np.ones(90), fold)
+    for f in range(3):
+        rest = platt(L[fold != f], y[fold != f], np.ones((fold != f).sum()))
+        np.testing.assert_allclose(found[fold == f], rest.apply(L[fold == f]), atol=1e-6)
+
+
+def test_auto_takes_the_simplest_map_that_serves():
+    fold = np.arange(2000) % 10
+    prior = np.log(np.full(2, 0.5))
+    honest, _, y = two_classes(2000, seed=1, trust=1.0)
+    tilted = tilt(honest, 0.5)  # as they come true, by the way they were made
+    assert calibrate("auto", tilted, y, None, fold, prior).calibration is None
+    L, _, y = two_classes(2000, trust=0.4)
+    assert calibrate("auto", tilt(L, 1.25), y, None, fold, prior).calibration.method == "temperature"
+    L, _, y = two_classes(2000, trust=0.4)
+    assert calibrate("auto", tilt(L, -5.0), y, None, fold, prior).calibration.method == "platt"
+    bent = normalised(np.column_stack([np.zeros(2000), (L[:, 1] - L[:, 0]) ** 3]))
+    assert calibrate("auto", bent, y, None, fold, prior).calibration.method == "isotonic"
+
+
+def test_a_calibration_tells_the_log_loss_before_and_after():
+    L, _, y = two_classes(500)
+    found = calibrate("temperature", L, y, None, np.arange(500) % 5, np.log([0.5, 0.5]))
+    assert found.calibration.rows == 500
+    assert found.calibration.before == pytest.approx(-L[np.arange(500), y].mean())
+    assert found.calibration.after == pytest.approx(-found.log_posterior[np.arange(500), y].mean())
+    assert found.calibration.after < found.calibration.before
+
+
+def test_rows_of_no_known_class_take_no_part():
+    L, _, y = two_classes(100)
+    more, told = np.vstack([L, [[-9.0, -0.1]]]), np.append(y, -1)
+    a = calibrate("platt", L, y, None, np.arange(100) % 5, np.zeros(2))
+    b = calibrate("platt", more, told, None, np.arange(101) % 5, np.zeros(2))
+    assert a.calibration.map.slope == pytest.approx(b.calibration.map.slope, rel=1e-12)
+    assert (b.log_posterior[-1] == more[-1]).all()
+
+
+def test_the_unit_of_weights_makes_no_difference():
+    L, _, y = two_classes(100)
+    w = np.random.default_rng(0).random(100)
+    each = [calibrate("isotonic", L, y, c * w, np.arange(100) % 5, np.zeros(2)).calibration.map for c in (1, 1000)]
+    np.testing.assert_allclose(each[0].true, each[1].true, rtol=1e-9)
+    assert effective_weights(np.full(7, 3.0)).sum() == pytest.approx(7)
+
+
+@pytest.mark.parametrize(("L", "y"), [(np.zeros((3, 1)), [0, 0, 0]), (np.log([[0.5, 0.5]] * 2), [-1, -1])])
+def test_nothing_to_calibrate_by_is_refused(L, y):
+    with pytest.raises(InputError, match="two classes or more"):
+        calibrate("auto", L, np.array(y), None, np.zeros(len(y), dtype=int), np.zeros(L.shape[1]))
+
+
+def test_an_unknown_method_is_refused():
+    with pytest.raises(InputError, match="'auto', 'temperature', 'platt', 'isotonic' or None, not 'magic'"):
+        checked_method("magic")
+    with pytest.raises(InputError, match="calibrate must be"):
+        deciban.train(clinic.patients(60), target="diagnosis", calibrate="magic")
+
+
+def test_a_large_calibration_error_is_told_from_chance():
+    L, _, y = two_classes(2000, trust=0.2)
+    assert clearly_off(Scorecard.of(L, y).report([0, 1]))
+    L, _, y = two_classes(60, trust=1.0)
+    assert not clearly_off(Scorecard.of(tilt(L, 0.5), y).report([0, 1]))
+
+
+@pytest.mark.parametrize("method", ["temperature", "platt", "isotonic", "auto"])
+def test_a_calibrated_model_of_a_table_answers_and_is_saved(method, tmp_path):
+    rows = clinic.patients(300)
+    model = deciban.train(rows, target="diagnosis", calibrate=method)
+    told = np.asarray(model.predict_proba(rows))
+    np.testing.assert_allclose(told.sum(axis=1), 1, rtol=1e-12)
+    if model.calibration is not None:
+        plain = deciban.train(rows, target="diagnosis")
+        assert model.held_out.log_loss == pytest.approx(model.calibration.after)
+        assert plain.held_out.log_loss == pytest.approx(model.calibration.before)
+        mended = model.calibration.map.apply(np.asarray(plain.predict_log_proba(rows)))
+        np.testing.assert_allclose(told, np.exp(mended), atol=1e-12)
+    model.save(tmp_path / "m")
+    again = deciban.load(tmp_path / "m")
+    assert (np.asarray(again.predict_proba(rows)) == told).all()
+    assert str(again.calibration) == str(model.calibration)
+    report = deciban.evaluate(rows, model=again)
+    told = [(called, truth) for called, truth in zip(again.predict(rows).to_pylist(), rows["diagnosis"].to_pylist())]
+    assert report.accuracy == pytest.approx(np.mean([called == truth for called, truth in told if truth is not None]))
+
+
+def test_without_judging_a_model_is_calibrated_all_the_same():
+    model = deciban.train(clinic.patients(200), target="diagnosis", calibrate="platt", judge=False)
+    assert model.calibration.method == "platt"
+    assert model.held_out is None
+
+
+def test_changed_priors_move_a_calibrated_model():
+    rows = clinic.patients(200)
+    model = deciban.train(rows, target="diagnosis", calibrate="platt")
+    before, (a, b) = np.asarray(model.predict_proba(rows)), model.priors.values()
+    now = model.with_priors(dict(zip(model.classes, (0.9, 0.1))))
+    expected = before * [0.9 / a, 0.1 / b]
+    np.testing.assert_allclose(
+        np.asarray(now.predict_proba(rows)), expected / expected.sum(axis=1, keepdims=True), rtol=1e-9
+    )
+
+
+@pytest.mark.parametrize(
+    "change",
+    [lambda m, rows: m.add(rows), lambda m, rows: m.forget(rows[:5]), lambda m, rows: m + m, lambda m, _: m * 2],
+)
+def test_learning_more_drops_the_calibration_with_a_warning(change):
+    rows = clinic.patients(100)
+    model = deciban.train(rows, target="diagnosis", calibrate="temperature")
+    with pytest.warns(DecibanWarning, match="calibration .temperature. is dropped"):
+        assert change(model, rows).calibration is None
+
+
+def test_a_model_that_was_not_calibrated_says_nothing():
+    rows = clinic.patients(100)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DecibanWarning)
+        deciban.train(rows, target="diagnosis").add(rows)

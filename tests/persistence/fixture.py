@@ -1,0 +1,270 @@
+"""The models whose files of each format are kept. `python -m tests.persistence.fixture` wrote those of format 1.
+
+The files are never written again: a new format gets files of its own.
+"""
+
+import datetime
+import json
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from scipy.sparse import csr_array
+from tests.estimators.facades import FACADES
+
+import deciban
+import deciban.engines.sparse
+from deciban.errors import DecibanWarning
+from deciban.metrics.calibration_fit import METHODS
+
+HERE = Path(__file__).parent
+
+
+def one():
+    """The model of `format-1.deciban`: column names, text labels, a missing value, a prior of its own."""
+    patients = pd.DataFrame(
+        {
+            "temperature °C": [36.6, 38.9, 39.4, 36.9, np.nan, 37.0, 36.4, 38.2, 38.8, 39.9, 36.8, 37.1],
+            "pulse": [61.0, 98.0, 87.0, 70.0, 90.0, 66.0, 74.0, 79.0, 92.0, 84.0, 81.0, 58.0],
+        }
+    )
+    ill = [1, 4, 2, 7, 8, 9]
+    state = ["flu" if i in ill else "well" for i in range(12)]
+    return deciban.GaussianBayes(priors=[0.25, 0.75], parameter_prior=1.0).fit(patients, state)
+
+
+def others():
+    """A model of every other kind of statistic and score."""
+    made = {facade.name: facade.fitted(12) for facade in FACADES}
+    deciban.engines.sparse.DENSE_CELLS = 10
+    words = csr_array(np.random.default_rng(0).poisson(0.4, (12, 8)).astype(float))
+    made["kept-sparse"] = deciban.MultinomialNB().fit(words, np.arange(12) % 4)
+    levels = next(facade for facade in FACADES if facade.name == "CategoricalNB")
+    made["imagined"] = levels.fitted(12, alpha=levels.fitted(3, seed=1).ledger_)
+    return made
+
+
+def rows(model):
+    """Rows to be asked about."""
+    return np.arange(3.0 * model.n_features_in_).reshape(3, -1) % 4
+
+
+def answers(model):
+    """What the model says, and how much it has learned."""
+    return {
+        "joint": model.predict_joint_log_proba(rows(model)).tolist(),
+        "rows": model.ledger_.rows.tolist(),
+        "classes": model.classes_.tolist(),
+    }
+
+
+PATIENTS = {
+    "id": ["a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12"],
+    "temperature °C": [36.6, 38.9, 39.4, 36.9, None, 37.0, 36.4, 38.2, 38.8, 39.9, 36.8, 37.1],
+    "visits": [0, 3, 2, 1, 4, 0, 1, 2, None, 5, 0, 1],
+    "smoker": ["no", "yes", "no", "no", "yes", "no", None, "no", "yes", "yes", "no", "no"],
+    "pain": ["none", "chest", "head", "none", "chest", "head", "none", None, "chest", "né", "none", "head"],
+    "admitted": [datetime.date(2024, 1 + i, 2 * i + 1) if i != 5 else None for i in range(12)],
+    "weight": [1.0, 1.0, 2.0, 1.0, 0.5, 1.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0],
+    "state": ["well", "flu", "flu", "well", "flu", "well", "well", "flu", "flu", "flu", "well", None],
+}
+ROLES = {
+    "id": "skip",
+    "temperature °C": "number",
+    "visits": "count",
+    "smoker": "flag",
+    "pain": "category",
+    "admitted": "date",
+}
+
+
+def table():
+    """Every role but `binned`, cells missing in each, weights, and a prior of its own."""
+    given = {"target": "state", "weights": "weight", "prior": {"flu": 0.25, "well": 0.75}}
+    return deciban.train(pa.table(PATIENTS), roles=ROLES, **given)
+
+
+def binned_table():
+    """Numbers by bins, classes that are whole numbers, and levels never seen that take a share."""
+    columns = {name: PATIENTS[name] * 3 for name in ("temperature °C", "visits", "pain")}
+    rows = {**columns, "ward": [1, 3, 3, 2, 3, 1, 1, 2, 3, 2, 1, 2] * 3}
+    return deciban.train(pa.table(rows), target="ward", numbers="binned", unseen="smooth", alpha=0.5, most_levels=2)
+
+
+def naive_bayes():
+    """The same patients as a scikit-learn classifier has them."""
+    frame = pd.DataFrame({name: PATIENTS[name] for name in ROLES})
+    state = ["ill" if state == "flu" else "well" for state in PATIENTS["state"]]
+    return deciban.NaiveBayes(roles=ROLES, priors=[0.5, 0.5]).fit(frame, state)
+
+
+def joined_models():
+    """Two numbers under one bell, and combinations of two columns, one of whose levels has a `&`; and a facade."""
+    pain = [level and level.replace("head", "head & neck") for level in PATIENTS["pain"]]
+    rows = {**PATIENTS, "pain": pain}
+    given = {"roles": {**ROLES, "visits": "number"}, "blocks": [["visits", "temperature °C"], ["smoker", "pain"]]}
+    frame, state = pd.DataFrame({name: rows[name] for name in ROLES}), np.array(["flu", "well", "flu"] * 4)
+    return {
+        "table-joined": deciban.train(pa.table(rows), target="state", weights="weight", judge=False, **given),
+        "NaiveBayes-joined": deciban.NaiveBayes(**given).fit(frame, state),
+    }
+
+
+TABLES = {"table": table, "table-binned": binned_table, "NaiveBayes": naive_bayes}
+
+ASKED = {
+    "id": ["b1", "b2", "b3", "b4"],
+    "temperature °C": [36.7, 39.0, None, 38.0],
+    "visits": [0, 4, 1, None],
+    "smoker": ["no", "yes", None, "no"],
+    "pain": ["none", "chest", None, "tooth"],
+    "admitted": [datetime.date(2025, 2, 1), datetime.date(2025, 3, 4), None, datetime.date(2025, 12, 24)],
+}
+
+
+def table_answers(model):
+    """What a model of a table says of patients it has not seen, and how much it has learned."""
+    rows = pd.DataFrame(ASKED)
+    if isinstance(model, deciban.NaiveBayes):
+        said = {"ledger": model.ledger_, "roles": model.roles_, "classes": model.classes_.tolist()}
+    else:
+        said = {"ledger": model.ledger, "roles": model.roles, "classes": model.classes}
+    density = np.asarray(model.score_samples(rows))[:, None]
+    ledger = said.pop("ledger")
+    return {
+        "joint": (np.asarray(model.predict_log_proba(rows)) + density).tolist(),
+        "rows": ledger.rows.tolist(),
+        "fingerprint": ledger.schema.fingerprint,
+        **said,
+    }
+
+
+def write(folder, models, expected, ask):
+    """Write the files that are not there yet, and what they must say: what is there is never written again."""
+    if (folder / expected).exists():
+        return
+    for name, model in models.items():
+        model.save(folder / f"{name}.deciban")
+    told = {name: ask(model) for name, model in models.items()}
+    (folder / expected).write_text(json.dumps(told, indent=1) + "\n")
+
+
+POSTS = [
+    "the cat sat on the mat", "Dogs bite; dogs bark", "ΟΔΥΣΣΕΥΣ sah die Öltanks", "a cat, a dog",
+    "", "cat \ud800 naps",
+]  # fmt: skip
+TOPICS = ["cats", "dogs", "cats", "dogs", "dogs", "cats"]
+ASKED_TEXTS = ["the dog and the cat", "Öltanks", "nothing that is known", "dogs bite cats"]
+
+
+def text_models():
+    """A model of every event and way of keeping words; and a table with texts beside a number."""
+    Words, Text = deciban.Words, deciban.TextClassifier
+    made = {
+        "text": Text(),
+        "text-boolean-pairs": Text(event="boolean", words=Words(ngrams=2, stop=["the"])),
+        "text-bernoulli-chosen": Text(event="bernoulli", most=4),
+        "text-complement-idf": Text(event="complement", idf=True, words=Words(values="log", length="l2")),
+        "text-hashed": Text(words=Words(hashed=6)),
+        "text-tfidf": Text(weighting="tfidf"),
+    }
+    return {"table-text": text_table(), **{name: model.fit(POSTS, TOPICS) for name, model in made.items()}}
+
+
+def text_table():
+    """Texts beside a number."""
+    posts = {"post": [text.replace("\ud800", "") for text in POSTS], "size": [3.0, 4, 3.5, 2, 0, 2], "topic": TOPICS}
+    return deciban.train(posts, target="topic", roles={"post": "text", "size": "number"}, judge=False)
+
+
+def calibrated_models():
+    """A model with each kind of calibration, and what it takes for usual."""
+    X = np.array([[0.1, 0.3], [0.9, 0.8], [0.4, 0.1], [0.7, 0.2], [0.2, 0.6], [1.1, 0.9]] * 5)
+    X += np.arange(60.0).reshape(30, 2) / 100
+    y = np.array([0, 1, 0, 2, 1, 2] * 5)
+    made = {f"calibrated-{how}": deciban.GaussianNB().calibrated(X, y, how, folds=5) for how in METHODS}
+    rows = {name: PATIENTS[name] * 3 for name in (*ROLES, "state")}
+    made["table-calibrated"] = deciban.train(pa.table(rows), target="state", roles=ROLES, calibrate="platt")
+    return {name: model if name.startswith("table") else model.fit_novelty(X, y) for name, model in made.items()}
+
+
+def calibrated_answers(model):
+    """What the model says, calibrated, also under other priors, and which rows are novel to it."""
+    table = isinstance(model, deciban.Model)
+    rows = pa.table(ASKED) if table else np.array([[0.2, 0.4], [1.0, 0.9], [9.0, -9.0]])
+    priors = model.with_priors([0.2, 0.8] if table else [0.2, 0.3, 0.5])
+    told = model.predict(rows, reject_novel=0.01)
+    return {
+        "proba": as_lists(model.predict_proba(rows)),
+        "other priors": as_lists(priors.predict_proba(rows)),
+        "novel": [label is None for label in (told.to_pylist() if table else told)],
+        "method": (model.calibration if table else model.calibration_).method,
+    }
+
+
+def as_lists(answer):
+    """A frame or an array as lists of rows."""
+    return [list(row.values()) for row in answer.to_pylist()] if hasattr(answer, "to_pylist") else answer.tolist()
+
+
+def fitted_models():
+    """A model of every discriminative learner: of arrays, of texts and of tables."""
+    X = np.array([[0.1, 0.3], [0.9, 0.8], [0.4, 0.1], [0.7, 0.2], [0.2, 0.6], [1.1, 0.9]] * 5)
+    X += np.arange(60.0).reshape(30, 2) / 100
+    y = np.array([0, 1, 0, 2, 1, 2] * 5)
+    gap = np.where(np.arange(60).reshape(30, 2) % 7 == 3, np.nan, X)
+    rows = {name: PATIENTS[name] * 3 for name in (*ROLES, "state")}
+    table = {"target": "state", "roles": ROLES, "judge": False}
+    posts = {"post": [text.replace("\ud800", "") for text in POSTS] * 4, "size": [3.0, 4, 3.5, 2, 0, 2] * 4}
+    texts = {"target": "topic", "roles": {"post": "text", "size": "number"}, "judge": False}
+    return {
+        "LogisticRegression": deciban.LogisticRegression().fit(X, y),
+        "LogisticRegression-missing": deciban.LogisticRegression(C=1.0).fit(gap, y % 2),
+        "LogisticRegression-l1": deciban.LogisticRegression(penalty="l1", C=1.0).fit(X, y),
+        "BoostedBayes": deciban.BoostedBayes().fit(X, y),
+        "EvidenceRegression": deciban.EvidenceRegression(C=1.0).fit(POSTS * 4, TOPICS * 4),
+        "table-logistic": deciban.train(pa.table(rows), learner="logistic", C=1.0, **table),
+        "table-boosted": deciban.train(pa.table(rows), learner="boosted", **table),
+        "table-evidence": deciban.train({**posts, "topic": TOPICS * 4}, learner="evidence", C=1.0, **texts),
+    }
+
+
+def fitted_answers(model):
+    """The log-probabilities and classes that a fitted model gives."""
+    classes = model.classes if isinstance(model, deciban.Model) else model.classes_.tolist()
+    if isinstance(model, deciban.EvidenceRegression):
+        asked = ASKED_TEXTS
+    elif not isinstance(model, deciban.Model):
+        asked = np.array([[0.2, 0.4], [1.0, 0.9], [9.0, -9.0]])
+    else:
+        asked = {"post": ASKED_TEXTS, "size": [3.0, 2, 1, None]} if model.target == "topic" else pa.table(ASKED)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DecibanWarning)
+        log_proba = np.asarray(model.predict_log_proba(asked))
+    return {"log_proba": log_proba.tolist(), "classes": classes}
+
+
+def text_answers(model):
+    """What the model says of documents, and how much it has learned."""
+    facade = isinstance(model, deciban.TextClassifier)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DecibanWarning)  # one document has no known word
+        asked = ASKED_TEXTS if facade else {"post": ASKED_TEXTS, "size": [3.0, 2, 1, None]}
+        told = np.asarray(model.predict_log_proba(asked))
+    ledger, classes = (model.ledger_, model.classes_.tolist()) if facade else (model.ledger, model.classes)
+    return {"log_proba": told.tolist(), "rows": ledger.rows.tolist(), "classes": classes}
+
+
+if __name__ == "__main__":
+    folder = HERE / "format-1"
+    folder.mkdir(exist_ok=True)
+    if not (HERE / "format-1.deciban").exists():
+        one().save(HERE / "format-1.deciban")
+    write(folder, {name: make() for name, make in TABLES.items()}, "expected-tables.json", table_answers)
+    write(folder, joined_models(), "expected-joined.json", table_answers)
+    write(folder, others(), "expected.json", answers)
+    write(folder, text_models(), "expected-texts.json", text_answers)
+    write(folder, calibrated_models(), "expected-calibrated.json", calibrated_answers)
+    write(folder, fitted_models(), "expected-fitted.json", fitted_answers)

@@ -1,0 +1,129 @@
+"""Files of format 1 are read for ever, and say what they said when they were written."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.persistence.fixture import (
+    ASKED,
+    PATIENTS,
+    answers,
+    calibrated_answers,
+    fitted_answers,
+    table_answers,
+    text_answers,
+)
+
+import deciban
+from deciban import persistence as files
+
+HERE = Path(__file__).parent
+EXPECTED = json.loads((HERE / "format-1" / "expected.json").read_text())
+TABLES = json.loads((HERE / "format-1" / "expected-tables.json").read_text())
+TEXTS = json.loads((HERE / "format-1" / "expected-texts.json").read_text())
+JOINED = json.loads((HERE / "format-1" / "expected-joined.json").read_text())
+CALIBRATED = json.loads((HERE / "format-1" / "expected-calibrated.json").read_text())
+FITTED = json.loads((HERE / "format-1" / "expected-fitted.json").read_text())
+CASES = pd.DataFrame({"temperature °C": [36.8, 39.0, np.nan], "pulse": [65.0, 91.0, 80.0]})
+
+PREDICTED = ["well", "flu", "well"]
+PROBABILITY = [
+    [1.015356551748029e-07, 0.9999998984643449],
+    [1.0, 3.947833156840151e-21],
+    [0.3465871226093095, 0.6534128773906905],
+]
+
+
+def test_the_file_tells_who_wrote_it():
+    contents = files.read(HERE / "format-1.deciban")
+    assert (contents.format, contents.library) == (1, "0.1.0")
+    assert contents.header["estimator"] == "GaussianBayes"
+
+
+def test_the_file_gives_the_predictions_it_must_give():
+    model = deciban.load(HERE / "format-1.deciban")
+    assert model.predict(CASES).tolist() == PREDICTED
+    np.testing.assert_allclose(model.predict_proba(CASES), PROBABILITY, rtol=1e-9)
+    assert model.ledger_.rows.tolist() == [6.0, 6.0]
+
+
+def test_the_file_goes_on_learning():
+    model = deciban.load(HERE / "format-1.deciban")
+    model.partial_fit(CASES, ["well", "flu", "flu"])
+    assert model.ledger_.rows.tolist() == [8.0, 7.0]
+    model.forget(CASES, ["well", "flu", "flu"])
+    np.testing.assert_allclose(model.predict_proba(CASES), PROBABILITY, rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_every_kind_of_model_is_read(name):
+    model = deciban.load(HERE / "format-1" / f"{name}.deciban")
+    said = answers(model)
+    np.testing.assert_allclose(said.pop("joint"), EXPECTED[name]["joint"], rtol=1e-9)
+    assert said == {key: EXPECTED[name][key] for key in said}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_every_kind_of_table_model_is_read(name):
+    said = table_answers(deciban.load(HERE / "format-1" / f"{name}.deciban"))
+    np.testing.assert_allclose(said.pop("joint"), TABLES[name]["joint"], rtol=1e-9)
+    assert said == {key: TABLES[name][key] for key in said}
+
+
+@pytest.mark.parametrize("name", JOINED)
+def test_every_kind_of_model_with_joined_columns_is_read(name):
+    said = table_answers(deciban.load(HERE / "format-1" / f"{name}.deciban"))
+    np.testing.assert_allclose(said.pop("joint"), JOINED[name]["joint"], rtol=1e-9)
+    assert said == {key: JOINED[name][key] for key in said}
+
+
+def test_a_table_model_goes_on_learning():
+    model = deciban.load(HERE / "format-1" / "table.deciban")
+    more = pd.DataFrame({**ASKED, "weight": [1.0, 2.0, 1.0, 1.0], "state": ["well", "flu", "well", None]})
+    model.add(more)
+    assert model.ledger.rows.tolist() == [7.5, 7.0]
+    model.forget(more)
+    np.testing.assert_allclose(table_answers(model)["joint"], TABLES["table"]["joint"], rtol=1e-9)
+
+
+def test_a_table_model_tells_where_it_comes_from():
+    model = deciban.load(HERE / "format-1" / "table.deciban")
+    assert (model.target, model.weights, model.target_type) == ("state", "weight", "string")
+    assert (model.origin.rows_read, model.origin.rows_without_class) == (12, 1)
+    assert model.quality["rows"] == 10
+    assert "temperature °C" in str(model.describe())
+
+
+def test_a_table_model_counted_what_the_table_holds():
+    rows = pd.DataFrame(PATIENTS).query("weight > 0")
+    ledger = deciban.load(HERE / "format-1" / "table.deciban").ledger
+    by_name = {block.kind: (block, part) for block, part in zip(ledger.schema.blocks, ledger.parts)}
+    block, part = by_name["levels"]
+    j = block.names.index("pain")
+    expected = rows.groupby(["state", "pain"])["weight"].sum().unstack(fill_value=0.0)[list(block.levels[j])]
+    assert part.tables()[j].tolist() == expected.to_numpy().tolist()
+    assert ledger.rows.tolist() == rows.groupby("state")["weight"].sum().tolist()
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_every_kind_of_model_of_texts_is_read(name):
+    said = text_answers(deciban.load(HERE / "format-1" / f"{name}.deciban"))
+    np.testing.assert_allclose(said.pop("log_proba"), TEXTS[name]["log_proba"], rtol=1e-9, atol=1e-12)
+    assert said == {key: TEXTS[name][key] for key in said}
+
+
+@pytest.mark.parametrize("name", CALIBRATED)
+def test_every_kind_of_calibration_is_read(name):
+    said = calibrated_answers(deciban.load(HERE / "format-1" / f"{name}.deciban"))
+    for key in ("proba", "other priors"):
+        np.testing.assert_allclose(said.pop(key), CALIBRATED[name][key], rtol=1e-9, atol=1e-12)
+    assert said == {key: CALIBRATED[name][key] for key in said}
+
+
+@pytest.mark.parametrize("name", FITTED)
+def test_every_discriminative_model_is_read(name):
+    answers = fitted_answers(deciban.load(HERE / "format-1" / f"{name}.deciban"))
+    np.testing.assert_allclose(answers["log_proba"], FITTED[name]["log_proba"], rtol=1e-12, atol=1e-12)
+    assert answers["classes"] == FITTED[name]["classes"]

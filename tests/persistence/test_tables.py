@@ -1,0 +1,166 @@
+"""Models of tables in files: the same answers, a million names left where they lie, and forgeries refused."""
+
+import numpy as np
+import pytest
+from tests.tables import clinic
+
+import deciban
+from deciban import persistence as files
+from deciban.errors import ModelFileError
+from deciban.persistence import file_reader as opened
+
+ROWS = clinic.patients(40, seed=3)
+LEVELS = "belief/ledger/schema/blocks/2"
+
+
+@pytest.fixture(scope="module")
+def model():
+    return deciban.train(clinic.patients(), target="diagnosis", roles={"visits": "count", "dose": "number"})
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "m.deciban"
+
+
+@pytest.fixture
+def large(monkeypatch):
+    """Files are mapped, and read as they are used."""
+    monkeypatch.setattr(opened, "CHECKED_AT_ONCE", 0)
+
+
+def answers(model, rows=ROWS):
+    return np.column_stack(model.predict_log_proba(rows).columns)
+
+
+def forged(model, path, **arrays):
+    """The model's file with other arrays, all checksums right."""
+    model.save(path)
+    contents = files.read(path)
+    names = {name.replace("/", "_"): name for name in contents.arrays}
+    changed = {names[key]: change(contents.arrays[names[key]].copy()) for key, change in arrays.items()}
+    files.write(path, contents.header, {**contents.arrays, **changed})
+    return path
+
+
+@pytest.mark.usefixtures("large")
+def test_a_large_file_gives_the_same_answers(model, path):
+    model.save(path)
+    read = deciban.load(path)
+    assert np.array_equal(answers(read), answers(model))
+    told, expected = read.explain(ROWS), model.explain(ROWS)
+    assert np.array_equal(told.evidence, expected.evidence)
+    assert list(told.features) == list(expected.features)
+    assert read.classes == model.classes
+    assert read.describe() == model.describe()
+    assert read.ledger == model.ledger
+
+
+@pytest.mark.usefixtures("large")
+def test_predicting_from_a_large_file_unpacks_no_names_of_levels_and_no_sums(model, path):
+    model.save(path)
+    read = deciban.load(path)
+    read.predict(ROWS)
+    read.explain(ROWS)
+    assert not {"ledger", "schema", "complete"} & vars(read.belief).keys()
+    used = read.belief._section.arrays._sound
+    sums = {name for name in used if name.startswith("belief/ledger/parts")}
+    assert sums <= {"belief/ledger/parts/2/offset"}  # stored once, for the scores too
+
+
+@pytest.mark.usefixtures("large")
+def test_a_large_file_is_asked_again_and_again(model, path):
+    model.save(path)
+    read = deciban.load(path)
+    for row in range(12):
+        one = ROWS.slice(row, 1)
+        assert np.array_equal(answers(read, one), answers(model, one))
+
+
+@pytest.mark.usefixtures("large")
+def test_a_large_file_goes_on_learning(model, path):
+    model.save(path)
+    read = deciban.load(path).add(ROWS)
+    assert read.ledger == deciban.train(clinic.patients(), target="diagnosis", like=model).add(ROWS).ledger
+
+
+@pytest.mark.usefixtures("large")
+def test_a_large_file_of_the_facade_predicts_without_its_sums(path):
+    X, y = ROWS.drop_columns(["diagnosis"]), np.arange(40) % 2
+    model = deciban.NaiveBayes().fit(X, y)
+    model.save(path)
+    read = deciban.load(path)
+    assert np.array_equal(read.predict_proba(X), model.predict_proba(X))
+    assert not {"ledger", "schema"} & vars(read._belief).keys()
+
+
+def test_names_of_levels_that_are_no_text_are_refused(model, path):
+    spoilt = {"belief_ledger_schema_blocks_2_levels_utf8": lambda utf8: np.full_like(utf8, 0xFF)}
+    with pytest.raises(ModelFileError, match="no UTF-8"):
+        deciban.load(forged(model, path, **spoilt))
+
+
+@pytest.mark.usefixtures("large")
+def test_names_of_levels_that_are_no_text_are_refused_when_they_are_used(path):
+    model = deciban.train(ROWS, target="diagnosis", roles={"admitted": "skip", "age": "skip", "visits": "skip"})
+    kinds = [block.kind for block in model.ledger.schema.blocks]
+    spoilt = {
+        f"belief_ledger_schema_blocks_{kinds.index('levels')}_levels_utf8": lambda utf8: np.full_like(utf8, 0xFF)
+    }
+    read = deciban.load(forged(model, path, **spoilt))
+    with pytest.raises(ModelFileError, match="no UTF-8"):
+        read.predict(ROWS)
+
+
+def test_what_a_model_says_of_itself_rests_on_its_ledger_alone(model, path):
+    other = {"belief_solved_forms_2_log_theta": lambda theta: theta[::-1].copy()}
+    read = deciban.load(forged(model, path, **other))
+    assert not np.allclose(answers(read), answers(model))
+    assert read.describe() == model.describe()
+
+
+def test_fewer_scores_than_levels_are_refused(model, path):
+    cut = {
+        "belief_solved_forms_2_log_theta": lambda theta: theta[:, :-1].copy(),
+        "belief_solved_forms_2_offset": lambda offset: np.minimum(offset, offset[-1] - 1),
+    }
+    with pytest.raises(ModelFileError, match="fewer levels have scores"):
+        deciban.load(forged(model, path, **cut))
+
+
+def test_families_that_the_columns_do_not_name_are_refused(model, path):
+    least = {"belief_families_2_min_levels": lambda levels: levels + 1000}
+    with pytest.raises(ModelFileError, match="fewer levels have scores"):
+        deciban.load(forged(model, path, **least))
+    model.save(path)
+    contents = files.read(path)
+    contents.header["belief"]["families"][2]["alpha"] = 7.0
+    files.write(path, contents.header, contents.arrays)
+    with pytest.raises(ModelFileError, match="families are not those of its columns and options"):
+        deciban.load(path)
+
+
+@pytest.mark.parametrize("name", ["belief_ledger_rows", "belief_ledger_parts_2_table", "belief_ledger_parts_1_total"])
+def test_weights_that_have_no_sum_are_refused(name, model, path):
+    with pytest.raises(ModelFileError, match=r"should lie between 0 and 1e\+300"):
+        deciban.load(forged(model, path, **{name: lambda array: np.full_like(array, 1e308)}))
+
+
+def test_a_form_that_does_not_score_what_is_counted_is_refused(model, path):
+    model.save(path)
+    contents = files.read(path)
+    contents.header["belief"]["solved"]["forms"][0]["form"] = "Full"
+    files.write(path, contents.header, contents.arrays)
+    with pytest.raises(ModelFileError, match=r"should be one of \['Diagonal'\]"):
+        deciban.load(path)
+
+
+def test_a_month_that_is_none_is_refused(model, path):
+    model.save(path)
+    contents = files.read(path)
+    utf8 = contents.arrays[f"{LEVELS}/levels/utf8"].tobytes()
+    assert utf8.count(b"Mon") == 1
+    changed = np.frombuffer(utf8.replace(b"Mon", b"Moo"), dtype=np.uint8)
+    files.write(path, contents.header, {**contents.arrays, f"{LEVELS}/levels/utf8": changed})
+    with pytest.raises(ModelFileError, match="has a level that is no weekday"):
+        deciban.load(path)
