@@ -4,12 +4,10 @@ import contextlib
 import re
 import shlex
 import subprocess
-from unittest import mock
 
 from typer.testing import CliRunner
 
 from deciban.cli.main import app
-from deciban.kernels import availability as loaded
 
 PLAIN = re.compile(r"deciban (?P<arguments>[^|<>;&()`$*?\[~]+)(?P<rest>[|>][^<;&(`$]*)?")
 """`deciban` with arguments that no shell would change, and perhaps where it prints to: `| head -n 3`, `> new.csv`."""
@@ -22,18 +20,13 @@ def quicker_than(by_shell):
         plain = PLAIN.fullmatch(command.replace("\\\n", " ").strip())
         if plain is None or " 2>" in command:
             return by_shell(command, folder, env)
-        with contextlib.chdir(folder), anew():
+        with contextlib.chdir(folder):
             said = CliRunner(env=env).invoke(app, shlex.split(plain["arguments"]))
         if said.exception is not None and not isinstance(said.exception, SystemExit):
             raise said.exception
         return said.output if plain["rest"] is None else said.stderr + passed_on(said.stdout, plain["rest"], folder)
 
     return ran
-
-
-def anew():
-    """As in a process that has just begun: no kernel is loaded, so small work takes the same way, to the last bit."""
-    return mock.patch.object(loaded, "_loaded", {})
 
 
 def passed_on(printed, rest, folder):

@@ -22,7 +22,7 @@ from deciban.families.joint import Joint
 from deciban.families.multinomial import Multinomial
 from deciban.families.poisson import Poisson
 from deciban.generative import Assumption, Belief, learn
-from deciban.kernels import availability as loaded
+from deciban.kernels import kernel_loading
 
 FINISHES = ["joint", "log_posterior", "posterior", "winner", "density"]
 
@@ -31,7 +31,7 @@ FINISHES = ["joint", "log_posterior", "posterior", "winner", "density"]
 def by_definition():
     """No kernel, however large the input."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fast, "kernels", lambda name, work: None)
+        patch.setattr(fast, "load_kernels", lambda name, work: None)
         yield
 
 
@@ -39,7 +39,7 @@ def by_definition():
 def by_kernel():
     """Kernels, however small the input."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(loaded, "LARGE", 0)
+        patch.setattr(kernel_loading, "MIN_KERNEL_STEPS", 0)
         patch.setattr(tally, "ENTRIES_PER_THREAD", 1)
         yield
 

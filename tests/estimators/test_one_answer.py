@@ -1,5 +1,7 @@
 """One question has one answer, whichever method, storage, kind of number or moment it is asked in."""
 
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -10,7 +12,7 @@ from threadpoolctl import threadpool_info
 import deciban
 from deciban.engines.threads import one_core_products
 from deciban.errors import InputError, SchemaError, UndefinedError
-from deciban.kernels import availability as loaded
+from deciban.kernels import kernel_loading
 
 TENTHS = np.repeat([[0.1, 0.1], [0.3, 0.3]], 3, axis=0)
 TWO = np.repeat([0, 1], 3)
@@ -21,14 +23,38 @@ TWO = np.repeat([0, 1], 3)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_what_lies_above_the_threshold_does_not_depend_on_who_compares(dtype, store, kernels, monkeypatch):
     """A single-precision 0.1 is not above 0.1, although as a double it would be."""
-    monkeypatch.setattr(loaded, "LARGE", 0 if kernels else 1 << 60)
-    if not kernels:
-        monkeypatch.setattr(loaded, "_loaded", {})
+    monkeypatch.setattr(kernel_loading, "MIN_KERNEL_STEPS", 0 if kernels else 1 << 60)
     X = store(TENTHS.astype(dtype))
     model = deciban.BernoulliNB(binarize=0.1).fit(X, TWO)
     assert model.feature_count_.tolist() == [[0, 0], [3, 3]]
     assert model.predict(X).tolist() == TWO.tolist()
     assert model.explain(X).winner.tolist() == TWO.tolist()
+
+
+def test_kernels_that_were_loaded_change_no_bit_of_a_small_answer():
+    """The same question to the same model has the same answer, whatever ran before in the process."""
+    import pkgutil
+    from importlib import import_module
+
+    import deciban.kernels
+
+    rng = np.random.default_rng(5)
+    X, y = rng.gamma(2.0, size=(300, 7)), rng.integers(0, 3, 300)
+    code = (
+        "import sys, numpy as np, deciban; rng = np.random.default_rng(5);"
+        "X, y = rng.gamma(2.0, size=(300, 7)), rng.integers(0, 3, 300);"
+        "p = [getattr(deciban, n)().fit(X, y).predict_proba(X) for n in sys.argv[1:]];"
+        "assert 'numba' not in sys.modules; sys.stdout.buffer.write(np.stack(p).tobytes())"
+    )
+    names = ["GaussianNB", "GaussianBayes", "MultinomialNB", "BernoulliNB", "PoissonNB", "LogisticRegression"]
+    fresh = subprocess.run([sys.executable, "-c", code, *names], stdout=subprocess.PIPE, check=True).stdout
+    for module in pkgutil.iter_modules(deciban.kernels.__path__):
+        import_module(f"deciban.kernels.{module.name}")
+    large = rng.gamma(2.0, size=(200_000, 7))
+    models = [getattr(deciban, name)().fit(X, y) for name in names]
+    for model in models:
+        model.predict_proba(large)
+    assert np.stack([model.predict_proba(X) for model in models]).tobytes() == fresh
 
 
 def test_models_that_read_values_differently_do_not_mix():

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from sklearn import metrics
 
 from deciban.errors import InputError
-from deciban.metrics import Ranks, Scorecard, report_of
-from deciban.metrics import ranking
+from deciban.metrics import Ranks, Scorecard, ranking, report_of
 from deciban.metrics.intervals import of_area, of_average, of_mean, wilson
 from deciban.metrics.score_curves import Curve
 from deciban.scores.posterior import log_odds

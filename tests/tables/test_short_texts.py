@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deciban.kernels import availability as loaded
+from deciban.kernels import kernel_loading
 from deciban.sources import cells
 from deciban.sources.cells import Names
 
@@ -19,7 +19,7 @@ TEXTS = st.one_of(
 
 @pytest.fixture(autouse=True)
 def kernels_for_every_size(monkeypatch):
-    monkeypatch.setattr(cells, "NAME_STEPS", loaded.LARGE)
+    monkeypatch.setattr(cells, "NAME_STEPS", kernel_loading.MIN_KERNEL_STEPS)
 
 
 def by_definition(values, known, grows):

@@ -10,7 +10,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.preprocessing import normalize
 from tests.text.readers import READERS, any_text
 
-from deciban.kernels import availability as loaded
+from deciban.kernels import kernel_loading
 from deciban.ledger import Vocabulary
 from deciban.text import Documents, WordCounter, Words, matrix, shard
 from deciban.text import document_rows as rows
@@ -29,9 +29,9 @@ documents = st.lists(st.tuples(any_text, st.integers(0, 3), st.sampled_from([1.0
 def way(request, monkeypatch):
     """Whether the definition counts, or kernels do, whatever the size."""
     by_kernel = request.param == "kernel"
-    told = loaded.kernels("words", loaded.LARGE) if by_kernel else None
+    told = kernel_loading.load_kernels("tokenizer", kernel_loading.MIN_KERNEL_STEPS) if by_kernel else None
     for module in (counting, rows):
-        monkeypatch.setattr(module, "kernels", lambda name, work: told)
+        monkeypatch.setattr(module, "load_kernels", lambda name, work: told)
     monkeypatch.setattr(shard, "CHUNK", 64)
     monkeypatch.setattr(shard, "SHARE", 1)
     return request.param
@@ -60,7 +60,7 @@ def test_kernels_count_what_the_definition_counts_in_any_parts_on_any_threads(na
     words = SPECIFICATIONS[name]
     texts, codes, weight = ([row[i] for row in rows] for i in range(3))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(counting, "kernels", lambda name, work: True)
+        patch.setattr(counting, "load_kernels", lambda name, work: True)
         patch.setattr(shard, "CHUNK", 64)
         patch.setattr(shard, "SHARE", 1)
         for given_weight in (None, weight):
@@ -82,9 +82,9 @@ def test_rows_of_known_words_are_the_same_by_kernels_and_by_definition(name, ask
     vocabulary = plain(words, [text for text, _, _ in known], [0] * len(known))[0]
     texts = Documents([text for text, _, _ in asked])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rows, "kernels", lambda name, work: None)
+        patch.setattr(rows, "load_kernels", lambda name, work: None)
         expected = matrix(words, vocabulary, texts)
-        patch.setattr(rows, "kernels", lambda name, work: True)
+        patch.setattr(rows, "load_kernels", lambda name, work: True)
         patch.setattr(shard, "CHUNK", 64)
         patch.setattr(shard, "SHARE", 1)
         found = matrix(words, vocabulary, texts, threads=2)
@@ -135,7 +135,7 @@ def test_classes_that_become_one_are_counted_as_one(way):
 
 
 def test_many_entries_are_added_up_on_the_way(monkeypatch):
-    monkeypatch.setattr(counting, "kernels", lambda name, work: True)
+    monkeypatch.setattr(counting, "load_kernels", lambda name, work: True)
     monkeypatch.setattr(shard, "MANY_ENTRIES", 10)
     monkeypatch.setattr(shard, "CHUNK", 16)
     texts = [f"word{i % 7} word{i % 5} other" for i in range(200)]

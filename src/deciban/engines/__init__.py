@@ -7,10 +7,10 @@ from deciban.engines.checks import BadValue, TooLarge
 from deciban.engines.class_codes import encode, encode_known
 from deciban.engines.dense import FEW_ROWS
 from deciban.engines.dispatch import apply, is_sparse, readable, summarise
-from deciban.engines.kernel_dispatch import prepare
 from deciban.engines.observed_cells import observed
 from deciban.engines.score_terms import pieces, side_by_side
 from deciban.engines.threads import thread_count
+from deciban.kernels.kernel_loading import part_of_work
 from deciban.kernels.thread_pool import shared
 
 __all__ = [
@@ -22,8 +22,8 @@ __all__ = [
     "encode_known",
     "is_sparse",
     "observed",
+    "part_of_work",
     "pieces",
-    "prepare",
     "readable",
     "shared",
     "side_by_side",

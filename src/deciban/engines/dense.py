@@ -36,7 +36,7 @@ def summarise(
     """What the family needs to remember: a statistic per block of rows, merged in order."""
     size = max(1, BLOCK_BYTES // max(1, X.shape[1] * X.dtype.itemsize))
 
-    fill = fast.kernels("summarise", X.size)
+    fill = fast.load_kernels("summarise", X.size)
 
     def one(block: slice) -> Statistic:
         w = None if weight is None else weight[block]
@@ -103,7 +103,7 @@ def apply(
     n, K = len(parts[0]), len(log_prior)
     out = empty_answer(n, K, wanted)
     whole = out.ndim == 2
-    kernels = fast.kernels("score", K * sum(part.size for part in parts))
+    kernels = fast.load_kernels("score", K * sum(part.size for part in parts))
 
     def one(block: slice) -> int:
         joint = out[block] if whole else np.empty((block.stop - block.start, K))

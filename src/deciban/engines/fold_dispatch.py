@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from deciban.engines import dense as arrays
 from deciban.engines import kernel_dispatch as fast
 from deciban.engines.threads import row_blocks
-from deciban.kernels.availability import kernels
+from deciban.kernels.kernel_loading import load_kernels
 from deciban.kernels.thread_pool import run
 from deciban.ledger.statistic import Array
 from deciban.scores import Diagonal, ScoreForm
@@ -32,7 +32,7 @@ def apply_by_fold(
     if not isinstance(X, np.ndarray) or not X.size or wanted == "winner":
         return None
     diagonal = [form for form in forms if isinstance(form, Diagonal)]
-    loops, finishing = kernels("crossed", K * X.size), fast.kernels("score", K * X.size)
+    loops, finishing = load_kernels("fold_scores", K * X.size), fast.load_kernels("score", K * X.size)
     if len(diagonal) < F or loops is None or finishing is None:
         return None
     mean, precision = np.stack([form.mean for form in diagonal]), np.stack([form.precision for form in diagonal])

@@ -33,7 +33,7 @@ def apply(
     dense = [block for block in blocks if not hasattr(block[1], "tocsr")]
     n, K = parts[0].shape[0], len(log_prior)
     out = arrays.empty_answer(n, K, wanted)
-    kernels = fast.kernels("score", K * (sum(X.nnz for _, X, _ in words) + sum(X.size for _, X, _ in dense)))
+    kernels = fast.load_kernels("score", K * (sum(X.nnz for _, X, _ in words) + sum(X.size for _, X, _ in dense)))
 
     def one(rows: slice) -> int:
         joint = out[rows] if out.ndim == 2 else np.empty((rows.stop - rows.start, K))

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.engines.checks import MOST_LEVELS
-from deciban.kernels.availability import kernels as kernels
+from deciban.kernels.kernel_loading import load_kernels as load_kernels
 from deciban.ledger import Counts, Grid, Levels, Moments, Needs, Scatter, Statistic
 from deciban.ledger.double_double import Pair
 from deciban.ledger.grid import KEY_BITS
@@ -37,11 +37,6 @@ GRID_COLUMNS = 16
 
 GRID_ROOM = 1 << 16
 """Counts that a column's cells have room for at first."""
-
-
-def prepare(name: str, work: int) -> None:
-    """Have kernels at hand where all the work together is large, though each piece of it may be small."""
-    kernels(name, work)
 
 
 def plain(X: NDArray[Any], whole: bool = False) -> NDArray[Any]:

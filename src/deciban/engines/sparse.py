@@ -32,7 +32,7 @@ def summarise(needs: Needs, X: Any, codes: Codes, weight: Array | None, n_classe
     if needs.kind != "counts" or needs.unit or _shows_zeros(needs):
         return _by_dense_blocks(needs, X, codes, weight, n_classes, threads)
     wide = n_classes * X.shape[1] > DENSE_CELLS
-    count = _small if fast.kernels("tallies", X.nnz) is None or _falls(needs, X) else _large
+    count = _small if fast.load_kernels("tallies", X.nnz) is None or _falls(needs, X) else _large
     part, flaw = count(needs, X, codes, weight, n_classes, wide, threads)
     if flaw < 0:
         return arrays.merged([part])
@@ -93,7 +93,7 @@ def class_weight(codes: Codes, weight: Array | None, K: int) -> Array:
 def _by_dense_blocks(needs: Needs, X: Any, codes: Codes, weight: Array | None, K: int, threads: int) -> Statistic:
     """Write out a block of rows at a time, zeros included."""
 
-    fill = fast.kernels("summarise", X.shape[0] * X.shape[1])
+    fill = fast.load_kernels("summarise", X.shape[0] * X.shape[1])
 
     def one(block: slice) -> Statistic:
         w = None if weight is None else weight[block]
@@ -116,11 +116,13 @@ def apply(form: ScoreForm, X: Any, needs: Needs, log_prior: Array, wanted: Finis
         raise bad_value(X, flaw)
     product = _has_product(form) and not missing and not needs.unit and not _shows_zeros(needs)
     hard = isinstance(form, SparseLinear) and form.hard is not None
-    quick = product and not hard and fast.kernels("tallies", X.nnz) is not None
+    quick = product and not hard and fast.load_kernels("tallies", X.nnz) is not None
     if quick and wanted == "winner":
         return _winners(form, X, log_prior, threads)
     out = arrays.empty_answer(X.shape[0], len(log_prior), wanted)
-    kernels = fast.kernels("score", X.nnz * len(log_prior) if product else X.shape[0] * X.shape[1] * len(log_prior))
+    kernels = fast.load_kernels(
+        "score", X.nnz * len(log_prior) if product else X.shape[0] * X.shape[1] * len(log_prior)
+    )
 
     def one(block: slice) -> int:
         joint = out[block] if out.ndim == 2 else np.empty((block.stop - block.start, len(log_prior)))

@@ -137,14 +137,13 @@ def _rounds(
     """Learner after learner, with the loss of the rows held out, until there are enough or no better ones."""
     K, mass = len(schema.classes), float(rows.weights.sum())
     weighing = WEIGHINGS[plan.algorithm](rows.codes, rows.weights, K, plan.rate)
-    for block in rows.parts:  # each pass may be small where all of them together are not
-        engines.prepare("summarise", plan.rounds * int(np.prod(block.shape)))
-        engines.prepare("score", plan.rounds * K * int(np.prod(block.shape)))
+    steps = plan.rounds * K * sum(int(np.prod(block.shape)) for block in rows.parts)
     watched = None if plan.held is None else _Watched(plan, plan.held, K)
     for m in range(plan.rounds):
         weight = rows.weight if m == 0 else weighing.weight * mass
-        belief = Belief(assumption, ledger_of(assumption, schema, rows, weight, threads))
-        step = weighing.learned(belief, rows.parts, threads)
+        with engines.part_of_work(steps):  # each pass may be small where all of them together are not
+            belief = Belief(assumption, ledger_of(assumption, schema, rows, weight, threads))
+            step = weighing.learned(belief, rows.parts, threads)
         if not step.keep:
             if m == 0:
                 warnings.warn(CHANCE.format(error=step.error, K=K), DecibanWarning, stacklevel=3)

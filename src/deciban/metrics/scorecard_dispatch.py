@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban import engines
-from deciban.kernels.availability import kernels
+from deciban.kernels.kernel_loading import load_kernels
 from deciban.kernels.thread_pool import run
 from deciban.ledger import Moments, Needs
 from deciban.ledger.statistic import Array
@@ -33,7 +33,7 @@ def judged(
 ) -> Sums | None:
     """What many rows come to; None where they are few, or no numbers: then the definition has its say."""
     n, K = scores.shape
-    loops = kernels("judging", n * K)
+    loops = load_kernels("scorecard", n * K)
     if loops is None or not n or not scores.flags.c_contiguous:
         return None
     places, edges = truth.astype(np.int32), np.arange(1, bins) / bins

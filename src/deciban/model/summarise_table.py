@@ -164,7 +164,7 @@ class Gathering:
         Of few rows many columns are counted at a time. Texts come after them, and are counted otherwise.
         """
         groups = [group for group in self.layout.blocks if group.kind != "bags"]
-        engines.prepare("summarise", len(codes) * sum(len(features) for _, features in groups))
+        steps = len(codes) * sum(len(features) for _, features in groups)
         jobs = [
             (need, features, columns)
             for need, group, block in zip(self.needs, groups, rows.columns)
@@ -177,7 +177,8 @@ class Gathering:
                 columns = [np.maximum(c, 0.0) if f.role == "countable" else c for f, c in zip(features, columns)]
             try:
                 X = matrix(columns) if len(columns) > 1 else columns[0].reshape(-1, 1)
-                return engines.summarise(need, X, codes, rows.weight, n_classes, 1)
+                with engines.part_of_work(steps):
+                    return engines.summarise(need, X, codes, rows.weight, n_classes, 1)
             except engines.BadValue as bad:
                 raise _worded(bad, features[bad.column], int(rows.number[bad.row])) from None
             except engines.TooLarge:

@@ -194,7 +194,11 @@ class Names:
 
     def _encode_short(self, array: Any) -> NDArray[np.int64] | None:
         """The codes by a kernel, where the array is large and its texts short; new texts go the other way."""
-        kernels = None if self._long or not _plain_strings(array) else fast.kernels("names", len(array) * NAME_STEPS)
+        kernels = (
+            None
+            if self._long or not _plain_strings(array)
+            else fast.load_kernels("short_text_codes", len(array) * NAME_STEPS)
+        )
         if kernels is None:
             return None
         self._short = self._short or ShortTexts(kernels)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.kernels.availability import kernels
+from deciban.kernels.kernel_loading import load_kernels
 from deciban.ledger import Vocabulary
 from deciban.text.bag_of_words import bag_of, hashed_bag_of
 from deciban.text.documents import Documents
@@ -29,7 +29,7 @@ def matrix(words: Words, vocabulary: Vocabulary | None, documents: Documents, th
     """
     from scipy.sparse import csr_array
 
-    if kernels("words", documents.nbytes) is not None:
+    if load_kernels("tokenizer", documents.nbytes) is not None:
         from deciban.text.lexicon import known_lexicon
         from deciban.text.shard import rows_of
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.kernels.availability import kernels
+from deciban.kernels.kernel_loading import load_kernels
 from deciban.ledger import Bags, Tallies, Vocabulary
 from deciban.ledger.statistic import Array, Codes
 from deciban.text.bag_of_words import bag_of, hashed_bag_of
@@ -49,7 +49,7 @@ class WordCounter:
             weight = None if weight is None else weight[present]
         if not len(documents):
             return
-        if kernels("words", documents.nbytes) is None:
+        if load_kernels("tokenizer", documents.nbytes) is None:
             self._plain.count(documents, codes, weight)
             return
         from deciban.text.shard import Shard, count_together

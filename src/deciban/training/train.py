@@ -127,8 +127,8 @@ class Trained:
         if self.sample is None or len(self.folds) < 2:
             return None
         model, n = self.model, len(self.sample.codes)
-        engines.prepare("score", n * len(model.labels) * len(model.layout.every_feature()))
-        return out_of_fold(self.without_each(), self.sample, "joint", observed=True)
+        with engines.part_of_work(n * len(model.labels) * len(model.layout.every_feature())):
+            return out_of_fold(self.without_each(), self.sample, "joint", observed=True)
 
     def check_folds(self, n: int, noun: str = "folds", hint: str = "") -> None:
         """Refuse to go on where the ledgers of so many folds were given up."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.engines.threads import one_core_products
-from deciban.kernels.availability import kernels
+from deciban.kernels.kernel_loading import load_kernels
 from deciban.linear.design import Dense, Part, Shared, Sparse, shape
 from deciban.linear.feature_scaling import block_of
 from deciban.linear.loss_pass import Rows
@@ -174,7 +174,7 @@ def _rows(
     """The parts made ready for passes."""
     M = score_count(n_classes)
     work = M * sum(map(_cells, parts))
-    fast = kernels("logistic", work)
+    fast = load_kernels("logistic_loss", work)
     sample = some_rows(len(codes), SAMPLE)
     ready = newton.written_out(parts, len(codes), M)
     blocks = [block_of(part, M, weight, sample, intercept, fast) for part in ready]

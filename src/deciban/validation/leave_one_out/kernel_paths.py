@@ -13,7 +13,7 @@ from deciban.engines.threads import row_blocks
 from deciban.families.family import log
 from deciban.families.gaussian import VARIANCE_FLOOR, Gaussian, pooled_mean, total_variance
 from deciban.generative import Belief
-from deciban.kernels.availability import kernels
+from deciban.kernels.kernel_loading import load_kernels
 from deciban.kernels.thread_pool import run
 from deciban.ledger import Moments
 from deciban.ledger.statistic import Array, Codes
@@ -35,7 +35,7 @@ def quick_bells(
     if not isinstance(X, np.ndarray) or not X.size or not _is_plain(family, part, form):
         return None
     K = form.n_classes
-    loops, finishing = kernels("left_out", K * X.size), fast.kernels("score", K * X.size)
+    loops, finishing = load_kernels("gaussian_leave_one_out", K * X.size), fast.load_kernels("score", K * X.size)
     if loops is None or finishing is None:
         return None
     assert isinstance(part, Moments)
