@@ -202,6 +202,15 @@ def test_faults_are_found_in_the_second_file_after_blank_lines_and_cells_of_seve
         list(source.batches({"n": "number", "t": "text", "y": "text"}))
 
 
+@pytest.mark.parametrize("line", ["", "1,a,", "1,a,,", '1, "a" '])
+def test_a_good_line_of_another_file_is_not_blamed(line, tmp_path):
+    (tmp_path / "1.csv").write_text(f"x,y\n1,a\n{line}\n2,b\n")
+    (tmp_path / "2.csv").write_text("x,y\n1,a\n1,b,c\n2,b\n")
+    assert open_source(tmp_path / "1.csv").head(9).num_rows == 2 + bool(line)
+    with pytest.raises(InputError, match=r"2.csv' is ragged: 3 cells in line 3 where the header has 2"):
+        open_source(tmp_path / "*.csv").head(9)
+
+
 @pytest.mark.parametrize("at_once", [1, 2, 3, 5, 7, 1000])
 def test_records_do_not_depend_on_the_chunks_that_are_read(at_once, tmp_path, monkeypatch):
     content = 'a,b\r\n"x\r\n""y""",1\r\n\r\n"",\r\nz\r1,"2"\n"p,\n",q\r\n"open,\r\n'

@@ -77,7 +77,7 @@ def _describe(record: bytes, line: int, delimiter: str, n_columns: int) -> str |
         return f"{cannot} a quote is not closed, or text follows the closing quote. {QUOTE_HINT}"
     if len(record) > MAX_RECORD_BYTES:
         return f"{cannot} the line is longer than {MAX_RECORD_BYTES:,} bytes. Hint: Parquet files have no such bound"
-    if len(cells) != n_columns:
+    if record and (len(cells) < n_columns or any(cells[n_columns:])):  # DuckDB takes no empty cells beyond for data
         return (
             f"is ragged: {len(cells)} cells in line {line} where the header has {n_columns}. "
             f"Hint: mend that line; a cell that holds the delimiter needs quotes"
