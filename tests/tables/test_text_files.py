@@ -1,9 +1,18 @@
 """Text files as they are found in the world: read for what they say, or refused with the line and a way out."""
 
+import csv
+import io
+import time
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from deciban.engines.arrow import records
 
 import deciban
 from deciban.errors import InputError
+from deciban.sources.source import FileOptions, open_source
 
 ROWS = "".join(f"{i * 0.7 % 3:.2f},{'ab'[i % 2]}\n" for i in range(150_000))
 
@@ -98,9 +107,6 @@ def test_a_file_that_is_not_what_its_name_says_is_refused(name, content, words, 
 
 
 def test_a_truncated_parquet_file_is_refused(tmp_path):
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     pq.write_table(pa.table({"x": range(1000), "y": ["a", "b"] * 500}), tmp_path / "t.parquet")
     whole = (tmp_path / "t.parquet").read_bytes()
     for cut in (10, len(whole) // 2, len(whole) - 5):
@@ -122,3 +128,139 @@ def test_paths_that_lead_nowhere_are_named(tmp_path):
         deciban.train(tmp_path / "*.csv", target="y")
     with pytest.raises(InputError, match="format 'xls' is not known"):
         deciban.train(tmp_path / "other.csv", target="y", format="xls")
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("line_break", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("name", ["a{}b", "{}"])
+def test_a_line_break_in_the_name_of_a_column_does_not_hide_rows(name, line_break, line_end, tmp_path):
+    header = name.format(line_break)
+    lines = [f'"{header}",x,y', *(f'p{i},"{i}{line_break}",{"ab"[i % 2]}' for i in range(6))]
+    content = line_end.join(lines) + line_end
+    path = tmp_path / "t.csv"
+    path.write_bytes(content.encode())
+    source = open_source(path)
+    table = pa.Table.from_batches(source.batches(dict.fromkeys(source.columns, "text")))
+    assert list(source.columns) == [header if header.strip() else "column1", "x", "y"]
+    expected = list(csv.reader(io.StringIO(content, newline="")))[1:]
+    assert [list(row) for row in zip(*(column.to_pylist() for column in table.columns))] == expected
+
+
+def test_files_with_line_breaks_in_names_that_end_lines_differently_are_refused_together(tmp_path):
+    for name, line_end in (("1.csv", "\n"), ("2.csv", "\r\n")):
+        (tmp_path / name).write_bytes(line_end.join(['"x\nz",y', "1,a", "2,b", ""]).encode())
+        assert open_source(tmp_path / name).head(9).num_rows == 2
+    with pytest.raises(InputError, match=r"differ in how lines end. Hint: rename"):
+        open_source(tmp_path / "*.csv")
+    for name, line_end in (("1.csv", "\n"), ("2.csv", "\r\n")):
+        (tmp_path / name).write_bytes(line_end.join(["x,y", "1,a", "2,b", ""]).encode())
+    assert open_source(tmp_path / "*.csv").head(9).num_rows == 4
+
+
+CARRIAGE_RETURNS = "\r" * 900_000
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (
+            f'x,y\n1,a\n2,"b"{CARRIAGE_RETURNS}\n3,a\n',
+            r"in line 3: it ends with '\\r', and the first line with '\\n'",
+        ),
+        (f"x,y\n1,a\n2,b{CARRIAGE_RETURNS}\n3,a\n", r"in line 3: it ends with '\\r', and the first line with '\\n'"),
+        (f"x,y\r\n1,a\r\n2,b{CARRIAGE_RETURNS}\r\n3,a\r\n", r"in line 3: it ends with '\\r', .* with '\\r\\n'"),
+        ("x,y\n" + '"1' * 450_000, "in line 2: a quote is not closed"),
+        ("x,y\n" + ('1,"' + "\n" * 900_000), "in line 2: a quote is not closed"),
+        ("x,y\n" + "," * 900_000 + "1", "ragged: 900001 cells in line 2"),
+        ("x,y\n" + " " * 900_000 + "\n", "ragged: 1 cells in line 2"),
+    ],
+    ids=["after a quote", "LF", "CRLF", "quotes", "line breaks in quotes", "delimiters", "spaces"],
+)
+def test_the_fault_of_a_long_line_is_found_in_a_second(content, words, tmp_path):
+    (tmp_path / "t.csv").write_bytes(content.encode())
+    source = open_source(tmp_path / "t.csv")
+    list(open_source({"x": [1]}).batches({"x": "text"}))  # imports are not counted
+    begin = time.process_time()
+    with pytest.raises(InputError, match=words) as refused:
+        list(source.batches(dict.fromkeys(source.columns, "text")))
+    assert time.process_time() - begin < 1  # 4 s by DuckDB's table of rejected lines
+    assert len(str(refused.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "latin-1"])
+@pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("fault", ["1,é,2,3", "é,x,b"])
+def test_faults_are_found_in_the_second_file_after_blank_lines_and_cells_of_several_lines(
+    fault, line_end, encoding, tmp_path
+):
+    lines = ["n,t,y", "1,p,a", "", '2,"p\r\n\nq""",b', "NA,p,a", ' 3, "p,\nq" ,b', '4,x"y,b']
+    for name, more in (("1.csv", []), ("2.csv", ["5,q,a", "", fault])):
+        (tmp_path / name).write_bytes(line_end.join([*lines, *more, "6,q,b", ""]).encode(encoding))
+    source = open_source(tmp_path / "*.csv", options=FileOptions(encoding=encoding.removesuffix("-sig")))
+    found = "2.csv' is ragged: 4 cells in line 10" if fault[0] == "1" else "2.csv' holds 'é' in line 10, which is no"
+    with pytest.raises(InputError, match=found):
+        list(source.batches({"n": "number", "t": "text", "y": "text"}))
+
+
+@pytest.mark.parametrize("line", ["", "1,a,", "1,a,,", '1, "a" '])
+def test_a_good_line_of_another_file_is_not_blamed(line, tmp_path):
+    (tmp_path / "1.csv").write_text(f"x,y\n1,a\n{line}\n2,b\n")
+    (tmp_path / "2.csv").write_text("x,y\n1,a\n1,b,c\n2,b\n")
+    assert open_source(tmp_path / "1.csv").head(9).num_rows == 2 + bool(line)
+    with pytest.raises(InputError, match=r"2.csv' is ragged: 3 cells in line 3 where the header has 2"):
+        open_source(tmp_path / "*.csv").head(9)
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 3, 5, 7, 1000])
+def test_records_do_not_depend_on_the_chunks_that_are_read(at_once, tmp_path, monkeypatch):
+    content = 'a,b\r\n"x\r\n""y""",1\r\n\r\n"",\r\nz\r1,"2"\n"p,\n",q\r\n"open,\r\n'
+    (tmp_path / "t.csv").write_bytes(content.encode())
+    monkeypatch.setattr(records, "CHUNK_BYTES", at_once)
+    assert list(records.read_records(str(tmp_path / "t.csv"), ",", "utf-8")) == [
+        (b"a,b", "\r\n"), (b'"x\r\n""y""",1', "\r\n"), (b"", "\r\n"), (b'"",', "\r\n"), (b"z", "\r"),
+        (b'1,"2"', "\n"), (b'"p,\n",q', "\r\n"), (b'"open,\r\n', ""),
+    ]  # fmt: skip
+
+
+def table_without_columns():
+    return pa.table({"x": [1, 2, 3]}).select([])
+
+
+def arrow_file(path):
+    with pa.ipc.new_file(str(path), pa.schema([])) as writer:
+        writer.write_table(table_without_columns())
+    return path
+
+
+def arrow_stream(path):
+    with pa.ipc.new_stream(str(path), pa.schema([])) as writer:
+        writer.write_table(table_without_columns())
+    return path
+
+
+def parquet_file(path):
+    pq.write_table(table_without_columns(), path)
+    return path
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda folder: arrow_file(folder / "t.arrow"),
+        lambda folder: arrow_stream(folder / "t.arrow"),
+        lambda folder: parquet_file(folder / "t.parquet"),
+        lambda _: table_without_columns(),
+        lambda _: table_without_columns().to_reader(),
+        lambda _: pd.DataFrame(index=[0, 1, 2]),
+        lambda _: {},
+    ],
+    ids=["Arrow file", "Arrow stream", "Parquet", "table", "reader", "data frame", "mapping"],
+)
+def test_a_table_without_columns_is_refused(make, tmp_path):
+    model = trained(tmp_path / "t.csv", "x,y\n1,a\n2,b\n")
+    for use in (
+        lambda source: model.predict_proba(source, allow_missing_columns=True).read_all(),
+        lambda source: deciban.train(source, target="y"),
+    ):
+        with pytest.raises(InputError, match=r"has no columns. Hint: "):
+            use(make(tmp_path))

@@ -11,7 +11,6 @@ import os
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from io import StringIO
 from typing import TYPE_CHECKING, Any, Self
 
 from deciban.errors import InputError
@@ -28,6 +27,7 @@ from deciban.sources.database import (
     literal,
 )
 from deciban.sources.document_files import packing, unpacked
+from deciban.sources.records import find_fault, read_records, split_cells
 from deciban.sources.source import BLOCK_CELLS, FileOptions, Reading, as_role, reword_errors
 
 if TYPE_CHECKING:
@@ -48,6 +48,10 @@ COMMA_NUMBER = r"[+-]?\d+,\d+"
 RECORD = re.compile(r'(?:[^"\r\n]++|"[^"]*+(?:"|\Z))*+')
 """Everything up to the first end of a line that is outside quotes, in linear time."""
 
+NEW_LINE = {"\n": r"\n", "\r": r"\r", "\r\n": r"\r\n"}
+"""Line ends as DuckDB's option names them. It is given where the name of a column holds a line break: DuckDB takes
+the first one of a file for the end of its lines, and finds no rows where lines end in another way."""
+
 HEADER_BYTES = 1 << 20
 HEADER_HINT = "Hint: the first line names the columns"
 
@@ -56,15 +60,8 @@ MAX_COLUMNS = 100_000
 
 SAMPLE_BYTES = 1 << 16
 
-MAX_REJECTED_LINES = 1000
-"""Lines that are looked at to say what is wrong with a file."""
-
-REJECTED = {
-    "UNQUOTED VALUE": "a quote is not closed, or text follows the closing quote. Hint: a quote in a cell is doubled",
-    "LINE SIZE OVER MAXIMUM": "the line is longer than 2,000,000 bytes. Hint: Parquet files have no such bound",
-    "INVALID STATE": "its quotes or line ends contradict each other",
-}
-"""Explanations of DuckDB's kinds of rejected lines."""
+ERROR_LINE = re.compile(r"(?:Invalid Input|Conversion) Error: CSV Error on Line: (\d+)\n")
+"""How DuckDB's message begins where it names a line; after that it quotes cells, which may hold any words."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +74,7 @@ class Delimited:
     options: FileOptions
     n_rows: int | None
     decimal: str = "."
+    line_end: str | None = None
     typed: bool = False
     fills_cores: bool = True
 
@@ -91,12 +89,25 @@ class Delimited:
         start = _start(paths[0], options.encoding)
         delimiter = delimiter or max(DELIMITERS, key=lambda mark: _unquoted(_first_record(start)).count(mark))
         columns = _header(start, delimiter, paths[0])
+        line_ends = {_line_end(start)}
+        has_line_breaks = _has_line_break(start)
         for path in paths[1:]:
-            if _header(_start(path, options.encoding), delimiter, path) != columns:
+            other = _start(path, options.encoding)
+            if _header(other, delimiter, path) != columns:
                 raise InputError(
                     f"{path!r} has other columns than {paths[0]!r}. Hint: files read together need one header"
                 )
-        return cls(paths, columns, delimiter, options, _guessed_rows(paths, start), _decimal_mark(start, delimiter))
+            line_ends.add(_line_end(other))
+            has_line_breaks |= _has_line_break(other)
+        line_ends.discard("")
+        if has_line_breaks and len(line_ends) > 1:
+            raise InputError(
+                f"{paths[0]!r} and the files read with it have line breaks in the names of columns, and differ in "
+                f"how lines end. Hint: rename the columns, or read the files one by one"
+            )
+        line_end = line_ends.pop() if has_line_breaks and line_ends else None
+        decimal = _decimal_mark(start, delimiter)
+        return cls(paths, columns, delimiter, options, _guessed_rows(paths, start), decimal, line_end)
 
     def head(self, n: int) -> pa.Table:
         """See `Source.head`."""
@@ -108,7 +119,7 @@ class Delimited:
         except Exception as error:
             if not from_duckdb(error):
                 raise
-            raise self._diagnose(wanted, error) from None
+            raise self._diagnose(error) from None
         columns = [_with_points(column) for column in table.columns] if self.decimal == "," else table.columns
         return pa.Table.from_arrays(columns, names=list(self.columns))
 
@@ -126,20 +137,32 @@ class Delimited:
                 if not from_duckdb(error):
                     raise
                 if marked or not is_conversion_error(error):
-                    raise self._diagnose(wanted, error) from None
+                    raise self._diagnose(error) from None
                 marked = True
 
     def _read(self, wanted: Mapping[str, Reading], marked: bool, skip: int) -> Iterator[pa.RecordBatch]:
         """Read all rows but the first ones; with `marked`, numbers are read as texts, which are then converted."""
+        import duckdb
+
         readings = dict.fromkeys(wanted, "text") if marked else wanted
         n_rows = max(MIN_TEXT_ROWS, BLOCK_CELLS // max(1, len(wanted))) if marked else READ_AT_ONCE
         numbers = [place for place, reading in enumerate(wanted.values()) if marked and reading == "number"]
         database = connection()
+        done = 0
         for batch in self._relation(readings).to_arrow_reader(min(READ_AT_ONCE, n_rows)):
             if skip < batch.num_rows:
-                rest = _convert_columns(batch.slice(skip), numbers, self.decimal, database)
-                yield rest.rename_columns(list(wanted) or ["c0"])
+                rest = batch.slice(skip)
+                try:
+                    converted = _convert_columns(rest, numbers, self.decimal, database)
+                except duckdb.ConversionException:
+                    fault = _find_non_number(rest, numbers, self.decimal, database)
+                    if fault is None:
+                        raise
+                    row, place, value = fault
+                    raise self._describe_non_number(done + skip + row, list(wanted)[place], value) from None
+                yield converted.rename_columns(list(wanted) or ["c0"])
             skip = max(0, skip - batch.num_rows)
+            done += batch.num_rows
 
     def _relation(self, wanted: Mapping[str, str], more: str = "") -> Any:
         """All columns have types, so that the file is parsed as it is; only the wanted ones are taken.
@@ -160,70 +183,44 @@ class Delimited:
     def _aliases(self) -> dict[str, str]:
         return {name: f"c{i}" for i, name in enumerate(self.columns)}
 
-    def _reader(self, numbers: Container[str], missing: Sequence[str], more: str = "") -> str:
+    def _reader(self, numbers: Container[str], missing: Sequence[str]) -> str:
         """DuckDB's reader with nothing left for it to guess: names and types, dialect, compression, partitions."""
         types = ", ".join(f"{c}: '{'DOUBLE' if n in numbers else 'VARCHAR'}'" for n, c in self._aliases.items())
         nothing = ", ".join(literal(text) for text in ("", *missing))
+        line_end = "" if self.line_end is None else f"new_line={literal(NEW_LINE[self.line_end])}, "
         return (
             f"read_csv([{file_list(self.paths)}], auto_detect=false, header=true, delim={literal(self.delimiter)}, "
-            f"quote='\"', escape='\"', comment='', skip=0, nullstr=[{nothing}], null_padding=false, "
+            f"quote='\"', escape='\"', comment='', {line_end}skip=0, nullstr=[{nothing}], null_padding=false, "
             f"encoding={literal(self.options.encoding)}, decimal_separator={literal(self.decimal)}, "
-            f"compression={literal(compression(self.paths))}, {PLAIN_FILES}, columns={{{types}}}{more})"
+            f"compression={literal(compression(self.paths))}, {PLAIN_FILES}, columns={{{types}}})"
         )
 
-    def _diagnose(self, wanted: Mapping[str, Reading], error: Exception) -> InputError:
+    def _diagnose(self, error: Exception) -> InputError:
         """Find the line that cannot be read, and why.
 
-        DuckDB's message quotes the line, and a cell may hold any words of such a message, so the message is shown at
-        most and never searched. The file is read once more, and the lines that DuckDB rejects come as a table.
+        Of DuckDB's message only the beginning is searched: what it quotes of the line may imitate any message.
         """
-        import duckdb
-
-        numbers = {name for name, reading in wanted.items() if reading == "number"}
-        reader = self._reader(
-            numbers,
-            (*self.options.missing, *MISSING_NUMBERS),
-            f", store_rejects=true, rejects_limit={MAX_REJECTED_LINES}",
-        )
-        database = connection()
-        database.execute("set threads=1")  # the first lines are rejected first
-        try:
-            for _ in database.sql(f"{self._select(wanted)} {reader}").to_arrow_reader(MIN_TEXT_ROWS):
-                pass
-            rejected = database.execute(
-                "select file_id, line, column_idx, error_type::varchar, csv_line from reject_errors"
-                " order by file_id, line, error_type = 'CAST', column_idx"
-            ).fetchall()
-        except duckdb.Error:
-            rejected = []
-        for file, line, column, kind, text in rejected:
-            found = self._describe_rejected_line(
-                repr(self.paths[file]), line, column, kind, _cells(text or "", self.delimiter)
-            )
-            if found is not None:
-                return found
+        place = ERROR_LINE.match(str(error))
+        line = None if place is None else int(place[1])
+        for path in self.paths:
+            fault = find_fault(path, line, self.delimiter, self.options.encoding, len(self.columns))
+            if fault is not None:
+                return InputError(f"{path!r} {fault}")
         return InputError(f"{self.name} cannot be read: {first_line(error)}")
 
-    def _describe_rejected_line(
-        self, name: str, line: int, column: int | None, kind: str, cells: list[str]
-    ) -> InputError | None:
-        """Make the error about a rejected line; None if its cell is a mark for a missing number between spaces."""
-        at = f" in line {line}"
-        if kind == "CAST":
-            value = cells[column - 1] if column and column <= len(cells) else "a text"
-            return (
-                None
-                if value.strip() in MISSING_NUMBERS
-                else _no_number(self.columns[(column or 1) - 1], name, value, at)
-            )
-        if kind in ("MISSING COLUMNS", "TOO MANY COLUMNS"):
-            return InputError(
-                f"{name} is ragged: {len(cells)} cells{at} where the header has {len(self.columns)}. "
-                f"Hint: mend that line; a cell that holds the delimiter needs quotes"
-            )
-        if kind == "INVALID ENCODING":
-            return InputError(f"{name} is not in UTF-8{at}. Hint: --encoding latin-1 (or encoding='latin-1')")
-        return InputError(f"{name} cannot be read{at}: {REJECTED.get(kind, kind.lower())}")
+    def _describe_non_number(self, row: int, column: str, value: str) -> InputError:
+        """Make the error about a cell that is no number, with its line: blank lines are rows of one column alone."""
+        place = self.columns.index(column)
+        for path in self.paths:
+            for line, (record, _) in enumerate(read_records(path, self.delimiter, self.options.encoding), 1):
+                if line == 1 or not (record or len(self.columns) == 1):
+                    continue
+                if row == 0:
+                    cells, _ = split_cells(record.decode(errors="replace"), self.delimiter)
+                    at = f" in line {line}" if cells[place : place + 1] == [value] else ""
+                    return _no_number(column, repr(path), value, at)
+                row -= 1
+        return _no_number(column, self.name, value, "")
 
 
 def _no_number(column: str, name: str, value: str, at: str) -> InputError:
@@ -232,14 +229,6 @@ def _no_number(column: str, name: str, value: str, at: str) -> InputError:
         f"Hint: {as_role(column, 'category')} reads it as text; "
         f"--missing {value!r} (missing=[{value!r}]) reads it as nothing"
     )
-
-
-def _cells(line: str, delimiter: str) -> list[str]:
-    """The cells of a line, which may go on over several lines within quotes."""
-    try:
-        return next(csv.reader(StringIO(line.lstrip("\r\n"), newline=""), delimiter=delimiter), [])
-    except csv.Error:
-        return line.split(delimiter)
 
 
 def _decimal_mark(start: str, delimiter: str) -> str:
@@ -266,15 +255,40 @@ def _convert_columns(batch: pa.RecordBatch, places: Sequence[int], decimal: str,
     if not places:
         return batch
     columns = list(batch.columns)
-    texts = pa.chunked_array([columns[place] for place in places]).cast(pa.large_string()).combine_chunks()
-    number = "replace(t, ',', '.')" if decimal == "," else "t"
-    relation = database.from_arrow(pa.table({"t": texts})).project(
-        f"case when regexp_full_match(t, {MARKS}) then null else cast({number} as double) end as x"
-    )
-    numbers = relation.to_arrow_table()["x"].combine_chunks()
+    numbers = _convert(batch, places, decimal, database, "cast").combine_chunks()
     for i, place in enumerate(places):
         columns[place] = numbers.slice(i * batch.num_rows, batch.num_rows)
     return pa.RecordBatch.from_arrays(columns, batch.schema.names)
+
+
+def _find_non_number(
+    batch: pa.RecordBatch, places: Sequence[int], decimal: str, database: Any
+) -> tuple[int, int, str] | None:
+    """Find the first row that holds a text that is no number: the row, the place of the column, and the text."""
+    import numpy as np
+
+    converted = np.asarray(_convert(batch, places, decimal, database, "try_cast", "0.0").is_null())
+    known = np.concatenate([np.asarray(batch.column(place).is_valid()) for place in places])
+    faults = (converted & known).reshape(len(places), batch.num_rows)
+    if not faults.any():
+        return None
+    row = int(faults.any(axis=0).argmax())
+    place = places[int(faults[:, row].argmax())]
+    return row, place, batch.column(place)[row].as_py()
+
+
+def _convert(
+    batch: pa.RecordBatch, places: Sequence[int], decimal: str, database: Any, cast: str, missing: str = "null"
+) -> pa.ChunkedArray:
+    """Convert columns of texts, one after another, to one of numbers; marks for missing numbers become `missing`."""
+    import pyarrow as pa
+
+    texts = pa.chunked_array([batch.column(place) for place in places]).cast(pa.large_string()).combine_chunks()
+    number = "replace(t, ',', '.')" if decimal == "," else "t"
+    relation = database.from_arrow(pa.table({"t": texts})).project(
+        f"case when regexp_full_match(t, {MARKS}) then {missing} else {cast}({number} as double) end as x"
+    )
+    return relation.to_arrow_table()["x"]
 
 
 def _start(path: str, encoding: str) -> str:
@@ -305,6 +319,16 @@ def _first_record(start: str) -> str:
     match = RECORD.match(start)
     assert match is not None
     return match.group()
+
+
+def _line_end(start: str) -> str:
+    """The end of the header line, "" where the file has no other line."""
+    place = len(_first_record(start))
+    return "\r\n" if start.startswith("\r\n", place) else start[place : place + 1]
+
+
+def _has_line_break(start: str) -> bool:
+    return re.search(r"[\r\n]", _first_record(start)) is not None
 
 
 def _unquoted(line: str) -> str:

@@ -85,18 +85,18 @@ def open_source(source: Any, sql: str | None = None, options: FileOptions | None
     if sql is not None:
         from deciban.sources.database import query
 
-        return _distinct(query(source, sql))
+        return _check_columns(query(source, sql))
     if _is_path(source) and not isinstance(source, (list, tuple)):
         from deciban.sources.paths import open_path
 
-        return _distinct(open_path(os.fspath(source), options or FileOptions()))
+        return _check_columns(open_path(os.fspath(source), options or FileOptions()))
     if _is_path(source):
         from deciban.sources.paths import open_paths
 
-        return _distinct(open_paths([os.fspath(item) for item in source], options or FileOptions()))
+        return _check_columns(open_paths([os.fspath(item) for item in source], options or FileOptions()))
     from deciban.sources.frames import open_frame
 
-    return _distinct(open_frame(source))
+    return _check_columns(open_frame(source))
 
 
 def _is_path(source: Any) -> bool:
@@ -106,8 +106,10 @@ def _is_path(source: Any) -> bool:
     return isinstance(source, (str, os.PathLike))
 
 
-def _distinct(source: Source) -> Source:
-    """Refuse a table that names two columns alike: neither could be asked for."""
+def _check_columns(source: Source) -> Source:
+    """Refuse a table without columns, and one that names two columns alike: neither could be asked for."""
+    if not source.columns:
+        raise InputError(f"{source.name} has no columns. Hint: a table has a column for each feature")
     seen: set[str] = set()
     for name in source.columns:
         if name in seen:
