@@ -8,10 +8,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from deciban.engines.arrow import records
 
 import deciban
 from deciban.errors import InputError
+from deciban.sources import records
 from deciban.sources.source import FileOptions, open_source
 
 ROWS = "".join(f"{i * 0.7 % 3:.2f},{'ab'[i % 2]}\n" for i in range(150_000))
