@@ -76,7 +76,7 @@ def learn(
 
 
 @dataclass(frozen=True, eq=False)
-class Belief(Scorer):
+class GenerativeModel(Scorer):
     """A ledger under an assumption. A value: learning more makes another."""
 
     assumption: Assumption
@@ -104,7 +104,7 @@ class Belief(Scorer):
         if not self.assumption.probabilistic:
             raise UndefinedError(NO_LIKELIHOOD.format(what=what))
 
-    def afresh(self) -> Belief:
+    def afresh(self) -> GenerativeModel:
         """The same, in which everything follows from the ledger."""
         return self
 

@@ -9,7 +9,7 @@ from deciban.errors import DecibanError
 from deciban.families.bernoulli import Bernoulli
 from deciban.families.complement import Complement
 from deciban.families.multinomial import Multinomial
-from deciban.generative import Assumption, Belief, ClassPrior, learn
+from deciban.generative import Assumption, GenerativeModel, ClassPrior, learn
 from deciban.ledger import Counts
 from engines.paths import Case, flags, words
 
@@ -43,7 +43,7 @@ def test_imagined_examples_of_a_class_the_model_has_not_are_refused():
     imagined = learn(real, ["a", "b", "c"], [None], [X], np.array([0, 1, 2, 2], np.int32), None, 1)
     ledger = learn(real, ["a", "b"], [None], [X], codes, None, 1)
     with pytest.raises(DecibanError, match="'c'"):
-        Belief(Assumption((family,), ClassPrior(), imagined), ledger).solved  # noqa: B018
+        GenerativeModel(Assumption((family,), ClassPrior(), imagined), ledger).solved  # noqa: B018
 
 
 def test_imagined_examples_smooth_and_move_the_prior():
@@ -52,7 +52,7 @@ def test_imagined_examples_smooth_and_move_the_prior():
     plain = Assumption((family,), ClassPrior())
     ones = learn(plain, range(2), [None], [np.ones((2, 3))], np.array([0, 1], np.int32), None, 1)
     X, codes = np.array([[1.0, 0, 0], [1, 1, 0], [0, 0, 0]]), np.array([0, 0, 1], np.int32)
-    model = Belief(Assumption((family,), ClassPrior(), ones), learn(plain, range(2), [None], [X], codes, None, 1))
+    model = GenerativeModel(Assumption((family,), ClassPrior(), ones), learn(plain, range(2), [None], [X], codes, None, 1))
     np.testing.assert_allclose(family.theta(model.complete.parts[0]), [[1, 2 / 3, 1 / 3], [1 / 2, 1 / 2, 1 / 2]])
     np.testing.assert_allclose(model.solved.prior, [3 / 5, 2 / 5])
 

@@ -7,7 +7,7 @@ from deciban.families.categorical import Categorical
 from deciban.families.class_prior import ClassPrior
 from deciban.families.gaussian import Gaussian
 from deciban.families.poisson import Poisson
-from deciban.generative import Assumption, Belief, learn
+from deciban.generative import Assumption, GenerativeModel, learn
 from deciban.metrics import Scorecard, score_rows
 
 K, FOLDS, LEVELS = 3, 5, 4
@@ -47,13 +47,13 @@ def ledger(assumption, parts, codes, weight, rows):
 
 def without_by_fitting(assumption, parts, codes, weight, fold):
     """What so many separate fits would believe."""
-    return [Belief(assumption, ledger(assumption, parts, codes, weight, fold != i)) for i in range(FOLDS)]
+    return [GenerativeModel(assumption, ledger(assumption, parts, codes, weight, fold != i)) for i in range(FOLDS)]
 
 
 def without_by_subtracting(assumption, parts, codes, weight, fold):
     total = ledger(assumption, parts, codes, weight, fold >= 0)
     folds = (ledger(assumption, parts, codes, weight, fold == i) for i in range(FOLDS))
-    return [Belief(assumption, total.without(mine)) for mine in folds]
+    return [GenerativeModel(assumption, total.without(mine)) for mine in folds]
 
 
 def judged(beliefs, parts, fold, codes, weight):

@@ -12,7 +12,7 @@ from deciban.families.categorical import Categorical
 from deciban.families.class_prior import ClassPrior
 from deciban.families.gaussian import Gaussian
 from deciban.families.multinomial import Multinomial
-from deciban.generative import Assumption, Belief
+from deciban.generative import Assumption, GenerativeModel
 from deciban.ledger import (
     Bags,
     Block,
@@ -330,7 +330,7 @@ def test_levels_that_are_said_to_be_known_are_bounded():
 
 def test_a_belief_of_several_blocks_comes_back(tmp_path):
     families = (Gaussian(prior_rows=1.0), Categorical(holes="unseen"))
-    before = Belief(
+    before = GenerativeModel(
         Assumption(families, ClassPrior("given", given=(0.25, 0.75)), LEDGERS["mixed"] * 0.5), LEDGERS["mixed"]
     )
     read = recalled(through_a_file(written(before), tmp_path))
@@ -342,8 +342,8 @@ def test_a_belief_of_several_blocks_comes_back(tmp_path):
 
 
 def test_a_belief_whose_parts_are_of_different_models_is_refused(tmp_path):
-    one = written(Belief(Assumption((Gaussian(),), ClassPrior()), LEDGERS["moments"]))
-    other = written(Belief(Assumption((Binned(),), ClassPrior()), LEDGERS["grid"]))
+    one = written(GenerativeModel(Assumption((Gaussian(),), ClassPrior()), LEDGERS["moments"]))
+    other = written(GenerativeModel(Assumption((Binned(),), ClassPrior()), LEDGERS["grid"]))
     mixed = Section({**one.header, "families": other.header["families"]}, one.arrays)
     with pytest.raises(ModelFileError, match="takes grid of x, not moments of x"):
         recalled(through_a_file(mixed, tmp_path))

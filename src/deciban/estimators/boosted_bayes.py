@@ -20,7 +20,7 @@ from deciban.estimators.classifier_base import Classifier
 from deciban.estimators.error_messages import worded
 from deciban.estimators.gaussian_nb import GaussianNB
 from deciban.estimators.generative_base import Bayes, generator
-from deciban.generative import Belief
+from deciban.generative import GenerativeModel
 from deciban.ledger import Block, Schema
 from deciban.ledger.statistic import Array
 from deciban.linear.boosted_model import Boosted
@@ -151,7 +151,7 @@ class BoostedBayes(Honest, Classifier):
         """What the learner makes of NaN."""
         return self._learner().missing
 
-    def _facade(self, belief: Belief) -> Bayes:
+    def _facade(self, belief: GenerativeModel) -> Bayes:
         """A learner as the facade it would be had it been fitted to its weights."""
         made = self._learner()
         for name in ("classes_", "n_features_in_", "feature_names_in_", "_dtype"):

@@ -26,7 +26,7 @@ from deciban.estimators.word_weights import TrustedWords
 from deciban.families.class_prior import ClassPrior
 from deciban.families.marginal_likelihood import FALLBACK
 from deciban.families.multinomial import Multinomial
-from deciban.generative import Assumption, Belief, learn
+from deciban.generative import Assumption, GenerativeModel, learn
 from deciban.ledger import Block, Vocabulary
 from deciban.ledger.statistic import Array
 from deciban.linear.evidence_weights_of_words import EvidenceSettings, WordRows, regress
@@ -166,7 +166,7 @@ class EvidenceRegression(TrustedWords, Honest, Fitted):
         family = Multinomial(FALLBACK if isinstance(self.alpha, str) else float(self.alpha))
         assumption = Assumption((family,), ClassPrior("empirical"), missing="error", auto=auto)
         ledger = learn(assumption, self.classes_.tolist(), [named(self)], [rows], codes, weight, threads)
-        return Belief(assumption, ledger), rows
+        return GenerativeModel(assumption, ledger), rows
 
     def _naive_words(self, X: Documents, codes: NDArray[np.int32], weight: Array | None, threads: int) -> Any:
         """The naive belief about documents, and them as rows of its words."""
@@ -174,7 +174,7 @@ class EvidenceRegression(TrustedWords, Honest, Fitted):
         naive = TextClassifier(words=self._words, alpha=self.alpha, n_jobs=self.n_jobs)
         naive._words, naive.classes_ = self._words, self.classes_
         ledger = naive._summary(X, codes, weight)
-        basis = Belief(naive._assumption(ledger.schema.blocks[0].width, len(self.classes_)), ledger)
+        basis = GenerativeModel(naive._assumption(ledger.schema.blocks[0].width, len(self.classes_)), ledger)
         known: Any = ledger.schema.blocks[0].names
         return basis, matrix(self._words, known, X, threads)
 

@@ -16,7 +16,7 @@ from deciban.estimators.calibration_mixin import Honest
 from deciban.estimators.check_arrays import checked_rows, checked_weight, declared, named, without_weightless
 from deciban.estimators.classifier_base import Classifier
 from deciban.estimators.ledger_mixin import Algebra
-from deciban.generative import DRAWS, Assumption, Belief, learn
+from deciban.generative import DRAWS, Assumption, GenerativeModel, learn
 from deciban.ledger import Ledger
 from deciban.ledger.statistic import Array
 from deciban.persistence import assumptions as family_files
@@ -34,11 +34,11 @@ SHARED_CONSTRAINTS: dict[str, list[Any]] = {
 class Bayes(Algebra, Honest, Classifier):
     """A generative classifier: a ledger of the data, solved under an assumption."""
 
-    _belief: Belief
+    _belief: GenerativeModel
 
     if TYPE_CHECKING:
 
-        def _fitted(self) -> Belief: ...
+        def _fitted(self) -> GenerativeModel: ...
 
     def _assumption(self, n_features: int, n_classes: int) -> Assumption:
         """The families and the prior that the constructor's arguments describe, checked."""
@@ -111,13 +111,13 @@ class Bayes(Algebra, Honest, Classifier):
         if X is not None:
             self._dtype = X.dtype if X.dtype == np.float32 else np.dtype(np.float64)
         before = vars(self).get("_belief")
-        self._belief = Belief(self._assumption(self.n_features_in_, len(self.classes_)), ledger)
+        self._belief = GenerativeModel(self._assumption(self.n_features_in_, len(self.classes_)), ledger)
         if before is not None:
             warn_dropped(before.calibration, "Hint: calibrated(X, y) with all rows fits another")
 
     def _is_own(self, believed: Scorer) -> bool:
         """See `Classifier._is_own`: the families must be those of the arguments, and fit to be written."""
-        if not isinstance(believed, Belief):
+        if not isinstance(believed, GenerativeModel):
             return False
         assumption = self._assumption(self.n_features_in_, len(self.classes_))
         for family, block in zip(assumption.families, believed.outline.blocks):

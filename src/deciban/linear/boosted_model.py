@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.errors import UndefinedError
-from deciban.generative import Belief
+from deciban.generative import GenerativeModel
 from deciban.ledger import Schema
 from deciban.ledger.statistic import Array
 from deciban.linear.fit_report import Account
@@ -35,14 +35,14 @@ class Boosted(Learned):
     form. Where they vote its forms say nothing, and the votes are counted.
     """
 
-    rounds: tuple[Belief, ...] = ()
+    rounds: tuple[GenerativeModel, ...] = ()
     shares: Array = field(default_factory=lambda: np.zeros(0))
     errors: Array = field(default_factory=lambda: np.zeros(0))
 
     @classmethod
     def together(
-        cls, schema: Schema, rounds: Sequence[Belief], shares: Array, errors: Array, rows: Array, account: Account,
-        basis: Belief | None = None,
+        cls, schema: Schema, rounds: Sequence[GenerativeModel], shares: Array, errors: Array, rows: Array, account: Account,
+        basis: GenerativeModel | None = None,
     ) -> Boosted:  # fmt: skip
         """What these rounds come to."""
         algorithm = cast(Algorithm, account.settings["algorithm"])
@@ -112,7 +112,7 @@ class Standing:
         self._algorithm, self._shares = algorithm, 0.0
         self._total: Array = np.zeros((n, n_classes))
 
-    def after(self, belief: Belief, share: float, parts: Sequence[Any], threads: int) -> Array:
+    def after(self, belief: GenerativeModel, share: float, parts: Sequence[Any], threads: int) -> Array:
         """The scores of all classes with one learner more, n×K."""
         if self._algorithm == "SAMME":
             said = belief.scores(parts, "winner", threads)

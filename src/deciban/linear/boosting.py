@@ -12,7 +12,7 @@ import numpy as np
 from deciban import engines
 from deciban.engines.bags_from_rows import bagged
 from deciban.errors import DecibanWarning, InputError
-from deciban.generative import Assumption, Belief
+from deciban.generative import Assumption, GenerativeModel
 from deciban.ledger import Ledger, Needs, Schema, Statistic
 from deciban.ledger.counts import place as placed
 from deciban.ledger.statistic import Array, Codes
@@ -78,7 +78,7 @@ def boosted(
     held: Examples | None = None,
     patience: int = 5,
     threads: int = 1,
-    basis: Belief | None = None,
+    basis: GenerativeModel | None = None,
 ) -> Boosted:
     """AdaBoost over beliefs about one block of features or more: each round is one weighted ledger. See `Plan`.
 
@@ -107,7 +107,7 @@ def _among(
     plan: Plan,
     threads: int,
     by_class: Array,
-    basis: Belief | None,
+    basis: GenerativeModel | None,
 ) -> Boosted:
     """Boosting of the classes that have rows; to each learner the others are classes of which it knows nothing."""
     seen = np.flatnonzero(by_class)
@@ -127,13 +127,13 @@ def _among(
         )
         for belief in some.rounds
     ]
-    believed = [Belief(assumption, ledger) for ledger in wide]
+    believed = [GenerativeModel(assumption, ledger) for ledger in wide]
     return Boosted.together(schema, believed, some.shares, some.errors, by_class, some.account, basis)
 
 
 def _rounds(
     assumption: Assumption, schema: Schema, rows: Examples, plan: Plan, threads: int
-) -> Iterator[tuple[Belief, Step, float | None]]:
+) -> Iterator[tuple[GenerativeModel, Step, float | None]]:
     """Learner after learner, with the loss of the rows held out, until there are enough or no better ones."""
     K, mass = len(schema.classes), float(rows.weights.sum())
     weighing = WEIGHINGS[plan.algorithm](rows.codes, rows.weights, K, plan.rate)
@@ -142,7 +142,7 @@ def _rounds(
     for m in range(plan.rounds):
         weight = rows.weight if m == 0 else weighing.weight * mass
         with engines.part_of_work(steps):  # each pass may be small where all of them together are not
-            belief = Belief(assumption, ledger_of(assumption, schema, rows, weight, threads))
+            belief = GenerativeModel(assumption, ledger_of(assumption, schema, rows, weight, threads))
             step = weighing.learned(belief, rows.parts, threads)
         if not step.keep:
             if m == 0:
@@ -161,7 +161,7 @@ class _Watched:
         self._plan, self._held, self._losses = plan, held, list[float]()
         self._standing = Standing(plan.algorithm, len(held.codes), n_classes)
 
-    def loss(self, belief: Belief, step: Step, threads: int) -> float:
+    def loss(self, belief: GenerativeModel, step: Step, threads: int) -> float:
         """The loss after one round more."""
         scores = self._standing.after(belief, step.share, self._held.parts, threads)
         if self._plan.algorithm == "SAMME":

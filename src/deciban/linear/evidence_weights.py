@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from deciban import engines
 from deciban.errors import InputError
-from deciban.generative import Belief
+from deciban.generative import GenerativeModel
 from deciban.ledger import Needs
 from deciban.ledger.hash_order import some_of
 from deciban.ledger.statistic import Array
@@ -40,26 +40,26 @@ def together(form: ScoreForm) -> bool:
     return isinstance(form, (Full, SparseLinear))
 
 
-def n_trusts(basis: Belief) -> int:
+def n_trusts(basis: GenerativeModel) -> int:
     """How many trusts there are."""
     blocks = zip(basis.solved.forms, basis.schema.blocks)
     return sum(1 if together(form) else block.width for form, block in blocks)
 
 
-def enough(n: int, basis: Belief) -> NDArray[np.intp]:
+def enough(n: int, basis: GenerativeModel) -> NDArray[np.intp]:
     """The rows whose evidence is weighed: all, or as many as fit in memory, drawn at random but always the same."""
     room = max(1, MOST_NUMBERS // (n_trusts(basis) * len(basis.ledger.rows)))
     return some_of(n, room)
 
 
-def text_places(basis: Belief) -> list[int]:
+def text_places(basis: GenerativeModel) -> list[int]:
     """Which of the trusts are in texts."""
     kinds = zip(basis.solved.forms, basis.schema.blocks)
     each = [b.kind == "bags" for form, b in kinds for _ in range(1 if together(form) else b.width)]
     return np.flatnonzero(each).tolist()
 
 
-def heard(belief: Belief, parts: Sequence[Any]) -> Array:
+def heard(belief: GenerativeModel, parts: Sequence[Any]) -> Array:
     """ln p(x_j|k) − ln p(x_j|0) of these rows, n×d×K: what all classes share tells none from another.
 
     Nothing of texts, whose words are weighed by themselves.
@@ -76,7 +76,7 @@ def heard(belief: Belief, parts: Sequence[Any]) -> Array:
     return np.clip(said, -LOUDEST, LOUDEST)
 
 
-def _refuse_infinite(belief: Belief) -> None:
+def _refuse_infinite(belief: GenerativeModel) -> None:
     families: Sequence[Any] = belief.assumption.families
     if any(np.any(np.asarray(family.alpha) == 0) for family in families if hasattr(family, "alpha")):
         raise InputError(
@@ -101,7 +101,7 @@ def _each_trust(form: ScoreForm, pieces: Pieces) -> Array:
     return np.asarray(said)[:, None]
 
 
-def names(basis: Belief, texts: Sequence[str]) -> list[str]:
+def names(basis: GenerativeModel, texts: Sequence[str]) -> list[str]:
     """What each trust is in: a column, those that are joined, or one of these texts."""
     words = iter(texts)
     found: list[str] = []
@@ -115,7 +115,7 @@ def names(basis: Belief, texts: Sequence[str]) -> list[str]:
 
 
 def evidence(
-    basis: Belief,
+    basis: GenerativeModel,
     said: Array,
     rows: Judges,
     C: float | str,
@@ -132,7 +132,7 @@ def evidence(
     return _believed(basis, found.blocks[0], texts, found.bias, account)
 
 
-def untried(basis: Belief, n_rows: int, texts: Sequence[str]) -> Learned:
+def untried(basis: GenerativeModel, n_rows: int, texts: Sequence[str]) -> Learned:
     """The naive belief itself: where no row can be left out, nothing speaks against trust 1."""
     trust = dict.fromkeys(names(basis, texts), 1.0)
     settings = {"C": FEW_C, "C_chosen": False, "rows": n_rows}
@@ -141,7 +141,7 @@ def untried(basis: Belief, n_rows: int, texts: Sequence[str]) -> Learned:
     return Learned.of(basis.schema, solved.forms, solved.needs, solved.log_prior, basis.ledger.rows, account, basis)
 
 
-def _believed(basis: Belief, trust: Array, texts: Mapping[str, Text], bias: Array, account: Account) -> Learned:
+def _believed(basis: GenerativeModel, trust: Array, texts: Mapping[str, Text], bias: Array, account: Account) -> Learned:
     """What was counted, so far as it is trusted."""
     ends = np.cumsum([1 if together(f) else b.width for f, b in zip(basis.solved.forms, basis.schema.blocks)])
     forms = [

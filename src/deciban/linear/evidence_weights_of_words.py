@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.families.multinomial import Multinomial
-from deciban.generative import Belief
+from deciban.generative import GenerativeModel
 from deciban.ledger import Counts
 from deciban.ledger.statistic import Array, divide
 from deciban.linear.fit_report import Account, Setting
@@ -91,7 +91,7 @@ def evidence_of(form: ScoreForm) -> Array:
 
 
 def regress(
-    basis: Belief, rows: WordRows, settings: EvidenceSettings, alpha: float, fold: NDArray[np.int32] | None
+    basis: GenerativeModel, rows: WordRows, settings: EvidenceSettings, alpha: float, fold: NDArray[np.int32] | None
 ) -> Learned:
     """The naive belief, with as much trust in each of its words as these rows say they deserve.
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from deciban.errors import UndefinedError
 from deciban.families.family import log
-from deciban.generative import Assumption, Belief
+from deciban.generative import Assumption, GenerativeModel
 from deciban.ledger import Ledger, Needs, Schema
 from deciban.ledger.statistic import Array
 from deciban.linear.fit_report import Account
@@ -45,7 +45,7 @@ class Learned(Scorer):
     solved: Solved
     rows: Array
     account: Account
-    basis: Belief | None = None
+    basis: GenerativeModel | None = None
     calibration: Calibration | None = None
     novelty: Novelty | None = None
 
@@ -58,7 +58,7 @@ class Learned(Scorer):
         bias: Array,
         rows: Array,
         account: Account,
-        basis: Belief | None = None,
+        basis: GenerativeModel | None = None,
     ) -> Learned:
         """Forms and the intercept of each class.
 
@@ -73,7 +73,7 @@ class Learned(Scorer):
         return cls(schema, solved, rows, account, basis)
 
     @property
-    def naive(self) -> Belief:
+    def naive(self) -> GenerativeModel:
         """The naive belief about the same rows."""
         if self.basis is None:
             self.need_sums("remembers nothing of its rows")

@@ -13,7 +13,7 @@ from deciban.families.class_prior import ClassPrior
 from deciban.families.family import Family, log
 from deciban.families.gaussian import Gaussian
 from deciban.families.multinomial import Multinomial
-from deciban.generative import Assumption, Belief, learn
+from deciban.generative import Assumption, GenerativeModel, learn
 from deciban.ledger.hash_order import some_of
 from deciban.ledger.statistic import Array, Codes
 from deciban.linear.solvers.logistic_objective import apart, losses
@@ -54,7 +54,7 @@ def _naive(X: Any, codes: Codes, weight: Array | None, K: int, threads: int) -> 
     family: Family = Multinomial() if words else Gaussian("tied_diagonal")
     assumption = Assumption((family,), ClassPrior("smoothed"))
     ledger = learn(assumption, list(range(K)), [None], [X], codes, weight, threads)
-    solved = Belief(assumption, ledger).solved
+    solved = GenerativeModel(assumption, ledger).solved
     line = solved.forms[0].linear()
     return line.weights, line.bias, log(solved.prior)
 

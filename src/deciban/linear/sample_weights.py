@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from deciban.errors import UndefinedError
-from deciban.generative import Belief
+from deciban.generative import GenerativeModel
 from deciban.ledger.statistic import Array, Codes
 from deciban.scores.calibration import normalised
 
@@ -63,7 +63,7 @@ class Weighing:
         self.given = self.given / self.given.sum()
         self.weight = self.given
 
-    def learned(self, belief: Belief, parts: Sequence[Any], threads: int) -> Step:
+    def learned(self, belief: GenerativeModel, parts: Sequence[Any], threads: int) -> Step:
         """Weigh the rows by what this learner says of them."""
         raise NotImplementedError
 
@@ -90,7 +90,7 @@ class Voting(Weighing):
     share = rate · (ln (1 − e)/e + ln (K − 1)), e the learner's error.
     """
 
-    def learned(self, belief: Belief, parts: Sequence[Any], threads: int) -> Step:
+    def learned(self, belief: GenerativeModel, parts: Sequence[Any], threads: int) -> Step:
         """See `Weighing.learned`."""
         wrong = belief.scores(parts, "winner", threads) != self.codes
         error, K = self._error(wrong), self.n_classes
@@ -109,7 +109,7 @@ class Scoring(Weighing):
     Written with ln p(k|x) and the code of y in Zhu et al. that is e^(−rate (K − 1)/K · y · ln p): the same.
     """
 
-    def learned(self, belief: Belief, parts: Sequence[Any], threads: int) -> Step:
+    def learned(self, belief: GenerativeModel, parts: Sequence[Any], threads: int) -> Step:
         """See `Weighing.learned`."""
         h = centred(belief, parts, threads)
         error = self._error(h.argmax(axis=1) != self.codes)
@@ -129,7 +129,7 @@ class Fitting(Weighing):
         self._total: Array = np.zeros((len(self.codes), self.n_classes))
         self._guess = 1.0
 
-    def learned(self, belief: Belief, parts: Sequence[Any], threads: int) -> Step:
+    def learned(self, belief: GenerativeModel, parts: Sequence[Any], threads: int) -> Step:
         """See `Weighing.learned`."""
         h = centred(belief, parts, threads)
         error = self._error(h.argmax(axis=1) != self.codes)
@@ -149,7 +149,7 @@ class Fitting(Weighing):
 WEIGHINGS: dict[Algorithm, type[Weighing]] = {"SAMME": Voting, "SAMME.R": Scoring, "logistic": Fitting}
 
 
-def centred(belief: Belief, parts: Sequence[Any], threads: int) -> Array:
+def centred(belief: GenerativeModel, parts: Sequence[Any], threads: int) -> Array:
     """ln p(x, k) less its mean over the classes."""
     joint = belief.scores(parts, "joint", threads)
     with np.errstate(invalid="ignore"):

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.families.categorical import Categorical
-from deciban.generative import Belief
+from deciban.generative import GenerativeModel
 from deciban.ledger.statistic import Array
 from deciban.linear.design import Dense, Part, Sparse
 from deciban.scores import Linear, Lookup, ScoreForm, Steps
@@ -136,7 +136,7 @@ class Words:
         return Linear(weights, np.zeros(len(weights)))
 
 
-def weighable(basis: Belief, parts: Sequence[Any], weight: Array | None) -> list[Weighed]:
+def weighable(basis: GenerativeModel, parts: Sequence[Any], weight: Array | None) -> list[Weighed]:
     """Each block of these rows; cuts of bins and levels told apart are those of the naive belief about them."""
     known = zip(basis.solved.forms, basis.assumption.families, basis.complete.parts, parts)
     return [_weighable(form, family, counted, X, weight) for form, family, counted, X in known]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.generative import Belief
+from deciban.generative import GenerativeModel
 from deciban.ledger.statistic import Array
 from deciban.linear.design import Part, Shared, shape
 from deciban.linear.fit_report import Account, LearnerName
@@ -58,7 +58,7 @@ class Found:
 
 
 def logistic(
-    basis: Belief, parts: Sequence[Any], rows: Judges, C: float | str, threads: int, honest: Honest | None = None
+    basis: GenerativeModel, parts: Sequence[Any], rows: Judges, C: float | str, threads: int, honest: Honest | None = None
 ) -> Learned:
     """Logistic regression of a table: the columns' weights, in the place of what the naive belief says of them."""
     blocks = weighable(basis, parts, rows.weight)

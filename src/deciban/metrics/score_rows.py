@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.generative import Belief
+from deciban.generative import GenerativeModel
 from deciban.ledger.statistic import Array
 from deciban.linear.fitted_model import Learned
 from deciban.metrics.scorecard import BINS, Scorecard
 
 
 def score_rows(
-    belief: Belief | Learned,
+    belief: GenerativeModel | Learned,
     parts: Sequence[Any],
     codes: NDArray[np.integer[Any]],
     weight: Array | None,

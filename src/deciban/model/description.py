@@ -10,7 +10,7 @@ import numpy as np
 
 from deciban.families.feature_strength import strengths
 from deciban.families.joint_feature_strength import strength_together
-from deciban.generative import Belief
+from deciban.generative import GenerativeModel
 from deciban.ledger import Scatter
 from deciban.ledger.statistic import Array
 from deciban.linear.fit_report import Account
@@ -195,7 +195,7 @@ def _note(model: Model, column: Column, weights: dict[str, Array]) -> ColumnNote
     return ColumnNote(column.name, column.role, column.reason, rows, max(0.0, 1 - rows / n) if n else 0.0)
 
 
-def _strengths(model: Model, belief: Belief, weights: dict[str, Array]) -> tuple[Strength, ...]:
+def _strengths(model: Model, belief: GenerativeModel, weights: dict[str, Array]) -> tuple[Strength, ...]:
     rng = np.random.default_rng(0)
     found: list[tuple[Strength, int, range]] = []
     families = zip(belief.assumption.families, belief.complete.parts, model.layout.blocks)
@@ -220,7 +220,7 @@ def _strengths(model: Model, belief: Belief, weights: dict[str, Array]) -> tuple
     )
 
 
-def _fitted(model: Model, naive: Belief, weights: dict[str, Array]) -> tuple[Strength, ...]:
+def _fitted(model: Model, naive: GenerativeModel, weights: dict[str, Array]) -> tuple[Strength, ...]:
     """What fitted weights say; of evidence regression what naive Bayes says, as far as it is trusted."""
     assert isinstance(model.belief, Learned)
     trust = model.belief.account.trust

@@ -15,7 +15,7 @@ from deciban.families.family import one_each
 from deciban.families.gaussian import means
 from deciban.families.telltales import telltales
 from deciban.formatting import signed
-from deciban.generative import Belief
+from deciban.generative import GenerativeModel
 from deciban.ledger import Bags, Counts, Grid, Levels, Moments, Scatter
 from deciban.ledger.grid import cells_of
 from deciban.ledger.statistic import Array, divide
@@ -103,7 +103,7 @@ class Table:
 class Speaker:
     """Puts into words what the features of one block say."""
 
-    def __init__(self, belief: Belief, block: int, labels: NDArray[Any], names: Sequence[str]) -> None:
+    def __init__(self, belief: GenerativeModel, block: int, labels: NDArray[Any], names: Sequence[str]) -> None:
         self.family: Any = belief.assumption.families[block]
         part: Any = belief.complete.parts[block]
         self.part: Any = part.moments if isinstance(part, Scatter) else part
@@ -268,6 +268,6 @@ def _interval(table: Table, k: int, others: NDArray[np.intp], share: Array, v: i
     return float(low), float(high)
 
 
-def speakers(belief: Belief, labels: NDArray[Any], features: Sequence[Sequence[Feature]]) -> Sequence[Speaker]:
+def speakers(belief: GenerativeModel, labels: NDArray[Any], features: Sequence[Sequence[Feature]]) -> Sequence[Speaker]:
     """A speaker for each block, which has these features."""
     return [Speaker(belief, i, labels, [feature.name for feature in block]) for i, block in enumerate(features)]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from deciban import engines
 from deciban.errors import InputError
 from deciban.families.family import one_each
-from deciban.generative import Belief
+from deciban.generative import GenerativeModel
 from deciban.ledger import Ledger
 from deciban.linear.fit_report import Account
 from deciban.linear.fitted_model import Learned
@@ -66,19 +66,19 @@ class Model(Algebra):
         self.held_out, self._quality = held_out, quality
         if belief is None:
             assert ledger is not None
-            belief = Belief(options.assumption(self.layout), ledger)
-        assert isinstance(belief, (Belief, Learned))
+            belief = GenerativeModel(options.assumption(self.layout), ledger)
+        assert isinstance(belief, (GenerativeModel, Learned))
         self._belief = belief
 
     @property
-    def belief(self) -> Belief | Learned:
+    def belief(self) -> GenerativeModel | Learned:
         """The ledger under the families that the roles name, or what was fitted to the rows."""
         return self._belief
 
     @property
-    def naive(self) -> Belief:
+    def naive(self) -> GenerativeModel:
         """What naive Bayes believes of the rows: all of it, or what the weights that were fitted rest on."""
-        return self._belief if isinstance(self._belief, Belief) else self._belief.naive
+        return self._belief if isinstance(self._belief, GenerativeModel) else self._belief.naive
 
     @property
     def account(self) -> Account | None:
@@ -180,7 +180,7 @@ class Model(Algebra):
         return Matrices(self.layout, names, words=self.options.words, vocabularies=vocabularies)
 
     def scores(self, parts: Sequence[Any], wanted: Finish, threads: int | None = None) -> NDArray[Any]:
-        """See `Belief.scores`; a value that has no meaning is named by its column."""
+        """See `GenerativeModel.scores`; a value that has no meaning is named by its column."""
         try:
             return self._belief.scores(parts, wanted, threads or engines.thread_count(None))
         except engines.BadValue as bad:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from deciban.errors import InputError
-from deciban.generative import Belief
+from deciban.generative import GenerativeModel
 from deciban.ledger import Ledger
 from deciban.linear.fitted_model import Learned
 from deciban.model.columns import Column, Layout
@@ -46,13 +46,13 @@ class Algebra:
     layout: Layout
     origin: Origin
     held_out: Any
-    _belief: Belief | Learned
+    _belief: GenerativeModel | Learned
     _quality: Mapping[str, Any] | None
 
     if TYPE_CHECKING:  # what the model brings
 
         @property
-        def belief(self) -> Belief | Learned:
+        def belief(self) -> GenerativeModel | Learned:
             """The ledger under the families that the roles name, or what was fitted to the rows."""
             ...
 
@@ -117,7 +117,7 @@ class Algebra:
 
     def _take(self, ledger: Ledger) -> None:
         """Go on with another ledger, what was judged of the old one forgotten."""
-        belief = Belief(self._assumption(ledger), ledger)
+        belief = GenerativeModel(self._assumption(ledger), ledger)
         warn_dropped(self.calibration, "Hint: train(..., calibrate=...) with all rows fits another")
         self._belief, self.held_out, self._quality = belief, None, None
         self.__dict__.pop("labels", None)
@@ -168,11 +168,11 @@ class Algebra:
         new = copy.copy(self)
         new.options = replace(self.options, prior=class_prior(priors, self.ledger.schema.classes))
         if isinstance(self._belief, Learned):
-            naive = Belief(new.options.assumption(self.layout), self.ledger)
+            naive = GenerativeModel(new.options.assumption(self.layout), self.ledger)
             new._belief = replace(self._belief.under(naive.solved.prior), basis=naive)
         else:
             told = self._belief.calibration, self._belief.novelty
-            new._belief = Belief(new.options.assumption(self.layout), self.ledger, *told)
+            new._belief = GenerativeModel(new.options.assumption(self.layout), self.ledger, *told)
         if self.calibration is not None:
             self.calibration.shift(new._belief.solved.log_prior)  # refused here, not at the first prediction
         new.held_out, new._quality = None, None

@@ -26,7 +26,7 @@ from deciban.model.feature_summaries import MOST_CLASSES, Z90, Speaker, Table, a
 from deciban.scores import DECIBAN, Diagonal, Linear, Lookup, SparseLinear, Steps
 
 if TYPE_CHECKING:
-    from deciban.generative import Belief
+    from deciban.generative import GenerativeModel
     from deciban.linear.fitted_model import Learned
 
 
@@ -158,7 +158,7 @@ class Voice:
     """Puts into words what the weights of one block say."""
 
     def __init__(
-        self, learned: Learned, naive: Belief, block: int, labels: NDArray[Any], names: Sequence[str]
+        self, learned: Learned, naive: GenerativeModel, block: int, labels: NDArray[Any], names: Sequence[str]
     ) -> None:
         self.form, self.labels, self.names = learned.solved.forms[block], labels, names
         self.contrasts = contrasts(learned.solved.prior)

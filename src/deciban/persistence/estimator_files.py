@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from deciban import persistence as files
 from deciban._lazy import HOMES
 from deciban.errors import DecibanError, ModelFileError
-from deciban.generative import Belief
+from deciban.generative import GenerativeModel
 from deciban.ledger import Ledger
 from deciban.persistence import Section
 from deciban.persistence import generative_models as recall
@@ -84,7 +84,7 @@ def _made(section: Section, name: str, parameters: dict[str, Any]) -> Classifier
 
 def _imagined(believed: Scorer) -> Ledger | None:
     """The imagined examples of a belief."""
-    return believed.assumption.imagined if isinstance(believed, Belief) else None
+    return believed.assumption.imagined if isinstance(believed, GenerativeModel) else None
 
 
 def _labels(section: Section, classes: tuple[Any, ...]) -> NDArray[Any]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from deciban.errors import DecibanError
-from deciban.generative import Assumption, Belief
+from deciban.generative import Assumption, GenerativeModel
 from deciban.ledger import Block, Ledger, Schema
 from deciban.linear.boosted_model import Boosted
 from deciban.linear.fitted_model import Learned
@@ -30,7 +30,7 @@ from deciban.scores.novelty import Novelty
 from deciban.sources.level_lookup import Known
 
 
-class Recalled(Belief):
+class Recalled(GenerativeModel):
     """A belief as a file has it: the ledger is looked at when it is needed, and what was solved need not be again."""
 
     _section: Section
@@ -67,9 +67,9 @@ class Recalled(Belief):
             return super().level_names
         return [Known(names) for names in ledger_files.level_arrays(self._section.part("ledger"))]
 
-    def afresh(self) -> Belief:
+    def afresh(self) -> GenerativeModel:
         """The same as if nothing had been solved when the file was written."""
-        return Belief(self.assumption, self.ledger)
+        return GenerativeModel(self.assumption, self.ledger)
 
     @cached_property
     def solved(self) -> Solved:
@@ -88,14 +88,14 @@ class Recalled(Belief):
         return Solved(*form_files.read_priors(section, K), read, self.assumption.needs)
 
     def __reduce__(self) -> Any:
-        return Belief, (self.assumption, self.ledger, self.calibration, self.novelty)
+        return GenerativeModel, (self.assumption, self.ledger, self.calibration, self.novelty)
 
 
 def written(scorer: Scorer) -> Section:
     """Whatever scores rows as a section of a model file."""
     if isinstance(scorer, Learned):
         return _written_learned(scorer)
-    assert isinstance(scorer, Belief)
+    assert isinstance(scorer, GenerativeModel)
     return _written_belief(scorer)
 
 
@@ -141,7 +141,7 @@ def _recalled_rounds(section: Section, learned: Learned) -> Boosted:
     return Boosted(**told, rounds=rounds, shares=shares, errors=errors)
 
 
-def _written_belief(belief: Belief) -> Section:
+def _written_belief(belief: GenerativeModel) -> Section:
     """Assumption, ledger and, if it can be solved, what follows from them."""
     assumption, blocks = belief.assumption, belief.ledger.schema.blocks
     families = [family_files.written(f, block.width) for f, block in zip(assumption.families, blocks)]
@@ -182,7 +182,7 @@ def recalled(section: Section) -> Scorer:
     return _recalled_learned(section) if section.has("learned") else recalled_belief(section)
 
 
-def recalled_belief(section: Section) -> Belief:
+def recalled_belief(section: Section) -> GenerativeModel:
     """The belief of a section."""
     ledger, families = section.part("ledger"), section.parts("families")
     K, blocks = len(ledger_files.read_classes(ledger)), ledger_files.read_outline(ledger)

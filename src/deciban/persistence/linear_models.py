@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from deciban.generative import Belief
+from deciban.generative import GenerativeModel
 from deciban.ledger import Block, Needs, Schema
 from deciban.linear.fit_report import LEARNERS, Account, Setting
 from deciban.linear.fitted_model import Learned
@@ -33,7 +33,7 @@ def written(learned: Learned) -> Section:
     return section
 
 
-def read(section: Section, schema: Schema, basis: Belief | None = None) -> Learned:
+def read(section: Section, schema: Schema, basis: GenerativeModel | None = None) -> Learned:
     """What was fitted to these classes and blocks of features."""
     K, blocks = len(schema.classes), schema.blocks
     rows = section.floats("rows", (K,), least=0, most=MAX_NUMBER)

@@ -86,7 +86,7 @@ def opened(contents: files.Contents) -> Model:
 
 def _model(section: Section) -> Model:
     believed = recall.recalled(section.part("belief"))
-    assert isinstance(believed, (belief.Belief, Learned))
+    assert isinstance(believed, (belief.GenerativeModel, Learned))
     if isinstance(believed, Learned) and believed.basis is None:
         section.refuse("weights of a table's columns rest on what was counted of them, and that is not there")
     options = _options(section.part("options"), believed)
@@ -198,7 +198,7 @@ def _check_level_names(section: Section, features: Sequence[Feature], names: Seq
             section.refuse(f"{feature.name!r} has a level that is no {feature.part}")
 
 
-def _options(section: Section, believed: belief.Belief | Learned) -> Options:
+def _options(section: Section, believed: belief.GenerativeModel | Learned) -> Options:
     try:
         return Options(
             "auto" if section.value("alpha") == "auto" else section.number("alpha", least=0),

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.errors import InputError, did_you_mean
-from deciban.generative import Belief
+from deciban.generative import GenerativeModel
 from deciban.linear.fitted_model import Learned
 from deciban.model.columns import Feature
 from deciban.model.description import Description
@@ -174,7 +174,7 @@ def _every(model: Model, description: Description) -> dict[str, Conditional]:
     return found
 
 
-def _fitted(belief: Belief | Learned, voices: Sequence[Speaker]) -> Sequence[Speaker]:
+def _fitted(belief: GenerativeModel | Learned, voices: Sequence[Speaker]) -> Sequence[Speaker]:
     """The same voices with what was fitted; none where nothing was."""
     if not isinstance(belief, Learned):
         return ()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from deciban.errors import DecibanWarning
-from deciban.generative import Belief
+from deciban.generative import GenerativeModel
 from deciban.ledger.statistic import Array
 from deciban.metrics.calibration_fit import calibrate
 from deciban.scores.calibration import Calibration
@@ -36,7 +36,7 @@ def settle(trained: Trained, method: str | None, judge: bool) -> None:
             )
         return
     calibration, log_posterior = calibrated(trained, scored, method)
-    likely = isinstance(model.belief, Belief) and model.belief.assumption.probabilistic
+    likely = isinstance(model.belief, GenerativeModel) and model.belief.assumption.probabilistic
     model.tell(calibration, _usual(scored) if likely else None)
     if judge:
         model.held_out = trained.report(log_posterior, "" if calibration is None else told_map(calibration))

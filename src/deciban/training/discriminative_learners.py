@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from deciban import engines
 from deciban.errors import InputError
 from deciban.families.class_prior import ClassPrior
-from deciban.generative import Belief
+from deciban.generative import GenerativeModel
 from deciban.ledger import Ledger
 from deciban.ledger.statistic import Array
 from deciban.linear import boosting
@@ -62,9 +62,9 @@ class Settled:
         return cls(task, options, settled(task, options, rest, sure), rows)
 
     @property
-    def basis(self) -> Belief:
+    def basis(self) -> GenerativeModel:
         """What naive Bayes believes of them."""
-        assert isinstance(self.known.belief, Belief)
+        assert isinstance(self.known.belief, GenerativeModel)
         return self.known.belief
 
     def taught(self, learned: Learned) -> Without:
@@ -171,7 +171,7 @@ def heard(it: Settled, n_folds: int) -> Array:
     for f, rest in enumerate(it.apart(fold, n_folds)):
         mine = np.flatnonzero(fold == f)
         if len(mine):
-            out[mine] = trusting.heard(Belief(assumption, rest.choose(kept)), chosen_parts(rows[mine], kept))
+            out[mine] = trusting.heard(GenerativeModel(assumption, rest.choose(kept)), chosen_parts(rows[mine], kept))
     return out
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban import engines
-from deciban.generative import Belief
+from deciban.generative import GenerativeModel
 from deciban.ledger import Ledger
 from deciban.ledger.statistic import Array
 from deciban.metrics import Scorecard
@@ -71,7 +71,7 @@ def chosen_parts(rows: Rows, kept: Sequence[Sequence[int] | None]) -> list[Any]:
 def settled(task: Task, options: Options, rest: Ledger, sure: Mapping[str, Column] | None = None) -> Without:
     """What is believed of these rows alone, everything that is open settled by them; but for what is `sure`."""
     columns, kept, _ = decide(task.layout, rest, options, sure)
-    belief = Belief(options.assumption(Layout(tuple(columns))), rest.choose(kept))
+    belief = GenerativeModel(options.assumption(Layout(tuple(columns))), rest.choose(kept))
     return Without(belief, kept, rest, options.words)
 
 

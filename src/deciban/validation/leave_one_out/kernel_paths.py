@@ -12,7 +12,7 @@ from deciban.engines import kernel_dispatch as fast
 from deciban.engines.threads import row_blocks
 from deciban.families.family import log
 from deciban.families.gaussian import VARIANCE_FLOOR, Gaussian, pooled_mean, total_variance
-from deciban.generative import Belief
+from deciban.generative import GenerativeModel
 from deciban.kernels.kernel_loading import load_kernels
 from deciban.kernels.thread_pool import run
 from deciban.ledger import Moments
@@ -28,7 +28,7 @@ FAR_FROM_FLOOR = 1e7
 
 
 def quick_bells(
-    belief: Belief, X: Any, codes: Codes, weight: Array | None, wanted: Finish, threads: int
+    belief: GenerativeModel, X: Any, codes: Codes, weight: Array | None, wanted: Finish, threads: int
 ) -> tuple[Array, NDArray[np.bool_]] | None:
     """What is wanted of each row, and which rows are to be dealt with otherwise; None where no kernel can tell."""
     family, part, form = belief.assumption.families[0], belief.complete.parts[0], belief.solved.forms[0]
@@ -78,7 +78,7 @@ def _is_plain(family: Any, part: Any, form: Any) -> bool:
     return bool((form.variance > FAR_FROM_FLOOR * VARIANCE_FLOOR * total).all() and (total > 0).all())
 
 
-def _prior(belief: Belief) -> tuple[bool, Array, Array]:
+def _prior(belief: GenerativeModel) -> tuple[bool, Array, Array]:
     """Whether the prior changes with a row, the weights it follows, and what is known of it: ln of them, or of π."""
     prior, rows = belief.assumption.prior, belief.complete.rows
     if prior.kind in ("given", "uniform"):

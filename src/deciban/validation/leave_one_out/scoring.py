@@ -20,7 +20,7 @@ from deciban.families.joint import Joint
 from deciban.families.multinomial import Multinomial
 from deciban.families.poisson import Poisson
 from deciban.families.text_family import Text
-from deciban.generative import Belief
+from deciban.generative import GenerativeModel
 from deciban.ledger import Needs
 from deciban.ledger.statistic import Array, Codes
 from deciban.scores import ScoreForm, finish
@@ -43,7 +43,7 @@ class LeftOutScores(NamedTuple):
 
 
 def left_out(
-    belief: Belief, parts: Sequence[Any], codes: Codes, weight: Array | None, wanted: Finish, threads: int
+    belief: GenerativeModel, parts: Sequence[Any], codes: Codes, weight: Array | None, wanted: Finish, threads: int
 ) -> LeftOutScores | None:
     """Each row of weight w > 0 scored by what is believed without it; None where there is no closed form.
 
@@ -71,7 +71,7 @@ def left_out(
     return LeftOutScores(finish(joint, log_prior, wanted)[0], rows.todo)
 
 
-def _log_priors(belief: Belief, rows: RowsLeftOut) -> Array:
+def _log_priors(belief: GenerativeModel, rows: RowsLeftOut) -> Array:
     """ln π_k without each row, n×K."""
     K, prior = len(belief.solved.prior), belief.assumption.prior
     if prior.kind in ("given", "uniform") or (not belief.assumption.probabilistic and K > 1):
