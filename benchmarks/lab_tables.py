@@ -48,7 +48,7 @@ Machine: {machine}.
 ADULT = """
 ## Adult, with its fixed split
 
-Learned from the training file, judged by the 15 060 complete rows of the test file; the figures are the share of
+FittedModel from the training file, judged by the 15 060 complete rows of the test file; the figures are the share of
 errors. The first two learn from the 30 162 complete training rows, the others from all 32 561, missing cells and all.
 16.12 % is published for naive Bayes with supervised bins.
 """

@@ -12,7 +12,7 @@ from deciban import persistence as files
 from deciban.errors import ModelFileError, UndefinedError
 from deciban.ledger import Block, Needs, Schema
 from deciban.linear.fit_report import Account
-from deciban.linear.fitted_model import Learned
+from deciban.linear.fitted_model import FittedModel
 from deciban.persistence import generative_models as recall
 from deciban.scores import Linear
 
@@ -23,10 +23,10 @@ LABELS = np.array(["a", "b", "c"], dtype=object)
 ACCOUNT = Account("logistic", {"C": 1.0, "penalty": None}, 3.5, 2.5, 7, True, False, 9, {"x0": 0.5, "x1": 1.25})
 
 
-def fitted(rows: list[float] | None = None) -> Learned:
+def fitted(rows: list[float] | None = None) -> FittedModel:
     schema = Schema(("a", "b", "c"), (Block("moments", 2, ("x0", "x1"), reading="x"),))
     forms = [Linear(WEIGHTS, np.zeros(3))]
-    return Learned.of(schema, forms, [Needs("moments")], BIAS, np.array(rows or [6.0, 3.0, 1.0]), ACCOUNT)
+    return FittedModel.of(schema, forms, [Needs("moments")], BIAS, np.array(rows or [6.0, 3.0, 1.0]), ACCOUNT)
 
 
 def softmax(scores: np.ndarray) -> np.ndarray:
@@ -108,11 +108,11 @@ def test_a_file_that_tells_nonsense_is_refused(
         recall.recalled(files.read(tmp_path / "spoilt").section())
 
 
-def through_a_file(learned: Learned, folder: Path) -> Learned:
+def through_a_file(learned: FittedModel, folder: Path) -> FittedModel:
     section = recall.written(learned)
     files.write(folder / "learned", section.header, section.arrays)
     again = recall.recalled(files.read(folder / "learned").section())
-    assert isinstance(again, Learned)
+    assert isinstance(again, FittedModel)
     return again
 
 

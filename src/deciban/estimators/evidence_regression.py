@@ -30,7 +30,7 @@ from deciban.generative import Assumption, GenerativeModel, learn
 from deciban.ledger import Block, Vocabulary
 from deciban.ledger.statistic import Array
 from deciban.linear.evidence_weights_of_words import EvidenceSettings, WordRows, regress
-from deciban.linear.fitted_model import Learned
+from deciban.linear.fitted_model import FittedModel
 from deciban.linear.penalty_choice import FOLDS
 from deciban.persistence import Section
 from deciban.scorer import Scorer
@@ -142,7 +142,7 @@ class EvidenceRegression(TrustedWords, Honest, Fitted):
         documents = texts.checked_documents(self, X)
         return documents, checked_labels(self, y, documents)
 
-    def _regressed(self, X: Any, codes: NDArray[np.int32], weight: Array | None) -> Learned:
+    def _regressed(self, X: Any, codes: NDArray[np.int32], weight: Array | None) -> FittedModel:
         threads = thread_count(self.n_jobs)
         presence, length = self._read_as
         if self._words is None:
@@ -248,7 +248,7 @@ class EvidenceRegression(TrustedWords, Honest, Fitted):
         raise UndefinedError("the score of a document is linear in its words. Hint: linear_form()")
 
     def _is_own(self, believed: Scorer) -> bool:
-        if not isinstance(believed, Learned) or believed.account.learner != "evidence" or believed.basis is None:
+        if not isinstance(believed, FittedModel) or believed.account.learner != "evidence" or believed.basis is None:
             return False
         told = believed.account.settings
         size, trust = told.get("size"), told.get("common_trust")

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from deciban.errors import DecibanWarning, InputError
 from deciban.estimators.classifier_base import Classifier
 from deciban.ledger.statistic import Array
-from deciban.linear.fitted_model import Learned
+from deciban.linear.fitted_model import FittedModel
 from deciban.linear.solvers.logistic_objective import as_scores
 
 
@@ -21,7 +21,7 @@ class Fitted(Classifier):
 
     max_iter: int
     tol: float
-    _belief: Learned
+    _belief: FittedModel
 
     _method: str
     """What it is called where it refuses,"""
@@ -34,7 +34,7 @@ class Fitted(Classifier):
 
     if TYPE_CHECKING:
 
-        def _fitted(self) -> Learned: ...
+        def _fitted(self) -> FittedModel: ...
 
     def _need_two_classes(self, codes: NDArray[np.int32]) -> None:
         present = np.unique(codes)

@@ -19,7 +19,7 @@ from deciban.estimators.class_weight import with_class_weight
 from deciban.estimators.fitted_base import Fitted
 from deciban.ledger import Block, Schema
 from deciban.ledger.statistic import Array
-from deciban.linear.fitted_model import NEVER, Learned
+from deciban.linear.fitted_model import NEVER, FittedModel
 from deciban.linear.numeric_regression import LogisticSettings, Weights, regress
 from deciban.linear.penalty_choice import FOLDS
 from deciban.scorer import Scorer
@@ -160,7 +160,7 @@ class LogisticRegression(Honest, Fitted):
         return (self.coef_, reached) if self.coef_.shape[1] == n_features else None
 
     def _is_own(self, believed: Scorer) -> bool:
-        if not isinstance(believed, Learned) or believed.account.learner != "logistic":
+        if not isinstance(believed, FittedModel) or believed.account.learner != "logistic":
             return False
         self._settings()
         return isinstance(believed.account.settings.get("C"), float)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from deciban.errors import no_such_class
 from deciban.ledger.statistic import Array, divide
 from deciban.linear.evidence_weights_of_words import evidence_of
-from deciban.linear.fitted_model import Learned
+from deciban.linear.fitted_model import FittedModel
 from deciban.scores import DECIBAN
 
 
@@ -40,12 +40,12 @@ class TrustedWords:
         return self._fitted().solved.forms[0]
 
     def _setting(self, name: str) -> float:
-        model: Learned = self._fitted()
+        model: FittedModel = self._fitted()
         return float(model.account.settings[name])  # type: ignore[arg-type]
 
     def telltales(self, label: Any, n: int = 10) -> list[TrustedWord]:
         """The words that speak most for a class against all others, in a document of the usual length."""
-        model: Learned = self._fitted()
+        model: FittedModel = self._fitted()
         classes = self.classes_.tolist()
         if label not in classes:
             raise no_such_class(label, classes)

@@ -14,7 +14,7 @@ from deciban.generative import GenerativeModel
 from deciban.ledger import Schema
 from deciban.ledger.statistic import Array
 from deciban.linear.fit_report import Account
-from deciban.linear.fitted_model import Learned
+from deciban.linear.fitted_model import FittedModel
 from deciban.linear.sample_weights import Algorithm
 from deciban.scores import DECIBAN, Boundary, Conic, Explanation, ScoreForm, finish
 from deciban.scores.posterior import Finish
@@ -28,7 +28,7 @@ VOTES_BEND = (
 
 
 @dataclass(frozen=True, eq=False)
-class Boosted(Learned):
+class Boosted(FittedModel):
     """The learners of all rounds, in the order they came, with their shares and errors.
 
     Where the learners' scores are added, `solved` is their sum: one form for each block, whatever may be asked of a
@@ -52,7 +52,7 @@ class Boosted(Learned):
             weights = portions(algorithm, shares, len(rows))
             forms = [_added([b.solved.forms[i] for b in rounds], weights) for i in range(len(schema.blocks))]
             bias = np.stack([b.solved.log_prior for b in rounds]).T @ weights
-        solved = Learned.of(schema, forms, rounds[0].solved.needs, bias, rows, account).solved
+        solved = FittedModel.of(schema, forms, rounds[0].solved.needs, bias, rows, account).solved
         return cls(schema, solved, rows, account, basis, rounds=tuple(rounds), shares=shares, errors=errors)
 
     @property

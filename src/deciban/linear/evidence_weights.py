@@ -21,7 +21,7 @@ from deciban.ledger.hash_order import some_of
 from deciban.ledger.statistic import Array
 from deciban.linear.design import Shared
 from deciban.linear.fit_report import Account
-from deciban.linear.fitted_model import Learned
+from deciban.linear.fitted_model import FittedModel
 from deciban.linear.penalty_choice import FEW_C, Judges
 from deciban.linear.table_design import Honest, predictor
 from deciban.linear.text_columns import Text
@@ -122,7 +122,7 @@ def evidence(
     texts: Mapping[str, Text],
     threads: int,
     honest: Honest | None = None,
-) -> Learned:
+) -> FittedModel:
     """The naive belief, with as much trust in each column as rows that it had not learned say it deserves.
 
     `said` is what was heard of these rows, texts included.
@@ -132,16 +132,16 @@ def evidence(
     return _believed(basis, found.blocks[0], texts, found.bias, account)
 
 
-def untried(basis: GenerativeModel, n_rows: int, texts: Sequence[str]) -> Learned:
+def untried(basis: GenerativeModel, n_rows: int, texts: Sequence[str]) -> FittedModel:
     """The naive belief itself: where no row can be left out, nothing speaks against trust 1."""
     trust = dict.fromkeys(names(basis, texts), 1.0)
     settings = {"C": FEW_C, "C_chosen": False, "rows": n_rows}
     account = Account("evidence", settings, n_parameters=len(trust) + basis.n_parameters, trust=trust)
     solved = basis.solved
-    return Learned.of(basis.schema, solved.forms, solved.needs, solved.log_prior, basis.ledger.rows, account, basis)
+    return FittedModel.of(basis.schema, solved.forms, solved.needs, solved.log_prior, basis.ledger.rows, account, basis)
 
 
-def _believed(basis: GenerativeModel, trust: Array, texts: Mapping[str, Text], bias: Array, account: Account) -> Learned:
+def _believed(basis: GenerativeModel, trust: Array, texts: Mapping[str, Text], bias: Array, account: Account) -> FittedModel:
     """What was counted, so far as it is trusted."""
     ends = np.cumsum([1 if together(f) else b.width for f, b in zip(basis.solved.forms, basis.schema.blocks)])
     forms = [
@@ -156,4 +156,4 @@ def _believed(basis: GenerativeModel, trust: Array, texts: Mapping[str, Text], b
         settings |= {f"C of {name}": text.C, f"C of {name}_chosen": text.chosen}
     n_parameters = account.n_parameters + basis.n_parameters + sum(text.n_parameters for text in texts.values())
     account = replace(account, settings=settings, n_parameters=n_parameters, trust=told)
-    return Learned.of(basis.schema, forms, basis.solved.needs, bias, basis.ledger.rows, account, basis)
+    return FittedModel.of(basis.schema, forms, basis.solved.needs, bias, basis.ledger.rows, account, basis)

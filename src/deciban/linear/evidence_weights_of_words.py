@@ -21,7 +21,7 @@ from deciban.generative import GenerativeModel
 from deciban.ledger import Counts
 from deciban.ledger.statistic import Array, divide
 from deciban.linear.fit_report import Account, Setting
-from deciban.linear.fitted_model import Learned
+from deciban.linear.fitted_model import FittedModel
 from deciban.linear.penalty_choice import FEW_C, Judges, by_folds
 from deciban.linear.solvers.logistic import Fit, Shared, Sparse, fitted_parts
 from deciban.linear.solvers.logistic_objective import Codes, apart, each_class, residuals, score_count
@@ -92,7 +92,7 @@ def evidence_of(form: ScoreForm) -> Array:
 
 def regress(
     basis: GenerativeModel, rows: WordRows, settings: EvidenceSettings, alpha: float, fold: NDArray[np.int32] | None
-) -> Learned:
+) -> FittedModel:
     """The naive belief, with as much trust in each of its words as these rows say they deserve.
 
     `fold` says which rows are left out together where C is to be chosen.
@@ -109,7 +109,7 @@ def regress(
         bias = balanced(np.asarray(rows.scored @ weights), bias, rows.codes, rows.weight)
     form, bias = Linear(each_class(weights.T), np.zeros(rows.n_classes)), each_class(bias)
     account = _account(found, settings, float(C), rows)
-    return Learned.of(basis.schema, [form], basis.solved.needs, bias, basis.ledger.rows, account, basis)
+    return FittedModel.of(basis.schema, [form], basis.solved.needs, bias, basis.ledger.rows, account, basis)
 
 
 def _account(found: Trusted, settings: EvidenceSettings, C: float, rows: WordRows) -> Account:

@@ -1,4 +1,4 @@
-"""Learned: score forms that were fitted to tell the classes apart."""
+"""FittedModel: score forms that were fitted to tell the classes apart."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NEVER = -745.0
 
 
 @dataclass(frozen=True, eq=False)
-class Learned(Scorer):
+class FittedModel(Scorer):
     """Forms, and an account of how they were fitted.
 
     `rows` is the weight of the rows of each class. `basis` is the naive belief about the same rows, where there is
@@ -59,7 +59,7 @@ class Learned(Scorer):
         rows: Array,
         account: Account,
         basis: GenerativeModel | None = None,
-    ) -> Learned:
+    ) -> FittedModel:
         """Forms and the intercept of each class.
 
         The intercept is told as the classes' log-shares of the rows, the prior, and what it is beyond them, the
@@ -79,7 +79,7 @@ class Learned(Scorer):
             self.need_sums("remembers nothing of its rows")
         return self.basis
 
-    def under(self, prior: Array) -> Learned:
+    def under(self, prior: Array) -> FittedModel:
         """The same evidence under another class prior, in the place of the classes' shares of the rows."""
         return replace(self, solved=self.solved._replace(prior=prior, log_prior=log(prior)))
 

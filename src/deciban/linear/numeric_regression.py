@@ -13,7 +13,7 @@ from deciban.ledger import Needs, Schema
 from deciban.ledger.hash_order import some_of
 from deciban.ledger.statistic import Array, Codes
 from deciban.linear.fit_report import Account, Setting
-from deciban.linear.fitted_model import Learned
+from deciban.linear.fitted_model import FittedModel
 from deciban.linear.mean_imputation import column_means, filled
 from deciban.linear.naive_bayes_start import bayes_start
 from deciban.linear.penalty_choice import ROUGH, Chosen, Judges, by_folds
@@ -92,7 +92,7 @@ def regress(
     threads: int = 1,
     fold: NDArray[np.int32] | None = None,
     warm: Weights | None = None,
-) -> Learned:
+) -> FittedModel:
     """Weights fitted to rows of numbers (dense or CSR, of one block), as a linear form about the columns' means.
 
     `fold` says which rows are left out together where C is to be chosen, `warm` where to start instead of
@@ -109,7 +109,7 @@ def regress(
     form, bias = about_means(fit, means)
     of_class = np.bincount(codes, weights=weight, minlength=K).astype(np.float64)
     needs = Needs("moments", skips=settings.missing == "skip")
-    return Learned.of(schema, [form], [needs], bias, of_class, _account(fit, settings, C, X.shape[1], K))
+    return FittedModel.of(schema, [form], [needs], bias, of_class, _account(fit, settings, C, X.shape[1], K))
 
 
 def about_means(fit: Fit, means: Array) -> tuple[Linear, Array]:

@@ -63,7 +63,7 @@ class Trials(Protocol[State]):
     """Models that are learned without a fold, and what they say of it."""
 
     def refit(self, f: int, C: float, before: State | None) -> State:
-        """Learned without fold f at this C, starting from what was learned before."""
+        """FittedModel without fold f at this C, starting from what was learned before."""
 
     def scores(self, f: int, learned: State) -> Array:
         """What it says of the rows of fold f, in their order."""

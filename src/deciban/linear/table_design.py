@@ -14,7 +14,7 @@ from deciban.generative import GenerativeModel
 from deciban.ledger.statistic import Array
 from deciban.linear.design import Part, Shared, shape
 from deciban.linear.fit_report import Account, LearnerName
-from deciban.linear.fitted_model import NEVER, Learned
+from deciban.linear.fitted_model import NEVER, FittedModel
 from deciban.linear.penalty_choice import ENOUGH_ROWS, LEAST_C, MOST_C, ROUGH, Judges, by_folds
 from deciban.linear.solvers.logistic import Fit, fitted_parts
 from deciban.linear.solvers.logistic_objective import as_scores, each_class
@@ -59,13 +59,13 @@ class Found:
 
 def logistic(
     basis: GenerativeModel, parts: Sequence[Any], rows: Judges, C: float | str, threads: int, honest: Honest | None = None
-) -> Learned:
+) -> FittedModel:
     """Logistic regression of a table: the columns' weights, in the place of what the naive belief says of them."""
     blocks = weighable(basis, parts, rows.weight)
     found = predictor([block.part for block in blocks], rows, len(basis.ledger.rows), C, threads, honest)
     forms = [block.form(weights) for block, weights in zip(blocks, found.blocks)]
     account = found.account("logistic", len(rows.codes))
-    return Learned.of(basis.schema, forms, basis.solved.needs, found.bias, basis.ledger.rows, account, basis)
+    return FittedModel.of(basis.schema, forms, basis.solved.needs, found.bias, basis.ledger.rows, account, basis)
 
 
 def predictor(

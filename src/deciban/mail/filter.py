@@ -18,7 +18,7 @@ from deciban.mail.model.verdict import UNSURE, Verdict
 from deciban.mail.sources.raw_message import Given
 from deciban.mail.store.sqlite_errors import undamaged
 from deciban.mail.store.store import Store
-from deciban.mail.store.store_entry import Entry, Learned, together
+from deciban.mail.store.store_entry import Entry, FittedModel, together
 from deciban.mail.tokens.token_options import USUAL, Reading
 from deciban.mail.tokens.tokens import said_cut, tokens_of
 
@@ -93,7 +93,7 @@ class MailFilter:
         """A message is ham up to the first probability of spam, spam from the second; between them it is unsure."""
         return self._judge.thresholds
 
-    def learn(self, raw: bytes, label: str, time: float | None = None) -> Learned:
+    def learn(self, raw: bytes, label: str, time: float | None = None) -> FittedModel:
         """Learn one message."""
         return self.store.learn(
             [Entry(digest_of(raw), checked_label(label), tokens_of(read_message(raw), self.reading), time)]
@@ -102,24 +102,24 @@ class MailFilter:
     def learn_all(
         self, found: Iterable[Given], label: str, processes: int | Crew[Any] | None = None,
         progress: Callable[[int], None] | None = None,
-    ) -> Learned:  # fmt: skip
+    ) -> FittedModel:  # fmt: skip
         """Learn many: names and messages. Each batch is a transaction; what was learned before is passed over."""
         checked_label(label)
         learned = self.learn_each(((label, each) for each in found), processes, progress)
-        return learned.get(label, Learned(0, 0, 0))
+        return learned.get(label, FittedModel(0, 0, 0))
 
     def learn_each(
         self, labelled: Iterable[tuple[str, Given]], processes: int | Crew[Any] | None = None,
         progress: Callable[[int], None] | None = None,
-    ) -> dict[str, Learned]:  # fmt: skip
+    ) -> dict[str, FittedModel]:  # fmt: skip
         """The same of several labels: what came of it, for each of them."""
         from deciban.mail.bulk.batches import batches
 
-        total: dict[str, Learned] = {}
+        total: dict[str, FittedModel] = {}
         each = ((checked_label(label), given) for label, given in labelled)
         for heads, flat in batches(each, processes, self.reading, BATCH):
             for label, learned in self.store.learn_flat(heads, flat).items():
-                total[label] = together([total.get(label, Learned(0, 0, 0)), learned])
+                total[label] = together([total.get(label, FittedModel(0, 0, 0)), learned])
             if progress is not None:
                 progress(len(heads))
         return total

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from deciban.generative import GenerativeModel
 from deciban.ledger.statistic import Array
-from deciban.linear.fitted_model import Learned
+from deciban.linear.fitted_model import FittedModel
 from deciban.metrics.scorecard import BINS, Scorecard
 
 
 def score_rows(
-    belief: GenerativeModel | Learned,
+    belief: GenerativeModel | FittedModel,
     parts: Sequence[Any],
     codes: NDArray[np.integer[Any]],
     weight: Array | None,

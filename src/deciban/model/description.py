@@ -14,7 +14,7 @@ from deciban.generative import GenerativeModel
 from deciban.ledger import Scatter
 from deciban.ledger.statistic import Array
 from deciban.linear.fit_report import Account
-from deciban.linear.fitted_model import Learned
+from deciban.linear.fitted_model import FittedModel
 from deciban.model.columns import TOGETHER, Column, Feature
 from deciban.model.feature_summaries import Loud, Saying, Typical, amount, speakers
 from deciban.model.weight_summaries import Voice, Weight, weighed
@@ -222,7 +222,7 @@ def _strengths(model: Model, belief: GenerativeModel, weights: dict[str, Array])
 
 def _fitted(model: Model, naive: GenerativeModel, weights: dict[str, Array]) -> tuple[Strength, ...]:
     """What fitted weights say; of evidence regression what naive Bayes says, as far as it is trusted."""
-    assert isinstance(model.belief, Learned)
+    assert isinstance(model.belief, FittedModel)
     trust = model.belief.account.trust
     if trust is not None:
         told = [_trusted(heard, trust.get(heard.feature, 1.0)) for heard in _strengths(model, naive, weights)]

@@ -16,7 +16,7 @@ from deciban.families.family import one_each
 from deciban.generative import GenerativeModel
 from deciban.ledger import Ledger
 from deciban.linear.fit_report import Account
-from deciban.linear.fitted_model import Learned
+from deciban.linear.fitted_model import FittedModel
 from deciban.model.columns import Column, Layout
 from deciban.model.matrices import Matrices, checked, level_names, row_blocks
 from deciban.model.model_algebra import Algebra, Origin
@@ -67,11 +67,11 @@ class Model(Algebra):
         if belief is None:
             assert ledger is not None
             belief = GenerativeModel(options.assumption(self.layout), ledger)
-        assert isinstance(belief, (GenerativeModel, Learned))
+        assert isinstance(belief, (GenerativeModel, FittedModel))
         self._belief = belief
 
     @property
-    def belief(self) -> GenerativeModel | Learned:
+    def belief(self) -> GenerativeModel | FittedModel:
         """The ledger under the families that the roles name, or what was fitted to the rows."""
         return self._belief
 
@@ -83,12 +83,12 @@ class Model(Algebra):
     @property
     def account(self) -> Account | None:
         """How the weights were come by: learner, penalty, loss and trust; None where naive Bayes needs none."""
-        return self._belief.account if isinstance(self._belief, Learned) else None
+        return self._belief.account if isinstance(self._belief, FittedModel) else None
 
     @property
     def learner(self) -> str:
         """Who has learned: "bayes", "logistic", "evidence" or "boosted"."""
-        return self._belief.account.learner if isinstance(self._belief, Learned) else "bayes"
+        return self._belief.account.learner if isinstance(self._belief, FittedModel) else "bayes"
 
     @property
     def ledger(self) -> Ledger:
@@ -298,7 +298,7 @@ class Model(Algebra):
 
         if n < 0:
             raise InputError(f"n rows are drawn for a whole number n ≥ 0, not {n!r}")
-        if isinstance(self._belief, Learned):
+        if isinstance(self._belief, FittedModel):
             self._belief.need_probability("rows to draw")
         return sampled(self, n, np.random.default_rng(random_state))
 

@@ -12,7 +12,7 @@ import numpy as np
 from deciban.errors import InputError
 from deciban.generative import GenerativeModel
 from deciban.ledger import Ledger
-from deciban.linear.fitted_model import Learned
+from deciban.linear.fitted_model import FittedModel
 from deciban.model.columns import Column, Layout
 from deciban.model.compatibility import check_alike
 from deciban.model.options import Options, class_prior
@@ -46,13 +46,13 @@ class Algebra:
     layout: Layout
     origin: Origin
     held_out: Any
-    _belief: GenerativeModel | Learned
+    _belief: GenerativeModel | FittedModel
     _quality: Mapping[str, Any] | None
 
     if TYPE_CHECKING:  # what the model brings
 
         @property
-        def belief(self) -> GenerativeModel | Learned:
+        def belief(self) -> GenerativeModel | FittedModel:
             """The ledger under the families that the roles name, or what was fitted to the rows."""
             ...
 
@@ -112,7 +112,7 @@ class Algebra:
     def _need_sums(self, what: str, *others: Algebra) -> None:
         """Refuse what only ledgers can do where weights were fitted; `what` a fitted model does not."""
         for model in (self, *others):
-            if isinstance(model._belief, Learned):
+            if isinstance(model._belief, FittedModel):
                 model._belief.need_sums(what)
 
     def _take(self, ledger: Ledger) -> None:
@@ -167,7 +167,7 @@ class Algebra:
         """The same evidence under other class priors: a share for each class, or a name such as 'uniform'."""
         new = copy.copy(self)
         new.options = replace(self.options, prior=class_prior(priors, self.ledger.schema.classes))
-        if isinstance(self._belief, Learned):
+        if isinstance(self._belief, FittedModel):
             naive = GenerativeModel(new.options.assumption(self.layout), self.ledger)
             new._belief = replace(self._belief.under(naive.solved.prior), basis=naive)
         else:

@@ -11,7 +11,7 @@ from deciban.errors import InputError, UndefinedError, did_you_mean, no_such_cla
 from deciban.families.telltales import Telltale, telltales
 from deciban.ledger import Tallies
 from deciban.ledger.statistic import Array
-from deciban.linear.fitted_model import Learned
+from deciban.linear.fitted_model import FittedModel
 from deciban.model.weight_summaries import contrasts
 from deciban.scores import DECIBAN
 from deciban.sources.cells import label_text
@@ -34,14 +34,14 @@ def told(model: Model, label: Any, n: int, column: str | None) -> list[Telltale]
             f"words were hashed (hashed={model.options.words.hashed}), so there are none to name. "
             f"Hint: train without hashed, and the words are kept"
         )
-    if isinstance(model.belief, Learned):
+    if isinstance(model.belief, FittedModel):
         return _weighed(model.belief, block, known.index(label_text(label)), n)
     family: Any = belief.assumption.families[block]
     part: Any = belief.complete.parts[block]
     return telltales(family, part, known.index(label_text(label)), n, words)
 
 
-def _weighed(learned: Learned, block: int, k: int, n: int) -> list[Telltale]:
+def _weighed(learned: FittedModel, block: int, k: int, n: int) -> list[Telltale]:
     """The words that come to most in a class's documents, by what they say; a weight has no interval (NaN)."""
     part: Any = learned.naive.complete.parts[block]
     words: Any = learned.naive.complete.schema.blocks[block].names

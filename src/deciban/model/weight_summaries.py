@@ -27,7 +27,7 @@ from deciban.scores import DECIBAN, Diagonal, Linear, Lookup, SparseLinear, Step
 
 if TYPE_CHECKING:
     from deciban.generative import GenerativeModel
-    from deciban.linear.fitted_model import Learned
+    from deciban.linear.fitted_model import FittedModel
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def contrasts(prior: Array) -> Array:
     return against
 
 
-def weighed(learned: Learned, features: Sequence[Sequence[Feature]]) -> Iterator[Weighed]:
+def weighed(learned: FittedModel, features: Sequence[Sequence[Feature]]) -> Iterator[Weighed]:
     """Every feature whose weight is known, block by block."""
     prior, naive = learned.solved.prior, learned.naive
     for block, (form, part, mine) in enumerate(zip(learned.solved.forms, naive.complete.parts, features)):
@@ -158,7 +158,7 @@ class Voice:
     """Puts into words what the weights of one block say."""
 
     def __init__(
-        self, learned: Learned, naive: GenerativeModel, block: int, labels: NDArray[Any], names: Sequence[str]
+        self, learned: FittedModel, naive: GenerativeModel, block: int, labels: NDArray[Any], names: Sequence[str]
     ) -> None:
         self.form, self.labels, self.names = learned.solved.forms[block], labels, names
         self.contrasts = contrasts(learned.solved.prior)

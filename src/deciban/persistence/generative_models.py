@@ -14,7 +14,7 @@ from deciban.errors import DecibanError
 from deciban.generative import Assumption, GenerativeModel
 from deciban.ledger import Block, Ledger, Schema
 from deciban.linear.boosted_model import Boosted
-from deciban.linear.fitted_model import Learned
+from deciban.linear.fitted_model import FittedModel
 from deciban.linear.sample_weights import ALGORITHMS
 from deciban.persistence import Section
 from deciban.persistence import assumptions as family_files
@@ -93,13 +93,13 @@ class Recalled(GenerativeModel):
 
 def written(scorer: Scorer) -> Section:
     """Whatever scores rows as a section of a model file."""
-    if isinstance(scorer, Learned):
+    if isinstance(scorer, FittedModel):
         return _written_learned(scorer)
     assert isinstance(scorer, GenerativeModel)
     return _written_belief(scorer)
 
 
-def _written_learned(learned: Learned) -> Section:
+def _written_learned(learned: FittedModel) -> Section:
     """What was fitted, and the belief that it rests on, or else the names of what it weighs."""
     section = Section().add("learned", learned_files.written(learned))
     if learned.calibration is not None:
@@ -111,7 +111,7 @@ def _written_learned(learned: Learned) -> Section:
     return section.add("schema", ledger_files.written_schema(learned.schema))
 
 
-def _recalled_learned(section: Section) -> Learned:
+def _recalled_learned(section: Section) -> FittedModel:
     basis = recalled_belief(section.part("basis")) if section.has("basis") else None
     schema = ledger_files.read_schema(section.part("schema")) if basis is None else basis.outline
     learned = learned_files.read(section.part("learned"), schema, basis)
@@ -126,7 +126,7 @@ def _written_rounds(learned: Boosted) -> Section:
     return section.add_all("learners", [_written_belief(belief) for belief in learned.rounds])
 
 
-def _recalled_rounds(section: Section, learned: Learned) -> Boosted:
+def _recalled_rounds(section: Section, learned: FittedModel) -> Boosted:
     rounds = tuple(map(recalled_belief, section.parts("learners")))
     widths = [block.width for block in learned.outline.blocks]
     for belief in rounds:

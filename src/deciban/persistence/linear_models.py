@@ -10,7 +10,7 @@ import numpy as np
 from deciban.generative import GenerativeModel
 from deciban.ledger import Block, Needs, Schema
 from deciban.linear.fit_report import LEARNERS, Account, Setting
-from deciban.linear.fitted_model import Learned
+from deciban.linear.fitted_model import FittedModel
 from deciban.persistence import Section
 from deciban.persistence import score_forms as form_files
 from deciban.persistence.section import MAX_NUMBER
@@ -19,7 +19,7 @@ from deciban.scorer import Solved
 INFINITY = float("inf")
 
 
-def written(learned: Learned) -> Section:
+def written(learned: FittedModel) -> Section:
     """Forms, intercepts, the weight of each class and the account; names and basis are written by who holds them."""
     solved = learned.solved
     assert solved.bias is not None
@@ -33,7 +33,7 @@ def written(learned: Learned) -> Section:
     return section
 
 
-def read(section: Section, schema: Schema, basis: GenerativeModel | None = None) -> Learned:
+def read(section: Section, schema: Schema, basis: GenerativeModel | None = None) -> FittedModel:
     """What was fitted to these classes and blocks of features."""
     K, blocks = len(schema.classes), schema.blocks
     rows = section.floats("rows", (K,), least=0, most=MAX_NUMBER)
@@ -51,7 +51,7 @@ def read(section: Section, schema: Schema, basis: GenerativeModel | None = None)
         tuple(_read_needs(part, block) for part, block in zip(needs, blocks)),
         section.floats("bias", (K,)),
     )
-    return Learned(schema, solved, rows, _read_account(section.part("account")), basis)
+    return FittedModel(schema, solved, rows, _read_account(section.part("account")), basis)
 
 
 def _written_needs(needs: Needs) -> Section:

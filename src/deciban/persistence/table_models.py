@@ -16,7 +16,7 @@ from deciban.errors import InputError
 from deciban.families.family import Family
 from deciban.families.marginal_likelihood import with_alpha
 from deciban.ledger import Block
-from deciban.linear.fitted_model import Learned
+from deciban.linear.fitted_model import FittedModel
 from deciban.model.columns import JOINABLE, ROLES, Column, Feature, Layout
 from deciban.model.combinations import is_combination
 from deciban.model.model import Model
@@ -86,8 +86,8 @@ def opened(contents: files.Contents) -> Model:
 
 def _model(section: Section) -> Model:
     believed = recall.recalled(section.part("belief"))
-    assert isinstance(believed, (belief.GenerativeModel, Learned))
-    if isinstance(believed, Learned) and believed.basis is None:
+    assert isinstance(believed, (belief.GenerativeModel, FittedModel))
+    if isinstance(believed, FittedModel) and believed.basis is None:
         section.refuse("weights of a table's columns rest on what was counted of them, and that is not there")
     options = _options(section.part("options"), believed)
     columns = read_columns(section, believed.outline.blocks, options.words)
@@ -198,7 +198,7 @@ def _check_level_names(section: Section, features: Sequence[Feature], names: Seq
             section.refuse(f"{feature.name!r} has a level that is no {feature.part}")
 
 
-def _options(section: Section, believed: belief.GenerativeModel | Learned) -> Options:
+def _options(section: Section, believed: belief.GenerativeModel | FittedModel) -> Options:
     try:
         return Options(
             "auto" if section.value("alpha") == "auto" else section.number("alpha", least=0),

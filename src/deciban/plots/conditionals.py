@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from deciban.errors import InputError, did_you_mean
 from deciban.generative import GenerativeModel
-from deciban.linear.fitted_model import Learned
+from deciban.linear.fitted_model import FittedModel
 from deciban.model.columns import Feature
 from deciban.model.description import Description
 from deciban.model.feature_summaries import Speaker, Table, speakers
@@ -78,7 +78,7 @@ class Conditional:
 
     def said_at(self, x: Array) -> Array:
         """What the model says at each x, n×K: ln p(x|k), or fitted weights."""
-        if not isinstance(self.model.belief, Learned):
+        if not isinstance(self.model.belief, FittedModel):
             return self.log_likelihood(x)
         rows = np.full((len(x), len(self.model.layout.blocks[self.block].features)), np.nan)
         rows[:, self.j] = x
@@ -174,9 +174,9 @@ def _every(model: Model, description: Description) -> dict[str, Conditional]:
     return found
 
 
-def _fitted(belief: GenerativeModel | Learned, voices: Sequence[Speaker]) -> Sequence[Speaker]:
+def _fitted(belief: GenerativeModel | FittedModel, voices: Sequence[Speaker]) -> Sequence[Speaker]:
     """The same voices with what was fitted; none where nothing was."""
-    if not isinstance(belief, Learned):
+    if not isinstance(belief, FittedModel):
         return ()
     for voice, form in zip(voices, belief.solved.forms):
         voice.form = form

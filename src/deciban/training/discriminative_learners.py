@@ -23,7 +23,7 @@ from deciban.linear import table_design as weighing
 from deciban.linear import text_columns as texts
 from deciban.linear.boosting import boosted
 from deciban.linear.design import Shared
-from deciban.linear.fitted_model import Learned
+from deciban.linear.fitted_model import FittedModel
 from deciban.linear.penalty_choice import FOLDS, Judges, known_elsewhere
 from deciban.linear.table_blocks import weighable
 from deciban.linear.table_design import Design
@@ -67,7 +67,7 @@ class Settled:
         assert isinstance(self.known.belief, GenerativeModel)
         return self.known.belief
 
-    def taught(self, learned: Learned) -> Without:
+    def taught(self, learned: FittedModel) -> Without:
         """What was learned, under the class prior that was asked for, if it is not that of the rows."""
         asked = self.basis.assumption.prior
         usual = asked == ClassPrior()

@@ -28,7 +28,7 @@ def learn(
     """Learn the messages of each label's paths, and say what came of it."""
     with manners(debug, interrupted=KEPT):
         from deciban.mail.bulk.reader_processes import Crew
-        from deciban.mail.store.store_entry import Learned
+        from deciban.mail.store.store_entry import FittedModel
 
         refuse_absent([path for paths in asked.values() for path in paths])
         begun = perf_counter()
@@ -39,7 +39,7 @@ def learn(
                 crew = opened.enter_context(Crew(each, None))
                 mail = opened.enter_context(learning(store, create=True))
                 came = mail.learn_each(crew.given, crew)
-            learned = {name: came.get(name, Learned(0, 0, 0)) for name in asked}
+            learned = {name: came.get(name, FittedModel(0, 0, 0)) for name in asked}
             tell_learned(mail, store, learned, perf_counter() - begun, no_fit, json)
         for some in drawn.values():
             some.end()

@@ -19,7 +19,7 @@ from deciban.mail.model.refit import has_grown
 from deciban.mail.model.store_rows import Rows
 from deciban.mail.model.token_weights import Array, Trust
 from deciban.mail.model.verdict import Verdict
-from deciban.mail.model.verdicts import Known, Learned, Teller
+from deciban.mail.model.verdicts import Known, FittedModel, Teller
 from deciban.mail.model.weight_fitting import USUAL_SETTINGS, Examples, Settings, fit
 from deciban.mail.store.store_settings import HAM_AT, SPAM_AT
 
@@ -131,7 +131,7 @@ class Rehearsal:
     def verdict(self, i: int, clues: int) -> Verdict:
         """What a message is, and why; both labels were learned before."""
         messages = self._messages
-        learned = Learned(LABELS, (0, 1), (int(messages[0]), int(messages[1])), tuple(messages.tolist()))
+        learned = FittedModel(LABELS, (0, 1), (int(messages[0]), int(messages[1])), tuple(messages.tolist()))
         found, at = self._weighed(i, self.trust)
         teller = Teller(learned, self.model, self.thresholds)
         return next(teller.told(found, Known(at, self.mail.words, self._counts), {}, clues))

@@ -19,7 +19,7 @@ from deciban.mail.model.mail_models import (
 from deciban.mail.model.store_rows import Tokens
 from deciban.mail.model.token_weights import Array, Trust, ordered
 from deciban.mail.model.verdict import Verdict
-from deciban.mail.model.verdicts import Known, Learned, Teller
+from deciban.mail.model.verdicts import Known, FittedModel, Teller
 from deciban.mail.store.packing import Numbers
 from deciban.mail.store.sqlite_errors import undamaged
 from deciban.mail.store.store_reader import StoreReader
@@ -182,11 +182,11 @@ class Growing:
         self._n = n
 
 
-def _learned(store: StoreReader) -> Learned:
+def _learned(store: StoreReader) -> FittedModel:
     totals = store.totals()
     names = list(totals)
     labels = ordered(name for name in names if totals[name][0])
-    return Learned(
+    return FittedModel(
         labels,
         tuple(names.index(label) for label in labels),
         tuple(totals[label][0] for label in labels),

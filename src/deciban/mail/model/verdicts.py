@@ -26,7 +26,7 @@ NOT_FITTED = "model logistic knows nothing before it is fitted. Hint: deciban ma
 
 
 @dataclass(frozen=True)
-class Learned:
+class FittedModel:
     """A moment of the store: labels that have messages, in order, and where their counts stand."""
 
     labels: tuple[str, ...]
@@ -63,7 +63,7 @@ class Known:
 class Teller:
     """Says what messages are, by what was learned."""
 
-    def __init__(self, learned: Learned, model: str, thresholds: tuple[float, float]) -> None:
+    def __init__(self, learned: FittedModel, model: str, thresholds: tuple[float, float]) -> None:
         self._learned, self._model, self._thresholds = learned, model, thresholds
         self._counted: Mapping[str, int] = dict(zip(learned.labels, learned.messages))
 
@@ -132,7 +132,7 @@ def _least(size: Array, sizes: Sequence[int], most: int) -> list[float]:
     return least
 
 
-def _called(p: Sequence[float], at: int, learned: Learned, thresholds: tuple[float, float]) -> tuple[str, str]:
+def _called(p: Sequence[float], at: int, learned: FittedModel, thresholds: tuple[float, float]) -> tuple[str, str]:
     """The label, or unsure and why."""
     if learned.too_few:
         return UNSURE, f"{learned} learned; {OF_EACH} of each are the least to be sure by"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from deciban.errors import ForgetError, InputError
 from deciban.mail.store.ageing import checked_half_life
 from deciban.mail.store.sqlite_errors import in_words
-from deciban.mail.store.store_entry import Entry, Learned, checked, checked_digest, together
+from deciban.mail.store.store_entry import Entry, FittedModel, checked, checked_digest, together
 from deciban.mail.store.store_file import Opened, refuse_another_reading
 from deciban.mail.store.store_reader import WAIT, Status, StoreReader
 from deciban.mail.store.store_schema import MOST_MESSAGES
@@ -35,7 +35,7 @@ class Store(StoreReader):
     ...     store.counts(["free", "subject:money", "tea"])
     ...     store.relabel(b"a" * 16, "ham")
     ...     store.totals()
-    Learned(new=2, known=0, moved=0)
+    FittedModel(new=2, known=0, moved=0)
     {'free': (1.0, 1.0), 'subject:money': (1.0, 0.0)}
     {'spam': (0, 0.0), 'ham': (2, 2.0)}
     """
@@ -44,7 +44,7 @@ class Store(StoreReader):
         """A block whose changes are made wholly or not at all."""
         return self._file.writing(in_words)
 
-    def learn(self, batch: Iterable[Entry]) -> Learned:
+    def learn(self, batch: Iterable[Entry]) -> FittedModel:
         """Learn messages, all or none; one known under its label is left alone, under another it is moved."""
         from deciban.mail.store.store_updates import learn
 
@@ -52,7 +52,7 @@ class Store(StoreReader):
         with self._file.writing():
             return together(learn(self._file, entries).values())
 
-    def learn_flat(self, heads: Sequence[Entry], flat: Flat) -> dict[str, Learned]:
+    def learn_flat(self, heads: Sequence[Entry], flat: Flat) -> dict[str, FittedModel]:
         """The same for messages whose tokens are all in a row, which is faster; what came of it, by label."""
         from deciban.mail.store.store_updates import learn_flat
         from deciban.mail.store.token_arrays import fitting
@@ -194,4 +194,4 @@ class Store(StoreReader):
             return absorb_text(self._file, lines)
 
 
-__all__ = ["Entry", "Fit", "Learned", "Status", "Store", "StoreReader"]
+__all__ = ["Entry", "Fit", "FittedModel", "Status", "Store", "StoreReader"]

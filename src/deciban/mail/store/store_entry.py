@@ -21,7 +21,7 @@ class Entry(NamedTuple):
     time: float | None = None
 
 
-class Learned(NamedTuple):
+class FittedModel(NamedTuple):
     """How many messages were new, were known already, and were known under another label."""
 
     new: int
@@ -29,9 +29,9 @@ class Learned(NamedTuple):
     moved: int
 
 
-def together(several: Iterable[Learned]) -> Learned:
+def together(several: Iterable[FittedModel]) -> FittedModel:
     """What came of several."""
-    return Learned(*map(sum, zip(*several))) if (several := list(several)) else Learned(0, 0, 0)
+    return FittedModel(*map(sum, zip(*several))) if (several := list(several)) else FittedModel(0, 0, 0)
 
 
 def checked(batch: Iterable[Entry]) -> list[Entry]:

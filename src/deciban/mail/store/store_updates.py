@@ -14,7 +14,7 @@ from deciban.errors import StoreError
 from deciban.mail.store.ageing import HEAVIEST, Ageing
 from deciban.mail.store.batched_queries import AT_ONCE, ask
 from deciban.mail.store.packing import Numbers, pack, unpack
-from deciban.mail.store.store_entry import Entry, Learned, together
+from deciban.mail.store.store_entry import Entry, FittedModel, together
 from deciban.mail.store.store_file import Opened
 from deciban.mail.store.store_schema import TOKEN_INDEX, column
 from deciban.mail.store.token_arrays import Flat, Memory, distinct, flattened, only
@@ -28,19 +28,19 @@ MOST_REMEMBERED: Final = 1 << 21
 Weights = NDArray[np.float64]
 
 
-def learn(file: Opened, entries: Sequence[Entry]) -> dict[str, Learned]:
+def learn(file: Opened, entries: Sequence[Entry]) -> dict[str, FittedModel]:
     """Learn each message that is not known as just that, inside a transaction; what came of it, by label."""
     return _learn(
         file, entries, lambda wanted: flattened([entries[i].tokens for i in np.flatnonzero(wanted).tolist()])
     )
 
 
-def learn_flat(file: Opened, heads: Sequence[Entry], flat: Flat) -> dict[str, Learned]:
+def learn_flat(file: Opened, heads: Sequence[Entry], flat: Flat) -> dict[str, FittedModel]:
     """The same, of messages whose tokens are all in a row."""
     return _learn(file, heads, lambda wanted: only(flat, wanted))
 
 
-def _learn(file: Opened, heads: Sequence[Entry], texts: Callable[[NDArray[np.bool_]], Flat]) -> dict[str, Learned]:
+def _learn(file: Opened, heads: Sequence[Entry], texts: Callable[[NDArray[np.bool_]], Flat]) -> dict[str, FittedModel]:
     held = labels_of(file, [head.digest for head in heads])
     last, learned = _wanted(heads, dict(held))
     if last:
@@ -59,7 +59,7 @@ def _learn(file: Opened, heads: Sequence[Entry], texts: Callable[[NDArray[np.boo
     return learned
 
 
-def _wanted(heads: Sequence[Entry], labels: dict[bytes, str]) -> tuple[dict[bytes, int], dict[str, Learned]]:
+def _wanted(heads: Sequence[Entry], labels: dict[bytes, str]) -> tuple[dict[bytes, int], dict[str, FittedModel]]:
     """Which entry each message is in the end, when they are learned one by one."""
     last: dict[bytes, int] = {}
     came: dict[str, list[int]] = {}
@@ -69,7 +69,7 @@ def _wanted(heads: Sequence[Entry], labels: dict[bytes, str]) -> tuple[dict[byte
         counts[0 if before is None else 1 if before == head.label else 2] += 1
         if before != head.label:
             last[head.digest], labels[head.digest] = i, head.label
-    return last, {label: Learned(*counts) for label, counts in came.items()}
+    return last, {label: FittedModel(*counts) for label, counts in came.items()}
 
 
 def labels_of(file: Opened, digests: Iterable[bytes]) -> dict[bytes, str]:
