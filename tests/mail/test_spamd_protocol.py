@@ -51,7 +51,7 @@ def test_symbols_are_names_without_their_weights():
 
 
 def test_headers_are_known_in_any_case_and_others_passed_over():
-    lines = [b"CONTENT-LENGTH:5\n", b"user: joe\r\n", b"X-Later: yes: no\r\n", b"compress: ZLIB\r\n"]
+    lines = [b"CONTENT-LENGTH:5\n", b"user: joe\r\n", b"X-LazyCommand: yes: no\r\n", b"compress: ZLIB\r\n"]
     asked = request_of("CHECK", (1, 5), lines)
     assert (asked.length, asked.compressed) == (5, True)
 

@@ -9,29 +9,29 @@ import typer
 
 from deciban import __version__
 from deciban.cli.error_handling import manners
-from deciban.cli.lazy_commands import Later, group
+from deciban.cli.lazy_commands import LazyCommand, group
 from deciban.cli.options import AsJson, Debug
 from deciban.cli.options import example as in_help
 
 COMMANDS = {
-    "train": Later("Learn from a table, write a model file, report on it.", "deciban.cli.train"),
-    "predict": Later("Predict every row of a table.", "deciban.cli.predict"),
-    "explain": Later("Say why rows are predicted as they are.", "deciban.cli.explain"),
-    "evaluate": Later("Measure how good a model is, in folds or on other rows.", "deciban.cli.evaluate"),
-    "compare": Later("Compare learners, and say which to take.", "deciban.cli.compare"),
-    "learning": Later("Measure how much more rows would help.", "deciban.cli.learning"),
-    "dependence": Later("Measure how far columns depend on each other.", "deciban.cli.dependence"),
-    "inspect": Later("Show what is in a model file.", "deciban.cli.inspect"),
-    "telltales": Later("Show the words that tell classes apart.", "deciban.cli.telltales"),
-    "plot": Later("Draw data, models, and how good they are.", "deciban.cli.plot", "app"),
-    "diff": Later("Show what changed from one model to another.", "deciban.cli.diff"),
-    "merge": Later("Add models up.", "deciban.cli.merge"),
-    "add": Later("Learn more rows.", "deciban.cli.add_forget", "add", "ADD"),
-    "forget": Later("Unlearn rows.", "deciban.cli.add_forget", "forget", "FORGET"),
-    "sample": Later("Draw rows from a model.", "deciban.cli.sample"),
-    "bayes": Later("Say what a test result means: Bayes' theorem.", "deciban.cli.bayes"),
-    "example": Later("Write a small table or mailbox to try things on.", "deciban.cli.example"),
-    "mail": Later("Tell spam from ham, by what you call so.", "deciban.cli.mail.commands", "app"),
+    "train": LazyCommand("Learn from a table, write a model file, report on it.", "deciban.cli.train"),
+    "predict": LazyCommand("Predict every row of a table.", "deciban.cli.predict"),
+    "explain": LazyCommand("Say why rows are predicted as they are.", "deciban.cli.explain"),
+    "evaluate": LazyCommand("Measure how good a model is, in folds or on other rows.", "deciban.cli.evaluate"),
+    "compare": LazyCommand("Compare learners, and say which to take.", "deciban.cli.compare"),
+    "learning": LazyCommand("Measure how much more rows would help.", "deciban.cli.learning"),
+    "dependence": LazyCommand("Measure how far columns depend on each other.", "deciban.cli.dependence"),
+    "inspect": LazyCommand("Show what is in a model file.", "deciban.cli.inspect"),
+    "telltales": LazyCommand("Show the words that tell classes apart.", "deciban.cli.telltales"),
+    "plot": LazyCommand("Draw data, models, and how good they are.", "deciban.cli.plot", "app"),
+    "diff": LazyCommand("Show what changed from one model to another.", "deciban.cli.diff"),
+    "merge": LazyCommand("Add models up.", "deciban.cli.merge"),
+    "add": LazyCommand("Learn more rows.", "deciban.cli.add_forget", "add", "ADD"),
+    "forget": LazyCommand("Unlearn rows.", "deciban.cli.add_forget", "forget", "FORGET"),
+    "sample": LazyCommand("Draw rows from a model.", "deciban.cli.sample"),
+    "bayes": LazyCommand("Say what a test result means: Bayes' theorem.", "deciban.cli.bayes"),
+    "example": LazyCommand("Write a small table or mailbox to try things on.", "deciban.cli.example"),
+    "mail": LazyCommand("Tell spam from ham, by what you call so.", "deciban.cli.mail.commands", "app"),
 }
 """What there is, and what `deciban --help` says of it."""
 

@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 
 
 @dataclass(frozen=True)
-class Later:
+class LazyCommand:
     """Where a command is: a module with a function, the example of its help, and what the list says of it.
 
     A module may say `SPOKEN`, the class of a command that takes its arguments in a way of its own. A group of
@@ -41,12 +41,12 @@ class Later:
 class Shelf(MutableMapping[str, Any]):
     """Commands by name, in order, each loaded when it is taken."""
 
-    def __init__(self, later: Mapping[str, Later], there: Mapping[str, Any]) -> None:
+    def __init__(self, later: Mapping[str, LazyCommand], there: Mapping[str, Any]) -> None:
         self._all: dict[str, Any] = {**later, **there}
 
     def __getitem__(self, name: str) -> Any:
         found = self._all[name]
-        if isinstance(found, Later):
+        if isinstance(found, LazyCommand):
             found = self._all[name] = found.load(name)
         return found
 
@@ -65,10 +65,10 @@ class Shelf(MutableMapping[str, Any]):
     def says(self, name: str) -> str:
         """What the list says of a command, which need not be loaded for it."""
         found = self._all[name]
-        return found.what if isinstance(found, Later) else found.get_short_help_str(100)
+        return found.what if isinstance(found, LazyCommand) else found.get_short_help_str(100)
 
 
-def group(later: Mapping[str, Later], kind: type[TyperGroup] = TyperGroup) -> type[TyperGroup]:
+def group(later: Mapping[str, LazyCommand], kind: type[TyperGroup] = TyperGroup) -> type[TyperGroup]:
     """The class of a group that has these commands, before those that are there already."""
 
     class Group(kind):  # type: ignore[valid-type, misc]

@@ -8,27 +8,27 @@ import typer
 from typer.core import TyperGroup
 
 from deciban.cli.exit_codes import NO_VERDICT
-from deciban.cli.lazy_commands import Later, group
+from deciban.cli.lazy_commands import LazyCommand, group
 
 COMMANDS = {
-    "learn": Later("Learn what is ham and what is spam.", "deciban.cli.mail.learn"),
-    "classify": Later("Say what messages are.", "deciban.cli.mail.classify"),
-    "filter": Later("Write what a message is into its header.", "deciban.cli.mail.filter"),
-    "explain": Later("Say why a message is taken for what it is.", "deciban.cli.mail.explain"),
-    "unlearn": Later("Forget messages.", "deciban.cli.mail.unlearn", "unlearn", "UNLEARN"),
-    "relabel": Later("Say that messages are something else.", "deciban.cli.mail.unlearn", "relabel", "RELABEL"),
-    "evaluate": Later("Measure how good a filter is on mail you know.", "deciban.cli.mail.evaluate"),
-    "status": Later("Show what was learned, and whether it is enough.", "deciban.cli.mail.status"),
-    "set": Later("Choose a model, thresholds, ageing, a bound.", "deciban.cli.mail.settings"),
-    "fit": Later("Fit anew how far words are to be trusted.", "deciban.cli.mail.maintenance", "fit", "FIT"),
-    "tidy": Later("Keep a store within its bound.", "deciban.cli.mail.maintenance", "tidy", "TIDY"),
-    "check": Later("See whether a store is as it should be.", "deciban.cli.mail.maintenance", "check", "CHECK"),
-    "backup": Later("Copy a store, whoever learns meanwhile.", "deciban.cli.mail.exchange", "backup", "BACKUP"),
-    "merge": Later("Learn what another store has learned.", "deciban.cli.mail.exchange", "merge", "MERGE"),
-    "export": Later("Write a store as text.", "deciban.cli.mail.exchange", "export", "EXPORT"),
-    "import": Later("Learn from a store's text.", "deciban.cli.mail.exchange", "take_in", "IMPORT"),
-    "watch": Later("Learn from what is moved to Junk and back.", "deciban.cli.mail.watch"),
-    "serve": Later("Answer spamc, in the place of SpamAssassin.", "deciban.cli.mail.serve"),
+    "learn": LazyCommand("Learn what is ham and what is spam.", "deciban.cli.mail.learn"),
+    "classify": LazyCommand("Say what messages are.", "deciban.cli.mail.classify"),
+    "filter": LazyCommand("Write what a message is into its header.", "deciban.cli.mail.filter"),
+    "explain": LazyCommand("Say why a message is taken for what it is.", "deciban.cli.mail.explain"),
+    "unlearn": LazyCommand("Forget messages.", "deciban.cli.mail.unlearn", "unlearn", "UNLEARN"),
+    "relabel": LazyCommand("Say that messages are something else.", "deciban.cli.mail.unlearn", "relabel", "RELABEL"),
+    "evaluate": LazyCommand("Measure how good a filter is on mail you know.", "deciban.cli.mail.evaluate"),
+    "status": LazyCommand("Show what was learned, and whether it is enough.", "deciban.cli.mail.status"),
+    "set": LazyCommand("Choose a model, thresholds, ageing, a bound.", "deciban.cli.mail.settings"),
+    "fit": LazyCommand("Fit anew how far words are to be trusted.", "deciban.cli.mail.maintenance", "fit", "FIT"),
+    "tidy": LazyCommand("Keep a store within its bound.", "deciban.cli.mail.maintenance", "tidy", "TIDY"),
+    "check": LazyCommand("See whether a store is as it should be.", "deciban.cli.mail.maintenance", "check", "CHECK"),
+    "backup": LazyCommand("Copy a store, whoever learns meanwhile.", "deciban.cli.mail.exchange", "backup", "BACKUP"),
+    "merge": LazyCommand("Learn what another store has learned.", "deciban.cli.mail.exchange", "merge", "MERGE"),
+    "export": LazyCommand("Write a store as text.", "deciban.cli.mail.exchange", "export", "EXPORT"),
+    "import": LazyCommand("Learn from a store's text.", "deciban.cli.mail.exchange", "take_in", "IMPORT"),
+    "watch": LazyCommand("Learn from what is moved to Junk and back.", "deciban.cli.mail.watch"),
+    "serve": LazyCommand("Answer spamc, in the place of SpamAssassin.", "deciban.cli.mail.serve"),
 }
 """What there is, and what `deciban mail --help` says of it."""
 
