@@ -3,7 +3,7 @@
 They know how rows are stored and how to be fast; they know nothing of families.
 """
 
-from deciban.engines.checks import BadValue, TooLarge
+from deciban.engines.checks import InvalidValue, TooLarge
 from deciban.engines.class_codes import encode, encode_known
 from deciban.engines.dense import FEW_ROWS
 from deciban.engines.dispatch import apply, is_sparse, readable, summarise
@@ -15,7 +15,7 @@ from deciban.kernels.thread_pool import shared
 
 __all__ = [
     "FEW_ROWS",
-    "BadValue",
+    "InvalidValue",
     "TooLarge",
     "apply",
     "encode",

@@ -24,7 +24,7 @@ WORDS = {
 }
 
 
-class BadValue(InputError):
+class InvalidValue(InputError):
     """The first value that breaks a rule; whoever knows the column's name words it for people."""
 
     def __init__(self, rule: Rule, row: int, column: int, value: float, count: int) -> None:
@@ -55,4 +55,4 @@ def check(X: NDArray[Any], needs: Needs, first_row: int = 0, *, learning: bool =
     for rule, broken in rules:
         if broken.any():
             row, column = (int(i) for i in np.argwhere(broken)[0])
-            raise BadValue(rule, first_row + row, column, float(X[row, column]), int(broken[:, column].sum()))
+            raise InvalidValue(rule, first_row + row, column, float(X[row, column]), int(broken[:, column].sum()))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from deciban.engines import dense as arrays
 from deciban.engines import kernel_dispatch as fast
-from deciban.engines.checks import BadValue, Rule
+from deciban.engines.checks import InvalidValue, Rule
 from deciban.engines.threads import row_blocks
 from deciban.errors import InputError
 from deciban.kernels.thread_pool import run
@@ -244,9 +244,9 @@ def first_flaw(X: Any, needs: Needs) -> int:
     return int(places[0]) if places.size else -1
 
 
-def bad_value(X: Any, place: int) -> BadValue:
+def bad_value(X: Any, place: int) -> InvalidValue:
     """What is wrong with a stored entry, and where."""
     value = float(X.data[place])
     rule: Rule = "missing" if np.isnan(value) else "infinite" if np.isinf(value) else "negative"
     row = int(np.searchsorted(X.indptr, place, side="right")) - 1
-    return BadValue(rule, row, int(X.indices[place]), value, 1)
+    return InvalidValue(rule, row, int(X.indices[place]), value, 1)

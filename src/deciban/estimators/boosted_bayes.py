@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.metrics import accuracy_score
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from deciban.engines import BadValue, encode, encode_known, thread_count
+from deciban.engines import InvalidValue, encode, encode_known, thread_count
 from deciban.errors import InputError
 from deciban.estimators.calibration_mixin import Honest
 from deciban.estimators.check_arrays import checked_rows, checked_weight, checked_X, named, without_weightless
@@ -229,7 +229,7 @@ class BoostedBayes(Honest, Classifier):
     def _refuse_question(self, X: Any) -> None:
         self._facade(self._fitted().rounds[0])._refuse_question(X)
 
-    def _refusal(self, bad: BadValue) -> InputError:
+    def _refusal(self, bad: InvalidValue) -> InputError:
         names = getattr(self, "feature_names_in_", None)
         return worded(bad, type(self).__name__, names, self._learner()._proposal, self.missing == "skip")
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from deciban.engines import FEW_ROWS, BadValue, encode_known, thread_count
+from deciban.engines import FEW_ROWS, InvalidValue, encode_known, thread_count
 from deciban.errors import DecibanError, InputError
 from deciban.estimators.check_arrays import checked_X
 from deciban.estimators.error_messages import worded
@@ -51,10 +51,10 @@ class Classifier(ClassifierMixin, BaseEstimator):
     def _worded(self) -> Iterator[None]:
         try:
             yield
-        except BadValue as bad:
+        except InvalidValue as bad:
             raise self._refusal(bad) from None
 
-    def _refusal(self, bad: BadValue) -> InputError:
+    def _refusal(self, bad: InvalidValue) -> InputError:
         names = getattr(self, "feature_names_in_", None)
         return worded(bad, type(self).__name__, names, self._proposal, self.missing == "skip")
 
@@ -77,7 +77,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
         threads = 1 if X.shape[0] <= FEW_ROWS else thread_count(self.n_jobs)
         try:
             return model.scores((X,), wanted, threads)
-        except BadValue as bad:
+        except InvalidValue as bad:
             raise self._refusal(bad) from None
 
     def _refuse_question(self, X: Any) -> None:

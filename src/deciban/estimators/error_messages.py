@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from deciban.engines import BadValue
+from deciban.engines import InvalidValue
 from deciban.errors import InputError
 
 
 def worded(
-    bad: BadValue, estimator: str, names: Sequence[str] | None, proposal: str, skips: bool = True
+    bad: InvalidValue, estimator: str, names: Sequence[str] | None, proposal: str, skips: bool = True
 ) -> InputError:
     """The same refusal with the column's name and a way out; `skips`: NaN is taken, as a missing value."""
     column = f"column {bad.column if names is None else repr(str(names[bad.column]))}"

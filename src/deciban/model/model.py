@@ -183,7 +183,7 @@ class Model(Algebra):
         """See `GenerativeModel.scores`; a value that has no meaning is named by its column."""
         try:
             return self._belief.scores(parts, wanted, threads or engines.thread_count(None))
-        except engines.BadValue as bad:
+        except engines.InvalidValue as bad:
             for (_, features), X in zip(self.layout.blocks, parts):
                 if bad.column < len(features) and X[bad.row, bad.column] == bad.value:
                     name = features[bad.column].name

@@ -179,7 +179,7 @@ class Gathering:
                 X = matrix(columns) if len(columns) > 1 else columns[0].reshape(-1, 1)
                 with engines.part_of_work(steps):
                     return engines.summarise(need, X, codes, rows.weight, n_classes, 1)
-            except engines.BadValue as bad:
+            except engines.InvalidValue as bad:
                 raise _worded(bad, features[bad.column], int(rows.number[bad.row])) from None
             except engines.TooLarge:
                 raise _too_large(columns, features) from None
@@ -297,7 +297,7 @@ def row_weights(batches: Sequence[Any], name: str, first: int) -> Array:
     return weight
 
 
-def _worded(bad: engines.BadValue, feature: Feature, row: int) -> InputError:
+def _worded(bad: engines.InvalidValue, feature: Feature, row: int) -> InputError:
     """The refusal of a value, with its column, its row in the table, and a way out."""
     where = f"column {feature.column!r} holds {bad.value:g} in row {row + 1}"
     if bad.rule == "negative":
