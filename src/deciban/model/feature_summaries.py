@@ -100,7 +100,7 @@ class Table:
     levels: float
 
 
-class Speaker:
+class FeatureSummary:
     """Puts into words what the features of one block say."""
 
     def __init__(self, belief: GenerativeModel, block: int, labels: NDArray[Any], names: Sequence[str]) -> None:
@@ -268,6 +268,6 @@ def _interval(table: Table, k: int, others: NDArray[np.intp], share: Array, v: i
     return float(low), float(high)
 
 
-def speakers(belief: GenerativeModel, labels: NDArray[Any], features: Sequence[Sequence[Feature]]) -> Sequence[Speaker]:
+def speakers(belief: GenerativeModel, labels: NDArray[Any], features: Sequence[Sequence[Feature]]) -> Sequence[FeatureSummary]:
     """A speaker for each block, which has these features."""
-    return [Speaker(belief, i, labels, [feature.name for feature in block]) for i, block in enumerate(features)]
+    return [FeatureSummary(belief, i, labels, [feature.name for feature in block]) for i, block in enumerate(features)]

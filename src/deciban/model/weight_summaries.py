@@ -22,7 +22,7 @@ from deciban.ledger.grid import cells_of
 from deciban.ledger.levels import sums_by_feature
 from deciban.ledger.statistic import Array, divide
 from deciban.model.columns import Feature
-from deciban.model.feature_summaries import MOST_CLASSES, Z90, Speaker, Table, amount
+from deciban.model.feature_summaries import MOST_CLASSES, Z90, FeatureSummary, Table, amount
 from deciban.scores import DECIBAN, Diagonal, Linear, Lookup, SparseLinear, Steps
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ class Voice:
         self.form, self.labels, self.names = learned.solved.forms[block], labels, names
         self.contrasts = contrasts(learned.solved.prior)
         self.part: Any = naive.complete.parts[block]
-        self.speaker = Speaker(naive, block, labels, names)
+        self.speaker = FeatureSummary(naive, block, labels, names)
         self.speaker.form = self.form
 
     def says(self, j: int) -> list[Weight]:

@@ -14,7 +14,7 @@ from deciban.generative import GenerativeModel
 from deciban.linear.fitted_model import FittedModel
 from deciban.model.columns import Feature
 from deciban.model.description import Description
-from deciban.model.feature_summaries import Speaker, Table, speakers
+from deciban.model.feature_summaries import FeatureSummary, Table, speakers
 from deciban.model.model import Model
 from deciban.scores import Diagonal
 
@@ -174,7 +174,7 @@ def _every(model: Model, description: Description) -> dict[str, Conditional]:
     return found
 
 
-def _fitted(belief: GenerativeModel | FittedModel, voices: Sequence[Speaker]) -> Sequence[Speaker]:
+def _fitted(belief: GenerativeModel | FittedModel, voices: Sequence[FeatureSummary]) -> Sequence[FeatureSummary]:
     """The same voices with what was fitted; none where nothing was."""
     if not isinstance(belief, FittedModel):
         return ()
