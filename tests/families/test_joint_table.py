@@ -28,7 +28,7 @@ def counted(seed, n=12, classes=(0, 2), d=3):
     return X, y, w, Cells.of(X, y, w, K)
 
 
-def written_out(X, y, w, alpha, unseen):
+def to_dense(X, y, w, alpha, unseen):
     """p(x|k) of every cell, one at a time; a level V_j stands for all never seen if they are smoothed."""
     cells = list(product(*(range(v + (unseen == "smooth")) for v in SIZES)))
     p = np.zeros((K, *(v + (unseen == "smooth") for v in SIZES)))
@@ -58,7 +58,7 @@ def test_every_row_with_holes_and_unseen_levels_is_as_defined(alpha, unseen, few
     X, y, w, part = counted(seed)
     rows = np.array(list(product(*(range(-1, v + 2) for v in SIZES))))
     rows = np.random.default_rng(seed).permutation(np.concatenate([rows, rows, rows]))
-    p = written_out(X, y, w, alpha, unseen)
+    p = to_dense(X, y, w, alpha, unseen)
     with np.errstate(divide="ignore"):
         expected = np.log([summed(p, row, unseen) for row in rows])
     with warnings.catch_warnings():
@@ -155,7 +155,7 @@ def test_rows_are_drawn_as_often_as_the_table_says(alpha, unseen):
     X, y, w, part = counted(3)
     codes = np.arange(n) % K
     draws = Joint(alpha, unseen, SIZES).sample(part, codes, np.random.default_rng(0))
-    p = written_out(X, y, w, alpha, unseen)
+    p = to_dense(X, y, w, alpha, unseen)
     share = np.zeros_like(p)
     np.add.at(share, (codes, *draws.T), K / n)
     error = np.sqrt(p * (1 - p) * K / n)

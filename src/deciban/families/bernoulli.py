@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from deciban.errors import InputError
 from deciban.families.categorical import combinations
-from deciban.families.family import Alpha, EveryRow, dot, log, share, smoothed_entries, written_out
+from deciban.families.family import Alpha, EveryRow, dot, log, share, smoothed_entries, to_dense
 from deciban.ledger import Counts, Needs, Tallies
 from deciban.ledger.statistic import Array
 from deciban.scores import Linear, ScoreForm, SparseLinear
@@ -47,7 +47,7 @@ class Bernoulli:
 
     def log_theta(self, part: Counts | Tallies) -> Array:
         """ln θ_kj, K×d."""
-        return log(self.theta(written_out(part)))
+        return log(self.theta(to_dense(part)))
 
     def solve(self, part: Counts | Tallies) -> ScoreForm:
         """See `Family.solve`."""
@@ -79,7 +79,7 @@ class Bernoulli:
 
     def sample(self, part: Counts | Tallies, codes: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.int64]:
         """See `Family.sample`."""
-        theta = self.theta(written_out(part))
+        theta = self.theta(to_dense(part))
         return self._shown(rng.random((len(codes), part.n_features)) < theta[codes])
 
     def every_row(self, part: Counts | Tallies) -> EveryRow | None:
@@ -93,7 +93,7 @@ class Bernoulli:
 
     def log_likelihood(self, part: Counts | Tallies, solved: Counts | Tallies) -> float:
         """See `Family.log_likelihood`."""
-        counts, prior = written_out(part), written_out(solved)
+        counts, prior = to_dense(part), to_dense(solved)
         absent = counts.weight - counts.total
         return dot(counts.total, log(self.theta(prior))) + dot(absent, log(self.absent(prior)))
 

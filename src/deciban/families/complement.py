@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.errors import InputError, UndefinedError
-from deciban.families.family import NO_LIKELIHOOD, Alpha, EveryRow, written_out
+from deciban.families.family import NO_LIKELIHOOD, Alpha, EveryRow, to_dense
 from deciban.ledger import Counts, Needs, Tallies
 from deciban.ledger.statistic import Array, divide
 from deciban.scores import Linear, ScoreForm, SparseLinear
@@ -33,7 +33,7 @@ class Complement:
 
     def log_theta(self, part: Counts | Tallies) -> Array:
         """The weights, K×V: −ln θ̄_kv, normalised if asked for."""
-        counts = written_out(part)
+        counts = to_dense(part)
         everywhere = counts.total.sum(axis=-2, keepdims=True)
         elsewhere = everywhere - counts.total + self.alpha
         self._refuse_infinite(elsewhere, everywhere + self.alpha)

@@ -105,7 +105,7 @@ def dot(count: Array, log_theta: Array) -> float:
     return float((count * np.where(count == 0, 0.0, log_theta)).sum())
 
 
-def written_out(part: Counts | Tallies) -> Counts:
+def to_dense(part: Counts | Tallies) -> Counts:
     """Counts with their zeros."""
     return part.dense() if isinstance(part, Tallies) else part
 

@@ -19,7 +19,7 @@ import numpy as np
 from deciban.errors import UndefinedError
 from deciban.families.binned import Binned
 from deciban.families.categorical import Categorical
-from deciban.families.family import Alpha, log, one_each, written_out
+from deciban.families.family import Alpha, log, one_each, to_dense
 from deciban.families.gaussian import Gaussian
 from deciban.families.poisson import Poisson
 from deciban.families.text_family import Text, mean_length
@@ -62,7 +62,7 @@ def strengths(family: Any, part: Any, prior: Array, rng: np.random.Generator) ->
     if isinstance(family, Gaussian):
         return _of_bells(family, part, prior, rng)
     if isinstance(family, Poisson):
-        return _of_rates(family, written_out(part), prior, rng)
+        return _of_rates(family, to_dense(part), prior, rng)
     if isinstance(family, Binned):
         return _of_tables(family.bins(part).counts(part), family.alpha, prior, rng)
     if isinstance(family, Categorical):

@@ -37,7 +37,7 @@ from deciban.families.binned import Binned
 from deciban.families.categorical import Categorical
 from deciban.families.complement import Complement
 from deciban.families.compound_likelihoods import Drawn, Rates, Urns
-from deciban.families.family import Alpha, Family, written_out
+from deciban.families.family import Alpha, Family, to_dense
 from deciban.families.joint import Joint
 from deciban.families.multinomial import Multinomial
 from deciban.families.poisson import Poisson
@@ -129,7 +129,7 @@ def _cells(family: Joint, part: Cells) -> Urns:
 
 
 def _rates(family: Poisson, part: Counts | Tallies) -> Rates:
-    counts = written_out(part)
+    counts = to_dense(part)
     weight = np.broadcast_to(counts.weight, counts.total.shape)
     mean = np.broadcast_to(divide(counts.total.sum(axis=0), weight.sum(axis=0)), weight.shape)
     told = (weight > 0) & (mean > 0)

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.families.family import Alpha, EveryRow, dot, draw_counts, log, share, smoothed_entries, written_out
+from deciban.families.family import Alpha, EveryRow, dot, draw_counts, log, share, smoothed_entries, to_dense
 from deciban.ledger import Counts, Needs, Tallies
 from deciban.ledger.statistic import Array
 from deciban.scores import Linear, ScoreForm, SparseLinear
@@ -39,7 +39,7 @@ class Multinomial:
 
     def log_theta(self, part: Counts | Tallies) -> Array:
         """ln θ_kv, K×V."""
-        return log(self.theta(written_out(part)))
+        return log(self.theta(to_dense(part)))
 
     def solve(self, part: Counts | Tallies) -> ScoreForm:
         """See `Family.solve`."""
@@ -69,7 +69,7 @@ class Multinomial:
 
     def sample(self, part: Counts | Tallies, codes: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.int64]:
         """A bag for each class code; its length is Poisson about the class's mean length."""
-        counts = written_out(part)
+        counts = to_dense(part)
         theta = self.theta(counts)
         length = share(counts.total.sum(axis=1, keepdims=True), counts.weight.max(axis=1, keepdims=True))[:, 0]
         bags = np.zeros((len(codes), part.n_features), dtype=np.int64)
@@ -83,7 +83,7 @@ class Multinomial:
 
     def log_likelihood(self, part: Counts | Tallies, solved: Counts | Tallies) -> float:
         """See `Family.log_likelihood`."""
-        return dot(written_out(part).total, log(self.theta(written_out(solved))))
+        return dot(to_dense(part).total, log(self.theta(to_dense(solved))))
 
     def n_parameters(self, part: Counts | Tallies) -> int:
         """K(V − 1)."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.errors import InputError, UndefinedError
-from deciban.families.family import Alpha, EveryRow, draw_counts, log, share, written_out
+from deciban.families.family import Alpha, EveryRow, draw_counts, log, share, to_dense
 from deciban.ledger import Counts, Needs, Tallies
 from deciban.ledger.statistic import Array, divide
 from deciban.scores import Linear, ScoreForm, SparseLinear
@@ -30,7 +30,7 @@ class Poisson:
 
     def rates(self, part: Counts | Tallies) -> Array:
         """λ_kj; 0 in a column that never had a count."""
-        counts = written_out(part)
+        counts = to_dense(part)
         weight = np.broadcast_to(counts.weight, counts.total.shape)
         mean = divide(counts.total.sum(axis=-2, keepdims=True), weight.sum(axis=-2, keepdims=True))
         return share(counts.total + self.alpha * mean, weight + self.alpha)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from deciban.errors import InputError, UndefinedError, no_such_class
-from deciban.families.family import written_out
+from deciban.families.family import to_dense
 from deciban.ledger import Counts, Moments, Scatter, Tallies
 from deciban.ledger.statistic import Array, divide
 from deciban.plots.style import INK, need_matplotlib, shortened
@@ -86,7 +86,7 @@ def class_means(model: Any) -> Array:
         raise UndefinedError(
             f"{type(model).__name__} counts levels, which have no mean. Hint: deciban.BernoulliNB for ink or none"
         )
-    counts = written_out(part)
+    counts = to_dense(part)
     return divide(counts.total, np.broadcast_to(counts.weight, counts.total.shape))
 
 

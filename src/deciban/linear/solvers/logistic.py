@@ -176,7 +176,7 @@ def _rows(
     work = M * sum(map(_cells, parts))
     fast = load_kernels("logistic_loss", work)
     sample = some_rows(len(codes), SAMPLE)
-    ready = newton.written_out(parts, len(codes), M)
+    ready = newton.to_dense(parts, len(codes), M)
     blocks = [block_of(part, M, weight, sample, intercept, fast) for part in ready]
     return Rows(blocks, codes, weight, M, intercept, threads if work >= LARGE else 1, fast)
 

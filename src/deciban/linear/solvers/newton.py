@@ -45,7 +45,7 @@ def pays(rows: Rows, l2: Sequence[Array | float], state: State) -> bool:
     return _few(len(rows.codes), rows.n_scores + sum(t.size for t in state.ts))
 
 
-def written_out(parts: Sequence[Part], n: int, n_scores: int) -> Sequence[Part]:
+def to_dense(parts: Sequence[Part], n: int, n_scores: int) -> Sequence[Part]:
     """The same parts, sparse ones with all their zeros where Newton's method is for them."""
     held = all(part.l2 > 0 and not part.l1 and getattr(part, "scale", None) is None for part in parts)
     wide = any(isinstance(part, Sparse) and part.width > n for part in parts)

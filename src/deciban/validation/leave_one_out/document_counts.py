@@ -11,7 +11,7 @@ from deciban.engines import is_sparse
 from deciban.engines.sparse import canonical
 from deciban.families.bernoulli import Bernoulli
 from deciban.families.complement import Complement
-from deciban.families.family import Family, written_out
+from deciban.families.family import Family, to_dense
 from deciban.families.text_family import Text
 from deciban.families.word_selection import capped
 from deciban.ledger import Bags, Counts, Needs
@@ -56,10 +56,10 @@ def few_entries(
     if isinstance(family, Complement):
         every = np.broadcast_to(alpha, (X.shape[1],))
         X = canonical(X)
-        return complement(written_out(part).total, every, family.norm, X, np.zeros(X.nnz, dtype=np.bool_), rows)
+        return complement(to_dense(part).total, every, family.norm, X, np.zeros(X.nnz, dtype=np.bool_), rows)
     if isinstance(family, Bernoulli) and family.threshold is not None and not alpha.ndim and _one_weight(rows):
         X = canonical(X)
-        counts = written_out(part)
+        counts = to_dense(part)
         if counts.weight.shape[1] > 1 or np.isnan(X.data).any() or family.threshold < 0:
             return None
         nobody, everything = np.zeros(X.nnz, dtype=np.bool_), np.ones(X.shape[1], dtype=np.bool_)

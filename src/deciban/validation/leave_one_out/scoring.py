@@ -14,7 +14,7 @@ from deciban.families.bernoulli import Bernoulli
 from deciban.families.categorical import Categorical
 from deciban.families.class_prior import ClassPrior
 from deciban.families.complement import Complement
-from deciban.families.family import Family, log, written_out
+from deciban.families.family import Family, log, to_dense
 from deciban.families.gaussian import Gaussian
 from deciban.families.joint import Joint
 from deciban.families.multinomial import Multinomial
@@ -102,13 +102,13 @@ def _block(
     if stored is not None:
         return stored
     if isinstance(family, (Poisson, Complement)):
-        return every_class(family, written_out(part), X, rows)
+        return every_class(family, to_dense(part), X, rows)
     if isinstance(family, Text):
         return documents(family, part, form, canonical(X), need, rows, threads)  # type: ignore[arg-type]
     if isinstance(family, Multinomial) and engines.is_sparse(X) and np.ndim(family.alpha) == 0 and family.alpha > 0:
         return bag(family, part, form, X, need, rows, threads)
     if isinstance(family, (Bernoulli, Multinomial)):
-        own = own_class(family, written_out(part), X, rows)
+        own = own_class(family, to_dense(part), X, rows)
         if own is None:
             return None
         score = engines.apply([form], [X], [need], np.zeros(form.n_classes), "joint", threads)
