@@ -52,7 +52,9 @@ def test_imagined_examples_smooth_and_move_the_prior():
     plain = Assumption((family,), ClassPrior())
     ones = learn(plain, range(2), [None], [np.ones((2, 3))], np.array([0, 1], np.int32), None, 1)
     X, codes = np.array([[1.0, 0, 0], [1, 1, 0], [0, 0, 0]]), np.array([0, 0, 1], np.int32)
-    model = GenerativeModel(Assumption((family,), ClassPrior(), ones), learn(plain, range(2), [None], [X], codes, None, 1))
+    model = GenerativeModel(
+        Assumption((family,), ClassPrior(), ones), learn(plain, range(2), [None], [X], codes, None, 1)
+    )
     np.testing.assert_allclose(family.theta(model.complete.parts[0]), [[1, 2 / 3, 1 / 3], [1 / 2, 1 / 2, 1 / 2]])
     np.testing.assert_allclose(model.solved.prior, [3 / 5, 2 / 5])
 

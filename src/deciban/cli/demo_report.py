@@ -23,7 +23,9 @@ ABOUT = {
 def report(out: Console, diagnosis: Lesson, digits: Lesson, forgetting: Sequence[Forgetting]) -> None:
     """All sections in order."""
     out.print(Text(f"deciban {__version__}: classify by weighing evidence"), style="bold")
-    section(out, "Tumours", f"benign or malignant? FittedModel from {diagnosis.learned}, held out {diagnosis.held_out}.")
+    section(
+        out, "Tumours", f"benign or malignant? FittedModel from {diagnosis.learned}, held out {diagnosis.held_out}."
+    )
     out.print(table(diagnosis.results))
     out.print("  Log-loss: lower is more honest about doubt; 0.693 is tossing a coin.", soft_wrap=True)
     if diagnosis.reason is not None:

@@ -138,10 +138,14 @@ def untried(basis: GenerativeModel, n_rows: int, texts: Sequence[str]) -> Fitted
     settings = {"C": FEW_C, "C_chosen": False, "rows": n_rows}
     account = Account("evidence", settings, n_parameters=len(trust) + basis.n_parameters, trust=trust)
     solved = basis.solved
-    return FittedModel.of(basis.schema, solved.forms, solved.needs, solved.log_prior, basis.ledger.rows, account, basis)
+    return FittedModel.of(
+        basis.schema, solved.forms, solved.needs, solved.log_prior, basis.ledger.rows, account, basis
+    )
 
 
-def _believed(basis: GenerativeModel, trust: Array, texts: Mapping[str, Text], bias: Array, account: Account) -> FittedModel:
+def _believed(
+    basis: GenerativeModel, trust: Array, texts: Mapping[str, Text], bias: Array, account: Account
+) -> FittedModel:
     """What was counted, so far as it is trusted."""
     ends = np.cumsum([1 if together(f) else b.width for f, b in zip(basis.solved.forms, basis.schema.blocks)])
     forms = [

@@ -58,7 +58,12 @@ class Found:
 
 
 def logistic(
-    basis: GenerativeModel, parts: Sequence[Any], rows: Judges, C: float | str, threads: int, honest: Honest | None = None
+    basis: GenerativeModel,
+    parts: Sequence[Any],
+    rows: Judges,
+    C: float | str,
+    threads: int,
+    honest: Honest | None = None,
 ) -> FittedModel:
     """Logistic regression of a table: the columns' weights, in the place of what the naive belief says of them."""
     blocks = weighable(basis, parts, rows.weight)

@@ -268,6 +268,10 @@ def _interval(table: Table, k: int, others: NDArray[np.intp], share: Array, v: i
     return float(low), float(high)
 
 
-def speakers(belief: GenerativeModel, labels: NDArray[Any], features: Sequence[Sequence[Feature]]) -> Sequence[FeatureSummary]:
+def speakers(
+    belief: GenerativeModel, labels: NDArray[Any], features: Sequence[Sequence[Feature]]
+) -> Sequence[FeatureSummary]:
     """A speaker for each block, which has these features."""
-    return [FeatureSummary(belief, i, labels, [feature.name for feature in block]) for i, block in enumerate(features)]
+    return [
+        FeatureSummary(belief, i, labels, [feature.name for feature in block]) for i, block in enumerate(features)
+    ]

@@ -40,7 +40,9 @@ def learn_flat(file: Opened, heads: Sequence[Entry], flat: Flat) -> dict[str, Fi
     return _learn(file, heads, lambda wanted: only(flat, wanted))
 
 
-def _learn(file: Opened, heads: Sequence[Entry], texts: Callable[[NDArray[np.bool_]], Flat]) -> dict[str, FittedModel]:
+def _learn(
+    file: Opened, heads: Sequence[Entry], texts: Callable[[NDArray[np.bool_]], Flat]
+) -> dict[str, FittedModel]:
     held = labels_of(file, [head.digest for head in heads])
     last, learned = _wanted(heads, dict(held))
     if last:
