@@ -104,7 +104,7 @@ class GenerativeModel(Scorer):
         if not self.assumption.probabilistic:
             raise UndefinedError(NO_LIKELIHOOD.format(what=what))
 
-    def afresh(self) -> GenerativeModel:
+    def unsolved(self) -> GenerativeModel:
         """The same, in which everything follows from the ledger."""
         return self
 

@@ -157,7 +157,7 @@ class Description:
 
 def described(model: Model) -> Description:
     """What this model has learned; quick for many columns and levels, since only the strongest are put into words."""
-    belief, ledger = model.naive.afresh(), model.ledger
+    belief, ledger = model.naive.unsolved(), model.ledger
     n, prior = ledger.rows.tolist(), model.belief.solved.prior.tolist()
     weights = _weights(model)
     with np.errstate(all="ignore"):  # of numbers beyond 1e150 the strengths are infinite or unknown

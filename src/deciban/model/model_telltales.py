@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def told(model: Model, label: Any, n: int, column: str | None) -> list[Telltale]:
     """The n most telling words of a class in a column of texts."""
     text = _which(model, column)
-    belief = model.naive.afresh()
+    belief = model.naive.unsolved()
     known = [str(name) for name in belief.schema.classes]
     if label_text(label) not in known:
         raise no_such_class(label, known)

@@ -67,7 +67,7 @@ class Recalled(GenerativeModel):
             return super().level_names
         return [Known(names) for names in ledger_files.level_arrays(self._section.part("ledger"))]
 
-    def afresh(self) -> GenerativeModel:
+    def unsolved(self) -> GenerativeModel:
         """The same as if nothing had been solved when the file was written."""
         return GenerativeModel(self.assumption, self.ledger)
 
@@ -75,7 +75,7 @@ class Recalled(GenerativeModel):
     def solved(self) -> Solved:
         """What was solved when the file was written; the ledger stays unread."""
         if not self._section.has("solved"):
-            return self.afresh().solved
+            return self.unsolved().solved
         section, ledger = self._section.part("solved"), self._section.part("ledger")
         K, blocks = len(ledger_files.read_classes(ledger)), ledger_files.read_outline(ledger)
         forms, counted = section.parts("forms"), ledger.parts("parts")

@@ -161,7 +161,7 @@ def conditionals(model: Model, columns: Sequence[str] | None, most: int) -> tupl
 
 def _every(model: Model, description: Description) -> dict[str, Conditional]:
     """Every feature but texts."""
-    belief = model.naive.afresh()
+    belief = model.naive.unsolved()
     voices = speakers(belief, model.labels, [group.features for group in model.layout.blocks])
     fits = _fitted(model.belief, speakers(belief, model.labels, [group.features for group in model.layout.blocks]))
     missing = {note.name: note.missing or 0.0 for note in description.columns}
