@@ -132,7 +132,7 @@ def measured(X: Any, y: Any, C: float) -> Steps:
         (int(zero.n_iter_[0]), int(bayes.n_iter_[0])),
         (seconds[0], seconds[1]),
         (zero.objective_, bayes.objective_),
-        (zero._belief.account.converged, bayes._belief.account.converged),
+        (zero._scorer.account.converged, bayes._scorer.account.converged),
     )
 
 

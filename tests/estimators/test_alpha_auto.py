@@ -24,7 +24,7 @@ def made(name, **more):
 @pytest.mark.parametrize("name", FACADES)
 def test_the_model_is_that_of_the_pseudo_count_that_was_chosen(name):
     model = made(name).fit(COUNTS, LABELS)
-    family = model._belief.assumption.families[0]
+    family = model._scorer.assumption.families[0]
     assert np.array_equal(model.alpha_, best_alpha(family, model.ledger_.parts[0]))
     if name != "CategoricalNB":
         told = getattr(deciban, name)(alpha=model.alpha_).fit(COUNTS, LABELS)

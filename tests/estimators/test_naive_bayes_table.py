@@ -74,7 +74,7 @@ def test_the_score_is_the_sum_of_its_families_with_cells_missing(alpha, rows):
 def test_binned_numbers_are_categories_of_their_bins():
     table, y = patients()
     model = NaiveBayes(roles={"age": "binned"}).fit({"age": table["age"]}, y)
-    (form,) = model._belief.solved.forms
+    (form,) = model._scorer.solved.forms
     assert len(form.cuts)
     bins = np.digitize(table["age"], form.cuts).astype(float)
     bins[np.isnan(table["age"])] = np.nan

@@ -117,7 +117,7 @@ def test_a_selected_model_is_the_model_of_the_selected_words(by, corpus, k):
     documents, labels, questions = corpus
     model = TextClassifier().fit(documents, labels)
     before = model.ledger_
-    mute = model.select(k, by=by)._belief.solved.forms[0].mute
+    mute = model.select(k, by=by)._scorer.solved.forms[0].mute
     words = [w for i, w in enumerate(model.vocabulary_) if mute is None or not mute[i]]
     assert len(words) == min(k, len(model.vocabulary_))
     vectorizer = CountVectorizer(vocabulary=sorted(words))

@@ -557,7 +557,7 @@ def _uses(model, path):
 
 
 def _reads_texts(model) -> bool:
-    return [block.kind for block in model._belief.outline.blocks] == ["bags"]
+    return [block.kind for block in model._scorer.outline.blocks] == ["bags"]
 
 
 def _rows(model):

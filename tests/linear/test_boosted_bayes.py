@@ -219,8 +219,8 @@ def test_boosting_stops_early_and_keeps_the_best_rounds(algorithm):
         X, y
     )
     assert model.estimator_weights_.tolist() == again.estimator_weights_.tolist()
-    assert np.isfinite(model._belief.account.loss)
-    assert model._belief.rows.sum() == round(len(y) * 0.7)
+    assert np.isfinite(model._scorer.account.loss)
+    assert model._scorer.rows.sum() == round(len(y) * 0.7)
 
 
 def test_few_rows_cannot_be_held_out():
@@ -280,7 +280,7 @@ def test_a_file_whose_rounds_are_not_sound_is_refused(tmp_path):
         lambda rounds: rounds.header["rounds"].__setitem__("learners", []),
         lambda rounds: rounds.header["learned"]["account"]["settings"].__setitem__("algorithm", "magic"),
     ):
-        section = recall.written(model._belief)
+        section = recall.written(model._scorer)
         change(section)
         with pytest.raises(ModelFileError):
             recall.recalled(section)

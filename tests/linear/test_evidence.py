@@ -33,7 +33,7 @@ def naive_evidence(X, y, K, alpha=1.0):
 def test_trust_1_and_the_prior_for_a_bias_is_naive_bayes(K, kind):
     X, y = bags(K=K)
     model = MultinomialNB().fit(kind(X), y)
-    said = X @ evidence_of(model._belief.solved.forms[0])
+    said = X @ evidence_of(model._scorer.solved.forms[0])
     if K == 2:
         said = np.column_stack([np.zeros(len(X)), said])
     np.testing.assert_allclose(
@@ -45,7 +45,7 @@ def test_the_evidence_of_words_is_that_of_the_naive_model_of_documents():
     texts = ["a good good film", "a bad film", "good acting", "bad bad acting"]
     model = TextClassifier().fit(texts, [1, 0, 1, 0])
     log_theta = model.feature_log_prob_
-    np.testing.assert_allclose(evidence_of(model._belief.solved.forms[0])[:, 0], log_theta[1] - log_theta[0])
+    np.testing.assert_allclose(evidence_of(model._scorer.solved.forms[0])[:, 0], log_theta[1] - log_theta[0])
 
 
 def fit_of(X, y, K, common, C=0.7, weight=None, **settings):

@@ -93,7 +93,7 @@ def test_imagined_examples_are_remembered(facade, path):
     model, (X, y) = facade.fitted(**{name: imagined}), facade.data()
     read = again(model, path)
     assert getattr(read, name) == imagined
-    assert read._belief.assumption.imagined is getattr(read, name)
+    assert read._scorer.assumption.imagined is getattr(read, name)
     assert np.array_equal(scores(read, X), scores(model, X))
     assert np.array_equal(scores(read.partial_fit(X, y), X), scores(model.partial_fit(X, y), X))
 
@@ -188,7 +188,7 @@ def test_models_that_are_kept_sparse_come_back_so(make, alpha, path, monkeypatch
     model.fit(X, np.arange(300) % 25)
     read = again(model, path)
     assert isinstance(read.ledger_.parts[0], Tallies)
-    assert isinstance(read._belief.solved.forms[0], SparseLinear)
+    assert isinstance(read._scorer.solved.forms[0], SparseLinear)
     assert read.ledger_ == model.ledger_
     assert np.array_equal(scores(read, X), scores(model, X))
 
@@ -199,8 +199,8 @@ def test_scoring_a_large_file_leaves_its_ledger_unread(path, monkeypatch):
     facade.fitted().save(path)
     read = deciban.load(path)
     read.predict(facade.data()[0])
-    assert not {"ledger", "complete"} & vars(read._belief).keys()
-    arrays = read._belief._section.arrays
+    assert not {"ledger", "complete"} & vars(read._scorer).keys()
+    arrays = read._scorer._section.arrays
     assert not [name for name in arrays._sound if name.startswith("belief/ledger/parts")]
 
 
@@ -270,11 +270,11 @@ def test_what_differs_is_still_refused_after_loading(path):
 
 def test_a_belief_needs_no_facade(path):
     model = deciban.CategoricalNB().fit([[0, 1], [1, 0]], ["a", "b"])
-    section = recall.written(model._belief)
+    section = recall.written(model._scorer)
     files.write(path, section.header, section.arrays)
     read = recall.recalled(files.read(path).section())
     assert read.ledger == model.ledger_
-    assert np.array_equal(read.solved.forms[0].log_theta, model._belief.solved.forms[0].log_theta)
+    assert np.array_equal(read.solved.forms[0].log_theta, model._scorer.solved.forms[0].log_theta)
 
 
 def test_opening_a_file_does_not_load_scikit_learn_by_itself():

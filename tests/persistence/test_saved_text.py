@@ -110,7 +110,7 @@ def test_opening_and_predicting_look_at_no_word_by_itself(path, monkeypatch):
         monkeypatch.setattr(Vocabulary, name, refuse)
     read = deciban.load(path)
     read.predict(["w3 w4"])
-    assert not {"ledger", "complete"} & vars(read._belief).keys()
+    assert not {"ledger", "complete"} & vars(read._scorer).keys()
 
 
 def changed(path, change):

@@ -91,7 +91,7 @@ def test_a_large_file_of_the_facade_predicts_without_its_sums(path):
     model.save(path)
     read = deciban.load(path)
     assert np.array_equal(read.predict_proba(X), model.predict_proba(X))
-    assert not {"ledger", "schema"} & vars(read._belief).keys()
+    assert not {"ledger", "schema"} & vars(read._scorer).keys()
 
 
 def test_names_of_levels_that_are_no_text_are_refused(model, path):

@@ -64,7 +64,7 @@ class BoostedBayes(Honest, Classifier):
         "n_jobs": [None, Interval(Integral, None, None, closed="neither")],
     }
 
-    _belief: Boosted
+    _scorer: Boosted
 
     if TYPE_CHECKING:
 
@@ -104,7 +104,7 @@ class BoostedBayes(Honest, Classifier):
             self.classes_, codes = encode(y)
             self._dtype = X.dtype if X.dtype == np.float32 else np.dtype(np.float64)
             with self._worded():
-                self._belief = self._boosted(learner, *without_weightless(X, codes, weight))
+                self._scorer = self._boosted(learner, *without_weightless(X, codes, weight))
         return self
 
     def _boosted(self, learner: Bayes, X: Any, codes: NDArray[np.int32], weight: Array | None) -> Boosted:
@@ -157,7 +157,7 @@ class BoostedBayes(Honest, Classifier):
         for name in ("classes_", "n_features_in_", "feature_names_in_", "_dtype"):
             if name in vars(self):
                 setattr(made, name, getattr(self, name))
-        made._belief = belief
+        made._scorer = belief
         return made
 
     @property

@@ -34,7 +34,7 @@ class Honest:
     """Calibration and novelty, by rows that were scored by models that had not learned them."""
 
     if TYPE_CHECKING:  # what the facades bring
-        _belief: Any
+        _scorer: Any
         _fitted: Callable[[], Any]
         _scores: Callable[[Any, Finish], NDArray[Any]]
         fit: Callable[..., Self]
@@ -57,7 +57,7 @@ class Honest:
         if checked_method(method) is None:
             raise InputError("method=None calibrates nothing. Hint: 'auto', or fit(X, y)")
         new = _plain(self).fit(X, y, sample_weight)
-        new._belief = new._mended(X, y, sample_weight, method, folds)
+        new._scorer = new._mended(X, y, sample_weight, method, folds)
         return new.set_params(calibrate=method) if "calibrate" in self.get_params() else new
 
     def _mended(self, X: Any, y: Any, sample_weight: Any, method: str, folds: Any = 10) -> Any:
@@ -67,13 +67,13 @@ class Honest:
         told = out_of_fold(_plain(self), X, y, folds, None, None, sample_weight, "log_posterior")
         judged = (told.fold >= 0) & told.known[np.arange(len(told.codes)), told.codes]
         truth = np.where(judged, told.codes, -1)
-        log_prior = self._belief.solved.log_prior
+        log_prior = self._scorer.solved.log_prior
         found = calibrate(method, told.scores, truth, told.weight, told.fold, log_prior)
-        return self._belief.told(calibration=found.calibration)
+        return self._scorer.told(calibration=found.calibration)
 
     def _say_uncalibrated(self) -> None:
         """A batch alone cannot tell what comes true of the probabilities of a model of all rows."""
-        if getattr(self, "calibrate", None) is not None and "_belief" not in vars(self):
+        if getattr(self, "calibrate", None) is not None and "_scorer" not in vars(self):
             warnings.warn(
                 f"calibrate={self.calibrate!r} is for fit(X, y), which sees all rows; partial_fit leaves the "
                 f"probabilities as they are. Hint: calibrate=None, or calibrated(X, y)",
@@ -100,13 +100,13 @@ class Honest:
                 "ignore", DecibanWarning
             )  # rows that say nothing were told of when they were learned
             cells = self._scores(X, "observed")
-            growing = any(block.kind in GROWING for block in self._belief.outline.blocks)
+            growing = any(block.kind in GROWING for block in self._scorer.outline.blocks)
             folds: Any = "loo" if len(cells) <= EACH_LEFT_OUT[growing] else 10
             wanted: Finish = "typicality" if growing else "density"
             told, _, weight, fold = out_of_fold_scores(_plain(self), X, y, folds, sample_weight, wanted)
         judged = fold >= 0
         usual = told[judged] if growing else standardised(told[judged], cells[judged])
-        self._belief = self._belief.told(novelty=Novelty.of(usual, None if weight is None else weight[judged]))
+        self._scorer = self._scorer.told(novelty=Novelty.of(usual, None if weight is None else weight[judged]))
         return self
 
     @property

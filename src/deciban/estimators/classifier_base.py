@@ -33,7 +33,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
     n_features_in_: int
     n_jobs: int | None
     missing: str
-    _belief: Scorer
+    _scorer: Scorer
     _dtype: np.dtype[Any]
 
     _proposal = "leave such rows out, or replace the values"
@@ -65,7 +65,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
 
     def _fitted(self) -> Scorer:
         try:
-            return self._belief
+            return self._scorer
         except AttributeError:
             check_is_fitted(self)
             raise

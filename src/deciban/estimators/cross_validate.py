@@ -68,7 +68,7 @@ def cross_validate(
 
 def _warn_uncalibrated(estimator: Any) -> None:
     """Say that what `calibrated` has fitted is no argument, so that no fold's model has it."""
-    belief = getattr(estimator, "_belief", None)
+    belief = getattr(estimator, "_scorer", None)
     if getattr(belief, "calibration", None) is not None and getattr(estimator, "calibrate", None) is None:
         warnings.warn(
             f"the calibration of this {type(estimator).__name__} was fitted to all rows; each fold is judged by a "

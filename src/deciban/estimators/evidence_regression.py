@@ -127,7 +127,7 @@ class EvidenceRegression(TrustedWords, Honest, Fitted):
             X, codes, weight = without_weightless(X, codes, weight)
             self._need_two_classes(codes)
             with self._worded():
-                self._belief = self._regressed(X, codes, weight)
+                self._scorer = self._regressed(X, codes, weight)
         self._say_how_it_ended()
         return self
 

@@ -21,7 +21,7 @@ class Fitted(Classifier):
 
     max_iter: int
     tol: float
-    _belief: FittedModel
+    _scorer: FittedModel
 
     _method: str
     """What it is called where it refuses,"""
@@ -51,7 +51,7 @@ class Fitted(Classifier):
 
     def _say_how_it_ended(self) -> None:
         """Warn whoever called `fit` of weights that have no best, or have not been found."""
-        account = self._belief.account
+        account = self._scorer.account
         if account.separable:
             warnings.warn(
                 "the classes can be told apart without error, so without a penalty the best weights are infinite; "

@@ -34,7 +34,7 @@ SHARED_CONSTRAINTS: dict[str, list[Any]] = {
 class Bayes(Algebra, Honest, Classifier):
     """A generative classifier: a ledger of the data, solved under an assumption."""
 
-    _belief: GenerativeModel
+    _scorer: GenerativeModel
 
     if TYPE_CHECKING:
 
@@ -55,12 +55,12 @@ class Bayes(Algebra, Honest, Classifier):
                 raise InputError("sample_weight is zero in every row, so there is nothing to learn from")
             self.classes_, codes = encode(y)
             ledger = self._summary(X, codes, weight)
-            self.__dict__.pop("_belief", None)  # forgotten without a word
+            self.__dict__.pop("_scorer", None)  # forgotten without a word
             self._take(ledger, X)
-            self._belief.solved  # noqa: B018  solved now, so that the first prediction need not wait
+            self._scorer.solved  # noqa: B018  solved now, so that the first prediction need not wait
             method = getattr(self, "calibrate", None)
             if method is not None:
-                self._belief = self._mended(*given, method)
+                self._scorer = self._mended(*given, method)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -69,7 +69,7 @@ class Bayes(Algebra, Honest, Classifier):
             self._validate_params()
             self._need_sums("learn more")
             known = declared(self, classes)
-            first = not hasattr(self, "_belief")
+            first = not hasattr(self, "_scorer")
             self._say_uncalibrated()
             X, y = self._rows(X, y, reset=first)
             weight = checked_weight(sample_weight, X)
@@ -110,8 +110,8 @@ class Bayes(Algebra, Honest, Classifier):
         self._validate_params()
         if X is not None:
             self._dtype = X.dtype if X.dtype == np.float32 else np.dtype(np.float64)
-        before = vars(self).get("_belief")
-        self._belief = GenerativeModel(self._assumption(self.n_features_in_, len(self.classes_)), ledger)
+        before = vars(self).get("_scorer")
+        self._scorer = GenerativeModel(self._assumption(self.n_features_in_, len(self.classes_)), ledger)
         if before is not None:
             warn_dropped(before.calibration, "Hint: calibrated(X, y) with all rows fits another")
 

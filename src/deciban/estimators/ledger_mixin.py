@@ -22,7 +22,7 @@ class Algebra:
 
     if TYPE_CHECKING:  # what the facades bring
         classes_: NDArray[Any]
-        _belief: Any
+        _scorer: Any
         _take: Callable[..., None]
         _validate_params: Callable[[], None]
         get_params: Callable[[], dict[str, Any]]
@@ -72,10 +72,10 @@ class Algebra:
         new = copy.copy(self)
         setattr(new, self._prior_name, priors)
         new._validate_params()
-        believed = new.__dict__.pop("_belief")
+        believed = new.__dict__.pop("_scorer")
         new._take(ledger)
-        new._belief = new._belief.told(calibration=believed.calibration, novelty=believed.novelty)
-        log_prior = new._belief.solved.log_prior  # an unusable prior is refused here, not at the first prediction
+        new._scorer = new._scorer.told(calibration=believed.calibration, novelty=believed.novelty)
+        log_prior = new._scorer.solved.log_prior  # an unusable prior is refused here, not at the first prediction
         if believed.calibration is not None:
             believed.calibration.shift(log_prior)
         return new

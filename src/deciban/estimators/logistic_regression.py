@@ -123,7 +123,7 @@ class LogisticRegression(Honest, Fitted):
             X, self._dtype = floating(X)
             fold = by_content([X], codes, weight, FOLDS) if settings.C == "auto" else None
             with self._worded():
-                self._belief = regress(
+                self._scorer = regress(
                     self._schema(X.shape[1]), X, codes, weight, settings,
                     threads=thread_count(self.n_jobs), fold=fold, warm=warm,
                 )  # fmt: skip
@@ -154,7 +154,7 @@ class LogisticRegression(Honest, Fitted):
 
     def _reached(self, classes: NDArray[Any] | None, n_features: int) -> Weights | None:
         """The weights of the last fit, if it was to the same classes and as many features."""
-        if classes is None or "_belief" not in vars(self) or not np.array_equal(classes, self.classes_):
+        if classes is None or "_scorer" not in vars(self) or not np.array_equal(classes, self.classes_):
             return None
         reached = np.maximum(self.intercept_, NEVER)  # a class without rows had none that would be finite
         return (self.coef_, reached) if self.coef_.shape[1] == n_features else None

@@ -181,7 +181,7 @@ class TextClassifier(TextBayes):
         with self._unchanged_if_refused():
             self.most, self.by, self.least = k, by, self.least if least is None else least
             self._take(ledger)
-            self._belief.solved  # noqa: B018  solved now, so that the first prediction need not wait
+            self._scorer.solved  # noqa: B018  solved now, so that the first prediction need not wait
         return self
 
     def with_priors(self, priors: Any) -> Self:

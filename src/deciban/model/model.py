@@ -68,32 +68,32 @@ class Model(Algebra):
             assert ledger is not None
             belief = GenerativeModel(options.assumption(self.layout), ledger)
         assert isinstance(belief, (GenerativeModel, FittedModel))
-        self._belief = belief
+        self._scorer = belief
 
     @property
     def belief(self) -> GenerativeModel | FittedModel:
         """The ledger under the families that the roles name, or what was fitted to the rows."""
-        return self._belief
+        return self._scorer
 
     @property
     def naive(self) -> GenerativeModel:
         """What naive Bayes believes of the rows: all of it, or what the weights that were fitted rest on."""
-        return self._belief if isinstance(self._belief, GenerativeModel) else self._belief.naive
+        return self._scorer if isinstance(self._scorer, GenerativeModel) else self._scorer.naive
 
     @property
     def account(self) -> Account | None:
         """How the weights were come by: learner, penalty, loss and trust; None where naive Bayes needs none."""
-        return self._belief.account if isinstance(self._belief, FittedModel) else None
+        return self._scorer.account if isinstance(self._scorer, FittedModel) else None
 
     @property
     def learner(self) -> str:
         """Who has learned: "bayes", "logistic", "evidence" or "boosted"."""
-        return self._belief.account.learner if isinstance(self._belief, FittedModel) else "bayes"
+        return self._scorer.account.learner if isinstance(self._scorer, FittedModel) else "bayes"
 
     @property
     def ledger(self) -> Ledger:
         """All that is remembered of the data."""
-        return self._belief.ledger
+        return self._scorer.ledger
 
     @property
     def quality(self) -> Mapping[str, Any] | None:
@@ -108,7 +108,7 @@ class Model(Algebra):
     @cached_property
     def labels(self) -> NDArray[Any]:
         """The classes, in order, as the target column had them."""
-        told = [str(label) for label in self._belief.outline.classes]
+        told = [str(label) for label in self._scorer.outline.classes]
         if self.target_type == "string":
             return np.array(told, dtype=object)
         import pyarrow as pa
@@ -127,12 +127,12 @@ class Model(Algebra):
     @property
     def priors(self) -> dict[Any, float]:
         """The share of each class before any evidence."""
-        return dict(zip(self.classes, self._belief.solved.prior.tolist()))
+        return dict(zip(self.classes, self._scorer.solved.prior.tolist()))
 
     @property
     def pseudo_counts(self) -> dict[str, float]:
         """What is added to every count of each column that has any: alpha, or what alpha="auto" has chosen."""
-        families: Sequence[Any] = self._belief.assumption.families
+        families: Sequence[Any] = self._scorer.assumption.families
         told = [(group, family) for group, family in zip(self.layout.blocks, families) if hasattr(family, "alpha")]
         return {
             feature.name: float(alpha)
@@ -143,20 +143,20 @@ class Model(Algebra):
     @property
     def calibration(self) -> Calibration | None:
         """What the probabilities are mended by, as `train(..., calibrate=...)` has fitted it."""
-        return self._belief.calibration
+        return self._scorer.calibration
 
     def tell(self, calibration: Calibration | None, novelty: Novelty | None) -> None:
         """Know from now on what came true of the model's probabilities, and which rows are usual."""
-        self._belief = self._belief.told(calibration=calibration, novelty=novelty)
+        self._scorer = self._scorer.told(calibration=calibration, novelty=novelty)
 
     def _novel(self, parts: Sequence[Any], share: float) -> NDArray[np.bool_]:
         """Which rows are less probable than all but this share of those learned."""
-        return self._belief.novel(parts, share, engines.thread_count(None))
+        return self._scorer.novel(parts, share, engines.thread_count(None))
 
     @property
     def n_parameters(self) -> int:
         """How many numbers the model estimates."""
-        return self._belief.n_parameters
+        return self._scorer.n_parameters
 
     def _open(self, source: Any, sql: str | None, reading: Mapping[str, Any]) -> Source:
         return open_source(source, sql, file_options(reading))
@@ -175,14 +175,14 @@ class Model(Algebra):
 
     def matrices(self) -> Matrices:
         """How rows become the matrices of the model's blocks: by the names of levels and the words that it knows."""
-        names = level_names(self.layout, self._belief.level_names)
-        vocabularies = self._belief.vocabularies if self.layout.texts else ()
+        names = level_names(self.layout, self._scorer.level_names)
+        vocabularies = self._scorer.vocabularies if self.layout.texts else ()
         return Matrices(self.layout, names, words=self.options.words, vocabularies=vocabularies)
 
     def scores(self, parts: Sequence[Any], wanted: Finish, threads: int | None = None) -> NDArray[Any]:
         """See `GenerativeModel.scores`; a value that has no meaning is named by its column."""
         try:
-            return self._belief.scores(parts, wanted, threads or engines.thread_count(None))
+            return self._scorer.scores(parts, wanted, threads or engines.thread_count(None))
         except engines.InvalidValue as bad:
             for (_, features), X in zip(self.layout.blocks, parts):
                 if bad.column < len(features) and X[bad.row, bad.column] == bad.value:
@@ -298,8 +298,8 @@ class Model(Algebra):
 
         if n < 0:
             raise InputError(f"n rows are drawn for a whole number n ≥ 0, not {n!r}")
-        if isinstance(self._belief, FittedModel):
-            self._belief.need_probability("rows to draw")
+        if isinstance(self._scorer, FittedModel):
+            self._scorer.need_probability("rows to draw")
         return sampled(self, n, np.random.default_rng(random_state))
 
     def telltales(self, label: Any, n: int = 10, column: str | None = None) -> list[Telltale]:

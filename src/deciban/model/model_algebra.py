@@ -46,7 +46,7 @@ class Algebra:
     layout: Layout
     origin: Origin
     held_out: Any
-    _belief: GenerativeModel | FittedModel
+    _scorer: GenerativeModel | FittedModel
     _quality: Mapping[str, Any] | None
 
     if TYPE_CHECKING:  # what the model brings
@@ -112,14 +112,14 @@ class Algebra:
     def _need_sums(self, what: str, *others: Algebra) -> None:
         """Refuse what only ledgers can do where weights were fitted; `what` a fitted model does not."""
         for model in (self, *others):
-            if isinstance(model._belief, FittedModel):
-                model._belief.need_sums(what)
+            if isinstance(model._scorer, FittedModel):
+                model._scorer.need_sums(what)
 
     def _take(self, ledger: Ledger) -> None:
         """Go on with another ledger, what was judged of the old one forgotten."""
         belief = GenerativeModel(self._assumption(ledger), ledger)
         warn_dropped(self.calibration, "Hint: train(..., calibrate=...) with all rows fits another")
-        self._belief, self.held_out, self._quality = belief, None, None
+        self._scorer, self.held_out, self._quality = belief, None, None
         self.__dict__.pop("labels", None)
 
     def _assumption(self, ledger: Ledger) -> Any:
@@ -167,13 +167,13 @@ class Algebra:
         """The same evidence under other class priors: a share for each class, or a name such as 'uniform'."""
         new = copy.copy(self)
         new.options = replace(self.options, prior=class_prior(priors, self.ledger.schema.classes))
-        if isinstance(self._belief, FittedModel):
+        if isinstance(self._scorer, FittedModel):
             naive = GenerativeModel(new.options.assumption(self.layout), self.ledger)
-            new._belief = replace(self._belief.under(naive.solved.prior), basis=naive)
+            new._scorer = replace(self._scorer.under(naive.solved.prior), basis=naive)
         else:
-            told = self._belief.calibration, self._belief.novelty
-            new._belief = GenerativeModel(new.options.assumption(self.layout), self.ledger, *told)
+            told = self._scorer.calibration, self._scorer.novelty
+            new._scorer = GenerativeModel(new.options.assumption(self.layout), self.ledger, *told)
         if self.calibration is not None:
-            self.calibration.shift(new._belief.solved.log_prior)  # refused here, not at the first prediction
+            self.calibration.shift(new._scorer.solved.log_prior)  # refused here, not at the first prediction
         new.held_out, new._quality = None, None
         return new

@@ -69,7 +69,7 @@ def _estimator(section: Section) -> Classifier:
     estimator._read(section, blocks)
     estimator._dtype = np.dtype(section.text("number", among=["float32", "float64"]))
     estimator._check_read(section, believed)
-    estimator._belief = believed
+    estimator._scorer = believed
     return estimator
 
 
