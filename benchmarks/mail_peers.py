@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from .text_peers import PeerAbsent
+from deciban.ledger.statistic import Codes
 
-Codes = NDArray[np.int32]
+from .text_peers import PeerAbsent
 NEUTRAL = -1e-12
 """The log-odds of a message that a filter has no opinion of: it would be delivered."""
 LEAST = 1e-16

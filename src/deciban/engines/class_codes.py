@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.errors import InputError
-
-Codes = NDArray[np.int32]
+from deciban.ledger.statistic import Codes
 
 NARROW = 1 << 16
 """Whole numbers within such a range are coded through a table: 3 ms for a million, where sorting takes 60."""

@@ -17,10 +17,10 @@ import numpy.typing as npt
 
 from deciban.kernels import tallies
 from deciban.kernels.thread_pool import run
+from deciban.ledger.statistic import Codes
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-Codes = npt.NDArray[np.int32]
 Flags = npt.NDArray[np.bool_]
 Span = tuple[int, int]
 T = TypeVar("T")

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from deciban.kernels.compile import kernel
 from deciban.kernels.score import COLUMNS, ROWS
-
-Array = NDArray[np.float64]
+from deciban.ledger.statistic import Array
 
 
 @kernel

@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 
 from deciban.kernels.compile import kernel
 from deciban.kernels.score import ROWS
-from deciban.ledger.statistic import LEFTOVER
-
-Array = NDArray[np.float64]
+from deciban.ledger.statistic import LEFTOVER, Array
 
 LANES = 8
 """Products and sums that are kept side by side."""

@@ -7,9 +7,8 @@ from numpy.typing import NDArray
 
 from deciban.kernels.compile import kernel
 from deciban.ledger.grid import BIAS, DROP, FIRST, MAGNITUDE, MANTISSA
+from deciban.ledger.statistic import Array, Codes
 
-Array = NDArray[np.float64]
-Codes = NDArray[np.int32]
 Bits = NDArray[np.int64]
 Places = NDArray[np.uint32]
 

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.kernels.compile import kernel
-
-Array = NDArray[np.float64]
+from deciban.ledger.statistic import Array
 
 
 def settle(scores: Array, codes: NDArray[np.int32], weight: Array) -> float:

@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 
 from deciban.kernels.compile import kernel
 from deciban.kernels.double_double import two_sum
-
-Array = NDArray[np.float64]
-Codes = NDArray[np.int32]
+from deciban.ledger.statistic import Array, Codes
 
 ROWS = 32
 

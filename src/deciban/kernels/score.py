@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.kernels.compile import kernel
-
-Array = NDArray[np.float64]
+from deciban.ledger.statistic import Array
 
 ROWS = 32
 COLUMNS = 64

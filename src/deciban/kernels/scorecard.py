@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.kernels.compile import kernel
-
-Array = NDArray[np.float64]
+from deciban.ledger.statistic import Array
 
 NEGLIGIBLE = -40.0
 """The square of a probability below exp of this is lost beside the others, which come to 1/K at least."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from deciban.kernels.compile import kernel
 
 Words = NDArray[np.uint64]
-Codes = NDArray[np.int64]
+LevelCodes = NDArray[np.int64]
 
 LONGEST = 15
 """Bytes that two words hold beside the length."""
@@ -23,7 +23,7 @@ UNKNOWN = -2
 
 
 @kernel
-def slot_of(low: np.uint64, high: np.uint64, lows: Words, highs: Words, codes: Codes) -> np.uint64:
+def slot_of(low: np.uint64, high: np.uint64, lows: Words, highs: Words, codes: LevelCodes) -> np.uint64:
     """Where a text is in the table, or the empty place where it belongs; the size is a power of two."""
     mixed = (low * np.uint64(0x9E3779B97F4A7C15)) ^ (high * np.uint64(0xC2B2AE3D27D4EB4F))
     mask = np.uint64(len(codes) - 1)
@@ -51,8 +51,8 @@ def find_codes(
     missing: NDArray[np.bool_],
     lows: Words,
     highs: Words,
-    codes: Codes,
-    out: Codes,
+    codes: LevelCodes,
+    out: LevelCodes,
 ) -> int:
     """The code of each text, −1 where it is missing, UNKNOWN where it is new; how many are new, or −1 at a long text.
 
@@ -84,7 +84,7 @@ def find_codes(
 
 
 @kernel
-def enter(low: Words, high: Words, code: Codes, lows: Words, highs: Words, codes: Codes) -> None:
+def enter(low: Words, high: Words, code: LevelCodes, lows: Words, highs: Words, codes: LevelCodes) -> None:
     """Put texts with their codes into the table, which has room for them."""
     for i in range(len(code)):
         slot = slot_of(low[i], high[i], lows, highs, codes)

@@ -16,9 +16,7 @@ from deciban.kernels.compile import kernel
 from deciban.kernels.double_double import add, divide, multiply, two_sum
 from deciban.ledger.moments import PAIR_ROUNDING
 from deciban.ledger.outliers import MAX_EXACT_ROWS, MAX_NEAR_DEVIATION, MAX_SQUARE_RATIO
-
-Array = NDArray[np.float64]
-Codes = NDArray[np.int32]
+from deciban.ledger.statistic import Array, Codes
 
 PORTION_BYTES = 1 << 19
 """Plain sums are taken over this much data: so few rows that an outlier among them shows."""

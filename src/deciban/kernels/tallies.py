@@ -18,10 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from deciban.kernels.compile import kernel
+from deciban.ledger.statistic import Codes
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-Codes = npt.NDArray[np.int32]
 Flags = npt.NDArray[np.bool_]
 Stored = npt.NDArray[Any]  # indptr, indices or data as the caller keeps them
 

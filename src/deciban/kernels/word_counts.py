@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from deciban.kernels.compile import kernel
 from deciban.kernels.utf8 import U0, U1, Bytes, Hashes, Ints
+from deciban.ledger.statistic import Codes
 
 Floats = NDArray[np.float64]
-Codes = NDArray[np.int32]
 
 CLASS, TOUCHED, ENTRIES, SERIAL = range(4)
 """Places in a counter's state: the class being summed, its words so far, the entries of the classes before, and how

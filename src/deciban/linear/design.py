@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from deciban.linear.solvers.logistic_objective import Array, as_scores
+from deciban.ledger.statistic import Array
+from deciban.linear.solvers.logistic_objective import as_scores
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 from deciban.families.multinomial import Multinomial
 from deciban.generative import GenerativeModel
 from deciban.ledger import Counts
-from deciban.ledger.statistic import Array, divide
+from deciban.ledger.statistic import Array, Codes, divide
 from deciban.linear.fit_report import Account, Setting
 from deciban.linear.fitted_model import FittedModel
 from deciban.linear.penalty_choice import FEW_C, Judges, by_folds
 from deciban.linear.solvers.logistic import Fit, Shared, Sparse, fitted_parts
-from deciban.linear.solvers.logistic_objective import Codes, apart, each_class, residuals, score_count
+from deciban.linear.solvers.logistic_objective import apart, each_class, residuals, score_count
 from deciban.scores import Linear, ScoreForm, SparseLinear
 
 BALANCED, MOST_ROUNDS = 1e-10, 1000

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.engines.threads import row_blocks
+from deciban.ledger.statistic import Array
 from deciban.linear.design import Dense, Part, Shared, Sparse
-from deciban.linear.solvers.logistic_objective import Array
 
 FAR = 100.0
 """Columns whose middle is more than so many spreads from zero are centred before they are multiplied."""

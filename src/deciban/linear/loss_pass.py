@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from deciban.engines.threads import row_blocks
 from deciban.kernels.thread_pool import run, shared
+from deciban.ledger.statistic import Array, Codes
 from deciban.linear.feature_scaling import Block, DenseBlock, SharedBlock, SparseBlock
-from deciban.linear.solvers.logistic_objective import Array, Codes, losses, residuals
+from deciban.linear.solvers.logistic_objective import losses, residuals
 
 BLOCK_CELLS = 1 << 17
 """Numbers of a block of rows, which stay in the cache for the scores and the gradient."""

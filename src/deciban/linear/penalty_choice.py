@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.ledger.hash_order import some_of
-from deciban.linear.solvers.logistic_objective import Array, Codes, losses
+from deciban.ledger.statistic import Array, Codes
+from deciban.linear.solvers.logistic_objective import losses
 
 State = TypeVar("State")
 

@@ -27,7 +27,7 @@ from deciban.scores.calibration import (
     claimed_odds,
 )
 
-Codes = NDArray[np.integer[Any]]
+IntegerCodes = NDArray[np.integer[Any]]
 
 METHODS = ("temperature", "platt", "isotonic")
 """From the simplest to the one with most freedom.
@@ -59,7 +59,7 @@ STEPS, STEP_HALVINGS, CONVERGED = 200, 40, 1e-12
 """Newton's method: at most so many steps, each halved so often, until one would gain less than this share."""
 
 
-def targets(truth: Codes, weight: Array, K: int, imagined: float) -> Array:
+def targets(truth: IntegerCodes, weight: Array, K: int, imagined: float) -> Array:
     """(n_k + l)/(n_k + 2l), l = 2/K, for a row's own class k, the rest shared by all others; K = 2: Platt's."""
     n, l = np.bincount(truth, weights=weight, minlength=K), 2 * imagined / K
     own = (n + l) / np.maximum(n + 2 * l, np.finfo(np.float64).tiny)
@@ -117,14 +117,16 @@ def _least(line: Callable[[Array], tuple[float, Array, Array]], theta: Array) ->
 
 
 def temperature(
-    L: Array, truth: Codes, weight: Array, imagined: float = IMAGINED, near: Temperature | None = None
+    L: Array, truth: IntegerCodes, weight: Array, imagined: float = IMAGINED, near: Temperature | None = None
 ) -> Temperature:
     """The weight of all evidence that makes the rows most probable; `near` is where to begin."""
     start = np.array([_unsure(L) if near is None else near.t])
     return Temperature(float(_fitted_line(L, truth, weight, imagined, start)[0]))
 
 
-def platt(L: Array, truth: Codes, weight: Array, imagined: float = IMAGINED, near: Platt | None = None) -> Platt:
+def platt(
+    L: Array, truth: IntegerCodes, weight: Array, imagined: float = IMAGINED, near: Platt | None = None
+) -> Platt:
     """Slope and biases that make the rows most probable; for two classes Platt's own fit."""
     start = np.append(_unsure(L), np.zeros(L.shape[1] - 1))
     if near is not None:
@@ -141,7 +143,7 @@ def _unsure(L: Array) -> float:
     return float(np.clip(1 / np.sqrt((far * far).mean() + 1e-12), LEAST_SLOPE, 1.0)) if len(far) else 1.0
 
 
-def _fitted_line(L: Array, truth: Codes, weight: Array, imagined: float, start: Array) -> Array:
+def _fitted_line(L: Array, truth: IntegerCodes, weight: Array, imagined: float, start: Array) -> Array:
     possible = ~np.isneginf(L[np.arange(len(truth)), truth])
     L, truth, weight = L[possible], truth[possible], weight[possible]
     if not len(L):
@@ -153,7 +155,7 @@ def _fitted_line(L: Array, truth: Codes, weight: Array, imagined: float, start: 
 
 
 def isotonic(
-    L: Array, truth: Codes, weight: Array, imagined: float = END_ROWS, near: Isotonic | None = None
+    L: Array, truth: IntegerCodes, weight: Array, imagined: float = END_ROWS, near: Isotonic | None = None
 ) -> Isotonic:
     """The rising lines that make the rows most probable (pooling adjacent violators), imagined rows at both ends."""
     K = L.shape[1]
@@ -197,7 +199,7 @@ class Outcome(NamedTuple):
 
 
 def calibrate(
-    method: str, log_posterior: Array, truth: Codes, weight: Array | None, fold: Codes, log_prior: Array
+    method: str, log_posterior: Array, truth: IntegerCodes, weight: Array | None, fold: IntegerCodes, log_prior: Array
 ) -> Outcome:
     """A map fitted to rows that were each scored by a model without their fold.
 
@@ -224,7 +226,7 @@ def calibrate(
     return Outcome(Calibration(FITS[best[0]](L, codes, w), log_prior, len(L), *means), out)
 
 
-def without_fold(method: str, L: Array, truth: Codes, weight: Array, fold: Codes) -> Array:
+def without_fold(method: str, L: Array, truth: IntegerCodes, weight: Array, fold: IntegerCodes) -> Array:
     """Each row calibrated by the map fitted without its fold; as it is, where there are no other rows."""
     whole = FITS[method](L, truth, weight)
     out = L.copy()
@@ -257,7 +259,7 @@ def clearly_off(report: Report) -> bool:
     return report.calibration_error > LARGE_ERROR + 2 * chance
 
 
-def _gains(simple: Array, complex: Array, truth: Codes, weight: Array) -> bool:
+def _gains(simple: Array, complex: Array, truth: IntegerCodes, weight: Array) -> bool:
     """Whether the log-loss falls by more than one standard error of the paired difference."""
     gain, error = paired(surprises(simple, truth) - surprises(complex, truth), weight)
     return gain > error

@@ -9,12 +9,13 @@ from typing import Any, Literal
 import numpy as np
 
 from deciban.errors import InputError
+from deciban.ledger.statistic import Array
 from deciban.persistence import Section
 from deciban.scores.diagonal import Diagonal
 from deciban.scores.full import Full
 from deciban.scores.linear import Barrier, Linear
 from deciban.scores.lookup import Lookup
-from deciban.scores.score_form import Array, ScoreForm
+from deciban.scores.score_form import ScoreForm
 from deciban.scores.sparse_linear import SparseLinear
 from deciban.scores.steps import Steps
 from deciban.scores.sums import Summed

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.errors import InputError, UndefinedError
+from deciban.ledger.statistic import Array
 from deciban.plots.boundary_geometry import Window
-from deciban.plots.class_scores import Array
 
 MARGIN = 0.06
 """Of the data's range, left free on every side."""

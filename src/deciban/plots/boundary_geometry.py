@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from deciban.plots.class_scores import Array, Gap, Surface
+from deciban.ledger.statistic import Array
+from deciban.plots.class_scores import Gap, Surface
 
 POLISHES = 4
 """Newton steps from a contour on a grid to the curve itself; each squares the error."""

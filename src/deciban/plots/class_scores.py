@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from deciban.errors import InputError, UndefinedError
+from deciban.ledger.statistic import Array
 from deciban.scores import finish
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

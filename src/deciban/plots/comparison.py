@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from deciban.errors import InputError
+from deciban.ledger.statistic import Array
 from deciban.metrics.comparison_advice import rounded
 from deciban.metrics.intervals import NORMAL_95
 from deciban.plots.learning import APART, WORDS, legible, thinly_spaced
@@ -24,8 +24,6 @@ REACH = 2.5
 
 LETTERS = 42
 """Of numbers that stand side by side beneath the curves."""
-
-Array = NDArray[np.float64]
 
 
 def comparison(found: Any, *, figure: Figure = "accuracy", ax: Any = None) -> Any:

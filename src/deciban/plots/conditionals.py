@@ -7,18 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from deciban.errors import InputError, did_you_mean
 from deciban.generative import GenerativeModel
+from deciban.ledger.statistic import Array
 from deciban.linear.fitted_model import FittedModel
 from deciban.model.columns import Feature
 from deciban.model.description import Description
 from deciban.model.feature_summaries import FeatureSummary, Table, speakers
 from deciban.model.model import Model
 from deciban.scores import Diagonal
-
-Array = NDArray[np.float64]
 
 DEVIATIONS = 3.6
 """How far a curve is drawn to either side of each class's mean."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from deciban.errors import InputError
+from deciban.ledger.statistic import Array
 from deciban.plots.heat_map import cell_for, cell_of, draw_cells, ink_on, must_turn, name_room, name_sides, shade_bar
 from deciban.plots.style import need_matplotlib, sheet
 
@@ -26,8 +26,6 @@ LONGEST = 22
 
 BEND = 0.4
 """Shades go with this power of a share, so that one error in a hundred is seen beside ninety-nine hits."""
-
-Array = NDArray[np.float64]
 
 
 def confusion(report: Any, *, ax: Any = None) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.errors import InputError
+from deciban.ledger.statistic import Array
 from deciban.plots.heat_map import (
     all_named,
     cell_for,
@@ -47,7 +48,6 @@ LETTERING: dict[str, Any] = {"fontsize": 9, "color": "#9a3f00", "fontweight": "b
 
 FRAMES: dict[str, Any] = {"join": "-", "drop": (0, (2, 1.5))}
 
-Array = NDArray[np.float64]
 Order = Literal["table", "alike"]
 
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from deciban.errors import InputError
 from deciban.formatting import short_percent, spaced
+from deciban.ledger.statistic import Array
 from deciban.plots.style import (
     EDGE,
     FAINT,
@@ -32,8 +32,6 @@ APART = 2.2
 
 MOST_LETTERS = 62
 """Of numbers that stand side by side beneath the axis."""
-
-Array = NDArray[np.float64]
 
 
 def learning(curve: Any, *, figure: Figure = "accuracy", ax: Any = None) -> Any:

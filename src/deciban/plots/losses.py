@@ -6,11 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from deciban.ledger.statistic import Array
 from deciban.plots.style import INK, colour, dashes, need_matplotlib, new_axes
-
-Array = NDArray[np.float64]
 
 REACH = 2.5
 """Margins that are drawn, to either side of 0."""

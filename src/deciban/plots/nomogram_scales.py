@@ -10,8 +10,9 @@ import numpy as np
 
 from deciban import engines
 from deciban.errors import InputError, UndefinedError
+from deciban.ledger.statistic import Array
 from deciban.model.model import Model
-from deciban.plots.conditionals import Array, Conditional, conditionals
+from deciban.plots.conditionals import Conditional, conditionals
 from deciban.plots.density_panels import short_value
 from deciban.scores import DECIBAN
 from deciban.scores.passages import visible

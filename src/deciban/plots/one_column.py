@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from deciban.ledger.statistic import Array
 from deciban.plots.axes_limits import View
 from deciban.plots.boundary_equation import number, without_unit
 from deciban.plots.boundary_geometry import Threshold, Window, thresholds
-from deciban.plots.class_scores import Array, Surface
+from deciban.plots.class_scores import Surface
 from deciban.plots.style import EDGE, INK, MANY_CLASSES, class_entry, colour, dashes, key, marker, shortened, tint
 
 FEW_THRESHOLDS = 4

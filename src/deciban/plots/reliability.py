@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.errors import InputError
+from deciban.ledger.statistic import Array
 from deciban.plots.style import EDGE, FAINT, colour, dashes, marker, need_matplotlib, ruled, sheet, shortened
 
 MOST_REPORTS = 4
@@ -21,8 +22,6 @@ HATCHES = ("", "////", "....", "xxxx")
 
 VAGUE = 0.4
 """A share whose interval is wider than this says little: one of a handful of rows."""
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from deciban.errors import InputError
 from deciban.formatting import percent
+from deciban.ledger.statistic import Array
 from deciban.plots.style import (
     EDGE,
     FAINT,
@@ -37,8 +37,6 @@ NEAR_THE_CORNER = 0.98
 """From this area upwards all that matters happens in the upper left corner, which is then drawn once more, larger."""
 
 OTHERS = "#b4b4b4"
-
-Array = NDArray[np.float64]
 
 
 def roc(report: Any, *, ax: Any = None) -> Any:

@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from deciban.errors import InputError
+from deciban.ledger.statistic import Array
 from deciban.metrics.intervals import wilson
 from deciban.plots.style import INK, colour, need_matplotlib, new_axes, shortened
 from deciban.scores.explanation import DECIBAN
-
-Array = NDArray[np.float64]
 
 REACH, LEAST_REACH = 50.0, 20.0
 """Decibans drawn to either side of even odds: so many at most, where rows beyond stand at the edge, and at least."""

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from deciban.ledger.statistic import Array
 from deciban.plots.axes_limits import View
 from deciban.plots.boundary_equation import equation, letters, wrapped
 from deciban.plots.boundary_geometry import segments
-from deciban.plots.class_scores import Array, Surface
+from deciban.plots.class_scores import Surface
 from deciban.plots.style import (
     EDGE,
     INK,

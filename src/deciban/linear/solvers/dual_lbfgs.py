@@ -15,12 +15,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from deciban.ledger.statistic import Array
 from deciban.linear.feature_scaling import DenseBlock, SharedBlock, SparseBlock
 from deciban.linear.loss_pass import Line, Rows
 from deciban.linear.solvers.gram import Gram, gram_of
 from deciban.linear.solvers.lbfgs import State
 from deciban.linear.solvers.lbfgs_history import Pairs, Vector
-from deciban.linear.solvers.logistic_objective import Array
 from deciban.linear.solvers.separable import all_told
 
 WIDE = 100

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from deciban.engines.threads import row_blocks
 from deciban.kernels.thread_pool import run, shared
+from deciban.ledger.statistic import Array
 from deciban.linear.feature_scaling import SparseBlock, even_stripes
 from deciban.linear.loss_pass import Rows
-from deciban.linear.solvers.logistic_objective import Array
 
 STRIPES = 4
 """Columns are added in so many stripes, whatever the number of threads."""

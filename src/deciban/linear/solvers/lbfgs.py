@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.ledger.hash_order import shuffled
+from deciban.ledger.statistic import Array
 from deciban.linear.loss_pass import Rows
-from deciban.linear.solvers.logistic_objective import Array
 from deciban.linear.solvers.preconditioner import Coordinates, coordinates
 from deciban.linear.solvers.separable import all_told
 

@@ -17,7 +17,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from deciban.engines.threads import row_blocks
 from deciban.kernels.thread_pool import shared
-from deciban.linear.solvers.logistic_objective import Array
+from deciban.ledger.statistic import Array
 
 MEMORY = 12
 """Steps that are remembered."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from deciban.engines.threads import one_core_products
 from deciban.kernels.kernel_loading import load_kernels
+from deciban.ledger.statistic import Array, Codes
 from deciban.linear.design import Dense, Part, Shared, Sparse, shape
 from deciban.linear.feature_scaling import block_of
 from deciban.linear.loss_pass import Rows
@@ -18,7 +19,7 @@ from deciban.linear.solvers import dual_lbfgs as spanned
 from deciban.linear.solvers import lbfgs as smooth
 from deciban.linear.solvers import newton, proximal, screening
 from deciban.linear.solvers.lbfgs import SAMPLE, State, some_rows
-from deciban.linear.solvers.logistic_objective import Array, Codes, apart, score_count
+from deciban.linear.solvers.logistic_objective import apart, score_count
 from deciban.linear.solvers.separable import separable
 
 __all__ = ["Dense", "Fit", "Shared", "Sparse", "fitted", "fitted_parts"]

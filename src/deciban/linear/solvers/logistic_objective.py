@@ -9,10 +9,8 @@ What is made small is F(W, b) = Σ_i w_i ℓ(y_i, W x_i + b) + ½ l2 Σ W² + l1
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-Codes = NDArray[np.int32]
+from deciban.ledger.statistic import Array, Codes
 
 
 def score_count(n_classes: int) -> int:

@@ -11,11 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from deciban.ledger.statistic import Array
 from deciban.linear.design import Dense, Part, Sparse
 from deciban.linear.feature_scaling import SharedBlock, SparseBlock
 from deciban.linear.loss_pass import Rows
 from deciban.linear.solvers.lbfgs import State
-from deciban.linear.solvers.logistic_objective import Array, probabilities
+from deciban.linear.solvers.logistic_objective import probabilities
 
 MOST_WEIGHTS = 400
 """Weights beyond which the second derivatives are no longer small,"""

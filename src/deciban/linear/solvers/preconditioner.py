@@ -12,9 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from deciban.ledger.statistic import Array
 from deciban.linear.feature_scaling import DenseBlock, SharedBlock, SparseBlock
 from deciban.linear.loss_pass import Rows
-from deciban.linear.solvers.logistic_objective import Array, probabilities
+from deciban.linear.solvers.logistic_objective import probabilities
 
 MOST_TOGETHER = 400
 """Up to so many weights the classes are taken apart together: it costs their cube, and spares passes over rows."""

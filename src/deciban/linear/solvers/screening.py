@@ -12,8 +12,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban.ledger.statistic import Array
 from deciban.linear.design import Part, Shared
-from deciban.linear.solvers.logistic_objective import Array
 
 MANY = 1000
 """Below so many columns all are looked at."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from deciban.ledger.statistic import Array
 from deciban.linear.loss_pass import Rows
-from deciban.linear.solvers.logistic_objective import Array, margins
+from deciban.linear.solvers.logistic_objective import margins
 
 SURE, ASIDE = 30.0, 0.01
 """Rows that are sure on average by so many nats, and none of which is wrong by more than this share of it, can only

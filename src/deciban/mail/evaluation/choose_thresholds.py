@@ -20,9 +20,10 @@ from deciban.mail.evaluation.filter_metrics import Figures, called, logit
 from deciban.mail.evaluation.in_memory_filter import Rehearsal
 from deciban.mail.evaluation.labelled_mail import Labelled
 from deciban.mail.model.mail_models import ModelName
-from deciban.mail.model.token_weights import ALPHA, Array
+from deciban.mail.model.token_weights import ALPHA
 from deciban.mail.model.weight_fitting import Settings
 from deciban.mail.store.store_settings import HAM_AT, SPAM_AT
+from deciban.scores.score_form import Array
 
 LOST_HAM: Final = 10.0
 """A ham taken for spam may never be read; a spam taken for ham is deleted at a glance."""

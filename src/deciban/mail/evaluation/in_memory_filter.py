@@ -17,11 +17,12 @@ from deciban.mail.model.mail_models import USUAL_MODEL, ModelName, Weighed, comb
 from deciban.mail.model.minimum_counts import FEWEST, OF_EACH
 from deciban.mail.model.refit import has_grown
 from deciban.mail.model.store_rows import Rows
-from deciban.mail.model.token_weights import Array, Trust
+from deciban.mail.model.token_weights import Trust
 from deciban.mail.model.verdict import Verdict
-from deciban.mail.model.verdicts import Known, FittedModel, Teller
+from deciban.mail.model.verdicts import FittedModel, Known, Teller
 from deciban.mail.model.weight_fitting import USUAL_SETTINGS, Examples, Settings, fit
 from deciban.mail.store.store_settings import HAM_AT, SPAM_AT
+from deciban.scores.score_form import Array
 
 Indices = NDArray[np.integer[Any]]
 

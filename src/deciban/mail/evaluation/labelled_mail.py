@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.errors import InputError
+from deciban.ledger.statistic import Codes
 from deciban.mail.bulk.bulk import Words, bundles_of
 from deciban.mail.message.arrival_time import arrived
 from deciban.mail.model.token_weights import POSITIVE
@@ -25,7 +26,6 @@ LABELS: Final = ("ham", POSITIVE)
 DATED: Final = ("maildir", "mbox", "imap")
 """Places that know when a message came; the dates of files in other folders say when they were copied there."""
 
-Codes = NDArray[np.int32]
 Named = tuple[str, bytes]
 
 

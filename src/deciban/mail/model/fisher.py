@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from deciban.mail.model.token_weights import Array
+from deciban.scores.score_form import Array
 
 STRENGTH, ASSUMED = 0.45, 0.5
 """What is assumed of a token that was never met, and how many messages that is worth."""

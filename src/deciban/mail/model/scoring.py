@@ -17,13 +17,14 @@ from deciban.mail.model.mail_models import (
     said_by,
 )
 from deciban.mail.model.store_rows import Tokens
-from deciban.mail.model.token_weights import Array, Trust, ordered
+from deciban.mail.model.token_weights import Trust, ordered
 from deciban.mail.model.verdict import Verdict
-from deciban.mail.model.verdicts import Known, FittedModel, Teller
+from deciban.mail.model.verdicts import FittedModel, Known, Teller
 from deciban.mail.store.packing import Numbers
 from deciban.mail.store.sqlite_errors import undamaged
 from deciban.mail.store.store_reader import StoreReader
 from deciban.mail.store.store_settings import HAM_AT, SPAM_AT, checked_setting
+from deciban.scores.score_form import Array
 
 
 class Judge:

@@ -15,11 +15,9 @@ from dataclasses import dataclass
 from typing import Any, Final, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from deciban.scores.posterior import log_sum_exp
-
-Array = NDArray[np.float64]
+from deciban.scores.score_form import Array
 
 ALPHA: Final = 0.3
 """Messages that each side is imagined to have had with a token, and without it."""

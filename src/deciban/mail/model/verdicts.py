@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from deciban.mail.model.mail_models import Weighed, spans
 from deciban.mail.model.minimum_counts import OF_EACH
-from deciban.mail.model.token_weights import POSITIVE, Array, probabilities
+from deciban.mail.model.token_weights import POSITIVE, probabilities
 from deciban.mail.model.verdict import UNSURE, Clue, Verdict
 from deciban.scores import DECIBAN
+from deciban.scores.score_form import Array
 
 Indices = NDArray[np.integer[Any]]
 

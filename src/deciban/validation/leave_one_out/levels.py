@@ -13,10 +13,10 @@ from deciban.ledger.statistic import Array, divide
 from deciban.scores import Lookup, Table
 from deciban.validation.leave_one_out.rows import RowsLeftOut, is_left, left
 
-Codes = NDArray[np.int64]
+LevelCodes = NDArray[np.int64]
 
 
-def categories(family: Categorical, part: Levels, form: Lookup, X: Codes, rows: RowsLeftOut) -> Array | None:
+def categories(family: Categorical, part: Levels, form: Lookup, X: LevelCodes, rows: RowsLeftOut) -> Array | None:
     """Σ_j ln θ_kj,x_j of each row; a level that only this row had is one never seen.
 
     None where pooled levels change places, or a class has nothing of a feature but what all have in common.
@@ -35,7 +35,13 @@ def categories(family: Categorical, part: Levels, form: Lookup, X: Codes, rows: 
 
 
 def _chunk(
-    family: Categorical, part: Levels, V: NDArray[np.int64], form: Lookup, X: Codes, rows: RowsLeftOut, some: slice
+    family: Categorical,
+    part: Levels,
+    V: NDArray[np.int64],
+    form: Lookup,
+    X: LevelCodes,
+    rows: RowsLeftOut,
+    some: slice,
 ) -> Array:
     k, w = rows.codes[some], rows.weight[some][:, None]
     column = np.where(X >= 0, X + part.offset[:-1], 0)
@@ -63,7 +69,7 @@ def _chunk(
     return score
 
 
-def cells(family: Joint, part: Cells, form: Table, X: Codes, rows: RowsLeftOut) -> Array | None:
+def cells(family: Joint, part: Cells, form: Table, X: LevelCodes, rows: RowsLeftOut) -> Array | None:
     """ln p(x|k) by the joint table without the row; rows with a missing value are in no cell of it."""
     inside = (X >= 0).all(axis=1)
     seen = part.count.sum(axis=1)
@@ -81,7 +87,7 @@ def cells(family: Joint, part: Cells, form: Table, X: Codes, rows: RowsLeftOut) 
     return np.logaddexp(log(count), log_alpha + free) - np.logaddexp(log(whole), form.log_imagined)
 
 
-def _shrinks(family: Joint, part: Cells, X: Codes, rows: RowsLeftOut) -> NDArray[np.bool_]:
+def _shrinks(family: Joint, part: Cells, X: LevelCodes, rows: RowsLeftOut) -> NDArray[np.bool_]:
     """Which rows alone have the highest level of a feature, so that the table is smaller without them."""
     out, total = np.zeros(len(X), dtype=np.bool_), part.count.sum(axis=0)
     least = family.min_levels or (0,) * part.n_features
