@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from deciban.ledger.statistic import Codes
 
 from .text_peers import PeerAbsent
+
 NEUTRAL = -1e-12
 """The log-odds of a message that a filter has no opinion of: it would be delivered."""
 LEAST = 1e-16

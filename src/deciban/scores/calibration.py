@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from deciban.errors import DecibanWarning, InputError, UndefinedError
 from deciban.scores.explanation import DECIBAN, Explanation
-from deciban.scores.posterior import below_top, log_odds
-from deciban.scores.score_form import Array
+from deciban.scores.posterior import Array, below_top, log_odds
 
 FARTHEST = 1e100
 """Log-odds beyond this, ±∞ among them, are taken for this."""

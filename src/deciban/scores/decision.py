@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.errors import InputError, no_such_class
-from deciban.scores.score_form import Array
+from deciban.scores.posterior import Array
 
 REJECTED = -1
 """The place of the class of a row that is not decided."""

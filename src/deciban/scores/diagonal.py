@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from deciban.errors import UndefinedError
 from deciban.scores.explanation import Pieces
-from deciban.scores.score_form import Array, Boundary, Conic, centred_conic
+from deciban.scores.posterior import Array
+from deciban.scores.score_form import Boundary, Conic, centred_conic
 
 NOT_LINEAR = (
     "the classes have different variances, so the score is quadratic in x, not linear. "

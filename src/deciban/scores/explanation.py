@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.formatting import signed, spaced
-from deciban.scores.score_form import Array
+from deciban.scores.posterior import Array
 
 DECIBAN = 10 / math.log(10)
 """Decibans in a nat: 10 / ln 10."""

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from deciban.errors import InputError, UndefinedError
 from deciban.scores.diagonal import MOST, NOT_LINEAR
 from deciban.scores.explanation import Pieces
-from deciban.scores.score_form import Array, Boundary, Conic, centred_conic
+from deciban.scores.posterior import Array
+from deciban.scores.score_form import Boundary, Conic, centred_conic
 
 LOG_2PI = math.log(2 * math.pi)
 

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from deciban.errors import UndefinedError
 from deciban.scores.explanation import Pieces
-from deciban.scores.score_form import Array, Boundary, Conic
+from deciban.scores.posterior import Array
+from deciban.scores.score_form import Boundary, Conic
 
 CELLS_AT_ONCE = 1 << 16
 """Log-probabilities that are looked up at a time: they stay in the cache until they are added up."""

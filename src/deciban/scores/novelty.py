@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.errors import InputError
-from deciban.scores.score_form import Array
+from deciban.scores.posterior import Array
 
 KEPT = 1001
 """Quantiles that are kept: every thousandth of the rows, from the least probable on."""

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.errors import DecibanWarning
-from deciban.scores.score_form import Array
+
+Array = NDArray[np.float64]
 
 Finish = Literal["joint", "log_posterior", "posterior", "winner", "density", "observed", "typicality"]
 """The last two: how many cells of a row, or words, say something, and ln p(x) for each of them."""

@@ -14,7 +14,8 @@ from deciban.scores.diagonal import Diagonal
 from deciban.scores.full import Full
 from deciban.scores.linear import Barrier, Linear
 from deciban.scores.lookup import Lookup
-from deciban.scores.score_form import Array, ScoreForm
+from deciban.scores.posterior import Array
+from deciban.scores.score_form import ScoreForm
 from deciban.scores.sparse_linear import SparseLinear
 from deciban.scores.steps import Steps
 from deciban.scores.table import Table

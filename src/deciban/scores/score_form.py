@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from deciban.errors import UndefinedError
 from deciban.scores.explanation import Pieces
-
-Array = NDArray[np.float64]
+from deciban.scores.posterior import Array
 
 
 class ScoreForm(Protocol):

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from deciban.errors import UndefinedError
 from deciban.scores.explanation import Pieces
 from deciban.scores.linear import INFINITE, log_factorial
-from deciban.scores.score_form import Array, Boundary, Conic
+from deciban.scores.posterior import Array
+from deciban.scores.score_form import Boundary, Conic
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,8 @@ from deciban.scores.diagonal import Diagonal
 from deciban.scores.explanation import Pieces
 from deciban.scores.linear import Barrier, Linear
 from deciban.scores.lookup import Lookup
-from deciban.scores.score_form import Array, Boundary, Conic, ScoreForm
+from deciban.scores.posterior import Array
+from deciban.scores.score_form import Boundary, Conic, ScoreForm
 from deciban.scores.sparse_linear import SparseLinear
 from deciban.scores.steps import Steps
 

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from deciban.errors import UndefinedError
 from deciban.scores.explanation import Pieces
 from deciban.scores.full import times
-from deciban.scores.score_form import Array, Boundary, Conic
+from deciban.scores.posterior import Array
+from deciban.scores.score_form import Boundary, Conic
 
 FEW = 100
 """Rows below which searching the cells for each is faster than grouping all cells by what the rows have."""

@@ -23,7 +23,7 @@ from deciban.mail.model.mail_models import ModelName
 from deciban.mail.model.token_weights import ALPHA
 from deciban.mail.model.weight_fitting import Settings
 from deciban.mail.store.store_settings import HAM_AT, SPAM_AT
-from deciban.scores.score_form import Array
+from deciban.scores.posterior import Array
 
 LOST_HAM: Final = 10.0
 """A ham taken for spam may never be read; a spam taken for ham is deleted at a glance."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from deciban.metrics.intervals import Interval, wilson
 from deciban.metrics.score_curves import Curve
-from deciban.scores.score_form import Array
+from deciban.scores.posterior import Array
 
 HAM, SPAM, UNSURE_CODE = 0, 1, 2
 """What a message was called."""

@@ -22,7 +22,7 @@ from deciban.mail.model.verdict import Verdict
 from deciban.mail.model.verdicts import FittedModel, Known, Teller
 from deciban.mail.model.weight_fitting import USUAL_SETTINGS, Examples, Settings, fit
 from deciban.mail.store.store_settings import HAM_AT, SPAM_AT
-from deciban.scores.score_form import Array
+from deciban.scores.posterior import Array
 
 Indices = NDArray[np.integer[Any]]
 

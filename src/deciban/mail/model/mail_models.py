@@ -14,7 +14,7 @@ import numpy as np
 from deciban.errors import InputError
 from deciban.mail.model.fisher import combined, token_probabilities
 from deciban.mail.model.token_weights import Trust, log_odds, strength
-from deciban.scores.score_form import Array
+from deciban.scores.posterior import Array
 
 ModelName = Literal["evidence", "bayes", "logistic", "fisher"]
 MODELS: Final = get_args(ModelName)

@@ -24,7 +24,7 @@ from deciban.mail.store.packing import Numbers
 from deciban.mail.store.sqlite_errors import undamaged
 from deciban.mail.store.store_reader import StoreReader
 from deciban.mail.store.store_settings import HAM_AT, SPAM_AT, checked_setting
-from deciban.scores.score_form import Array
+from deciban.scores.posterior import Array
 
 
 class Judge:

@@ -16,8 +16,7 @@ from typing import Any, Final, Self
 
 import numpy as np
 
-from deciban.scores.posterior import log_sum_exp
-from deciban.scores.score_form import Array
+from deciban.scores.posterior import Array, log_sum_exp
 
 ALPHA: Final = 0.3
 """Messages that each side is imagined to have had with a token, and without it."""

@@ -19,7 +19,7 @@ from deciban.mail.model.minimum_counts import OF_EACH
 from deciban.mail.model.token_weights import POSITIVE, probabilities
 from deciban.mail.model.verdict import UNSURE, Clue, Verdict
 from deciban.scores import DECIBAN
-from deciban.scores.score_form import Array
+from deciban.scores.posterior import Array
 
 Indices = NDArray[np.integer[Any]]
 
