@@ -9,7 +9,7 @@ from deciban.errors import DecibanError
 from deciban.families.bernoulli import Bernoulli
 from deciban.families.complement import Complement
 from deciban.families.multinomial import Multinomial
-from deciban.generative import Assumption, GenerativeModel, ClassPrior, learn
+from deciban.generative import Assumption, ClassPrior, GenerativeModel, learn
 from deciban.ledger import Counts
 from engines.paths import Case, flags, words
 

@@ -95,6 +95,26 @@ def test_complement_dense_and_sparse(table, alpha, norm):
         np.testing.assert_allclose(form.joint(X), X @ expected.T, rtol=1e-11, atol=1e-11)
 
 
+@pytest.mark.parametrize("norm", [False, True])
+def test_complement_of_counts_that_alpha_does_not_change(norm):
+    """Of 1e20 + 1 the 1 is lost in doubles; scores stay finite, dense and sparse alike, and those of fractions."""
+    rows, y = [[10**20, 0, 0], [0, 10**20, 0], [0, 0, 10**20]], [0, 1, 1]
+    part = Counts.of(np.array(rows, dtype=float), np.array(y), np.ones(3), 2)
+    logs = np.array([[-math.log(t) for t in row] for row in oracle.complement(rows, y, range(2), [1] * 3, 1)])
+    expected = logs / logs.sum(axis=1, keepdims=True) if norm else logs
+    for form in (Complement(1.0, norm).solve(part), Complement(1.0, norm).solve(Tallies.from_counts(part))):
+        np.testing.assert_allclose(form.joint(np.eye(3)), expected.T, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("total", [1e20, 3.0])
+def test_sparse_bernoulli_of_more_occurrences_than_rows(total):
+    """A file may say so; the sparse scores are the dense ones, and finite."""
+    part = Counts(np.array([[total, 0.0], [1.0, 1.0]]), np.array([[1.0], [2.0]]))
+    sparse = Bernoulli(1.0).solve(Tallies.from_counts(part)).joint(np.eye(2))
+    np.testing.assert_allclose(sparse, Bernoulli(1.0).solve(part).joint(np.eye(2)), rtol=1e-12)
+    assert np.isfinite(sparse).all()
+
+
 @given(table=tables(count, np.nan), alpha=ALPHAS)
 def test_poisson(table, alpha):
     rows, X, y, w = table

@@ -186,7 +186,10 @@ def mutate(raw: bytes, rng: random.Random) -> bytes:
         text["header"].pop("reader", None)  # optional: without it nothing else names the columns and their roles
     for _ in range(rng.choice([1, 1, 1, 2, 3])):
         rng.choice(CHANGES)(text, arrays, rng)
-    forged = pack(text, arrays)
+    try:
+        forged = pack(text, arrays)
+    except MemoryError:  # several changes, each of which multiplied the text
+        return raw
     return rng.choice([damage, change_table])(forged, rng) if rng.random() < 0.05 else forged
 
 

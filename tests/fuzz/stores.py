@@ -22,7 +22,7 @@ VALUES = ("NULL", "-1", "0", "1e308", "'x'", "''", "x'ff'", "zeroblob(100)", "'{
 def seeds() -> list[bytes]:
     with tempfile.TemporaryDirectory() as folder, patch("time.time", return_value=1.1e9):  # the same bytes always
         path = Path(folder, "mail.db")
-        learn_letters(path, 8)
+        learn_letters(path, 20)  # enough for a fit
         return [path.read_bytes()]
 
 

@@ -1,5 +1,8 @@
 """How long a message takes through the server: one after the other, with sixteen clients, and beside large ones."""
 
+import asyncio
+import itertools
+import socket
 import statistics
 import subprocess
 import sys
@@ -11,6 +14,8 @@ import psutil
 import pytest
 from tests.mail import hostile, spamds
 from tests.mail.spamds import Running, learn_letters, letter, request, running
+
+from deciban.mail.spamd.client_connection import AT_A_TIME, Holding, Limits, Line
 
 
 @pytest.mark.thorough
@@ -53,6 +58,28 @@ def test_sixteen_at_once_for_a_minute_without_an_error(tmp_path):
             thread.join()
     assert wrong == []
     assert len(right) > 1000
+
+
+def test_connections_are_read_in_turns():
+    """A request of many pieces that are all there does not keep the event loop until it is read."""
+    finished = []
+
+    async def read(name, sock):
+        await Line(sock, Limits(), Holding(1 << 28)).request()
+        finished.append(name)
+
+    async def read_both():
+        pairs = [socket.socketpair() for _ in range(2)]
+        for (client, server), size in zip(pairs, (3 * AT_A_TIME // 2, 100), strict=True):
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
+            server.setblocking(False)
+            client.sendall(request("CHECK", b"x" * size))
+        await asyncio.gather(read("large", pairs[0][1]), read("small", pairs[1][1]))
+        for sock in itertools.chain(*pairs):
+            sock.close()
+
+    asyncio.run(read_both())
+    assert finished == ["small", "large"]
 
 
 LARGE_CLIENTS = 14

@@ -204,6 +204,67 @@ def fitted_store(tmp_path_factory):
     return path
 
 
+def set_note(path, value):
+    return f"UPDATE fit SET meta = json_set(meta, '$.{path}', {value})"
+
+
+INVALID_NUMBERS = [
+    *(f"UPDATE token SET label_{k} = {value}" for k in (1, 2) for value in ("-1", "1e308", "-9e999")),
+    "UPDATE token SET label_1 = 1e308, label_2 = 1e308",
+    *(f"UPDATE label SET weight = {value}" for value in ("-5", "1e308", "9e999", "'heavy'")),
+    *(f"UPDATE label SET messages = {value}" for value in ("-1", "1e308", "'many'")),
+    *(f"UPDATE fitted_1 SET score_1 = {value}" for value in ("1e308", "-1e308", "9e999")),
+    *(set_note("bias[0]", value) for value in ("1e308", "json('9e999')", "'x'", "NULL")),
+    *(set_note("common[0]", value) for value in ("1e308", "json('9e999')")),
+    *(set_note("usual", value) for value in ("0", "-1", "json('9e999')")),
+    *(set_note("alpha", value) for value in ("0", "-1", "5e-324", "1e308")),
+    *(set_note("power", value) for value in ("-300", "300")),
+    set_note("bias[#]", "1"),
+    'UPDATE fit SET meta = replace(meta, \'"usual": \', \'"usual": NaN, "other": \')',
+    *(f"UPDATE fit SET scores = {value}" for value in ("-1", "9223372036854775807")),
+    *(
+        f"INSERT OR REPLACE INTO setting VALUES ('{key}', '{value}')"
+        for key, values in {
+            "half_life": ("NaN", "0", "-1"),
+            "origin": ("NaN", "1e999", '"x"'),
+            "ham_at": ("NaN", "-1"),
+            "spam_at": ("1e999",),
+            "changes": ("-1", "0.5"),
+        }.items()
+        for value in values
+    ),
+]
+
+
+@pytest.mark.parametrize("statement", INVALID_NUMBERS)
+def test_numbers_that_no_store_holds_are_refused(fitted_store, tmp_path, statement):
+    path = tmp_path / "mail.db"
+    shutil.copy(fitted_store, path)
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        assert db.execute(statement).rowcount > 0
+    for classify in (
+        lambda mail: mail.classify(letter("spam", 900)),
+        lambda mail: list(mail.classify_all([("a", letter("spam", 901))])),
+    ):
+        with (
+            pytest.raises(StoreError, match=r"^mail store '.*/mail.db' cannot be used: .*\. Hint: "),
+            MailFilter(path) as mail,
+        ):
+            classify(mail)
+
+
+@pytest.mark.parametrize("bound", ["-1", "0", "1e308"])
+def test_an_invalid_bound_removes_no_message(fitted_store, tmp_path, bound):
+    path = tmp_path / "mail.db"
+    shutil.copy(fitted_store, path)
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute(f"INSERT OR REPLACE INTO setting VALUES ('most_messages', '{bound}')")
+    with MailFilter(path) as mail:
+        with pytest.raises(StoreError, match="cannot be used: setting 'most_messages'"):
+            mail.store.tidy()
+        assert sum(n for n, _ in mail.store.totals().values()) == 40
+
+
 @pytest.mark.parametrize("statement", FORGED, ids=lambda statement: statement[:60].replace("/", "."))
 def test_values_that_no_store_holds_are_told_or_harmless(fitted_store, tmp_path, statement):
     """Whatever is asked, nothing but an error of ours comes out, in one line."""

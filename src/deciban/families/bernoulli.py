@@ -70,7 +70,7 @@ class Bernoulli:
                 f"takes one alpha > 0 for all features. Hint: alpha=1.0, or fewer classes or features."
             )
         a, V, n = float(self.alpha), part.n_features, part.weight[:, 0]
-        absent = np.log(n[part.klass] - part.total + a) - np.log(n + a)[part.klass]
+        absent = np.log(np.maximum(n[part.klass] - part.total, 0.0) + a) - np.log(n + a)[part.klass]
         delta = smoothed_entries(part, a)[1] - absent
         bias = V * (np.log(n + a) - np.log(n + 2 * a)) + part.per_class(absent)
         slope, base = -np.log(n + a), np.full(V, np.log(a))

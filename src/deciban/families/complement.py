@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.errors import InputError, UndefinedError
-from deciban.families.family import NO_LIKELIHOOD, Alpha, EveryRow, to_dense
+from deciban.families.family import NO_LIKELIHOOD, Alpha, EveryRow, one_each, to_dense
 from deciban.ledger import Counts, Needs, Tallies
 from deciban.ledger.statistic import Array, divide
 from deciban.scores import Linear, ScoreForm, SparseLinear
@@ -58,12 +58,17 @@ class Complement:
         return Linear(self.log_theta(part), np.zeros(part.n_classes))
 
     def _solve_sparse(self, part: Tallies) -> ScoreForm:
-        """ln θ̄_kv = ln(n_v + α) − ln(T − N_k + αV) + ln(1 − n_kv/(n_v + α))."""
+        """ln θ̄_kv = ln(n_v + α) − ln(T − N_k + αV) + ln((n_v − n_kv + α)/(n_v + α)).
+
+        Each difference is taken before α is added: α stays in it where counts are too large for α to change them.
+        """
         K = part.n_classes
-        anywhere = part.per_feature(part.total) + self.alpha
-        slope = np.log(anywhere.sum() - part.per_class(part.total))
+        alpha, everywhere = one_each(self.alpha, part.n_features), part.per_feature(part.total)
+        anywhere = everywhere + alpha
+        slope = np.log(np.maximum(everywhere.sum() - part.per_class(part.total), 0.0) + alpha.sum())
         base = -np.log(anywhere)
-        delta = -np.log1p(-part.total / anywhere[part.feature])
+        elsewhere = everywhere[part.feature] - part.total + alpha[part.feature]
+        delta = -np.log(elsewhere / anywhere[part.feature])
         scale = np.ones(K)
         if self.norm:
             scale = divide(scale, slope * part.n_features + base.sum() + part.per_class(delta))

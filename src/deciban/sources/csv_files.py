@@ -172,7 +172,9 @@ class Delimited:
         for path in self.paths:
             check_gzip(path)
         numbers = {name for name, reading in wanted.items() if reading == "number"}
-        return connection().sql(f"{self._select(wanted)} {self._reader(numbers, self.options.missing)} {more}")
+        return connection(self.paths).sql(
+            f"{self._select(wanted)} {self._reader(numbers, self.options.missing)} {more}"
+        )
 
     def _select(self, wanted: Iterable[str]) -> str:
         """Begin a query for columns, or for the first column where none is wanted, up to its source."""

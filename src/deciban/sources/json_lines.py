@@ -64,7 +64,7 @@ class Lines:
             raise InputError(f"{paths[0]!r} is empty. Hint: each line holds a JSON object")
         with Complaints(f"{paths[0]!r} cannot be read as JSON lines"):
             try:
-                (line,) = connection().sql(f"from {_reader(paths, INFERENCE)}").types
+                (line,) = connection(paths).sql(f"from {_reader(paths, INFERENCE)}").types
             except duckdb.NotImplementedException:  # keys of an object differ only in case
                 raise InputError(
                     f"{paths[0]!r} has columns that differ only in case: {_find_alike(paths)}. "
@@ -88,7 +88,7 @@ class Lines:
     def _relation(self, wanted: Iterable[str], more: str = "") -> Any:
         fields = ", ".join(f"{quoted(name)} {self.types[name]}" for name in wanted)
         columns = f"columns={{line: {literal(f'STRUCT({fields})')}}}"
-        return connection().sql(f"from {_reader(self.paths, columns)} {more}")
+        return connection(self.paths).sql(f"from {_reader(self.paths, columns)} {more}")
 
     def head(self, n: int) -> pa.Table:
         """See `Source.head`."""
@@ -96,7 +96,7 @@ class Lines:
 
         with Complaints(f"{self.name} cannot be read as JSON lines"):
             if self.is_inferred:
-                relation = connection().sql(f"from {_reader(self.paths, INFERENCE)} limit {n}")
+                relation = connection(self.paths).sql(f"from {_reader(self.paths, INFERENCE)} limit {n}")
             else:
                 relation = self._relation(self.types, f"limit {n}")
             lines = relation.to_arrow_table().column(0).combine_chunks()
@@ -114,7 +114,7 @@ class Lines:
 def _find_alike(paths: Sequence[str]) -> str:
     """Find keys that differ only in their case, which DuckDB takes for one name."""
     objects = f"read_json_objects([{file_list(paths)}], {FORMAT}, compression={literal(compression(paths))})"
-    keys = connection().sql(f"select distinct unnest(json_keys(json)) from {objects}").fetchall()
+    keys = connection(paths).sql(f"select distinct unnest(json_keys(json)) from {objects}").fetchall()
     count = Counter(key.lower() for (key,) in keys)
     return list_names(sorted(repr(key) for (key,) in keys if count[key.lower()] > 1))
 

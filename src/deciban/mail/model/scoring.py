@@ -21,9 +21,9 @@ from deciban.mail.model.token_weights import Trust, ordered
 from deciban.mail.model.verdict import Verdict
 from deciban.mail.model.verdicts import FittedModel, Known, Teller
 from deciban.mail.store.packing import Numbers
-from deciban.mail.store.sqlite_errors import undamaged
+from deciban.mail.store.sqlite_errors import FIT_HINT, INVALID_VALUE_ERRORS, invalid_value, undamaged
 from deciban.mail.store.store_reader import StoreReader
-from deciban.mail.store.store_settings import HAM_AT, SPAM_AT, checked_setting
+from deciban.mail.store.store_settings import HAM_AT, SPAM_AT
 from deciban.scores.posterior import Array
 
 
@@ -37,8 +37,7 @@ class Judge:
     @property
     def thresholds(self) -> tuple[float, float]:
         """Up to the first probability a message is ham, from the second it is spam."""
-        ham_at, spam_at = self._store.setting("ham_at", HAM_AT), self._store.setting("spam_at", SPAM_AT)
-        return checked_setting("ham_at", ham_at), checked_setting("spam_at", spam_at)
+        return self._store.setting("ham_at", HAM_AT), self._store.setting("spam_at", SPAM_AT)
 
     def verdict(self, tokens: Sequence[str], cut: tuple[str, ...] = (), clues: int = 15) -> Verdict:
         """What a message of these tokens is."""
@@ -72,11 +71,13 @@ class Moment:
             fit = None if model == "fisher" else store.fit_for([], model)
         self.is_fitted = fit is not None and tuple(fit.meta["labels"]) == self.learned.labels
         labels, messages = self.learned.labels, sum(self.learned.messages)
-        self.trust = (
-            Trust.from_dict(fit.meta)
-            if fit is not None and self.is_fitted
-            else Trust.before_any_fit(labels, messages)
-        )
+        self.trust = Trust.before_any_fit(labels, messages)
+        if fit is not None and self.is_fitted:
+            try:
+                self.trust = Trust.from_dict(fit.meta)
+            except INVALID_VALUE_ERRORS as error:
+                rule = f"the fit of model {model!r} is invalid ({type(error).__name__}: {error})"
+                raise invalid_value(store.path, rule, FIT_HINT) from error
         self.totals = np.array(self.learned.weights) / self.unit
         self._teller = Teller(self.learned, model, thresholds)
         self._met: dict[str, int] = {}

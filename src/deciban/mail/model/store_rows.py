@@ -10,11 +10,13 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban.mail.store.ageing import HEAVIEST
 from deciban.mail.store.batched_queries import ask
 from deciban.mail.store.packing import Numbers, unpack
+from deciban.mail.store.sqlite_errors import FIT_HINT, MEND_HINT, invalid_value
 from deciban.mail.store.store_file import Opened
 from deciban.mail.store.store_schema import columns
-from deciban.mail.store.stored_weights import scores_of
+from deciban.mail.store.stored_weights import MAX_WEIGHT, scores_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,10 @@ def all_rows(file: Opened) -> Rows:
     held = file.db.execute("SELECT label, weight, time, digest, tokens FROM message ORDER BY id").fetchall()
     each: tuple[tuple[object, ...], ...] = tuple(zip(*held)) or ((), (), (), (), ())
     label, weight, time, digest, blobs = each
+    weights, times = np.array(weight, dtype=np.float64), np.array(time, dtype=np.float64)
+    if not (((weights > 0) & (weights < HEAVIEST)).all() and np.isfinite(times).all()):
+        rule = "each message must have a positive weight and a finite time"
+        raise invalid_value(file.path, rule, MEND_HINT)
     flat, n = unpack(list(blobs))  # type: ignore[arg-type]
     numbers = np.fromiter((i for (i,) in file.db.execute("SELECT number FROM token ORDER BY number")), dtype=np.int64)
     column = np.minimum(np.searchsorted(numbers, flat), max(0, len(numbers) - 1))
@@ -51,8 +57,8 @@ def all_rows(file: Opened) -> Rows:
     return Rows(
         label_names=tuple(labels),
         labels=np.array([place[k] for k in label], dtype=np.int64),  # type: ignore[index]
-        weights=np.array(weight, dtype=np.float64),
-        times=np.array(time, dtype=np.float64),
+        weights=weights,
+        times=times,
         digests=list(digest),  # type: ignore[arg-type]
         indptr=np.concatenate([[0], np.cumsum(n)]),
         indices=column,
@@ -87,9 +93,13 @@ def tokens_in(file: Opened, model: str | None, asked: Sequence[str] | None) -> T
     else:
         held = ask(file, f"{question} WHERE word IN", asked)
     words, values = _unzipped(held, len(labels) + n)
-    if not np.isfinite(values[:, : len(labels)]).all():
-        raise ValueError("a count of a token is no finite number")
-    return Tokens(words, values[:, : len(labels)], np.nan_to_num(values[:, len(labels) :]))
+    counts, scores = values[:, : len(labels)], values[:, len(labels) :]
+    if not ((counts >= 0) & (counts < HEAVIEST)).all():
+        raise invalid_value(file.path, f"the count of a token must be from 0 to {HEAVIEST:.0f}", MEND_HINT)
+    if (np.abs(scores) > MAX_WEIGHT).any():
+        rule = f"a weight of model {model!r} must be from -{MAX_WEIGHT:g} to {MAX_WEIGHT:g}"
+        raise invalid_value(file.path, rule, FIT_HINT)
+    return Tokens(words, counts, np.nan_to_num(scores))
 
 
 def _unzipped(held: Iterator[tuple[Any, ...]], width: int) -> tuple[list[str], NDArray[np.float64]]:

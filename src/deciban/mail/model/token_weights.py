@@ -16,6 +16,7 @@ from typing import Any, Final, Self
 
 import numpy as np
 
+from deciban.mail.store.stored_weights import MAX_WEIGHT
 from deciban.scores.posterior import Array, log_sum_exp
 
 ALPHA: Final = 0.3
@@ -88,11 +89,22 @@ class Trust:
 
     @classmethod
     def from_dict(cls, told: Mapping[str, Any]) -> Self:
-        """What `to_dict` told."""
-        return cls(
-            tuple(told["labels"]), tuple(told["bias"]), tuple(told["common"]), float(told["usual"]),
-            int(told["messages"]), float(told.get("alpha", ALPHA)), float(told.get("power", POWER)),
+        """Return the trust of which `to_dict` gave the values; ValueError for values that give no finite score."""
+        trust = cls(
+            tuple(told["labels"]), tuple(map(float, told["bias"])), tuple(map(float, told["common"])),
+            float(told["usual"]), int(told["messages"]), float(told.get("alpha", ALPHA)),
+            float(told.get("power", POWER)),
         )  # fmt: skip
+        n = 1 if len(trust.labels) == 2 else len(trust.labels)
+        if (len(trust.bias), len(trust.common)) != (n, n):
+            raise ValueError(f"{len(trust.labels)} labels need {n} biases and {n} weights common to all tokens")
+        if not all(abs(value) <= MAX_WEIGHT for value in trust.bias + trust.common):
+            raise ValueError(f"biases and weights must be from -{MAX_WEIGHT:g} to {MAX_WEIGHT:g}")
+        if not all(1 / MAX_WEIGHT <= value <= MAX_WEIGHT for value in (trust.usual, trust.alpha)):
+            raise ValueError(f"usual and alpha must be from {1 / MAX_WEIGHT:g} to {MAX_WEIGHT:g}")
+        if not 0 <= trust.power <= 1:
+            raise ValueError(f"power must be from 0 to 1, not {trust.power!r}")
+        return trust
 
 
 def probabilities(scores: Sequence[float]) -> list[float]:

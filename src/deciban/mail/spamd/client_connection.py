@@ -114,11 +114,17 @@ class Line:
         return message
 
     async def _more(self) -> bool:
-        data = await self._loop.sock_recv(self._sock, AT_A_TIME)
-        self._over = not data
+        data = await self._receive()
         self._account(self._held + len(data))
         self._buffer += data
         return bool(data)
+
+    async def _receive(self) -> bytes:
+        """Receive some bytes after other connections had their turn: `sock_recv` pauses only if none are there."""
+        await asyncio.sleep(0)
+        data = await self._loop.sock_recv(self._sock, AT_A_TIME)
+        self._over = not data
+        return data
 
     def _account(self, held: int) -> None:
         if held > self._held:
@@ -140,7 +146,7 @@ class Line:
         with suppress(TimeoutError, OSError):
             async with asyncio.timeout(LINGER):
                 while not self._over:
-                    self._over = not await self._loop.sock_recv(self._sock, AT_A_TIME)
+                    await self._receive()
 
     def close(self) -> None:
         """Hang up."""

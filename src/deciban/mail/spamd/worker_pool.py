@@ -24,7 +24,7 @@ READERS: Final = 2
 """Desks that judge: Python runs one at a time, so more would only wait for each other."""
 
 LARGE_MESSAGE_BYTES: Final = 1 << 18
-"""Larger messages have a worker thread of their own, so that they never keep all threads busy."""
+"""Larger messages have two worker threads of their own, to judge and to learn: small ones do not wait behind them."""
 
 DELAY_PER_BYTE: Final = 1.0 / (1 << 20)
 """Seconds for each byte of a large message by which others that come later may go before it: fair to all, as a
@@ -119,14 +119,17 @@ class Desk:
 
 
 class Desks:
-    """Some desks that judge, and one that learns: learning waits for other writers, judging for nobody."""
+    """Workers that judge, and one that learns: learning waits for other writers, judging for nobody.
+
+    One more of each kind takes the large messages.
+    """
 
     def __init__(self, store: Path, readers: int = READERS) -> None:
         self._numbers = count()
-        self._judging, self._judging_large, self._learning = Jobs(), Jobs(), Jobs()
-        self._desks = [
-            (jobs, _begun(Desk(store), jobs)) for jobs in [*[self._judging] * readers, self._judging_large]
-        ]
+        self._judging, self._judging_large = Jobs(), Jobs()
+        self._learning, self._learning_large = Jobs(), Jobs()
+        queues = [*[self._judging] * readers, self._judging_large, self._learning_large]
+        self._desks = [(jobs, _begun(Desk(store), jobs)) for jobs in queues]
         self._desks.append((self._learning, _begun(Desk(store, create=True), self._learning)))
         self.upkeep = Upkeep(store)
 
@@ -135,8 +138,8 @@ class Desks:
         return self._put(self._judging_large if size > LARGE_MESSAGE_BYTES else self._judging, job, size)
 
     def learn(self, job: Job, size: int = 0) -> Future[bytes]:
-        """Have something learned, after all that was asked before and is not larger."""
-        return self._put(self._learning, job, size)
+        """Have something learned, after all that was asked before; large messages have a queue of their own."""
+        return self._put(self._learning_large if size > LARGE_MESSAGE_BYTES else self._learning, job, size)
 
     def _put(self, jobs: Jobs, job: Job, size: int) -> Future[bytes]:
         due = time.monotonic() + (size * DELAY_PER_BYTE if size > LARGE_MESSAGE_BYTES else 0.0)

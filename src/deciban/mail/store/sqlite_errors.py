@@ -41,6 +41,15 @@ _SAID = {
     "Hint: see whether its disk is full or failing",
 }
 
+MEND_HINT = "`deciban mail check --mend` counts the messages again"
+FIT_HINT = "`deciban mail fit` fits the model again"
+BACKUP_HINT = "put a backup in its place"
+
+
+def invalid_value(path: Path, rule: str, hint: str = BACKUP_HINT) -> StoreError:
+    """Return the StoreError for a value that no store holds; `rule` names the value and what it must be."""
+    return StoreError(f"mail store {str(path)!r} cannot be used: {rule}. Hint: {hint}")
+
 
 @contextmanager
 def in_words(path: Path) -> Iterator[None]:

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from deciban.errors import InputError, SchemaError, StoreError
-from deciban.mail.store.sqlite_errors import Guard, undamaged
+from deciban.mail.store.sqlite_errors import Guard, invalid_value, undamaged
 from deciban.mail.store.store_connection import Connected, make_or_refuse
 from deciban.mail.store.store_schema import APPLICATION, VERSION, column, create_tables, header
+from deciban.mail.store.store_settings import checked_value
 
 MOST_NOTES: Final = 1000
 """Lines of the journal that are kept."""
@@ -163,7 +164,12 @@ class Opened:
     def setting(self, key: str, default: Any = None) -> Any:
         """A value that was put there."""
         row = self.db.execute("SELECT value FROM setting WHERE key = ?", (key,)).fetchone()
-        return default if row is None else json.loads(row[0])
+        if row is None:
+            return default
+        try:
+            return checked_value(key, json.loads(row[0]))
+        except InputError as error:
+            raise invalid_value(self.path, f"setting {key!r}: {error}") from error
 
     def put(self, key: str, value: Any) -> None:
         """Keep a value, in JSON of ASCII characters (a file's name may hold lone surrogates); None takes it away."""

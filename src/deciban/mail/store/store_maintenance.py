@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.mail.store.ageing import Ageing
+from deciban.mail.store.ageing import Ageing, checked_time
 from deciban.mail.store.packing import Numbers, unpack
 from deciban.mail.store.store_file import Opened
 from deciban.mail.store.store_schema import column, columns
@@ -63,7 +63,7 @@ def renew(file: Opened, half_life: float | None) -> None:
 def newest_time(file: Opened) -> float | None:
     """The time of the newest message."""
     newest: float | None = file.db.execute("SELECT max(time) FROM message").fetchone()[0]
-    return newest
+    return None if newest is None else checked_time(newest)
 
 
 def recount(file: Opened, ageing: Ageing | None = None) -> None:

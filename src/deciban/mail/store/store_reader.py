@@ -13,9 +13,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from deciban.mail.store.ageing import Ageing, checked_time
+from deciban.mail.store.ageing import HEAVIEST, Ageing, checked_time
 from deciban.mail.store.batched_queries import AT_ONCE, ask
-from deciban.mail.store.sqlite_errors import in_words
+from deciban.mail.store.sqlite_errors import MEND_HINT, in_words, invalid_value
 from deciban.mail.store.store_connection import file_size
 from deciban.mail.store.store_entry import checked_digest, spelled
 from deciban.mail.store.store_file import Opened
@@ -97,6 +97,10 @@ class StoreReader:
         """By label: how many messages were learned, and their weight."""
         with self._file.reading():
             rows = self._file.db.execute("SELECT name, messages, weight FROM label ORDER BY id").fetchall()
+            for name, messages, weight in rows:
+                if not (isinstance(messages, int) and messages >= 0 and _is_total(weight)):
+                    rule = f"label {name!r:.60} has {messages!r:.60} messages of weight {weight!r:.60}"
+                    raise invalid_value(self.path, rule, MEND_HINT)
         return {name: (messages, weight) for name, messages, weight in rows}
 
     def counts(self, tokens: Sequence[str]) -> dict[str, tuple[float, ...]]:
@@ -219,3 +223,7 @@ class StoreReader:
 
         with self._file.reading():
             yield from lines_of(self._file)
+
+
+def _is_total(weight: object) -> bool:
+    return isinstance(weight, int | float) and 0 <= weight < HEAVIEST

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from deciban.errors import InputError
-from deciban.mail.model.mail_models import checked_model
+from deciban.mail.store.ageing import checked_half_life, checked_time
 
 HAM_AT, SPAM_AT = 0.2, 0.95
 """Up to the first probability of spam a message is ham, from the second it is spam."""
@@ -28,6 +28,11 @@ def checked_setting(key: str, value: Any) -> Any:
         raise InputError(
             f"setting {key!r}: a JSON value with finite numbers and without lone surrogates is needed"
         ) from None
+    return checked_value(key, value)
+
+
+def checked_value(key: str, value: Any) -> Any:
+    """A value that follows the rule of its setting; those of others have none."""
     return _CHECKS[key](value) if key in _CHECKS else value
 
 
@@ -68,10 +73,34 @@ def _checked_probability(value: Any) -> float:
     return float(value)
 
 
+def _checked_count(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 63:
+        raise InputError(f"count {value!r:.60}: a whole number from 0 is needed")
+    return value
+
+
+def _checked_time_if_any(value: Any) -> float | None:
+    return None if value is None else checked_time(value)
+
+
+def _checked_reading(value: Any) -> str | None:
+    if value is not None and not isinstance(value, str):
+        raise InputError(f"reading {value!r:.60}: a text is needed")
+    return value
+
+
+def _checked_model(value: Any) -> str:
+    from deciban.mail.model.mail_models import checked_model  # it loads NumPy, which learning can do without
+
+    return checked_model(value)
+
+
 RESERVED: Final = frozenset({"half_life", "origin", "changes", "last_learned", "next_number", "reading", "watched"})
 """Settings that only methods of the store write; they are not among the settings of an exported text."""
 
 _CHECKS: Final[dict[str, Callable[[Any], Any]]] = {
-    "model": checked_model, "ham_at": _checked_probability, "spam_at": _checked_probability,
-    "most_messages": checked_bound,
+    "model": _checked_model, "ham_at": _checked_probability, "spam_at": _checked_probability,
+    "most_messages": checked_bound, "half_life": checked_half_life, "origin": _checked_time_if_any,
+    "last_learned": _checked_time_if_any, "changes": _checked_count, "next_number": _checked_count,
+    "reading": _checked_reading,
 }  # fmt: skip

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
-import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from deciban.errors import InputError
-from deciban.mail.store.store_file import Opened
+from deciban.mail.store.sqlite_errors import FIT_HINT, invalid_value
+from deciban.mail.store.store_file import MOST_LABELS, Opened
+
+MAX_WEIGHT: Final = 1e100
+"""The largest fitted weight in absolute value: sums and products of weights and counts stay finite."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +37,10 @@ def save_fit(
 ) -> None:
     """Put a model's weights in the place of those it had; of tokens that are gone meanwhile, or weigh 0, none."""
     rows = [row for row in zip(_listed(numbers), *map(_listed, columns), strict=True) if any(row[1:])]
-    if not all(math.isfinite(value) for row in rows for value in row[1:]):
+    if not all(abs(value) <= MAX_WEIGHT for row in rows for value in row[1:]):
         raise InputError(
-            f"model {model!r}: every weight must be a finite number. Hint: NaN or an infinity is among them"
+            f"model {model!r}: every weight must be a finite number from -{MAX_WEIGHT:g} to {MAX_WEIGHT:g}. "
+            "Hint: NaN, an infinity or a larger one is among them"
         )
     notes = json.dumps(meta, ensure_ascii=False, sort_keys=True)
     old = file.db.execute("SELECT id FROM fit WHERE model = ?", (model,)).fetchone()
@@ -68,7 +72,14 @@ def forget_fit(file: Opened, fit: int) -> None:
 def scores_of(file: Opened, model: str) -> tuple[str, int]:
     """What is to be joined to `token` for a model's weights, and how many scores it has."""
     row = file.db.execute("SELECT id, scores FROM fit WHERE model = ?", (model,)).fetchone()
-    return (f"LEFT JOIN fitted_{row[0]} USING (number)", row[1]) if row else ("", 0)
+    return (f"LEFT JOIN fitted_{row[0]} USING (number)", _checked_scores(file, model, row[1])) if row else ("", 0)
+
+
+def _checked_scores(file: Opened, model: str, scores: object) -> int:
+    if not isinstance(scores, int) or not 0 <= scores <= MOST_LABELS:
+        rule = f"a fit has 0 to {MOST_LABELS} scores, and that of model {model!r} is said to have {scores!r:.60}"
+        raise invalid_value(file.path, rule, FIT_HINT)
+    return scores
 
 
 def find_fit(file: Opened, model: str) -> tuple[Fit, str] | None:
@@ -78,6 +89,6 @@ def find_fit(file: Opened, model: str) -> tuple[Fit, str] | None:
     if row is None:
         return None
     fit, when, changes, scores, meta = row
-    names = "".join(f", score_{i + 1}" for i in range(scores))
+    names = "".join(f", score_{i + 1}" for i in range(_checked_scores(file, model, scores)))
     question = f"SELECT word{names} FROM token JOIN fitted_{fit} USING (number)"
     return Fit(model, when, changes, json.loads(meta)), question

@@ -56,7 +56,7 @@ def entries_of(file: Opened, order: str) -> Iterator[Entry]:
 def lines_of(file: Opened) -> Iterator[str]:
     """The text, line by line."""
     with undamaged(file.path):
-        settings = {key: json.loads(value) for key, value in file.db.execute("SELECT key, value FROM setting")}
+        settings = {key: file.setting(key) for (key,) in file.db.execute("SELECT key FROM setting").fetchall()}
     about = {
         "format": FORMAT,
         "version": VERSION,
