@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.ledger.statistic import ROUNDING, Array, Lacking
+from deciban.ledger.statistic import ROUNDING, Array, NotLearnedError
 from deciban.ledger.tallies import Tallies
 
 
@@ -73,8 +73,8 @@ class Bags:
             return type(self)(occurrences, occurrences)
         try:
             documents = self.documents - other.documents
-        except Lacking as lack:
-            raise Lacking("number of documents", lack.k, lack.j, lack.had, lack.asked) from None
+        except NotLearnedError as lack:
+            raise NotLearnedError("number of documents", lack.k, lack.j, lack.had, lack.asked) from None
         _refuse_crowded(self.documents, documents)
         occurrences = occurrences.where_seen(documents)
         return type(self)(occurrences, _tied(documents, occurrences))
@@ -141,4 +141,4 @@ def _refuse_crowded(before: Tallies, left: Tallies) -> None:
         k, v = int(left.klass[i]), int(left.feature[i])
         lacked = float(before.weight[k, 0] - before.total[(before.klass == k) & (before.feature == v)].sum())
         asked = lacked + float(left.total[i] - room[i])
-        raise Lacking("number of documents that lack it", k, v, lacked, asked)
+        raise NotLearnedError("number of documents that lack it", k, v, lacked, asked)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from deciban.ledger.counts import place
 from deciban.ledger.levels import level_counts
-from deciban.ledger.statistic import Array, Codes, Lacking, same, take_away
+from deciban.ledger.statistic import Array, Codes, NotLearnedError, same, take_away
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -83,8 +83,8 @@ class Cells:
         cell, a, b = self._together(other)
         try:
             left = take_away(a, b, "count of a combination")
-        except Lacking as lack:
-            raise Lacking(lack.what, lack.k, None, lack.had, lack.asked) from None
+        except NotLearnedError as lack:
+            raise NotLearnedError(lack.what, lack.k, None, lack.had, lack.asked) from None
         return type(self)(cell, left)._without_empty()
 
     def __mul__(self, factor: float) -> Self:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from deciban.ledger.counts import place
 from deciban.ledger.levels import columns_of, feature_runs, sums_by_feature
-from deciban.ledger.statistic import Array, Codes, Lacking, same, take_away
+from deciban.ledger.statistic import Array, Codes, NotLearnedError, same, take_away
 
 MANTISSA_BITS = 7
 """Leading bits of the mantissa that tell cells apart: 2⁷ cells from each power of two to the next."""
@@ -188,9 +188,9 @@ class Grid:
         keys, a, b = self._together(other)
         try:
             left = take_away(a, b, "count of a cell")
-        except Lacking as lack:
+        except NotLearnedError as lack:
             j = int(keys[lack.j or 0]) >> KEY_BITS
-            raise Lacking(lack.what, lack.k, j, lack.had, lack.asked) from None
+            raise NotLearnedError(lack.what, lack.k, j, lack.had, lack.asked) from None
         return type(self).from_keys(keys, left, self.n_features)
 
     def __mul__(self, factor: float) -> Self:

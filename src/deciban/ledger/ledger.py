@@ -21,7 +21,7 @@ from deciban.ledger.levels import Levels
 from deciban.ledger.moments import Moments, find_lost_digits
 from deciban.ledger.scatter import Scatter
 from deciban.ledger.schema import Block, Schema
-from deciban.ledger.statistic import ROUNDING, Array, Lacking, Statistic, take_away
+from deciban.ledger.statistic import ROUNDING, Array, NotLearnedError, Statistic, take_away
 from deciban.ledger.tallies import Tallies
 from deciban.ledger.vocabulary import Vocabulary
 
@@ -139,7 +139,7 @@ def _named(schema: Schema, block: Block | None) -> Iterator[None]:
     """Word a refusal with the names of class and feature."""
     try:
         yield
-    except Lacking as lack:
+    except NotLearnedError as lack:
         names = block.names if block is not None else None
         feature = None if lack.j is None else str(lack.j) if names is None else repr(names[lack.j])
         noun = "word" if isinstance(names, Vocabulary) else "feature"

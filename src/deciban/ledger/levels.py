@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.ledger.counts import place
-from deciban.ledger.statistic import Array, Codes, Lacking, same, take_away
+from deciban.ledger.statistic import Array, Codes, NotLearnedError, same, take_away
 
 FEW_FEATURES = 64
 """Up to so many features are summed one by one, each by NumPy's pairwise sum, which is the more exact."""
@@ -113,9 +113,9 @@ class Levels:
         a, b = self.widen(other.sizes), other.widen(self.sizes)
         try:
             return type(self)(take_away(a.table, b.table, "count of a level"), a.offset).trimmed()
-        except Lacking as lack:
+        except NotLearnedError as lack:
             j = None if lack.j is None else int(a.owner[lack.j])
-            raise Lacking(lack.what, lack.k, j, lack.had, lack.asked) from None
+            raise NotLearnedError(lack.what, lack.k, j, lack.had, lack.asked) from None
 
     def __mul__(self, factor: float) -> Self:
         return type(self)(self.table * factor, self.offset).trimmed()

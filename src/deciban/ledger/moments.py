@@ -20,7 +20,7 @@ from deciban.ledger.statistic import (
     ROUNDING,
     Array,
     Codes,
-    Lacking,
+    NotLearnedError,
     divide,
     merge_means,
     rows_by_class,
@@ -156,7 +156,7 @@ class Moments:
         lacking = (n == 0) & (self.m2 > 0) & (shift > MAX_MEAN_SHIFT * self.m2)
         if lacking.any():
             k, j = (int(i) for i in np.argwhere(lacking)[0])
-            raise Lacking("mean", k, j, float(self.mean[k, j]), float(other.mean[k, j]))
+            raise NotLearnedError("mean", k, j, float(self.mean[k, j]), float(other.mean[k, j]))
 
     def __mul__(self, factor: float) -> Self:
         weight = Pair(self.weight, self.weight_rest).scaled(factor)
@@ -229,7 +229,7 @@ def clamp(squares: Pair, before: Array, n: Array, slip: Array) -> Pair:
     if lacking.any():
         k, j = (int(i) for i in np.argwhere(lacking)[0])
         had = np.broadcast_to(before, squares.high.shape)[k, j]
-        raise Lacking("sum of squares", k, j, float(had), float(had - squares.high[k, j]))
+        raise NotLearnedError("sum of squares", k, j, float(had), float(had - squares.high[k, j]))
     return squares.where(~(squares.high <= PAIR_ROUNDING * before))
 
 

@@ -69,7 +69,7 @@ def rows_by_class(codes: Codes) -> Iterator[tuple[int, NDArray[np.intp]]]:
         yield int(k), rows
 
 
-class Lacking(ForgetError):
+class NotLearnedError(ForgetError):
     """More would be taken away than there is; the ledger words it with the names of class and feature."""
 
     def __init__(self, what: str, k: int, j: int | None, had: float, asked: float) -> None:
@@ -109,7 +109,7 @@ def _is_nothing(left: Array, before: Array, removed: Array, what: str) -> NDArra
         where = tuple(int(i) for i in np.argwhere(lacking)[0])
         asked = np.broadcast_to(removed, before.shape)[where]
         j = where[1] if before.ndim > 1 and before.shape[1] > 1 else None
-        raise Lacking(what, where[0], j, float(before[where]), float(asked))
+        raise NotLearnedError(what, where[0], j, float(before[where]), float(asked))
     return (left < 0) | (left <= LEFTOVER * before) & (left != np.rint(left))
 
 

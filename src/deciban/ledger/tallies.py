@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from deciban.errors import SchemaError
 from deciban.ledger.counts import Counts, place
-from deciban.ledger.statistic import Array, Lacking, same, take_away
+from deciban.ledger.statistic import Array, NotLearnedError, same, take_away
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -129,9 +129,9 @@ class Tallies:
         weight = take_away(self.weight, other.weight, "weight")
         try:
             left = take_away(a, b, "count")
-        except Lacking as lack:
+        except NotLearnedError as lack:
             j, k = divmod(int(keys[lack.k]), self.n_classes)
-            raise Lacking("count", k, j, lack.had, lack.asked) from None
+            raise NotLearnedError("count", k, j, lack.had, lack.asked) from None
         return self._from_keys(keys, left, weight)
 
     def totals_at(self, other: Self) -> Array:
