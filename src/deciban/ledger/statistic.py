@@ -95,7 +95,7 @@ def take_away(before: Array, removed: Array, what: str) -> Array:
     return np.where(_is_nothing(left, before, removed, what), 0.0, left)
 
 
-def take_away_pair(before: Pair, removed: Pair, what: str) -> Pair:
+def subtract_pairs(before: Pair, removed: Pair, what: str) -> Pair:
     """`take_away` of numbers in two parts."""
     left = before.minus(removed)
     whole, _ = np.broadcast_arrays(before.high, left.high)
@@ -179,7 +179,7 @@ def merge_means(a: Centred, b: Centred) -> Merged:
 def separate_means(whole: Centred, part: Centred) -> Merged:
     """Weight and mean of what gives `whole` when merged with `part`: mean = mean_w + (mean_w − mean_p) n_p/n."""
     before, removed = Pair(whole.weight, whole.weight_rest), Pair(part.weight, part.weight_rest)
-    n = take_away_pair(before, removed, "weight")
+    n = subtract_pairs(before, removed, "weight")
     lever = removed.over(n)
     mean_whole = Pair(whole.mean, whole.rest)
     short = mean_whole.minus(Pair(part.mean, part.rest)).where((n.high != 0) & (removed.high != 0))
