@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from deciban.ledger.counts import place
 from deciban.ledger.levels import level_counts
-from deciban.ledger.statistic import Array, Codes, NotLearnedError, same, take_away
+from deciban.ledger.statistic import Array, Codes, NotLearnedError, same, subtract_checked
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -82,7 +82,7 @@ class Cells:
     def __sub__(self, other: Self) -> Self:
         cell, a, b = self._together(other)
         try:
-            left = take_away(a, b, "count of a combination")
+            left = subtract_checked(a, b, "count of a combination")
         except NotLearnedError as lack:
             raise NotLearnedError(lack.what, lack.k, None, lack.had, lack.asked) from None
         return type(self)(cell, left)._without_empty()

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.ledger.statistic import Array, Codes, rows_by_class, same, take_away
+from deciban.ledger.statistic import Array, Codes, rows_by_class, same, subtract_checked
 
 
 def read(X: NDArray[Any], threshold: float | None) -> Array:
@@ -73,8 +73,8 @@ class Counts:
         return type(self)(self.total + other.total, self.weight + other.weight)
 
     def __sub__(self, other: Self) -> Self:
-        weight = take_away(*_both(self.weight, other.weight), "weight")
-        return type(self)(take_away(self.total, other.total, "count"), weight)
+        weight = subtract_checked(*_both(self.weight, other.weight), "weight")
+        return type(self)(subtract_checked(self.total, other.total, "count"), weight)
 
     def __mul__(self, factor: float) -> Self:
         return type(self)(self.total * factor, self.weight * factor)

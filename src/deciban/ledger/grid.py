@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from deciban.ledger.counts import place
 from deciban.ledger.levels import columns_of, feature_runs, sums_by_feature
-from deciban.ledger.statistic import Array, Codes, NotLearnedError, same, take_away
+from deciban.ledger.statistic import Array, Codes, NotLearnedError, same, subtract_checked
 
 MANTISSA_BITS = 7
 """Leading bits of the mantissa that tell cells apart: 2⁷ cells from each power of two to the next."""
@@ -187,7 +187,7 @@ class Grid:
     def __sub__(self, other: Self) -> Self:
         keys, a, b = self._together(other)
         try:
-            left = take_away(a, b, "count of a cell")
+            left = subtract_checked(a, b, "count of a cell")
         except NotLearnedError as lack:
             j = int(keys[lack.j or 0]) >> KEY_BITS
             raise NotLearnedError(lack.what, lack.k, j, lack.had, lack.asked) from None

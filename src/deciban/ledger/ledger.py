@@ -21,7 +21,7 @@ from deciban.ledger.levels import Levels
 from deciban.ledger.moments import Moments, find_lost_digits
 from deciban.ledger.scatter import Scatter
 from deciban.ledger.schema import Block, Schema
-from deciban.ledger.statistic import ROUNDING, Array, NotLearnedError, Statistic, take_away
+from deciban.ledger.statistic import ROUNDING, Array, NotLearnedError, Statistic, subtract_checked
 from deciban.ledger.tallies import Tallies
 from deciban.ledger.vocabulary import Vocabulary
 
@@ -161,7 +161,7 @@ def _moved(ledger: Any, schema: Schema, move: Move) -> Any:
 def _less(a: Any, b: Ledger) -> Any:
     """What is left of a, both of one schema; a refusal names class and feature."""
     with _named(a.schema, None):
-        rows = take_away(a.rows, b.rows, "weight")
+        rows = subtract_checked(a.rows, b.rows, "weight")
     parts = []
     for block, x, y in zip(a.schema.blocks, a.parts, b.parts):
         with _named(a.schema, block), np.errstate(over="ignore", invalid="ignore"):

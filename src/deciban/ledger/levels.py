@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.ledger.counts import place
-from deciban.ledger.statistic import Array, Codes, NotLearnedError, same, take_away
+from deciban.ledger.statistic import Array, Codes, NotLearnedError, same, subtract_checked
 
 FEW_FEATURES = 64
 """Up to so many features are summed one by one, each by NumPy's pairwise sum, which is the more exact."""
@@ -112,7 +112,7 @@ class Levels:
     def __sub__(self, other: Self) -> Self:
         a, b = self.widen(other.sizes), other.widen(self.sizes)
         try:
-            return type(self)(take_away(a.table, b.table, "count of a level"), a.offset).trimmed()
+            return type(self)(subtract_checked(a.table, b.table, "count of a level"), a.offset).trimmed()
         except NotLearnedError as lack:
             j = None if lack.j is None else int(a.owner[lack.j])
             raise NotLearnedError(lack.what, lack.k, j, lack.had, lack.asked) from None

@@ -86,7 +86,7 @@ class NotLearnedError(ForgetError):
         )
 
 
-def take_away(before: Array, removed: Array, what: str) -> Array:
+def subtract_checked(before: Array, removed: Array, what: str) -> Array:
     """`before − removed`, exact for whole numbers; refused where it falls below zero by more than rounding.
 
     The first axis is the class, the second, if there is one, the feature.
@@ -96,7 +96,7 @@ def take_away(before: Array, removed: Array, what: str) -> Array:
 
 
 def subtract_pairs(before: Pair, removed: Pair, what: str) -> Pair:
-    """`take_away` of numbers in two parts."""
+    """`subtract_checked` of numbers in two parts."""
     left = before.minus(removed)
     whole, _ = np.broadcast_arrays(before.high, left.high)
     return left.where(~_is_nothing(left.high, whole, removed.high, what))

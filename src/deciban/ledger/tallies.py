@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from deciban.errors import SchemaError
 from deciban.ledger.counts import Counts, place
-from deciban.ledger.statistic import Array, NotLearnedError, same, take_away
+from deciban.ledger.statistic import Array, NotLearnedError, same, subtract_checked
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -126,9 +126,9 @@ class Tallies:
 
     def __sub__(self, other: Self) -> Self:
         keys, a, b = self._together(other)
-        weight = take_away(self.weight, other.weight, "weight")
+        weight = subtract_checked(self.weight, other.weight, "weight")
         try:
-            left = take_away(a, b, "count")
+            left = subtract_checked(a, b, "count")
         except NotLearnedError as lack:
             j, k = divmod(int(keys[lack.k]), self.n_classes)
             raise NotLearnedError("count", k, j, lack.had, lack.asked) from None

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.ledger import Counts
-from deciban.ledger.statistic import LEFTOVER, Array, Codes, take_away
+from deciban.ledger.statistic import LEFTOVER, Array, Codes, subtract_checked
 
 CELLS = 1 << 19
 """Numbers held at a time: some megabytes."""
@@ -35,7 +35,7 @@ class RowsLeftOut:
 
 def left(before: Array, removed: Any) -> Array:
     """`before − removed`, where rounding leaves nothing of nothing."""
-    return take_away(before, np.broadcast_to(removed, before.shape), "weight")
+    return subtract_checked(before, np.broadcast_to(removed, before.shape), "weight")
 
 
 def is_left(before: Array, removed: Array) -> NDArray[np.bool_]:
