@@ -16,7 +16,7 @@ from deciban.engines.threads import one_core_products, row_blocks
 from deciban.errors import InputError
 from deciban.kernels.thread_pool import run
 from deciban.ledger import Cells, Counts, Grid, Levels, Moments, Needs, Scatter, Statistic
-from deciban.ledger.statistic import SQUARABLE, Array, Codes
+from deciban.ledger.statistic import MAX_SQUARABLE, Array, Codes
 from deciban.scores import ScoreForm, finish
 from deciban.scores.posterior import Finish, warn_impossible
 
@@ -52,7 +52,7 @@ def merged(parts: Iterable[Statistic]) -> Statistic:
         whole = reduce(lambda a, b: a + b, parts)
         sums = {name: array.sum() for name, array in whole.arrays().items() if array.dtype.kind == "f"}
     broken = [name for name, total in sums.items() if not np.isfinite(total)]
-    if isinstance(whole, (Moments, Scatter)) and np.abs(whole.mean).max(initial=0.0) > SQUARABLE:
+    if isinstance(whole, (Moments, Scatter)) and np.abs(whole.mean).max(initial=0.0) > MAX_SQUARABLE:
         broken.append("square")
     if broken:
         raise TooLarge(

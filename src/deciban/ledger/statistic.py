@@ -20,7 +20,7 @@ ROUNDING = 1e-9
 LEFTOVER = 1e-12
 """What is left of a fractional weight below this fraction of it is rounding, and counts as nothing."""
 
-SQUARABLE = 1e150
+MAX_SQUARABLE = 1e150
 """Numbers up to here have squares, and sums of squares, that a double can hold."""
 
 

@@ -21,7 +21,7 @@ from deciban.ledger.moments import Moments
 from deciban.ledger.needs import Kind
 from deciban.ledger.scatter import Scatter
 from deciban.ledger.schema import Block, Label, Schema
-from deciban.ledger.statistic import SQUARABLE, Array, Statistic
+from deciban.ledger.statistic import MAX_SQUARABLE, Array, Statistic
 from deciban.ledger.tallies import Tallies
 from deciban.ledger.vocabulary import Vocabulary
 from deciban.persistence import Section
@@ -226,10 +226,10 @@ def _levels(section: Section, K: int, d: int) -> Levels:
 
 def _moments(section: Section, K: int, d: int) -> Moments:
     weight = _weights(section, "weight", (K, 1), (K, d))
-    mean, rest = (section.floats(name, (K, d), least=-SQUARABLE, most=SQUARABLE) for name in ("mean", "rest"))
+    mean, rest = (section.floats(name, (K, d), least=-MAX_SQUARABLE, most=MAX_SQUARABLE) for name in ("mean", "rest"))
     m2 = section.floats("m2", (K, d), least=0, most=MAX_NUMBER)
     with np.errstate(over="ignore"):
-        if not (m2 + weight * mean**2).sum() <= MAX_NUMBER or (m2 > weight * SQUARABLE**2).any():
+        if not (m2 + weight * mean**2).sum() <= MAX_NUMBER or (m2 > weight * MAX_SQUARABLE**2).any():
             section.refuse("the numbers and their weights are so large that their squares have no sum or mean")
     low = _low_part(section, "weight_rest", weight), _low_part(section, "m2_rest", m2)
     return Moments(weight, mean, rest, m2, *low)
