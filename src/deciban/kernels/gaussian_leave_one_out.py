@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from deciban.kernels.compile import kernel
 from deciban.kernels.score import ROWS
-from deciban.ledger.statistic import LEFTOVER, Array
+from deciban.ledger.statistic import LEFTOVER_FRACTION, Array
 
 LANES = 8
 """Products and sums that are kept side by side."""
@@ -130,7 +130,7 @@ def diagonal(
             own = codes[i]
             wi = w[i] if len(w) else 1.0
             left = n[own] - wi
-            if left <= LEFTOVER * n[own]:
+            if left <= LEFTOVER_FRACTION * n[own]:
                 todo[i] = True
                 out[i] = 0.0
                 continue

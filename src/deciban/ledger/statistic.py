@@ -17,7 +17,7 @@ Codes = NDArray[np.int32]
 ROUNDING = 1e-9
 """A sum may fall this fraction of itself below zero by rounding; further is taking what was never learned."""
 
-LEFTOVER = 1e-12
+LEFTOVER_FRACTION = 1e-12
 """What is left of a fractional weight below this fraction of it is rounding, and counts as nothing."""
 
 MAX_SQUARABLE = 1e150
@@ -110,7 +110,7 @@ def _is_nothing(left: Array, before: Array, removed: Array, what: str) -> NDArra
         asked = np.broadcast_to(removed, before.shape)[where]
         j = where[1] if before.ndim > 1 and before.shape[1] > 1 else None
         raise NotLearnedError(what, where[0], j, float(before[where]), float(asked))
-    return (left < 0) | (left <= LEFTOVER * before) & (left != np.rint(left))
+    return (left < 0) | (left <= LEFTOVER_FRACTION * before) & (left != np.rint(left))
 
 
 def nudge(mean: Array, rest: Array, step: Array) -> tuple[Array, Array]:

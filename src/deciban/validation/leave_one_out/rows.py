@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.ledger import Counts
-from deciban.ledger.statistic import LEFTOVER, Array, Codes, subtract_checked
+from deciban.ledger.statistic import LEFTOVER_FRACTION, Array, Codes, subtract_checked
 
 CELLS = 1 << 19
 """Numbers held at a time: some megabytes."""
@@ -40,7 +40,7 @@ def left(before: Array, removed: Any) -> Array:
 
 def is_left(before: Array, removed: Array) -> NDArray[np.bool_]:
     """Whether anything is left of a weight."""
-    return before - removed > LEFTOVER * before
+    return before - removed > LEFTOVER_FRACTION * before
 
 
 def counts_without(part: Counts, x: Array, k: Codes, w: Array) -> Counts:
