@@ -25,7 +25,7 @@ from deciban.ledger.statistic import (
     merge_means,
     rows_by_class,
     same,
-    separate_means,
+    subtract_means,
 )
 
 ULPS = 64 * np.finfo(np.float64).eps
@@ -137,7 +137,7 @@ class Moments:
     def __sub__(self, other: Self) -> Self:
         """The moments that, merged with `other`, give these."""
         with np.errstate(over="ignore", invalid="ignore"):
-            left = separate_means(self, other)
+            left = subtract_means(self, other)
             squares = self.squares.minus(other.squares).minus(left.gap.times(left.weighted_gap))
         n = left.weight.high
         self._refuse_other_rows(other, n)

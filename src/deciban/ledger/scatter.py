@@ -20,7 +20,7 @@ from deciban.ledger.counts import place
 from deciban.ledger.double_double import CHUNK_CELLS, Pair, difference, matrix_product
 from deciban.ledger.moments import PAIR_ROUNDING, ULPS, Moments, clamp, mean_of_constant
 from deciban.ledger.outliers import find_far_rows
-from deciban.ledger.statistic import Array, Codes, Merged, divide, merge_means, rows_by_class, same, separate_means
+from deciban.ledger.statistic import Array, Codes, Merged, divide, merge_means, rows_by_class, same, subtract_means
 
 
 def flip(pairs: Array) -> Array:
@@ -122,7 +122,7 @@ class Scatter:
     def __sub__(self, other: Self) -> Self:
         """The scatter that, merged with `other`, gives this."""
         with np.errstate(over="ignore", invalid="ignore"):
-            left = separate_means(self, other)
+            left = subtract_means(self, other)
             total = _add_between(self.products, other.products, left, sign=-1)
         n = left.weight.high
         if (n == 0).any():

@@ -176,7 +176,7 @@ def merge_means(a: Centred, b: Centred) -> Merged:
     return Merged(n, mean, gap, gap.times(n_a.times(share)))
 
 
-def separate_means(whole: Centred, part: Centred) -> Merged:
+def subtract_means(whole: Centred, part: Centred) -> Merged:
     """Weight and mean of what gives `whole` when merged with `part`: mean = mean_w + (mean_w − mean_p) n_p/n."""
     before, removed = Pair(whole.weight, whole.weight_rest), Pair(part.weight, part.weight_rest)
     n = subtract_pairs(before, removed, "weight")
