@@ -52,7 +52,7 @@ class Multinomial:
         K, V = part.n_classes, part.n_features
         alpha = np.broadcast_to(np.asarray(self.alpha, dtype=np.float64), (V,))
         if not alpha.any():
-            part = part.pooled_where_empty()
+            part = part.fill_empty_classes()
         hard = alpha == 0
         if hard.any() or np.ndim(self.alpha):
             a = alpha[part.feature]

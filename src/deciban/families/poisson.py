@@ -55,7 +55,7 @@ class Poisson:
                 f"takes one alpha for all features. Hint: alpha=1.0, or fewer classes or features."
             )
         a = float(self.alpha)
-        part = part if a else part.pooled_where_empty()
+        part = part if a else part.fill_empty_classes()
         mean = part.per_feature(part.total) / max(part.weight.sum(), np.finfo(float).tiny)
         mute = mean == 0
         n = part.weight[:, 0] + a

@@ -137,7 +137,7 @@ class Text:
         """
         self._need_likelihood("rows to draw")
         places, counted, _ = self.kept(part)
-        urn = counted if self.alpha else counted.pooled_where_empty()
+        urn = counted if self.alpha else counted.fill_empty_classes()
         bags = draw(urn, self._rates(urn, mean_length(counted)), codes, rng)
         if self.event == "bernoulli":
             bags.data = np.minimum(bags.data, 1.0)

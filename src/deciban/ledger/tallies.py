@@ -80,7 +80,7 @@ class Tallies:
         """The sum of the entries' values in each feature."""
         return np.bincount(self.feature, weights=values, minlength=self.n_features).astype(np.float64, copy=False)
 
-    def pooled_where_empty(self) -> Self:
+    def fill_empty_classes(self) -> Self:
         """The same tallies, with every class that has none given those of all classes together."""
         empty = np.flatnonzero(self.per_class(np.ones(len(self.total))) == 0)
         if not empty.size:
