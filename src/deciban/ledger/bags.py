@@ -76,7 +76,7 @@ class Bags:
         except NotLearnedError as lack:
             raise NotLearnedError("number of documents", lack.k, lack.j, lack.had, lack.asked) from None
         _refuse_crowded(self.documents, documents)
-        occurrences = occurrences.where_seen(documents)
+        occurrences = occurrences.keep_entries_of(documents)
         return type(self)(occurrences, _tied(documents, occurrences))
 
     def __mul__(self, factor: float) -> Self:

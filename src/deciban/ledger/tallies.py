@@ -141,7 +141,7 @@ class Tallies:
     def __mul__(self, factor: float) -> Self:
         return self._from_keys(self._keys(), self.total * factor, self.weight * factor)
 
-    def where_seen(self, other: Tallies) -> Self:
+    def keep_entries_of(self, other: Tallies) -> Self:
         """The same tallies without the entries, rounding of sums that came to nothing, that the other has none of."""
         if np.array_equal(self.start, other.start) and np.array_equal(self.klass, other.klass):
             return self
