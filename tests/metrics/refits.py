@@ -37,7 +37,7 @@ def refitted(estimator, X, y, fold, weight=None, ask="predict_log_proba", declar
 ASKED = {"log_posterior": "predict_log_proba", "joint": "predict_joint_log_proba", "density": "score_samples"}
 
 
-def some_of(n):
+def sample_row_numbers(n):
     """The first dozen rows, among which are all that are made odd by a test, and every fourth of the others."""
     return np.flatnonzero((np.arange(n) < 12) | (np.arange(n) % 4 == 0))
 
@@ -48,7 +48,7 @@ def assert_as_refitted(estimator, X, y, folds, weight=None, wanted="log_posterio
     Of rows that are each left out alone, some are refitted unless it is said which: a fit each takes time.
     """
     if rows is None:
-        rows = some_of(len(y)) if isinstance(folds, str) else slice(None)
+        rows = sample_row_numbers(len(y)) if isinstance(folds, str) else slice(None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         scores, codes, _, fold = out_of_fold_scores(estimator, X, y, folds, weight, wanted)

@@ -19,10 +19,10 @@ def shuffled(number: NDArray[np.int64]) -> NDArray[np.uint64]:
     return z
 
 
-def some_of(n: int, most: int) -> NDArray[np.intp]:
+def sample_row_numbers(n: int, most: int) -> NDArray[np.intp]:
     """The places of as many of n rows as there may be at most, in their order: a fair sample, always the same.
 
-    >>> some_of(3, 10).tolist(), some_of(1000, 4).tolist()
+    >>> sample_row_numbers(3, 10).tolist(), sample_row_numbers(1000, 4).tolist()
     ([0, 1, 2], [366, 410, 503, 821])
     """
     if n <= most:

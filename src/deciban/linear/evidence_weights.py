@@ -17,7 +17,7 @@ from deciban import engines
 from deciban.errors import InputError
 from deciban.generative import GenerativeModel
 from deciban.ledger import Needs
-from deciban.ledger.hash_order import some_of
+from deciban.ledger.hash_order import sample_row_numbers
 from deciban.ledger.statistic import Array
 from deciban.linear.design import Shared
 from deciban.linear.fit_report import Account
@@ -49,7 +49,7 @@ def n_trusts(basis: GenerativeModel) -> int:
 def enough(n: int, basis: GenerativeModel) -> NDArray[np.intp]:
     """The rows whose evidence is weighed: all, or as many as fit in memory, drawn at random but always the same."""
     room = max(1, MOST_NUMBERS // (n_trusts(basis) * len(basis.ledger.rows)))
-    return some_of(n, room)
+    return sample_row_numbers(n, room)
 
 
 def text_places(basis: GenerativeModel) -> list[int]:

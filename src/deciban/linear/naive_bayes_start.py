@@ -14,7 +14,7 @@ from deciban.families.family import Family, log
 from deciban.families.gaussian import Gaussian
 from deciban.families.multinomial import Multinomial
 from deciban.generative import Assumption, GenerativeModel, learn
-from deciban.ledger.hash_order import some_of
+from deciban.ledger.hash_order import sample_row_numbers
 from deciban.ledger.statistic import Array, Codes
 from deciban.linear.solvers.logistic_objective import apart, losses
 
@@ -63,7 +63,7 @@ def _distance(
     X: Any, codes: Codes, weight: Array | None, weights: Array, bias: Array, log_prior: Array, l2: float, l1: float
 ) -> float:
     """The t at which Σ w ℓ(y, log-prior + t·evidence) and penalty are least; one product serves every t."""
-    rows = some_of(X.shape[0], MOST_ROWS)
+    rows = sample_row_numbers(X.shape[0], MOST_ROWS)
     w = np.ones(len(rows)) if weight is None else weight[rows]
     share = float(w.sum()) / (X.shape[0] if weight is None else float(weight.sum()))
     evidence, y = np.asarray(X[rows] @ weights.T, dtype=np.float64) + bias, codes[rows]

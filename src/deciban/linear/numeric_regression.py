@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from deciban.engines import is_sparse
 from deciban.ledger import Needs, Schema
-from deciban.ledger.hash_order import some_of
+from deciban.ledger.hash_order import sample_row_numbers
 from deciban.ledger.statistic import Array, Codes
 from deciban.linear.fit_report import Account, Setting
 from deciban.linear.fitted_model import FittedModel
@@ -164,7 +164,7 @@ def _reach(X: Any, n: float, l1_ratio: float) -> tuple[float, float]:
 
     A weight is worth one over its column's spread, and its square one over the variance.
     """
-    rows = X[some_of(X.shape[0], SAMPLE)]
+    rows = X[sample_row_numbers(X.shape[0], SAMPLE)]
     rows = rows.astype(np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
         squares = rows.multiply(rows) if is_sparse(rows) else rows * rows
