@@ -60,14 +60,14 @@ def is_plain(est: Any, rows: Any) -> bool:
     return isinstance(est, BellBayes) and isinstance(rows, np.ndarray)
 
 
-def columns_of(est: Any, rows: Any) -> Columns:
+def columns_of_features(est: Any, rows: Any) -> Columns:
     """The roles of a table's columns, inferred once from all rows."""
     return est._inferred(rows) if isinstance(est, NaiveBayes) else None
 
 
 def models(est: Any, rows: Any, codes: Codes, weight: Array | None, plan: Plan) -> Iterator[Any]:
     """A facade for each fold, which has learned what that fold is to be judged by."""
-    columns = columns_of(est, rows)
+    columns = columns_of_features(est, rows)
     ledgers = _fold_ledgers(est, rows, codes, weight, plan, columns)
     rests = before_each(ledgers) if plan.rule == "before" else all_but_each(ledgers)
     for f, rest in zip(range(plan.n_folds), rests):

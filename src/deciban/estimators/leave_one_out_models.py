@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from deciban.engines import thread_count
 from deciban.errors import InputError
-from deciban.estimators.fold_estimators import Columns, asked, blocks, columns_of, measures_lengths, settled, tally
+from deciban.estimators.fold_estimators import Columns, asked, blocks, columns_of_features, measures_lengths, settled, tally
 from deciban.estimators.fold_plan import BY_CLASS, taken
 from deciban.ledger import Ledger
 from deciban.ledger.statistic import Array, Codes
@@ -26,7 +26,7 @@ class LeftOut:
 
     def __init__(self, est: Any, rows: Any, codes: Codes, weight: Array | None) -> None:
         self.est, self.rows, self.codes, self.weight = est, rows, codes, weight
-        self.columns: Columns = columns_of(est, rows)
+        self.columns: Columns = columns_of_features(est, rows)
 
     def scores(self, wanted: Finish) -> tuple[Array, NDArray[np.bool_]]:
         """What is said of each row, and which classes its model has rows of, n×K."""

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.ledger.counts import place
-from deciban.ledger.levels import columns_of, feature_runs, sums_by_feature
+from deciban.ledger.levels import columns_of_features, feature_runs, sums_by_feature
 from deciban.ledger.statistic import Array, Codes, NotLearnedError, same, subtract_checked
 
 MANTISSA_BITS = 7
@@ -209,7 +209,7 @@ class Grid:
 
     def reorder(self, order: NDArray[np.intp]) -> Self:
         """See `Statistic.reorder`; features that `order` leaves out are gone."""
-        columns, offset = columns_of(self.offset, order)
+        columns, offset = columns_of_features(self.offset, order)
         return type(self)(self.cell[columns], offset, self.table[:, columns])
 
     def relevel(self, places: Sequence[NDArray[np.intp] | None], sizes: Sequence[int]) -> Self:

@@ -133,7 +133,7 @@ class Levels:
 
     def reorder(self, order: NDArray[np.intp]) -> Self:
         """See `Statistic.reorder`; features that `order` leaves out are gone."""
-        columns, offset = columns_of(self.offset, order)
+        columns, offset = columns_of_features(self.offset, order)
         return type(self)(self.table[:, columns], offset)
 
     def relevel(self, places: Sequence[NDArray[np.intp] | None], sizes: Sequence[int]) -> Self:
@@ -197,7 +197,7 @@ def feature_runs(offset: NDArray[np.int64], most: int) -> Iterator[tuple[int, in
         a = b
 
 
-def columns_of(offset: NDArray[np.int64], order: NDArray[np.intp]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def columns_of_features(offset: NDArray[np.int64], order: NDArray[np.intp]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The columns of the features in `order`, one feature after another, and where each begins then."""
     order = np.asarray(order, dtype=np.intp)
     sizes = np.diff(offset)[order]
