@@ -12,7 +12,7 @@ from sklearn.datasets import load_iris
 from deciban.families.bin_edges import best_cuts
 from deciban.families.binned import Binned
 from deciban.ledger import Grid
-from deciban.ledger.grid import cells_of, edges, middles
+from deciban.ledger.grid import cell_numbers, edges, middles
 
 number = st.floats(allow_nan=False, allow_infinity=False)
 
@@ -173,22 +173,22 @@ def test_many_cells_and_classes_are_cut_in_a_moment():
 
 @given(x=number, y=number)
 def test_cells_keep_the_order_of_numbers(x, y):
-    a, b = cells_of(np.array([x, y])).tolist()
+    a, b = cell_numbers(np.array([x, y])).tolist()
     assert (a <= b) if x <= y else (a >= b)
 
 
 @given(x=number | st.sampled_from([0.0, -0.0, 5e-324, -5e-324, 1.0, -1.0, 1.7e308, -1.7976931348623157e308]))
 def test_a_number_is_at_or_above_an_edge_exactly_if_its_cell_is(x):
-    (cell,) = cells_of(np.array([x]))
+    (cell,) = cell_numbers(np.array([x]))
     low, high = edges(np.array([cell, cell + 1]))
     assert low <= x
     assert x < high or high == np.finfo(float).max
     assert low <= middles(np.array([cell]))[0] <= high
-    assert cells_of(np.array([low]))[0] == cell
-    assert low == -np.finfo(float).max or cells_of(np.array([np.nextafter(low, -np.inf)]))[0] < cell
+    assert cell_numbers(np.array([low]))[0] == cell
+    assert low == -np.finfo(float).max or cell_numbers(np.array([np.nextafter(low, -np.inf)]))[0] < cell
     assert x == 0 or abs(high - low) <= abs(x) / 64 or abs(x) < 1e-300
 
 
 def test_zero_has_one_cell_whatever_its_sign():
-    assert cells_of(np.array([0.0, -0.0])).tolist() == [0, 0]
+    assert cell_numbers(np.array([0.0, -0.0])).tolist() == [0, 0]
     assert edges(np.array([0])).tolist() == [0.0]

@@ -8,7 +8,7 @@ from deciban.families.gaussian import Gaussian
 from deciban.families.leave_one_out import binned_loss, gaussian_loss, poisson_loss
 from deciban.families.poisson import Poisson
 from deciban.ledger import Counts, Grid, Moments
-from deciban.ledger.grid import cells_of, edges, middles
+from deciban.ledger.grid import cell_numbers, edges, middles
 
 RNG = np.random.default_rng(4)
 
@@ -21,7 +21,7 @@ def rows(n=60, K=3):
     """Two columns at the middles of cells, some missing, and a class without rows."""
     y = RNG.integers(0, K, n).astype(np.int32)
     x = np.stack([RNG.normal(y, 1.0, n), RNG.lognormal(0, 0.2 + y, n)], axis=1)
-    x = middles(cells_of(x)).reshape(x.shape)
+    x = middles(cell_numbers(x)).reshape(x.shape)
     x[RNG.random(x.shape) < 0.1] = np.nan
     return x, y
 
@@ -50,7 +50,7 @@ def test_bells_are_those_fitted_without_the_row():
 
     def joint(x, y, row):
         form = Gaussian().solve(Moments.of(x, y, None, 4))
-        (cell,) = cells_of(row)
+        (cell,) = cell_numbers(row)
         variance = form.variance[:, 0] + (edges(cell + 1) - edges(cell)) ** 2 / 12
         return -0.5 * (np.log(variance) + (row[0] - form.mean[:, 0]) ** 2 / variance)
 

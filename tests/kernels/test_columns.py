@@ -12,7 +12,7 @@ from deciban.engines import dense as arrays
 from deciban.engines import kernel_dispatch as fast
 from deciban.kernels import grid, summarise
 from deciban.ledger import Grid, Moments, Needs
-from deciban.ledger.grid import BIAS, cells_of
+from deciban.ledger.grid import BIAS, cell_numbers
 from kernels.matrix import GRID, MOMENTS, UNIT, assert_statistic, holed, tables
 from laws.matrix import assert_same
 
@@ -88,7 +88,7 @@ def test_grids_across_the_blocks_of_the_kernel(rows, columns):
 def test_grids_with_more_cells_than_there_was_room_for(rows, columns, K):
     rng = np.random.default_rng(K)
     X = rng.choice([-1.0, 1.0], (rows, columns)) * np.exp(rng.uniform(-300, 300, (rows, columns)))
-    assert min(len(np.unique(cells_of(x))) for x in X.T) > fast.GRID_ROOM // K
+    assert min(len(np.unique(cell_numbers(x))) for x in X.T) > fast.GRID_ROOM // K
     assert_statistic(GRID, (X, rng.integers(0, K, rows).astype(np.int32), None, K))
     assert_statistic(GRID, (X, rng.integers(0, K, rows).astype(np.int32), rng.choice([0.0, 0.5, 2.0], rows), K))
 
@@ -125,7 +125,7 @@ def test_grids_do_not_depend_on_what_was_in_memory():
         rows, used = grid.count_column(
             x.view(np.int64), codes, UNIT, True, 0, place.astype(np.uint32), slots, 0, count
         )
-        cells, at = np.unique(cells_of(x), return_inverse=True)
+        cells, at = np.unique(cell_numbers(x), return_inverse=True)
         assert rows == 3000
         assert sorted(grid.cells_at(slots[:used]) - BIAS) == cells.tolist()
         expected = np.zeros((len(cells), 3))

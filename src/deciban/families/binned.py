@@ -12,7 +12,7 @@ from deciban.families.bin_edges import best_cuts
 from deciban.families.categorical import Categorical
 from deciban.families.family import Alpha, EveryRow, dot
 from deciban.ledger import Grid, Levels, Needs
-from deciban.ledger.grid import cells_of, edges
+from deciban.ledger.grid import cell_numbers, edges
 from deciban.ledger.statistic import Array
 from deciban.scores import ScoreForm, Steps
 
@@ -121,7 +121,7 @@ class Binned:
 
 def _first_cells(cells: NDArray[np.int32], at: NDArray[np.int64]) -> NDArray[np.int32]:
     """The first cell of each bin but the lowest: half-way across the gap between what was seen on either side."""
-    return cells_of(edges(cells[at - 1] + 1) / 2 + edges(cells[at]) / 2)
+    return cell_numbers(edges(cells[at - 1] + 1) / 2 + edges(cells[at]) / 2)
 
 
 def _within(cell: NDArray[np.int32], rng: np.random.Generator) -> Array:

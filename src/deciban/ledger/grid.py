@@ -53,14 +53,14 @@ KEY_BITS = (2 * BIAS).bit_length()
 """A key is a feature's number, then its cell above −BIAS in so many bits: features first, cells in order."""
 
 
-def cells_of(x: NDArray[Any]) -> NDArray[np.int32]:
+def cell_numbers(x: NDArray[Any]) -> NDArray[np.int32]:
     """The cell of each number: rising with it, and the same for all numbers that agree in their leading bits.
 
     −0.0 is 0.0; NaN has no cell, so it must not be asked about.
 
-    >>> cells_of(np.array([-1.0, 0.0, 1.0, 1.007, 1.008])).tolist()
+    >>> cell_numbers(np.array([-1.0, 0.0, 1.0, 1.007, 1.008])).tolist()
     [-130944, 0, 130944, 130944, 130945]
-    >>> np.diff(cells_of(np.array([1999.0, 2000.0, 2000.5, 2001.0]))).tolist()
+    >>> np.diff(cell_numbers(np.array([1999.0, 2000.0, 2000.5, 2001.0]))).tolist()
     [1, 0, 1]
     """
     bits = np.ascontiguousarray(x, dtype=np.float64).view(np.int64)
@@ -76,7 +76,7 @@ def cells_of(x: NDArray[Any]) -> NDArray[np.int32]:
 def edges(cells: NDArray[Any]) -> Array:
     """The smallest number of each cell: x ≥ edge if and only if the cell of x is this one or a later one.
 
-    >>> edges(cells_of(np.array([-4.0, -3.99, 2.4499])))
+    >>> edges(cell_numbers(np.array([-4.0, -3.99, 2.4499])))
     array([-4.    , -4.    ,  2.4375])
     """
     wanted = np.asarray(cells, dtype=np.int64)
@@ -115,7 +115,7 @@ class Grid:
         w = np.ones(len(X)) if weight is None else weight
         present = ~np.isnan(X) if X.dtype.kind == "f" else np.ones(X.shape, dtype=np.bool_)
         row, feature = np.nonzero(present)
-        seen = (feature << KEY_BITS) + BIAS + cells_of(X[present])
+        seen = (feature << KEY_BITS) + BIAS + cell_numbers(X[present])
         keys, inverse = np.unique(seen, return_inverse=True)
         at = codes[row].astype(np.int64) * len(keys) + inverse.reshape(-1)
         table = np.bincount(at, weights=w[row], minlength=n_classes * len(keys)).astype(np.float64, copy=False)

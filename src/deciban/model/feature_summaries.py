@@ -17,7 +17,7 @@ from deciban.families.telltales import telltales
 from deciban.formatting import signed
 from deciban.generative import GenerativeModel
 from deciban.ledger import Bags, Counts, Grid, Levels, Moments, Scatter
-from deciban.ledger.grid import cells_of
+from deciban.ledger.grid import cell_numbers
 from deciban.ledger.statistic import Array, divide
 from deciban.model.columns import Feature
 from deciban.scores import DECIBAN, Diagonal, Full, Lookup, Steps
@@ -158,7 +158,7 @@ class FeatureSummary:
         form = self.form
         assert isinstance(form, Steps)
         if self._binned is None:
-            self._binned = Bins(cells_of(form.cuts), form.start).counts(self.part)
+            self._binned = Bins(cell_numbers(form.cuts), form.start).counts(self.part)
         mine = slice(self._binned.offset[j], self._binned.offset[j + 1])
         cuts = form.cuts[form.start[j] : form.start[j + 1]]
 

@@ -18,7 +18,7 @@ from deciban.families.binned import Bins
 from deciban.families.feature_strength import Strengths
 from deciban.formatting import signed
 from deciban.ledger import Bags, Counts, Levels, Moments, Scatter
-from deciban.ledger.grid import cells_of
+from deciban.ledger.grid import cell_numbers
 from deciban.ledger.levels import sums_by_feature
 from deciban.ledger.statistic import Array, divide
 from deciban.model.columns import Feature
@@ -83,7 +83,7 @@ def _strengths(form: Any, part: Any, prior: Array) -> Strengths | None:
     if isinstance(form, Lookup):
         return _of_levels(form.log_theta, part.widen(np.diff(form.offset)), prior)
     if isinstance(form, Steps):
-        return _of_levels(form.log_theta, Bins(cells_of(form.cuts), form.start).counts(part), prior)
+        return _of_levels(form.log_theta, Bins(cell_numbers(form.cuts), form.start).counts(part), prior)
     if isinstance(part, Bags) and isinstance(form, (Linear, SparseLinear)):
         return _of_words(form.linear().weights, part, prior)
     if isinstance(form, Linear):
