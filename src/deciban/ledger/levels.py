@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from deciban.ledger.counts import place
 from deciban.ledger.statistic import Array, Codes, NotLearnedError, same, subtract_checked
 
-FEW_FEATURES = 64
+MAX_PAIRWISE_FEATURES = 64
 """Up to so many features are summed one by one, each by NumPy's pairwise sum, which is the more exact."""
 
 
@@ -174,7 +174,7 @@ def level_counts(X: NDArray[Any]) -> NDArray[np.int64]:
 def sums_by_feature(table: Array, offset: NDArray[np.int64]) -> Array:
     """The sum of each feature's columns, offset[j] to offset[j+1] of the table; K×d."""
     sums = np.zeros((len(table), len(offset) - 1))
-    if len(offset) <= FEW_FEATURES:
+    if len(offset) <= MAX_PAIRWISE_FEATURES:
         for j, (a, b) in enumerate(pairwise(offset)):
             sums[:, j] = table[:, a:b].sum(axis=1)
         return sums
