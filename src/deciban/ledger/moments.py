@@ -28,8 +28,8 @@ from deciban.ledger.statistic import (
     subtract_means,
 )
 
-ULPS = 64 * np.finfo(np.float64).eps
-"""Means carry rounding of about this fraction of themselves, so squares below (ULPS·mean)² are noise."""
+MEAN_ROUNDING_FRACTION = 64 * np.finfo(np.float64).eps
+"""Means carry rounding of about this fraction of themselves, so squares below (MEAN_ROUNDING_FRACTION·mean)² are noise."""
 
 PAIR_ROUNDING = 2.0**-98
 """Squares kept in pairs of doubles carry rounding of at most this fraction of themselves."""
@@ -142,8 +142,8 @@ class Moments:
         n = left.weight.high
         self._refuse_other_rows(other, n)
         lever = 1 + divide(other.weight, n)
-        m2 = clamp(squares.where(n != 0), self.m2, n, ULPS * np.abs(self.mean) * lever)
-        mean = mean_of_constant(left.mean, m2.high == 0, ULPS * np.sqrt(divide(self.m2, self.weight)) * lever)
+        m2 = clamp(squares.where(n != 0), self.m2, n, MEAN_ROUNDING_FRACTION * np.abs(self.mean) * lever)
+        mean = mean_of_constant(left.mean, m2.high == 0, MEAN_ROUNDING_FRACTION * np.sqrt(divide(self.m2, self.weight)) * lever)
         return type(self)(n, *mean, m2.high, left.weight.low, m2.low)
 
     def _refuse_other_rows(self, other: Self, n: Array) -> None:

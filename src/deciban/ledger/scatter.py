@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from deciban.ledger.counts import place
 from deciban.ledger.double_double import CHUNK_CELLS, Pair, difference, matrix_product
-from deciban.ledger.moments import PAIR_ROUNDING, ULPS, Moments, clamp, mean_of_constant
+from deciban.ledger.moments import PAIR_ROUNDING, MEAN_ROUNDING_FRACTION, Moments, clamp, mean_of_constant
 from deciban.ledger.outliers import find_far_rows
 from deciban.ledger.statistic import Array, Codes, Merged, divide, merge_means, rows_by_class, same, subtract_means
 
@@ -136,10 +136,10 @@ class Scatter:
         d = np.arange(self.n_features)
         own, past = self.moments, before.moments
         lever_own = lever[:, d, d] if lever.shape[1] > 1 else lever[:, :, 0]
-        slip = ULPS * np.abs(past.mean) * lever_own
+        slip = MEAN_ROUNDING_FRACTION * np.abs(past.mean) * lever_own
         m2 = clamp(own.squares, past.m2, own.weight, slip)
         self.comoment[:, d, d], self.comoment_rest[:, d, d] = m2
-        room = ULPS * np.sqrt(divide(past.m2, past.weight)) * lever_own
+        room = MEAN_ROUNDING_FRACTION * np.sqrt(divide(past.m2, past.weight)) * lever_own
         mean = mean_of_constant(Pair(self.mean, self.rest), m2.high[:, :, None] == 0, room[:, :, None])
         return replace(self, mean=mean.high, rest=mean.low)
 
