@@ -21,7 +21,7 @@ Names = tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class BlockMove:
+class BlockMapping:
     """Where the features, words or levels of one block go in another; None: they stay.
 
     `order` says which feature comes to each place; `words` and `levels` to which place each goes, among how many.
@@ -48,7 +48,7 @@ class Move:
 
     classes: Places
     n_classes: int
-    blocks: tuple[BlockMove, ...]
+    blocks: tuple[BlockMapping, ...]
 
     def rows(self, weight: NDArray[np.float64]) -> NDArray[np.float64]:
         """Class weights at their new places."""
@@ -61,7 +61,7 @@ class Move:
         return self.blocks[block].apply(statistic).spread(self.classes, self.n_classes)
 
 
-Joined = tuple[Block, BlockMove, BlockMove]
+Joined = tuple[Block, BlockMapping, BlockMapping]
 """A block that counts what two do, and how each of the two moves there."""
 
 
@@ -91,7 +91,7 @@ def _paired(a: Schema, b: Schema) -> Iterator[tuple[Block, Block]]:
     return zip(a.blocks, b.blocks)
 
 
-def _move(old: Schema, classes: tuple[Label, ...], blocks: Sequence[BlockMove]) -> Move:
+def _move(old: Schema, classes: tuple[Label, ...], blocks: Sequence[BlockMapping]) -> Move:
     place = {label: i for i, label in enumerate(classes)}
     index = np.array([place[label] for label in old.classes], dtype=np.intp)
     return Move(index, len(classes), tuple(blocks))
@@ -130,14 +130,14 @@ def _join_words(a: Block, b: Block, grows: bool) -> Joined:
         size = len(words)
         return (
             replace(a, width=size, names=words),
-            BlockMove(words=None if words is a.names else (mine, size)),
-            BlockMove(words=(its, size)),
+            BlockMapping(words=None if words is a.names else (mine, size)),
+            BlockMapping(words=(its, size)),
         )
     its = a.names.find(b.names)
     if (its < 0).any():
         strange = b.names[int(np.argmin(its))]
         raise SchemaError(f"word {strange!r} is not known. Hint: take away only texts that were learned.")
-    return a, BlockMove(), BlockMove(words=(its, a.width))
+    return a, BlockMapping(), BlockMapping(words=(its, a.width))
 
 
 def _join_levels(a: Block, b: Block, order: Places | None, grows: bool) -> Joined:
@@ -146,15 +146,15 @@ def _join_levels(a: Block, b: Block, order: Places | None, grows: bool) -> Joine
             "the levels of one have names, those of the other are bare codes. Hint: name both, or neither."
         )
     if a.levels is None or b.levels is None:
-        return a, BlockMove(), BlockMove(order)
+        return a, BlockMapping(), BlockMapping(order)
     theirs = b.levels if order is None else tuple(b.levels[j] for j in order)
     if a.levels == theirs:
-        return a, BlockMove(), BlockMove(order)
+        return a, BlockMapping(), BlockMapping(order)
     united = _sorted_union if grows else _all_known
     levels = tuple(x if x == y else united(x, y) for x, y in zip(a.levels, theirs))
     sizes = [len(names) for names in levels]
     mine, its = (_places(a.levels, levels), sizes), (_places(theirs, levels), sizes)
-    return replace(a, levels=levels), BlockMove(levels=mine), BlockMove(order, levels=its)
+    return replace(a, levels=levels), BlockMapping(levels=mine), BlockMapping(order, levels=its)
 
 
 def _sorted_union(x: Names, y: Names) -> Names:
