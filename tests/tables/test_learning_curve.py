@@ -9,7 +9,7 @@ from tests.tables.reviews import reviews
 
 import deciban
 from deciban.errors import InputError
-from deciban.ledger.hash_order import shuffled
+from deciban.ledger.hash_order import hash_row_numbers
 
 SETTINGS = {"target": "verdict", "roles": {"text": "text", "head": "skip", "country": "category", "stars": "number"}}
 
@@ -27,7 +27,7 @@ def order(t):
     if "w" in t.column_names:
         told &= np.array(t.column("w").to_pylist()) > 0
     rows = np.flatnonzero(told)
-    place = shuffled(rows)
+    place = hash_row_numbers(rows)
     held = place < 0.2 * 2.0**64
     return rows[held], rows[~held][np.argsort(place[~held])]
 
@@ -79,7 +79,7 @@ def test_flipped_labels_are_learned_and_not_judged():
     curve = deciban.learning_curve(t, sizes=[len(rest)], flipped=[0.0, 0.2, 0.45], **SETTINGS)
     labels = t.column("verdict").to_pylist()
     other = {"good": "bad", "bad": "good", None: None}
-    second = shuffled(shuffled(np.arange(t.num_rows)).view(np.int64)) / 2.0**64
+    second = hash_row_numbers(hash_row_numbers(np.arange(t.num_rows)).view(np.int64)) / 2.0**64
     for i, share in enumerate((0.0, 0.2, 0.45)):
         wrong = [other[label] if second[j] < share else label for j, label in enumerate(labels)]
         assert curve.log_loss[i, 0] == pytest.approx(by_training(t, rest, wrong)[1], rel=1e-9)
@@ -97,7 +97,7 @@ def test_flipping_takes_any_other_class_and_leaves_the_rows_held_out():
     flipped = Flipped(Frame(t), "y", ["7", "8", "9", "10"], 0.3, 0.2)
     (batch,) = flipped.batches({"y": "text"})
     before, after = np.array(t.column("y").cast("string").to_pylist()), np.array(batch.column(0).to_pylist())
-    held = shuffled(np.arange(n)) < 0.2 * 2.0**64
+    held = hash_row_numbers(np.arange(n)) < 0.2 * 2.0**64
     assert (before[held] == after[held]).all()
     assert np.mean(before[~held] != after[~held]) == pytest.approx(0.3, abs=0.03)
     for label in ("7", "8", "9", "10"):
@@ -115,7 +115,7 @@ def test_a_larger_table_is_judged_by_as_many_rows_as_are_kept(monkeypatch):
     monkeypatch.setattr("deciban.training.reservoir.MOST_ROWS", 100)
     few = deciban.learning_curve(t, target="y", sizes=[500, 2000])
     assert (whole.held_out > 500, few.held_out) == (True, 100)
-    first = np.argsort(shuffled(np.arange(3000)))[:100]
+    first = np.argsort(hash_row_numbers(np.arange(3000)))[:100]
     model = deciban.train({name: column[np.sort(first)] for name, column in t.items()}, target="y", judge=False)
     assert few.reports[0][1].truth.tolist() == y[np.sort(first)].tolist()
     assert model.classes == [0, 1]

@@ -220,7 +220,7 @@ def test_the_sample_to_be_judged_is_bounded_by_the_size_of_its_texts(monkeypatch
         sample = learned(plan(table, target="verdict"), 10, None).sample
         found.append(sample.number.tolist())
     sizes = [len(text.encode()) for text in texts_of(table)]
-    order = np.argsort(reservoir.shuffled(np.arange(len(table))))
+    order = np.argsort(reservoir.hash_row_numbers(np.arange(len(table))))
     kept = int(np.searchsorted(np.cumsum(np.array(sizes)[order]), 3000, side="right"))
     assert found[0] == found[1] == sorted(order[:kept].tolist())
     assert sample.parts[0].shape == (kept, len(trained(table).ledger.schema.blocks[0].names))

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def shuffled(number: NDArray[np.int64]) -> NDArray[np.uint64]:
+def hash_row_numbers(number: NDArray[np.int64]) -> NDArray[np.uint64]:
     """A fixed, thorough mixing of row numbers (the finaliser of SplitMix64, Steele et al. 2014).
 
-    >>> (shuffled(np.arange(3)) >> np.uint64(60)).tolist()
+    >>> (hash_row_numbers(np.arange(3)) >> np.uint64(60)).tolist()
     [14, 6, 0]
     """
     z = (number.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
@@ -27,4 +27,4 @@ def sample_row_numbers(n: int, most: int) -> NDArray[np.intp]:
     """
     if n <= most:
         return np.arange(n)
-    return np.sort(np.argsort(shuffled(np.arange(n)), kind="stable")[:most])
+    return np.sort(np.argsort(hash_row_numbers(np.arange(n)), kind="stable")[:most])

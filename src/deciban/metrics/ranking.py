@@ -1,4 +1,4 @@
-"""Judged rows themselves, for what no sums can hold: ranking, curves, thresholds, what a rule would cost."""
+"""Evaluated rows kept for figures that sums cannot give: ranking, curves, thresholds, costs of decisions."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.errors import InputError
-from deciban.ledger.hash_order import shuffled
+from deciban.ledger.hash_order import hash_row_numbers
 from deciban.ledger.statistic import Array
 from deciban.metrics.score_curves import Curve
 from deciban.scores.posterior import log_odds
 
-MOST_SCORES = 1 << 24
-"""Scores (rows × classes) that are kept: 128 MiB. Of more rows a uniform sample is kept."""
+MAX_KEPT_SCORES = 1 << 24
+"""The number of scores (rows × classes) that are kept at most: 128 MiB. Of more rows a uniform sample is kept."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Stretch:
-    """Some judged rows; `known` is None where each row's model had learned every class."""
+class ScoredRows:
+    """Evaluated rows; `known` is None where each row's model had learned every class."""
 
     number: NDArray[np.int64]
     log_posterior: Array
@@ -30,13 +30,13 @@ class Stretch:
     weight: Array
     known: NDArray[np.bool_] | None
 
-    def __getitem__(self, rows: NDArray[Any]) -> Stretch:
+    def __getitem__(self, rows: NDArray[Any]) -> ScoredRows:
         known = None if self.known is None else self.known[rows]
-        return Stretch(self.number[rows], self.log_posterior[rows], self.truth[rows], self.weight[rows], known)
+        return ScoredRows(self.number[rows], self.log_posterior[rows], self.truth[rows], self.weight[rows], known)
 
     @classmethod
-    def joined(cls, parts: Sequence[Stretch]) -> Stretch:
-        """All of them, in the order of their numbers."""
+    def concatenate(cls, parts: Sequence[ScoredRows]) -> ScoredRows:
+        """Return the rows of all parts, in the order of their numbers."""
         if len(parts) == 1:
             return parts[0].sorted()
         number, scores, truth, weight = (
@@ -53,32 +53,32 @@ class Stretch:
             )
         return cls(number, scores, truth, weight, known).sorted()
 
-    def sorted(self) -> Stretch:
-        """In the order of the numbers."""
+    def sorted(self) -> ScoredRows:
+        """Return the rows in the order of their numbers."""
         number = self.number
         return self if (number[1:] >= number[:-1]).all() else self[np.argsort(number, kind="stable")]
 
 
 @dataclass(frozen=True, eq=False)
 class Ranks:
-    """ln p(k|x), class and weight of judged rows; `a + b` are the rows of both.
+    """ln p(k|x), class and weight of evaluated rows; `a + b` holds the rows of both.
 
-    Of rows with more than `MOST_SCORES` scores together a part is kept, those whose shuffled numbers come first: one
-    in 2, 4, 8 …, the same ones however the rows came. A class that a row's model had not learned counts as one that
-    it never expects: such rows are found last, as they are errors elsewhere.
+    Of rows with more than `MAX_KEPT_SCORES` scores together a part is kept, those whose shuffled numbers come first:
+    one in 2, 4, 8 …, whatever the order in which the rows arrived. A class that a row's model had not learned has
+    the probability 0: such rows are ranked last, as they are errors in other figures.
 
     >>> ranks = Ranks.of(np.log([[0.9, 0.1], [0.6, 0.4], [0.7, 0.3]]), np.array([0, 1, 0]))
     >>> ranks.area.tolist(), (ranks + ranks).seen
     ([1.0, 1.0], 6)
     """
 
-    parts: tuple[Stretch, ...]
+    parts: tuple[ScoredRows, ...]
     seen: int
-    """How many rows were judged, kept or not."""
-    thinned: int = 0
-    """One row in 2^thinned is kept."""
-    numbered: bool = False
-    """The rows' numbers were given; otherwise they are counted as they come."""
+    """The number of rows evaluated, kept or not."""
+    n_halvings: int = 0
+    """The number of times that the rows were halved: one row in 2^n_halvings is kept."""
+    has_numbers: bool = False
+    """Whether the rows' numbers were given; otherwise rows are numbered in the order of arrival."""
 
     @classmethod
     def of(
@@ -89,41 +89,41 @@ class Ranks:
         known: NDArray[np.bool_] | None = None,
         number: NDArray[np.integer[Any]] | None = None,
     ) -> Self:
-        """Rows as `Scorecard.of` takes them; `number` is each row's place in the table."""
+        """Keep rows, given as for `Scorecard.of`; `number` is each row's place in the table."""
         n, K = log_posterior.shape
         if known is not None:
             known = None if known.all() else np.broadcast_to(known, (n, K))
-        rows = Stretch(
+        rows = ScoredRows(
             np.arange(n) if number is None else np.asarray(number, dtype=np.int64),
             np.asarray(log_posterior, dtype=np.float64),
             np.asarray(truth).astype(np.intp),
             np.ones(n) if weight is None else np.asarray(weight, dtype=np.float64),
             known,
         )
-        return cls((rows,) if n else (), n, 0, number is not None)._fitting()
+        return cls((rows,) if n else (), n, 0, number is not None)._limit_size()
 
     def __add__(self, other: Self) -> Self:
         if not isinstance(other, Ranks):
             return NotImplemented
         more = other.parts
-        if not other.numbered and self.seen:
-            more = tuple(Stretch(p.number + self.seen, p.log_posterior, p.truth, p.weight, p.known) for p in more)
-        numbered = (self.numbered or not self.seen) and (other.numbered or not other.seen)
-        thinned = max(self.thinned, other.thinned)
-        return type(self)(self.parts + more, self.seen + other.seen, thinned, numbered)._fitting(
-            thin=self.thinned != other.thinned
+        if not other.has_numbers and self.seen:
+            more = tuple(ScoredRows(p.number + self.seen, p.log_posterior, p.truth, p.weight, p.known) for p in more)
+        has_numbers = (self.has_numbers or not self.seen) and (other.has_numbers or not other.seen)
+        n_halvings = max(self.n_halvings, other.n_halvings)
+        return type(self)(self.parts + more, self.seen + other.seen, n_halvings, has_numbers)._limit_size(
+            thin=self.n_halvings != other.n_halvings
         )
 
-    def _fitting(self, thin: bool = False) -> Self:
-        """No more scores than are kept: every second row goes, until it is so."""
-        parts, level = self.parts, self.thinned
+    def _limit_size(self, thin: bool = False) -> Self:
+        """Drop every second row until no more than `MAX_KEPT_SCORES` scores are left."""
+        parts, level = self.parts, self.n_halvings
         while parts:
             if thin:
-                parts = tuple(part[_chosen(part.number, level)] for part in parts)
-            if sum(part.log_posterior.size for part in parts) <= MOST_SCORES:
+                parts = tuple(part[_is_kept(part.number, level)] for part in parts)
+            if sum(part.log_posterior.size for part in parts) <= MAX_KEPT_SCORES:
                 break
             level, thin = level + 1, True
-        return self if parts is self.parts else type(self)(parts, self.seen, level, self.numbered)
+        return self if parts is self.parts else type(self)(parts, self.seen, level, self.has_numbers)
 
     @property
     def n_classes(self) -> int:
@@ -131,46 +131,48 @@ class Ranks:
         return self.parts[0].log_posterior.shape[1] if self.parts else 0
 
     @cached_property
-    def rows(self) -> Stretch:
+    def rows(self) -> ScoredRows:
         """The rows that are kept, in the order of the table."""
         if not self.parts:
-            raise InputError("no row was judged, so there is nothing to rank. Hint: check the target")
-        return Stretch.joined(self.parts)
+            raise InputError("no row was evaluated, so there is nothing to rank. Hint: check the target")
+        return ScoredRows.concatenate(self.parts)
 
     @property
-    def whole(self) -> bool:
-        """Every row is kept."""
-        return not self.thinned
+    def is_complete(self) -> bool:
+        """Whether every row is kept."""
+        return not self.n_halvings
 
     @cached_property
-    def some(self) -> Stretch:
-        """The rows that weigh something."""
+    def weighted_rows(self) -> ScoredRows:
+        """The rows of weight above 0."""
         rows = self.rows
         return rows if (rows.weight > 0).all() else rows[rows.weight > 0]
 
     @cached_property
-    def claimed(self) -> Array:
-        """ln p(k|x) of the rows that weigh something; −∞ for a class that the row's model had not learned."""
-        some = self.some
-        return some.log_posterior if some.known is None else np.where(some.known, some.log_posterior, -np.inf)
+    def claimed_log_posterior(self) -> Array:
+        """ln p(k|x) of the rows of weight above 0; −∞ for a class that the row's model had not learned."""
+        rows = self.weighted_rows
+        return rows.log_posterior if rows.known is None else np.where(rows.known, rows.log_posterior, -np.inf)
 
     def curve(self, k: int) -> Curve:
-        """One class against all others, by the odds for it."""
-        return Curve.of(log_odds(self.claimed, k), self.some.truth == k, self.some.weight)
+        """Return the curve of one class against all others, ranked by the log-odds of the class."""
+        rows = self.weighted_rows
+        return Curve.of(log_odds(self.claimed_log_posterior, k), rows.truth == k, rows.weight)
 
-    def by_probability(self, k: int) -> Curve:
-        """One class against all others, by its probability, as a threshold takes it."""
-        return Curve.of(np.exp(self.claimed[:, k]), self.some.truth == k, self.some.weight)
+    def probability_curve(self, k: int) -> Curve:
+        """Return the curve of one class against all others, ranked by the probability that a threshold applies to."""
+        rows = self.weighted_rows
+        return Curve.of(np.exp(self.claimed_log_posterior[:, k]), rows.truth == k, rows.weight)
 
     @cached_property
     def _figures(self) -> Array:
-        """3×K: area, average precision and weight of each class, of curves that are not kept."""
+        """3×K: area, average precision and weight of each class; the curves are not kept."""
         curves = (self.curve(k) for k in range(self.n_classes))
         return np.array([(curve.area, curve.average_precision, curve.n_hits) for curve in curves]).T
 
     @property
     def area(self) -> Array:
-        """The area under the ROC curve of each class against all others; NaN where only one of the two is there."""
+        """The area under the ROC curve of each class against all others; NaN where only one of the two has rows."""
         return self._figures[0]
 
     @property
@@ -179,11 +181,11 @@ class Ranks:
         return self._figures[1]
 
     @property
-    def share(self) -> Array:
+    def class_weights(self) -> Array:
         """Σw of each class."""
         return self._figures[2]
 
 
-def _chosen(number: NDArray[np.int64], level: int) -> NDArray[np.bool_]:
-    """One row in 2^level, by its shuffled number."""
-    return shuffled(number) >> np.uint64(64 - level) == 0
+def _is_kept(number: NDArray[np.int64], level: int) -> NDArray[np.bool_]:
+    """Select one row in 2^level, by its shuffled number."""
+    return hash_row_numbers(number) >> np.uint64(64 - level) == 0

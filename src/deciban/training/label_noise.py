@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.ledger.hash_order import shuffled
+from deciban.ledger.hash_order import hash_row_numbers
 from deciban.sources.cells import Names
 from deciban.sources.source import Reading
 from deciban.sources.source_view import View
@@ -25,9 +25,9 @@ def below(number: NDArray[np.int64], share: float, draw: int = 1) -> NDArray[np.
 
 def mixed(number: NDArray[np.int64], times: int = 1) -> NDArray[np.uint64]:
     """Row numbers shuffled so many times over: each time another order."""
-    order = shuffled(number)
+    order = hash_row_numbers(number)
     for _ in range(times - 1):
-        order = shuffled(order.view(np.int64))
+        order = hash_row_numbers(order.view(np.int64))
     return order
 
 

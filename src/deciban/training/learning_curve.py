@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from deciban.errors import InputError
 from deciban.ledger import Ledger
-from deciban.ledger.hash_order import shuffled
+from deciban.ledger.hash_order import hash_row_numbers
 from deciban.ledger.schema import in_order
 from deciban.metrics.learning_curve import LearningCurve
 from deciban.metrics.report import Report
@@ -120,7 +120,7 @@ class Target:
             codes = np.concatenate([names.encode(batch.column(task.target)) for batch in batches])
             used |= set(np.unique(codes[told]).tolist())
             number = read + np.flatnonzero(told)
-            orders.append(shuffled(number[~below(number, HELD_OUT)]))
+            orders.append(hash_row_numbers(number[~below(number, HELD_OUT)]))
             read += len(told)
         return cls(in_order(names.list[k] for k in used), np.sort(np.concatenate(orders)))
 
@@ -164,7 +164,7 @@ class Prefixes:
 
     def __call__(self, codes: NDArray[np.int32], number: NDArray[np.int64]) -> NDArray[np.int32]:
         """See `Deal`: the size that a row is first in; the last fold is for rows that no model learns."""
-        fold = np.searchsorted(self.ends, shuffled(number)).astype(np.int32)
+        fold = np.searchsorted(self.ends, hash_row_numbers(number)).astype(np.int32)
         fold[below(number, HELD_OUT)] = len(self.ends)
         self.counts += np.bincount(fold, minlength=len(self.counts))
         return fold

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.ledger.hash_order import shuffled
+from deciban.ledger.hash_order import hash_row_numbers
 from deciban.model.summarise_table import Rows
 from deciban.text import Documents
 
@@ -42,7 +42,7 @@ class Reservoir:
 
     def offer(self, rows: Rows) -> None:
         """Keep those of these rows that have a place."""
-        chosen = np.flatnonzero(shuffled(rows.number) <= self.bar)
+        chosen = np.flatnonzero(hash_row_numbers(rows.number) <= self.bar)
         if len(chosen):
             taken = rows if len(chosen) == len(rows.codes) else rows[chosen]
             self.kept.append(taken)
@@ -53,7 +53,7 @@ class Reservoir:
 
     def _trim(self) -> None:
         together = joined(self.kept)
-        order, texts = shuffled(together.number), _text_sizes(together)
+        order, texts = hash_row_numbers(together.number), _text_sizes(together)
         room = min(self.room, len(order))
         if texts and room:
             sizes = np.cumsum(np.sum(texts, axis=0)[np.argsort(order)])

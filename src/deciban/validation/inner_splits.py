@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.ledger.hash_order import shuffled
+from deciban.ledger.hash_order import hash_row_numbers
 from deciban.ledger.statistic import Array
 from deciban.validation.splits import Folds
 
@@ -54,7 +54,7 @@ def content(parts: Sequence[Any], n: int) -> Marks:
 
 
 def _mixed(mark: Marks) -> Marks:
-    return shuffled(mark.view(np.int64))
+    return hash_row_numbers(mark.view(np.int64))
 
 
 def _cells(part: Any) -> Marks:
@@ -73,7 +73,7 @@ def _cells(part: Any) -> Marks:
 
 def _placed(where: NDArray[Any], cells: NDArray[Any]) -> Marks:
     """Cells beside their columns; 0 for those that are 0."""
-    each = _mixed(shuffled(where.astype(np.int64)) ^ _mixed(_bits(cells)))
+    each = _mixed(hash_row_numbers(where.astype(np.int64)) ^ _mixed(_bits(cells)))
     return np.where(cells == 0, np.uint64(0), each)
 
 

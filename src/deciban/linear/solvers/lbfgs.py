@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.ledger.hash_order import shuffled
+from deciban.ledger.hash_order import hash_row_numbers
 from deciban.ledger.statistic import Array
 from deciban.linear.loss_pass import Rows
 from deciban.linear.solvers.preconditioner import Coordinates, coordinates
@@ -55,7 +55,7 @@ def some_rows(n: int, wanted: int) -> NDArray[np.intp]:
     """About so many of n rows, thoroughly mixed; all where they are not `SAMPLE_PAYS` times as many."""
     if n < SAMPLE_PAYS * wanted:
         return np.arange(n)
-    return np.flatnonzero(shuffled(np.arange(n)) < np.uint64(2.0**64 * wanted / n))
+    return np.flatnonzero(hash_row_numbers(np.arange(n)) < np.uint64(2.0**64 * wanted / n))
 
 
 def minimised(rows: Rows, l2: Sequence[Array | float], state: State, tol: float, max_iter: int) -> State:
