@@ -9,7 +9,7 @@ from tests.tables.reviews import reviews
 
 import deciban
 from deciban.errors import InputError
-from deciban.ledger.hash_order import hash_row_numbers
+from deciban.ledger.hashing import hash_row_numbers
 
 SETTINGS = {"target": "verdict", "roles": {"text": "text", "head": "skip", "country": "category", "stars": "number"}}
 

@@ -17,7 +17,7 @@ from deciban import engines
 from deciban.errors import InputError
 from deciban.generative import GenerativeModel
 from deciban.ledger import Needs
-from deciban.ledger.hash_order import sample_row_numbers
+from deciban.ledger.hashing import sample_row_numbers
 from deciban.ledger.statistic import Array
 from deciban.linear.design import Shared
 from deciban.linear.fit_report import Account

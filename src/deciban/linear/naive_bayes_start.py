@@ -14,7 +14,7 @@ from deciban.families.family import Family, log
 from deciban.families.gaussian import Gaussian
 from deciban.families.multinomial import Multinomial
 from deciban.generative import Assumption, GenerativeModel, learn
-from deciban.ledger.hash_order import sample_row_numbers
+from deciban.ledger.hashing import sample_row_numbers
 from deciban.ledger.statistic import Array, Codes
 from deciban.linear.solvers.logistic_objective import apart, losses
 

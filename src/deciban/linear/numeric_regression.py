@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from deciban.engines import is_sparse
 from deciban.ledger import Needs, Schema
-from deciban.ledger.hash_order import sample_row_numbers
+from deciban.ledger.hashing import sample_row_numbers
 from deciban.ledger.statistic import Array, Codes
 from deciban.linear.fit_report import Account, Setting
 from deciban.linear.fitted_model import FittedModel

@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.ledger.hash_order import sample_row_numbers
+from deciban.ledger.hashing import sample_row_numbers
 from deciban.ledger.statistic import Array, Codes
 from deciban.linear.solvers.logistic_objective import losses
 
@@ -106,7 +106,10 @@ def sample_of(codes: Codes) -> NDArray[np.intp]:
         return index
     order, counts = np.argsort(codes, kind="stable"), np.bincount(codes)
     end, few = np.cumsum(counts), np.bincount(codes[index], minlength=len(counts)) < FOLDS
-    more = [order[end[k] - counts[k] + sample_row_numbers(int(counts[k]), FOLDS)] for k in np.flatnonzero(few & (counts > 0))]
+    more = [
+        order[end[k] - counts[k] + sample_row_numbers(int(counts[k]), FOLDS)]
+        for k in np.flatnonzero(few & (counts > 0))
+    ]
     return np.unique(np.concatenate([index, *more]))
 
 

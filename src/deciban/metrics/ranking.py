@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.errors import InputError
-from deciban.ledger.hash_order import hash_row_numbers
+from deciban.ledger.hashing import hash_row_numbers
 from deciban.ledger.statistic import Array
 from deciban.metrics.score_curves import Curve
 from deciban.scores.posterior import log_odds

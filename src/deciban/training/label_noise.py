@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.ledger.hash_order import hash_row_numbers
+from deciban.ledger.hashing import hash_row_numbers
 from deciban.sources.cells import Names
 from deciban.sources.source import Reading
 from deciban.sources.source_view import View

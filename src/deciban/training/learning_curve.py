@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from deciban.errors import InputError
 from deciban.ledger import Ledger
-from deciban.ledger.hash_order import hash_row_numbers
+from deciban.ledger.hashing import hash_row_numbers
 from deciban.ledger.schema import in_order
 from deciban.metrics.learning_curve import LearningCurve
 from deciban.metrics.report import Report

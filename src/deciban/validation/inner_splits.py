@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.ledger.hash_order import hash_row_numbers
+from deciban.ledger.hashing import hash_row_numbers
 from deciban.ledger.statistic import Array
 from deciban.validation.splits import Folds
 

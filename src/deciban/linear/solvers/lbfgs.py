@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.ledger.hash_order import hash_row_numbers
+from deciban.ledger.hashing import hash_row_numbers
 from deciban.ledger.statistic import Array
 from deciban.linear.loss_pass import Rows
 from deciban.linear.solvers.preconditioner import Coordinates, coordinates
