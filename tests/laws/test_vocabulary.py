@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deciban.ledger import Vocabulary, vocabulary
-from deciban.ledger import byte_ranges as stretches
+from deciban.ledger import vocabulary as stretches
 from deciban.ledger.hashing import hash_word, hash_words
 
 anything = st.text(st.characters(codec=None), max_size=20)
