@@ -12,9 +12,8 @@ from deciban.ledger.grid import Grid
 from deciban.ledger.ledger import Ledger
 from deciban.ledger.levels import Levels
 from deciban.ledger.moments import Moments
-from deciban.ledger.needs import Needs
 from deciban.ledger.scatter import Scatter
-from deciban.ledger.schema import Block, Schema
+from deciban.ledger.schema import Block, Needs, Schema
 from deciban.ledger.statistic import Statistic
 from deciban.ledger.tallies import Tallies
 from deciban.ledger.vocabulary import Vocabulary

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple
 
-from deciban.ledger.needs import Kind
+from deciban.ledger.schema import Kind
 from deciban.sources.cells import DATE_PARTS
 from deciban.sources.source import Reading
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from deciban import engines
 from deciban.errors import InputError, did_you_mean
 from deciban.ledger import Vocabulary
-from deciban.ledger.needs import Kind
+from deciban.ledger.schema import Kind
 from deciban.model.columns import Feature, Layout
 from deciban.model.combinations import Combinations
 from deciban.sources.cells import Names, date_part, numbers

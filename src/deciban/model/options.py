@@ -15,7 +15,7 @@ from deciban.families.marginal_likelihood import FALLBACK
 from deciban.families.poisson import Poisson
 from deciban.families.text_family import Text
 from deciban.generative import Assumption
-from deciban.ledger.needs import Kind
+from deciban.ledger.schema import Kind
 from deciban.model.columns import Feature, Layout
 from deciban.sources.cells import label_text
 from deciban.text import Words

@@ -18,9 +18,8 @@ from deciban.ledger.grid import BIAS, Grid
 from deciban.ledger.ledger import Ledger
 from deciban.ledger.levels import Levels
 from deciban.ledger.moments import Moments
-from deciban.ledger.needs import Kind
 from deciban.ledger.scatter import Scatter
-from deciban.ledger.schema import Block, Label, Schema
+from deciban.ledger.schema import Block, Kind, Label, Schema
 from deciban.ledger.statistic import MAX_SQUARABLE, Array, Statistic
 from deciban.ledger.tallies import Tallies
 from deciban.ledger.vocabulary import Vocabulary

@@ -10,7 +10,7 @@ import numpy as np
 from deciban.families.leave_one_out import binned_loss, gaussian_loss, poisson_loss
 from deciban.ledger import Ledger
 from deciban.ledger.grid import middles
-from deciban.ledger.needs import Kind
+from deciban.ledger.schema import Kind
 from deciban.ledger.statistic import Array, divide
 from deciban.model.columns import OPEN, Column, Layout, Role
 from deciban.model.options import Options

@@ -12,7 +12,7 @@ from deciban import engines
 from deciban.families.family import Family
 from deciban.families.marginal_likelihood import best_alpha, with_alpha
 from deciban.ledger import Bags, Ledger
-from deciban.ledger.needs import Kind
+from deciban.ledger.schema import Kind
 from deciban.ledger.statistic import Array
 from deciban.metrics.choice import Setting
 from deciban.model.columns import OPEN, Column, Layout
