@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from deciban import engines
 from deciban.errors import InputError
 from deciban.ledger import Needs, Schema, Vocabulary
-from deciban.ledger.feature_names import feature_names
+from deciban.ledger.schema import feature_names
 from deciban.ledger.statistic import Array
 from deciban.scores import DECIBAN, Boundary, Conic, Explanation, ScoreForm
 from deciban.scores.calibration import Calibration, recalibrated

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from deciban import engines
 from deciban.errors import InputError, no_such_class
-from deciban.ledger.feature_names import Numbered
+from deciban.ledger.schema import Numbered
 from deciban.model.columns import TOGETHER, Feature
 from deciban.model.matrices import documents_of
 from deciban.model.text_explanations import TableExplanation
