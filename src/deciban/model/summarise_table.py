@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from deciban import engines
 from deciban.errors import InputError, did_you_mean, list_names
 from deciban.ledger import Block, Ledger, Needs, Schema, Statistic
-from deciban.ledger.concatenate import beside
+from deciban.ledger.ledger import beside
 from deciban.ledger.schema import in_order
 from deciban.ledger.statistic import Array
 from deciban.model.columns import Feature, Group, Layout
