@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from deciban.kernels.compile import kernel
 from deciban.kernels.double_double import add, divide, multiply, two_sum
-from deciban.ledger.moments import PAIR_ROUNDING
-from deciban.ledger.outliers import MAX_EXACT_ROWS, MAX_NEAR_DEVIATION, MAX_SQUARE_RATIO
+from deciban.ledger.moments import MAX_EXACT_ROWS, MAX_NEAR_DEVIATION, MAX_SQUARE_RATIO, PAIR_ROUNDING
 from deciban.ledger.statistic import Array, Codes
 
 PORTION_BYTES = 1 << 19
@@ -127,7 +126,7 @@ def _add_up(part: Array, total: Array, low: Array) -> None:
 def find_scales(X: NDArray[Any], codes: Codes, w: Array, centre: Array, limit: Array) -> None:
     """Estimate the median of each class and column from a few rows, and the mean square up to which plain sums do.
 
-    As in `ledger/outliers.py` the scale is the lower quartile of the deviations from the median that are not zero.
+    As in `ledger/moments.py` the scale is the lower quartile of the deviations from the median that are not zero.
     Where the few rows are all the same, the first rows that are not tell the scale.
     """
     K, d = centre.shape

@@ -18,8 +18,14 @@ from numpy.typing import NDArray
 
 from deciban.ledger.counts import place
 from deciban.ledger.double_double import CHUNK_CELLS, Pair, difference, matrix_product
-from deciban.ledger.moments import PAIR_ROUNDING, MEAN_ROUNDING_FRACTION, Moments, clamp, mean_of_constant
-from deciban.ledger.outliers import find_far_rows
+from deciban.ledger.moments import (
+    MEAN_ROUNDING_FRACTION,
+    PAIR_ROUNDING,
+    Moments,
+    clamp,
+    find_far_rows,
+    mean_of_constant,
+)
 from deciban.ledger.statistic import Array, Codes, Merged, divide, merge_means, rows_by_class, same, subtract_means
 
 
