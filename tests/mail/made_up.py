@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tarfile
 from email.message import EmailMessage
+from importlib.resources import files
 
 TEXTS = {
     "english": ("Lunch on Thursday?", "Shall we meet at noon? I'll bring the drawings.\n", "utf-8"),
@@ -26,6 +28,12 @@ PAGE = (
     '<div style="display: none">meadow river</div><font color="#fffffe">invisible ink</font>'
     '<img src="http://203.0.113.9/x.gif" width=1 height=1 alt="logo"><script>var wallet;</script></body></html>\n'
 )
+
+
+def example_mailbox() -> list[bytes]:
+    """The messages of the packed example mailbox: wanted mail and spam in eleven languages."""
+    with tarfile.open(str(files("deciban.cli.examples") / "mailbox.tar.xz")) as archive:
+        return [archive.extractfile(member).read() for member in archive]  # type: ignore[union-attr]
 
 
 def plain(language: str, way: str | None = None) -> EmailMessage:

@@ -6,7 +6,6 @@ import pytest
 from tests.mail import hostile, made_up
 from tests.mail.fuzzing import Heard, held_by
 
-from deciban.cli.examples.mailbox.maildir import mailbox
 from deciban.mail.bulk import token_numbers as numbering
 from deciban.mail.bulk.token_numbers import Numbering
 from deciban.mail.tokens.token_options import USUAL, Reading
@@ -15,7 +14,7 @@ from deciban.mail.tokens.token_options import USUAL, Reading
 @pytest.fixture(scope="module")
 def messages():
     """The example mailbox: wanted mail and spam in eleven languages."""
-    return [one.raw for one in mailbox()]
+    return made_up.example_mailbox()
 
 
 def test_numbered_tokens_are_those_of_the_definition(messages):

@@ -18,6 +18,10 @@ EXAMPLE = a.example(
 )
 FOLDER = Path(__file__).parent / "examples"
 MAILBOX = "mailbox"
+JUNK = ".Junk"
+FLAG_SEPARATOR = ":" if sys.platform != "win32" else "!"
+"""The character before the flags in a file name of a Maildir; Windows allows no colon in file names."""
+
 Name = Annotated[
     Literal["patients", "new-patients", "messages", "new-messages", "mailbox"],
     typer.Argument(
@@ -55,11 +59,34 @@ def _mailbox(folder: Path) -> None:
         raise InputError(
             f"the folder {str(folder)!r} is not empty; a mailbox is only written where nothing is. {HINT}"
         )
-    from deciban.cli.examples.mailbox.maildir import JUNK, write_mailbox
-
     try:
-        made = write_mailbox(folder)
+        names = unpack_mailbox(folder)
     except OSError as error:
         raise InputError(f"cannot write to the folder {str(folder)!r}: {error.strerror}. {HINT}") from None
-    new, junk = sum(one.is_new for one in made), sum(one.folder == JUNK for one in made)
-    say(f"{folder}: {len(made) - new - junk} letters, {new} new ones, and {junk} of junk in {JUNK}")
+    new, junk = sum(name.startswith("new/") for name in names), sum(name.startswith(JUNK) for name in names)
+    say(f"{folder}: {len(names) - new - junk} letters, {new} new ones, and {junk} of junk in {JUNK}")
+
+
+def unpack_mailbox(folder: Path) -> list[str]:
+    """Write the messages of the packed mailbox into a new or empty folder, all or none; return their names."""
+    import os
+    import shutil
+    import tarfile
+    import tempfile
+
+    folder.absolute().parent.mkdir(parents=True, exist_ok=True)
+    unfinished = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.absolute().parent))
+    try:
+        for subfolder in ("cur", "new", "tmp"):
+            (unfinished / subfolder).mkdir()
+            (unfinished / JUNK / subfolder).mkdir(parents=True)
+        with tarfile.open(FOLDER / "mailbox.tar.xz") as archive:
+            messages = {member.name: archive.extractfile(member).read() for member in archive}  # type: ignore[union-attr]
+        for name, raw in messages.items():
+            (unfinished / name.replace(":", FLAG_SEPARATOR)).write_bytes(raw)
+        if folder.exists():
+            folder.rmdir()
+        os.rename(unfinished, folder)
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+    return list(messages)

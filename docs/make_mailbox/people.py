@@ -1,15 +1,15 @@
-"""Who writes: friends, colleagues, lists and shops; of senders of junk the parts that their names are made of."""
+"""Senders: friends, colleagues, lists and shops, and the parts that the names of spam senders are composed of."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 OWNER = ("Mila Novak", "mila@home.example")
-"""Whose mailbox it is: a translator of maps who sings, has a garden, and knows people everywhere."""
+"""The owner of the mailbox: a translator of maps who sings, has a garden, and knows people everywhere."""
 
 
 class Person(NamedTuple):
-    """Somebody who writes, and how."""
+    """A sender, with language, time zone and mail program."""
 
     name: str
     address: str
@@ -57,7 +57,7 @@ LISTS = {
         ("anneke@visser.example", "piet@freemail.example", "joan@post.example.net"),
     ),
 }
-"""Of each list its name in List-Id, and who writes to it."""
+"""For each list its name in List-Id and the addresses of its writers."""
 
 WRITERS = {
     "berta@fink.example": "Berta Fink", "tom@hale.example": "Tom Hale", "olga@freemail.example": "Olga Brandt",
