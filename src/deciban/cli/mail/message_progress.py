@@ -12,7 +12,7 @@ from deciban.cli.error_handling import stop_if_interrupted
 from deciban.errors import InputError
 
 if TYPE_CHECKING:
-    from deciban.mail.sources.raw_message import Closed, Found
+    from deciban.mail.sources.raw_message import Closed, RawMessage
 
 Message = TypeVar("Message")
 
@@ -42,12 +42,12 @@ class Drawn:
         self.trouble: InputError | OSError | None = None
         """What went wrong first."""
 
-    def __iter__(self) -> Iterator[Found]:
+    def __iter__(self) -> Iterator[RawMessage]:
         from deciban.mail.sources.message_sources import messages_in
 
         return self._drawn(messages_in)
 
-    def many(self) -> Iterator[Found | Closed]:
+    def many(self) -> Iterator[RawMessage | Closed]:
         """The same for who learns or judges many: small files stay closed."""
         from deciban.mail.sources.message_sources import mail_in
 

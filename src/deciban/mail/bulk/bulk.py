@@ -17,7 +17,7 @@ import numpy as np
 from deciban.errors import InputError
 from deciban.mail.bulk.reader_processes import Answer, Crew, Heads, Sent, Worker, answer_to
 from deciban.mail.bulk.token_numbers import Numbering, Said
-from deciban.mail.sources.raw_message import Closed, Found, Given, Problem, named
+from deciban.mail.sources.raw_message import Closed, RawMessage, Given, Problem, named
 from deciban.mail.store.packing import Numbers
 from deciban.mail.store.store_entry import DIGEST_BYTES, spelled
 from deciban.mail.tokens.token_options import USUAL, Reading
@@ -59,7 +59,7 @@ class Waiting:
         """What there is to be read, of labels and messages."""
         for label, each in labelled:
             name, raw = named(each)
-            self._heads.append((label, name, each.time if isinstance(each, Found) else None))
+            self._heads.append((label, name, each.time if isinstance(each, RawMessage) else None))
             yield raw
 
     def met(self, bundle: Bundle) -> list[tuple[str, str, float | None]]:

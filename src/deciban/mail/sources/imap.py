@@ -13,7 +13,7 @@ from typing import Any
 from deciban.errors import MOST_NAMED, InputError, did_you_mean
 from deciban.mail.sources.imap_address import Address, off_the_line, on_the_line
 from deciban.mail.sources.imap_connection import CHATTER, Line, connected, in_words, password_for, said
-from deciban.mail.sources.raw_message import Found, Problem, Problems, longest_read, tell_trashed, warned
+from deciban.mail.sources.raw_message import RawMessage, Problem, Problems, longest_read, tell_trashed, warned
 
 TOGETHER = 1 << 23
 """Bytes of messages asked for at a time."""
@@ -99,7 +99,7 @@ class ImapFolder:
         notes = [note for line in answer if (note := _note(line if isinstance(line, bytes) else line[0])) is not None]
         return sorted((note for note in notes if note.uid in set(uids)), key=lambda note: note.uid)
 
-    def fetch(self, notes: list[Noted]) -> Iterator[Found]:
+    def fetch(self, notes: list[Noted]) -> Iterator[RawMessage]:
         """The messages themselves, each up to its bound."""
         wanted = {note.uid: note for note in notes}
         allowed = sum(note.size for note in notes)
@@ -107,7 +107,7 @@ class ImapFolder:
         for uid, raw in _bodies(answer):
             note = wanted.pop(uid, None)
             if note:
-                yield Found(f"{self.address};uid={uid}", raw, note.time, note.flags)
+                yield RawMessage(f"{self.address};uid={uid}", raw, note.time, note.flags)
 
     def _ask(self, command: str, *words: str, allowed: int = 0) -> list[Any]:
         with in_words(self.address):
@@ -126,12 +126,12 @@ def imap_messages(
     trashed: bool = False,
     problems: Problems = warned,
     password: Callable[[Address], str] = password_for,
-) -> Iterator[Found]:
+) -> Iterator[RawMessage]:
     """The messages of an IMAP folder by UID, a few megabytes of them at a time."""
     return _read(Address.of(address), trashed, problems, password)
 
 
-def _read(address: Address, trashed: bool, problems: Problems, password: Callable[[Address], str]) -> Iterator[Found]:
+def _read(address: Address, trashed: bool, problems: Problems, password: Callable[[Address], str]) -> Iterator[RawMessage]:
     with ImapFolder(address, password(address)) as folder:
         uids, left_out, gone = folder.uids(), 0, 0
         while batch := list(islice(uids, MOST_TOGETHER)):

@@ -25,7 +25,7 @@ from typing import BinaryIO, TypeVar
 from deciban.errors import InputError
 from deciban.mail.sources import folders, mbox
 from deciban.mail.sources.folders import Entry
-from deciban.mail.sources.raw_message import Closed, Found, Problem, Problems, longest_read, tell_trashed, warned
+from deciban.mail.sources.raw_message import Closed, RawMessage, Problem, Problems, longest_read, tell_trashed, warned
 from deciban.mail.sources.small_files import message_in, small_size
 from deciban.mail.sources.streams import pieces_of
 from deciban.mail.store.live_files import is_live
@@ -65,7 +65,7 @@ def kind_of(path: str | Path) -> str:
 
 def messages_in(
     path: str | Path, *, trashed: bool = False, subfolders: bool = False, problems: Problems = warned
-) -> Iterator[Found]:
+) -> Iterator[RawMessage]:
     """All messages of a path, one after the other, in an order that is always the same.
 
     Messages marked as trashed (Maildir's T, IMAP's Deleted) are left out and counted unless asked for; the folders
@@ -93,7 +93,7 @@ def messages_in(
 
 def mail_in(
     path: str | Path, *, trashed: bool = False, subfolders: bool = False, problems: Problems = warned
-) -> Iterator[Found | Closed]:
+) -> Iterator[RawMessage | Closed]:
     """The same for one who learns or judges many: small files of folders stay closed, for other processes to open.
 
     What is found in a file only then is told of then: that it cannot be read, or is marked as trashed in itself.
@@ -106,7 +106,7 @@ def mail_in(
     return found if trashed else _without_trash(path, found, problems)
 
 
-def _left_closed(entries: Iterable[Entry], trashed: bool, problems: Problems) -> Iterator[Found | Closed]:
+def _left_closed(entries: Iterable[Entry], trashed: bool, problems: Problems) -> Iterator[RawMessage | Closed]:
     names_now = _NamesNow()
     for entry in entries:
         if not entry.path.lower().endswith(LARGE) and (size := small_size(entry.path)):
@@ -115,7 +115,7 @@ def _left_closed(entries: Iterable[Entry], trashed: bool, problems: Problems) ->
             yield from _of_folder([entry], problems, names_now)
 
 
-def held_in(entry: Entry, trashed: bool, problems: Problems) -> Iterable[Found]:
+def held_in(entry: Entry, trashed: bool, problems: Problems) -> Iterable[RawMessage]:
     """The messages of a file that was left closed."""
     one = _at_once(entry)
     if one and (trashed or "T" not in one.flags):
@@ -128,7 +128,7 @@ def _entry(place: Path) -> Entry:
     return Entry(str(place), folders.flags_of(place.name), alone=place.suffix.lower() == ".eml")
 
 
-def message_at(entry: Entry) -> Found:
+def message_at(entry: Entry) -> RawMessage:
     """The one message of a file in a folder, read now."""
     (found,) = _held_by(Entry(entry.path, entry.flags, entry.time), warned)
     return found
@@ -168,7 +168,7 @@ def _is_box(start: bytes, name: str) -> bool:
     return name.lower().endswith(BOXES) or (not name.lower().endswith(".eml") and mbox.opens(start))
 
 
-def _piped(path: str | Path, problems: Problems) -> Iterator[Found]:
+def _piped(path: str | Path, problems: Problems) -> Iterator[RawMessage]:
     if str(path) == "-":
         yield from _told_apart(sys.stdin.buffer, Entry("-", alone=False), problems)
     else:
@@ -176,14 +176,14 @@ def _piped(path: str | Path, problems: Problems) -> Iterator[Found]:
             yield from _told_apart(stream, Entry(str(path), alone=False), problems)
 
 
-def _held_by(entry: Entry, problems: Problems) -> Iterator[Found]:
+def _held_by(entry: Entry, problems: Problems) -> Iterator[RawMessage]:
     """The message of a file, or all of them if it is a box."""
     with _opened(entry.path) as stream:
         time = entry.time if entry.time is not None else os.fstat(stream.fileno()).st_mtime
         yield from _told_apart(stream, Entry(entry.path, entry.flags, time, entry.alone), problems)
 
 
-def _told_apart(stream: BinaryIO, entry: Entry, problems: Problems) -> Iterator[Found]:
+def _told_apart(stream: BinaryIO, entry: Entry, problems: Problems) -> Iterator[RawMessage]:
     name, longest = entry.path, longest_read()
     pieces = pieces_of(stream, name)
     first = next(pieces, b"")
@@ -192,7 +192,7 @@ def _told_apart(stream: BinaryIO, entry: Entry, problems: Problems) -> Iterator[
         return
     raw, trouble = _up_to(longest, first, pieces)
     if raw or entry.alone:  # an empty file is a box without messages
-        yield Found(name, raw, entry.time, entry.flags)
+        yield RawMessage(name, raw, entry.time, entry.flags)
     if trouble:
         raise trouble
 
@@ -208,7 +208,7 @@ def _up_to(longest: int, first: bytes, pieces: Iterator[bytes]) -> tuple[bytes, 
     return bytes(read[:longest]), None
 
 
-def _of_box(name: str, letters: Iterator[mbox.Letter], problems: Problems) -> Iterator[Found]:
+def _of_box(name: str, letters: Iterator[mbox.Letter], problems: Problems) -> Iterator[RawMessage]:
     """The messages of a box by number; one alone in a file that is not named as a box has the name of the file."""
     number, named = 0, name.lower().endswith(BOXES)
     for letter, last in _looking_ahead(letters):
@@ -218,7 +218,7 @@ def _of_box(name: str, letters: Iterator[mbox.Letter], problems: Problems) -> It
             continue
         number += 1
         own = name if last and number == 1 and not named else f"{name}:{number}"
-        yield Found(own, letter.raw, mbox.time_of(letter.line), mbox.flags_of(letter.raw))
+        yield RawMessage(own, letter.raw, mbox.time_of(letter.line), mbox.flags_of(letter.raw))
 
 
 def _looking_ahead(letters: Iterator[mbox.Letter]) -> Iterator[tuple[mbox.Letter, bool]]:
@@ -255,7 +255,7 @@ def _listed(place: Path, kind: str, subfolders: bool, problems: Problems) -> Ite
         yield from folders.mh_entries(place) if kind == "mh" else folders.files_within(place, problems)
 
 
-def _of_folder(entries: Iterable[Entry], problems: Problems, names_now: _NamesNow | None = None) -> Iterator[Found]:
+def _of_folder(entries: Iterable[Entry], problems: Problems, names_now: _NamesNow | None = None) -> Iterator[RawMessage]:
     """The messages of many files; a file that cannot be read is told, and the others go on."""
     names_now = names_now or _NamesNow()
     for listed in entries:
@@ -272,7 +272,7 @@ def _of_folder(entries: Iterable[Entry], problems: Problems, names_now: _NamesNo
             problems(Problem(entry.path, reason.removeprefix(f"{entry.path}: ")))
 
 
-def _at_once(entry: Entry) -> Found | None:
+def _at_once(entry: Entry) -> RawMessage | None:
     """The message of a small file that holds just that; whatever is in its way is told by who takes a closer look."""
     try:
         return None if entry.path.lower().endswith(BOXES) else message_in(entry)
@@ -304,7 +304,7 @@ _NAMES_NOW = _NamesNow()
 """Where files are that were left closed: a mail program may rename thousands at once, and listing them takes time."""
 
 
-Drawn = TypeVar("Drawn", Found, Found | Closed)
+Drawn = TypeVar("Drawn", RawMessage, RawMessage | Closed)
 
 
 def _without_trash(place: str | Path, found: Iterator[Drawn], problems: Problems) -> Iterator[Drawn]:

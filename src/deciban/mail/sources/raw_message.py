@@ -10,14 +10,14 @@ from deciban.errors import DecibanWarning
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class RawMessage:
     """A message as it was found: its bytes, untouched by any reading.
 
     `name` says where it lies ("box.mbox:17", "Maildir/cur/123:2,S", "imaps://user@host/Junk;uid=5"), `time` when it
     came there as far as its source knows (seconds since 1970), and `flags` what its reader did to it, in Maildir's
     letters (S seen, R replied, F flagged, T trashed, D draft, P passed).
 
-    >>> Found("cur/1:2,S", b"Subject: hello", flags="S").flags
+    >>> RawMessage("cur/1:2,S", b"Subject: hello", flags="S").flags
     'S'
     """
 
@@ -60,7 +60,7 @@ class Closed:
     problems: Problems
 
 
-Given = tuple[str, bytes] | Found | Closed
+Given = tuple[str, bytes] | RawMessage | Closed
 """A message with its name, or as it was found: then it is learned as of when it came; or where it lies."""
 
 
@@ -68,7 +68,7 @@ def named(given: Given) -> tuple[str, bytes | Closed]:
     """Its name, and its bytes, or where they are."""
     if isinstance(given, Closed):
         return given.name, given
-    return (given.name, given.raw) if isinstance(given, Found) else given
+    return (given.name, given.raw) if isinstance(given, RawMessage) else given
 
 
 def warned(problem: Problem) -> None:

@@ -8,7 +8,7 @@ from typing import Final
 
 from deciban.mail.sources import mbox
 from deciban.mail.sources.folders import Entry
-from deciban.mail.sources.raw_message import Found
+from deciban.mail.sources.raw_message import RawMessage
 from deciban.mail.sources.streams import GZIP, OTHERS
 from deciban.mail.store.live_files import is_live
 
@@ -31,7 +31,7 @@ def small_size(path: str) -> int:
     return told.st_size if S_ISREG(told.st_mode) and told.st_size < SMALL else 0
 
 
-def message_in(entry: Entry) -> Found | None:
+def message_in(entry: Entry) -> RawMessage | None:
     """The one message of a file, or None if there may be more to it than that; an OSError if it is not to be read."""
     if is_live(entry.path):
         return None
@@ -47,14 +47,14 @@ def message_in(entry: Entry) -> Found | None:
         return None
     time = told.st_mtime if entry.time is None else entry.time
     if entry.alone or not raw.startswith(b"From "):
-        return Found(entry.path, raw, time, entry.flags)
+        return RawMessage(entry.path, raw, time, entry.flags)
     return _letter_in(entry.path, raw)
 
 
-def _letter_in(path: str, raw: bytes) -> Found | None:
+def _letter_in(path: str, raw: bytes) -> RawMessage | None:
     """The one message of a box, if it is named as a message."""
     if raw.find(b"From ", 5) >= 0 or not mbox.opens(raw):  # it may begin another, or be quoted
         return None
     end = raw.find(b"\n") + 1 or len(raw)
     line, letter = raw[:end], mbox.without_the_gap(raw[end:])
-    return Found(path, letter, mbox.time_of(line), mbox.flags_of(letter))
+    return RawMessage(path, letter, mbox.time_of(line), mbox.flags_of(letter))

@@ -18,7 +18,7 @@ from deciban.mail.sources.folders import maildir_entries
 from deciban.mail.sources.imap import MOST_TOGETHER, ImapFolder, few_at_a_time
 from deciban.mail.sources.imap_address import Address
 from deciban.mail.sources.message_sources import kind_of, message_at
-from deciban.mail.sources.raw_message import Found
+from deciban.mail.sources.raw_message import RawMessage
 
 SETTLED = 2.0
 """Seconds after which a folder's time of change tells a later change from this one, on any file system."""
@@ -37,7 +37,7 @@ class Watched(Protocol):
     def refresh(self) -> None:
         """Looks at the folder again; `anew` and `news` are as of then."""
 
-    def news(self) -> Iterator[tuple[int | str, Found]]:
+    def news(self) -> Iterator[tuple[int | str, RawMessage]]:
         """The messages that were not there before, each with the key that marks it as seen."""
 
     def seen(self, key: int | str) -> None:
@@ -82,7 +82,7 @@ class WatchedMaildir:
     def refresh(self) -> None:
         """Names are listed when news are asked for."""
 
-    def news(self) -> Iterator[tuple[int | str, Found]]:
+    def news(self) -> Iterator[tuple[int | str, RawMessage]]:
         """The messages whose names were not there before; those thrown away are no longer there."""
         looked, stamps = time.time(), self._stamps()
         if stamps == self._quiet:
@@ -144,7 +144,7 @@ class WatchedImap:
         if self._folder.validity != self._validity:
             self.anew, self._validity, self._next, self._done = True, self._folder.validity, 1, set()
 
-    def news(self) -> Iterator[tuple[int | str, Found]]:
+    def news(self) -> Iterator[tuple[int | str, RawMessage]]:
         """The messages whose UIDs were not there before, except those thrown away."""
         last, missed = self._next - 1, None
         for uid, found in self._fetched():
@@ -156,7 +156,7 @@ class WatchedImap:
         self._next = missed or last + 1
         self._done = {uid for uid in self._done if uid >= self._next}
 
-    def _fetched(self) -> Iterator[tuple[int, Found]]:
+    def _fetched(self) -> Iterator[tuple[int, RawMessage]]:
         folder = self._folder
         uids = folder.uids(self._next) if folder else iter(())
         while folder and (batch := list(islice(uids, MOST_TOGETHER))):
