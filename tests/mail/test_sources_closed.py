@@ -17,7 +17,7 @@ from deciban.mail.filter import MailFilter
 from deciban.mail.message.message import digest_of
 from deciban.mail.sources import folders
 from deciban.mail.sources.message_sources import mail_in, messages_in
-from deciban.mail.sources.raw_message import Closed, RawMessage
+from deciban.mail.sources.raw_message import UnreadFile, RawMessage
 from deciban.mail.sources.small_files import SMALL
 from deciban.mail.tokens.token_options import USUAL
 
@@ -171,7 +171,7 @@ def test_small_files_stay_closed_and_others_do_not(tmp_path):
     assert {name for name, kind in kinds.items() if kind is RawMessage} == {
         "an.mbox", "late.mbox", "packed.gz", "an empty one.eml", "large.eml", "just too large.eml",
     }  # fmt: skip
-    assert kinds["just small.eml"] is kinds["packed too.eml"] is kinds["a box of two"] is Closed
+    assert kinds["just small.eml"] is kinds["packed too.eml"] is kinds["a box of two"] is UnreadFile
 
 
 def _mail(place, **options):
@@ -223,7 +223,7 @@ def test_a_worker_answers_for_files_and_messages_alike(tmp_path):
 
 def test_what_waits_is_matched_with_the_messages_that_files_turn_out_to_hold():
     waiting = Waiting()
-    closed = [Closed(name, "", None, True, 1, False, print) for name in ("none", "one", "two")]
+    closed = [UnreadFile(name, "", None, True, 1, False, print) for name in ("none", "one", "two")]
     given = [("ham", ("first", b"x")), *(("spam", each) for each in closed), ("ham", RawMessage("last", b"y", 7.0))]
     assert list(waiting.given(given)) == [b"x", *closed, b"y"]
     empty = Words().places([], 0)

@@ -12,7 +12,7 @@ from deciban.cli.error_handling import stop_if_interrupted
 from deciban.errors import InputError
 
 if TYPE_CHECKING:
-    from deciban.mail.sources.raw_message import Closed, RawMessage
+    from deciban.mail.sources.raw_message import UnreadFile, RawMessage
 
 Message = TypeVar("Message")
 
@@ -47,7 +47,7 @@ class Drawn:
 
         return self._drawn(messages_in)
 
-    def many(self) -> Iterator[RawMessage | Closed]:
+    def many(self) -> Iterator[RawMessage | UnreadFile]:
         """The same for who learns or judges many: small files stay closed."""
         from deciban.mail.sources.message_sources import mail_in
 

@@ -17,7 +17,7 @@ import numpy as np
 from deciban.errors import InputError
 from deciban.mail.bulk.reader_processes import Answer, Crew, Heads, Sent, Worker, answer_to
 from deciban.mail.bulk.token_numbers import Numbering, Said
-from deciban.mail.sources.raw_message import Closed, RawMessage, Given, Problem, named
+from deciban.mail.sources.raw_message import UnreadFile, RawMessage, Given, Problem, named
 from deciban.mail.store.packing import Numbers
 from deciban.mail.store.store_entry import DIGEST_BYTES, spelled
 from deciban.mail.tokens.token_options import USUAL, Reading
@@ -32,7 +32,7 @@ AHEAD: Final = 8
 NOT_ASKED: Final = -2
 """The place of a word, before it was asked for."""
 
-Chunk = list[bytes | Closed]
+Chunk = list[bytes | UnreadFile]
 
 
 class Bundle(NamedTuple):
@@ -55,7 +55,7 @@ class Waiting:
     def __init__(self) -> None:
         self._heads: deque[tuple[str, str, float | None]] = deque()
 
-    def given(self, labelled: Iterable[tuple[str, Given]]) -> Iterator[bytes | Closed]:
+    def given(self, labelled: Iterable[tuple[str, Given]]) -> Iterator[bytes | UnreadFile]:
         """What there is to be read, of labels and messages."""
         for label, each in labelled:
             name, raw = named(each)
@@ -104,7 +104,7 @@ class Words(defaultdict[str, int]):
 
 
 def bundles_of(
-    given: Iterable[bytes | Closed], words: Places, processes: int | Crew[Any] | None, reading: Reading = USUAL,
+    given: Iterable[bytes | UnreadFile], words: Places, processes: int | Crew[Any] | None, reading: Reading = USUAL,
     digests: bool = True,
 ) -> Iterator[Bundle]:  # fmt: skip
     r"""Messages in order, read by so many processes beside this one, or by those that were started for it.
@@ -130,12 +130,12 @@ def bundles_of(
             yield _bundled(chunk, ours, answer_to(_sent(chunk), here, digests))
 
 
-def _chunks(given: Iterable[bytes | Closed]) -> Iterator[Chunk]:
+def _chunks(given: Iterable[bytes | UnreadFile]) -> Iterator[Chunk]:
     chunk: Chunk = []
     size = 0
     for each in given:
         chunk.append(each)
-        size += each.size if isinstance(each, Closed) else len(each)
+        size += each.size if isinstance(each, UnreadFile) else len(each)
         if len(chunk) >= CHUNK or size >= CHUNK_BYTES:
             yield chunk
             chunk, size = [], 0
@@ -163,7 +163,7 @@ def _read_beside(chunks: Iterator[Chunk], words: Places, workers: Sequence[Worke
 
 def _sent(chunk: Chunk) -> list[Sent]:
     """Messages, and where files are."""
-    return [(e.name, e.flags, e.time, e.alone, e.trashed) if isinstance(e, Closed) else e for e in chunk]
+    return [(e.name, e.flags, e.time, e.alone, e.trashed) if isinstance(e, UnreadFile) else e for e in chunk]
 
 
 def _bundled(chunk: Chunk, ours: Translation, answer: Answer) -> Bundle:
@@ -171,7 +171,7 @@ def _bundled(chunk: Chunk, ours: Translation, answer: Answer) -> Bundle:
     said, opened, problems = answer
     for i, name, reason, messages in problems:
         file = chunk[i]
-        assert isinstance(file, Closed)
+        assert isinstance(file, UnreadFile)
         file.problems(Problem(name, reason, messages))
     return ours.of(said)._replace(given=len(chunk), opened=opened)
 

@@ -25,7 +25,7 @@ from typing import BinaryIO, TypeVar
 from deciban.errors import InputError
 from deciban.mail.sources import folders, mbox
 from deciban.mail.sources.folders import Entry
-from deciban.mail.sources.raw_message import Closed, RawMessage, Problem, Problems, longest_read, tell_trashed, warned
+from deciban.mail.sources.raw_message import UnreadFile, RawMessage, Problem, Problems, longest_read, tell_trashed, warned
 from deciban.mail.sources.small_files import message_in, small_size
 from deciban.mail.sources.streams import pieces_of
 from deciban.mail.store.live_files import is_live
@@ -93,7 +93,7 @@ def messages_in(
 
 def mail_in(
     path: str | Path, *, trashed: bool = False, subfolders: bool = False, problems: Problems = warned
-) -> Iterator[RawMessage | Closed]:
+) -> Iterator[RawMessage | UnreadFile]:
     """The same for one who learns or judges many: small files of folders stay closed, for other processes to open.
 
     What is found in a file only then is told of then: that it cannot be read, or is marked as trashed in itself.
@@ -106,11 +106,11 @@ def mail_in(
     return found if trashed else _without_trash(path, found, problems)
 
 
-def _left_closed(entries: Iterable[Entry], trashed: bool, problems: Problems) -> Iterator[RawMessage | Closed]:
+def _left_closed(entries: Iterable[Entry], trashed: bool, problems: Problems) -> Iterator[RawMessage | UnreadFile]:
     names_now = _NamesNow()
     for entry in entries:
         if not entry.path.lower().endswith(LARGE) and (size := small_size(entry.path)):
-            yield Closed(entry.path, entry.flags, entry.time, entry.alone, size, trashed, problems)
+            yield UnreadFile(entry.path, entry.flags, entry.time, entry.alone, size, trashed, problems)
         else:
             yield from _of_folder([entry], problems, names_now)
 
@@ -304,7 +304,7 @@ _NAMES_NOW = _NamesNow()
 """Where files are that were left closed: a mail program may rename thousands at once, and listing them takes time."""
 
 
-Drawn = TypeVar("Drawn", RawMessage, RawMessage | Closed)
+Drawn = TypeVar("Drawn", RawMessage, RawMessage | UnreadFile)
 
 
 def _without_trash(place: str | Path, found: Iterator[Drawn], problems: Problems) -> Iterator[Drawn]:

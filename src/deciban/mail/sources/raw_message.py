@@ -44,7 +44,7 @@ Problems = Callable[[Problem], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Closed:
+class UnreadFile:
     """A small file that nobody has opened yet, for one who reads many: it may be opened by another process.
 
     Its name, what its folder tells of it (see `folders.Entry`), its size, whether messages in it count that are
@@ -60,13 +60,13 @@ class Closed:
     problems: Problems
 
 
-Given = tuple[str, bytes] | RawMessage | Closed
+Given = tuple[str, bytes] | RawMessage | UnreadFile
 """A message with its name, or as it was found: then it is learned as of when it came; or where it lies."""
 
 
-def named(given: Given) -> tuple[str, bytes | Closed]:
+def named(given: Given) -> tuple[str, bytes | UnreadFile]:
     """Its name, and its bytes, or where they are."""
-    if isinstance(given, Closed):
+    if isinstance(given, UnreadFile):
         return given.name, given
     return (given.name, given.raw) if isinstance(given, RawMessage) else given
 
