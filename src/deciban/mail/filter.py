@@ -15,7 +15,7 @@ from deciban.mail.model.mail_models import ModelName
 from deciban.mail.model.refit import RefitResult, is_due, refitted
 from deciban.mail.model.scoring import Judge
 from deciban.mail.model.verdict import UNSURE, Verdict
-from deciban.mail.sources.raw_message import Given
+from deciban.mail.sources.raw_message import MessageInput
 from deciban.mail.store.sqlite_errors import undamaged
 from deciban.mail.store.store import Store
 from deciban.mail.store.store_entry import Entry, FittedModel, together
@@ -100,7 +100,7 @@ class MailFilter:
         )
 
     def learn_all(
-        self, found: Iterable[Given], label: str, processes: int | Crew[Any] | None = None,
+        self, found: Iterable[MessageInput], label: str, processes: int | Crew[Any] | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> FittedModel:  # fmt: skip
         """Learn many: names and messages. Each batch is a transaction; what was learned before is passed over."""
@@ -109,7 +109,7 @@ class MailFilter:
         return learned.get(label, FittedModel(0, 0, 0))
 
     def learn_each(
-        self, labelled: Iterable[tuple[str, Given]], processes: int | Crew[Any] | None = None,
+        self, labelled: Iterable[tuple[str, MessageInput]], processes: int | Crew[Any] | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> dict[str, FittedModel]:  # fmt: skip
         """The same of several labels: what came of it, for each of them."""
@@ -143,7 +143,7 @@ class MailFilter:
         return self._judge.verdict(tokens, said_cut(message, tokens), clues)
 
     def classify_all(
-        self, found: Iterable[Given], processes: int | Crew[Any] | None = None, clues: int = CLUES
+        self, found: Iterable[MessageInput], processes: int | Crew[Any] | None = None, clues: int = CLUES
     ) -> Iterator[tuple[str, Verdict]]:
         """What each of many messages is, in their order: many by what was learned when it began, few by what is."""
         from deciban.mail.bulk.bulk import Waiting, bundles_of

@@ -10,7 +10,7 @@ import numpy as np
 
 from deciban.mail.bulk.bulk import Waiting, Words, bundles_of
 from deciban.mail.bulk.reader_processes import Crew
-from deciban.mail.sources.raw_message import Given
+from deciban.mail.sources.raw_message import MessageInput
 from deciban.mail.store.packing import Numbers
 from deciban.mail.store.store_entry import Entry
 from deciban.mail.store.token_arrays import Flat, Memory
@@ -23,7 +23,7 @@ MOST_WORDS, MOST_TOKENS = 1 << 20, 1 << 24
 
 
 def batches(
-    labelled: Iterable[tuple[str, Given]], processes: int | Crew[Any] | None, reading: Reading, most: int
+    labelled: Iterable[tuple[str, MessageInput]], processes: int | Crew[Any] | None, reading: Reading, most: int
 ) -> Iterator[Batch]:
     r"""So many messages at a time, or fewer if they are full of new words, with their tokens in a row.
 

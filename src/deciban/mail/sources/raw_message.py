@@ -60,11 +60,11 @@ class UnreadFile:
     problems: Problems
 
 
-Given = tuple[str, bytes] | RawMessage | UnreadFile
+MessageInput = tuple[str, bytes] | RawMessage | UnreadFile
 """A message with its name, or as it was found: then it is learned as of when it came; or where it lies."""
 
 
-def named(given: Given) -> tuple[str, bytes | UnreadFile]:
+def named(given: MessageInput) -> tuple[str, bytes | UnreadFile]:
     """Its name, and its bytes, or where they are."""
     if isinstance(given, UnreadFile):
         return given.name, given
