@@ -17,7 +17,7 @@ import numpy as np
 from deciban.errors import InputError
 from deciban.mail.bulk.reader_processes import Answer, Crew, Heads, Sent, Worker, answer_to
 from deciban.mail.bulk.token_numbers import Numbering, Said
-from deciban.mail.sources.raw_message import UnreadFile, RawMessage, MessageInput, Problem, named
+from deciban.mail.sources.raw_message import UnreadFile, RawMessage, MessageInput, Problem, name_and_content
 from deciban.mail.store.packing import Numbers
 from deciban.mail.store.store_entry import DIGEST_BYTES, spelled
 from deciban.mail.tokens.token_options import USUAL, Reading
@@ -58,7 +58,7 @@ class Waiting:
     def given(self, labelled: Iterable[tuple[str, MessageInput]]) -> Iterator[bytes | UnreadFile]:
         """What there is to be read, of labels and messages."""
         for label, each in labelled:
-            name, raw = named(each)
+            name, raw = name_and_content(each)
             self._heads.append((label, name, each.time if isinstance(each, RawMessage) else None))
             yield raw
 

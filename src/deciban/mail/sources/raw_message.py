@@ -64,7 +64,7 @@ MessageInput = tuple[str, bytes] | RawMessage | UnreadFile
 """A message with its name, or as it was found: then it is learned as of when it came; or where it lies."""
 
 
-def named(given: MessageInput) -> tuple[str, bytes | UnreadFile]:
+def name_and_content(given: MessageInput) -> tuple[str, bytes | UnreadFile]:
     """Its name, and its bytes, or where they are."""
     if isinstance(given, UnreadFile):
         return given.name, given
