@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deciban.mail.message.digest import digest_of
-from deciban.mail.sources.raw_message import longest_read
+from deciban.mail.sources.raw_message import max_read_bytes
 
 RAW = b"From: a@b.example\nSubject: Hi\n there\nDate: today\n\nDear Bob,\n\nFrom now on.\n"
 
@@ -63,7 +63,7 @@ LONG = RAW + LINE * ((17 << 20) // len(LINE))
 @pytest.mark.parametrize("ending", [b"\r\n", b"\r\r\n"])
 def test_a_message_of_which_not_all_is_read_is_the_same_however_its_lines_end(raw, ending):
     """As its sources read it: up to a bound, wherever that lies in its lines."""
-    read = longest_read()
+    read = max_read_bytes()
     assert digest_of(raw.replace(b"\n", ending)[:read]) == digest_of(raw[:read])
     assert digest_of(b"Received: from x\n by y\n" * 2000 + raw[: read - 50_000]) == digest_of(raw[:read])
 

@@ -101,7 +101,7 @@ def test_many_messages_come_in_batches(server, monkeypatch):
 
 @real
 def test_a_long_message_is_read_up_to_the_bound(server, monkeypatch):
-    monkeypatch.setattr(imap, "longest_read", lambda: 20)
+    monkeypatch.setattr(imap, "max_read_bytes", lambda: 20)
     assert {len(found.raw) for found in messages_in(server.address())} == {20}
 
 
@@ -243,8 +243,8 @@ def test_a_server_that_never_stops_talking_is_left(monkeypatch):
 
 
 def test_a_server_that_sends_the_whole_of_a_long_message_is_borne(monkeypatch):
-    monkeypatch.setattr(imap_line, "longest_read", lambda: 10)
-    monkeypatch.setattr(imap, "longest_read", lambda: 10)
+    monkeypatch.setattr(imap_line, "max_read_bytes", lambda: 10)
+    monkeypatch.setattr(imap, "max_read_bytes", lambda: 10)
     body = b"* 1 FETCH (BODY[] {300000}\r\n" + b"x" * 300_000 + b" UID 1)\r\n* 2 FETCH (UID 9 FLAGS ())\r\n"
     with scripted(BODY_PEEK=body) as (address, _):
         assert [found.raw for found in messages_in(address)] == [b"x" * 10]

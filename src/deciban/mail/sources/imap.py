@@ -13,7 +13,7 @@ from typing import Any
 from deciban.errors import MOST_NAMED, InputError, did_you_mean
 from deciban.mail.sources.imap_address import Address, off_the_line, on_the_line
 from deciban.mail.sources.imap_connection import CHATTER, Line, connected, in_words, password_for, said
-from deciban.mail.sources.raw_message import RawMessage, Problem, Problems, longest_read, tell_trashed, warned
+from deciban.mail.sources.raw_message import RawMessage, Problem, Problems, max_read_bytes, tell_trashed, warned
 
 TOGETHER = 1 << 23
 """Bytes of messages asked for at a time."""
@@ -103,7 +103,7 @@ class ImapFolder:
         """The messages themselves, each up to its bound."""
         wanted = {note.uid: note for note in notes}
         allowed = sum(note.size for note in notes)
-        answer = self._ask("FETCH", _set_of(list(wanted)), f"(UID BODY.PEEK[]<0.{longest_read()}>)", allowed=allowed)
+        answer = self._ask("FETCH", _set_of(list(wanted)), f"(UID BODY.PEEK[]<0.{max_read_bytes()}>)", allowed=allowed)
         for uid, raw in _bodies(answer):
             note = wanted.pop(uid, None)
             if note:
@@ -233,4 +233,4 @@ def _bodies(answer: list[Any]) -> Iterator[tuple[int, bytes]]:
                 continue
             raw = re.sub(rb"\\(.)", rb"\1", quoted[1] or b"", flags=re.DOTALL)
         if uid:
-            yield int(uid[1]), raw[: longest_read()]
+            yield int(uid[1]), raw[: max_read_bytes()]

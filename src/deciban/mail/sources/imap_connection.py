@@ -19,7 +19,7 @@ from typing import Any, Protocol
 
 from deciban.errors import InputError
 from deciban.mail.sources.imap_address import Address, quoted
-from deciban.mail.sources.raw_message import longest_read
+from deciban.mail.sources.raw_message import max_read_bytes
 
 PATIENCE = 60.0
 """Seconds without a word from the server before the connection is given up."""
@@ -64,8 +64,8 @@ class _Wary:
     def read(self, size: int) -> bytes:
         """So many bytes, of which no more are kept than a message may have; the rest is passed over."""
         self._spend(size)
-        data: bytes = super().read(min(size, longest_read()))  # type: ignore[misc]
-        left, short = size - longest_read(), len(data) < min(size, longest_read())
+        data: bytes = super().read(min(size, max_read_bytes()))  # type: ignore[misc]
+        left, short = size - max_read_bytes(), len(data) < min(size, max_read_bytes())
         while left > 0 and not short:
             passed = len(super().read(min(left, 1 << 18)))  # type: ignore[misc]
             left, short = left - passed, passed == 0

@@ -25,7 +25,7 @@ from typing import BinaryIO, TypeVar
 from deciban.errors import InputError
 from deciban.mail.sources import folders, mbox
 from deciban.mail.sources.folders import Entry
-from deciban.mail.sources.raw_message import UnreadFile, RawMessage, Problem, Problems, longest_read, tell_trashed, warned
+from deciban.mail.sources.raw_message import UnreadFile, RawMessage, Problem, Problems, max_read_bytes, tell_trashed, warned
 from deciban.mail.sources.small_files import message_in, small_size
 from deciban.mail.sources.streams import pieces_of
 from deciban.mail.store.live_files import is_live
@@ -141,7 +141,7 @@ def one_message(stream: BinaryIO) -> bytes:
     >>> one_message(BytesIO(b"From joe Mon Jan  1 10:00:00 2024\\nSubject: hello\\n"))
     b'From joe Mon Jan  1 10:00:00 2024\\nSubject: hello\\n'
     """
-    return stream.read(longest_read())
+    return stream.read(max_read_bytes())
 
 
 def _existing(path: str | Path) -> Path:
@@ -184,7 +184,7 @@ def _held_by(entry: Entry, problems: Problems) -> Iterator[RawMessage]:
 
 
 def _told_apart(stream: BinaryIO, entry: Entry, problems: Problems) -> Iterator[RawMessage]:
-    name, longest = entry.path, longest_read()
+    name, longest = entry.path, max_read_bytes()
     pieces = pieces_of(stream, name)
     first = next(pieces, b"")
     if not entry.alone and _is_box(first, name):

@@ -76,7 +76,7 @@ def warned(problem: Problem) -> None:
     warnings.warn(str(problem), DecibanWarning, stacklevel=2)
 
 
-def longest_read() -> int:
+def max_read_bytes() -> int:
     """So many bytes of a message are read: one more than is looked at, so that its reader knows it was cut."""
     from deciban.mail.message.message import LONGEST_MESSAGE
 
