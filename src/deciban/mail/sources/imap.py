@@ -13,7 +13,7 @@ from typing import Any
 from deciban.errors import MOST_NAMED, InputError, did_you_mean
 from deciban.mail.sources.imap_address import Address, off_the_line, on_the_line
 from deciban.mail.sources.imap_connection import CHATTER, Line, connected, in_words, password_for, said
-from deciban.mail.sources.raw_message import RawMessage, Problem, Problems, max_read_bytes, tell_trashed, warned
+from deciban.mail.sources.raw_message import RawMessage, Problem, Problems, max_read_bytes, report_trashed, warned
 
 TOGETHER = 1 << 23
 """Bytes of messages asked for at a time."""
@@ -143,7 +143,7 @@ def _read(address: Address, trashed: bool, problems: Problems, password: Callabl
                 found = list(folder.fetch(few))
                 gone += len(few) - len(found)
                 yield from found
-    tell_trashed(str(address), left_out, problems)
+    report_trashed(str(address), left_out, problems)
     if gone:
         problems(Problem(str(address), f"{gone} of the messages vanished while the folder was read", gone))
 

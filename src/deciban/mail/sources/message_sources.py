@@ -25,7 +25,7 @@ from typing import BinaryIO, TypeVar
 from deciban.errors import InputError
 from deciban.mail.sources import folders, mbox
 from deciban.mail.sources.folders import Entry
-from deciban.mail.sources.raw_message import UnreadFile, RawMessage, Problem, Problems, max_read_bytes, tell_trashed, warned
+from deciban.mail.sources.raw_message import UnreadFile, RawMessage, Problem, Problems, max_read_bytes, report_trashed, warned
 from deciban.mail.sources.small_files import message_in, small_size
 from deciban.mail.sources.streams import pieces_of
 from deciban.mail.store.live_files import is_live
@@ -314,4 +314,4 @@ def _without_trash(place: str | Path, found: Iterator[Drawn], problems: Problems
             left_out += 1
         else:
             yield message
-    tell_trashed(str(place), left_out, problems)
+    report_trashed(str(place), left_out, problems)

@@ -83,7 +83,7 @@ def max_read_bytes() -> int:
     return LONGEST_MESSAGE + 1
 
 
-def tell_trashed(name: str, messages: int, problems: Problems) -> None:
+def report_trashed(name: str, messages: int, problems: Problems) -> None:
     """Says how many messages were passed over because their reader had thrown them away."""
     if messages:
         those = "message that is" if messages == 1 else "messages that are"
