@@ -13,7 +13,7 @@ from typing import Any
 from deciban.errors import MOST_NAMED, InputError, did_you_mean
 from deciban.mail.sources.imap_address import Address, off_the_line, on_the_line
 from deciban.mail.sources.imap_connection import CHATTER, Line, connected, in_words, password_for, said
-from deciban.mail.sources.raw_message import RawMessage, Problem, Problems, max_read_bytes, report_trashed, warned
+from deciban.mail.sources.raw_message import RawMessage, Problem, Problems, max_read_bytes, report_trashed, warn_of_problem
 
 TOGETHER = 1 << 23
 """Bytes of messages asked for at a time."""
@@ -124,7 +124,7 @@ def imap_messages(
     address: str,
     *,
     trashed: bool = False,
-    problems: Problems = warned,
+    problems: Problems = warn_of_problem,
     password: Callable[[Address], str] = password_for,
 ) -> Iterator[RawMessage]:
     """The messages of an IMAP folder by UID, a few megabytes of them at a time."""

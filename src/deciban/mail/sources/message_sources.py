@@ -25,7 +25,7 @@ from typing import BinaryIO, TypeVar
 from deciban.errors import InputError
 from deciban.mail.sources import folders, mbox
 from deciban.mail.sources.folders import Entry
-from deciban.mail.sources.raw_message import UnreadFile, RawMessage, Problem, Problems, max_read_bytes, report_trashed, warned
+from deciban.mail.sources.raw_message import UnreadFile, RawMessage, Problem, Problems, max_read_bytes, report_trashed, warn_of_problem
 from deciban.mail.sources.small_files import message_in, small_size
 from deciban.mail.sources.streams import pieces_of
 from deciban.mail.store.live_files import is_live
@@ -64,7 +64,7 @@ def kind_of(path: str | Path) -> str:
 
 
 def messages_in(
-    path: str | Path, *, trashed: bool = False, subfolders: bool = False, problems: Problems = warned
+    path: str | Path, *, trashed: bool = False, subfolders: bool = False, problems: Problems = warn_of_problem
 ) -> Iterator[RawMessage]:
     """All messages of a path, one after the other, in an order that is always the same.
 
@@ -92,7 +92,7 @@ def messages_in(
 
 
 def mail_in(
-    path: str | Path, *, trashed: bool = False, subfolders: bool = False, problems: Problems = warned
+    path: str | Path, *, trashed: bool = False, subfolders: bool = False, problems: Problems = warn_of_problem
 ) -> Iterator[RawMessage | UnreadFile]:
     """The same for one who learns or judges many: small files of folders stay closed, for other processes to open.
 
@@ -130,7 +130,7 @@ def _entry(place: Path) -> Entry:
 
 def message_at(entry: Entry) -> RawMessage:
     """The one message of a file in a folder, read now."""
-    (found,) = _held_by(Entry(entry.path, entry.flags, entry.time), warned)
+    (found,) = _held_by(Entry(entry.path, entry.flags, entry.time), warn_of_problem)
     return found
 
 

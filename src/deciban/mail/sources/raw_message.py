@@ -71,7 +71,7 @@ def name_and_content(given: MessageInput) -> tuple[str, bytes | UnreadFile]:
     return (given.name, given.raw) if isinstance(given, RawMessage) else given
 
 
-def warned(problem: Problem) -> None:
+def warn_of_problem(problem: Problem) -> None:
     """Problems as warnings, for callers who did not say whom to tell."""
     warnings.warn(str(problem), DecibanWarning, stacklevel=2)
 
