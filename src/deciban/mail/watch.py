@@ -20,7 +20,7 @@ from deciban.errors import DecibanError, InputError
 from deciban.mail.message.message import digest_of
 from deciban.mail.sources.imap_address import Address
 from deciban.mail.sources.imap_connection import RefusedError, password_for
-from deciban.mail.sources.raw_message import Problem, Problems, warn_of_problem
+from deciban.mail.sources.raw_message import Problem, ProblemHandler, warn_of_problem
 from deciban.mail.sources.watched_folders import Watched, watched
 
 MOST_REMEMBERED = 100_000
@@ -62,7 +62,7 @@ class Watcher:
         filed: Callable[[bytes], bool] = lambda raw: False,
         load: Callable[[], Mapping[str, Any] | None] = lambda: None,
         save: Callable[[Mapping[str, Any]], None] = lambda state: None,
-        problems: Problems = warn_of_problem,
+        problems: ProblemHandler = warn_of_problem,
         password: Callable[[Address], str] = password_for,
     ) -> None:
         if not folders:

@@ -14,7 +14,7 @@ from pathlib import Path
 from stat import S_ISREG
 
 from deciban.errors import InputError
-from deciban.mail.sources.raw_message import Problem, Problems
+from deciban.mail.sources.raw_message import Problem, ProblemHandler
 
 NO_MAIL = re.compile(
     r"\..*|dovecot.*|cmds|.*\.msf|maildirfolder|maildirsize|courierimap.*|subscriptions|cyrus\..*"
@@ -83,7 +83,7 @@ def mh_entries(folder: Path) -> list[Entry]:
     return [Entry(str(folder / str(number)), _mh_flags(number, marks)) for number in numbers]
 
 
-def files_within(folder: Path, problems: Problems) -> Iterator[Entry]:
+def files_within(folder: Path, problems: ProblemHandler) -> Iterator[Entry]:
     """All files of a folder and the folders in it, by name, except those that are surely no mail."""
     if is_maildir(folder):
         yield from maildir_entries(folder)

@@ -13,7 +13,7 @@ from typing import Any
 from deciban.errors import MOST_NAMED, InputError, did_you_mean
 from deciban.mail.sources.imap_address import Address, off_the_line, on_the_line
 from deciban.mail.sources.imap_connection import CHATTER, Line, connected, in_words, password_for, said
-from deciban.mail.sources.raw_message import RawMessage, Problem, Problems, max_read_bytes, report_trashed, warn_of_problem
+from deciban.mail.sources.raw_message import RawMessage, Problem, ProblemHandler, max_read_bytes, report_trashed, warn_of_problem
 
 TOGETHER = 1 << 23
 """Bytes of messages asked for at a time."""
@@ -124,14 +124,14 @@ def imap_messages(
     address: str,
     *,
     trashed: bool = False,
-    problems: Problems = warn_of_problem,
+    problems: ProblemHandler = warn_of_problem,
     password: Callable[[Address], str] = password_for,
 ) -> Iterator[RawMessage]:
     """The messages of an IMAP folder by UID, a few megabytes of them at a time."""
     return _read(Address.of(address), trashed, problems, password)
 
 
-def _read(address: Address, trashed: bool, problems: Problems, password: Callable[[Address], str]) -> Iterator[RawMessage]:
+def _read(address: Address, trashed: bool, problems: ProblemHandler, password: Callable[[Address], str]) -> Iterator[RawMessage]:
     with ImapFolder(address, password(address)) as folder:
         uids, left_out, gone = folder.uids(), 0, 0
         while batch := list(islice(uids, MOST_TOGETHER)):

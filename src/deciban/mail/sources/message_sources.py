@@ -25,7 +25,7 @@ from typing import BinaryIO, TypeVar
 from deciban.errors import InputError
 from deciban.mail.sources import folders, mbox
 from deciban.mail.sources.folders import Entry
-from deciban.mail.sources.raw_message import UnreadFile, RawMessage, Problem, Problems, max_read_bytes, report_trashed, warn_of_problem
+from deciban.mail.sources.raw_message import UnreadFile, RawMessage, Problem, ProblemHandler, max_read_bytes, report_trashed, warn_of_problem
 from deciban.mail.sources.small_files import message_in, small_size
 from deciban.mail.sources.streams import pieces_of
 from deciban.mail.store.live_files import is_live
@@ -64,7 +64,7 @@ def kind_of(path: str | Path) -> str:
 
 
 def messages_in(
-    path: str | Path, *, trashed: bool = False, subfolders: bool = False, problems: Problems = warn_of_problem
+    path: str | Path, *, trashed: bool = False, subfolders: bool = False, problems: ProblemHandler = warn_of_problem
 ) -> Iterator[RawMessage]:
     """All messages of a path, one after the other, in an order that is always the same.
 
@@ -92,7 +92,7 @@ def messages_in(
 
 
 def mail_in(
-    path: str | Path, *, trashed: bool = False, subfolders: bool = False, problems: Problems = warn_of_problem
+    path: str | Path, *, trashed: bool = False, subfolders: bool = False, problems: ProblemHandler = warn_of_problem
 ) -> Iterator[RawMessage | UnreadFile]:
     """The same for one who learns or judges many: small files of folders stay closed, for other processes to open.
 
@@ -106,7 +106,7 @@ def mail_in(
     return found if trashed else _without_trash(path, found, problems)
 
 
-def _left_closed(entries: Iterable[Entry], trashed: bool, problems: Problems) -> Iterator[RawMessage | UnreadFile]:
+def _left_closed(entries: Iterable[Entry], trashed: bool, problems: ProblemHandler) -> Iterator[RawMessage | UnreadFile]:
     names_now = _NamesNow()
     for entry in entries:
         if not entry.path.lower().endswith(LARGE) and (size := small_size(entry.path)):
@@ -115,7 +115,7 @@ def _left_closed(entries: Iterable[Entry], trashed: bool, problems: Problems) ->
             yield from _of_folder([entry], problems, names_now)
 
 
-def held_in(entry: Entry, trashed: bool, problems: Problems) -> Iterable[RawMessage]:
+def held_in(entry: Entry, trashed: bool, problems: ProblemHandler) -> Iterable[RawMessage]:
     """The messages of a file that was left closed."""
     one = _at_once(entry)
     if one and (trashed or "T" not in one.flags):
@@ -168,7 +168,7 @@ def _is_box(start: bytes, name: str) -> bool:
     return name.lower().endswith(BOXES) or (not name.lower().endswith(".eml") and mbox.opens(start))
 
 
-def _piped(path: str | Path, problems: Problems) -> Iterator[RawMessage]:
+def _piped(path: str | Path, problems: ProblemHandler) -> Iterator[RawMessage]:
     if str(path) == "-":
         yield from _told_apart(sys.stdin.buffer, Entry("-", alone=False), problems)
     else:
@@ -176,14 +176,14 @@ def _piped(path: str | Path, problems: Problems) -> Iterator[RawMessage]:
             yield from _told_apart(stream, Entry(str(path), alone=False), problems)
 
 
-def _held_by(entry: Entry, problems: Problems) -> Iterator[RawMessage]:
+def _held_by(entry: Entry, problems: ProblemHandler) -> Iterator[RawMessage]:
     """The message of a file, or all of them if it is a box."""
     with _opened(entry.path) as stream:
         time = entry.time if entry.time is not None else os.fstat(stream.fileno()).st_mtime
         yield from _told_apart(stream, Entry(entry.path, entry.flags, time, entry.alone), problems)
 
 
-def _told_apart(stream: BinaryIO, entry: Entry, problems: Problems) -> Iterator[RawMessage]:
+def _told_apart(stream: BinaryIO, entry: Entry, problems: ProblemHandler) -> Iterator[RawMessage]:
     name, longest = entry.path, max_read_bytes()
     pieces = pieces_of(stream, name)
     first = next(pieces, b"")
@@ -208,7 +208,7 @@ def _up_to(longest: int, first: bytes, pieces: Iterator[bytes]) -> tuple[bytes, 
     return bytes(read[:longest]), None
 
 
-def _of_box(name: str, letters: Iterator[mbox.Letter], problems: Problems) -> Iterator[RawMessage]:
+def _of_box(name: str, letters: Iterator[mbox.Letter], problems: ProblemHandler) -> Iterator[RawMessage]:
     """The messages of a box by number; one alone in a file that is not named as a box has the name of the file."""
     number, named = 0, name.lower().endswith(BOXES)
     for letter, last in _looking_ahead(letters):
@@ -238,7 +238,7 @@ def _looking_ahead(letters: Iterator[mbox.Letter]) -> Iterator[tuple[mbox.Letter
         raise trouble
 
 
-def _entries(place: Path, kind: str, subfolders: bool, problems: Problems) -> Iterator[Entry]:
+def _entries(place: Path, kind: str, subfolders: bool, problems: ProblemHandler) -> Iterator[Entry]:
     """The files of a folder, of which there must be one unless it is kept by a mail program."""
     entries = _listed(place, kind, subfolders, problems)
     first = next(entries, None)
@@ -247,7 +247,7 @@ def _entries(place: Path, kind: str, subfolders: bool, problems: Problems) -> It
     return chain([first] if first else [], entries)
 
 
-def _listed(place: Path, kind: str, subfolders: bool, problems: Problems) -> Iterator[Entry]:
+def _listed(place: Path, kind: str, subfolders: bool, problems: ProblemHandler) -> Iterator[Entry]:
     if kind == "maildir":
         for folder in (place, *(folders.maildirs_within(place) if subfolders else ())):
             yield from folders.maildir_entries(folder)
@@ -255,7 +255,7 @@ def _listed(place: Path, kind: str, subfolders: bool, problems: Problems) -> Ite
         yield from folders.mh_entries(place) if kind == "mh" else folders.files_within(place, problems)
 
 
-def _of_folder(entries: Iterable[Entry], problems: Problems, names_now: _NamesNow | None = None) -> Iterator[RawMessage]:
+def _of_folder(entries: Iterable[Entry], problems: ProblemHandler, names_now: _NamesNow | None = None) -> Iterator[RawMessage]:
     """The messages of many files; a file that cannot be read is told, and the others go on."""
     names_now = names_now or _NamesNow()
     for listed in entries:
@@ -307,7 +307,7 @@ _NAMES_NOW = _NamesNow()
 Drawn = TypeVar("Drawn", RawMessage, RawMessage | UnreadFile)
 
 
-def _without_trash(place: str | Path, found: Iterator[Drawn], problems: Problems) -> Iterator[Drawn]:
+def _without_trash(place: str | Path, found: Iterator[Drawn], problems: ProblemHandler) -> Iterator[Drawn]:
     left_out = 0
     for message in found:
         if "T" in message.flags:

@@ -39,7 +39,7 @@ class Problem:
         return f"{self.name}: {self.reason}"
 
 
-Problems = Callable[[Problem], None]
+ProblemHandler = Callable[[Problem], None]
 """Who is told of what was left out."""
 
 
@@ -57,7 +57,7 @@ class UnreadFile:
     alone: bool
     size: int
     trashed: bool
-    problems: Problems
+    problems: ProblemHandler
 
 
 MessageInput = tuple[str, bytes] | RawMessage | UnreadFile
@@ -72,7 +72,7 @@ def name_and_content(given: MessageInput) -> tuple[str, bytes | UnreadFile]:
 
 
 def warn_of_problem(problem: Problem) -> None:
-    """Problems as warnings, for callers who did not say whom to tell."""
+    """ProblemHandler as warnings, for callers who did not say whom to tell."""
     warnings.warn(str(problem), DecibanWarning, stacklevel=2)
 
 
@@ -83,7 +83,7 @@ def max_read_bytes() -> int:
     return LONGEST_MESSAGE + 1
 
 
-def report_trashed(name: str, messages: int, problems: Problems) -> None:
+def report_trashed(name: str, messages: int, problems: ProblemHandler) -> None:
     """Says how many messages were passed over because their reader had thrown them away."""
     if messages:
         those = "message that is" if messages == 1 else "messages that are"

@@ -23,7 +23,7 @@ LOOSE: Final = 0.25
 """Of the file; if more is empty after tidying, it is given back to the disk."""
 
 MOST_TOLD: Final = 20
-"""Problems of one kind that are told one by one."""
+"""ProblemHandler of one kind that are told one by one."""
 
 
 class Tidied(NamedTuple):
