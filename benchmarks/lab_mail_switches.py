@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from deciban.mail.evaluation.in_memory_filter import Rehearsal
 from deciban.mail.evaluation.labelled_mail import Labelled
 from deciban.mail.model.weight_fitting import USUAL_SETTINGS, Settings
-from deciban.mail.tokens.token_options import USUAL, Reading
+from deciban.mail.tokens.token_options import USUAL, TokenOptions
 from deciban.metrics.paired_differences import paired
 
 from . import mail_data
@@ -33,17 +33,17 @@ TRIED: dict[str, tuple[float | bool, ...]] = {
 
 Losses = NDArray[np.float64]
 """Messages × (error, log-loss), the mean over the seeds that judge them; NaN where none does."""
-Turned = tuple[str, Reading, Settings]
+Turned = tuple[str, TokenOptions, Settings]
 Asked = dict[tuple[str, str], Future[Losses | None]]
 
 
 def readings() -> list[Turned]:
     """Every switch turned, every length changed."""
-    turned = ((name, other) for name in (field.name for field in fields(Reading)) for other in others(name))
+    turned = ((name, other) for name in (field.name for field in fields(TokenOptions)) for other in others(name))
     return [(f"`{name}={other}`", _turned(name, other), USUAL_SETTINGS) for name, other in turned]
 
 
-def _turned(name: str, other: bool | int) -> Reading:
+def _turned(name: str, other: bool | int) -> TokenOptions:
     return replace(USUAL, **{name: other})  # type: ignore[arg-type]
 
 
@@ -72,7 +72,7 @@ def _usual(name: str) -> Labelled:
     return _mail(name).read()
 
 
-def losses(name: str, reading: Reading, chosen: Settings, seeds: Sequence[int]) -> Losses | None:
+def losses(name: str, reading: TokenOptions, chosen: Settings, seeds: Sequence[int]) -> Losses | None:
     """What a way of reading and fitting costs each message of a corpus; None where it reads the usual tokens."""
     read = _usual(name) if reading == USUAL else _mail(name).read(reading)
     if reading != USUAL and _same(read, _usual(name)):

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
 from deciban.mail.evaluation.labelled_mail import Labelled
-from deciban.mail.tokens.token_options import USUAL, Reading
+from deciban.mail.tokens.token_options import USUAL, TokenOptions
 
 from . import table_data, text_data
 
@@ -26,7 +26,7 @@ class Mail(NamedTuple):
     raws: list[bytes]
     codes: NDArray[np.int32]
 
-    def read(self, reading: Reading = USUAL, processes: int = 1) -> Labelled:
+    def read(self, reading: TokenOptions = USUAL, processes: int = 1) -> Labelled:
         """Their tokens; a message's name is its number."""
         return Labelled.read(((str(i), raw) for i, raw in enumerate(self.raws)), self.codes, reading, processes)
 

@@ -18,9 +18,9 @@ from deciban.mail.bulk.token_numbers import Numbering
 from deciban.mail.message.digest import digest_of
 from deciban.mail.message.message import read_message
 from deciban.mail.store.store_entry import DIGEST_BYTES
-from deciban.mail.tokens.tokens import USUAL, Reading, said_cut, tokens_of
+from deciban.mail.tokens.tokens import USUAL, TokenOptions, said_cut, tokens_of
 
-ALL = Reading(pairs=True, others=True, body_case=True)
+ALL = TokenOptions(pairs=True, others=True, body_case=True)
 MOST_REAL = 1500
 WORDS = [
     b"Content-Type: multipart/mixed; boundary=x\n\n--x\n", b"\n\n", b"\n--", b"charset=utf-16",

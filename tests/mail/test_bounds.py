@@ -9,13 +9,13 @@ from tests.mail import hostile
 from deciban.mail.message.digest import digest_of
 from deciban.mail.message.header_insertion import stamped
 from deciban.mail.message.message import read_message
-from deciban.mail.tokens.tokens import MOST_TOKENS, Reading, said_cut, tokens_of
+from deciban.mail.tokens.tokens import MOST_TOKENS, TokenOptions, said_cut, tokens_of
 
 MOST_SECONDS = 1.0
 LONGEST_MESSAGE_SECONDS = 0.3
 """Most seconds of CPU for any message of 16 MiB, read as it usually is."""
 QUARTER = hostile.MEGABYTE // 4
-ALL = Reading(pairs=True, others=True, body_case=True)
+ALL = TokenOptions(pairs=True, others=True, body_case=True)
 
 
 def cut(raw):

@@ -16,7 +16,7 @@ from deciban.mail.bulk.bulk import Words
 from deciban.mail.bulk.reader_processes import FEW, Crew
 from deciban.mail.message.digest import digest_of
 from deciban.mail.message.message import read_message
-from deciban.mail.tokens.tokens import MOST_TOKENS, Reading, tokens_of
+from deciban.mail.tokens.tokens import MOST_TOKENS, TokenOptions, tokens_of
 
 LETTERS = [
     *made_up.BROKEN.values(),
@@ -24,7 +24,7 @@ LETTERS = [
     made_up.rich().as_bytes(),
 ]
 MANY = [LETTERS[i % len(LETTERS)] + b"%d" % i for i in range(700)]
-READING = Reading(pairs=True)
+READING = TokenOptions(pairs=True)
 
 
 def one_by_one(raws):
@@ -94,7 +94,7 @@ def test_what_was_cut_is_told():
 def test_tokens_beyond_the_bound_are_the_same_as_alone():
     raw = b"\n" + " ".join(f"w{i}" for i in range(MOST_TOKENS + 5)).encode()
     words = Words()
-    [bundle] = bulk.bundles_of([raw], words, 1, Reading())
+    [bundle] = bulk.bundles_of([raw], words, 1, TokenOptions())
     known = list(words)
     assert {known[place] for place in bundle.which.tolist()} == set(tokens_of(read_message(raw)))
     assert bundle.cut == {0: (f"tokens after the first {MOST_TOKENS}",)}
@@ -160,7 +160,7 @@ def test_ctrl_c_is_for_the_one_who_asks(workers):
 
 def test_words_that_all_become_the_same_are_not_remembered_for_ever(monkeypatch):
     monkeypatch.setattr(numbering, "MOST_WORDS", 300)
-    here = numbering.Numbering(Reading())
+    here = numbering.Numbering(TokenOptions())
     for i in range(50):
         here.said([b"\n" + b" ".join(b"%040d" % (100 * i + j) for j in range(100))])
         assert len(here._words) <= 400

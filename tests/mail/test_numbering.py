@@ -8,7 +8,7 @@ from tests.mail.fuzzing import Heard, held_by
 
 from deciban.mail.bulk import token_numbers as numbering
 from deciban.mail.bulk.token_numbers import Numbering
-from deciban.mail.tokens.token_options import USUAL, Reading
+from deciban.mail.tokens.token_options import USUAL, TokenOptions
 
 
 @pytest.fixture(scope="module")
@@ -51,4 +51,4 @@ def test_digests_are_left_out_unless_they_are_wanted(messages):
 
 
 def test_pairs_of_words_are_numbered_where_they_are_wanted():
-    assert "tea+time" in Heard(Numbering(Reading(pairs=True))).of([b"\ntea time"])[0].tokens
+    assert "tea+time" in Heard(Numbering(TokenOptions(pairs=True))).of([b"\ntea time"])[0].tokens

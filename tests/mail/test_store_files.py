@@ -99,7 +99,7 @@ def test_names_with_odd_characters_are_names(tmp_path):
         assert store.totals() == {"ham": (5, 5.0), "spam": (5, 5.0)}
 
 
-# Reading without rights
+# TokenOptions without rights
 
 
 def test_a_store_that_may_only_be_read_still_answers(open_folder):

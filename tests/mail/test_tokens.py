@@ -6,9 +6,9 @@ import pytest
 from tests.mail import made_up
 
 from deciban.mail.message.message import read_message
-from deciban.mail.tokens.tokens import USUAL, Reading, tokens_of
+from deciban.mail.tokens.tokens import USUAL, TokenOptions, tokens_of
 
-OFF = Reading(**{each.name: False for each in fields(Reading) if isinstance(each.default, bool)})
+OFF = TokenOptions(**{each.name: False for each in fields(TokenOptions) if isinstance(each.default, bool)})
 
 
 def tokens(raw, **switches):
@@ -109,7 +109,7 @@ Return-Path Delivery-Date X-Rspamd-Score X-Virus-Scanned
 
 @pytest.mark.parametrize("header", FOREIGN.split())
 def test_headers_of_stores_and_filters_leave_no_trace(header):
-    everything = Reading(others=True)
+    everything = TokenOptions(others=True)
     plain = read_message(b"Subject: x\n\ny")
     marked = read_message(f"{header}: yes telling word\nSubject: x\n\ny".encode())
     assert tokens_of(marked, everything) == tokens_of(plain, everything)
@@ -133,7 +133,7 @@ def test_what_the_receiving_server_found_out():
 @pytest.mark.parametrize("raw", [*made_up.BROKEN.values(), made_up.rich().as_bytes(), made_up.forwarded().as_bytes()],
                          ids=[*made_up.BROKEN, "rich", "forwarded"])  # fmt: skip
 @pytest.mark.parametrize(
-    "reading", [USUAL, Reading(pairs=True, others=True, body_case=True, skips=False)], ids=["usual", "all"]
+    "reading", [USUAL, TokenOptions(pairs=True, others=True, body_case=True, skips=False)], ids=["usual", "all"]
 )
 def test_tokens_are_distinct_short_and_without_spaces(raw, reading):
     found = tokens_of(read_message(raw), reading)
@@ -142,8 +142,8 @@ def test_tokens_are_distinct_short_and_without_spaces(raw, reading):
 
 
 def test_a_reading_is_known_by_its_fingerprint():
-    prints = {replace(USUAL, **{each.name: not getattr(USUAL, each.name)}).fingerprint for each in fields(Reading)
+    prints = {replace(USUAL, **{each.name: not getattr(USUAL, each.name)}).fingerprint for each in fields(TokenOptions)
               if isinstance(each.default, bool)}  # fmt: skip
     assert USUAL.fingerprint not in prints
-    assert len(prints) == sum(isinstance(each.default, bool) for each in fields(Reading))
-    assert Reading().fingerprint == USUAL.fingerprint
+    assert len(prints) == sum(isinstance(each.default, bool) for each in fields(TokenOptions))
+    assert TokenOptions().fingerprint == USUAL.fingerprint

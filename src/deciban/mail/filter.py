@@ -19,7 +19,7 @@ from deciban.mail.sources.raw_message import MessageInput
 from deciban.mail.store.sqlite_errors import undamaged
 from deciban.mail.store.store import Store
 from deciban.mail.store.store_entry import Entry, FittedModel, together
-from deciban.mail.tokens.token_options import USUAL, Reading
+from deciban.mail.tokens.token_options import USUAL, TokenOptions
 from deciban.mail.tokens.tokens import said_cut, tokens_of
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class MailFilter:
     """
 
     def __init__(
-        self, store: str | os.PathLike[str] | Store, *, model: str | None = None, reading: Reading | None = None,
+        self, store: str | os.PathLike[str] | Store, *, model: str | None = None, reading: TokenOptions | None = None,
         read_only: bool = False, create: bool = True,
     ) -> None:  # fmt: skip
         self._own = not isinstance(store, Store)

@@ -14,7 +14,7 @@ from deciban.mail.sources.raw_message import MessageInput
 from deciban.mail.store.packing import Numbers
 from deciban.mail.store.store_entry import Entry
 from deciban.mail.store.token_arrays import Flat, Memory
-from deciban.mail.tokens.token_options import Reading
+from deciban.mail.tokens.token_options import TokenOptions
 
 Batch = tuple[list[Entry], Flat]
 
@@ -23,11 +23,11 @@ MOST_WORDS, MOST_TOKENS = 1 << 20, 1 << 24
 
 
 def batches(
-    labelled: Iterable[tuple[str, MessageInput]], processes: int | Crew[Any] | None, reading: Reading, most: int
+    labelled: Iterable[tuple[str, MessageInput]], processes: int | Crew[Any] | None, reading: TokenOptions, most: int
 ) -> Iterator[Batch]:
     r"""So many messages at a time, or fewer if they are full of new words, with their tokens in a row.
 
-    >>> [(heads, flat)] = batches([("ham", ("1", b"\nTea at four"))], 1, Reading(structure=False, names=False), 10)
+    >>> [(heads, flat)] = batches([("ham", ("1", b"\nTea at four"))], 1, TokenOptions(structure=False, names=False), 10)
     >>> heads[0].label, sorted(flat.places)
     ('ham', ['at', 'four', 'tea'])
     """

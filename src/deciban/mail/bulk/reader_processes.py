@@ -22,7 +22,7 @@ from weakref import finalize
 from deciban.mail.sources.folders import Entry
 from deciban.mail.sources.message_sources import held_in
 from deciban.mail.sources.raw_message import Problem
-from deciban.mail.tokens.token_options import USUAL, Reading
+from deciban.mail.tokens.token_options import USUAL, TokenOptions
 
 if TYPE_CHECKING:
     from deciban.mail.bulk.token_numbers import Numbering, Said
@@ -55,7 +55,7 @@ Answer = tuple["Said", dict[int, Heads], list[tuple[int, str, str, int]]]
 class Worker:
     """A process that reads messages; should it die, they are read here."""
 
-    def __init__(self, reading: Reading, digests: bool) -> None:
+    def __init__(self, reading: TokenOptions, digests: bool) -> None:
         self._reading, self._digests = reading, digests
         command = [sys.executable, "-c", PROGRAM.format(path=sys.path)]
         self.process = subprocess.Popen(
@@ -117,7 +117,7 @@ class Crew(Generic[T]):
     There are n of them (None: as many as the machine has cores); 1 is the process that asks, which needs no other.
     """
 
-    def __init__(self, given: Iterable[T], n: int | None, reading: Reading = USUAL, digests: bool = True) -> None:
+    def __init__(self, given: Iterable[T], n: int | None, reading: TokenOptions = USUAL, digests: bool = True) -> None:
         n = min(os.cpu_count() or 1, MOST_WORKERS) if n is None else n
         n = 0 if n == 1 else n
         given = iter(given)
@@ -140,7 +140,7 @@ def _stop(workers: Sequence[Worker]) -> None:
         worker.stop()
 
 
-def started(n: int, reading: Reading, digests: bool) -> list[Worker]:
+def started(n: int, reading: TokenOptions, digests: bool) -> list[Worker]:
     """So many workers, or as many as the system lets us have."""
     workers: list[Worker] = []
     with suppress(OSError, RuntimeError):
@@ -148,7 +148,7 @@ def started(n: int, reading: Reading, digests: bool) -> list[Worker]:
     return workers
 
 
-def _python_reader(reading: Reading) -> Numbering:
+def _python_reader(reading: TokenOptions) -> Numbering:
     """What reads here; loaded where it is needed, as it takes as long as to start a worker."""
     from deciban.mail.bulk.token_numbers import Numbering
 
@@ -181,7 +181,7 @@ def serve() -> None:
         reading, digests = json.loads(_frame(fro))
         from deciban.mail.bulk.token_numbers import Numbering
 
-        numbering = Numbering(Reading(**reading))
+        numbering = Numbering(TokenOptions(**reading))
         while True:
             _write_frame(to, marshal.dumps(answer_to(marshal.loads(_frame(fro)), numbering, digests)))
     except (EOFError, BrokenPipeError, KeyboardInterrupt):

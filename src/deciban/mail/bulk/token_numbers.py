@@ -14,7 +14,7 @@ from typing import Final
 
 from deciban.mail.message.digest import digest_of
 from deciban.mail.message.message import read_message
-from deciban.mail.tokens.token_options import Reading
+from deciban.mail.tokens.token_options import TokenOptions
 from deciban.mail.tokens.tokens import MOST_TOKENS, cleaner_of, said_cut, taken_of, tokens_of
 from deciban.mail.tokens.word_tokens import LONGEST_RUN, Cleaner
 
@@ -32,13 +32,13 @@ were wanted; how many tokens each message has, and their numbers, in four bytes 
 class Numbering:
     r"""Reads messages, and numbers their tokens as they are met.
 
-    >>> numbering = Numbering(Reading(structure=False, names=False))
+    >>> numbering = Numbering(TokenOptions(structure=False, names=False))
     >>> _, words, _, sizes, which, _ = numbering.said([b"\ntea Tea or two"])
     >>> words.split("\n"), array("I", sizes).tolist(), sorted(array("I", which))
     (['', 'tea', 'or', 'two'], [3], [1, 2, 3])
     """
 
-    def __init__(self, reading: Reading) -> None:
+    def __init__(self, reading: TokenOptions) -> None:
         self._reading = reading
         self._clean = cleaner_of(reading)
         self._begin()

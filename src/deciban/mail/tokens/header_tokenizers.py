@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 from deciban.mail.message.links import MAIL, host_pieces
-from deciban.mail.tokens.token_options import Reading
+from deciban.mail.tokens.token_options import TokenOptions
 from deciban.mail.tokens.word_tokens import (
     LONGEST_TOKEN,
     amounts,
@@ -27,7 +27,7 @@ ZONE = re.compile(r"[+-]\d{4}\b")
 RESULT = re.compile(r"\b(spf|dkim|dmarc|arc|dkim-adsp|iprev|compauth)=(\w{1,12})", re.IGNORECASE)
 SIGNER = re.compile(r"(?:^|;)\s*d=([\w.-]{1,80})")
 
-Taker = Callable[[str, str, Reading], list[str]]
+Taker = Callable[[str, str, TokenOptions], list[str]]
 
 
 def short(token: str) -> str:
@@ -35,22 +35,22 @@ def short(token: str) -> str:
     return "_".join(token.split())[:LONGEST_TOKEN]
 
 
-def words_in(text: str, reading: Reading) -> list[str]:
+def words_in(text: str, reading: TokenOptions) -> list[str]:
     """The first words of a text, cleaned."""
     return cleaner(reading.shortest, reading.longest, reading.skips).all(split_words(text)[:MOST_WORDS])
 
 
-def nothing(name: str, value: str, reading: Reading) -> list[str]:
+def nothing(name: str, value: str, reading: TokenOptions) -> list[str]:
     """The header is there; what it says is not read."""
     return []
 
 
-def other(name: str, value: str, reading: Reading) -> list[str]:
+def other(name: str, value: str, reading: TokenOptions) -> list[str]:
     """Words of a header that nobody knows."""
     return [f"{name}:{word}"[:LONGEST_TOKEN] for word in words_in(value, reading)]
 
 
-def subject(name: str, value: str, reading: Reading) -> list[str]:
+def subject(name: str, value: str, reading: TokenOptions) -> list[str]:
     """Words of the subject, pairs of them, capitals, prices and shouts."""
     if not reading.subject:
         return []
@@ -72,14 +72,14 @@ def subject(name: str, value: str, reading: Reading) -> list[str]:
     return tokens
 
 
-def sender(name: str, value: str, reading: Reading) -> list[str]:
+def sender(name: str, value: str, reading: TokenOptions) -> list[str]:
     """Who writes, or wants to be answered."""
     if not reading.sender:
         return []
     return _addresses(name, value[:LONGEST_ADDRESSES], reading.shortest, reading.longest)
 
 
-def recipients(name: str, value: str, reading: Reading) -> list[str]:
+def recipients(name: str, value: str, reading: TokenOptions) -> list[str]:
     """To whom, and to how many (as a power of two)."""
     if not reading.recipients:
         return []
@@ -100,13 +100,13 @@ def _addresses(name: str, value: str, shortest: int, longest: int) -> list[str]:
     return tokens
 
 
-def message_id(name: str, value: str, reading: Reading) -> list[str]:
+def message_id(name: str, value: str, reading: TokenOptions) -> list[str]:
     """The host that gave the message its number."""
     host = value.rpartition("@")[2].strip("<> ")[:100]
     return [f"message-id:{piece}" for piece in host_pieces(host)] if reading.sender else []
 
 
-def mailer(name: str, value: str, reading: Reading) -> list[str]:
+def mailer(name: str, value: str, reading: TokenOptions) -> list[str]:
     """The program that wrote the message, in words and as a whole."""
     if not reading.mailer:
         return []
@@ -114,17 +114,17 @@ def mailer(name: str, value: str, reading: Reading) -> list[str]:
     return [f"mailer:{word}"[:LONGEST_TOKEN] for word in [*words, "_".join(words)]]
 
 
-def priority(name: str, value: str, reading: Reading) -> list[str]:
+def priority(name: str, value: str, reading: TokenOptions) -> list[str]:
     """How urgent it is said to be."""
     return [short(f"{name}:{value[:30].lower()}")] if reading.mailer else []
 
 
-def kind(name: str, value: str, reading: Reading) -> list[str]:
+def kind(name: str, value: str, reading: TokenOptions) -> list[str]:
     """The type of the whole, or how it is encoded."""
     return [short(f"{name}:{value.partition(';')[0][:50].strip().lower()}")] if reading.structure else []
 
 
-def date(name: str, value: str, reading: Reading) -> list[str]:
+def date(name: str, value: str, reading: TokenOptions) -> list[str]:
     """The time zone: the day would only tell when the mail was gathered."""
     if not reading.date:
         return []
@@ -132,22 +132,22 @@ def date(name: str, value: str, reading: Reading) -> list[str]:
     return [f"date:{zone[0] if zone else 'no-zone'}"]
 
 
-def mailing_list(name: str, value: str, reading: Reading) -> list[str]:
+def mailing_list(name: str, value: str, reading: TokenOptions) -> list[str]:
     """Which list it came by."""
     return [f"list:{word}"[:LONGEST_TOKEN] for word in words_in(value[:300], reading)]
 
 
-def results(name: str, value: str, reading: Reading) -> list[str]:
+def results(name: str, value: str, reading: TokenOptions) -> list[str]:
     """What the receiving server found out about the sender."""
     return [f"auth:{way}={what}".lower() for way, what in RESULT.findall(value)] if reading.authentication else []
 
 
-def spf(name: str, value: str, reading: Reading) -> list[str]:
+def spf(name: str, value: str, reading: TokenOptions) -> list[str]:
     """The same, as some servers write it."""
     return [short(f"auth:spf={value.partition(' ')[0].lower()}")] if reading.authentication else []
 
 
-def signature(name: str, value: str, reading: Reading) -> list[str]:
+def signature(name: str, value: str, reading: TokenOptions) -> list[str]:
     """Which domain signed."""
     signer = SIGNER.search(value[:1000]) if reading.authentication else None
     return [f"dkim:{piece}" for piece in host_pieces(signer[1])] if signer else []

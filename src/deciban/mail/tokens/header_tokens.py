@@ -10,7 +10,7 @@ from deciban.mail.message.digest import CHANGING
 from deciban.mail.message.links import MAIL
 from deciban.mail.message.received import hop_tokens
 from deciban.mail.tokens.header_tokenizers import LONGEST_ADDRESSES, TAKERS, Taker, mailing_list, nothing, other
-from deciban.mail.tokens.token_options import Reading
+from deciban.mail.tokens.token_options import TokenOptions
 
 MOST_NAMES = 1000
 LONGEST_NAME = 40
@@ -42,7 +42,7 @@ EACH_ITS_OWN = frozenset(["subject", "message-id", "date", "dkim-signature"])
 EXPECTED = ("from", "to", "subject", "date", "message-id")
 
 
-def header_tokens(headers: Sequence[tuple[str, str]], reading: Reading) -> list[str]:
+def header_tokens(headers: Sequence[tuple[str, str]], reading: TokenOptions) -> list[str]:
     """The tokens of all headers, in their order; one may come more than once."""
     tokens: list[str] = []
     hops: list[str] = []
@@ -71,7 +71,7 @@ Ready = Callable[[str, str], list[str]]
 class Takers(dict[str, Ready | None]):
     """For each name of a header what takes tokens of it; None for those that are left out."""
 
-    def __init__(self, reading: Reading) -> None:
+    def __init__(self, reading: TokenOptions) -> None:
         super().__init__()
         self.reading = reading
         self._remembering = lru_cache(MOST_VALUES)(self._taken)
@@ -105,7 +105,7 @@ class Takers(dict[str, Ready | None]):
 
 
 @lru_cache(8)
-def _takers(reading: Reading) -> Takers:
+def _takers(reading: TokenOptions) -> Takers:
     return Takers(reading)
 
 

@@ -12,7 +12,7 @@ RULES = 1
 
 
 @dataclass(frozen=True)
-class Reading:
+class TokenOptions:
     """How a message is read; each switch by itself, so that each can be weighed by what it wins.
 
     `subject`, `sender` (from, reply-to, sender), `recipients` (to, cc), `received` (hosts and networks on the way),
@@ -56,11 +56,11 @@ class Reading:
     def fingerprint(self) -> str:
         """The same for readings that give the same tokens.
 
-        >>> Reading().fingerprint == Reading(pairs=False).fingerprint != Reading(pairs=True).fingerprint
+        >>> TokenOptions().fingerprint == TokenOptions(pairs=False).fingerprint != TokenOptions(pairs=True).fingerprint
         True
         """
         told = json.dumps([RULES, asdict(self)], sort_keys=True)
         return f"{RULES}-{blake2b(told.encode(), digest_size=8).hexdigest()}"
 
 
-USUAL = Reading()
+USUAL = TokenOptions()

@@ -10,7 +10,7 @@ from deciban.mail.message.message import Message, Part
 from deciban.mail.message.parts import Kind
 from deciban.mail.tokens.header_tokenizers import short
 from deciban.mail.tokens.header_tokens import header_tokens
-from deciban.mail.tokens.token_options import USUAL, Reading
+from deciban.mail.tokens.token_options import USUAL, TokenOptions
 from deciban.mail.tokens.word_tokens import (
     LONGEST_TOKEN,
     UNSPACED,
@@ -23,7 +23,7 @@ from deciban.mail.tokens.word_tokens import (
     written_words,
 )
 
-__all__ = ["MOST_TOKENS", "USUAL", "Reading", "Taken", "cleaner_of", "said_cut", "taken_of", "tokens_of"]
+__all__ = ["MOST_TOKENS", "USUAL", "TokenOptions", "Taken", "cleaner_of", "said_cut", "taken_of", "tokens_of"]
 
 MOST_TOKENS = 20_000
 """Of one message; the rest is left out."""
@@ -37,12 +37,12 @@ class Taken(NamedTuple):
     words: list[bytes]
 
 
-def tokens_of(message: Message, reading: Reading = USUAL) -> list[str]:
+def tokens_of(message: Message, reading: TokenOptions = USUAL) -> list[str]:
     r"""The distinct tokens of a message, those of texts last, without spaces, each at most 60 characters.
 
     >>> from deciban.mail.message.message import read_message
     >>> raw = b"Subject: FREE\nFrom: a@b.example\n\nbuy at http://c.example/\n"
-    >>> tokens_of(read_message(raw), Reading(names=False))
+    >>> tokens_of(read_message(raw), TokenOptions(names=False))
     ['subject:free', 'subject:FREE', 'from:addr:a@b.example', 'from:b.example', 'from:example', 'from:nameless',
      'type:text/plain', 'url:c.example', 'url:example', 'buy', 'at']
     """
@@ -53,7 +53,7 @@ def tokens_of(message: Message, reading: Reading = USUAL) -> list[str]:
     return list(found) if len(found) <= MOST_TOKENS else list(found)[:MOST_TOKENS]
 
 
-def taken_of(message: Message, reading: Reading) -> Taken:
+def taken_of(message: Message, reading: TokenOptions) -> Taken:
     """All that is taken of a message."""
     taken = Taken(header_tokens(message.headers, reading), [])
     for part in message.parts:
@@ -68,7 +68,7 @@ def taken_of(message: Message, reading: Reading) -> Taken:
     return taken
 
 
-def cleaner_of(reading: Reading) -> Cleaner:
+def cleaner_of(reading: TokenOptions) -> Cleaner:
     """What cleans words in a way of reading."""
     return cleaner(reading.shortest, reading.longest, reading.skips)
 
@@ -78,7 +78,7 @@ def said_cut(message: Message, tokens: list[str]) -> tuple[str, ...]:
     return (*message.cut, f"tokens after the first {MOST_TOKENS}") if len(tokens) >= MOST_TOKENS else message.cut
 
 
-def part_tokens(part: Part, reading: Reading) -> list[str]:
+def part_tokens(part: Part, reading: TokenOptions) -> list[str]:
     """What a part is, and is called."""
     tokens = []
     if reading.structure:
@@ -102,7 +102,7 @@ def _attachment_tokens(part: Part, clean: Cleaner) -> list[str]:
     return [short(token) for token in tokens]
 
 
-def _take_page(part: Part, reading: Reading, tokens: list[str]) -> None:
+def _take_page(part: Part, reading: TokenOptions, tokens: list[str]) -> None:
     if reading.html:
         tokens += [f"html:{mark}"[:LONGEST_TOKEN] for mark in part.tags]
     if reading.urls:
@@ -112,7 +112,7 @@ def _take_page(part: Part, reading: Reading, tokens: list[str]) -> None:
         tokens += [f"hidden:{word}"[:LONGEST_TOKEN] for word in cleaner_of(reading).all(split_words(part.hidden))]
 
 
-def _take_text(text: str, reading: Reading, taken: Taken) -> None:
+def _take_text(text: str, reading: TokenOptions, taken: Taken) -> None:
     tokens = taken.tokens
     text = without_signs(text, reading, tokens)
     if not reading.body:
@@ -126,7 +126,7 @@ def _take_text(text: str, reading: Reading, taken: Taken) -> None:
         tokens += neighbours(cleaner_of(reading).all(words))
 
 
-def without_signs(text: str, reading: Reading, tokens: list[str]) -> str:
+def without_signs(text: str, reading: TokenOptions, tokens: list[str]) -> str:
     """A text of which only words are left; what it had besides, links, amounts and unspaced scripts, is added."""
     text, links = parted_from_links(text)
     if links and reading.urls:
