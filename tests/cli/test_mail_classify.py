@@ -16,7 +16,7 @@ from tests.mail.spamds import letter
 from deciban.cli.mail.describe_tokens import PLACES, SHAPES, token_in_words
 from deciban.mail.filter import MailFilter
 from deciban.mail.message.message import read_message
-from deciban.mail.tokens.tokens import tokens_of
+from deciban.mail.tokens.tokens import extract_tokens
 
 
 @pytest.fixture(scope="module")
@@ -231,7 +231,7 @@ def test_every_token_of_a_message_is_worded():
         b"<a href='mailto:a@d.example'>y</a><div style='display:none'>meadow</div>$9.99 50% !!!"
         b" Donaudampfschifffahrtsgesellschaft</body></html>"
     )
-    worded = {token: token_in_words(token) for token in tokens_of(read_message(raw))}
+    worded = {token: token_in_words(token) for token in extract_tokens(read_message(raw))}
     assert worded["subject:FREE"] == 'subject has "FREE" in capitals'
     assert worded["from:addr:ann@b.example"] == "sender is ann@b.example"
     assert worded["to:2"] == "2 to 3 recipients"

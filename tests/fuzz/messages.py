@@ -15,7 +15,7 @@ from deciban.mail.filter import MailFilter
 from deciban.mail.message.header_insertion import HEADER, stamped
 from deciban.mail.message.message import read_message
 from deciban.mail.sources.message_sources import messages_in
-from deciban.mail.tokens.tokens import tokens_of
+from deciban.mail.tokens.tokens import extract_tokens
 
 
 @cache
@@ -30,7 +30,7 @@ def mutate(raw: bytes, rng: random.Random) -> bytes:
 def check(raw: bytes) -> None:
     message = read_message(raw)
     assert read_message(raw) == message, "two readings differ"
-    tokens_of(message, fuzzing.ALL)
+    extract_tokens(message, fuzzing.ALL)
     assert fuzzing.trouble_with(raw) == ""
     mail = _filter()
     learned = mail.learn(raw, "ham")

@@ -18,7 +18,7 @@ from deciban.mail.bulk.token_numbers import Numbering
 from deciban.mail.message.digest import digest_of
 from deciban.mail.message.message import read_message
 from deciban.mail.store.store_entry import DIGEST_BYTES
-from deciban.mail.tokens.tokens import USUAL, TokenOptions, said_cut, tokens_of
+from deciban.mail.tokens.tokens import USUAL, TokenOptions, said_cut, extract_tokens
 
 ALL = TokenOptions(pairs=True, others=True, body_case=True)
 MOST_REAL = 1500
@@ -123,7 +123,7 @@ def numbered() -> Heard:
 def held_by(raw: bytes) -> Held:
     """What a message holds by definition, in the usual way of reading."""
     message = read_message(raw)
-    tokens = tokens_of(message, USUAL)
+    tokens = extract_tokens(message, USUAL)
     return Held(sorted(tokens), digest_of(raw), said_cut(message, tokens))
 
 
@@ -141,7 +141,7 @@ def difference(one: Held, other: Held) -> str:
 def trouble_with(raw: bytes) -> str:
     """What is wrong with how a message is read; nothing, if all is well."""
     try:
-        tokens = tokens_of(read_message(raw), ALL)
+        tokens = extract_tokens(read_message(raw), ALL)
         defined = held_by(raw)
         "\n".join(tokens).encode()
         [found] = numbered().of([raw])

@@ -9,7 +9,7 @@ from tests.mail import hostile
 from deciban.mail.message.digest import digest_of
 from deciban.mail.message.header_insertion import stamped
 from deciban.mail.message.message import read_message
-from deciban.mail.tokens.tokens import MOST_TOKENS, TokenOptions, said_cut, tokens_of
+from deciban.mail.tokens.tokens import MOST_TOKENS, TokenOptions, said_cut, extract_tokens
 
 MOST_SECONDS = 1.0
 LONGEST_MESSAGE_SECONDS = 0.3
@@ -25,7 +25,7 @@ def cut(raw):
 def seconds_for(raw):
     start = time.process_time()
     digest_of(raw)
-    tokens_of(read_message(raw), ALL)
+    extract_tokens(read_message(raw), ALL)
     return time.process_time() - start
 
 
@@ -35,7 +35,7 @@ def least_seconds_for(raw):
     for _ in range(12):
         start = time.process_time()
         digest_of(raw)
-        tokens_of(read_message(raw))
+        extract_tokens(read_message(raw))
         took.append(time.process_time() - start)
         if took[-1] <= LONGEST_MESSAGE_SECONDS:
             break
@@ -96,7 +96,7 @@ def test_boundaries_are_searched_in_so_many_bytes_over_all_levels():
 
 def test_tokens_are_bounded_and_it_is_said():
     message = read_message(b"\n" + b" ".join(b"w%x" % i for i in range(30_000)))
-    tokens = tokens_of(message)
+    tokens = extract_tokens(message)
     assert len(tokens) == MOST_TOKENS
     assert said_cut(message, tokens)[-1] == f"tokens after the first {MOST_TOKENS}"
 

@@ -16,7 +16,7 @@ from deciban.mail.bulk.bulk import Words
 from deciban.mail.bulk.reader_processes import FEW, Crew
 from deciban.mail.message.digest import digest_of
 from deciban.mail.message.message import read_message
-from deciban.mail.tokens.tokens import MOST_TOKENS, TokenOptions, tokens_of
+from deciban.mail.tokens.tokens import MOST_TOKENS, TokenOptions, extract_tokens
 
 LETTERS = [
     *made_up.BROKEN.values(),
@@ -28,7 +28,7 @@ READING = TokenOptions(pairs=True)
 
 
 def one_by_one(raws):
-    return [(digest_of(raw), sorted(tokens_of(read_message(raw), READING))) for raw in raws]
+    return [(digest_of(raw), sorted(extract_tokens(read_message(raw), READING))) for raw in raws]
 
 
 def spelled(bundles, words):
@@ -96,7 +96,7 @@ def test_tokens_beyond_the_bound_are_the_same_as_alone():
     words = Words()
     [bundle] = bulk.bundles_of([raw], words, 1, TokenOptions())
     known = list(words)
-    assert {known[place] for place in bundle.which.tolist()} == set(tokens_of(read_message(raw)))
+    assert {known[place] for place in bundle.which.tolist()} == set(extract_tokens(read_message(raw)))
     assert bundle.cut == {0: (f"tokens after the first {MOST_TOKENS}",)}
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from deciban.mail.message.digest import digest_of
 from deciban.mail.message.message import read_message
-from deciban.mail.tokens.tokens import tokens_of
+from deciban.mail.tokens.tokens import extract_tokens
 
 ARCHIVE = Path(os.environ.get("DECIBAN_DATA", "")) / "spamassassin.tar.gz"
 pytestmark = [
@@ -68,4 +68,4 @@ def test_named_parts_are_the_same(raws):
 
 def test_each_message_is_another_and_gives_tokens(raws):
     assert len({digest_of(raw) for raw in raws}) == len(raws)
-    assert min(len(tokens_of(read_message(raw))) for raw in raws) > 10
+    assert min(len(extract_tokens(read_message(raw))) for raw in raws) > 10

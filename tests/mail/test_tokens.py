@@ -6,14 +6,14 @@ import pytest
 from tests.mail import made_up
 
 from deciban.mail.message.message import read_message
-from deciban.mail.tokens.tokens import USUAL, TokenOptions, tokens_of
+from deciban.mail.tokens.tokens import USUAL, TokenOptions, extract_tokens
 
 OFF = TokenOptions(**{each.name: False for each in fields(TokenOptions) if isinstance(each.default, bool)})
 
 
 def tokens(raw, **switches):
     """The tokens of a message with nothing switched on but these."""
-    return tokens_of(read_message(raw if isinstance(raw, bytes) else raw.encode()), replace(OFF, **switches))
+    return extract_tokens(read_message(raw if isinstance(raw, bytes) else raw.encode()), replace(OFF, **switches))
 
 
 def test_words_of_the_subject():
@@ -112,7 +112,7 @@ def test_headers_of_stores_and_filters_leave_no_trace(header):
     everything = TokenOptions(others=True)
     plain = read_message(b"Subject: x\n\ny")
     marked = read_message(f"{header}: yes telling word\nSubject: x\n\ny".encode())
-    assert tokens_of(marked, everything) == tokens_of(plain, everything)
+    assert extract_tokens(marked, everything) == extract_tokens(plain, everything)
 
 
 def test_what_lists_write_has_a_switch_of_its_own():
@@ -136,7 +136,7 @@ def test_what_the_receiving_server_found_out():
     "reading", [USUAL, TokenOptions(pairs=True, others=True, body_case=True, skips=False)], ids=["usual", "all"]
 )
 def test_tokens_are_distinct_short_and_without_spaces(raw, reading):
-    found = tokens_of(read_message(raw), reading)
+    found = extract_tokens(read_message(raw), reading)
     assert len(found) == len(set(found))
     assert all(0 < len(token) <= 60 and len(token.split()) == 1 for token in found)
 

@@ -20,7 +20,7 @@ from deciban.mail.store.sqlite_errors import undamaged
 from deciban.mail.store.store import Store
 from deciban.mail.store.store_entry import Entry, FittedModel, together
 from deciban.mail.tokens.token_options import USUAL, TokenOptions
-from deciban.mail.tokens.tokens import said_cut, tokens_of
+from deciban.mail.tokens.tokens import said_cut, extract_tokens
 
 if TYPE_CHECKING:
     from deciban.mail.bulk.reader_processes import Crew
@@ -96,7 +96,7 @@ class MailFilter:
     def learn(self, raw: bytes, label: str, time: float | None = None) -> FittedModel:
         """Learn one message."""
         return self.store.learn(
-            [Entry(digest_of(raw), checked_label(label), tokens_of(read_message(raw), self.reading), time)]
+            [Entry(digest_of(raw), checked_label(label), extract_tokens(read_message(raw), self.reading), time)]
         )
 
     def learn_all(
@@ -139,7 +139,7 @@ class MailFilter:
     def classify(self, raw: bytes, clues: int = CLUES) -> Verdict:
         """What a message is, and why."""
         message = read_message(raw)
-        tokens = tokens_of(message, self.reading)
+        tokens = extract_tokens(message, self.reading)
         return self._judge.verdict(tokens, said_cut(message, tokens), clues)
 
     def classify_all(

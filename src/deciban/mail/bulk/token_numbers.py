@@ -15,7 +15,7 @@ from typing import Final
 from deciban.mail.message.digest import digest_of
 from deciban.mail.message.message import read_message
 from deciban.mail.tokens.token_options import TokenOptions
-from deciban.mail.tokens.tokens import MOST_TOKENS, cleaner_of, said_cut, taken_of, tokens_of
+from deciban.mail.tokens.tokens import MOST_TOKENS, cleaner_of, said_cut, taken_of, extract_tokens
 from deciban.mail.tokens.word_tokens import LONGEST_RUN, Cleaner
 
 MOST_WORDS: Final = 1 << 19
@@ -75,7 +75,7 @@ class Numbering:
         numbers.update(map(self._numbers.__getitem__, tokens))
         numbers.discard(NOTHING)
         if len(numbers) >= MOST_TOKENS:
-            first = tokens_of(message, self._reading)
+            first = extract_tokens(message, self._reading)
             return set(map(self._numbers.__getitem__, first)), said_cut(message, first)
         return numbers, message.cut
 

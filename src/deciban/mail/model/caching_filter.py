@@ -10,7 +10,7 @@ from deciban.mail.filter import CLUES, MailFilter
 from deciban.mail.message.message import read_message
 from deciban.mail.model.scoring import Moment
 from deciban.mail.model.verdict import Verdict
-from deciban.mail.tokens.tokens import said_cut, tokens_of
+from deciban.mail.tokens.tokens import said_cut, extract_tokens
 
 MOST_KNOWN: Final = 50_000
 """Tokens that are known; then it begins anew."""
@@ -31,7 +31,7 @@ class StandingFilter(MailFilter):
     def classify(self, raw: bytes, clues: int = CLUES) -> Verdict:
         """What a message is, and why."""
         message = read_message(raw)
-        tokens = tokens_of(message, self.reading)
+        tokens = extract_tokens(message, self.reading)
         with self.store.reading():
             moment = self._now()
             moment.look_up(tokens)

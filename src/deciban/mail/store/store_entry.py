@@ -45,7 +45,7 @@ def _checked(entry: Entry) -> Entry:
         raise InputError(f"label {entry.label!r}: a label must be a str")
     if isinstance(entry.tokens, (str, bytes)):
         raise InputError(
-            f"tokens {entry.tokens[:20]!r}: a list of str is needed, not one text. Hint: tokens_of(message)"
+            f"tokens {entry.tokens[:20]!r}: a list of str is needed, not one text. Hint: extract_tokens(message)"
         )
     return entry._replace(tokens=spelled(entry.tokens), time=checked_time(entry.time))
 

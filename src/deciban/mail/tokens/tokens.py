@@ -23,7 +23,7 @@ from deciban.mail.tokens.word_tokens import (
     written_words,
 )
 
-__all__ = ["MOST_TOKENS", "USUAL", "TokenOptions", "Taken", "cleaner_of", "said_cut", "taken_of", "tokens_of"]
+__all__ = ["MOST_TOKENS", "USUAL", "TokenOptions", "Taken", "cleaner_of", "said_cut", "taken_of", "extract_tokens"]
 
 MOST_TOKENS = 20_000
 """Of one message; the rest is left out."""
@@ -37,12 +37,12 @@ class Taken(NamedTuple):
     words: list[bytes]
 
 
-def tokens_of(message: Message, reading: TokenOptions = USUAL) -> list[str]:
+def extract_tokens(message: Message, reading: TokenOptions = USUAL) -> list[str]:
     r"""The distinct tokens of a message, those of texts last, without spaces, each at most 60 characters.
 
     >>> from deciban.mail.message.message import read_message
     >>> raw = b"Subject: FREE\nFrom: a@b.example\n\nbuy at http://c.example/\n"
-    >>> tokens_of(read_message(raw), TokenOptions(names=False))
+    >>> extract_tokens(read_message(raw), TokenOptions(names=False))
     ['subject:free', 'subject:FREE', 'from:addr:a@b.example', 'from:b.example', 'from:example', 'from:nameless',
      'type:text/plain', 'url:c.example', 'url:example', 'buy', 'at']
     """
