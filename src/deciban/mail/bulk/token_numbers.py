@@ -15,7 +15,7 @@ from typing import Final
 from deciban.mail.message.digest import digest_of
 from deciban.mail.message.message import read_message
 from deciban.mail.tokens.token_options import TokenOptions
-from deciban.mail.tokens.tokens import MOST_TOKENS, cleaner_of, said_cut, taken_of, extract_tokens
+from deciban.mail.tokens.tokens import MOST_TOKENS, cleaner_of, said_cut, collect_tokens, extract_tokens
 from deciban.mail.tokens.word_tokens import LONGEST_RUN, Cleaner
 
 MOST_WORDS: Final = 1 << 19
@@ -70,7 +70,7 @@ class Numbering:
 
     def _of(self, raw: bytes) -> tuple[set[int], tuple[str, ...]]:
         message = read_message(raw)
-        tokens, words = taken_of(message, self._reading)
+        tokens, words = collect_tokens(message, self._reading)
         numbers = set(map(self._words.__getitem__, words))
         numbers.update(map(self._numbers.__getitem__, tokens))
         numbers.discard(NOTHING)

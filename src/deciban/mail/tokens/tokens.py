@@ -23,7 +23,7 @@ from deciban.mail.tokens.word_tokens import (
     written_words,
 )
 
-__all__ = ["MOST_TOKENS", "USUAL", "TokenOptions", "Taken", "cleaner_of", "said_cut", "taken_of", "extract_tokens"]
+__all__ = ["MOST_TOKENS", "USUAL", "TokenOptions", "Taken", "cleaner_of", "said_cut", "collect_tokens", "extract_tokens"]
 
 MOST_TOKENS = 20_000
 """Of one message; the rest is left out."""
@@ -46,14 +46,14 @@ def extract_tokens(message: Message, reading: TokenOptions = USUAL) -> list[str]
     ['subject:free', 'subject:FREE', 'from:addr:a@b.example', 'from:b.example', 'from:example', 'from:nameless',
      'type:text/plain', 'url:c.example', 'url:example', 'buy', 'at']
     """
-    tokens, words = taken_of(message, reading)
+    tokens, words = collect_tokens(message, reading)
     found = dict.fromkeys(tokens)
     found.update(dict.fromkeys(map(cleaner_of(reading).__getitem__, dict.fromkeys(words))))
     found.pop("", None)
     return list(found) if len(found) <= MOST_TOKENS else list(found)[:MOST_TOKENS]
 
 
-def taken_of(message: Message, reading: TokenOptions) -> Taken:
+def collect_tokens(message: Message, reading: TokenOptions) -> Taken:
     """All that is taken of a message."""
     taken = Taken(header_tokens(message.headers, reading), [])
     for part in message.parts:
