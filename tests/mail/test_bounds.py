@@ -9,7 +9,7 @@ from tests.mail import hostile
 from deciban.mail.message.digest import digest_of
 from deciban.mail.message.header_insertion import stamped
 from deciban.mail.message.message import read_message
-from deciban.mail.tokens.tokens import MOST_TOKENS, TokenOptions, said_cut, extract_tokens
+from deciban.mail.tokens.tokens import MOST_TOKENS, TokenOptions, list_omissions, extract_tokens
 
 MOST_SECONDS = 1.0
 LONGEST_MESSAGE_SECONDS = 0.3
@@ -98,7 +98,7 @@ def test_tokens_are_bounded_and_it_is_said():
     message = read_message(b"\n" + b" ".join(b"w%x" % i for i in range(30_000)))
     tokens = extract_tokens(message)
     assert len(tokens) == MOST_TOKENS
-    assert said_cut(message, tokens)[-1] == f"tokens after the first {MOST_TOKENS}"
+    assert list_omissions(message, tokens)[-1] == f"tokens after the first {MOST_TOKENS}"
 
 
 def test_an_attachment_of_any_size_leaves_nothing_out():

@@ -20,7 +20,7 @@ from deciban.mail.store.sqlite_errors import undamaged
 from deciban.mail.store.store import Store
 from deciban.mail.store.store_entry import Entry, FittedModel, together
 from deciban.mail.tokens.token_options import USUAL, TokenOptions
-from deciban.mail.tokens.tokens import said_cut, extract_tokens
+from deciban.mail.tokens.tokens import list_omissions, extract_tokens
 
 if TYPE_CHECKING:
     from deciban.mail.bulk.reader_processes import Crew
@@ -140,7 +140,7 @@ class MailFilter:
         """What a message is, and why."""
         message = read_message(raw)
         tokens = extract_tokens(message, self.reading)
-        return self._judge.verdict(tokens, said_cut(message, tokens), clues)
+        return self._judge.verdict(tokens, list_omissions(message, tokens), clues)
 
     def classify_all(
         self, found: Iterable[MessageInput], processes: int | Crew[Any] | None = None, clues: int = CLUES

@@ -15,7 +15,7 @@ from typing import Final
 from deciban.mail.message.digest import digest_of
 from deciban.mail.message.message import read_message
 from deciban.mail.tokens.token_options import TokenOptions
-from deciban.mail.tokens.tokens import MOST_TOKENS, cleaner_of, said_cut, collect_tokens, extract_tokens
+from deciban.mail.tokens.tokens import MOST_TOKENS, cleaner_of, list_omissions, collect_tokens, extract_tokens
 from deciban.mail.tokens.word_tokens import LONGEST_RUN, Cleaner
 
 MOST_WORDS: Final = 1 << 19
@@ -76,7 +76,7 @@ class Numbering:
         numbers.discard(NOTHING)
         if len(numbers) >= MOST_TOKENS:
             first = extract_tokens(message, self._reading)
-            return set(map(self._numbers.__getitem__, first)), said_cut(message, first)
+            return set(map(self._numbers.__getitem__, first)), list_omissions(message, first)
         return numbers, message.cut
 
 

@@ -10,7 +10,7 @@ from deciban.mail.filter import CLUES, MailFilter
 from deciban.mail.message.message import read_message
 from deciban.mail.model.scoring import Moment
 from deciban.mail.model.verdict import Verdict
-from deciban.mail.tokens.tokens import said_cut, extract_tokens
+from deciban.mail.tokens.tokens import list_omissions, extract_tokens
 
 MOST_KNOWN: Final = 50_000
 """Tokens that are known; then it begins anew."""
@@ -35,7 +35,7 @@ class StandingFilter(MailFilter):
         with self.store.reading():
             moment = self._now()
             moment.look_up(tokens)
-        return moment.verdict(tokens, said_cut(message, tokens), clues)
+        return moment.verdict(tokens, list_omissions(message, tokens), clues)
 
     def _now(self) -> Moment:
         version = self.store.version()

@@ -23,7 +23,7 @@ from deciban.mail.tokens.word_tokens import (
     written_words,
 )
 
-__all__ = ["MOST_TOKENS", "USUAL", "TokenOptions", "Taken", "cleaner_of", "said_cut", "collect_tokens", "extract_tokens"]
+__all__ = ["MOST_TOKENS", "USUAL", "TokenOptions", "Taken", "cleaner_of", "list_omissions", "collect_tokens", "extract_tokens"]
 
 MOST_TOKENS = 20_000
 """Of one message; the rest is left out."""
@@ -73,7 +73,7 @@ def cleaner_of(reading: TokenOptions) -> Cleaner:
     return cleaner(reading.shortest, reading.longest, reading.skips)
 
 
-def said_cut(message: Message, tokens: list[str]) -> tuple[str, ...]:
+def list_omissions(message: Message, tokens: list[str]) -> tuple[str, ...]:
     """What bounds left out of a message and of its tokens, in words."""
     return (*message.cut, f"tokens after the first {MOST_TOKENS}") if len(tokens) >= MOST_TOKENS else message.cut
 
