@@ -15,7 +15,7 @@ from typing import Final
 from deciban.mail.message.digest import digest_of
 from deciban.mail.message.message import read_message
 from deciban.mail.tokens.token_options import TokenOptions
-from deciban.mail.tokens.tokens import MOST_TOKENS, cleaner_of, list_omissions, collect_tokens, extract_tokens
+from deciban.mail.tokens.tokens import MOST_TOKENS, word_cleaner, list_omissions, collect_tokens, extract_tokens
 from deciban.mail.tokens.word_tokens import LONGEST_RUN, Cleaner
 
 MOST_WORDS: Final = 1 << 19
@@ -40,7 +40,7 @@ class Numbering:
 
     def __init__(self, reading: TokenOptions) -> None:
         self._reading = reading
-        self._clean = cleaner_of(reading)
+        self._clean = word_cleaner(reading)
         self._begin()
 
     def _begin(self) -> None:

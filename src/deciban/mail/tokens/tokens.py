@@ -23,7 +23,7 @@ from deciban.mail.tokens.word_tokens import (
     written_words,
 )
 
-__all__ = ["MOST_TOKENS", "USUAL", "TokenOptions", "Taken", "cleaner_of", "list_omissions", "collect_tokens", "extract_tokens"]
+__all__ = ["MOST_TOKENS", "USUAL", "TokenOptions", "Taken", "word_cleaner", "list_omissions", "collect_tokens", "extract_tokens"]
 
 MOST_TOKENS = 20_000
 """Of one message; the rest is left out."""
@@ -48,7 +48,7 @@ def extract_tokens(message: Message, reading: TokenOptions = USUAL) -> list[str]
     """
     tokens, words = collect_tokens(message, reading)
     found = dict.fromkeys(tokens)
-    found.update(dict.fromkeys(map(cleaner_of(reading).__getitem__, dict.fromkeys(words))))
+    found.update(dict.fromkeys(map(word_cleaner(reading).__getitem__, dict.fromkeys(words))))
     found.pop("", None)
     return list(found) if len(found) <= MOST_TOKENS else list(found)[:MOST_TOKENS]
 
@@ -68,7 +68,7 @@ def collect_tokens(message: Message, reading: TokenOptions) -> Taken:
     return taken
 
 
-def cleaner_of(reading: TokenOptions) -> Cleaner:
+def word_cleaner(reading: TokenOptions) -> Cleaner:
     """What cleans words in a way of reading."""
     return cleaner(reading.shortest, reading.longest, reading.skips)
 
@@ -88,7 +88,7 @@ def part_tokens(part: Part, reading: TokenOptions) -> list[str]:
         if part.encoding:
             tokens.append(short(f"encoding:{part.encoding}"))
     if reading.attachments and (part.name or part.kind == "attachment"):
-        tokens += _attachment_tokens(part, cleaner_of(reading))
+        tokens += _attachment_tokens(part, word_cleaner(reading))
     return tokens
 
 
@@ -109,7 +109,7 @@ def _take_page(part: Part, reading: TokenOptions, tokens: list[str]) -> None:
         for link in part.links:
             tokens += link_tokens(link, reading.url_words)
     if reading.hidden and part.hidden:
-        tokens += [f"hidden:{word}"[:LONGEST_TOKEN] for word in cleaner_of(reading).all(split_words(part.hidden))]
+        tokens += [f"hidden:{word}"[:LONGEST_TOKEN] for word in word_cleaner(reading).all(split_words(part.hidden))]
 
 
 def _take_text(text: str, reading: TokenOptions, taken: Taken) -> None:
@@ -123,7 +123,7 @@ def _take_text(text: str, reading: TokenOptions, taken: Taken) -> None:
     words = split_words(text)
     taken.words.extend(words)
     if reading.pairs:
-        tokens += neighbours(cleaner_of(reading).all(words))
+        tokens += neighbours(word_cleaner(reading).all(words))
 
 
 def without_signs(text: str, reading: TokenOptions, tokens: list[str]) -> str:
