@@ -13,7 +13,7 @@ from tests.fuzz.mutation import mutate_bytes
 from tests.mail.spamds import Running, learn_letters, letter, request, running
 
 from deciban.errors import InputError
-from deciban.mail.message.digest import digest_of
+from deciban.mail.message.digest import compute_digest
 from deciban.mail.spamd import client_connection as spamd_line
 from deciban.mail.spamd.client_connection import Limits
 from deciban.mail.store.store import Store
@@ -105,7 +105,7 @@ def check(raw: bytes) -> None:
         assert answer.endswith(body), "the message was changed"
     if ok and b"DidSet: local" in answer and not re.search(rb"(?i)compress", raw):
         with Store(path, create=False, read_only=True) as store:
-            assert store.known(digest_of(body)) is not None, "an acknowledged message is not in the store"
+            assert store.known(compute_digest(body)) is not None, "an acknowledged message is not in the store"
     assert server.is_well(), "the server does not answer a PING"
     if not (answer == b"" or ok or answer.endswith(b" PONG\r\n")):
         raise InputError(answer.decode("utf-8", "replace"))

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from tests.mail import hostile, made_up
 
 from deciban.mail.bulk.token_numbers import Numbering
-from deciban.mail.message.digest import digest_of
+from deciban.mail.message.digest import compute_digest
 from deciban.mail.message.message import read_message
 from deciban.mail.store.store_entry import DIGEST_BYTES
 from deciban.mail.tokens.tokens import USUAL, TokenOptions, list_omissions, extract_tokens
@@ -124,7 +124,7 @@ def held_by(raw: bytes) -> Held:
     """What a message holds by definition, in the usual way of reading."""
     message = read_message(raw)
     tokens = extract_tokens(message, USUAL)
-    return Held(sorted(tokens), digest_of(raw), list_omissions(message, tokens))
+    return Held(sorted(tokens), compute_digest(raw), list_omissions(message, tokens))
 
 
 def difference(one: Held, other: Held) -> str:

@@ -14,7 +14,7 @@ from deciban.mail.bulk import reader_processes as workers_module
 from deciban.mail.bulk import token_numbers as numbering
 from deciban.mail.bulk.bulk import Words
 from deciban.mail.bulk.reader_processes import FEW, Crew
-from deciban.mail.message.digest import digest_of
+from deciban.mail.message.digest import compute_digest
 from deciban.mail.message.message import read_message
 from deciban.mail.tokens.tokens import MOST_TOKENS, TokenOptions, extract_tokens
 
@@ -28,7 +28,7 @@ READING = TokenOptions(pairs=True)
 
 
 def one_by_one(raws):
-    return [(digest_of(raw), sorted(extract_tokens(read_message(raw), READING))) for raw in raws]
+    return [(compute_digest(raw), sorted(extract_tokens(read_message(raw), READING))) for raw in raws]
 
 
 def spelled(bundles, words):
@@ -171,7 +171,7 @@ def test_a_batch_ends_before_its_words_fill_the_memory(monkeypatch):
     raws = [b"\n" + b" ".join(b"w%d" % (200 * i + j) for j in range(200)) for i in range(500)]
     batches = list(gathering.batches((("ham", (str(i), raw)) for i, raw in enumerate(raws)), 1, READING, 10_000))
     assert len(batches) == 5
-    assert [head.digest for heads, _ in batches for head in heads] == [digest_of(raw) for raw in raws]
+    assert [head.digest for heads, _ in batches for head in heads] == [compute_digest(raw) for raw in raws]
 
 
 def test_whoever_stops_early_leaves_no_process_behind(workers):

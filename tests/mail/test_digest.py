@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deciban.mail.message.digest import digest_of
+from deciban.mail.message.digest import compute_digest
 from deciban.mail.sources.raw_message import max_read_bytes
 
 RAW = b"From: a@b.example\nSubject: Hi\n there\nDate: today\n\nDear Bob,\n\nFrom now on.\n"
@@ -29,8 +29,8 @@ RAW = b"From: a@b.example\nSubject: Hi\n there\nDate: today\n\nDear Bob,\n\nFrom
     ],
 )
 def test_the_same_message_has_the_same_digest(same):
-    assert digest_of(same) == digest_of(RAW)
-    assert len(digest_of(RAW)) == 16
+    assert compute_digest(same) == compute_digest(RAW)
+    assert len(compute_digest(RAW)) == 16
 
 
 @pytest.mark.parametrize(
@@ -46,13 +46,13 @@ def test_the_same_message_has_the_same_digest(same):
     ],
 )
 def test_another_message_has_another_digest(other):
-    assert digest_of(other) != digest_of(RAW)
+    assert compute_digest(other) != compute_digest(RAW)
 
 
 @given(st.binary(max_size=200))
 def test_any_bytes_have_a_digest_that_ends_of_lines_do_not_change(raw):
     raw = raw.replace(b"\r", b"")
-    assert digest_of(raw) == digest_of(raw.replace(b"\n", b"\r\n"))
+    assert compute_digest(raw) == compute_digest(raw.replace(b"\n", b"\r\n"))
 
 
 LINE = b"a line of a message that is longer than anybody looks at\n"
@@ -64,13 +64,13 @@ LONG = RAW + LINE * ((17 << 20) // len(LINE))
 def test_a_message_of_which_not_all_is_read_is_the_same_however_its_lines_end(raw, ending):
     """As its sources read it: up to a bound, wherever that lies in its lines."""
     read = max_read_bytes()
-    assert digest_of(raw.replace(b"\n", ending)[:read]) == digest_of(raw[:read])
-    assert digest_of(b"Received: from x\n by y\n" * 2000 + raw[: read - 50_000]) == digest_of(raw[:read])
+    assert compute_digest(raw.replace(b"\n", ending)[:read]) == compute_digest(raw[:read])
+    assert compute_digest(b"Received: from x\n by y\n" * 2000 + raw[: read - 50_000]) == compute_digest(raw[:read])
 
 
 def test_long_messages_are_told_apart_by_their_first_megabytes():
-    assert digest_of(LONG[:-1] + b"x") == digest_of(LONG)
-    assert digest_of(LONG.replace(b"From now", b"From then")) != digest_of(LONG)
-    assert digest_of(LONG.replace(b"Hi", b"Ho")) != digest_of(LONG)
-    assert digest_of(LONG[: 4 << 20] + b"!" + LONG[4 << 20 :]) != digest_of(LONG)
-    assert digest_of(LONG[: 4 << 20]) != digest_of(LONG)
+    assert compute_digest(LONG[:-1] + b"x") == compute_digest(LONG)
+    assert compute_digest(LONG.replace(b"From now", b"From then")) != compute_digest(LONG)
+    assert compute_digest(LONG.replace(b"Hi", b"Ho")) != compute_digest(LONG)
+    assert compute_digest(LONG[: 4 << 20] + b"!" + LONG[4 << 20 :]) != compute_digest(LONG)
+    assert compute_digest(LONG[: 4 << 20]) != compute_digest(LONG)

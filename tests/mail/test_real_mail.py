@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from deciban.mail.message.digest import digest_of
+from deciban.mail.message.digest import compute_digest
 from deciban.mail.message.message import read_message
 from deciban.mail.tokens.tokens import extract_tokens
 
@@ -67,5 +67,5 @@ def test_named_parts_are_the_same(raws):
 
 
 def test_each_message_is_another_and_gives_tokens(raws):
-    assert len({digest_of(raw) for raw in raws}) == len(raws)
+    assert len({compute_digest(raw) for raw in raws}) == len(raws)
     assert min(len(extract_tokens(read_message(raw))) for raw in raws) > 10

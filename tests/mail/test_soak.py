@@ -21,7 +21,7 @@ from tests.cli.mailroom import command, mbox
 from tests.mail.spamds import Running, learn_letters, letter, request
 from tests.mail.stores import deleted_files
 
-from deciban.mail.message.digest import digest_of
+from deciban.mail.message.digest import compute_digest
 from deciban.mail.store.store import Store
 
 CLIENTS = 8
@@ -99,13 +99,13 @@ class MailSystem:
                 if b"DidSet: local" in Running(f"unix:{self.socket}").ask(
                     request("TELL", raw, f"Message-class: {label}", "Set: local")
                 ):
-                    self.acknowledged[digest_of(raw)] = label
+                    self.acknowledged[compute_digest(raw)] = label
 
     def move_to_junk(self, n: int) -> None:
         """Deliver messages into Junk as a mail reader moves them there."""
         for number in [next(self.numbers) for _ in range(n)]:
             raw = letter("spam", number)
-            self.moved[digest_of(raw)] = "spam"
+            self.moved[compute_digest(raw)] = "spam"
             place = self.folder / "Junk" / "tmp" / f"{number}.host"
             place.write_bytes(raw)
             place.rename(self.folder / "Junk" / "new" / place.name)
@@ -140,7 +140,7 @@ class MailSystem:
             _, said = self.processes[role].communicate(timeout=DEADLINE_SECONDS)
             assert self.processes[role].returncode in (0, -signal.SIGKILL), (role, said)
         if self.processes["learn"].returncode == 0:
-            self.acknowledged.update({digest_of(letter("ham", number)): "ham" for number in known})
+            self.acknowledged.update({compute_digest(letter("ham", number)): "ham" for number in known})
 
     def kill(self, role: str) -> None:
         """Kill a process; a server's own process that fits goes on alone, as after a real kill."""

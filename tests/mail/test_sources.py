@@ -7,7 +7,7 @@ import os
 import pytest
 
 from deciban.errors import DecibanWarning, InputError
-from deciban.mail.message.message import digest_of
+from deciban.mail.message.message import compute_digest
 from deciban.mail.sources.folders import maildirs_within
 from deciban.mail.sources.message_sources import kind_of, messages_in
 
@@ -222,5 +222,5 @@ def test_a_message_is_known_again_wherever_it_lies(tmp_path):
     mailbox.MH(tmp_path / "mh").add(raw)
     put(tmp_path / "folder", **{"a.eml": raw, "a.eml.gz": gzip.compress(raw)})
     places = [tmp_path / place for place in ("box", "maildir", "mh", "folder", "folder/a.eml", "folder/a.eml.gz")]
-    digests = [digest_of(found.raw) for place in places for found in messages_in(place)]
-    assert digests == [digest_of(raw)] * 7
+    digests = [compute_digest(found.raw) for place in places for found in messages_in(place)]
+    assert digests == [compute_digest(raw)] * 7

@@ -14,7 +14,7 @@ from deciban.mail.bulk.reader_processes import FEW as TOO_FEW
 from deciban.mail.bulk.reader_processes import answer_to
 from deciban.mail.bulk.token_numbers import Numbering
 from deciban.mail.filter import MailFilter
-from deciban.mail.message.message import digest_of
+from deciban.mail.message.message import compute_digest
 from deciban.mail.sources import folders
 from deciban.mail.sources.message_sources import mail_in, messages_in
 from deciban.mail.sources.raw_message import UnreadFile, RawMessage
@@ -216,7 +216,7 @@ def test_a_worker_answers_for_files_and_messages_alike(tmp_path):
     box.write_bytes(STAMP + letter(1) + b"\n" + STAMP + letter(2))
     sent = [letter(0), (str(box), "", None, False, False), (str(gone), "", 5.0, True, False), letter(3)]
     said, opened, problems = answer_to(sent, Numbering(USUAL), digests=True)
-    assert said[2] == b"".join(digest_of(letter(i)) for i in range(4))
+    assert said[2] == b"".join(compute_digest(letter(i)) for i in range(4))
     assert opened == {1: [(f"{box}:1", 100.0), (f"{box}:2", 100.0)], 2: []}
     assert problems == [(2, str(gone), "No such file or directory", 1)]
 

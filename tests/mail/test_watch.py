@@ -11,7 +11,7 @@ from tests.mail.mail_readers import ImapReader, MaildirReader
 
 from deciban.errors import InputError
 from deciban.mail import watch as watching
-from deciban.mail.message.message import digest_of
+from deciban.mail.message.message import compute_digest
 from deciban.mail.sources import watched_folders as watched
 from deciban.mail.sources.imap_connection import RefusedError
 from deciban.mail.watch import Watcher, watch
@@ -47,7 +47,7 @@ class Notes:
 
     def learn(self, raw, label):
         self.told.append((raw.split()[1].decode(), label))
-        self.labels[digest_of(raw)] = label
+        self.labels[compute_digest(raw)] = label
 
     def save(self, state):
         self.kept = json.dumps(state)

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import deciban
-from deciban.mail.message.digest import digest_of
+from deciban.mail.message.digest import compute_digest
 from deciban.mail.store.store import Store
 
 STORE = Path(".local/share/deciban/mail.db")
@@ -63,7 +63,7 @@ def environment(path, **more):
 def label(home, message):
     """What a message was learned as."""
     with Store(home / STORE, create=False) as store:
-        return store.known(digest_of(message))
+        return store.known(compute_digest(message))
 
 
 def messages(folder):

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from deciban.errors import InputError
-from deciban.mail.message.digest import digest_of
+from deciban.mail.message.digest import compute_digest
 from deciban.mail.message.message import read_message
 from deciban.mail.model.mail_models import ModelName
 from deciban.mail.model.refit import RefitResult, is_due, refitted
@@ -96,7 +96,7 @@ class MailFilter:
     def learn(self, raw: bytes, label: str, time: float | None = None) -> FittedModel:
         """Learn one message."""
         return self.store.learn(
-            [Entry(digest_of(raw), checked_label(label), extract_tokens(read_message(raw), self.reading), time)]
+            [Entry(compute_digest(raw), checked_label(label), extract_tokens(read_message(raw), self.reading), time)]
         )
 
     def learn_all(
@@ -126,15 +126,15 @@ class MailFilter:
 
     def unlearn(self, raw: bytes) -> bool:
         """Forget a message as if it had never come; whether it was known."""
-        return bool(self.store.unlearn([digest_of(raw)]))
+        return bool(self.store.unlearn([compute_digest(raw)]))
 
     def relabel(self, raw: bytes, label: str) -> None:
         """Say that a message that was learned is something else."""
-        self.store.relabel(digest_of(raw), checked_label(label))
+        self.store.relabel(compute_digest(raw), checked_label(label))
 
     def known(self, raw: bytes) -> str | None:
         """The label under which a message was learned."""
-        return self.store.known(digest_of(raw))
+        return self.store.known(compute_digest(raw))
 
     def classify(self, raw: bytes, clues: int = CLUES) -> Verdict:
         """What a message is, and why."""

@@ -17,7 +17,7 @@ from threading import Event
 from typing import Any
 
 from deciban.errors import DecibanError, InputError
-from deciban.mail.message.message import digest_of
+from deciban.mail.message.message import compute_digest
 from deciban.mail.sources.imap_address import Address
 from deciban.mail.sources.imap_connection import RefusedError, password_for
 from deciban.mail.sources.raw_message import Problem, ProblemHandler, warn_of_problem
@@ -131,13 +131,13 @@ class Watcher:
             place.all_seen()
         else:
             for key, found in place.news():
-                self._labels.setdefault(digest_of(found.raw).hex(), label)
+                self._labels.setdefault(compute_digest(found.raw).hex(), label)
                 place.seen(key)
         place.anew = False
 
     def _heed(self, raw: bytes, label: str) -> bool:
         """Whether a message that appeared in a folder with this label states it; if so, it is passed on."""
-        digest = digest_of(raw)
+        digest = compute_digest(raw)
         before = self._known(digest) or self._labels.get(digest.hex())
         states = before != label if before else label not in self._arriving and not self._filed(raw)
         if states:

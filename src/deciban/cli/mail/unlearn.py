@@ -76,17 +76,17 @@ def relabel(
 
 def _digests(paths: list[str] | None) -> Iterator[tuple[str, bytes]]:
     """Names and digests of all messages; nothing is done with any where one cannot be read."""
-    from deciban.mail.message.digest import digest_of
+    from deciban.mail.message.digest import compute_digest
 
     if not paths:
         from deciban.cli.mail.classify_one import standing_input
 
-        yield "-", digest_of(standing_input())
+        yield "-", compute_digest(standing_input())
         return
     from deciban.cli.mail.message_progress import Drawn, refuse_absent
 
     refuse_absent(paths)
     drawn = Drawn(paths, stop_if_interrupted)
     for found in drawn:
-        yield found.name, digest_of(found.raw)
+        yield found.name, compute_digest(found.raw)
     drawn.end()

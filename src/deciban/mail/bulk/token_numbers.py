@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from itertools import count, islice
 from typing import Final
 
-from deciban.mail.message.digest import digest_of
+from deciban.mail.message.digest import compute_digest
 from deciban.mail.message.message import read_message
 from deciban.mail.tokens.token_options import TokenOptions
 from deciban.mail.tokens.tokens import MOST_TOKENS, word_cleaner, list_omissions, collect_tokens, extract_tokens
@@ -57,7 +57,7 @@ class Numbering:
         cut: dict[int, tuple[str, ...]] = {}
         for i, raw in enumerate(raws):
             if digests:
-                known.append(digest_of(raw))
+                known.append(compute_digest(raw))
             numbers, left_out = self._of(raw)
             sizes.append(len(numbers))
             which.extend(numbers)

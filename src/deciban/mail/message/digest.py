@@ -45,10 +45,10 @@ def in_lines(raw: bytes) -> bytes:
     return raw.translate(CR_TO_SPACE) if b"\r" in raw else raw
 
 
-def digest_of(raw: bytes) -> bytes:
+def compute_digest(raw: bytes) -> bytes:
     r"""16 bytes that tell a message from all others, whatever stores and filters did to it.
 
-    >>> digest_of(b"Subject: Hi\n\nYou") == digest_of(b"From me\r\nStatus: RO\r\nSubject: Hi\r\n\r\nYou\r\n\r\n")
+    >>> compute_digest(b"Subject: Hi\n\nYou") == compute_digest(b"From me\r\nStatus: RO\r\nSubject: Hi\r\n\r\nYou\r\n\r\n")
     True
     """
     raw = in_lines(raw)

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from deciban.mail.message.digest import ENVELOPE, digest_of, in_lines
+from deciban.mail.message.digest import ENVELOPE, compute_digest, in_lines
 from deciban.mail.message.headers import FIELDS, FIRST_FIELD, Headers, fields_of
 from deciban.mail.message.parts import MOST_PARTS, Content, Part, Room, content_of, read_leaf
 
-__all__ = ["Message", "Part", "digest_of", "read_message"]
+__all__ = ["Message", "Part", "compute_digest", "read_message"]
 
 LONGEST_MESSAGE = 1 << 24
 """Bytes of a message that are looked at."""

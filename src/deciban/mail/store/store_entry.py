@@ -53,7 +53,7 @@ def _checked(entry: Entry) -> Entry:
 def checked_digest(digest: bytes) -> bytes:
     """A digest that can be one."""
     if not isinstance(digest, bytes) or len(digest) != DIGEST_BYTES:
-        raise InputError(f"digest {digest!r}: {DIGEST_BYTES} bytes are needed. Hint: digest_of(raw)")
+        raise InputError(f"digest {digest!r}: {DIGEST_BYTES} bytes are needed. Hint: compute_digest(raw)")
     return digest
 
 
