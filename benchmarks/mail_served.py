@@ -56,7 +56,7 @@ def serving(program: Sequence[str], store: Path) -> Iterator[int]:
 
 
 def ask(port: int, raw: bytes) -> bytes:
-    """A message there and back, stamped."""
+    """A message there and back, insert_header."""
     with socket.create_connection(("127.0.0.1", port)) as line:
         line.sendall(f"PROCESS SPAMC/1.5\r\nContent-length: {len(raw)}\r\n\r\n".encode() + raw)
         line.shutdown(socket.SHUT_WR)

@@ -67,7 +67,7 @@ def started(*arguments, **how):
     return subprocess.Popen(command(*arguments), preexec_fn=prepare, **{**pipes, **how})
 
 
-def judged(raw, stamped):
+def judged(raw, insert_header):
     """Whether this is that message with a header of ours before all others, and nothing else changed."""
-    first, _, rest = stamped.partition(b"\n")
+    first, _, rest = insert_header.partition(b"\n")
     return first.startswith(b"X-Deciban: ") and rest == raw

@@ -12,7 +12,7 @@ from tests.mail import fuzzing
 from tests.mail.spamds import learn_letters
 
 from deciban.mail.filter import MailFilter
-from deciban.mail.message.header_insertion import HEADER, stamped
+from deciban.mail.message.header_insertion import HEADER, insert_header
 from deciban.mail.message.message import read_message
 from deciban.mail.sources.message_sources import messages_in
 from deciban.mail.tokens.tokens import extract_tokens
@@ -40,7 +40,7 @@ def check(raw: bytes) -> None:
     mail.unlearn(raw)
     assert learned.new == 1
     assert mail.store.totals() == _totals(), "forgetting left something"
-    given_back = stamped(raw, verdict.header())
+    given_back = insert_header(raw, verdict.header())
     if HEADER.lower().encode() not in raw.lower():
         line = f"{HEADER}: {verdict.header()}".encode("ascii", "replace")
         at = given_back.index(line)

@@ -5,7 +5,7 @@ import zlib
 import pytest
 from tests.mail.made_up import BROKEN, TEXTS, plain
 
-from deciban.mail.message.header_insertion import stamped
+from deciban.mail.message.header_insertion import insert_header
 from deciban.mail.model.verdict import Clue, Verdict
 from deciban.mail.spamd.protocol import Code, Refusal, first_line, inflated, refused, request_of
 from deciban.mail.spamd.responses import points, symbols
@@ -76,12 +76,12 @@ def test_no_more_is_unpacked_than_the_bound():
     "raw", [*BROKEN.values(), *(plain(language).as_bytes() for language in TEXTS)], ids=[*BROKEN, *TEXTS]
 )
 def test_stamping_adds_a_line_and_changes_nothing_else(raw):
-    out = stamped(raw, "ham; p=0.1")
+    out = insert_header(raw, "ham; p=0.1")
     line = b"X-Deciban: ham; p=0.1"
     at = out.index(line)
     end = out.index(b"\n", at) + 1
     assert out[:at] + out[end:] == raw
-    assert stamped(out, "ham; p=0.1") == out
+    assert insert_header(out, "ham; p=0.1") == out
 
 
 @pytest.mark.parametrize(
@@ -102,14 +102,14 @@ def test_headers_of_our_name_are_taken_away_wherever_they_stand(forged):
         before + after + forged,
         before + forged * 3 + after,
     ):
-        assert stamped(head + body, "spam") == b"X-Deciban: spam\n" + before + after + body
+        assert insert_header(head + body, "spam") == b"X-Deciban: spam\n" + before + after + body
 
 
 def test_lines_end_as_those_of_the_message_do():
-    assert stamped(b"X-Deciban: ham\nSubject: x\r\n\r\ny", "spam") == b"X-Deciban: spam\r\nSubject: x\r\n\r\ny"
-    assert stamped(b"\r\ny", "spam") == b"X-Deciban: spam\r\n\r\ny"
-    assert stamped(b"\ny", "spam") == b"X-Deciban: spam\n\ny"
+    assert insert_header(b"X-Deciban: ham\nSubject: x\r\n\r\ny", "spam") == b"X-Deciban: spam\r\nSubject: x\r\n\r\ny"
+    assert insert_header(b"\r\ny", "spam") == b"X-Deciban: spam\r\n\r\ny"
+    assert insert_header(b"\ny", "spam") == b"X-Deciban: spam\n\ny"
 
 
 def test_a_line_of_an_mbox_stays_first():
-    assert stamped(b"From me now\nSubject: x\n\ny\n", "spam") == b"From me now\nX-Deciban: spam\nSubject: x\n\ny\n"
+    assert insert_header(b"From me now\nSubject: x\n\ny\n", "spam") == b"From me now\nX-Deciban: spam\nSubject: x\n\ny\n"

@@ -48,13 +48,13 @@ def pass_on(why: str) -> None:
 
 def _judged(head: bytes, store: str | None, model: str | None, debug: bool) -> bytes:
     from deciban.cli.mail.isolated import aside
-    from deciban.mail.message.header_insertion import stamped
+    from deciban.mail.message.header_insertion import insert_header
 
     def said() -> bytes:
         with judging(store, model) as mail:
             return mail.classify(head, clues=CLUES).header().encode()
 
-    return stamped(head, aside(said, debug).decode())
+    return insert_header(head, aside(said, debug).decode())
 
 
 def _say(error: Exception) -> None:

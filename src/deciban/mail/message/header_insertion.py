@@ -14,10 +14,10 @@ _FORGED = re.compile(
 )
 
 
-def stamped(raw: bytes, value: str) -> bytes:
+def insert_header(raw: bytes, value: str) -> bytes:
     r"""The message with the header before all others and every other byte as it was, but for headers of our name.
 
-    >>> stamped(b"From me\r\nSubject: Hi\r\nx-deciban: ham\r\n  for sure\r\n\r\nX-Deciban: you\r\n", "spam; p=0.9")
+    >>> insert_header(b"From me\r\nSubject: Hi\r\nx-deciban: ham\r\n  for sure\r\n\r\nX-Deciban: you\r\n", "spam; p=0.9")
     b'From me\r\nX-Deciban: spam; p=0.9\r\nSubject: Hi\r\n\r\nX-Deciban: you\r\n'
     """
     envelope = _ENVELOPE.match(raw)

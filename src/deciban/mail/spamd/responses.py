@@ -16,7 +16,7 @@ from typing import Final
 
 from deciban.errors import DecibanError
 from deciban.mail.filter import MailFilter
-from deciban.mail.message.header_insertion import stamped
+from deciban.mail.message.header_insertion import insert_header
 from deciban.mail.model.verdict import UNSURE, Verdict
 from deciban.mail.spamd.protocol import GIVING_BACK, MANY_HEADERS, Code, Refusal, Request, answer
 
@@ -56,7 +56,7 @@ def judged(mail: MailFilter, request: Request, raw: bytes) -> bytes:
     verdict = mail.classify(raw, SYMBOLS)
     spam = f"{verdict.label == SPAM} ; {points(verdict, mail.thresholds[1]):.1f} / {THRESHOLD}"
     if request.command in GIVING_BACK:
-        return _given_back(request, raw, stamped(raw, verdict.header()), spam)
+        return _given_back(request, raw, insert_header(raw, verdict.header()), spam)
     if request.command == "CHECK":
         return answer(request.version, {"Spam": spam})
     if request.command == "SYMBOLS":
