@@ -9,7 +9,7 @@ import numpy as np
 
 from deciban.mail.evaluation.evaluate_filter import evaluate_split
 from deciban.mail.evaluation.filter_metrics import Figures, called
-from deciban.mail.evaluation.in_memory_filter import Rehearsal
+from deciban.mail.evaluation.in_memory_filter import InMemoryFilter
 from deciban.mail.evaluation.labelled_mail import Labelled
 from deciban.mail.evaluation.message_splits import drawn
 from deciban.mail.evaluation.online import DELIVERED, evaluate_online
@@ -38,7 +38,7 @@ def of_models(seed: int) -> Row:
     read, (learn, judge) = tokens("SpamAssassin"), mail_data.spamassassin().split(seed)
     told: Row = {}
     for model in MODELS:
-        taught = Rehearsal(read, model)
+        taught = InMemoryFilter(read, model)
         taught.learn(learn)
         taught.refit(force=True)
         scores = taught.scores(judge)

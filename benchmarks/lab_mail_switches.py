@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.mail.evaluation.in_memory_filter import Rehearsal
+from deciban.mail.evaluation.in_memory_filter import InMemoryFilter
 from deciban.mail.evaluation.labelled_mail import Labelled
 from deciban.mail.model.weight_fitting import USUAL_SETTINGS, Settings
 from deciban.mail.tokens.token_options import USUAL, TokenOptions
@@ -80,7 +80,7 @@ def losses(name: str, reading: TokenOptions, chosen: Settings, seeds: Sequence[i
     total, judged = np.zeros((len(read), 2)), np.zeros(len(read))
     for seed in seeds:
         learn, judge = _mail(name).split(seed)
-        taught = Rehearsal(read, settings=chosen)
+        taught = InMemoryFilter(read, settings=chosen)
         taught.learn(learn)
         taught.refit(force=True)
         scores, spam = taught.scores(judge), read.codes[judge] == 1

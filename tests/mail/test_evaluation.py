@@ -13,7 +13,7 @@ from deciban.errors import InputError
 from deciban.mail.evaluation.choose_thresholds import Costs, chosen_thresholds
 from deciban.mail.evaluation.evaluate_filter import evaluate_draws, evaluate_folds, evaluate_split
 from deciban.mail.evaluation.filter_metrics import Figures, called
-from deciban.mail.evaluation.in_memory_filter import Rehearsal
+from deciban.mail.evaluation.in_memory_filter import InMemoryFilter
 from deciban.mail.evaluation.labelled_mail import Labelled, read_labelled
 from deciban.mail.evaluation.message_splits import drawn, in_folds, shares, sizes_of
 from deciban.mail.evaluation.online import evaluate_online
@@ -48,7 +48,7 @@ def test_a_rehearsal_says_what_a_store_says(tmp_path: Path, model: str) -> None:
     raws, codes = mixed(3)
     train = range(50)
     mail = Labelled.read([(str(i), raw) for i, raw in enumerate(raws)], codes)
-    taught = Rehearsal(mail, model)  # type: ignore[arg-type]
+    taught = InMemoryFilter(mail, model)  # type: ignore[arg-type]
     taught.learn(train)
     taught.refit(force=True)
     with MailFilter(tmp_path / "mail.db", model=model) as store:
@@ -80,7 +80,7 @@ def test_judging_online_is_what_a_store_would_have_said_on_the_way(tmp_path: Pat
 def test_the_same_message_is_learned_once_and_moves_with_its_label() -> None:
     raws, codes = mixed(1)
     twice = Labelled.read([(str(i), raw) for i, raw in enumerate([*raws, raws[0]])], [*codes, 1])
-    moved, plain = Rehearsal(twice), Rehearsal(twice)
+    moved, plain = InMemoryFilter(twice), InMemoryFilter(twice)
     moved.learn([*range(len(raws)), 3, len(raws)])
     plain.learn([*range(1, len(raws)), len(raws)])
     assert moved.scores([4, 5]).tolist() == plain.scores([4, 5]).tolist()

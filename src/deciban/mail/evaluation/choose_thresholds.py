@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.mail.evaluation.filter_metrics import Figures, called, logit
-from deciban.mail.evaluation.in_memory_filter import Rehearsal
+from deciban.mail.evaluation.in_memory_filter import InMemoryFilter
 from deciban.mail.evaluation.labelled_mail import Labelled
 from deciban.mail.model.mail_models import ModelName
 from deciban.mail.model.token_weights import ALPHA
@@ -71,7 +71,7 @@ def chosen_thresholds(scores: Array, codes: NDArray[np.int32], costs: Costs = US
 class Chosen:
     """A filter that learned, the log-loss of each smoothing that was tried, and the thresholds."""
 
-    filter: Rehearsal
+    filter: InMemoryFilter
     tried: dict[float, float]
     thresholds: Thresholds
 
@@ -81,10 +81,10 @@ def chosen(
     alphas: Sequence[float] = ALPHAS,
 ) -> Chosen:  # fmt: skip
     """Learn some messages, with the smoothing and the thresholds that others find best."""
-    found: dict[float, tuple[Rehearsal, Array]] = {}
+    found: dict[float, tuple[InMemoryFilter, Array]] = {}
     tried: dict[float, float] = {}
     for alpha in alphas if model in ("evidence", "bayes") else alphas[:1]:  # the others have no such smoothing
-        made = Rehearsal(mail, model, Settings(alpha=alpha))
+        made = InMemoryFilter(mail, model, Settings(alpha=alpha))
         made.learn(learn)
         made.refit(force=True)
         scores = made.scores(choose)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from deciban.mail.evaluation.choose_thresholds import USUAL_COSTS, Costs, Thresholds, chosen
 from deciban.mail.evaluation.filter_metrics import Figures, called
-from deciban.mail.evaluation.in_memory_filter import Rehearsal
+from deciban.mail.evaluation.in_memory_filter import InMemoryFilter
 from deciban.mail.evaluation.labelled_mail import LABELS, Labelled
 from deciban.mail.evaluation.message_splits import Sizes, drawn, in_folds
 from deciban.mail.model.mail_models import USUAL_MODEL, ModelName
@@ -37,7 +37,7 @@ class Mistake:
         return {"path": self.name, "label": self.label, **self.verdict.to_dict()}
 
 
-def mistakes_of(taught: Rehearsal, rows: NDArray[Any], clues: int = CLUES) -> tuple[Mistake, ...]:
+def mistakes_of(taught: InMemoryFilter, rows: NDArray[Any], clues: int = CLUES) -> tuple[Mistake, ...]:
     """Those among some messages, the surest first."""
     scores, spam = taught.scores(rows), taught.mail.codes[rows] == 1
     wrong = np.flatnonzero((scores >= 0) != spam)
@@ -149,7 +149,7 @@ def evaluate_folds(
     scores, verdicts = np.zeros(len(mail)), np.zeros(len(mail), dtype=np.int64)
     mistakes: list[Mistake] = []
     for k, (learn, judge) in enumerate(in_folds(mail.codes, n_folds, seed)):
-        taught = Rehearsal(mail, model)
+        taught = InMemoryFilter(mail, model)
         taught.learn(learn)
         taught.refit(force=True)
         scores[judge] = taught.scores(judge)

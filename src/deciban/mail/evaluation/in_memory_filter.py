@@ -1,4 +1,4 @@
-"""Rehearsal: a filter in memory that says, to the number, what a store of the same messages would say.
+"""InMemoryFilter: a filter in memory that says, to the number, what a store of the same messages would say.
 
 It is for judging filters: thousands are taught and asked in a minute, and none leaves a file behind.
 """
@@ -27,7 +27,7 @@ from deciban.scores.posterior import Array
 Indices = NDArray[np.integer[Any]]
 
 
-class Rehearsal:
+class InMemoryFilter:
     """Learns messages of a collection by their places in it, fits trusts, and weighs others."""
 
     def __init__(

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from deciban.mail.evaluation.filter_metrics import Figures, called
-from deciban.mail.evaluation.in_memory_filter import Rehearsal
+from deciban.mail.evaluation.in_memory_filter import InMemoryFilter
 from deciban.mail.evaluation.labelled_mail import Labelled
 from deciban.mail.model.mail_models import USUAL_MODEL, ModelName
 
@@ -56,7 +56,7 @@ def evaluate_online(
     mail: Labelled, model: ModelName = USUAL_MODEL, progress: Callable[[int], None] | None = None
 ) -> OnlineReport:
     """Judge and learn message after message, in the order of the collection."""
-    taught = Rehearsal(mail, model)
+    taught = InMemoryFilter(mail, model)
     scores, verdicts = np.zeros(len(mail)), np.zeros(len(mail), dtype=np.int64)
     for i in range(len(mail)):
         scores[i] = taught.scores([i])[0] if taught.knows_both else DELIVERED
