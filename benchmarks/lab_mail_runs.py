@@ -10,7 +10,7 @@ import numpy as np
 from deciban.mail.evaluation.evaluate_filter import evaluate_split
 from deciban.mail.evaluation.filter_metrics import Figures, called
 from deciban.mail.evaluation.in_memory_filter import InMemoryFilter
-from deciban.mail.evaluation.labelled_mail import Labelled
+from deciban.mail.evaluation.labelled_mail import LabelledMail
 from deciban.mail.evaluation.message_splits import drawn
 from deciban.mail.evaluation.online import DELIVERED, evaluate_online
 from deciban.mail.model.mail_models import MODELS, ModelName
@@ -28,7 +28,7 @@ Row = dict[str, Figures | None]
 
 
 @cache
-def tokens(name: str) -> Labelled:
+def tokens(name: str) -> LabelledMail:
     """A corpus that is read once in each process."""
     return {mail.name: mail for mail in mail_data.corpora()}[name].read()
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.mail.evaluation.in_memory_filter import InMemoryFilter
-from deciban.mail.evaluation.labelled_mail import Labelled
+from deciban.mail.evaluation.labelled_mail import LabelledMail
 from deciban.mail.model.weight_fitting import USUAL_SETTINGS, Settings
 from deciban.mail.tokens.token_options import USUAL, TokenOptions
 from deciban.metrics.paired_differences import paired
@@ -68,7 +68,7 @@ def _mail(name: str) -> mail_data.Mail:
 
 
 @cache
-def _usual(name: str) -> Labelled:
+def _usual(name: str) -> LabelledMail:
     return _mail(name).read()
 
 
@@ -91,7 +91,7 @@ def losses(name: str, reading: TokenOptions, chosen: Settings, seeds: Sequence[i
         return np.asarray(total / judged[:, None])
 
 
-def _same(a: Labelled, b: Labelled) -> bool:
+def _same(a: LabelledMail, b: LabelledMail) -> bool:
     return a.words == b.words and all(np.array_equal(x, y) for x, y in zip(a.tokens, b.tokens))
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
-from deciban.mail.evaluation.labelled_mail import Labelled
+from deciban.mail.evaluation.labelled_mail import LabelledMail
 from deciban.mail.tokens.token_options import USUAL, TokenOptions
 
 from . import table_data, text_data
@@ -26,9 +26,9 @@ class Mail(NamedTuple):
     raws: list[bytes]
     codes: NDArray[np.int32]
 
-    def read(self, reading: TokenOptions = USUAL, processes: int = 1) -> Labelled:
+    def read(self, reading: TokenOptions = USUAL, processes: int = 1) -> LabelledMail:
         """Their tokens; a message's name is its number."""
-        return Labelled.read(((str(i), raw) for i, raw in enumerate(self.raws)), self.codes, reading, processes)
+        return LabelledMail.read(((str(i), raw) for i, raw in enumerate(self.raws)), self.codes, reading, processes)
 
     def split(self, seed: int) -> tuple[Rows, Rows]:
         """Messages to learn from and to be judged by, as `lab_evidence.split` draws them."""

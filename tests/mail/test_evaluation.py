@@ -14,7 +14,7 @@ from deciban.mail.evaluation.choose_thresholds import Costs, chosen_thresholds
 from deciban.mail.evaluation.evaluate_filter import evaluate_draws, evaluate_folds, evaluate_split
 from deciban.mail.evaluation.filter_metrics import Figures, called
 from deciban.mail.evaluation.in_memory_filter import InMemoryFilter
-from deciban.mail.evaluation.labelled_mail import Labelled, read_labelled
+from deciban.mail.evaluation.labelled_mail import LabelledMail, read_labelled
 from deciban.mail.evaluation.message_splits import drawn, in_folds, shares, sizes_of
 from deciban.mail.evaluation.online import evaluate_online
 from deciban.mail.filter import MailFilter
@@ -33,9 +33,9 @@ def mixed(seed: int, n: int = N) -> tuple[list[bytes], list[int]]:
     return [raw for pair in zip(ham, spam) for raw in pair], [0, 1] * n
 
 
-def collected(seed: int = 0, n: int = N) -> Labelled:
+def collected(seed: int = 0, n: int = N) -> LabelledMail:
     raws, codes = mixed(seed, n)
-    return Labelled.read([(str(i), raw) for i, raw in enumerate(raws)], codes)
+    return LabelledMail.read([(str(i), raw) for i, raw in enumerate(raws)], codes)
 
 
 def learned(mail: MailFilter, raws: list[bytes], codes: list[int]) -> None:
@@ -47,7 +47,7 @@ def learned(mail: MailFilter, raws: list[bytes], codes: list[int]) -> None:
 def test_a_rehearsal_says_what_a_store_says(tmp_path: Path, model: str) -> None:
     raws, codes = mixed(3)
     train = range(50)
-    mail = Labelled.read([(str(i), raw) for i, raw in enumerate(raws)], codes)
+    mail = LabelledMail.read([(str(i), raw) for i, raw in enumerate(raws)], codes)
     taught = InMemoryFilter(mail, model)  # type: ignore[arg-type]
     taught.learn(train)
     taught.refit(force=True)
@@ -65,7 +65,7 @@ def test_a_rehearsal_says_what_a_store_says(tmp_path: Path, model: str) -> None:
 
 def test_judging_online_is_what_a_store_would_have_said_on_the_way(tmp_path: Path) -> None:
     raws, codes = mixed(5)
-    report = evaluate_online(Labelled.read([(str(i), raw) for i, raw in enumerate(raws)], codes))
+    report = evaluate_online(LabelledMail.read([(str(i), raw) for i, raw in enumerate(raws)], codes))
     with MailFilter(tmp_path / "mail.db") as store:
         refits = 0
         for raw, code, score in zip(raws, codes, report.scores):
@@ -79,7 +79,7 @@ def test_judging_online_is_what_a_store_would_have_said_on_the_way(tmp_path: Pat
 
 def test_the_same_message_is_learned_once_and_moves_with_its_label() -> None:
     raws, codes = mixed(1)
-    twice = Labelled.read([(str(i), raw) for i, raw in enumerate([*raws, raws[0]])], [*codes, 1])
+    twice = LabelledMail.read([(str(i), raw) for i, raw in enumerate([*raws, raws[0]])], [*codes, 1])
     moved, plain = InMemoryFilter(twice), InMemoryFilter(twice)
     moved.learn([*range(len(raws)), 3, len(raws)])
     plain.learn([*range(1, len(raws)), len(raws)])
@@ -88,7 +88,7 @@ def test_the_same_message_is_learned_once_and_moves_with_its_label() -> None:
 
 def test_messages_under_both_labels_judge_nothing_and_repeated_ones_judge_once() -> None:
     raws, codes = mixed(1, 3)
-    mail = Labelled.read([(str(i), raw) for i, raw in enumerate([*raws, raws[0], raws[1]])], [*codes, 0, 0])
+    mail = LabelledMail.read([(str(i), raw) for i, raw in enumerate([*raws, raws[0], raws[1]])], [*codes, 0, 0])
     assert mail.distinct().names == ("0", "2", "3", "4", "5")
 
 
@@ -206,6 +206,6 @@ def test_mail_is_put_in_order_of_arrival_or_of_names(tmp_path: Path) -> None:
     assert mail.counts() == (2, 2)
     assert [name.rpartition("/")[2] for name in mail.in_order_of_arrival().names] == ["1", "4", "2", "3"]
     assert [name.rpartition("/")[2] for name in mail.in_order_of_names().names] == ["1", "2", "3", "4"]
-    undated = Labelled.read([("a", b"\n\nx")], [0])
+    undated = LabelledMail.read([("a", b"\n\nx")], [0])
     with pytest.raises(InputError, match="--order name"):
         undated.in_order_of_arrival()

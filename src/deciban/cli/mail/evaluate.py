@@ -13,7 +13,7 @@ from deciban.cli.mail.message_progress import counting, refuse_absent
 
 if TYPE_CHECKING:
     from deciban.mail.evaluation.choose_thresholds import Costs
-    from deciban.mail.evaluation.labelled_mail import Labelled
+    from deciban.mail.evaluation.labelled_mail import LabelledMail
     from deciban.mail.model.mail_models import ModelName
 
 EXAMPLE = a.example(
@@ -117,7 +117,7 @@ def check_one_way(
             raise typer.BadParameter(str(error)) from None
 
 
-def read(ham: list[str], spam: list[str]) -> Labelled:
+def read(ham: list[str], spam: list[str]) -> LabelledMail:
     """All of the mail, each message once."""
     from deciban.mail.evaluation.labelled_mail import read_labelled
 
@@ -131,7 +131,7 @@ def read(ham: list[str], spam: list[str]) -> Labelled:
     return kept
 
 
-def by_split(mail: Labelled, split: str, draws: int, seed: int, model: ModelName, lost_ham: float | None) -> Any:
+def by_split(mail: LabelledMail, split: str, draws: int, seed: int, model: ModelName, lost_ham: float | None) -> Any:
     """One draw, or many."""
     from deciban.mail.evaluation.evaluate_filter import evaluate_draws, evaluate_split
     from deciban.mail.evaluation.message_splits import sizes_of
@@ -150,7 +150,7 @@ def costs_of(lost_ham: float | None) -> Costs:
     return USUAL_COSTS if lost_ham is None else Costs(lost_ham=lost_ham)
 
 
-def in_order(mail: Labelled, order: str | None, model: ModelName) -> Any:
+def in_order(mail: LabelledMail, order: str | None, model: ModelName) -> Any:
     """One message after the other."""
     from deciban.mail.evaluation.online import evaluate_online
 
@@ -159,7 +159,7 @@ def in_order(mail: Labelled, order: str | None, model: ModelName) -> Any:
         return evaluate_online(ordered, model, lambda _: tick())
 
 
-def by_folds(mail: Labelled, folds: int, seed: int, model: ModelName) -> Any:
+def by_folds(mail: LabelledMail, folds: int, seed: int, model: ModelName) -> Any:
     """Every message once, fold by fold."""
     from deciban.mail.evaluation.evaluate_filter import evaluate_folds
 

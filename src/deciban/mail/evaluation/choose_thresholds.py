@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from deciban.mail.evaluation.filter_metrics import Figures, called, logit
 from deciban.mail.evaluation.in_memory_filter import InMemoryFilter
-from deciban.mail.evaluation.labelled_mail import Labelled
+from deciban.mail.evaluation.labelled_mail import LabelledMail
 from deciban.mail.model.mail_models import ModelName
 from deciban.mail.model.token_weights import ALPHA
 from deciban.mail.model.weight_fitting import Settings
@@ -77,7 +77,7 @@ class Chosen:
 
 
 def chosen(
-    mail: Labelled, learn: NDArray[np.intp], choose: NDArray[np.intp], model: ModelName, costs: Costs = USUAL_COSTS,
+    mail: LabelledMail, learn: NDArray[np.intp], choose: NDArray[np.intp], model: ModelName, costs: Costs = USUAL_COSTS,
     alphas: Sequence[float] = ALPHAS,
 ) -> Chosen:  # fmt: skip
     """Learn some messages, with the smoothing and the thresholds that others find best."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from deciban.mail.evaluation.choose_thresholds import USUAL_COSTS, Costs, Thresholds, chosen
 from deciban.mail.evaluation.filter_metrics import Figures, called
 from deciban.mail.evaluation.in_memory_filter import InMemoryFilter
-from deciban.mail.evaluation.labelled_mail import LABELS, Labelled
+from deciban.mail.evaluation.labelled_mail import LABELS, LabelledMail
 from deciban.mail.evaluation.message_splits import Sizes, drawn, in_folds
 from deciban.mail.model.mail_models import USUAL_MODEL, ModelName
 from deciban.mail.model.verdict import Verdict
@@ -75,7 +75,7 @@ class SplitReport:
 
 
 def evaluate_split(
-    mail: Labelled, sizes: Sizes, seed: int = 0, model: ModelName = USUAL_MODEL, costs: Costs = USUAL_COSTS
+    mail: LabelledMail, sizes: Sizes, seed: int = 0, model: ModelName = USUAL_MODEL, costs: Costs = USUAL_COSTS
 ) -> SplitReport:
     """One draw of the lecture's experiment."""
     learn, choose, judge = drawn(mail.codes, sizes, seed)
@@ -114,7 +114,7 @@ SPREAD: Final[dict[str, Callable[[Figures], float]]] = {
 
 
 def evaluate_draws(
-    mail: Labelled, sizes: Sizes, seeds: Sequence[int], model: ModelName = USUAL_MODEL, costs: Costs = USUAL_COSTS,
+    mail: LabelledMail, sizes: Sizes, seeds: Sequence[int], model: ModelName = USUAL_MODEL, costs: Costs = USUAL_COSTS,
     progress: Told | None = None,
 ) -> DrawsReport:  # fmt: skip
     """The lecture's experiment again and again, each time with other messages."""
@@ -143,7 +143,7 @@ class FoldsReport:
 
 
 def evaluate_folds(
-    mail: Labelled, n_folds: int = 10, seed: int = 0, model: ModelName = USUAL_MODEL, progress: Told | None = None
+    mail: LabelledMail, n_folds: int = 10, seed: int = 0, model: ModelName = USUAL_MODEL, progress: Told | None = None
 ) -> FoldsReport:
     """Cross-validation with the usual smoothing and thresholds."""
     scores, verdicts = np.zeros(len(mail)), np.zeros(len(mail), dtype=np.int64)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.mail.evaluation.labelled_mail import LABELS, Labelled
+from deciban.mail.evaluation.labelled_mail import LABELS, LabelledMail
 from deciban.mail.model.mail_models import USUAL_MODEL, ModelName, Weighed, combined_or_added, said_by
 from deciban.mail.model.minimum_counts import FEWEST, OF_EACH
 from deciban.mail.model.refit import has_grown
@@ -31,7 +31,7 @@ class InMemoryFilter:
     """Learns messages of a collection by their places in it, fits trusts, and weighs others."""
 
     def __init__(
-        self, mail: Labelled, model: ModelName = USUAL_MODEL, settings: Settings = USUAL_SETTINGS,
+        self, mail: LabelledMail, model: ModelName = USUAL_MODEL, settings: Settings = USUAL_SETTINGS,
         thresholds: tuple[float, float] = (HAM_AT, SPAM_AT),
     ) -> None:  # fmt: skip
         self.mail, self.model, self.settings, self.thresholds = mail, model, settings, thresholds

@@ -1,4 +1,4 @@
-"""Labelled: mail whose labels are known, read once and held in memory, to judge filters by."""
+"""LabelledMail: mail whose labels are known, read once and held in memory, to judge filters by."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Named = tuple[str, bytes]
 
 
 @dataclass(frozen=True)
-class Labelled:
+class LabelledMail:
     """Messages with their labels; the tokens of each by their places among `words`, in order of appearance."""
 
     names: tuple[str, ...]
@@ -52,7 +52,7 @@ class Labelled:
         r"""Names and messages, and the code of each.
 
         >>> found = [("1", b"\n\ntea for two"), ("2", b"\n\ntwo pills")]
-        >>> mail = Labelled.read(found, [0, 1], TokenOptions(structure=False, names=False))
+        >>> mail = LabelledMail.read(found, [0, 1], TokenOptions(structure=False, names=False))
         >>> mail.words, mail.tokens[1].tolist()
         (('tea', 'for', 'two', 'pills'), [2, 3])
         """
@@ -70,7 +70,7 @@ class Labelled:
         when = np.full(len(names), math.nan) if times is None else np.array(times, dtype=np.float64)
         return cls(tuple(names), tuple(digests), np.array(codes, dtype=np.int32), when, tuple(tokens), tuple(words))
 
-    def take(self, rows: NDArray[Any]) -> Labelled:
+    def take(self, rows: NDArray[Any]) -> LabelledMail:
         """Some of the messages, in this order."""
         names, digests, tokens = (
             tuple(column[i] for i in rows.tolist()) for column in (self.names, self.digests, self.tokens)
@@ -79,7 +79,7 @@ class Labelled:
             self, names=names, digests=digests, tokens=tokens, codes=self.codes[rows], times=self.times[rows]
         )
 
-    def distinct(self) -> Labelled:
+    def distinct(self) -> LabelledMail:
         """Each message once; those that are there under both labels not at all, since nobody knows what they are."""
         codes: dict[bytes, set[int]] = {}
         for digest, code in zip(self.digests, self.codes.tolist()):
@@ -93,7 +93,7 @@ class Labelled:
         spam = int(self.codes.sum())
         return len(self) - spam, spam
 
-    def in_order_of_arrival(self) -> Labelled:
+    def in_order_of_arrival(self) -> LabelledMail:
         """By time; a message without one stays behind the one before it."""
         if np.isnan(self.times).all():
             raise InputError(
@@ -107,7 +107,7 @@ class Labelled:
             times[mine] = np.where(told < 0, -np.inf, times[mine[np.maximum(told, 0)]])
         return self.take(np.argsort(times, kind="stable"))
 
-    def in_order_of_names(self) -> Labelled:
+    def in_order_of_names(self) -> LabelledMail:
         """By the last part of their names, whatever folder they lie in."""
         order = sorted(range(len(self)), key=lambda i: (self.names[i].rpartition("/")[2], self.names[i]))
         return self.take(np.array(order, dtype=np.intp))
@@ -116,7 +116,7 @@ class Labelled:
 def read_labelled(
     ham: Sequence[str], spam: Sequence[str], reading: TokenOptions = USUAL, processes: int | None = 1,
     progress: Callable[[int], None] | None = None,
-) -> Labelled:  # fmt: skip
+) -> LabelledMail:  # fmt: skip
     """All mail of some places (whatever `messages_in` reads), ham and spam."""
     codes: list[int] = []
     times: list[float] = []
@@ -132,5 +132,5 @@ def read_labelled(
                     progress(len(codes))
                 yield found.name, found.raw
 
-    read = Labelled.read(given(), (), reading, processes)
+    read = LabelledMail.read(given(), (), reading, processes)
     return replace(read, codes=np.array(codes, dtype=np.int32), times=np.array(times, dtype=np.float64))

@@ -10,7 +10,7 @@ import numpy as np
 
 from deciban.mail.evaluation.filter_metrics import Figures, called
 from deciban.mail.evaluation.in_memory_filter import InMemoryFilter
-from deciban.mail.evaluation.labelled_mail import Labelled
+from deciban.mail.evaluation.labelled_mail import LabelledMail
 from deciban.mail.model.mail_models import USUAL_MODEL, ModelName
 
 STRETCH: Final = 100
@@ -53,7 +53,7 @@ class OnlineReport:
 
 
 def evaluate_online(
-    mail: Labelled, model: ModelName = USUAL_MODEL, progress: Callable[[int], None] | None = None
+    mail: LabelledMail, model: ModelName = USUAL_MODEL, progress: Callable[[int], None] | None = None
 ) -> OnlineReport:
     """Judge and learn message after message, in the order of the collection."""
     taught = InMemoryFilter(mail, model)
