@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from deciban.mail.evaluation.evaluate_filter import SPREAD, DrawsReport
-from deciban.mail.evaluation.filter_metrics import Figures
+from deciban.mail.evaluation.filter_metrics import FilterMetrics
 from deciban.mail.model.mail_models import MODELS
 from deciban.mail.store.store_settings import HAM_AT, SPAM_AT
 
@@ -45,7 +45,7 @@ def against(done: Asked, slow: Slow, seeds: Sequence[int]) -> tuple[str, list[Fi
     return "".join(sections), promised(rows)
 
 
-def add(rows: Sequence[Row], peers: Mapping[str, Sequence[Future[Figures | None]]]) -> None:
+def add(rows: Sequence[Row], peers: Mapping[str, Sequence[Future[FilterMetrics | None]]]) -> None:
     """Other filters' figures to ours."""
     for name, futures in peers.items():
         for row, future in zip(rows, futures):
@@ -61,13 +61,13 @@ def compared(rows: Sequence[Row], seeds: Sequence[int]) -> str:
     return f"Errors at p ≥ ½:\n\n{errors}\n1 − AUC:\n\n{ranking}\n{MANNER}:\n\n{manner}\n"
 
 
-def mean(rows: Sequence[Row], name: str, of: Callable[[Figures], float]) -> float:
+def mean(rows: Sequence[Row], name: str, of: Callable[[FilterMetrics], float]) -> float:
     """Over the seeds."""
     return float(np.mean([of(figures) for row in rows if (figures := row[name])]))
 
 
 def by_seed(
-    rows: Sequence[Row], names: Sequence[str], seeds: Sequence[int], of: Callable[[Figures], float],
+    rows: Sequence[Row], names: Sequence[str], seeds: Sequence[int], of: Callable[[FilterMetrics], float],
     show: Callable[[float], str],
 ) -> str:  # fmt: skip
     """A line a seed, and their mean."""
@@ -87,17 +87,17 @@ def verdicts(rows: Sequence[Row], names: Sequence[str], seeds: Sequence[int]) ->
     return markdown(["seed", *names], [*lines, ["*mean*", *means]])
 
 
-def lost(figures: Figures) -> float:
+def lost(figures: FilterMetrics) -> float:
     """Ham called spam."""
     return figures.lost
 
 
-def missed(figures: Figures) -> float:
+def missed(figures: FilterMetrics) -> float:
     """Spam called ham."""
     return figures.missed
 
 
-def unsure(figures: Figures) -> float:
+def unsure(figures: FilterMetrics) -> float:
     """Neither."""
     return figures.unsure
 
@@ -180,12 +180,12 @@ def mailboxes(done: Asked) -> tuple[str, list[Figure]]:
     return ARRIVAL + "\n" + promises(figures) + "\n" + markdown(heads, lines), figures
 
 
-def both(figures: Figures) -> tuple[float, float]:
+def both(figures: FilterMetrics) -> tuple[float, float]:
     """Recall of spam and of ham."""
     return figures.spam_recall, figures.ham_recall
 
 
-def recalls(figures: Figures) -> list[str]:
+def recalls(figures: FilterMetrics) -> list[str]:
     """What TREC tells of a filter."""
     kinds = f"{figures.lost} / {figures.missed} / {figures.unsure}"
     return [*map(percent, both(figures)), percent(figures.lam), percent(figures.misranked), kinds]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from deciban.mail.evaluation.evaluate_filter import evaluate_split
-from deciban.mail.evaluation.filter_metrics import Figures, called
+from deciban.mail.evaluation.filter_metrics import FilterMetrics, called
 from deciban.mail.evaluation.in_memory_filter import InMemoryFilter
 from deciban.mail.evaluation.labelled_mail import LabelledMail
 from deciban.mail.evaluation.message_splits import drawn
@@ -23,7 +23,7 @@ SLOW = (mail_peers.SpamAssassinBayes, mail_rspamd.Rspamd, mail_peers.Crm114)
 """Filters that take a minute for a split."""
 FEW = range(3)
 """The seeds that these are given."""
-Row = dict[str, Figures | None]
+Row = dict[str, FilterMetrics | None]
 """By filter; None where the program is absent."""
 
 
@@ -42,21 +42,21 @@ def of_models(seed: int) -> Row:
         taught.learn(learn)
         taught.refit(force=True)
         scores = taught.scores(judge)
-        told[model] = Figures.of(scores, read.codes[judge], called(scores, taught.thresholds))
+        told[model] = FilterMetrics.of(scores, read.codes[judge], called(scores, taught.thresholds))
     return told
 
 
-def of_peer(kind: type[mail_peers.Filter], learn: Any, judge: Any) -> Figures:
+def of_peer(kind: type[mail_peers.Filter], learn: Any, judge: Any) -> FilterMetrics:
     """Another filter on messages of SpamAssassin's corpus."""
     mail = mail_data.spamassassin()
     files = mail.files()
     with mail_peers.fresh(kind) as peer:
         peer.learn([files[i] for i in learn], mail.codes[learn])
         scores = peer.scores([files[i] for i in judge])
-        return Figures.of(scores, mail.codes[judge], called(scores, peer.thresholds or (0.5, 0.5)))
+        return FilterMetrics.of(scores, mail.codes[judge], called(scores, peer.thresholds or (0.5, 0.5)))
 
 
-def of_peer_split(kind: type[mail_peers.Filter], seed: int) -> Figures | None:
+def of_peer_split(kind: type[mail_peers.Filter], seed: int) -> FilterMetrics | None:
     """On one split; None where the program is absent."""
     try:
         return of_peer(kind, *mail_data.spamassassin().split(seed))
@@ -71,7 +71,7 @@ def of_draw(model: ModelName, seed: int) -> Any:
     return evaluate_split(tokens("SpamAssassin").distinct(), SIZES, seed, model)
 
 
-def of_peer_draw(seed: int) -> Figures:
+def of_peer_draw(seed: int) -> FilterMetrics:
     """bogofilter on the same messages."""
     read = tokens("SpamAssassin").distinct()
     number = np.array([int(name) for name in read.names])
@@ -84,7 +84,7 @@ def of_mailbox(number: int, model: ModelName) -> Any:
     return evaluate_online(tokens(f"Enron{number}"), model)
 
 
-def of_peer_mailbox(number: int) -> Figures:
+def of_peer_mailbox(number: int) -> FilterMetrics:
     """bogofilter on the same mailbox, message by message."""
     mail = mail_data.enron(number)
     files = mail.files()
@@ -93,21 +93,21 @@ def of_peer_mailbox(number: int) -> Figures:
         for i, path in enumerate(files):
             scores[i] = peer.scores([path])[0] if i else DELIVERED  # there is no wordlist yet
             peer.learn([path], mail.codes[i : i + 1])
-    return Figures.of(scores, mail.codes, called(scores, peer.thresholds or (0.5, 0.5)))
+    return FilterMetrics.of(scores, mail.codes, called(scores, peer.thresholds or (0.5, 0.5)))
 
 
-Slow = dict[str, list[Future[Figures | None]]]
+Slow = dict[str, list[Future[FilterMetrics | None]]]
 
 
 class Asked(NamedTuple):
     """What other processes are working on."""
 
     models: list[Future[Row]]
-    peers: dict[str, list[Future[Figures | None]]]
+    peers: dict[str, list[Future[FilterMetrics | None]]]
     draws: dict[str, list[Future[Any]]]
-    peer_draws: list[Future[Figures]]
+    peer_draws: list[Future[FilterMetrics]]
     boxes: dict[tuple[int, str], Future[Any]]
-    peer_boxes: dict[int, Future[Figures]]
+    peer_boxes: dict[int, Future[FilterMetrics]]
 
 
 def asked(pool: ProcessPoolExecutor, seeds: Sequence[int], drawn_seeds: Sequence[int], boxes: Iterable[int]) -> Asked:

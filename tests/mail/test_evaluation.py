@@ -12,7 +12,7 @@ from sklearn.metrics import log_loss, roc_auc_score
 from deciban.errors import InputError
 from deciban.mail.evaluation.choose_thresholds import Costs, chosen_thresholds
 from deciban.mail.evaluation.evaluate_filter import evaluate_draws, evaluate_folds, evaluate_split
-from deciban.mail.evaluation.filter_metrics import Figures, called
+from deciban.mail.evaluation.filter_metrics import FilterMetrics, called
 from deciban.mail.evaluation.in_memory_filter import InMemoryFilter
 from deciban.mail.evaluation.labelled_mail import LabelledMail, read_labelled
 from deciban.mail.evaluation.message_splits import drawn, in_folds, shares, sizes_of
@@ -97,7 +97,7 @@ def test_figures_are_those_of_scikit_learn_and_of_counting() -> None:
     codes = random.integers(0, 2, 300)
     scores = np.round(random.normal(2.0 * codes - 1.0, 1.5), 1)
     said = called(scores, (0.2, 0.95))
-    figures, p = Figures.of(scores, codes, said), 1 / (1 + np.exp(-scores))
+    figures, p = FilterMetrics.of(scores, codes, said), 1 / (1 + np.exp(-scores))
     assert figures.misranked == pytest.approx(1 - roc_auc_score(codes, scores))
     assert figures.log_loss == pytest.approx(log_loss(codes, p))
     assert figures.error == np.mean((p >= 0.5) != codes)
@@ -108,8 +108,8 @@ def test_figures_are_those_of_scikit_learn_and_of_counting() -> None:
 
 
 def test_the_logistic_average_of_equal_shares_is_that_share() -> None:
-    assert Figures(((89, 10, 0), (10, 89, 0)), 10, 10, 0.0, 0.0).lam == pytest.approx(10.5 / 100)
-    lopsided = Figures(((99, 0, 0), (50, 49, 0)), 0, 50, 0.0, 0.0).lam
+    assert FilterMetrics(((89, 10, 0), (10, 89, 0)), 10, 10, 0.0, 0.0).lam == pytest.approx(10.5 / 100)
+    lopsided = FilterMetrics(((99, 0, 0), (50, 49, 0)), 0, 50, 0.0, 0.0).lam
     by_hand = math.sqrt((0.5 / 99.5) * (50.5 / 49.5))
     assert lopsided == pytest.approx(by_hand / (1 + by_hand))
 

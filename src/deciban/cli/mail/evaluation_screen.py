@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from deciban.mail.evaluation.evaluate_filter import DrawsReport, FoldsReport, Mistake, SplitReport
-    from deciban.mail.evaluation.filter_metrics import Figures
+    from deciban.mail.evaluation.filter_metrics import FilterMetrics
     from deciban.mail.evaluation.online import OnlineReport
 
 MOST_SHOWN = 10
@@ -103,7 +103,7 @@ def title(out: Console, words: str) -> None:
     out.print(one_line(words), style="bold", soft_wrap=True)
 
 
-def quality(out: Console, figures: Figures) -> None:
+def quality(out: Console, figures: FilterMetrics) -> None:
     """Verdicts and figures."""
     heading(out, "Verdicts")
     rows = [[name, *map(str, row)] for name, row in zip(("ham", "spam"), figures.confusion)]

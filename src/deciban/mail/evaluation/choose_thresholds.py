@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.mail.evaluation.filter_metrics import Figures, called, logit
+from deciban.mail.evaluation.filter_metrics import FilterMetrics, called, logit
 from deciban.mail.evaluation.in_memory_filter import InMemoryFilter
 from deciban.mail.evaluation.labelled_mail import LabelledMail
 from deciban.mail.model.mail_models import ModelName
@@ -45,7 +45,7 @@ class Costs:
     lost_ham: float = LOST_HAM
     looked_at: float = LOOKED_AT
 
-    def of(self, figures: Figures) -> float:
+    def of(self, figures: FilterMetrics) -> float:
         """All of them together."""
         return self.lost_ham * figures.lost + figures.missed + self.looked_at * figures.unsure
 
@@ -62,7 +62,7 @@ def chosen_thresholds(scores: Array, codes: NDArray[np.int32], costs: Costs = US
 
     def price(pair: Thresholds) -> tuple[float, float]:
         far = abs(logit(pair[0]) - logit(HAM_AT)) + abs(logit(pair[1]) - logit(SPAM_AT))
-        return round(costs.of(Figures.of(scores, codes, called(scores, pair))), 9), far
+        return round(costs.of(FilterMetrics.of(scores, codes, called(scores, pair))), 9), far
 
     return min(product(HAM_FROM, SPAM_FROM), key=price)
 

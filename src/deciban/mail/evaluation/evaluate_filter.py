@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.mail.evaluation.choose_thresholds import USUAL_COSTS, Costs, Thresholds, chosen
-from deciban.mail.evaluation.filter_metrics import Figures, called
+from deciban.mail.evaluation.filter_metrics import FilterMetrics, called
 from deciban.mail.evaluation.in_memory_filter import InMemoryFilter
 from deciban.mail.evaluation.labelled_mail import LABELS, LabelledMail
 from deciban.mail.evaluation.message_splits import Sizes, drawn, in_folds
@@ -56,7 +56,7 @@ class SplitReport:
     tried: dict[float, float]
     """Log-loss on the messages to choose by, of each smoothing."""
     thresholds: Thresholds
-    figures: Figures
+    figures: FilterMetrics
     mistakes: tuple[Mistake, ...]
 
     @property
@@ -82,7 +82,7 @@ def evaluate_split(
     best = chosen(mail, learn, choose, model, costs)
     taught = best.filter
     scores = taught.scores(judge)
-    figures = Figures.of(scores, mail.codes[judge], called(scores, best.thresholds, taught.too_few))
+    figures = FilterMetrics.of(scores, mail.codes[judge], called(scores, best.thresholds, taught.too_few))
     return SplitReport(model, sizes, seed, best.tried, best.thresholds, figures, mistakes_of(taught, judge))
 
 
@@ -92,7 +92,7 @@ class DrawsReport:
 
     draws: tuple[SplitReport, ...]
 
-    def spread(self, of: Callable[[Figures], float]) -> tuple[float, float]:
+    def spread(self, of: Callable[[FilterMetrics], float]) -> tuple[float, float]:
         """Mean and standard deviation of a figure over the draws."""
         values = [of(draw.figures) for draw in self.draws]
         return statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else 0.0
@@ -103,7 +103,7 @@ class DrawsReport:
         return {"draws": len(self.draws), **told, "each": [draw.to_dict() for draw in self.draws]}
 
 
-SPREAD: Final[dict[str, Callable[[Figures], float]]] = {
+SPREAD: Final[dict[str, Callable[[FilterMetrics], float]]] = {
     "error": lambda figures: figures.error,
     "one_minus_auc": lambda figures: figures.misranked,
     "log_loss": lambda figures: figures.log_loss,
@@ -133,7 +133,7 @@ class FoldsReport:
     model: str
     folds: int
     seed: int
-    figures: Figures
+    figures: FilterMetrics
     mistakes: tuple[Mistake, ...]
 
     def to_dict(self) -> dict[str, Any]:
@@ -158,4 +158,4 @@ def evaluate_folds(
         if progress is not None:
             progress(k + 1)
     mistakes.sort(key=lambda mistake: -abs(mistake.verdict.decibans))
-    return FoldsReport(model, n_folds, seed, Figures.of(scores, mail.codes, verdicts), tuple(mistakes))
+    return FoldsReport(model, n_folds, seed, FilterMetrics.of(scores, mail.codes, verdicts), tuple(mistakes))

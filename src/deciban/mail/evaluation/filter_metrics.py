@@ -1,4 +1,4 @@
-"""Figures: how good the verdicts on mail were whose labels are known."""
+"""FilterMetrics: how good the verdicts on mail were whose labels are known."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def called(scores: Array, thresholds: tuple[float, float], too_few: bool | NDArr
 
 
 @dataclass(frozen=True)
-class Figures:
+class FilterMetrics:
     """Counts and shares; "wrong" is at p ≥ ½, where every message must be ham or spam.
 
-    >>> figures = Figures.of(np.array([-3.0, 1.0, 5.0, 4.0]), np.array([0, 0, 1, 1]), np.array([0, 2, 1, 1]))
+    >>> figures = FilterMetrics.of(np.array([-3.0, 1.0, 5.0, 4.0]), np.array([0, 0, 1, 1]), np.array([0, 2, 1, 1]))
     >>> figures.confusion, figures.error, figures.lost, figures.missed, figures.unsure, figures.misranked
     (((1, 0, 1), (0, 2, 0)), 0.25, 0, 0, 1, 0.0)
     """
@@ -49,7 +49,7 @@ class Figures:
     """In nats."""
 
     @classmethod
-    def of(cls, scores: Array, codes: NDArray[Any], verdicts: NDArray[Any]) -> Figures:
+    def of(cls, scores: Array, codes: NDArray[Any], verdicts: NDArray[Any]) -> FilterMetrics:
         """Of log-odds of spam, true codes, and what was called."""
         spam = codes == SPAM
         table = np.bincount(codes * 3 + verdicts, minlength=6).reshape(2, 3).tolist()

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from deciban.mail.evaluation.filter_metrics import Figures, called
+from deciban.mail.evaluation.filter_metrics import FilterMetrics, called
 from deciban.mail.evaluation.in_memory_filter import InMemoryFilter
 from deciban.mail.evaluation.labelled_mail import LabelledMail
 from deciban.mail.model.mail_models import USUAL_MODEL, ModelName
@@ -41,7 +41,7 @@ class OnlineReport:
 
     model: str
     refits: int
-    figures: Figures
+    figures: FilterMetrics
     curve: tuple[Stretch, ...]
     scores: np.ndarray
     """The log-odds of spam of each message, when it came."""
@@ -65,7 +65,7 @@ def evaluate_online(
         taught.refit()
         if progress is not None:
             progress(i + 1)
-    figures = Figures.of(scores, mail.codes, verdicts)
+    figures = FilterMetrics.of(scores, mail.codes, verdicts)
     return OnlineReport(model, taught.refits, figures, _curve(scores, mail.codes), scores)
 
 
