@@ -12,7 +12,7 @@ from deciban.mail.evaluation.in_memory_filter import InMemoryFilter
 from deciban.mail.evaluation.labelled_mail import LabelledMail
 from deciban.mail.model.weight_fitting import USUAL_SETTINGS, Settings
 from deciban.mail.tokens.token_options import USUAL, TokenOptions
-from deciban.metrics.paired_differences import paired
+from deciban.metrics.intervals import paired_mean
 
 from . import mail_data
 from .lab_mail_words import SETTINGS, SWITCHES
@@ -140,7 +140,7 @@ def cell(usual: Losses | None, other: Losses | None) -> str:
     signs, shown = [], []
     for column in (0, 1):
         gap = (other - usual)[both, column]
-        middle, error = paired(gap, np.ones(len(gap)))
+        middle, error = paired_mean(gap, np.ones(len(gap)))
         signs.append(0 if abs(middle) <= SURE * error else int(np.sign(middle)))
         shown.append(f"{1000 * middle:+.2f}")
     won, lost = 1 in signs, -1 in signs

@@ -68,7 +68,7 @@ SWITCHES = """
 What is made of a message, each switch of `Reading` turned the other way, the usual model, seeds 0–4. A switch as it
 comes has **won** where turning it makes errors or log-loss worse by more than two standard errors of the paired
 difference, *lost* where it makes them better, and tied between; messages that were judged under several seeds count
-once, by their mean. FilterMetrics are what turning it does: errors per 1000 messages, and log-loss in thousandths. A dash:
+once, by their mean. Figures are what turning it does: errors per 1000 messages, and log-loss in thousandths. A dash:
 the tokens are the same (mail without headers has none to leave out).
 """
 

@@ -18,7 +18,7 @@ from deciban.mail.bulk.token_numbers import Numbering
 from deciban.mail.message.digest import compute_digest
 from deciban.mail.message.message import read_message
 from deciban.mail.store.store_entry import DIGEST_BYTES
-from deciban.mail.tokens.tokens import USUAL, TokenOptions, list_omissions, extract_tokens
+from deciban.mail.tokens.tokens import USUAL, TokenOptions, extract_tokens, list_omissions
 
 ALL = TokenOptions(pairs=True, others=True, body_case=True)
 MOST_REAL = 1500

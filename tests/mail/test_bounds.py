@@ -9,7 +9,7 @@ from tests.mail import hostile
 from deciban.mail.message.digest import compute_digest
 from deciban.mail.message.header_insertion import insert_header
 from deciban.mail.message.message import read_message
-from deciban.mail.tokens.tokens import MOST_TOKENS, TokenOptions, list_omissions, extract_tokens
+from deciban.mail.tokens.tokens import MOST_TOKENS, TokenOptions, extract_tokens, list_omissions
 
 MOST_SECONDS = 1.0
 LONGEST_MESSAGE_SECONDS = 0.3

@@ -17,7 +17,7 @@ from deciban.mail.filter import MailFilter
 from deciban.mail.message.message import compute_digest
 from deciban.mail.sources import folders
 from deciban.mail.sources.message_sources import mail_in, messages_in
-from deciban.mail.sources.raw_message import UnreadFile, RawMessage
+from deciban.mail.sources.raw_message import RawMessage, UnreadFile
 from deciban.mail.sources.small_files import SMALL
 from deciban.mail.tokens.token_options import USUAL
 

@@ -112,4 +112,6 @@ def test_lines_end_as_those_of_the_message_do():
 
 
 def test_a_line_of_an_mbox_stays_first():
-    assert insert_header(b"From me now\nSubject: x\n\ny\n", "spam") == b"From me now\nX-Deciban: spam\nSubject: x\n\ny\n"
+    assert (
+        insert_header(b"From me now\nSubject: x\n\ny\n", "spam") == b"From me now\nX-Deciban: spam\nSubject: x\n\ny\n"
+    )

@@ -20,7 +20,7 @@ from deciban.mail.store.sqlite_errors import undamaged
 from deciban.mail.store.store import Store
 from deciban.mail.store.store_entry import Entry, FittedModel, together
 from deciban.mail.tokens.token_options import USUAL, TokenOptions
-from deciban.mail.tokens.tokens import list_omissions, extract_tokens
+from deciban.mail.tokens.tokens import extract_tokens, list_omissions
 
 if TYPE_CHECKING:
     from deciban.mail.bulk.reader_processes import Crew

@@ -12,7 +12,7 @@ from deciban.cli.error_handling import stop_if_interrupted
 from deciban.errors import InputError
 
 if TYPE_CHECKING:
-    from deciban.mail.sources.raw_message import UnreadFile, RawMessage
+    from deciban.mail.sources.raw_message import RawMessage, UnreadFile
 
 Message = TypeVar("Message")
 

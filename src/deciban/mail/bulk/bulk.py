@@ -17,7 +17,7 @@ import numpy as np
 from deciban.errors import InputError
 from deciban.mail.bulk.reader_processes import Answer, Crew, Heads, Sent, Worker, answer_to
 from deciban.mail.bulk.token_numbers import Numbering, Said
-from deciban.mail.sources.raw_message import UnreadFile, RawMessage, MessageInput, Problem, name_and_content
+from deciban.mail.sources.raw_message import MessageInput, Problem, RawMessage, UnreadFile, name_and_content
 from deciban.mail.store.packing import Numbers
 from deciban.mail.store.store_entry import DIGEST_BYTES, spelled
 from deciban.mail.tokens.token_options import USUAL, TokenOptions

@@ -117,7 +117,9 @@ class Crew(Generic[T]):
     There are n of them (None: as many as the machine has cores); 1 is the process that asks, which needs no other.
     """
 
-    def __init__(self, given: Iterable[T], n: int | None, reading: TokenOptions = USUAL, digests: bool = True) -> None:
+    def __init__(
+        self, given: Iterable[T], n: int | None, reading: TokenOptions = USUAL, digests: bool = True
+    ) -> None:
         n = min(os.cpu_count() or 1, MOST_WORKERS) if n is None else n
         n = 0 if n == 1 else n
         given = iter(given)

@@ -15,7 +15,7 @@ from typing import Final
 from deciban.mail.message.digest import compute_digest
 from deciban.mail.message.message import read_message
 from deciban.mail.tokens.token_options import TokenOptions
-from deciban.mail.tokens.tokens import MOST_TOKENS, word_cleaner, list_omissions, collect_tokens, extract_tokens
+from deciban.mail.tokens.tokens import MOST_TOKENS, collect_tokens, extract_tokens, list_omissions, word_cleaner
 from deciban.mail.tokens.word_tokens import LONGEST_RUN, Cleaner
 
 MOST_WORDS: Final = 1 << 19

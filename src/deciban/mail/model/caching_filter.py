@@ -10,7 +10,7 @@ from deciban.mail.filter import CLUES, MailFilter
 from deciban.mail.message.message import read_message
 from deciban.mail.model.scoring import Moment
 from deciban.mail.model.verdict import Verdict
-from deciban.mail.tokens.tokens import list_omissions, extract_tokens
+from deciban.mail.tokens.tokens import extract_tokens, list_omissions
 
 MOST_KNOWN: Final = 50_000
 """Tokens that are known; then it begins anew."""

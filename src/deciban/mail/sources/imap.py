@@ -13,7 +13,14 @@ from typing import Any
 from deciban.errors import MOST_NAMED, InputError, did_you_mean
 from deciban.mail.sources.imap_address import Address, off_the_line, on_the_line
 from deciban.mail.sources.imap_connection import CHATTER, Line, connected, in_words, password_for, said
-from deciban.mail.sources.raw_message import RawMessage, Problem, ProblemHandler, max_read_bytes, report_trashed, warn_of_problem
+from deciban.mail.sources.raw_message import (
+    Problem,
+    ProblemHandler,
+    RawMessage,
+    max_read_bytes,
+    report_trashed,
+    warn_of_problem,
+)
 
 TOGETHER = 1 << 23
 """Bytes of messages asked for at a time."""
@@ -103,7 +110,9 @@ class ImapFolder:
         """The messages themselves, each up to its bound."""
         wanted = {note.uid: note for note in notes}
         allowed = sum(note.size for note in notes)
-        answer = self._ask("FETCH", _set_of(list(wanted)), f"(UID BODY.PEEK[]<0.{max_read_bytes()}>)", allowed=allowed)
+        answer = self._ask(
+            "FETCH", _set_of(list(wanted)), f"(UID BODY.PEEK[]<0.{max_read_bytes()}>)", allowed=allowed
+        )
         for uid, raw in _bodies(answer):
             note = wanted.pop(uid, None)
             if note:
@@ -131,7 +140,9 @@ def imap_messages(
     return _read(Address.of(address), trashed, problems, password)
 
 
-def _read(address: Address, trashed: bool, problems: ProblemHandler, password: Callable[[Address], str]) -> Iterator[RawMessage]:
+def _read(
+    address: Address, trashed: bool, problems: ProblemHandler, password: Callable[[Address], str]
+) -> Iterator[RawMessage]:
     with ImapFolder(address, password(address)) as folder:
         uids, left_out, gone = folder.uids(), 0, 0
         while batch := list(islice(uids, MOST_TOGETHER)):

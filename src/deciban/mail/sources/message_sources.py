@@ -25,7 +25,15 @@ from typing import BinaryIO, TypeVar
 from deciban.errors import InputError
 from deciban.mail.sources import folders, mbox
 from deciban.mail.sources.folders import Entry
-from deciban.mail.sources.raw_message import UnreadFile, RawMessage, Problem, ProblemHandler, max_read_bytes, report_trashed, warn_of_problem
+from deciban.mail.sources.raw_message import (
+    Problem,
+    ProblemHandler,
+    RawMessage,
+    UnreadFile,
+    max_read_bytes,
+    report_trashed,
+    warn_of_problem,
+)
 from deciban.mail.sources.small_files import message_in, small_size
 from deciban.mail.sources.streams import pieces_of
 from deciban.mail.store.live_files import is_live
@@ -106,7 +114,9 @@ def mail_in(
     return found if trashed else _without_trash(path, found, problems)
 
 
-def _left_closed(entries: Iterable[Entry], trashed: bool, problems: ProblemHandler) -> Iterator[RawMessage | UnreadFile]:
+def _left_closed(
+    entries: Iterable[Entry], trashed: bool, problems: ProblemHandler
+) -> Iterator[RawMessage | UnreadFile]:
     names_now = _NamesNow()
     for entry in entries:
         if not entry.path.lower().endswith(LARGE) and (size := small_size(entry.path)):
@@ -255,7 +265,9 @@ def _listed(place: Path, kind: str, subfolders: bool, problems: ProblemHandler) 
         yield from folders.mh_entries(place) if kind == "mh" else folders.files_within(place, problems)
 
 
-def _of_folder(entries: Iterable[Entry], problems: ProblemHandler, names_now: _NamesNow | None = None) -> Iterator[RawMessage]:
+def _of_folder(
+    entries: Iterable[Entry], problems: ProblemHandler, names_now: _NamesNow | None = None
+) -> Iterator[RawMessage]:
     """The messages of many files; a file that cannot be read is told, and the others go on."""
     names_now = names_now or _NamesNow()
     for listed in entries:

@@ -23,7 +23,16 @@ from deciban.mail.tokens.word_tokens import (
     written_words,
 )
 
-__all__ = ["MOST_TOKENS", "USUAL", "TokenOptions", "Taken", "word_cleaner", "list_omissions", "collect_tokens", "extract_tokens"]
+__all__ = [
+    "MOST_TOKENS",
+    "USUAL",
+    "Taken",
+    "TokenOptions",
+    "collect_tokens",
+    "extract_tokens",
+    "list_omissions",
+    "word_cleaner",
+]
 
 MOST_TOKENS = 20_000
 """Of one message; the rest is left out."""
