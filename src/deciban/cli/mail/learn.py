@@ -26,7 +26,7 @@ Ham = Annotated[
 Spam = Annotated[
     list[str] | None, typer.Option("--spam", metavar="PATH...", help="Mail that is not wanted.", show_default=False)
 ]
-LabelledMail = Annotated[
+LabelledPaths = Annotated[
     list[str] | None,
     typer.Option(
         "--label", metavar="NAME=PATH...", help="Mail of another kind, such as work=PATH. May be repeated.",
@@ -47,7 +47,7 @@ SPOKEN = Spread
 
 
 def command(
-    ham: Ham = None, spam: Spam = None, label: LabelledMail = None, store: o.StoreFile = None,
+    ham: Ham = None, spam: Spam = None, label: LabelledPaths = None, store: o.StoreFile = None,
     subfolders: o.Subfolders = False, trashed: o.Trashed = False, no_fit: o.NoFit = False, json: a.AsJson = False,
     debug: a.Debug = False,
 ) -> None:  # fmt: skip
