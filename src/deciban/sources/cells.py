@@ -82,6 +82,19 @@ def texts(array: Any) -> pa.DictionaryArray:
     return pa.DictionaryArray.from_arrays(array.indices.cast(pa.int64()), _in_words(array.dictionary))
 
 
+def _codes_without_nulls(indices: Any) -> NDArray[Any]:
+    """Return the indices of a dictionary array with −1 in place of nulls.
+
+    `pa.scalar`, `pa.array` and `np.asarray` of an Arrow array would import pandas where it is installed: 0.16 s.
+    """
+    import pyarrow as pa
+
+    if not indices.null_count:
+        return np.asarray(np.from_dlpack(indices))
+    minus_one = pa.Array.from_buffers(pa.int64(), 1, [None, pa.py_buffer(np.array([-1], dtype=np.int64))])[0]
+    return np.asarray(np.from_dlpack(indices.cast(pa.int64()).fill_null(minus_one)))
+
+
 def label_text(label: Any) -> str:
     """A label as it is kept: True is true, 1.0 is 1."""
     import pyarrow as pa
@@ -213,10 +226,7 @@ class Names:
 
     def _encode_any(self, array: Any) -> NDArray[np.int64]:
         told = texts(array)
-        # without nulls as it lies: np.asarray of an Arrow array would import pandas, where there is one
-        used: NDArray[Any] = (
-            np.asarray(told.indices.fill_null(-1)) if told.null_count else np.from_dlpack(told.indices)
-        )
+        used = _codes_without_nulls(told.indices)
         if not len(told.dictionary):
             return used.astype(np.int64)
         return np.take(self._places(told.dictionary, used, array.type), used)
