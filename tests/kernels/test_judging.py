@@ -7,7 +7,6 @@ import deciban
 from deciban.estimators.cross_validate import out_of_fold_scores
 from deciban.kernels import kernel_loading
 from deciban.metrics import scorecard as metrics
-from deciban.metrics import scorecard_dispatch as scorecard_fast
 from deciban.metrics.scorecard import Scorecard
 
 K, D = 4, 70
@@ -94,7 +93,7 @@ def test_far_rows_and_small_classes_are_counted_anew(either):
 @pytest.mark.parametrize("known", ["all", "some", "by row"])
 @pytest.mark.parametrize("weighed", [False, True], ids=["unit", "weighed"])
 def test_posteriors_are_judged_alike(either, known, weighed, monkeypatch):
-    monkeypatch.setattr(scorecard_fast, "BLOCK", 128)
+    monkeypatch.setattr(metrics, "KERNEL_BLOCK_ROWS", 128)
     rng = np.random.default_rng(0)
     scores = rng.normal(size=(1000, K)) * 20
     scores -= np.logaddexp.reduce(scores, axis=1)[:, None]

@@ -8,7 +8,7 @@ from deciban.families.class_prior import ClassPrior
 from deciban.families.gaussian import Gaussian
 from deciban.families.poisson import Poisson
 from deciban.generative import Assumption, GenerativeModel, learn
-from deciban.metrics import Scorecard, score_rows
+from deciban.metrics import Scorecard, evaluate_rows
 
 K, FOLDS, LEVELS = 3, 5, 4
 PRIOR = ClassPrior("empirical")
@@ -61,7 +61,7 @@ def judged(beliefs, parts, fold, codes, weight):
     card = Scorecard.empty(K)
     for i, belief in enumerate(beliefs):
         rows = fold == i
-        card += score_rows(belief, [X[rows] for X in parts], codes[rows], weight[rows], 1)
+        card += evaluate_rows(belief, [X[rows] for X in parts], codes[rows], weight[rows], 1)
     return card
 
 
@@ -109,5 +109,5 @@ def test_no_rows_to_judge_are_no_trouble():
     assumption = Assumption(FAMILIES["mixed"], PRIOR)
     parts, codes, weight, fold = table(FAMILIES["mixed"])
     belief = without_by_subtracting(assumption, parts, codes, weight, fold)[0]
-    card = score_rows(belief, [X[:0] for X in parts], codes[:0], None, 1)
+    card = evaluate_rows(belief, [X[:0] for X in parts], codes[:0], None, 1)
     assert card.weight == 0

@@ -251,8 +251,8 @@ def test_the_report_is_json_and_reads_well():
     [
         ({"truth": np.array([0, 2])}, "below 2"),
         ({"truth": np.array([0, -2])}, "below 2"),
-        ({"truth": np.array([0])}, "2 rows are judged"),
-        ({"weight": np.array([1.0])}, "2 rows are judged"),
+        ({"truth": np.array([0])}, "2 rows are evaluated"),
+        ({"weight": np.array([1.0])}, "2 rows are evaluated"),
         ({"weight": np.array([1.0, -1.0])}, "at least 0"),
         ({"weight": np.array([1.0, np.nan])}, "at least 0"),
         ({"log_posterior": np.array([[0.0, -9.0], [np.nan, np.nan]])}, "row 1 has no posterior"),
@@ -268,7 +268,7 @@ def test_what_does_not_fit_is_refused(change, says):
 def test_nothing_judged_is_nothing_to_report():
     with pytest.raises(InputError, match="nothing to report"):
         Scorecard.empty(2).report("ab")
-    with pytest.raises(InputError, match="2 classes were judged"):
+    with pytest.raises(InputError, match="2 classes were evaluated"):
         Scorecard.empty(2).report("abc")
     with pytest.raises(InputError, match="one has 2 classes"):
         Scorecard.empty(2) + Scorecard.empty(3)

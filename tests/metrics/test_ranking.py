@@ -12,7 +12,7 @@ from sklearn import metrics
 
 from deciban.errors import InputError
 from deciban.metrics import Ranks, Scorecard, ranking, report_of
-from deciban.metrics.intervals import of_area, of_average, of_mean, wilson
+from deciban.metrics.intervals import area_interval, average_interval, mean_interval, wilson
 from deciban.metrics.score_curves import Curve
 from deciban.scores.posterior import log_odds
 
@@ -131,7 +131,7 @@ def test_rows_may_have_models_of_their_own():
     assert np.array_equal(ours.confusion, theirs.confusion)
     assert np.array_equal(ours.unknown, theirs.unknown)
     assert ours.report("abcd").log_loss == pytest.approx(theirs.report("abcd").log_loss, **CLOSE)
-    with pytest.raises(InputError, match="`known` is told for each of 4 classes"):
+    with pytest.raises(InputError, match=r"`known` has the shape \(4,\)"):
         Scorecard.of(log_posterior, truth, w, known[:5])
 
 
@@ -262,14 +262,14 @@ def test_any_split_of_the_rows_ranks_alike(data):
 
 
 def test_of_too_many_rows_a_fair_sample_is_kept_the_same_however_they_came(monkeypatch):
-    monkeypatch.setattr(ranking, "MOST_SCORES", 2000)
+    monkeypatch.setattr(ranking, "MAX_KEPT_SCORES", 2000)
     log_posterior, truth, _ = judged(2, False, False, n=6000)
     number = np.arange(6000)
     pieces = [number[i : i + 500] for i in range(0, 6000, 500)]
     cards = [Scorecard.of(log_posterior[rows], truth[rows], keep=True, number=rows) for rows in pieces]
     forwards, backwards = sum(cards[1:], start=cards[0]), sum(cards[-2::-1], start=cards[-1])
     assert forwards.ranks.rows.number.tolist() == backwards.ranks.rows.number.tolist()
-    assert forwards.ranks.thinned == 3
+    assert forwards.ranks.n_halvings == 3
     assert 650 < len(forwards.ranks.rows.truth) < 850, "one in eight"
     report = forwards.report("ab")
     assert report.predictions is None
@@ -291,7 +291,7 @@ def test_cards_whose_rows_were_not_all_kept_keep_none():
     kept, lost = Scorecard.of(log_posterior, truth, keep=True), Scorecard.of(log_posterior, truth)
     assert (kept + lost).ranks is None
     assert (lost + kept).ranks is None
-    assert (Scorecard.empty(2) + kept).ranks.seen == (kept + Scorecard.empty(2)).ranks.seen == 20
+    assert (Scorecard.empty(2) + kept).ranks.n_rows == (kept + Scorecard.empty(2)).ranks.n_rows == 20
 
 
 def test_intervals_cover_what_they_are_of():
@@ -302,7 +302,11 @@ def test_intervals_cover_what_they_are_of():
     for name in figures:
         low, high = report.intervals[name]
         assert low < getattr(report, name) < high
-    assert report.intervals["log_loss"] == of_mean(report.log_loss, report.log_loss_error) == report.log_loss_interval
+    assert (
+        report.intervals["log_loss"]
+        == mean_interval(report.log_loss, report.log_loss_error)
+        == report.log_loss_interval
+    )
     losses = (np.exp(log_posterior) - np.eye(4)[truth]) ** 2
     n = w.sum() ** 2 / (w @ w)
     assert report.brier_error == pytest.approx(math.sqrt(np.cov(losses.sum(axis=1), aweights=w) / n), rel=1e-9)
@@ -313,14 +317,14 @@ def test_intervals_cover_what_they_are_of():
 def test_the_interval_of_an_area_solves_hanley_and_mcneil():
     """At its ends the area is 1.96 deviations away, by the variance of the end itself, in exact numbers."""
     for area, m, n in ((Fraction(4, 5), 20, 50), (Fraction(1, 2), 7, 7), (Fraction(99, 100), 200, 30)):
-        for end in of_area(float(area), m, n):
+        for end in area_interval(float(area), m, n):
             t, N = Fraction(end), Fraction(m + n, 2) - 1
             variance = t * (1 - t) * (1 + N * (1 - t) / (2 - t) + N * t / (1 + t)) / (m * n)
             assert float((t - area) ** 2 / variance) == pytest.approx(1.959963984540054**2, rel=1e-9)
-    assert of_area(1.0, 5, 5)[1] == 1.0
-    assert of_area(1.0, 5, 5)[0] < 0.8
-    assert of_area(0.0, 5, 5)[0] == 0.0
-    assert of_area(math.nan, 5, 5) == (0.0, 1.0)
+    assert area_interval(1.0, 5, 5)[1] == 1.0
+    assert area_interval(1.0, 5, 5)[0] < 0.8
+    assert area_interval(0.0, 5, 5)[0] == 0.0
+    assert area_interval(math.nan, 5, 5) == (0.0, 1.0)
 
 
 def test_the_interval_of_an_area_holds_the_truth_about_as_often_as_it_says():
@@ -329,13 +333,13 @@ def test_the_interval_of_an_area_holds_the_truth_about_as_often_as_it_says():
     for _ in range(400):
         score = np.append(rng.normal(1.0, size=25), rng.normal(0.0, size=40))
         area = Curve.of(score, np.arange(65) < 25, np.ones(65)).area
-        low, high = of_area(area, 25, 40)
+        low, high = area_interval(area, 25, 40)
         inside += low <= 0.7602499389065233 <= high  # Φ(1/√2)
     assert 0.92 < inside / 400 <= 1
 
 
 def test_the_interval_of_a_mean_of_shares_is_as_wide_as_one_of_all_their_rows():
-    both = of_average([(0.7, wilson(0.7, 100)), (0.7, wilson(0.7, 100))])
+    both = average_interval([(0.7, wilson(0.7, 100)), (0.7, wilson(0.7, 100))])
     assert both == pytest.approx(wilson(0.7, 200), abs=0.002)
 
 

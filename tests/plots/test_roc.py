@@ -95,7 +95,7 @@ def test_it_is_drawn_where_it_is_told():
 
 def test_sums_alone_and_one_class_alone_are_refused():
     scores, truth = posteriors(50, 2)
-    with pytest.raises(InputError, match="needs the judged rows"):
+    with pytest.raises(InputError, match="needs the evaluated rows"):
         roc(Scorecard.of(scores, truth).report("ab"))
     with pytest.raises(InputError, match="rows of others, and there are none"):
         roc(report_of(scores, np.zeros(50, dtype=int), None, None, "ab"))

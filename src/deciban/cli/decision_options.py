@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from deciban.metrics.decision_costs import Decided
     from deciban.metrics.report import Report
+    from deciban.metrics.thresholds import DecisionCosts
     from deciban.metrics.thresholds import Threshold as Found
 
 Cost = Annotated[
@@ -72,7 +72,7 @@ class Wishes:
         given_thresholds(self.threshold, ())
         given_wants(self.want, ())
 
-    def decided(self, report: Report) -> Decided | None:
+    def decided(self, report: Report) -> DecisionCosts | None:
         """How such decisions did."""
         if not self.cost and self.reject is None and not self.threshold:
             return None

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 from deciban.cli.render import count, heading, line, pairs, short, table
 from deciban.formatting import percent
-from deciban.metrics.report_text import MOST_LISTED
+from deciban.metrics.report import MAX_LISTED_CLASSES
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from deciban.metrics.decision_costs import Decided
     from deciban.metrics.report import Report
-    from deciban.metrics.thresholds import Threshold
+    from deciban.metrics.thresholds import DecisionCosts, Threshold
 
 MOST_SHOWN = 8
 """Up to so many classes the confusion is shown."""
@@ -36,7 +35,7 @@ def quality(out: Console, report: Report, confusion: bool = False) -> None:
         _confusion(out, report)
 
 
-def decisions(out: Console, decided: Decided | None, wanted: Sequence[Threshold]) -> None:
+def decisions(out: Console, decided: DecisionCosts | None, wanted: Sequence[Threshold]) -> None:
     """What deciding as asked for would have cost, and from where on to call a class."""
     if decided is not None:
         heading(out, "Decisions", "with the least expected cost")
@@ -46,7 +45,7 @@ def decisions(out: Console, decided: Decided | None, wanted: Sequence[Threshold]
     if wanted:
         heading(out, "Thresholds", "predict --threshold CLASS=P; 95 % sure in brackets")
         body = [
-            [found.label, found.shown, *(
+            [found.label, found.probability_text, *(
                 f"{percent(share)} ({100 * low:.1f} to {100 * high:.1f})"
                 for share, (low, high) in (
                     (found.precision, found.precision_interval), (found.recall, found.recall_interval)
@@ -58,7 +57,7 @@ def decisions(out: Console, decided: Decided | None, wanted: Sequence[Threshold]
 
 
 def _by_class(out: Console, report: Report) -> None:
-    if len(report.classes) > MOST_LISTED:
+    if len(report.classes) > MAX_LISTED_CLASSES:
         return
     heading(out, "Classes", "precision: of the rows called so; recall: of the rows that are so")
     told = zip(report.by_class(), report.rows_by_class)

@@ -1,8 +1,7 @@
-"""AFTER THE SCORE: how good the answers are."""
+"""Metrics: how good posterior probabilities are, as scorecards, reports, curves and comparisons."""
 
 from deciban.metrics.ranking import Ranks
 from deciban.metrics.report import Report
-from deciban.metrics.score_rows import score_rows
-from deciban.metrics.scorecard import BINS, Scorecard, report_of
+from deciban.metrics.scorecard import N_CONFIDENCE_BINS, Scorecard, evaluate_rows, report_of
 
-__all__ = ["BINS", "Ranks", "Report", "Scorecard", "report_of", "score_rows"]
+__all__ = ["N_CONFIDENCE_BINS", "Ranks", "Report", "Scorecard", "evaluate_rows", "report_of"]

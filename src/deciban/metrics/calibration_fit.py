@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from deciban.errors import InputError
 from deciban.ledger.statistic import Array
-from deciban.metrics.intervals import effective_weights
-from deciban.metrics.paired_differences import paired, surprises
+from deciban.metrics.intervals import bounded_losses, effective_weights, paired_mean
 from deciban.metrics.report import Report
 from deciban.scores.calibration import (
     Calibration,
@@ -222,7 +221,7 @@ def calibrate(
     out[told] = best[1]
     if best[0] is None:
         return Outcome(None, out)
-    means = [float(np.average(surprises(scores, codes), weights=w)) for scores in (L, best[1])]
+    means = [float(np.average(bounded_losses(scores, codes), weights=w)) for scores in (L, best[1])]
     return Outcome(Calibration(FITS[best[0]](L, codes, w), log_prior, len(L), *means), out)
 
 
@@ -261,5 +260,5 @@ def clearly_off(report: Report) -> bool:
 
 def _gains(simple: Array, complex: Array, truth: IntegerCodes, weight: Array) -> bool:
     """Whether the log-loss falls by more than one standard error of the paired difference."""
-    gain, error = paired(surprises(simple, truth) - surprises(complex, truth), weight)
+    gain, error = paired_mean(bounded_losses(simple, truth) - bounded_losses(complex, truth), weight)
     return gain > error

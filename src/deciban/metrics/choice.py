@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from deciban.formatting import aligned, number, percent
 from deciban.ledger.statistic import Array
-from deciban.metrics.intervals import effective_rows, error_of_mean
-from deciban.metrics.paired_differences import surprises
+from deciban.metrics.intervals import bounded_losses, effective_rows, standard_error
 from deciban.metrics.report import Report
 from deciban.metrics.scorecard import Scorecard
 from deciban.plain_json import plain
@@ -165,7 +164,7 @@ class Race:
             card = Scorecard.of(log_posterior, codes, weight, known)
             self.cards[name] = self.cards[name] + card if name in self.cards else card
             self.settings[name] = setting
-            losses.append(surprises(log_posterior[sure], codes[sure]))
+            losses.append(bounded_losses(log_posterior[sure], codes[sure]))
         gap = np.array(losses) - losses[0]
         self.gaps = _plus(self.gaps, (gap * w[sure]).sum(axis=1)[None])
         self.products = _plus(self.products, (gap * w[sure]) @ gap.T)
@@ -180,7 +179,7 @@ class Race:
         judged = []
         for i in order:
             gap = float(mean[i] - mean[order[0]])
-            error = error_of_mean(max(0.0, self._square(i, order[0]) / n - gap * gap), rows)
+            error = standard_error(max(0.0, self._square(i, order[0]) / n - gap * gap), rows)
             report = self.cards[names[i]].report(self.classes, measured)
             judged.append(Judged(self.settings[names[i]], report, gap, error))
         same = len(names) - len(order)

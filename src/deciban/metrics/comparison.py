@@ -15,8 +15,7 @@ from deciban.ledger.statistic import Array
 from deciban.metrics import comparison_advice as advising
 from deciban.metrics.comparison_advice import USUAL
 from deciban.metrics.comparison_curves import Growth
-from deciban.metrics.intervals import effective_weights
-from deciban.metrics.paired_differences import paired, surprises
+from deciban.metrics.intervals import bounded_losses, effective_weights, paired_mean
 from deciban.metrics.report import Report
 from deciban.metrics.scorecard import Scorecard
 from deciban.plain_json import plain
@@ -241,7 +240,7 @@ def _gap(values: Array, i: int, j: int, weight: Array) -> Gap:
     """Of the rows that have a value."""
     gap = values[i] - values[j]
     told = ~np.isnan(gap)
-    return Gap(*paired(gap[told], effective_weights(weight[told])))
+    return Gap(*paired_mean(gap[told], effective_weights(weight[told])))
 
 
 def compared(
@@ -260,7 +259,7 @@ def compared(
     different, notes = _different(entrants)
     w = np.ones(len(truth)) if weight is None else weight
     met = known[np.arange(len(truth)), truth]
-    losses = np.array([np.where(met, surprises(each.log_posterior, truth), np.nan) for each in different])
+    losses = np.array([np.where(met, bounded_losses(each.log_posterior, truth), np.nan) for each in different])
     hits = np.array([met & (each.log_posterior.argmax(axis=1) == truth) for each in different], dtype=np.float64)
     lowest, most = int((losses[:, met] @ w[met]).argmin()), int((hits @ w).argmax())
     rows = []

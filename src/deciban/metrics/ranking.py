@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -68,12 +68,12 @@ class Ranks:
     the probability 0: such rows are ranked last, as they are errors in other figures.
 
     >>> ranks = Ranks.of(np.log([[0.9, 0.1], [0.6, 0.4], [0.7, 0.3]]), np.array([0, 1, 0]))
-    >>> ranks.area.tolist(), (ranks + ranks).seen
+    >>> ranks.area.tolist(), (ranks + ranks).n_rows
     ([1.0, 1.0], 6)
     """
 
     parts: tuple[ScoredRows, ...]
-    seen: int
+    n_rows: int
     """The number of rows evaluated, kept or not."""
     n_halvings: int = 0
     """The number of times that the rows were halved: one row in 2^n_halvings is kept."""
@@ -106,11 +106,11 @@ class Ranks:
         if not isinstance(other, Ranks):
             return NotImplemented
         more = other.parts
-        if not other.has_numbers and self.seen:
-            more = tuple(ScoredRows(p.number + self.seen, p.log_posterior, p.truth, p.weight, p.known) for p in more)
-        has_numbers = (self.has_numbers or not self.seen) and (other.has_numbers or not other.seen)
+        if not other.has_numbers and self.n_rows:
+            more = tuple(replace(part, number=part.number + self.n_rows) for part in more)
+        has_numbers = (self.has_numbers or not self.n_rows) and (other.has_numbers or not other.n_rows)
         n_halvings = max(self.n_halvings, other.n_halvings)
-        return type(self)(self.parts + more, self.seen + other.seen, n_halvings, has_numbers)._limit_size(
+        return type(self)(self.parts + more, self.n_rows + other.n_rows, n_halvings, has_numbers)._limit_size(
             thin=self.n_halvings != other.n_halvings
         )
 
@@ -123,7 +123,7 @@ class Ranks:
             if sum(part.log_posterior.size for part in parts) <= MAX_KEPT_SCORES:
                 break
             level, thin = level + 1, True
-        return self if parts is self.parts else type(self)(parts, self.seen, level, self.has_numbers)
+        return self if parts is self.parts else type(self)(parts, self.n_rows, level, self.has_numbers)
 
     @property
     def n_classes(self) -> int:

@@ -1,7 +1,8 @@
-"""The report on a model: how often it is right, how surprised it is by the truth, how far its confidence is off."""
+"""The report on a model: accuracy, log-loss, calibration, ranking and decisions, as numbers and as text."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,13 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.errors import InputError, no_such_class
+from deciban.formatting import aligned, give_or_take, number, percent, percents, spaced
 from deciban.ledger.statistic import Array
-from deciban.metrics import report_text as wording
-from deciban.metrics.decision_costs import Decided, decisions
 from deciban.metrics.ranking import Ranks
 from deciban.metrics.report_figures import Figures
 from deciban.metrics.score_curves import Curve
-from deciban.metrics.thresholds import Threshold, threshold
+from deciban.metrics.thresholds import DecisionCosts, Threshold, decision_costs, find_threshold
 from deciban.plain_json import plain
 from deciban.scores.decision import Costs, Decision, Thresholds, labelled
 
@@ -24,58 +24,67 @@ FIGURES = (
     "log_loss", "log_loss_error", "brier", "brier_error", "calibration_error", "macro_f1", "unknown", "impossible",
     "classes", "precision", "recall", "f1", "confusion", "measured",
 )  # fmt: skip
-"""What a report tells a program, in this order."""
+"""The keys of `Report.to_dict`, in this order."""
 
-RANKING = (
+RANKING_FIGURES = (
     "roc_auc", "average_precision", "weighted_roc_auc", "weighted_average_precision", "roc_auc_by_class",
     "average_precision_by_class",
 )  # fmt: skip
-"""What it tells as well where the rows were kept."""
+"""The further keys of `Report.to_dict` where the rows were kept."""
+
+ROUNDING_SHARE = 1e-9
+"""A relative difference of numbers of rows that is rounding."""
+
+MAX_CONFUSION_CLASSES = 8
+"""The number of classes up to which the confusion matrix is printed."""
+
+MAX_LISTED_CLASSES = 12
+"""The number of classes up to which precision and recall of each are printed."""
 
 
 @dataclass(frozen=True, eq=False)
 class Report(Figures):
-    """How well rows were classified whose classes are known.
+    """The quality of a classification of rows whose classes are known.
 
-    `log_loss` is the mean of −ln p(truth), ∞ if the model called the truth of any row impossible (`impossible` says
-    of how many); `brier` the mean of Σ_k (p_k − [k is the truth])², from 0 to 2; `calibration_error` how far, on
-    average, the confidence in the class called is from the share of hits among rows of about that confidence.
-    `majority` is the accuracy of always saying `commonest`. Rows of a class the model had no row of (`unknown`)
-    are errors, and are left out of log-loss, Brier's score and confusion.
+    `log_loss` is the mean of −ln p(truth), ∞ if the model gave the true class of any row the probability 0
+    (`impossible` counts these rows); `brier` the mean of Σ_k (p_k − [k is the truth])², from 0 to 2;
+    `calibration_error` the mean distance between the confidence in the predicted class and the share of hits among
+    rows of about that confidence. `majority` is the accuracy of always predicting `commonest`. Rows of a class the
+    model had no row of (`unknown`) are errors, and are left out of log-loss, Brier score and confusion matrix.
 
-    Weights say how much a row counts in the figures; how sure these are is told by `effective_rows`, the number of
-    rows of equal weight that would say as much (Kish 1965): (Σw)² / Σw², whatever the unit of the weights. The
-    `intervals` are 95 % ones.
+    Weights are how much a row counts in the figures; the uncertainty follows from `effective_rows`, the number of
+    rows of equal weight that would carry as much information (Kish 1965): (Σw)² / Σw², whatever the unit of the
+    weights. The `intervals` are 95 % ones.
 
     Ranking (`roc_auc`, curves, thresholds), `brier_parts` and `cost` need the rows themselves. Where these were not
-    kept, the figures are NaN or None; where a sample was, they are those of the sample, and a note says so.
+    kept, the figures are NaN or None; where a sample was kept, they are those of the sample, as a note states.
     """
 
-    def _kept(self, what: str) -> Ranks:
-        if self._ranked is None:
+    def _require_rows(self, purpose: str) -> Ranks:
+        if self._ranks_with_rows is None:
             raise InputError(
-                f"{what} needs the judged rows, and this report has kept sums only. "
+                f"{purpose} needs the evaluated rows, and this report has kept sums only. "
                 f"Hint: deciban.evaluate and deciban.cross_validate keep them"
             )
-        return self._ranked
+        return self._ranks_with_rows
 
     def roc_curve(self, label: Any = None) -> tuple[Array, Array, Array]:
-        """False and true positive rates of a class against all others, and the probability from which it is called.
+        """Return false and true positive rates of a class against all others, and the probability threshold of each.
 
-        Of the second class unless said otherwise.
+        The class is the second one by default.
         """
         false, true, odds = self._curve("a ROC curve", label).roc()
         return false, true, np.append(np.inf, _probability(odds[1:]))
 
     def precision_recall_curve(self, label: Any = None) -> tuple[Array, Array, Array]:
-        """Precision and recall of a class, by rising recall, and the probability from which it is called."""
+        """Return precision and recall of a class, by rising recall, and the probability threshold of each."""
         precision, recall, odds = self._curve("a precision–recall curve", label).precision_recall()
         return precision, recall, _probability(odds)
 
-    def _curve(self, what: str, label: Any) -> Curve:
-        return self._kept(what).curve(self._place(label))
+    def _curve(self, purpose: str, label: Any) -> Curve:
+        return self._require_rows(purpose).curve(self._class_index(label))
 
-    def _place(self, label: Any) -> int:
+    def _class_index(self, label: Any) -> int:
         if label is None:
             return len(self.classes) - 1 if len(self.classes) < 2 else 1
         classes = list(self.classes)
@@ -84,35 +93,35 @@ class Report(Figures):
         return classes.index(label)
 
     def threshold(self, label: Any, *, precision: float | None = None, recall: float | None = None) -> Threshold:
-        """From which probability of `label` on a wanted precision or recall is reached on the judged rows.
+        """Find the probability of `label` from which a wanted precision or recall is reached on the evaluated rows.
 
-        The lowest one that reaches the precision, the highest that reaches the recall; `predict(thresholds=...)`
-        takes it. What is out of reach is refused, with the best there is.
+        This is the lowest one that reaches the precision, or the highest that reaches the recall;
+        `predict(thresholds=...)` takes it. If it is out of reach, the error names the best that can be reached.
         """
-        curve = self._kept("a threshold").by_probability(self._place(label))
-        return threshold(curve, label, precision, recall, self._rows_per_weight)
+        curve = self._require_rows("a threshold").probability_curve(self._class_index(label))
+        return find_threshold(curve, label, precision, recall, self._rows_per_weight)
 
     def cost(
         self, costs: Costs | None = None, reject: float | None = None, thresholds: Thresholds | None = None
     ) -> float:
-        """What deciding so would have cost on the judged rows, a row; see `Decision`."""
+        """Return the mean cost per evaluated row of a decision rule; see `Decision`."""
         return self.decided(costs, reject, thresholds).cost
 
     def decided(
         self, costs: Costs | None = None, reject: float | None = None, thresholds: Thresholds | None = None
-    ) -> Decided:
-        """How deciding so would have done on the judged rows: its cost, the undecided, the accuracy of the others."""
-        kept = self._kept("what decisions cost")
-        return decisions(kept, Decision.of(self.classes, costs, reject, thresholds))
+    ) -> DecisionCosts:
+        """Apply a decision rule to the evaluated rows: its cost, the share undecided, the accuracy of the others."""
+        ranks = self._require_rows("the cost of decisions")
+        return decision_costs(ranks, Decision.of(self.classes, costs, reject, thresholds))
 
     @property
     def log_proba(self) -> Array | None:
-        """ln p(k|x) of every judged row, n×K; None where not all were kept."""
-        return self.ranks.rows.log_posterior if self._whole and self.ranks else None
+        """ln p(k|x) of every evaluated row, n×K; None where not all were kept."""
+        return self.ranks.rows.log_posterior if self._has_all_rows and self.ranks else None
 
     @property
     def predictions(self) -> NDArray[Any] | None:
-        """The class that every row was called (None: of a row that was not judged); None where not all were kept."""
+        """The predicted class of every row (None for a row that was not evaluated); None where not all were kept."""
         if self.log_proba is None:
             return None
         places = self.log_proba.argmax(axis=1)
@@ -120,12 +129,12 @@ class Report(Figures):
 
     @property
     def truth(self) -> NDArray[Any] | None:
-        """The class of every judged row (None: one that has no name here); None where not all were kept."""
-        return labelled(self._labels, self.ranks.rows.truth) if self._whole and self.ranks else None
+        """The class of every evaluated row (None for a class without a name here); None where not all were kept."""
+        return labelled(self._labels, self.ranks.rows.truth) if self._has_all_rows and self.ranks else None
 
     @property
-    def _whole(self) -> bool:
-        return self.ranks is not None and self.ranks.whole and bool(self.ranks.parts)
+    def _has_all_rows(self) -> bool:
+        return self.ranks is not None and self.ranks.is_complete and bool(self.ranks.parts)
 
     @property
     def _labels(self) -> NDArray[Any]:
@@ -133,30 +142,80 @@ class Report(Figures):
         return labels if labels.tolist() == list(self.classes) else np.array(self.classes, dtype=object)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as JSON knows it: a number that is not finite is None."""
-        names = FIGURES if self._ranked is None else (*FIGURES[:-1], *RANKING, FIGURES[-1])
-        told = {name: plain(getattr(self, name)) for name in names}
+        """Return all figures as JSON values: a number that is not finite is None."""
+        names = FIGURES if self._ranks_with_rows is None else (*FIGURES[:-1], *RANKING_FIGURES, FIGURES[-1])
+        figures = {name: plain(getattr(self, name)) for name in names}
         for name in ("reliability", "brier_parts"):
             value = getattr(self, name)
-            told[name] = None if value is None else plain(value.to_dict())
-        return told | {"intervals": plain(self.intervals), "intervals_by_class": plain(self.intervals_by_class)}
+            figures[name] = None if value is None else plain(value.to_dict())
+        return figures | {"intervals": plain(self.intervals), "intervals_by_class": plain(self.intervals_by_class)}
 
     def entries(self) -> list[tuple[str, str]]:
-        """(name, value) of every figure, worded for people."""
-        return wording.entries(self)
+        """Return (name, value) of every figure, formatted for people."""
+        weight = "" if self.weight == self.rows else f" of weight {self.weight:g} together"
+        entries = [
+            ("rows", f"{spaced(self.rows)}{weight}"),
+            ("accuracy", f"{percent(self.accuracy, 2)} (95 % sure: {percents(self.accuracy_interval)})"),
+            (f"always {self.commonest}", percent(self.majority, 2)),
+            ("balanced accuracy", percent(self.balanced_accuracy, 2)),
+            ("log-loss", self._log_loss_text()),
+            ("Brier score", number(self.brier)),
+            ("calibration error", number(self.calibration_error)),
+        ]
+        if len(self.classes) == 2 and not math.isnan(self.roc_auc):
+            low, high = self.intervals["roc_auc"]
+            entries.append(("area under ROC", f"{self.roc_auc:.4f} (95 % sure: {low:.4f} to {high:.4f})"))
+        return entries
+
+    def _log_loss_text(self) -> str:
+        if self.impossible:
+            return f"∞ (the truth was called impossible in {_count_rows(self.impossible)}; alpha > 0 prevents it)"
+        return give_or_take(self.log_loss, self.log_loss_error)
 
     def by_class(self) -> list[list[str]]:
-        """A line for each class: its name, precision, recall, F1 and rows, worded for people."""
-        return wording.by_class(self)
+        """Return name, precision, recall, F1 and rows of each class, formatted for people."""
+        columns = self.classes, self.precision, self.recall, self.f1, self.rows_by_class.round(3)
+        return [[str(label), percent(p), percent(r), percent(f), f"{n:g}"] for label, p, r, f, n in zip(*columns)]
 
     def notes(self) -> list[str]:
-        """What must be known to read the figures."""
-        return wording.notes(self)
+        """Return the sentences that a reader of the figures must know."""
+        lines = [self.measured] if self.measured else []
+        if self.effective_rows < self.rows * (1 - ROUNDING_SHARE):
+            lines.append(
+                f"the weights differ: the intervals are those of {self.effective_rows:.4g} rows of equal weight"
+            )
+        if self.unknown:
+            lines.append(
+                f"{_count_rows(self.unknown)} of a class without training rows: counted as errors, "
+                f"left out of log-loss"
+            )
+        if self.ranks is not None and not self.ranks.is_complete:
+            lines.append(f"ranking and thresholds are those of 1 row in {2**self.ranks.n_halvings}, drawn at random")
+        return lines
 
     def __str__(self) -> str:
-        return wording.text(self)
+        entries = self.entries()
+        width = max(len(name) for name, _ in entries)
+        lines = [f"{name:<{width}}  {value}" for name, value in entries]
+        if 1 < len(self.classes) <= MAX_LISTED_CLASSES:
+            lines += ["", *aligned([["class", "precision", "recall", "F1", "rows"], *self.by_class()])]
+        if 1 < len(self.classes) <= MAX_CONFUSION_CLASSES:
+            lines += ["", *aligned(self._confusion_table())]
+        notes = self.notes()
+        return "\n".join([*lines, "", *notes] if notes else lines)
+
+    def _confusion_table(self) -> list[list[str]]:
+        table = [["truth \\ called", *(str(label) for label in self.classes), "right"]]
+        for k, (label, line) in enumerate(zip(self.classes, self.confusion)):
+            right = percent(line[k] / line.sum() if line.sum() else math.nan)
+            table.append([str(label), *(f"{cell:g}" for cell in line.round(3)), right])
+        return table
+
+
+def _count_rows(count: int) -> str:
+    return f"{spaced(count)} row{'' if count == 1 else 's'}"
 
 
 def _probability(odds: Array) -> Array:
-    """p from ln p/(1−p)."""
+    """Return p from ln p/(1−p)."""
     return np.exp(-np.logaddexp(0.0, -odds))

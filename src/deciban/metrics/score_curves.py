@@ -1,4 +1,4 @@
-"""How well a score puts the rows of one class before all others: ROC, precision and recall at every threshold."""
+"""Curves of one class against all others: ROC, precision and recall at every threshold of a score."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from deciban.ledger.statistic import Array
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Curve:
-    """What has been found once all rows from a score upwards are called: a point for each different score, falling.
+    """Cumulated hits and false alarms of the rows from each score upwards: a point per distinct score, falling.
 
     >>> curve = Curve.of(np.array([0.9, 0.8, 0.8, 0.1]), np.array([True, True, False, False]), np.ones(4))
     >>> curve.hits.tolist(), curve.alarms.tolist(), curve.area, round(curve.average_precision, 4)
@@ -21,7 +21,7 @@ class Curve:
     """
 
     score: Array
-    """The different scores, highest first."""
+    """The distinct scores, highest first."""
     hits: Array
     """Σw of the rows of the class that have at least this score."""
     alarms: Array
@@ -29,8 +29,8 @@ class Curve:
 
     @classmethod
     def of(cls, score: Array, positive: NDArray[np.bool_], weight: Array) -> Self:
-        """Rows of equal score are called together, or not at all."""
-        order = np.argsort(-score)  # four times as fast as a stable one; equals are joined anyway
+        """Build the curve of rows; rows of equal score are one point."""
+        order = np.argsort(-score)  # four times as fast as a stable sort; equal scores are merged anyway
         falling = score[order]
         last = np.append(np.flatnonzero(falling[1:] != falling[:-1]), len(falling) - 1)[: len(falling)]
         w, ours = weight[order], positive[order]
@@ -49,17 +49,17 @@ class Curve:
 
     @property
     def precision(self) -> Array:
-        """Of what is called, the share that is of the class."""
+        """The share of the class among the rows predicted as the class."""
         return self.hits / (self.hits + self.alarms)
 
     @property
     def recall(self) -> Array:
-        """Of the class, the share that is called; NaN where there is no row of it."""
+        """The share of the rows of the class that are predicted as the class; NaN where there is no row of it."""
         return self.hits / self.n_hits if self.n_hits else np.full(len(self.hits), np.nan)
 
     @property
     def area(self) -> float:
-        """The area under the ROC curve: how often a row of the class scores above another, ties counted half."""
+        """The area under the ROC curve: the probability that a row of the class scores above another, ties half."""
         if not (self.n_hits and self.n_alarms):
             return np.nan
         hits, alarms = (np.append(0.0, sums) for sums in (self.hits, self.alarms))
@@ -73,11 +73,11 @@ class Curve:
         return float(np.diff(self.recall, prepend=0.0) @ self.precision)
 
     def roc(self) -> tuple[Array, Array, Array]:
-        """False and true positive rates, from (0, 0) to (1, 1), and the score from which on rows are called."""
+        """Return false and true positive rates, from (0, 0) to (1, 1), and the threshold of each point."""
         with np.errstate(invalid="ignore"):
             false, true = (np.append(0.0, sums) / sums[-1:] for sums in (self.alarms, self.hits))
         return false, true, np.append(np.inf, self.score)
 
     def precision_recall(self) -> tuple[Array, Array, Array]:
-        """Precision and recall, rising in recall, and the score from which on rows are called."""
+        """Return precision and recall, rising in recall, and the threshold of each point."""
         return self.precision, self.recall, self.score

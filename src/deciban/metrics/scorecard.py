@@ -1,33 +1,40 @@
-"""How good posteriors are, as sums that add: hits, log-loss, Brier's score, calibration, confusion."""
+"""Scorecards: how good posteriors are, as sums that add (hits, log-loss, Brier score, calibration, confusion)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban import engines
 from deciban.errors import InputError
-from deciban.ledger import Moments
+from deciban.generative import GenerativeModel
+from deciban.kernels.kernel_loading import load_kernels
+from deciban.kernels.thread_pool import run
+from deciban.ledger import Moments, Needs
 from deciban.ledger.statistic import Array
-from deciban.metrics.brier import binned
-from deciban.metrics.intervals import effective_rows, error_of_mean
+from deciban.linear.fitted_model import FittedModel
+from deciban.metrics.intervals import effective_rows, standard_error
 from deciban.metrics.ranking import Ranks
+from deciban.metrics.reliability_bins import bin_index
 from deciban.metrics.report import Report
-from deciban.metrics.scorecard_dispatch import judged
 
-BINS = 15
-"""Bins of equal width that confidences are sorted into, unless said otherwise."""
+N_CONFIDENCE_BINS = 15
+"""The default number of bins of equal width that confidences are sorted into."""
+
+KERNEL_BLOCK_ROWS = 1 << 15
+"""The number of rows that a kernel call evaluates."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Scorecard:
-    """What must be remembered of judged rows; `a + b` is the scorecard of both.
+    """The sums that a report on evaluated rows needs; `a + b` is the scorecard of the rows of both.
 
     A row's class may be unknown to the model: it has no name for it, or no row of it was learned. Such a row is
-    an error and counts against calibration; it is in no row of the confusion and has no log-loss, since no
+    an error and counts against calibration; it is in no row of the confusion matrix and has no log-loss, since no
     probability was ever claimed for its class. Weight 2 is a row twice, weight 0 a row absent.
 
     >>> card = Scorecard.of(np.log([[0.9, 0.1], [0.6, 0.4]]), np.array([0, 1]))
@@ -37,23 +44,23 @@ class Scorecard:
     """
 
     confusion: Array
-    """K×K: the weight of rows of class k (line) that were called l (column), for classes the model knows."""
+    """K×K: the weight of rows of class k (line) that were predicted as l (column), for classes the model knows."""
     unknown: Array
-    """(K+1)×K: the same of rows whose class the model does not know; the last line: classes it has no name for."""
+    """(K+1)×K: the weight of rows of unknown class (line) by predicted class; last line: classes without a name."""
     losses: Moments
-    """1×2: −ln p(truth), where it is finite, and Brier's score of the rows whose class the model knows."""
+    """1×2: −ln p(truth), where it is finite, and the Brier score of the rows whose class the model knows."""
     bins: Array
     """3×B: weight, confidence and hits of the rows in each bin of confidence."""
     squares: Array
     """3: Σw² of all rows, of those with a finite −ln p(truth), and of those with a Brier score."""
     rows: NDArray[np.int64]
-    """How many rows there are, how many of a class the model does not know, how many with p(truth) = 0."""
+    """The number of rows, of rows of a class the model does not know, and of rows with p(truth) = 0."""
     ranks: Ranks | None = None
     """The rows themselves, where they are kept."""
 
     @classmethod
-    def empty(cls, n_classes: int, bins: int = BINS) -> Self:
-        """Nothing judged yet."""
+    def empty(cls, n_classes: int, bins: int = N_CONFIDENCE_BINS) -> Self:
+        """Return the scorecard of no rows."""
         return cls(
             np.zeros((n_classes, n_classes)),
             np.zeros((n_classes + 1, n_classes)),
@@ -70,36 +77,36 @@ class Scorecard:
         truth: NDArray[np.integer[Any]],
         weight: Array | None = None,
         known: NDArray[np.bool_] | None = None,
-        bins: int = BINS,
+        bins: int = N_CONFIDENCE_BINS,
         *,
         keep: bool = False,
         number: NDArray[np.integer[Any]] | None = None,
     ) -> Self:
-        """Judge ln p(k|x), n×K, by the place of each row's true class: −1 if it is none of the K.
+        """Evaluate ln p(k|x), n×K, against the index of each row's true class: −1 if it is none of the K.
 
-        `known` says which classes the model has learned a row of (K, or n×K where rows have models of their own):
-        all, unless said otherwise. `keep` keeps the rows, by their `number` in the table, for what sums do not tell.
+        `known` marks the classes that the model has learned a row of (K, or n×K where rows have models of their own):
+        all by default. `keep` keeps the rows, by their `number` in the table, for figures that sums cannot give.
         """
-        scores, places, w, learned = _present(log_posterior, truth, weight, known, bins)
+        scores, places, w, learned = _check_rows(log_posterior, truth, weight, known, bins)
         ranks = Ranks.of(log_posterior, truth, weight, known, number) if keep else None
         n, K = scores.shape
         if not n:
             return replace(cls.empty(K, bins), ranks=ranks)
-        quick = judged(scores, places, w, learned, bins)
-        if quick is not None:
-            return cls(*quick, ranks)
-        sure = places >= 0 if learned is None else (places >= 0) & learned[np.arange(n), places]
-        called, confidence = _winners(scores)
-        losses = _losses(scores, places, sure)
+        sums = _sum_by_kernel(scores, places, w, learned, bins)
+        if sums is not None:
+            return cls(*sums, ranks)
+        is_known = places >= 0 if learned is None else (places >= 0) & learned[np.arange(n), places]
+        called, confidence = _predict_classes(scores)
+        losses = _losses(scores, places, is_known)
         infinite = np.isposinf(losses)
         losses[infinite] = np.nan  # no finite mean could hold them: they are counted
         return cls(
-            _sums(places[sure] * K + called[sure], w[sure], K * K).reshape(K, K),
-            _sums(places[~sure] % (K + 1) * K + called[~sure], w[~sure], K * (K + 1)).reshape(K + 1, K),
+            _sums(places[is_known] * K + called[is_known], w[is_known], K * K).reshape(K, K),
+            _sums(places[~is_known] % (K + 1) * K + called[~is_known], w[~is_known], K * (K + 1)).reshape(K + 1, K),
             Moments.of(losses, np.zeros(n, dtype=np.int32), w, 1),
-            _binned(confidence, w, sure & (called == places), bins),
-            _squares(w, np.isfinite(losses[:, 0]), sure),
-            np.array([n, n - sure.sum(), infinite.sum()], dtype=np.int64),
+            _sum_by_bin(confidence, w, is_known & (called == places), bins),
+            _squares(w, np.isfinite(losses[:, 0]), is_known),
+            np.array([n, n - is_known.sum(), infinite.sum()], dtype=np.int64),
             ranks,
         )
 
@@ -109,14 +116,15 @@ class Scorecard:
         shapes = [(card.confusion.shape[0], card.bins.shape[1]) for card in (self, other)]
         if shapes[0] != shapes[1]:
             raise InputError(
-                f"scorecards add where they count the same: one has {shapes[0][0]} classes and {shapes[0][1]} bins, "
-                f"the other {shapes[1][0]} and {shapes[1][1]}. Hint: judge both with the same classes and bins."
+                f"scorecards add only if they have the same classes and bins: one has {shapes[0][0]} classes and "
+                f"{shapes[0][1]} bins, the other {shapes[1][0]} and {shapes[1][1]}. "
+                f"Hint: evaluate both with the same classes and bins."
             )
         pairs = ((getattr(self, field.name), getattr(other, field.name)) for field in fields(self)[:-1])
-        return replace(type(self)(*(a + b for a, b in pairs)), ranks=self._ranks_with(other))
+        return replace(type(self)(*(a + b for a, b in pairs)), ranks=self._add_ranks(other))
 
-    def _ranks_with(self, other: Self) -> Ranks | None:
-        """The rows of both; None if those of either were not kept."""
+    def _add_ranks(self, other: Self) -> Ranks | None:
+        """Return the rows of both; None if those of either were not kept."""
         if self.ranks is None:
             return None if self.rows[0] else other.ranks
         if other.ranks is None:
@@ -129,7 +137,7 @@ class Scorecard:
         return float(self.confusion.sum() + self.unknown.sum())
 
     def report(self, classes: Sequence[Any], measured: str = "") -> Report:
-        """What the sums say; `measured` is a sentence on how they came about."""
+        """Return the report that follows from the sums; `measured` is a sentence on how the rows were evaluated."""
         self._check(classes)
         n = self.weight
         rows, unknown, impossible = (int(count) for count in self.rows)
@@ -154,7 +162,7 @@ class Scorecard:
             unknown=unknown,
             impossible=impossible,
             measured=measured,
-            strangers=self.unknown,
+            unknown_confusion=self.unknown,
             bins=self.bins,
             ranks=self.ranks,
         )
@@ -162,29 +170,29 @@ class Scorecard:
     def _check(self, classes: Sequence[Any]) -> None:
         if len(classes) != len(self.confusion):
             raise InputError(
-                f"{len(self.confusion)} classes were judged, and {len(classes)} names are given for them"
+                f"{len(self.confusion)} classes were evaluated, and {len(classes)} names are given for them"
             )
         if not self.weight:
-            raise InputError("there is nothing to report: no row with a class was judged. Hint: check the target.")
+            raise InputError("there is nothing to report: no row with a class was evaluated. Hint: check the target.")
 
 
-def _present(
+def _check_rows(
     log_posterior: Array,
     truth: NDArray[np.integer[Any]],
     weight: Array | None,
     known: NDArray[np.bool_] | None,
     bins: int,
 ) -> tuple[Array, NDArray[np.intp], Array, NDArray[np.bool_] | None]:
-    """The rows that weigh something, their classes, weights and what their models know, if all fits together."""
+    """Check that the arguments agree; return the rows of weight > 0: scores, classes, weights, known classes."""
     n, K = log_posterior.shape
     places = np.asarray(truth).astype(np.intp)
     w = np.ones(n) if weight is None else np.asarray(weight, dtype=np.float64)
     if bins < 1:
         raise InputError(f"bins={bins!r}: confidences are sorted into one bin or more")
     if places.shape != (n,) or w.shape != (n,):
-        raise InputError(f"{n} rows are judged by {len(places)} classes and {len(w)} weights; each row has one")
+        raise InputError(f"{n} rows are evaluated with {len(places)} classes and {len(w)} weights; each row has one")
     if known is not None and known.shape not in ((K,), (n, K)):
-        raise InputError(f"`known` is told for each of {K} classes, of all {n} rows or of each, not by {known.shape}")
+        raise InputError(f"`known` has the shape ({K},) or ({n}, {K}), not {known.shape}")
     if n and not -1 <= places.min() <= places.max() < K:
         raise InputError(f"a class is a place below {K}, or −1 for none; not {places.min()} … {places.max()}")
     if not (np.isfinite(w).all() and (w >= 0).all()):
@@ -196,20 +204,20 @@ def _present(
     return log_posterior[some], places[some], w[some], None if learned is None else learned[some]
 
 
-def _winners(log_posterior: Array) -> tuple[NDArray[np.intp], Array]:
-    """The class each row is called (the first of equals), and the probability claimed for it."""
+def _predict_classes(log_posterior: Array) -> tuple[NDArray[np.intp], Array]:
+    """Return the predicted class of each row (the first of equals) and its probability."""
     called = log_posterior.argmax(axis=1)
     confidence = np.exp(log_posterior[np.arange(len(called)), called])
     if np.isnan(confidence).any():
         row = int(np.flatnonzero(np.isnan(confidence))[0])
-        raise InputError(f"row {row} has no posterior (NaN), so it cannot be judged")
+        raise InputError(f"row {row} has no posterior (NaN), so it cannot be evaluated")
     return called, confidence
 
 
-def _losses(log_posterior: Array, truth: NDArray[np.intp], sure: NDArray[np.bool_]) -> Array:
-    """n×2: −ln p(truth), clipped nowhere, and Σ_k (p(k|x) − [k is the truth])²; NaN where the class is unknown."""
+def _losses(log_posterior: Array, truth: NDArray[np.intp], is_known: NDArray[np.bool_]) -> Array:
+    """n×2: −ln p(truth), not clipped, and Σ_k (p(k|x) − [k is the truth])²; NaN where the class is unknown."""
     out = np.full((len(truth), 2), np.nan)
-    rows = np.flatnonzero(sure)
+    rows = np.flatnonzero(is_known)
     gap = np.exp(log_posterior[rows])
     gap[np.arange(len(rows)), truth[rows]] -= 1.0
     out[rows, 0] = np.maximum(-log_posterior[rows, truth[rows]], 0.0)
@@ -217,9 +225,9 @@ def _losses(log_posterior: Array, truth: NDArray[np.intp], sure: NDArray[np.bool
     return out
 
 
-def _binned(confidence: Array, weight: Array, hit: NDArray[np.bool_], bins: int) -> Array:
-    """Weight, confidence and hits by bin."""
-    which = binned(confidence, bins)
+def _sum_by_bin(confidence: Array, weight: Array, hit: NDArray[np.bool_], bins: int) -> Array:
+    """Return the sums of weight, confidence and hits in each bin of confidence, 3×B."""
+    which = bin_index(confidence, bins)
     return np.stack([_sums(which, weight * value, bins) for value in (1.0, confidence, hit)])
 
 
@@ -228,23 +236,82 @@ def _sums(place: NDArray[np.intp], weight: Array, size: int) -> Array:
 
 
 def _squares(weight: Array, *some: NDArray[np.bool_]) -> Array:
-    """Σw² of all rows, and of some of them."""
-    with np.errstate(over="ignore"):  # ∞ is dealt with where the sum is used
+    """Σw² of all rows, and of each subset of them."""
+    with np.errstate(over="ignore"):  # ∞ is handled where the sum is used
         squares = weight * weight
     return np.array([squares.sum(), *(squares[these].sum() for these in some)])
 
 
-def _weight(losses: Moments, j: int) -> float:
-    return float(np.broadcast_to(losses.weight, losses.mean.shape)[0, j])
-
-
 def _mean_and_error(losses: Moments, j: int, squares: float) -> tuple[float, float]:
-    """A mean, and its standard error; NaN for too few rows."""
-    weight = _weight(losses, j)
+    """Return the mean of column j and its standard error; NaN for too few rows."""
+    weight = float(np.broadcast_to(losses.weight, losses.mean.shape)[0, j])
     if not weight:
         return np.nan, np.nan
     mean = float(losses.mean[0, j] + losses.rest[0, j])
-    return mean, error_of_mean(float(losses.m2[0, j]) / weight, effective_rows(weight, squares))
+    return mean, standard_error(float(losses.m2[0, j]) / weight, effective_rows(weight, squares))
+
+
+class _Sums(NamedTuple):
+    """The fields of a `Scorecard` except `ranks`."""
+
+    confusion: Array
+    unknown: Array
+    losses: Moments
+    bins: Array
+    squares: Array
+    rows: NDArray[np.int64]
+
+
+def _sum_by_kernel(
+    scores: Array, truth: NDArray[Any], weight: Array, known: NDArray[np.bool_] | None, bins: int
+) -> _Sums | None:
+    """Compute the sums of many rows by a kernel; None where the rows are few or a score is NaN."""
+    n, K = scores.shape
+    loops = load_kernels("scorecard", n * K)
+    if loops is None or not n or not scores.flags.c_contiguous:
+        return None
+    places, edges = truth.astype(np.int32), np.arange(1, bins) / bins
+    lines = np.ones((1, K), dtype=np.bool_) if known is None else np.ascontiguousarray(known)
+    losses = np.empty((n, 2))
+
+    def sum_block(start: int) -> tuple[Any, ...] | None:
+        rows = slice(start, start + KERNEL_BLOCK_ROWS)
+        sums = np.zeros((K, K)), np.zeros((K + 1, K)), np.zeros((3, bins)), np.zeros(3), np.zeros(3, dtype=np.int64)
+        block_known = lines if len(lines) == 1 else lines[rows]
+        fine = loops.judge(scores[rows], places[rows], weight[rows], block_known, edges, *sums, losses[rows])
+        return sums if fine else None
+
+    threads = engines.thread_count(None)
+    parts = list(run(sum_block, range(0, n, KERNEL_BLOCK_ROWS), threads))
+    valid = [part for part in parts if part is not None]
+    if len(valid) < len(parts):
+        return None
+    confusion, unknown, binned, squares, rows = (sum(each) for each in zip(*valid))
+    codes = np.zeros(n, dtype=np.int32)
+    moments: Any = engines.summarise(Needs("moments"), losses, codes, weight, 1, threads)
+    return _Sums(confusion, unknown, moments, binned, squares, rows)
+
+
+def evaluate_rows(
+    model: GenerativeModel | FittedModel,
+    parts: Sequence[Any],
+    codes: NDArray[np.integer[Any]],
+    weight: Array | None,
+    threads: int,
+    bins: int = N_CONFIDENCE_BINS,
+    *,
+    keep: bool = False,
+    number: NDArray[np.integer[Any]] | None = None,
+) -> Scorecard:
+    """Evaluate a model on rows that it has not learned; a class that it has learned no row of is unknown to it.
+
+    `keep` keeps the rows, by their `number` in the table, for ranking and thresholds.
+    """
+    known = model.ledger.rows > 0
+    if not len(codes):
+        return Scorecard.empty(len(known), bins)
+    scores = model.scores(parts, "log_posterior", threads)
+    return Scorecard.of(scores, codes, weight, known, bins, keep=keep, number=number)
 
 
 def report_of(
@@ -255,7 +322,7 @@ def report_of(
     classes: Sequence[Any],
     measured: str = "",
 ) -> Report:
-    """The report on rows that are all at hand, ranking and curves included: see `Scorecard.of`.
+    """Return the report on rows that are all in memory, ranking and curves included: see `Scorecard.of`.
 
     >>> report_of(np.log([[0.9, 0.1], [0.6, 0.4], [0.7, 0.3]]), np.array([0, 1, 0]), None, None, "ab").roc_auc
     1.0

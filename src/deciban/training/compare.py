@@ -14,7 +14,7 @@ from deciban.errors import InputError
 from deciban.ledger.statistic import Array
 from deciban.metrics.comparison import Comparison, Entrant, compared
 from deciban.metrics.comparison_curves import Growth
-from deciban.metrics.paired_differences import surprises
+from deciban.metrics.intervals import bounded_losses
 from deciban.model.summarise_table import Progress, Rows
 from deciban.training.candidates import Contender, Field, checked_names
 from deciban.training.evaluate import Split
@@ -183,7 +183,7 @@ class Ring:
         weight = np.ones(len(held)) if rows.weight is None else rows.weight[held]
         met = np.isin(truth, rows.codes[rest])
         hits = met & (scores.argmax(axis=1) == truth)
-        losses: Array = surprises(scores[met], truth[met])
+        losses: Array = bounded_losses(scores[met], truth[met])
         loss = np.average(losses, weights=weight[met]) if met.any() else np.nan
         return float(np.average(hits, weights=weight)), float(loss)
 

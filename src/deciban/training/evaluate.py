@@ -9,8 +9,7 @@ from deciban import engines
 from deciban.errors import InputError, did_you_mean
 from deciban.metrics.calibration_fit import checked_method
 from deciban.metrics.report import Report
-from deciban.metrics.score_rows import score_rows
-from deciban.metrics.scorecard import Scorecard
+from deciban.metrics.scorecard import Scorecard, evaluate_rows
 from deciban.model.model import Model, file_options
 from deciban.model.summarise_table import Progress
 from deciban.model.unseen_values import Watch
@@ -139,7 +138,7 @@ def _of_model(
     for batches, rows in asked.rows(matrices, progress):
         if model.options.unseen == "error":
             watch.refuse(batches, matrices.of(batches))
-        card += score_rows(
+        card += evaluate_rows(
             model.belief, rows.parts, rows.codes, rows.weight, engines.thread_count(None),
             keep=True, number=rows.number,
         )  # fmt: skip
@@ -164,7 +163,7 @@ def _of_folds(task: Task, split: Split, progress: Progress | None) -> Report:
         if len(scored.rows.codes):
             card += scored.judged(scored.scores)
     report = card.report(trained.model.classes, split.words(deal.n_folds))
-    if card.ranks is None or not card.ranks.whole:
+    if card.ranks is None or not card.ranks.is_complete:
         return report
     return replace(report, folds=deal.where(card.ranks.rows.number))
 
