@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.ledger.statistic import Codes
+from deciban._typing import Codes
 
 from .text_peers import PeerAbsent
 

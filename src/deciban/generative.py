@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban import engines
+from deciban._typing import Array, Codes
 from deciban.errors import InputError, SchemaError, UndefinedError
 from deciban.families.class_prior import ClassPrior
 from deciban.families.family import NO_LIKELIHOOD, Family, log
 from deciban.families.marginal_likelihood import with_evidence
 from deciban.ledger import Block, Cells, Ledger, Needs, Schema
-from deciban.ledger.statistic import Array, Codes
 from deciban.scorer import Scorer, Solved
 from deciban.scores import has_scores
 from deciban.scores.calibration import Calibration

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban import engines
+from deciban._typing import Array
 from deciban.errors import InputError
 from deciban.ledger import Needs, Schema, Vocabulary
 from deciban.ledger.schema import feature_names
-from deciban.ledger.statistic import Array
 from deciban.scores import DECIBAN, Boundary, Conic, Explanation, ScoreForm
 from deciban.scores.calibration import Calibration, recalibrated
 from deciban.scores.novelty import Novelty, known_novelty, standardised

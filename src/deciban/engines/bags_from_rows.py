@@ -6,9 +6,9 @@ from typing import Any, cast
 
 import numpy as np
 
+from deciban._typing import Array, Codes
 from deciban.engines.dispatch import summarise
 from deciban.ledger import Bags, Counts, Needs, Tallies
-from deciban.ledger.statistic import Array, Codes
 
 OCCURRENCES = Needs("counts", signed=False, skips=False)
 """Words are counted, and none is missing."""

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Codes
 from deciban.errors import InputError
-from deciban.ledger.statistic import Codes
 
 NARROW = 1 << 16
 """Whole numbers within such a range are coded through a table: 3 ms for a million, where sorting takes 60."""

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array, Codes
 from deciban.engines import kernel_dispatch as fast
 from deciban.engines.checks import TooLarge, check
 from deciban.engines.threads import one_core_products, row_blocks
 from deciban.errors import InputError
 from deciban.kernels.thread_pool import run
 from deciban.ledger import Cells, Counts, Grid, Levels, Moments, Needs, Scatter, Statistic
-from deciban.ledger.statistic import MAX_SQUARABLE, Array, Codes
+from deciban.ledger.statistic import MAX_SQUARABLE
 from deciban.scores import ScoreForm, finish
 from deciban.scores.posterior import Finish, warn_impossible
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from deciban._typing import Array, Codes
 from deciban.engines import dense as arrays
 from deciban.engines.kernel_dispatch import level_codes
 from deciban.ledger import Needs, Statistic
-from deciban.ledger.statistic import Array, Codes
 from deciban.scores import ScoreForm
 from deciban.scores.posterior import Finish
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.engines import dense as arrays
 from deciban.engines import kernel_dispatch as fast
 from deciban.engines.threads import row_blocks
 from deciban.kernels.kernel_loading import load_kernels
 from deciban.kernels.thread_pool import run
-from deciban.ledger.statistic import Array
 from deciban.scores import Diagonal, ScoreForm
 from deciban.scores.posterior import Finish
 

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.engines import dense as arrays
 from deciban.engines import kernel_dispatch as fast
 from deciban.engines import sparse
 from deciban.engines.threads import row_blocks
 from deciban.kernels.thread_pool import run
 from deciban.ledger import Needs
-from deciban.ledger.statistic import Array
 from deciban.scores import ScoreForm
 from deciban.scores.posterior import Finish, warn_impossible
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array, Codes
 from deciban.engines.checks import MOST_LEVELS
 from deciban.kernels.kernel_loading import load_kernels as load_kernels
 from deciban.ledger import Counts, Grid, Levels, Moments, Needs, Scatter, Statistic
@@ -20,7 +21,6 @@ from deciban.ledger.double_double import Pair
 from deciban.ledger.grid import KEY_BITS
 from deciban.ledger.moments import moments_about
 from deciban.ledger.scatter import comoment_about
-from deciban.ledger.statistic import Array, Codes
 from deciban.scores import Diagonal, Full, Linear, Lookup, ScoreForm, Steps
 from deciban.scores.linear import log_factorial
 from deciban.scores.posterior import Finish
@@ -207,7 +207,7 @@ def _levels(fill: ModuleType, needs: Needs, X: NDArray[Any], codes: Codes, w: Ar
         table = np.zeros((K, int(offset[-1])))
         short = fill.fill_levels(x, codes, w, offset, X.dtype.kind == "f" or needs.signed, table)
         if short <= 0:
-            return Levels(table, offset).trimmed() if short == 0 else None
+            return Levels(table, offset).trim() if short == 0 else None
     return None
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from deciban._typing import Array
 from deciban.engines.dispatch import is_sparse, readable
 from deciban.ledger import Needs
-from deciban.ledger.statistic import Array
 from deciban.scores import Linear, Lookup, ScoreForm, SparseLinear
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array, Codes
 from deciban.engines import dense as arrays
 from deciban.engines import kernel_dispatch as fast
 from deciban.engines.checks import InvalidValue, Rule
@@ -14,7 +15,6 @@ from deciban.engines.threads import row_blocks
 from deciban.errors import InputError
 from deciban.kernels.thread_pool import run
 from deciban.ledger import Counts, Needs, Statistic, Tallies
-from deciban.ledger.statistic import Array, Codes
 from deciban.scores import Linear, ScoreForm, SparseLinear
 from deciban.scores.posterior import Finish, warn_impossible
 
@@ -196,10 +196,8 @@ def _kernel(
 
 def _log_factorial(X: Any) -> Array:
     """Σ ln x! of each row; zeros add nothing."""
-    from scipy.special import gammaln
-
     row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-    logs = gammaln(X.data.astype(np.float64) + 1)
+    logs = log_factorials(X.data.astype(np.float64))
     return np.bincount(row, weights=logs, minlength=X.shape[0]).astype(np.float64, copy=False)
 
 

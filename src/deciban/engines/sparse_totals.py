@@ -15,9 +15,9 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from deciban._typing import Codes
 from deciban.kernels import tallies
 from deciban.kernels.thread_pool import run
-from deciban.ledger.statistic import Codes
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

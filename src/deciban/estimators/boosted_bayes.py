@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.metrics import accuracy_score
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from deciban._typing import Array
 from deciban.engines import InvalidValue, encode, encode_known, thread_count
 from deciban.errors import InputError
 from deciban.estimators.calibration_mixin import Honest
@@ -22,7 +23,6 @@ from deciban.estimators.gaussian_nb import GaussianNB
 from deciban.estimators.generative_base import Bayes, generator
 from deciban.generative import GenerativeModel
 from deciban.ledger import Block, Schema
-from deciban.ledger.statistic import Array
 from deciban.linear.boosted_model import Boosted
 from deciban.linear.boosting import Examples, boosted, weights_by_round
 from deciban.linear.sample_weights import ALGORITHMS

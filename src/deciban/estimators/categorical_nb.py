@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.estimators.level_base import LevelBayes
 from deciban.families.categorical import Categorical
 from deciban.ledger import Levels
-from deciban.ledger.statistic import Array
 
 
 class CategoricalNB(LevelBayes):

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
+from deciban._typing import Array
 from deciban.engines import encode
 from deciban.errors import InputError
-from deciban.ledger.statistic import Array
 
 
 def checked_rows(estimator: Any, X: Any, y: Any, *, reset: bool) -> tuple[Any, NDArray[Any]]:

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.errors import DecibanWarning, InputError, UndefinedError
 from deciban.ledger import Bags, Tallies
-from deciban.ledger.statistic import Array, divide
+from deciban.ledger.statistic import divide
 from deciban.text import Documents, Words
 
 AT_ONCE = 1 << 26

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_y, check_consistent_length, validate_data
 
+from deciban._typing import Array
 from deciban.engines import encode
 from deciban.errors import InputError
-from deciban.ledger.statistic import Array
 from deciban.sources.frames import Frame
 from deciban.sources.source import first_rows, open_source
 

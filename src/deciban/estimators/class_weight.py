@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array, Codes
 from deciban.errors import InputError, no_such_class
-from deciban.ledger.statistic import Array, Codes
 
 
 def with_class_weight(

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from deciban._typing import Array
 from deciban.engines import FEW_ROWS, InvalidValue, encode_known, thread_count
 from deciban.errors import DecibanError, InputError
 from deciban.estimators.check_arrays import checked_X
 from deciban.estimators.error_messages import worded
 from deciban.ledger import Block
-from deciban.ledger.statistic import Array
 from deciban.persistence import Section
 from deciban.scorer import Scorer
 from deciban.scores import Boundary, Conic, Explanation

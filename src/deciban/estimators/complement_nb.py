@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+from deciban._typing import Array
 from deciban.errors import UndefinedError
 from deciban.estimators.discrete_base import CountBayes, dense
 from deciban.families.complement import Complement
 from deciban.families.family import NO_LIKELIHOOD
-from deciban.ledger.statistic import Array
 
 
 class ComplementNB(CountBayes):

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
+from deciban._typing import Array, Codes
 from deciban.engines import encode
 from deciban.errors import DecibanWarning, InputError
 from deciban.estimators.check_arrays import checked_weight
@@ -19,7 +20,6 @@ from deciban.estimators.fold_plan import Plan, planned, taken
 from deciban.estimators.generative_base import Bayes
 from deciban.estimators.leave_one_out_models import LeftOut
 from deciban.estimators.refit_folds import refitted_scores
-from deciban.ledger.statistic import Array, Codes
 from deciban.metrics.report import Report
 from deciban.metrics.scorecard import report_of
 from deciban.scores.posterior import Finish

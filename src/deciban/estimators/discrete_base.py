@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from deciban._typing import Array
 from deciban.errors import InputError
 from deciban.estimators.class_prior_arguments import PRIOR_NAMES, chosen_prior
 from deciban.estimators.generative_base import SHARED_CONSTRAINTS, Bayes
@@ -17,7 +18,6 @@ from deciban.families.family import Alpha, Family
 from deciban.families.marginal_likelihood import FALLBACK
 from deciban.generative import Assumption
 from deciban.ledger import Counts, Ledger, Tallies
-from deciban.ledger.statistic import Array
 
 LEAST_ALPHA = 1e-10
 """What scikit-learn raises a smaller pseudo-count to, unless it is forced."""

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from deciban._typing import Array
 from deciban.engines import FEW_ROWS, encode, thread_count
 from deciban.errors import DecibanError, InputError, ModelFileError, UndefinedError
 from deciban.estimators import check_documents as texts
@@ -28,7 +29,6 @@ from deciban.families.marginal_likelihood import FALLBACK
 from deciban.families.multinomial import Multinomial
 from deciban.generative import Assumption, GenerativeModel, learn
 from deciban.ledger import Block, Vocabulary
-from deciban.ledger.statistic import Array
 from deciban.linear.evidence_weights_of_words import EvidenceSettings, WordRows, regress
 from deciban.linear.fitted_model import FittedModel
 from deciban.linear.penalty_choice import FOLDS

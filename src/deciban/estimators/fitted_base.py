@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from deciban._typing import Array
 from deciban.errors import DecibanWarning, InputError
 from deciban.estimators.classifier_base import Classifier
-from deciban.ledger.statistic import Array
 from deciban.linear.fitted_model import FittedModel
 from deciban.linear.solvers.logistic_objective import as_scores
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array, Codes
 from deciban.engines import is_sparse, thread_count
 from deciban.engines.fold_dispatch import apply_by_fold
 from deciban.errors import DecibanWarning, UndefinedError
@@ -20,7 +21,6 @@ from deciban.estimators.generative_base import Bayes
 from deciban.estimators.naive_bayes import NaiveBayes
 from deciban.estimators.text_base import TextBayes
 from deciban.ledger import Ledger
-from deciban.ledger.statistic import Array, Codes
 from deciban.model.columns import Column, Layout
 from deciban.scores.posterior import Finish
 from deciban.text import Words

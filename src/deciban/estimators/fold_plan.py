@@ -9,8 +9,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Codes
 from deciban.errors import InputError
-from deciban.ledger.statistic import Codes
 from deciban.sources.frames import Frame
 from deciban.sources.source import first_rows
 from deciban.validation.splits import (

@@ -7,12 +7,12 @@ from typing import Any
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from deciban._typing import Array
 from deciban.estimators.class_prior_arguments import PRIOR_NAMES, chosen_prior
 from deciban.estimators.generative_base import SHARED_CONSTRAINTS, Bayes
 from deciban.families.gaussian import Gaussian
 from deciban.generative import Assumption
 from deciban.ledger import Ledger
-from deciban.ledger.statistic import Array
 
 
 class BellBayes(Bayes):

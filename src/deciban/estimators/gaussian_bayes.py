@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from deciban._typing import Array
 from deciban.errors import InputError
 from deciban.estimators.gaussian_base import BellBayes
 from deciban.families.gaussian import Gaussian
 from deciban.families.parameter_count import GAUSSIAN
-from deciban.ledger.statistic import Array
 
 
 class GaussianBayes(BellBayes):

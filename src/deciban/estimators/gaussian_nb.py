@@ -7,9 +7,9 @@ from typing import Any
 
 from sklearn.utils._param_validation import Interval
 
+from deciban._typing import Array
 from deciban.estimators.gaussian_base import BellBayes
 from deciban.families.gaussian import Gaussian
-from deciban.ledger.statistic import Array
 
 
 class GaussianNB(BellBayes):

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from deciban._typing import Array
 from deciban.engines import encode, encode_known, thread_count
 from deciban.errors import InputError
 from deciban.estimators.calibration_mixin import Honest
@@ -18,7 +19,6 @@ from deciban.estimators.classifier_base import Classifier
 from deciban.estimators.ledger_mixin import Algebra
 from deciban.generative import DRAWS, Assumption, GenerativeModel, learn
 from deciban.ledger import Ledger
-from deciban.ledger.statistic import Array
 from deciban.persistence import assumptions as family_files
 from deciban.scorer import Scorer
 from deciban.scores.calibration import warn_dropped

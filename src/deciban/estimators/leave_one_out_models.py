@@ -8,12 +8,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array, Codes
 from deciban.engines import thread_count
 from deciban.errors import InputError
-from deciban.estimators.fold_estimators import Columns, asked, blocks, columns_of_features, measures_lengths, settled, tally
+from deciban.estimators.fold_estimators import (
+    Columns,
+    asked,
+    blocks,
+    columns_of_features,
+    measures_lengths,
+    settled,
+    tally,
+)
 from deciban.estimators.fold_plan import BY_CLASS, taken
 from deciban.ledger import Ledger
-from deciban.ledger.statistic import Array, Codes
 from deciban.model.columns import OPEN, Layout
 from deciban.scores.posterior import Finish
 from deciban.training.number_roles import decide

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Hidden, Interval, StrOptions
 
+from deciban._typing import Array
 from deciban.engines import encode, thread_count
 from deciban.errors import DecibanWarning, InputError
 from deciban.estimators.calibration_mixin import Honest
@@ -18,7 +19,6 @@ from deciban.estimators.check_arrays import checked_rows, checked_weight, floati
 from deciban.estimators.class_weight import with_class_weight
 from deciban.estimators.fitted_base import Fitted
 from deciban.ledger import Block, Schema
-from deciban.ledger.statistic import Array
 from deciban.linear.fitted_model import NEVER, FittedModel
 from deciban.linear.numeric_regression import LogisticSettings, Weights, regress
 from deciban.linear.penalty_choice import FOLDS

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from deciban._typing import Array
 from deciban.engines import encode_known, thread_count
 from deciban.errors import DecibanError, InputError, SchemaError, UndefinedError
 from deciban.estimators.calibration_mixin import CALIBRATE_CONSTRAINT
@@ -29,7 +30,6 @@ from deciban.estimators.class_prior_arguments import PRIOR_NAMES, chosen_prior
 from deciban.estimators.generative_base import SHARED_CONSTRAINTS, Bayes, generator
 from deciban.generative import Assumption
 from deciban.ledger import Block, Ledger, Schema
-from deciban.ledger.statistic import Array
 from deciban.model.columns import Column, Layout
 from deciban.model.model import Model
 from deciban.model.model_algebra import Origin

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from deciban._typing import Array
 from deciban.estimators.discrete_base import CountBayes
 from deciban.families.poisson import Poisson
-from deciban.ledger.statistic import Array
 
 
 class PoissonNB(CountBayes):

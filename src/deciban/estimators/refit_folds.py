@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
+from deciban._typing import Array, Codes
 from deciban.errors import InputError
 from deciban.estimators.fold_plan import BY_CLASS, Plan, taken
-from deciban.ledger.statistic import Array, Codes
 from deciban.scores.posterior import Finish
 
 MOST_REFITS = 2000

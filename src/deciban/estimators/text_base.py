@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.engines import encode_known, thread_count
 from deciban.errors import DecibanError, ModelFileError, UndefinedError
 from deciban.estimators import check_documents as texts
@@ -17,7 +18,6 @@ from deciban.estimators.check_tables import checked_labels
 from deciban.estimators.discrete_base import ClassCounts
 from deciban.families.text_family import Text
 from deciban.ledger import Bags, Block, Ledger, Schema, Vocabulary
-from deciban.ledger.statistic import Array
 from deciban.persistence import Section
 from deciban.scores.passages import TextExplanation
 from deciban.scores.posterior import Finish

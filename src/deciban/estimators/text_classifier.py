@@ -9,6 +9,7 @@ from typing import Any, NoReturn, Self
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from deciban._typing import Array
 from deciban.errors import UndefinedError, no_such_class
 from deciban.estimators import check_documents as texts
 from deciban.estimators.calibration_mixin import CALIBRATE_CONSTRAINT
@@ -22,7 +23,6 @@ from deciban.families.telltales import Telltale, telltales
 from deciban.families.text_family import Event, Text
 from deciban.families.word_selection import By
 from deciban.generative import DRAWS, Assumption
-from deciban.ledger.statistic import Array
 from deciban.text import Words, spelled
 
 EVENTS: dict[str, Event] = {

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from deciban._typing import Array
 from deciban.engines import is_sparse
 from deciban.engines.bags_from_rows import OCCURRENCES
 from deciban.engines.sparse import bad_value, canonical, first_flaw
 from deciban.errors import InputError
 from deciban.estimators.check_documents import unit_rows
-from deciban.ledger.statistic import Array
 
 LARGEST = 1e100
 """Beyond, squares of evidence would overflow."""

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.errors import no_such_class
-from deciban.ledger.statistic import Array, divide
+from deciban.ledger.statistic import divide
 from deciban.linear.evidence_weights_of_words import evidence_of
 from deciban.linear.fitted_model import FittedModel
 from deciban.scores import DECIBAN

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.errors import InputError
 from deciban.ledger import Tallies
-from deciban.ledger.statistic import Array
 
 LONGEST = 1 << 24
 """Words of the longest document that is drawn, on average."""

@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.errors import InputError
 from deciban.families.categorical import combinations
 from deciban.families.family import Alpha, EveryRow, dot, log, share, smoothed_entries, to_dense
 from deciban.ledger import Counts, Needs, Tallies
-from deciban.ledger.statistic import Array
 from deciban.scores import Linear, ScoreForm, SparseLinear
 from deciban.scores.linear import Barrier
 

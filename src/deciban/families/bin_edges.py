@@ -17,7 +17,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.ledger.statistic import Array
+from deciban._typing import Array
 
 TINY = np.finfo(np.float64).tiny
 MAX_EXACT_INTEGER = 2.0**53

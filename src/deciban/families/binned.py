@@ -8,12 +8,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.families.bin_edges import best_cuts
 from deciban.families.categorical import Categorical
 from deciban.families.family import Alpha, EveryRow, dot
 from deciban.ledger import Grid, Levels, Needs
 from deciban.ledger.grid import cell_numbers, edges
-from deciban.ledger.statistic import Array
 from deciban.scores import ScoreForm, Steps
 
 

@@ -10,10 +10,11 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.families.family import Alpha, EveryRow, dot, log, one_each, pool_empty
 from deciban.ledger import Levels, Needs
 from deciban.ledger.levels import sums_by_feature
-from deciban.ledger.statistic import Array, divide
+from deciban.ledger.statistic import divide
 from deciban.scores import Lookup, ScoreForm
 
 Unseen = Literal["ignore", "smooth", "error"]

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from deciban.ledger.statistic import Array
+from deciban._typing import Array
 
 Kind = Literal["empirical", "smoothed", "uniform", "given"]
 

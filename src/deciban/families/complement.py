@@ -11,10 +11,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.errors import InputError, UndefinedError
 from deciban.families.family import NO_LIKELIHOOD, Alpha, EveryRow, one_each, to_dense
 from deciban.ledger import Counts, Needs, Tallies
-from deciban.ledger.statistic import Array, divide
+from deciban.ledger.statistic import divide
 from deciban.scores import Linear, ScoreForm, SparseLinear
 
 

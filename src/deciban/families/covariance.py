@@ -6,8 +6,9 @@ from typing import Literal
 
 import numpy as np
 
+from deciban._typing import Array
 from deciban.ledger import Scatter
-from deciban.ledger.statistic import Array, divide
+from deciban.ledger.statistic import divide
 
 EIGENVALUE_FLOOR = 1e-9
 """Smallest eigenvalue allowed, with every column scaled to unit variance: rank-deficient classes stay usable."""

@@ -7,9 +7,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.errors import InputError
 from deciban.ledger import Counts, Needs, Tallies
-from deciban.ledger.statistic import Array, divide
+from deciban.ledger.statistic import divide
 from deciban.scores import ScoreForm
 
 Alpha = float | Array

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from deciban._typing import Array
 from deciban.errors import UndefinedError
 from deciban.families.binned import Binned
 from deciban.families.categorical import Categorical
@@ -26,7 +27,7 @@ from deciban.families.text_family import Text, mean_length
 from deciban.ledger import Bags, Levels, Moments, Scatter, Tallies
 from deciban.ledger.grid import RUN_CELLS
 from deciban.ledger.levels import feature_runs
-from deciban.ledger.statistic import Array, divide
+from deciban.ledger.statistic import divide
 from deciban.scores import Diagonal, Full
 
 DRAWS = 200

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.errors import UndefinedError
 from deciban.families.covariance import (
     class_covariances,
@@ -20,7 +21,7 @@ from deciban.families.covariance import (
 from deciban.families.family import EveryRow, pool_empty
 from deciban.families.parameter_count import GAUSSIAN
 from deciban.ledger import Moments, Needs, Scatter
-from deciban.ledger.statistic import Array, divide
+from deciban.ledger.statistic import divide
 from deciban.scores import Diagonal, Full, ScoreForm
 from deciban.scores.full import cholesky
 

@@ -10,10 +10,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.families.categorical import Unseen
 from deciban.families.family import EveryRow, dot
 from deciban.ledger import Cells, Needs
-from deciban.ledger.statistic import Array
 from deciban.scores import Table
 
 

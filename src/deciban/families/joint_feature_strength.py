@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from deciban._typing import Array
 from deciban.errors import InputError
 from deciban.families.feature_strength import DRAWS, TAILS, Strengths
 from deciban.families.gaussian import Gaussian
 from deciban.ledger import Scatter
-from deciban.ledger.statistic import Array, divide
+from deciban.ledger.statistic import divide
 from deciban.scores import Full
 from deciban.scores.full import NO_COVARIANCE
 

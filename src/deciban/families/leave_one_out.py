@@ -17,6 +17,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.families.binned import Binned
 from deciban.families.family import log
 from deciban.families.gaussian import VARIANCE_FLOOR, Gaussian, pooled_variance, scale, total_variance
@@ -24,7 +25,7 @@ from deciban.families.poisson import Poisson
 from deciban.ledger import Counts, Grid, Levels, Moments
 from deciban.ledger.grid import edges
 from deciban.ledger.levels import sums_by_feature
-from deciban.ledger.statistic import Array, divide
+from deciban.ledger.statistic import divide
 
 
 def gaussian_loss(moments: Moments, grid: Grid, prior_rows: float) -> Array:

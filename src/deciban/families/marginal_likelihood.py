@@ -32,6 +32,7 @@ from typing import Any
 
 import numpy as np
 
+from deciban._typing import Array
 from deciban.families.bernoulli import Bernoulli
 from deciban.families.binned import Binned
 from deciban.families.categorical import Categorical
@@ -43,7 +44,7 @@ from deciban.families.multinomial import Multinomial
 from deciban.families.poisson import Poisson
 from deciban.families.text_family import Text
 from deciban.ledger import Cells, Counts, Levels, Tallies
-from deciban.ledger.statistic import Array, divide
+from deciban.ledger.statistic import divide
 
 LEAST, MOST = 1e-3, 1e3
 """Between these a pseudo-count is looked for; in a joint table of many cells from one for all of them on."""

@@ -8,9 +8,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.families.family import Alpha, EveryRow, dot, draw_counts, log, share, smoothed_entries, to_dense
 from deciban.ledger import Counts, Needs, Tallies
-from deciban.ledger.statistic import Array
 from deciban.scores import Linear, ScoreForm, SparseLinear
 from deciban.scores.linear import Barrier
 

@@ -17,11 +17,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.errors import InputError, UndefinedError
 from deciban.families.family import log
 from deciban.families.text_family import Kept, Text
 from deciban.ledger import Bags, Tallies
-from deciban.ledger.statistic import Array, divide
+from deciban.ledger.statistic import divide
 from deciban.scores import DECIBAN, SparseLinear
 
 Z = 1.6448536269514722

@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.errors import InputError, UndefinedError
 from deciban.families.bag_sampling import Rates, draw
 from deciban.families.bernoulli import Bernoulli
@@ -16,7 +17,6 @@ from deciban.families.family import NO_LIKELIHOOD, EveryRow, share
 from deciban.families.multinomial import Multinomial
 from deciban.families.word_selection import By, capped, kept_words
 from deciban.ledger import Bags, Needs, Tallies
-from deciban.ledger.statistic import Array
 from deciban.scores import SparseLinear
 
 Event = Literal["multinomial", "bernoulli", "complement"]

@@ -13,8 +13,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.ledger import Tallies
-from deciban.ledger.statistic import Array, divide
+from deciban.ledger.statistic import divide
 
 By = Literal["information", "chi2"]
 """How telling words are told from others."""

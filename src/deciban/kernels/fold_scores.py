@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.kernels.compile import kernel
 from deciban.kernels.score import COLUMNS, ROWS
-from deciban.ledger.statistic import Array
 
 
 @kernel

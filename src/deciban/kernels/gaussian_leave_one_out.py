@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.kernels.compile import kernel
 from deciban.kernels.score import ROWS
-from deciban.ledger.statistic import LEFTOVER_FRACTION, Array
+from deciban.ledger.statistic import LEFTOVER_FRACTION
 
 LANES = 8
 """Products and sums that are kept side by side."""

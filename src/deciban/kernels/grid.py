@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array, Codes
 from deciban.kernels.compile import kernel
-from deciban.ledger.grid import BIAS, DROP, FIRST, MAGNITUDE, MANTISSA
-from deciban.ledger.statistic import Array, Codes
+from deciban.ledger.grid import BIAS, FIRST_CELL, IGNORED_BITS, MAGNITUDE, MANTISSA
 
 Bits = NDArray[np.int64]
 Places = NDArray[np.uint32]
@@ -39,7 +39,7 @@ def _by_power(above: Bits, below: Bits, odd: int) -> Bits:
     return np.concatenate([above[:-1], [odd], below[:-1], [odd]])
 
 
-START, SHIFT = _by_power(FIRST, BIAS + FIRST, ODD), _by_power(DROP, DROP, MANTISSA)
+START, SHIFT = _by_power(FIRST_CELL, BIAS + FIRST_CELL, ODD), _by_power(IGNORED_BITS, IGNORED_BITS, MANTISSA)
 
 
 @kernel

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.kernels.compile import kernel
-from deciban.ledger.statistic import Array
 
 
 def settle(scores: Array, codes: NDArray[np.int32], weight: Array) -> float:

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array, Codes
 from deciban.kernels.compile import kernel
 from deciban.kernels.double_double import two_sum
-from deciban.ledger.statistic import Array, Codes
 
 ROWS = 32
 

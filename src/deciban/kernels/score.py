@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.kernels.compile import kernel
-from deciban.ledger.statistic import Array
 
 ROWS = 32
 COLUMNS = 64

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.kernels.compile import kernel
-from deciban.ledger.statistic import Array
 
 NEGLIGIBLE = -40.0
 """The square of a probability below exp of this is lost beside the others, which come to 1/K at least."""

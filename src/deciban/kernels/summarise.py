@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array, Codes
 from deciban.kernels.compile import kernel
 from deciban.kernels.double_double import add, divide, multiply, two_sum
 from deciban.ledger.moments import MAX_EXACT_ROWS, MAX_NEAR_DEVIATION, MAX_SQUARE_RATIO, PAIR_ROUNDING
-from deciban.ledger.statistic import Array, Codes
 
 PORTION_BYTES = 1 << 19
 """Plain sums are taken over this much data: so few rows that an outlier among them shows."""

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from deciban._typing import Codes
 from deciban.kernels.compile import kernel
-from deciban.ledger.statistic import Codes
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

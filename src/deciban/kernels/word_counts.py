@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Codes
 from deciban.kernels.compile import kernel
 from deciban.kernels.utf8 import U0, U1, Bytes, Hashes, Ints
-from deciban.ledger.statistic import Codes
 
 Floats = NDArray[np.float64]
 

@@ -1,24 +1,25 @@
-"""Bags: what the words of texts add up to per class, and in how many documents each of them was."""
+"""The statistic of texts: total of each word per class, and the number of documents that contain it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.ledger.statistic import ROUNDING, Array, NotLearnedError
+from deciban._typing import Array
+from deciban.ledger.statistic import ROUNDING, NotLearnedError, Statistic
 from deciban.ledger.tallies import Tallies
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Bags:
-    """Σ of the words' values, and the weight of the documents that have the word, per class: tallies of one K×V.
+class Bags(Statistic):
+    """Totals of the words' values, and the weight of the documents that contain each word: two tallies of shape K×V.
 
-    Their weight, that of each class's documents, is the same. Where only presence is counted the two are one,
-    and everything here keeps it so: `documents is occurrences`.
+    Both have the same weight, that of each class's documents. Where only presence is counted both are one object
+    (`documents is occurrences`), and every operation keeps it so.
 
     >>> once = Tallies(np.array([0, 1, 3]), np.array([1, 0, 1], np.int32), np.array([1.0, 1, 2]), np.ones((2, 1)))
     >>> twice = Bags(once, once) + Bags(once, once)
@@ -31,13 +32,13 @@ class Bags:
 
     @classmethod
     def empty(cls, n_classes: int, n_features: int, presence: bool = False) -> Self:
-        """Nothing counted yet."""
+        """Return the bags of no documents."""
         nothing = Tallies.empty(n_classes, n_features)
         return cls(nothing, nothing if presence else replace(nothing))
 
     @property
     def presence(self) -> bool:
-        """Whether a word counts once for each document that has it."""
+        """Whether a word counts once for each document that contains it."""
         return self.documents is self.occurrences
 
     @property
@@ -64,20 +65,20 @@ class Bags:
         occurrences = self.occurrences + other.occurrences
         if self.presence and other.presence:
             return type(self)(occurrences, occurrences)
-        return type(self)(occurrences, _tied(self.documents + other.documents, occurrences))
+        return type(self)(occurrences, _share_arrays(self.documents + other.documents, occurrences))
 
     def __sub__(self, other: Self) -> Self:
         occurrences = self.occurrences - other.occurrences
         if self.presence and other.presence:
-            _refuse_crowded(self.documents, occurrences)
+            _refuse_excess_documents(self.documents, occurrences)
             return type(self)(occurrences, occurrences)
         try:
             documents = self.documents - other.documents
         except NotLearnedError as lack:
-            raise NotLearnedError("number of documents", lack.k, lack.j, lack.had, lack.asked) from None
-        _refuse_crowded(self.documents, documents)
+            raise NotLearnedError("number of documents", lack.k, lack.j, lack.present, lack.removed) from None
+        _refuse_excess_documents(self.documents, documents)
         occurrences = occurrences.keep_entries_of(documents)
-        return type(self)(occurrences, _tied(documents, occurrences))
+        return type(self)(occurrences, _share_arrays(documents, occurrences))
 
     def __mul__(self, factor: float) -> Self:
         return self._each(lambda tallies: tallies * factor)
@@ -94,7 +95,7 @@ class Bags:
         return self._each(lambda tallies: tallies.take(index))
 
     def pooled(self, n: int) -> Self:
-        """Every n classes that follow each other as one."""
+        """Add up every n consecutive classes to one."""
         return self._each(lambda tallies: tallies.pooled(n))
 
     def reorder(self, order: NDArray[np.intp]) -> Self:
@@ -102,15 +103,11 @@ class Bags:
         return self._each(lambda tallies: tallies.reorder(order))
 
     def widen(self, places: NDArray[np.intp], n_features: int) -> Self:
-        """The same sums with word v at places[v] among n_features; where that is −1, without it."""
+        """Return the sums with word v at places[v] among n_features; words with place −1 are dropped."""
         return self._each(lambda tallies: tallies.widen(places, n_features))
 
-    def relevel(self, places: Sequence[NDArray[np.intp] | None], sizes: Sequence[int]) -> Self:
-        """Words have no levels."""
-        return self
-
     def arrays(self) -> Mapping[str, NDArray[Any]]:
-        """See `Statistic.arrays`; where only presence is counted, everything is there once."""
+        """See `Statistic.arrays`; where only presence is counted, each array is listed once."""
         own = dict(self.occurrences.arrays())
         if not self.presence:
             theirs = self.documents.arrays()
@@ -121,24 +118,24 @@ class Bags:
         occurrences = change(self.occurrences)
         if self.presence:
             return type(self)(occurrences, occurrences)
-        return type(self)(occurrences, _tied(change(self.documents), occurrences))
+        return type(self)(occurrences, _share_arrays(change(self.documents), occurrences))
 
 
-def _tied(documents: Tallies, occurrences: Tallies) -> Tallies:
-    """The same documents; what they have in common with the occurrences, nearly always all places, is kept once."""
+def _share_arrays(documents: Tallies, occurrences: Tallies) -> Tallies:
+    """Return the documents sharing with the occurrences the arrays that are equal: nearly always all but the totals."""
     start, klass = documents.start, documents.klass
     if np.array_equal(klass, occurrences.klass) and np.array_equal(start, occurrences.start):
         start, klass = occurrences.start, occurrences.klass
     return Tallies(start, klass, documents.total, occurrences.weight)
 
 
-def _refuse_crowded(before: Tallies, left: Tallies) -> None:
-    """Refuse where more documents would have a word than there are: some were taken away that never lacked it."""
-    room = left.weight[left.klass, 0]
-    crowded = np.flatnonzero(left.total > room + ROUNDING * before.weight[left.klass, 0])
-    if crowded.size:
-        i = int(crowded[0])
+def _refuse_excess_documents(before: Tallies, left: Tallies) -> None:
+    """Refuse where more documents would contain a word than there are: some that lacked it were never learned."""
+    capacity = left.weight[left.klass, 0]
+    excess = np.flatnonzero(left.total > capacity + ROUNDING * before.weight[left.klass, 0])
+    if excess.size:
+        i = int(excess[0])
         k, v = int(left.klass[i]), int(left.feature[i])
-        lacked = float(before.weight[k, 0] - before.total[(before.klass == k) & (before.feature == v)].sum())
-        asked = lacked + float(left.total[i] - room[i])
-        raise NotLearnedError("number of documents that lack it", k, v, lacked, asked)
+        without = float(before.weight[k, 0] - before.total[(before.klass == k) & (before.feature == v)].sum())
+        removed = without + float(left.total[i] - capacity[i])
+        raise NotLearnedError("number of documents that lack it", k, v, without, removed)

@@ -1,27 +1,27 @@
-"""Cells: how often each combination of levels was seen in each class, the full joint table.
+"""The full joint table: how often each combination of levels occurred in each class.
 
-Only the combinations that occurred are kept: 30 Boolean features have 2³⁰ cells, but n rows fill at most n.
+Only combinations that occurred are kept: 30 Boolean features have 2³⁰ cells, but n rows fill at most n.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.ledger.counts import place
+from deciban._typing import Array, Codes
 from deciban.ledger.levels import level_counts
-from deciban.ledger.statistic import Array, Codes, NotLearnedError, same, subtract_checked
+from deciban.ledger.statistic import NotLearnedError, Statistic, place, subtract_checked
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Cells:
+class Cells(Statistic):
     """The combinations seen (m×d level codes, sorted) and their count per class (K×m).
 
-    A row with a missing value belongs to no one cell and is left out of the table.
+    A row with a missing value belongs to no single cell and is left out of the table.
 
     >>> c = Cells.of(np.array([[0, 1], [0, 1], [1, 1]]), np.array([0, 0, 1], np.int32), None, 2)
     >>> c.cell.tolist(), c.count.tolist()
@@ -33,7 +33,7 @@ class Cells:
 
     @classmethod
     def of(cls, X: NDArray[Any], codes: Codes, weight: Array | None, n_classes: int) -> Self:
-        """Count whole rows of level codes; a row with a negative (missing) code is left out."""
+        """Count complete rows of level codes; a row with a negative (missing) code is left out."""
         whole = (X >= 0).all(axis=1)
         w = np.ones(len(X)) if weight is None else weight
         cell, inverse = np.unique(X[whole].astype(np.int64), axis=0, return_inverse=True)
@@ -43,7 +43,7 @@ class Cells:
 
     @classmethod
     def empty(cls, n_classes: int, n_features: int) -> Self:
-        """No row seen yet."""
+        """Return the table of no rows."""
         return cls(np.zeros((0, n_features), dtype=np.int64), np.zeros((n_classes, 0)))
 
     @property
@@ -66,7 +66,7 @@ class Cells:
         return self if seen.all() else type(self)(self.cell[seen], self.count[:, seen])
 
     def _together(self, other: Self) -> tuple[NDArray[np.int64], Array, Array]:
-        """The cells of both, and each one's counts in them."""
+        """Return the cells of both tables and the counts of each in them."""
         cell, inverse = np.unique(np.concatenate([self.cell, other.cell]), axis=0, return_inverse=True)
         a = np.zeros((self.n_classes, len(cell)))
         b = a.copy()
@@ -84,14 +84,11 @@ class Cells:
         try:
             left = subtract_checked(a, b, "count of a combination")
         except NotLearnedError as lack:
-            raise NotLearnedError(lack.what, lack.k, None, lack.had, lack.asked) from None
+            raise NotLearnedError(lack.what, lack.k, None, lack.present, lack.removed) from None
         return type(self)(cell, left)._without_empty()
 
     def __mul__(self, factor: float) -> Self:
         return type(self)(self.cell, self.count * factor)._without_empty()
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Cells) and same(self, other)
 
     def spread(self, index: NDArray[np.intp], n_classes: int) -> Self:
         """See `Statistic.spread`."""
@@ -116,7 +113,3 @@ class Cells:
     def _sorted(self, cell: NDArray[np.int64]) -> Self:
         order = np.lexsort(cell.T[::-1]) if cell.shape[1] else np.arange(len(cell))
         return type(self)(cell[order], self.count[:, order])
-
-    def arrays(self) -> Mapping[str, NDArray[Any]]:
-        """See `Statistic.arrays`."""
-        return {"cell": self.cell, "count": self.count}

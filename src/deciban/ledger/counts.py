@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.ledger.statistic import Array, Codes, rows_by_class, same, subtract_checked
+from deciban._typing import Array, Codes
+from deciban.ledger.statistic import Statistic, rows_by_class, subtract_checked
 
 
 def read(X: NDArray[Any], threshold: float | None) -> Array:
-    """A value as it is counted: itself, or the indicator [x > threshold]; NaN stays NaN."""
+    """Return the values to count: x itself, or the indicator [x > threshold]; NaN stays NaN."""
     if threshold is None:
         return X.astype(np.float64, copy=False)
     seen = (threshold < X).astype(np.float64)
@@ -23,7 +23,7 @@ def read(X: NDArray[Any], threshold: float | None) -> Array:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Counts:
+class Counts(Statistic):
     """Σ w·x (K×d) and Σ w over the rows that have the value, (K×d), or (K×1) where none was missing.
 
     >>> Counts.of(np.array([[1.0, 0.0], [1.0, 2.0]]), np.array([0, 1], np.int32), None, 2).total.tolist()
@@ -56,7 +56,7 @@ class Counts:
 
     @classmethod
     def empty(cls, n_classes: int, n_features: int) -> Self:
-        """Nothing counted yet."""
+        """Return counts of no rows."""
         return cls(np.zeros((n_classes, n_features)), np.zeros((n_classes, 1)))
 
     @property
@@ -79,39 +79,13 @@ class Counts:
     def __mul__(self, factor: float) -> Self:
         return type(self)(self.total * factor, self.weight * factor)
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Counts) and same(self, other)
-
-    def spread(self, index: NDArray[np.intp], n_classes: int) -> Self:
-        """See `Statistic.spread`."""
-        return type(self)(place(self.total, index, n_classes), place(self.weight, index, n_classes))
-
-    def take(self, index: NDArray[np.intp]) -> Self:
-        """See `Statistic.take`."""
-        return type(self)(self.total[index], self.weight[index])
-
     def reorder(self, order: NDArray[np.intp]) -> Self:
         """See `Statistic.reorder`."""
         weight = self.weight if self.weight.shape[1] == 1 else self.weight[:, order]
         return type(self)(self.total[:, order], weight)
 
-    def relevel(self, places: Sequence[NDArray[np.intp] | None], sizes: Sequence[int]) -> Self:
-        """Counts have no levels."""
-        return self
-
-    def arrays(self) -> Mapping[str, NDArray[Any]]:
-        """See `Statistic.arrays`."""
-        return {"total": self.total, "weight": self.weight}
-
-
-def place(rows: Array, index: NDArray[np.intp], n_classes: int) -> Array:
-    """Class rows moved to their places among n_classes, the others empty."""
-    out = np.zeros((n_classes, *rows.shape[1:]))
-    out[index] = rows
-    return out
-
 
 def _both(a: Array, b: Array) -> tuple[Array, Array]:
-    """Two weights at the wider of their two shapes."""
+    """Broadcast two weights to the wider of their shapes."""
     x, y = np.broadcast_arrays(a, b)
     return x, y

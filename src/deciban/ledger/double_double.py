@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from deciban.ledger.statistic import Array
+    from deciban._typing import Array
 
 SPLITTER = 2.0**27 + 1
 """Splits a double into two halves of 26 bits (Veltkamp)."""

@@ -1,32 +1,32 @@
-"""Grid: how often numbers fell into each cell of a fixed grid in each class, the statistic of binned numbers.
+"""Histogram on a fixed grid: how often numbers fell into each cell in each class, the statistic of binned numbers.
 
-The grid is that of the floating numbers themselves, so it depends on no data: a cell is the sign, the exponent and
-the leading bits of the mantissa. It is about as fine everywhere, in proportion: 128 cells from 1 to 2, as many from
-10⁶ to 2·10⁶; finer from 256 to 4096, where every whole number has a cell of its own, since years live there.
-Cells keep the order of the numbers, so any bins whose ends are cells' ends can be counted from them later.
+The grid is that of floating-point numbers, so it depends on no data: a cell is the sign, the exponent and
+the leading bits of the mantissa. Its relative width is about the same everywhere: 128 cells from 1 to 2, as many from
+10⁶ to 2·10⁶; finer from 256 to 4096, where every whole number has its own cell, since years lie there.
+Cells keep the order of the numbers, so any bins whose edges are edges of cells can be counted from them later.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.ledger.counts import place
+from deciban._typing import Array, Codes
 from deciban.ledger.levels import columns_of_features, feature_runs, sums_by_feature
-from deciban.ledger.statistic import Array, Codes, NotLearnedError, same, subtract_checked
+from deciban.ledger.statistic import NotLearnedError, Statistic, place, subtract_checked
 
 MANTISSA_BITS = 7
-"""Leading bits of the mantissa that tell cells apart: 2⁷ cells from each power of two to the next."""
+"""Leading bits of the mantissa that distinguish cells: 2⁷ cells from each power of two to the next."""
 
 WHOLE_BITS = 12
-"""Whole numbers of so many bits have a cell each."""
+"""Whole numbers of this many bits have a cell each."""
 
 RUN_CELLS = 1 << 16
-"""Counts that are worked on at a time where many features are treated alike: what is made of them fits a cache."""
+"""Number of counts that are processed at a time over many features, so that temporary arrays fit the cache."""
 
 MANTISSA = 52
 """Bits of a double's mantissa."""
@@ -35,28 +35,30 @@ MAGNITUDE = (1 << 63) - 1
 """All bits of a double but its sign."""
 
 
-def _left_out() -> NDArray[np.int64]:
-    """Bits of the mantissa that cells leave out, for each exponent as a double stores it."""
+def _ignored_bits() -> NDArray[np.int64]:
+    """Return the number of mantissa bits that cells ignore, for each biased exponent of a double."""
     power = np.arange(2048) - 1023
     kept = np.where((power > MANTISSA_BITS) & (power < WHOLE_BITS), power, MANTISSA_BITS)
     return (MANTISSA - kept).astype(np.int64)
 
 
-DROP = _left_out()
-FIRST = np.concatenate([[0], np.cumsum(np.left_shift(1, MANTISSA - DROP))[:-1]]).astype(np.int64)
-"""The first cell of each exponent, counted from zero upwards; below zero cells mirror those above."""
+IGNORED_BITS = _ignored_bits()
+"""Mantissa bits that cells ignore, for each biased exponent."""
 
-BIAS = int(FIRST[-1]) + 1
+FIRST_CELL = np.concatenate([[0], np.cumsum(np.left_shift(1, MANTISSA - IGNORED_BITS))[:-1]]).astype(np.int64)
+"""The first cell of each exponent, counted from zero upwards; cells of negative numbers mirror those above zero."""
+
+BIAS = int(FIRST_CELL[-1]) + 1
 """Cells lie strictly between −BIAS and BIAS."""
 
 KEY_BITS = (2 * BIAS).bit_length()
-"""A key is a feature's number, then its cell above −BIAS in so many bits: features first, cells in order."""
+"""A key is the number of a feature, then its cell plus BIAS in this many bits: sorted by feature, then cell."""
 
 
 def cell_numbers(x: NDArray[Any]) -> NDArray[np.int32]:
-    """The cell of each number: rising with it, and the same for all numbers that agree in their leading bits.
+    """Return the cell of each number: ascending, and equal for all numbers that agree in their leading bits.
 
-    −0.0 is 0.0; NaN has no cell, so it must not be asked about.
+    −0.0 is 0.0; NaN has no cell and must not occur.
 
     >>> cell_numbers(np.array([-1.0, 0.0, 1.0, 1.007, 1.008])).tolist()
     [-130944, 0, 130944, 130944, 130945]
@@ -66,38 +68,38 @@ def cell_numbers(x: NDArray[Any]) -> NDArray[np.int32]:
     bits = np.ascontiguousarray(x, dtype=np.float64).view(np.int64)
     size = bits & MAGNITUDE
     exponent = size >> MANTISSA
-    drop = DROP[exponent]
+    drop = IGNORED_BITS[exponent]
     rest = size & ((1 << MANTISSA) - 1)
-    below = (bits < 0) & ((rest & ((np.int64(1) << drop) - 1)) > 0)  # towards zero is up
-    cell = FIRST[exponent] + (rest >> drop) + below
+    below = (bits < 0) & ((rest & ((np.int64(1) << drop) - 1)) > 0)  # rounding towards zero would round up
+    cell = FIRST_CELL[exponent] + (rest >> drop) + below
     return np.where(bits < 0, -cell, cell).astype(np.int32)
 
 
 def edges(cells: NDArray[Any]) -> Array:
-    """The smallest number of each cell: x ≥ edge if and only if the cell of x is this one or a later one.
+    """Return the smallest number of each cell: x ≥ edge if and only if the cell of x is this one or a later one.
 
     >>> edges(cell_numbers(np.array([-4.0, -3.99, 2.4499])))
     array([-4.    , -4.    ,  2.4375])
     """
     wanted = np.asarray(cells, dtype=np.int64)
     count = np.abs(wanted)
-    exponent = np.searchsorted(FIRST, count, side="right") - 1
-    size = ((exponent << MANTISSA) + ((count - FIRST[exponent]) << DROP[exponent])).view(np.float64)
+    exponent = np.searchsorted(FIRST_CELL, count, side="right") - 1
+    size = ((exponent << MANTISSA) + ((count - FIRST_CELL[exponent]) << IGNORED_BITS[exponent])).view(np.float64)
     most = np.finfo(np.float64).max
     return np.clip(np.where(wanted < 0, -size, size), -most, most)
 
 
 def middles(cells: NDArray[Any]) -> Array:
-    """Half-way between the ends of each cell."""
+    """Return the midpoint of each cell."""
     wanted = np.asarray(cells, dtype=np.int64)
     return edges(wanted) / 2 + edges(wanted + 1) / 2
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Grid:
-    """The cells seen, feature j's in order from offset[j] to offset[j+1], and their count per class (K×m).
+class Grid(Statistic):
+    """Non-empty cells, those of feature j ascending from offset[j] to offset[j+1], and their count per class (K×m).
 
-    Only cells with weight are kept, so that what is forgotten leaves no trace; a missing value is in no cell. The
+    Only cells with weight are kept, so that forgotten rows leave no trace; a missing value is in no cell. The
     weight of class k and feature j is the sum over its cells.
 
     >>> g = Grid.of(np.array([[1.0], [1.001], [2.0]]), np.array([0, 1, 1], np.int32), None, 2)
@@ -123,7 +125,7 @@ class Grid:
 
     @classmethod
     def from_keys(cls, keys: NDArray[np.int64], table: Array, n_features: int) -> Self:
-        """The counts (K×m) of cells numbered by feature, then cell, ascending; those without weight are dropped."""
+        """Build the grid of counts (K×m) from ascending keys of feature and cell; cells without weight are dropped."""
         seen = table.any(axis=0)
         if not seen.all():
             keys, table = keys[seen], table[:, seen]
@@ -133,7 +135,7 @@ class Grid:
 
     @classmethod
     def empty(cls, n_classes: int, n_features: int) -> Self:
-        """No number seen yet."""
+        """Return the grid of no rows."""
         return cls(np.zeros(0, dtype=np.int32), np.zeros(n_features + 1, dtype=np.int64), np.zeros((n_classes, 0)))
 
     @property
@@ -157,12 +159,12 @@ class Grid:
         return sums_by_feature(self.table, self.offset)
 
     def feature(self, j: int) -> tuple[NDArray[np.int32], Array]:
-        """One feature's cells, in order, and its own table, K×m_j."""
+        """Return the cells of one feature, ascending, and their table, K×m_j."""
         mine = slice(self.offset[j], self.offset[j + 1])
         return self.cell[mine], self.table[:, mine]
 
     def runs(self) -> Iterator[Self]:
-        """The features in order, some at a time: grids of at most `RUN_CELLS` counts, or of a single feature."""
+        """Yield the features in order as grids of at most `RUN_CELLS` counts, or of a single feature."""
         for a, b in feature_runs(self.offset, RUN_CELLS // max(1, self.n_classes)):
             mine = slice(self.offset[a], self.offset[b])
             yield type(self)(self.cell[mine], self.offset[a : b + 1] - self.offset[a], self.table[:, mine])
@@ -171,9 +173,11 @@ class Grid:
         return (self.owner.astype(np.int64) << KEY_BITS) + BIAS + self.cell
 
     def _together(self, other: Self) -> tuple[NDArray[np.int64], Array, Array]:
-        """The cells of both, and each one's counts in them."""
+        """Return the keys of both grids and the counts of each in them."""
         mine, theirs = self._keys(), other._keys()
-        both = np.sort(np.concatenate([mine, theirs]), kind="stable")  # two rising stretches, merged in one go
+        both = np.sort(
+            np.concatenate([mine, theirs]), kind="stable"
+        )  # a stable sort merges two ascending arrays in linear time
         keys = both[np.diff(both, prepend=-1) > 0]
         a, b = np.zeros((2, self.n_classes, len(keys)))
         a[:, np.searchsorted(keys, mine)] = self.table
@@ -190,14 +194,11 @@ class Grid:
             left = subtract_checked(a, b, "count of a cell")
         except NotLearnedError as lack:
             j = int(keys[lack.j or 0]) >> KEY_BITS
-            raise NotLearnedError(lack.what, lack.k, j, lack.had, lack.asked) from None
+            raise NotLearnedError(lack.what, lack.k, j, lack.present, lack.removed) from None
         return type(self).from_keys(keys, left, self.n_features)
 
     def __mul__(self, factor: float) -> Self:
         return type(self).from_keys(self._keys(), self.table * factor, self.n_features)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Grid) and same(self, other)
 
     def spread(self, index: NDArray[np.intp], n_classes: int) -> Self:
         """See `Statistic.spread`."""
@@ -208,14 +209,6 @@ class Grid:
         return self.from_keys(self._keys(), self.table[index], self.n_features)
 
     def reorder(self, order: NDArray[np.intp]) -> Self:
-        """See `Statistic.reorder`; features that `order` leaves out are gone."""
+        """See `Statistic.reorder`; features that `order` leaves out are dropped."""
         columns, offset = columns_of_features(self.offset, order)
         return type(self)(self.cell[columns], offset, self.table[:, columns])
-
-    def relevel(self, places: Sequence[NDArray[np.intp] | None], sizes: Sequence[int]) -> Self:
-        """A grid is the same for all data."""
-        return self
-
-    def arrays(self) -> Mapping[str, NDArray[Any]]:
-        """See `Statistic.arrays`."""
-        return {"cell": self.cell, "offset": self.offset, "table": self.table}

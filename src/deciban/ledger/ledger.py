@@ -12,16 +12,18 @@ from typing import Any, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.errors import ForgetError, InputError, PrecisionWarning, UndefinedError
 from deciban.ledger.alignment import Move, fit, unite
 from deciban.ledger.bags import Bags
 from deciban.ledger.cells import Cells
 from deciban.ledger.counts import Counts
+from deciban.ledger.grid import Grid
 from deciban.ledger.levels import Levels
 from deciban.ledger.moments import Moments, find_lost_digits
 from deciban.ledger.scatter import Scatter
 from deciban.ledger.schema import Block, Schema
-from deciban.ledger.statistic import ROUNDING, Array, NotLearnedError, Statistic, subtract_checked
+from deciban.ledger.statistic import ROUNDING, NotLearnedError, Statistic, subtract_checked
 from deciban.ledger.tallies import Tallies
 from deciban.ledger.vocabulary import Vocabulary
 
@@ -265,3 +267,34 @@ def _joined(a: Any, b: Any, operation: Callable[[Any, Any], Statistic]) -> Stati
 
 def _dense_if_mixed(a: Ledger, b: Ledger) -> list[Statistic]:
     return [x.dense() if isinstance(x, Tallies) and isinstance(y, Counts) else x for x, y in zip(a.parts, b.parts)]
+
+
+def beside(parts: Sequence[Statistic]) -> Statistic:
+    """The statistic of all the features, as one pass over their matrix would have given it."""
+    first: Any = parts[0]
+    if len(parts) == 1:
+        return parts[0]
+    if isinstance(first, (Counts, Moments)):
+        tables = [part.arrays() for part in parts]
+        weights = [name for name in tables[0] if name in ("weight", "weight_rest")]
+        shared = all(t[n].shape[1] == 1 and np.array_equal(t[n], tables[0][n]) for t in tables for n in weights)
+        made = {
+            name: table
+            if shared and name in weights
+            else np.concatenate([_spread(p, t[name]) for p, t in zip(parts, tables)], axis=1)
+            for name, table in tables[0].items()
+        }
+        return type(first)(**made)
+    if isinstance(first, (Levels, Grid)):
+        tables = [part.arrays() for part in parts]
+        made = {"table": np.concatenate([t["table"] for t in tables], axis=1)}
+        made["offset"] = np.cumsum([0, *(v for t in tables for v in np.diff(t["offset"]))], dtype=np.int64)
+        if isinstance(first, Grid):
+            made["cell"] = np.concatenate([t["cell"] for t in tables])
+        return type(first)(**made)
+    raise AssertionError(type(first))
+
+
+def _spread(part: Statistic, array: Array) -> Array:
+    """The array with a column for each feature, where one column holds for all of them."""
+    return np.broadcast_to(array, (len(array), part.n_features))

@@ -1,8 +1,8 @@
-"""Levels: how often each level of each categorical feature was seen in each class."""
+"""Counts of categorical features: how often each level of each feature occurred in each class."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Self
@@ -10,20 +10,20 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.ledger.counts import place
-from deciban.ledger.statistic import Array, Codes, NotLearnedError, same, subtract_checked
+from deciban._typing import Array, Codes
+from deciban.ledger.statistic import NotLearnedError, Statistic, place, subtract_checked
 
 MAX_PAIRWISE_FEATURES = 64
-"""Up to so many features are summed one by one, each by NumPy's pairwise sum, which is the more exact."""
+"""Up to this many features are summed one by one, each by NumPy's pairwise sum, which is more accurate."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Levels:
+class Levels(Statistic):
     """n_kjv, the tables of all features side by side: feature j in columns offset[j] to offset[j+1].
 
     Level codes are 0, 1, 2, …; a negative code is a missing value. The weight of class k and feature j is
-    the sum of its table's row, so it needs no place of its own. A feature's table ends with the highest level
-    that has any weight, so that what is forgotten leaves no trace.
+    the sum of its table's row, so it is not stored. A feature's table ends with the highest level
+    that has any weight, so that forgotten rows leave no trace.
 
     >>> Levels.of(np.array([[0], [2]]), np.array([0, 1], np.int32), None, 2).table.tolist()
     [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
@@ -49,11 +49,11 @@ class Levels:
         cell = codes[:, None].astype(np.int64) * width + X + offset[:-1]
         weights = np.broadcast_to(w[:, None], X.shape)[present]
         table = np.bincount(cell[present], weights=weights, minlength=n_classes * width)
-        return cls(table.astype(np.float64, copy=False).reshape(n_classes, width), offset).trimmed()
+        return cls(table.astype(np.float64, copy=False).reshape(n_classes, width), offset).trim()
 
     @classmethod
     def empty(cls, n_classes: int, n_features: int) -> Self:
-        """No level seen yet."""
+        """Return the counts of no rows."""
         return cls(np.zeros((n_classes, 0)), np.zeros(n_features + 1, dtype=np.int64))
 
     @property
@@ -68,7 +68,7 @@ class Levels:
 
     @property
     def sizes(self) -> NDArray[np.int64]:
-        """V_j, how many levels each feature has."""
+        """V_j, the number of levels of each feature."""
         return np.diff(self.offset)
 
     @property
@@ -82,28 +82,28 @@ class Levels:
         return self.per_feature(self.table)
 
     def per_feature(self, table: Array) -> Array:
-        """The sum of each feature's columns of a table like this one."""
+        """Return the sum over each feature's columns of a table with the same layout."""
         return sums_by_feature(table, self.offset)
 
     def tables(self) -> list[Array]:
-        """Each feature's own table, K×V_j."""
+        """Return the table of each feature, K×V_j."""
         return [self.table[:, a:b] for a, b in zip(self.offset[:-1], self.offset[1:])]
 
     def widen(self, sizes: NDArray[np.int64]) -> Self:
-        """The same counts with room for more levels."""
+        """Return the counts with at least this many levels of each feature."""
         sizes = np.maximum(sizes, self.sizes)
         if np.array_equal(sizes, self.sizes):
             return self
-        return self._moved(self._level, sizes)
+        return self._move_levels(self._level, sizes)
 
-    def trimmed(self) -> Self:
-        """The same counts without the empty levels beyond each feature's highest."""
+    def trim(self) -> Self:
+        """Return the counts without the empty levels above each feature's highest non-empty one."""
         used = np.flatnonzero(self.table.any(axis=0))
         highest = np.zeros(self.n_features, dtype=np.int64)
         np.maximum.at(highest, self.owner[used], used - self.offset[self.owner[used]] + 1)
         if np.array_equal(highest, self.sizes):
             return self
-        return self._moved(self._level, highest)
+        return self._move_levels(self._level, highest)
 
     def __add__(self, other: Self) -> Self:
         a, b = self.widen(other.sizes), other.widen(self.sizes)
@@ -112,16 +112,13 @@ class Levels:
     def __sub__(self, other: Self) -> Self:
         a, b = self.widen(other.sizes), other.widen(self.sizes)
         try:
-            return type(self)(subtract_checked(a.table, b.table, "count of a level"), a.offset).trimmed()
+            return type(self)(subtract_checked(a.table, b.table, "count of a level"), a.offset).trim()
         except NotLearnedError as lack:
             j = None if lack.j is None else int(a.owner[lack.j])
-            raise NotLearnedError(lack.what, lack.k, j, lack.had, lack.asked) from None
+            raise NotLearnedError(lack.what, lack.k, j, lack.present, lack.removed) from None
 
     def __mul__(self, factor: float) -> Self:
-        return type(self)(self.table * factor, self.offset).trimmed()
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Levels) and same(self, other)
+        return type(self)(self.table * factor, self.offset).trim()
 
     def spread(self, index: NDArray[np.intp], n_classes: int) -> Self:
         """See `Statistic.spread`."""
@@ -129,10 +126,10 @@ class Levels:
 
     def take(self, index: NDArray[np.intp]) -> Self:
         """See `Statistic.take`."""
-        return type(self)(self.table[index], self.offset).trimmed()
+        return type(self)(self.table[index], self.offset).trim()
 
     def reorder(self, order: NDArray[np.intp]) -> Self:
-        """See `Statistic.reorder`; features that `order` leaves out are gone."""
+        """See `Statistic.reorder`; features that `order` leaves out are dropped."""
         columns, offset = columns_of_features(self.offset, order)
         return type(self)(self.table[:, columns], offset)
 
@@ -142,50 +139,46 @@ class Levels:
         for (a, b), where in zip(pairwise(self.offset.tolist()), places):
             if where is not None:
                 level[a:b] = where[: b - a]
-        return self._moved(level, np.asarray(sizes, dtype=np.int64)).trimmed()
+        return self._move_levels(level, np.asarray(sizes, dtype=np.int64)).trim()
 
     @property
     def _level(self) -> NDArray[np.int64]:
         """The level that each column of the table counts."""
         return np.arange(self.table.shape[1]) - np.repeat(self.offset[:-1], self.sizes)
 
-    def _moved(self, level: NDArray[np.int64], sizes: NDArray[np.int64]) -> Self:
-        """The same counts with each column at another level of its feature, those beyond the sizes left out."""
+    def _move_levels(self, level: NDArray[np.int64], sizes: NDArray[np.int64]) -> Self:
+        """Return the counts with each column at a new level of its feature; levels outside the sizes are dropped."""
         offset = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         kept = (level >= 0) & (level < sizes[self.owner])
         to = (offset[self.owner] + level)[kept]
         table = np.zeros((self.n_classes, int(offset[-1])))
-        for new, old in zip(table, self.table):  # class by class: a third of the time of all at once
+        for new, old in zip(table, self.table):  # class by class takes a third of the time of one assignment
             new[to] = old[kept]
         return type(self)(table, offset)
 
-    def arrays(self) -> Mapping[str, NDArray[Any]]:
-        """See `Statistic.arrays`."""
-        return {"table": self.table, "offset": self.offset}
-
 
 def level_counts(X: NDArray[Any]) -> NDArray[np.int64]:
-    """One more than the highest code of each column; 0 for a column never seen."""
+    """Return one more than the highest code of each column; 0 for a column without codes."""
     if not len(X):
         return np.zeros(X.shape[1], dtype=np.int64)
     return np.maximum(X.max(axis=0).astype(np.int64) + 1, 0)
 
 
 def sums_by_feature(table: Array, offset: NDArray[np.int64]) -> Array:
-    """The sum of each feature's columns, offset[j] to offset[j+1] of the table; K×d."""
+    """Return the sum over each feature's columns, offset[j] to offset[j+1] of the table; K×d."""
     sums = np.zeros((len(table), len(offset) - 1))
     if len(offset) <= MAX_PAIRWISE_FEATURES:
         for j, (a, b) in enumerate(pairwise(offset)):
             sums[:, j] = table[:, a:b].sum(axis=1)
         return sums
-    some = np.flatnonzero(np.diff(offset))  # `reduceat` would give an empty feature the column after it
+    some = np.flatnonzero(np.diff(offset))  # `reduceat` would give an empty feature the next column
     if some.size:
         sums[:, some] = np.add.reduceat(table, offset[some], axis=1)
     return sums
 
 
 def feature_runs(offset: NDArray[np.int64], most: int) -> Iterator[tuple[int, int]]:
-    """The features a to b in runs that have at most so many columns between them, or a single feature.
+    """Yield ranges a to b of features that have at most `most` columns together, or a single feature.
 
     >>> list(feature_runs(np.array([0, 2, 3, 9, 10]), 3))
     [(0, 2), (2, 3), (3, 4)]
@@ -197,8 +190,10 @@ def feature_runs(offset: NDArray[np.int64], most: int) -> Iterator[tuple[int, in
         a = b
 
 
-def columns_of_features(offset: NDArray[np.int64], order: NDArray[np.intp]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The columns of the features in `order`, one feature after another, and where each begins then."""
+def columns_of_features(
+    offset: NDArray[np.int64], order: NDArray[np.intp]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the columns of the features in `order`, one feature after another, and their new offsets."""
     order = np.asarray(order, dtype=np.intp)
     sizes = np.diff(offset)[order]
     moved = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)

@@ -9,14 +9,13 @@ Merged pair by pair with the update of Chan, Golub & LeVeque (1983). Weights and
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.ledger.counts import place
+from deciban._typing import Array, Codes
 from deciban.ledger.double_double import CHUNK_CELLS, Pair, difference, matrix_product
 from deciban.ledger.moments import (
     MEAN_ROUNDING_FRACTION,
@@ -26,7 +25,7 @@ from deciban.ledger.moments import (
     find_far_rows,
     mean_of_constant,
 )
-from deciban.ledger.statistic import Array, Codes, Merged, divide, merge_means, rows_by_class, same, subtract_means
+from deciban.ledger.statistic import CentredStatistic, Merged, divide, merge_means, rows_by_class, subtract_means
 
 
 def flip(pairs: Array) -> Array:
@@ -35,7 +34,7 @@ def flip(pairs: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Scatter:
+class Scatter(CentredStatistic):
     """n_kij, mean_kij and C_kij = Σ w (x_i − mean_ij)(x_j − mean_ji).
 
     >>> s = Scatter.of(np.array([[0.0, 0.0], [2.0, 4.0]]), np.array([0, 0], np.int32), None, 1)
@@ -155,17 +154,6 @@ class Scatter:
         mean, total = Pair(self.mean, self.rest).where(kept), self.products.scaled(factor).where(kept)
         return type(self)(weight.high, *mean, total.high, weight.low, total.low)
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Scatter) and same(self, other)
-
-    def spread(self, index: NDArray[np.intp], n_classes: int) -> Self:
-        """See `Statistic.spread`."""
-        return type(self)(**{name: place(a, index, n_classes) for name, a in self.arrays().items()})
-
-    def take(self, index: NDArray[np.intp]) -> Self:
-        """See `Statistic.take`."""
-        return type(self)(**{name: a[index] for name, a in self.arrays().items()})
-
     def reorder(self, order: NDArray[np.intp]) -> Self:
         """See `Statistic.reorder`."""
 
@@ -174,21 +162,6 @@ class Scatter:
             return rows if a.shape[2] == 1 else rows[:, :, order]
 
         return type(self)(**{name: moved(a) for name, a in self.arrays().items()})
-
-    def relevel(self, places: Sequence[NDArray[np.intp] | None], sizes: Sequence[int]) -> Self:
-        """Scatter has no levels."""
-        return self
-
-    def arrays(self) -> Mapping[str, NDArray[Any]]:
-        """See `Statistic.arrays`."""
-        return {
-            "weight": self.weight,
-            "mean": self.mean,
-            "rest": self.rest,
-            "comoment": self.comoment,
-            "weight_rest": self.weight_rest,
-            "comoment_rest": self.comoment_rest,
-        }
 
 
 def _add_between(first: Pair, second: Pair, merged: Merged, sign: int = 1) -> Pair:

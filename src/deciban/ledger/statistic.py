@@ -1,68 +1,87 @@
-"""The contract every statistic obeys, and the operations they share: grouping rows, taking away, comparing."""
+"""The base class of all statistics and the operations that they share: grouping rows, subtracting, comparing."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, Self
+from dataclasses import fields
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array, Codes
 from deciban.errors import ForgetError
 from deciban.ledger.double_double import Pair
 
-Array = NDArray[np.float64]
-Codes = NDArray[np.int32]
-
 ROUNDING = 1e-9
-"""A sum may fall this fraction of itself below zero by rounding; further is taking what was never learned."""
+"""A sum may fall below zero by this fraction of itself through rounding; a larger deficit means that rows which were
+never learned are subtracted."""
 
 LEFTOVER_FRACTION = 1e-12
-"""What is left of a fractional weight below this fraction of it is rounding, and counts as nothing."""
+"""A remainder of a fractional weight below this fraction of the weight is rounding and is set to zero."""
 
 MAX_SQUARABLE = 1e150
-"""Numbers up to here have squares, and sums of squares, that a double can hold."""
+"""Numbers up to this magnitude have squares, and sums of squares, that do not overflow a double."""
 
 
-class Statistic(Protocol):
-    """Sums per class and feature that add. `a + b` is what one pass over both data would have given."""
+class Statistic(ABC):
+    """Sums per class and feature that add: `a + b` is the statistic of one pass over the data of both.
+
+    A statistic is a frozen dataclass whose fields are arrays. The defaults below hold for a statistic without levels,
+    of which every array has the class as its first axis.
+    """
+
+    __slots__ = ()
 
     @property
+    @abstractmethod
     def n_classes(self) -> int:
         """K."""
-        ...
 
     @property
+    @abstractmethod
     def n_features(self) -> int:
         """d."""
-        ...
 
-    def __add__(self, other: Any, /) -> Self: ...
-    def __sub__(self, other: Any, /) -> Self: ...
+    @abstractmethod
+    def __add__(self, other: Self, /) -> Self: ...
+    @abstractmethod
+    def __sub__(self, other: Self, /) -> Self: ...
+    @abstractmethod
     def __mul__(self, factor: float, /) -> Self: ...
+    @abstractmethod
+    def reorder(self, order: NDArray[np.intp]) -> Self:
+        """Return the sums with feature order[j] at place j."""
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether both hold exactly equal arrays, whichever way a weight is stored."""
+        if type(other) is not type(self):
+            return False
+        if (self.n_classes, self.n_features) != (other.n_classes, other.n_features):
+            return False
+        mine, theirs = self.arrays(), other.arrays()
+        return all(_arrays_are_equal(mine[name], theirs[name]) for name in mine)
+
     def spread(self, index: NDArray[np.intp], n_classes: int) -> Self:
-        """The same sums with class k at place index[k] among n_classes."""
-        ...
+        """Return the sums with class k at place index[k] among n_classes."""
+        return type(self)(**{name: place(array, index, n_classes) for name, array in self.arrays().items()})
 
     def take(self, index: NDArray[np.intp]) -> Self:
-        """The sums of these classes alone, in this order."""
-        ...
-
-    def reorder(self, order: NDArray[np.intp]) -> Self:
-        """The same sums with feature order[j] at place j."""
-        ...
+        """Return the sums of these classes alone, in this order."""
+        return type(self)(**{name: array[index] for name, array in self.arrays().items()})
 
     def relevel(self, places: Sequence[NDArray[np.intp] | None], sizes: Sequence[int]) -> Self:
-        """The same sums with level v of feature j at place places[j][v] among sizes[j]; None: unchanged."""
-        ...
+        """Return the sums with level v of feature j at place places[j][v] among sizes[j]; None: unchanged."""
+        return self
 
     def arrays(self) -> Mapping[str, NDArray[Any]]:
-        """Everything remembered, by name."""
-        ...
+        """Return all arrays of the statistic by name."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
 
 
 def rows_by_class(codes: Codes) -> Iterator[tuple[int, NDArray[np.intp]]]:
-    """Each class that occurs and the numbers of its rows, in their order."""
+    """Yield each class that occurs and the numbers of its rows, in ascending order."""
     order = np.argsort(codes, kind="stable")
     classes, starts = np.unique(codes[order], return_index=True)
     for k, rows in zip(classes, np.split(order, starts[1:])):
@@ -70,51 +89,51 @@ def rows_by_class(codes: Codes) -> Iterator[tuple[int, NDArray[np.intp]]]:
 
 
 class NotLearnedError(ForgetError):
-    """More would be taken away than there is; the ledger words it with the names of class and feature."""
+    """More would be subtracted than was learned; the ledger reports it with the names of class and feature."""
 
-    def __init__(self, what: str, k: int, j: int | None, had: float, asked: float) -> None:
-        self.what, self.k, self.j, self.had, self.asked = what, k, j, had, asked
-        super().__init__(self.worded(str(k), None if j is None else str(j)))
+    def __init__(self, what: str, k: int, j: int | None, present: float, removed: float) -> None:
+        self.what, self.k, self.j, self.present, self.removed = what, k, j, present, removed
+        super().__init__(self.format_message(str(k), None if j is None else str(j)))
 
-    def worded(self, class_name: str, feature: str | None, noun: str = "feature") -> str:
-        """The refusal, for people."""
+    def format_message(self, class_name: str, feature: str | None, noun: str = "feature") -> str:
+        """Return the error message with the names of class and feature."""
         where = f"class {class_name}" + ("" if feature is None else f", {noun} {feature}")
         return (
-            f"cannot forget what was never learned: the {self.what} of {where} is {self.had:g}, and {self.asked:g} "
+            f"cannot forget what was never learned: the {self.what} of {where} is {self.present:g}, and {self.removed:g} "
             f"would be taken away. Nothing was changed. Hint: forget only rows that were learned, with the weight "
             f"they were learned with (a decayed row has a decayed weight)."
         )
 
 
 def subtract_checked(before: Array, removed: Array, what: str) -> Array:
-    """`before − removed`, exact for whole numbers; refused where it falls below zero by more than rounding.
+    """Return `before − removed`, exact for whole numbers; refuse a result below zero by more than rounding.
 
     The first axis is the class, the second, if there is one, the feature.
     """
     left = before - removed
-    return np.where(_is_nothing(left, before, removed, what), 0.0, left)
+    return np.where(_is_rounding(left, before, removed, what), 0.0, left)
 
 
 def subtract_pairs(before: Pair, removed: Pair, what: str) -> Pair:
-    """`subtract_checked` of numbers in two parts."""
+    """Return the difference of pairs of doubles; see `subtract_checked`."""
     left = before.minus(removed)
     whole, _ = np.broadcast_arrays(before.high, left.high)
-    return left.where(~_is_nothing(left.high, whole, removed.high, what))
+    return left.where(~_is_rounding(left.high, whole, removed.high, what))
 
 
-def _is_nothing(left: Array, before: Array, removed: Array, what: str) -> NDArray[np.bool_]:
-    """Whether what is left is no more than rounding; refused where more was removed than there was."""
+def _is_rounding(left: Array, before: Array, removed: Array, what: str) -> NDArray[np.bool_]:
+    """Return whether each remainder is no more than rounding; refuse where more is removed than was present."""
     lacking = left < -ROUNDING * np.abs(before)
     if lacking.any():
         where = tuple(int(i) for i in np.argwhere(lacking)[0])
-        asked = np.broadcast_to(removed, before.shape)[where]
+        amount = np.broadcast_to(removed, before.shape)[where]
         j = where[1] if before.ndim > 1 and before.shape[1] > 1 else None
-        raise NotLearnedError(what, where[0], j, float(before[where]), float(asked))
+        raise NotLearnedError(what, where[0], j, float(before[where]), float(amount))
     return (left < 0) | (left <= LEFTOVER_FRACTION * before) & (left != np.rint(left))
 
 
-def nudge(mean: Array, rest: Array, step: Array) -> tuple[Array, Array]:
-    """mean + rest + step as a pair again: the nearest double, and what it cannot hold (Knuth's two-sum).
+def add_to_pair(mean: Array, rest: Array, step: Array) -> tuple[Array, Array]:
+    """Return mean + rest + step as a pair: the nearest double and the remainder (Knuth's two-sum).
 
     At mean 1e8 a double is good to 1e-8; merging by such means would spoil a variance of 1 in its ninth digit.
     """
@@ -125,28 +144,24 @@ def nudge(mean: Array, rest: Array, step: Array) -> tuple[Array, Array]:
     return whole, lost - (whole - moved)
 
 
-class Centred(Protocol):
-    """Sums about a mean. Weight and mean are pairs of doubles."""
+class CentredStatistic(Statistic):
+    """Sums about a mean; weight and mean are pairs of doubles."""
+
+    __slots__ = ()
+    weight: Array
+    weight_rest: Array
+    mean: Array
+    rest: Array
 
     @property
-    def weight(self) -> Array:
-        """n, the nearest double."""
-        ...
+    def weight_pair(self) -> Pair:
+        """The weight in two parts."""
+        return Pair(self.weight, self.weight_rest)
 
     @property
-    def weight_rest(self) -> Array:
-        """The low-order part of `weight`."""
-        ...
-
-    @property
-    def mean(self) -> Array:
-        """The nearest double to the mean."""
-        ...
-
-    @property
-    def rest(self) -> Array:
-        """The low-order part of `mean`."""
-        ...
+    def mean_pair(self) -> Pair:
+        """The mean in two parts."""
+        return Pair(self.mean, self.rest)
 
 
 class Merged(NamedTuple):
@@ -161,14 +176,13 @@ class Merged(NamedTuple):
     weighted_gap: Pair
 
 
-def merge_means(a: Centred, b: Centred) -> Merged:
-    """Weight and mean of both (Chan, Golub & LeVeque): mean = mean_a + δ n_b/n, and δ and δ n_a n_b/n.
+def merge_means(a: CentredStatistic, b: CentredStatistic) -> Merged:
+    """Merge weights and means (Chan, Golub & LeVeque): mean = mean_a + δ n_b/n; gap δ, weighted gap δ n_a n_b/n.
 
-    What has no weight has no mean, so it leaves no gap.
+    A part without weight has no mean, so its gap is zero.
     """
     first, last = a.weight == 0, b.weight == 0
-    n_a, n_b = Pair(a.weight, a.weight_rest), Pair(b.weight, b.weight_rest)
-    mean_a, mean_b = Pair(a.mean, a.rest), Pair(b.mean, b.rest)
+    n_a, n_b, mean_a, mean_b = a.weight_pair, b.weight_pair, a.mean_pair, b.mean_pair
     n = n_a.plus(n_b)
     share = n_b.over(n)
     gap = mean_b.minus(mean_a).where(~(first | last))
@@ -176,13 +190,12 @@ def merge_means(a: Centred, b: Centred) -> Merged:
     return Merged(n, mean, gap, gap.times(n_a.times(share)))
 
 
-def subtract_means(whole: Centred, part: Centred) -> Merged:
-    """Weight and mean of what gives `whole` when merged with `part`: mean = mean_w + (mean_w − mean_p) n_p/n."""
-    before, removed = Pair(whole.weight, whole.weight_rest), Pair(part.weight, part.weight_rest)
+def subtract_means(whole: CentredStatistic, part: CentredStatistic) -> Merged:
+    """Compute weight and mean of the rest that merges with `part` to `whole`: mean = mean_w + (mean_w − mean_p) n_p/n."""
+    before, removed, mean_whole = whole.weight_pair, part.weight_pair, whole.mean_pair
     n = subtract_pairs(before, removed, "weight")
     lever = removed.over(n)
-    mean_whole = Pair(whole.mean, whole.rest)
-    short = mean_whole.minus(Pair(part.mean, part.rest)).where((n.high != 0) & (removed.high != 0))
+    short = mean_whole.minus(part.mean_pair).where((n.high != 0) & (removed.high != 0))
     step = short.times(lever)
     gap = short.plus(step)
     mean = mean_whole.plus(step).where(n.high != 0)
@@ -190,21 +203,20 @@ def subtract_means(whole: Centred, part: Centred) -> Merged:
 
 
 def divide(numerator: Array, denominator: Array, otherwise: Array | float = 0.0) -> Array:
-    """numerator / denominator, and `otherwise` where the denominator is zero."""
+    """Return numerator / denominator, and `otherwise` where the denominator is zero."""
     shape = np.broadcast_shapes(numerator.shape, denominator.shape)
     out = np.broadcast_to(np.asarray(otherwise, dtype=np.float64), shape).copy()
     return np.divide(numerator, denominator, out=out, where=np.broadcast_to(denominator != 0, shape))
 
 
-def same(a: Statistic, b: Statistic) -> bool:
-    """Whether two statistics of a kind remember exactly the same, whichever way a weight is stored."""
-    if (a.n_classes, a.n_features) != (b.n_classes, b.n_features):
-        return False
-    mine, theirs = a.arrays(), b.arrays()
-    return all(_equal(mine[name], theirs[name]) for name in mine)
+def place(rows: Array, index: NDArray[np.intp], n_classes: int) -> Array:
+    """Return class rows moved to their places among n_classes; the other rows are zero."""
+    out = np.zeros((n_classes, *rows.shape[1:]))
+    out[index] = rows
+    return out
 
 
-def _equal(a: NDArray[Any], b: NDArray[Any]) -> bool:
+def _arrays_are_equal(a: NDArray[Any], b: NDArray[Any]) -> bool:
     try:
         x, y = np.broadcast_arrays(a, b)
     except ValueError:

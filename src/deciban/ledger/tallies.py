@@ -1,25 +1,25 @@
-"""Tallies: Σ w·x per class and feature where most of them are zero; words, a thousand classes.
+"""Sparse counts: Σ w·x per class and feature where most are zero, as for words and a thousand classes.
 
 A thousand classes by a hundred thousand words is a hundred million numbers, nearly all of them zero. Here
-each feature lists the classes that have it.
+each feature lists the classes in which it occurs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.errors import SchemaError
-from deciban.ledger.counts import Counts, place
-from deciban.ledger.statistic import Array, NotLearnedError, same, subtract_checked
+from deciban.ledger.counts import Counts
+from deciban.ledger.statistic import NotLearnedError, Statistic, place, subtract_checked
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Tallies:
+class Tallies(Statistic):
     """Feature v has total[i] in class klass[i] for i in start[v]:start[v+1], classes ascending.
 
     >>> t = Tallies.from_counts(Counts(np.array([[0.0, 2.0], [3.0, 0.0]]), np.array([[1.0], [1.0]])))
@@ -34,13 +34,13 @@ class Tallies:
 
     @classmethod
     def empty(cls, n_classes: int, n_features: int) -> Self:
-        """Nothing counted yet."""
+        """Return tallies of no rows."""
         nothing = np.zeros(0, dtype=np.int32)
         return cls(np.zeros(n_features + 1, dtype=np.int64), nothing, np.zeros(0), np.zeros((n_classes, 1)))
 
     @classmethod
     def from_counts(cls, counts: Counts) -> Self:
-        """The same counts, zeros left out."""
+        """Convert counts, leaving out zeros."""
         feature, klass = np.nonzero(counts.total.T)
         if counts.weight.shape[1] > 1:
             raise SchemaError("tallies keep one weight per class, and these counts have one per feature")
@@ -52,7 +52,7 @@ class Tallies:
         )
 
     def dense(self) -> Counts:
-        """The same counts, zeros written out: K×V numbers."""
+        """Convert to dense counts, K×V numbers."""
         total = np.zeros((self.n_classes, self.n_features))
         total[self.klass, self.feature] = self.total
         return Counts(total, self.weight)
@@ -73,15 +73,15 @@ class Tallies:
         return np.repeat(np.arange(self.n_features), np.diff(self.start))
 
     def per_class(self, values: Array) -> Array:
-        """The sum of the entries' values in each class."""
+        """Return the sum of the entries' values in each class."""
         return np.bincount(self.klass, weights=values, minlength=self.n_classes).astype(np.float64, copy=False)
 
     def per_feature(self, values: Array) -> Array:
-        """The sum of the entries' values in each feature."""
+        """Return the sum of the entries' values in each feature."""
         return np.bincount(self.feature, weights=values, minlength=self.n_features).astype(np.float64, copy=False)
 
     def fill_empty_classes(self) -> Self:
-        """The same tallies, with every class that has none given those of all classes together."""
+        """Return the tallies with the totals over all classes in every class that has no entries."""
         empty = np.flatnonzero(self.per_class(np.ones(len(self.total))) == 0)
         if not empty.size:
             return self
@@ -94,7 +94,7 @@ class Tallies:
         return self._from_keys(all_keys, np.concatenate([self.total, total])[order], self.weight)
 
     def pooled(self, n: int) -> Self:
-        """Every n classes that follow each other as one."""
+        """Add up every n consecutive classes to one."""
         klass, feature = self.klass // n, self.feature
         new = np.ones(len(klass), dtype=np.bool_)
         new[1:] = (klass[1:] != klass[:-1]) | (feature[1:] != feature[:-1])
@@ -104,7 +104,7 @@ class Tallies:
         return type(self)(_starts(feature[first], self.n_features), klass[first].astype(np.int32), total, weight)
 
     def _keys(self) -> NDArray[np.int64]:
-        """Entries numbered by feature, then class: ascending."""
+        """Return an ascending key of each entry: by feature, then class."""
         return self.feature.astype(np.int64) * self.n_classes + self.klass
 
     def _from_keys(self, keys: NDArray[np.int64], total: Array, weight: Array) -> Self:
@@ -131,33 +131,30 @@ class Tallies:
             left = subtract_checked(a, b, "count")
         except NotLearnedError as lack:
             j, k = divmod(int(keys[lack.k]), self.n_classes)
-            raise NotLearnedError("count", k, j, lack.had, lack.asked) from None
+            raise NotLearnedError("count", k, j, lack.present, lack.removed) from None
         return self._from_keys(keys, left, weight)
 
     def totals_at(self, other: Self) -> Array:
-        """The total here of each entry of the other, all of which are here, too."""
+        """Return the total in these tallies of each entry of `other`, whose entries are a subset."""
         return self.total[np.searchsorted(self._keys(), other._keys())]
 
     def __mul__(self, factor: float) -> Self:
         return self._from_keys(self._keys(), self.total * factor, self.weight * factor)
 
     def keep_entries_of(self, other: Tallies) -> Self:
-        """The same tallies without the entries, rounding of sums that came to nothing, that the other has none of."""
+        """Drop the entries that `other` lacks; they are the rounding of sums that cancelled."""
         if np.array_equal(self.start, other.start) and np.array_equal(self.klass, other.klass):
             return self
         keys = self._keys()
         seen = np.isin(keys, other._keys(), assume_unique=True)
         return self._from_keys(keys, np.where(seen, self.total, 0.0), self.weight)
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Tallies) and same(self, other)
-
     def spread(self, index: NDArray[np.intp], n_classes: int) -> Self:
         """See `Statistic.spread`."""
         moved = type(self)(
             self.start, index[self.klass].astype(np.int32), self.total, place(self.weight, index, n_classes)
         )
-        return moved if _rising(index) else moved._sorted(moved.feature)
+        return moved if _is_ascending(index) else moved._sorted(moved.feature)
 
     def take(self, index: NDArray[np.intp]) -> Self:
         """See `Statistic.take`."""
@@ -166,8 +163,8 @@ class Tallies:
         kept = place_of[self.klass] >= 0
         klass, feature = place_of[self.klass[kept]], self.feature[kept]
         start = _starts(feature, self.n_features)
-        taken = type(self)(start, klass, self.total[kept], self.weight[index])
-        return taken if _rising(index) else taken._sorted(feature)
+        chosen = type(self)(start, klass, self.total[kept], self.weight[index])
+        return chosen if _is_ascending(index) else chosen._sorted(feature)
 
     def reorder(self, order: NDArray[np.intp]) -> Self:
         """See `Statistic.reorder`; features that are not in `order` are left out."""
@@ -176,7 +173,7 @@ class Tallies:
         return self.widen(places, len(order))
 
     def widen(self, places: NDArray[np.intp], n_features: int) -> Self:
-        """The same tallies with feature v at places[v] among n_features; where that is −1, without it."""
+        """Return the tallies with feature v at places[v] among n_features; features with place −1 are dropped."""
         kept = places >= 0
         here, count = places[kept], np.diff(self.start)
         start = np.zeros(n_features + 1, dtype=np.int64)
@@ -184,7 +181,7 @@ class Tallies:
         np.cumsum(start, out=start)
         known = slice(None) if kept.all() or not count[~kept].any() else np.repeat(kept, count)
         klass, total = self.klass[known], self.total[known]
-        if not _rising(here):
+        if not _is_ascending(here):
             order = np.argsort(np.repeat(here, count[kept]), kind="stable")
             klass, total = klass[order], total[order]
         return type(self)(start, klass, total, self.weight)
@@ -192,14 +189,6 @@ class Tallies:
     def _sorted(self, feature: NDArray[np.intp]) -> Self:
         order = np.argsort(feature.astype(np.int64) * self.n_classes + self.klass, kind="stable")
         return type(self)(self.start, self.klass[order], self.total[order], self.weight)
-
-    def relevel(self, places: Sequence[NDArray[np.intp] | None], sizes: Sequence[int]) -> Self:
-        """Tallies have no levels."""
-        return self
-
-    def arrays(self) -> Mapping[str, NDArray[Any]]:
-        """See `Statistic.arrays`."""
-        return {"start": self.start, "klass": self.klass, "total": self.total, "weight": self.weight}
 
 
 def _starts(feature: NDArray[Any], n_features: int) -> NDArray[np.int64]:
@@ -209,10 +198,10 @@ def _starts(feature: NDArray[Any], n_features: int) -> NDArray[np.int64]:
 
 
 def _union(a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Two ascending lists as one, each number once.
+    """Return the union of two ascending arrays, ascending.
 
-    `np.union1d` is to the same effect, and took 6.6 s of the 8.3 s that a million words needed to be merged: it
-    hashes what a stable sort, given two lists in order, only merges.
+    `np.union1d` gives the same result, but took 6.6 s of the 8.3 s that merging a million words needed: it
+    hashes, while a stable sort of two ascending arrays only merges them.
     """
     both = np.concatenate([a, b])
     both.sort(kind="stable")
@@ -221,6 +210,6 @@ def _union(a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.int64]:
     return both[new]
 
 
-def _rising(index: NDArray[np.intp]) -> bool:
-    """Whether what is moved there keeps its order."""
+def _is_ascending(index: NDArray[np.intp]) -> bool:
+    """Return whether the index is strictly ascending."""
     return bool((index[1:] > index[:-1]).all())

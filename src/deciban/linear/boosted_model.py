@@ -9,10 +9,10 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.errors import UndefinedError
 from deciban.generative import GenerativeModel
 from deciban.ledger import Schema
-from deciban.ledger.statistic import Array
 from deciban.linear.fit_report import Account
 from deciban.linear.fitted_model import FittedModel
 from deciban.linear.sample_weights import Algorithm

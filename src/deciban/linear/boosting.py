@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from deciban import engines
+from deciban._typing import Array, Codes
 from deciban.engines.bags_from_rows import bagged
 from deciban.errors import DecibanWarning, InputError
 from deciban.generative import Assumption, GenerativeModel
 from deciban.ledger import Ledger, Needs, Schema, Statistic
-from deciban.ledger.counts import place as placed
-from deciban.ledger.statistic import Array, Codes
+from deciban.ledger.statistic import place as placed
 from deciban.linear.boosted_model import Boosted, Standing
 from deciban.linear.fit_report import Account
 from deciban.linear.sample_weights import ALGORITHMS, WEIGHINGS, Algorithm, Step, own

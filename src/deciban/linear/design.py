@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from deciban.ledger.statistic import Array
+from deciban._typing import Array
 from deciban.linear.solvers.logistic_objective import as_scores
 
 

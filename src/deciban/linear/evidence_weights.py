@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban import engines
+from deciban._typing import Array
 from deciban.errors import InputError
 from deciban.generative import GenerativeModel
 from deciban.ledger import Needs
 from deciban.ledger.hashing import sample_row_numbers
-from deciban.ledger.statistic import Array
 from deciban.linear.design import Shared
 from deciban.linear.fit_report import Account
 from deciban.linear.fitted_model import FittedModel

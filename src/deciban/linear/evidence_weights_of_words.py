@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array, Codes
 from deciban.families.multinomial import Multinomial
 from deciban.generative import GenerativeModel
 from deciban.ledger import Counts
-from deciban.ledger.statistic import Array, Codes, divide
+from deciban.ledger.statistic import divide
 from deciban.linear.fit_report import Account, Setting
 from deciban.linear.fitted_model import FittedModel
 from deciban.linear.penalty_choice import FEW_C, Judges, by_folds

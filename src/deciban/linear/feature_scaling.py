@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.engines.threads import row_blocks
-from deciban.ledger.statistic import Array
 from deciban.linear.design import Dense, Part, Shared, Sparse
 
 FAR = 100.0

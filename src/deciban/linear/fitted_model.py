@@ -8,11 +8,11 @@ from typing import NoReturn
 
 import numpy as np
 
+from deciban._typing import Array
 from deciban.errors import UndefinedError
 from deciban.families.family import log
 from deciban.generative import Assumption, GenerativeModel
 from deciban.ledger import Ledger, Needs, Schema
-from deciban.ledger.statistic import Array
 from deciban.linear.fit_report import Account
 from deciban.scorer import Scorer, Solved
 from deciban.scores import ScoreForm

@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array, Codes
 from deciban.engines.threads import row_blocks
 from deciban.kernels.thread_pool import run, shared
-from deciban.ledger.statistic import Array, Codes
 from deciban.linear.feature_scaling import Block, DenseBlock, SharedBlock, SparseBlock
 from deciban.linear.solvers.logistic_objective import losses, residuals
 

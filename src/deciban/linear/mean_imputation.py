@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from deciban import engines
+from deciban._typing import Array
 from deciban.ledger import Needs
-from deciban.ledger.statistic import Array, divide
+from deciban.ledger.statistic import divide
 
 SUMS = {True: Needs("counts"), False: Needs("counts", skips=False)}
 """Sums of the columns, with missing cells left out or refused."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from deciban import engines
+from deciban._typing import Array, Codes
 from deciban.errors import DecibanError
 from deciban.families.class_prior import ClassPrior
 from deciban.families.family import Family, log
@@ -15,7 +16,6 @@ from deciban.families.gaussian import Gaussian
 from deciban.families.multinomial import Multinomial
 from deciban.generative import Assumption, GenerativeModel, learn
 from deciban.ledger.hashing import sample_row_numbers
-from deciban.ledger.statistic import Array, Codes
 from deciban.linear.solvers.logistic_objective import apart, losses
 
 MOST_ROWS = 20_000

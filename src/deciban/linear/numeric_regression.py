@@ -8,10 +8,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array, Codes
 from deciban.engines import is_sparse
 from deciban.ledger import Needs, Schema
 from deciban.ledger.hashing import sample_row_numbers
-from deciban.ledger.statistic import Array, Codes
 from deciban.linear.fit_report import Account, Setting
 from deciban.linear.fitted_model import FittedModel
 from deciban.linear.mean_imputation import column_means, filled

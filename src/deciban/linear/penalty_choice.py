@@ -10,8 +10,8 @@ from typing import NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array, Codes
 from deciban.ledger.hashing import sample_row_numbers
-from deciban.ledger.statistic import Array, Codes
 from deciban.linear.solvers.logistic_objective import losses
 
 State = TypeVar("State")

@@ -8,9 +8,9 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
+from deciban._typing import Array, Codes
 from deciban.errors import UndefinedError
 from deciban.generative import GenerativeModel
-from deciban.ledger.statistic import Array, Codes
 from deciban.scores.calibration import normalised
 
 Algorithm = Literal["SAMME", "SAMME.R", "logistic"]

@@ -14,9 +14,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.families.categorical import Categorical
 from deciban.generative import GenerativeModel
-from deciban.ledger.statistic import Array
 from deciban.linear.design import Dense, Part, Sparse
 from deciban.scores import Linear, Lookup, ScoreForm, Steps
 

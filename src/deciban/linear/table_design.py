@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.generative import GenerativeModel
-from deciban.ledger.statistic import Array
 from deciban.linear.design import Part, Shared, shape
 from deciban.linear.fit_report import Account, LearnerName
 from deciban.linear.fitted_model import NEVER, FittedModel

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.errors import InputError
-from deciban.ledger.statistic import Array
 from deciban.linear.evidence_weights_of_words import EvidenceSettings, WordRows, best_C, evidence_in, trusted
 from deciban.linear.penalty_choice import FEW_C
 from deciban.linear.solvers.logistic_objective import each_class, score_count

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.errors import InputError
-from deciban.ledger.statistic import Array
 from deciban.metrics.intervals import bounded_losses, effective_weights, paired_mean
 from deciban.metrics.report import Report
 from deciban.scores.calibration import (

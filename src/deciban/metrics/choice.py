@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.formatting import aligned, number, percent
-from deciban.ledger.statistic import Array
 from deciban.metrics.intervals import bounded_losses, effective_rows, standard_error
 from deciban.metrics.report import Report
 from deciban.metrics.scorecard import Scorecard

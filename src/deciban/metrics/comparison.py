@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.errors import InputError, did_you_mean
-from deciban.ledger.statistic import Array
 from deciban.metrics import comparison_advice as advising
 from deciban.metrics.comparison_advice import USUAL
 from deciban.metrics.comparison_curves import Growth

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from deciban._typing import Array
 from deciban.formatting import aligned, give_or_take, number, spaced
-from deciban.ledger.statistic import Array
 
 if TYPE_CHECKING:
     from deciban.metrics.comparison import Compared, Comparison, Gap

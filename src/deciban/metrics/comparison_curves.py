@@ -9,8 +9,8 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from deciban._typing import Array
 from deciban.errors import InputError, did_you_mean
-from deciban.ledger.statistic import Array
 from deciban.plain_json import plain
 
 Figure = Literal["accuracy", "log_loss"]

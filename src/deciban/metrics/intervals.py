@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.ledger.statistic import Array
+from deciban._typing import Array
 
 NORMAL_95 = 1.959963984540054
 """The 97.5 % quantile of the normal distribution: 95 % lie within this many standard deviations of the mean."""

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from deciban._typing import Array
 from deciban.formatting import aligned, give_or_take, percent, percents, short_percent, spaced
-from deciban.ledger.statistic import Array
 from deciban.metrics.report import Report
 from deciban.plain_json import plain
 

@@ -10,9 +10,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.errors import InputError
 from deciban.ledger.hashing import hash_row_numbers
-from deciban.ledger.statistic import Array
 from deciban.metrics.score_curves import Curve
 from deciban.scores.posterior import log_odds
 

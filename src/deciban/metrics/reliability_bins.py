@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.ledger.statistic import Array
+from deciban._typing import Array
 from deciban.metrics.intervals import wilson
 from deciban.metrics.ranking import Ranks
 from deciban.plain_json import plain

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.errors import InputError, no_such_class
 from deciban.formatting import aligned, give_or_take, number, percent, percents, spaced
-from deciban.ledger.statistic import Array
 from deciban.metrics.ranking import Ranks
 from deciban.metrics.report_figures import Figures
 from deciban.metrics.score_curves import Curve

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.ledger.statistic import Array
+from deciban._typing import Array
 from deciban.metrics.intervals import Interval, area_interval, average_interval, mean_interval, wilson
 from deciban.metrics.ranking import Ranks
 from deciban.metrics.reliability_bins import BrierParts, Reliability, brier_parts

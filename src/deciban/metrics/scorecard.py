@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban import engines
+from deciban._typing import Array
 from deciban.errors import InputError
 from deciban.generative import GenerativeModel
 from deciban.kernels.kernel_loading import load_kernels
 from deciban.kernels.thread_pool import run
 from deciban.ledger import Moments, Needs
-from deciban.ledger.statistic import Array
 from deciban.linear.fitted_model import FittedModel
 from deciban.metrics.intervals import effective_rows, standard_error
 from deciban.metrics.ranking import Ranks

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from deciban._typing import Array
 from deciban.errors import InputError
 from deciban.formatting import percent, percents
-from deciban.ledger.statistic import Array
 from deciban.metrics.intervals import Interval, wilson
 from deciban.metrics.ranking import Ranks
 from deciban.metrics.score_curves import Curve

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deciban._typing import Array
 from deciban.families.feature_strength import strengths
 from deciban.families.joint_feature_strength import strength_together
 from deciban.generative import GenerativeModel
 from deciban.ledger import Scatter
-from deciban.ledger.statistic import Array
 from deciban.linear.fit_report import Account
 from deciban.linear.fitted_model import FittedModel
 from deciban.model.columns import TOGETHER, Column, Feature

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.families.binned import Bins
 from deciban.families.categorical import Categorical, Told
 from deciban.families.family import one_each
@@ -18,7 +19,7 @@ from deciban.formatting import signed
 from deciban.generative import GenerativeModel
 from deciban.ledger import Bags, Counts, Grid, Levels, Moments, Scatter
 from deciban.ledger.grid import cell_numbers
-from deciban.ledger.statistic import Array, divide
+from deciban.ledger.statistic import divide
 from deciban.model.columns import Feature
 from deciban.scores import DECIBAN, Diagonal, Full, Lookup, Steps
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deciban._typing import Array
 from deciban.errors import InputError, UndefinedError, did_you_mean, no_such_class
 from deciban.families.telltales import Telltale, telltales
 from deciban.ledger import Tallies
-from deciban.ledger.statistic import Array
 from deciban.linear.fitted_model import FittedModel
 from deciban.model.weight_summaries import contrasts
 from deciban.scores import DECIBAN

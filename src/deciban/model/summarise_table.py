@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban import engines
+from deciban._typing import Array
 from deciban.errors import InputError, did_you_mean, list_names
 from deciban.ledger import Block, Ledger, Needs, Schema, Statistic
 from deciban.ledger.ledger import beside
 from deciban.ledger.schema import in_order
-from deciban.ledger.statistic import Array
 from deciban.model.columns import Feature, Group, Layout
 from deciban.model.matrices import Matrices, checked, matrix, row_blocks
 from deciban.model.text_blocks import Counted, Texts

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from deciban._typing import Array, Codes
 from deciban.ledger import Bags, Vocabulary
-from deciban.ledger.statistic import Array, Codes
 from deciban.text import Documents, WordCounter, Words
 
 

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.families.binned import Bins
 from deciban.families.feature_strength import Strengths
 from deciban.formatting import signed
 from deciban.ledger import Bags, Counts, Levels, Moments, Scatter
 from deciban.ledger.grid import cell_numbers
 from deciban.ledger.levels import sums_by_feature
-from deciban.ledger.statistic import Array, divide
+from deciban.ledger.statistic import divide
 from deciban.model.columns import Feature
 from deciban.model.feature_summaries import MOST_CLASSES, Z90, FeatureSummary, Table, amount
 from deciban.scores import DECIBAN, Diagonal, Linear, Lookup, SparseLinear, Steps

@@ -10,6 +10,7 @@ from typing import Any, get_args
 
 import numpy as np
 
+from deciban._typing import Array
 from deciban.errors import ModelFileError
 from deciban.ledger.bags import Bags
 from deciban.ledger.cells import Cells
@@ -20,7 +21,7 @@ from deciban.ledger.levels import Levels
 from deciban.ledger.moments import Moments
 from deciban.ledger.scatter import Scatter
 from deciban.ledger.schema import Block, Kind, Label, Schema
-from deciban.ledger.statistic import MAX_SQUARABLE, Array, Statistic
+from deciban.ledger.statistic import MAX_SQUARABLE, Statistic
 from deciban.ledger.tallies import Tallies
 from deciban.ledger.vocabulary import Vocabulary
 from deciban.persistence import Section

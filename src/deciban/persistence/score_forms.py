@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from deciban._typing import Array
 from deciban.errors import InputError
-from deciban.ledger.statistic import Array
 from deciban.persistence import Section
 from deciban.scores.diagonal import Diagonal
 from deciban.scores.full import Full

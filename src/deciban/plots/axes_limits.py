@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.errors import InputError, UndefinedError
-from deciban.ledger.statistic import Array
 from deciban.plots.boundary_geometry import Window
 
 MARGIN = 0.06

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from deciban.ledger.statistic import Array
+from deciban._typing import Array
 from deciban.plots.class_scores import Gap, Surface
 
 POLISHES = 4

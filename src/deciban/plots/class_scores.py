@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from deciban._typing import Array
 from deciban.errors import InputError, UndefinedError
-from deciban.ledger.statistic import Array
 from deciban.scores import finish
 
 

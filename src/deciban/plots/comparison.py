@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from deciban._typing import Array
 from deciban.errors import InputError
-from deciban.ledger.statistic import Array
 from deciban.metrics.comparison_advice import rounded
 from deciban.metrics.intervals import NORMAL_95
 from deciban.plots.learning import APART, WORDS, legible, thinly_spaced

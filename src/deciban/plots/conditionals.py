@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from deciban._typing import Array
 from deciban.errors import InputError, did_you_mean
 from deciban.generative import GenerativeModel
-from deciban.ledger.statistic import Array
 from deciban.linear.fitted_model import FittedModel
 from deciban.model.columns import Feature
 from deciban.model.description import Description

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from deciban._typing import Array
 from deciban.errors import InputError
-from deciban.ledger.statistic import Array
 from deciban.plots.heat_map import cell_for, cell_of, draw_cells, ink_on, must_turn, name_room, name_sides, shade_bar
 from deciban.plots.style import need_matplotlib, sheet
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.ledger.statistic import Array
+from deciban._typing import Array
 from deciban.plots.conditionals import Conditional
 from deciban.plots.style import EDGE, INK, colour, dashes, marker, pale, shortened
 from deciban.scores.passages import visible

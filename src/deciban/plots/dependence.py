@@ -8,8 +8,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.errors import InputError
-from deciban.ledger.statistic import Array
 from deciban.plots.heat_map import (
     all_named,
     cell_for,

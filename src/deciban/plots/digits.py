@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from deciban._typing import Array
 from deciban.errors import InputError, UndefinedError, no_such_class
 from deciban.families.family import to_dense
 from deciban.ledger import Counts, Moments, Scatter, Tallies
-from deciban.ledger.statistic import Array, divide
+from deciban.ledger.statistic import divide
 from deciban.plots.style import INK, need_matplotlib, shortened
 from deciban.scores import DECIBAN
 from deciban.scores.passages import visible

@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from deciban._typing import Array
 from deciban.errors import InputError
 from deciban.formatting import short_percent, spaced
-from deciban.ledger.statistic import Array
 from deciban.plots.style import (
     EDGE,
     FAINT,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from deciban.ledger.statistic import Array
+from deciban._typing import Array
 from deciban.plots.style import INK, colour, dashes, need_matplotlib, new_axes
 
 REACH = 2.5

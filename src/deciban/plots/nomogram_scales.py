@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from deciban import engines
+from deciban._typing import Array
 from deciban.errors import InputError, UndefinedError
-from deciban.ledger.statistic import Array
 from deciban.model.model import Model
 from deciban.plots.conditionals import Conditional, conditionals
 from deciban.plots.density_panels import short_value

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from deciban.ledger.statistic import Array
+from deciban._typing import Array
 from deciban.plots.axes_limits import View
 from deciban.plots.boundary_equation import number, without_unit
 from deciban.plots.boundary_geometry import Threshold, Window, thresholds

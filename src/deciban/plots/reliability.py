@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.errors import InputError
-from deciban.ledger.statistic import Array
 from deciban.plots.style import EDGE, FAINT, colour, dashes, marker, need_matplotlib, ruled, sheet, shortened
 
 MOST_REPORTS = 4

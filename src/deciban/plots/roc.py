@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from deciban._typing import Array
 from deciban.errors import InputError
 from deciban.formatting import percent
-from deciban.ledger.statistic import Array
 from deciban.plots.style import (
     EDGE,
     FAINT,

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from deciban._typing import Array
 from deciban.errors import InputError
-from deciban.ledger.statistic import Array
 from deciban.metrics.intervals import wilson
 from deciban.plots.style import INK, colour, need_matplotlib, new_axes, shortened
 from deciban.scores.explanation import DECIBAN

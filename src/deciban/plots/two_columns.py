@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from deciban.ledger.statistic import Array
+from deciban._typing import Array
 from deciban.plots.axes_limits import View
 from deciban.plots.boundary_equation import equation, letters, wrapped
 from deciban.plots.boundary_geometry import segments

@@ -14,9 +14,10 @@ from typing import ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.errors import DecibanWarning, InputError, UndefinedError
 from deciban.scores.explanation import DECIBAN, Explanation
-from deciban.scores.posterior import Array, below_top, log_odds
+from deciban.scores.posterior import below_top, log_odds
 
 FARTHEST = 1e100
 """Log-odds beyond this, ±∞ among them, are taken for this."""

@@ -10,8 +10,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.errors import InputError, no_such_class
-from deciban.scores.posterior import Array
 
 REJECTED = -1
 """The place of the class of a row that is not decided."""

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.formatting import signed, spaced
-from deciban.scores.posterior import Array
 
 DECIBAN = 10 / math.log(10)
 """Decibans in a nat: 10 / ln 10."""

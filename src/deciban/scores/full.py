@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.errors import InputError, UndefinedError
 from deciban.scores.diagonal import MOST, NOT_LINEAR
 from deciban.scores.explanation import Pieces
-from deciban.scores.posterior import Array
 from deciban.scores.score_form import Boundary, Conic, centred_conic
 
 LOG_2PI = math.log(2 * math.pi)

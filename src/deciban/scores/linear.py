@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -9,9 +10,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.errors import UndefinedError
 from deciban.scores.explanation import Pieces
-from deciban.scores.posterior import Array
 from deciban.scores.score_form import Boundary, Conic
 
 INFINITE = (
@@ -157,8 +158,28 @@ class Linear:
         return Conic.flat(self.linear())
 
 
-def log_factorial(x: Array) -> Array:
-    """Σ_j ln x_j! of each row, by the gamma function; a missing value adds nothing."""
-    from scipy.special import gammaln
+LOG_FACTORIALS = np.array([math.lgamma(n + 1.0) for n in range(256)])
+"""ln n! for n = 0 … 255: nearly all counts are among them, and scipy.special takes 0.2 s to import."""
 
-    return np.asarray(gammaln(np.nan_to_num(x.astype(np.float64)) + 1).sum(axis=1))
+
+def log_factorials(x: Array) -> Array:
+    """Return ln x! = ln Γ(x + 1) of each entry: from a table for small whole numbers, by the gamma function otherwise.
+
+    The choice depends on the entry alone, so that an entry has the same bits whatever stands next to it.
+
+    >>> log_factorials(np.array([0.0, 3.0, 0.5])).round(6).tolist()
+    [0.0, 1.791759, -0.120782]
+    """
+    whole = np.where((x >= 0) & (x < len(LOG_FACTORIALS)), x, 0).astype(np.intp)
+    logs = LOG_FACTORIALS[whole]
+    other = whole != x
+    if other.any():
+        from scipy.special import gammaln
+
+        logs[other] = gammaln(x[other] + 1)
+    return logs
+
+
+def log_factorial(x: Array) -> Array:
+    """Return Σ_j ln x_j! of each row; a missing value adds nothing."""
+    return np.asarray(log_factorials(np.nan_to_num(x.astype(np.float64))).sum(axis=1))

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.errors import UndefinedError
 from deciban.scores.explanation import Pieces
-from deciban.scores.posterior import Array
 from deciban.scores.score_form import Boundary, Conic
 
 CELLS_AT_ONCE = 1 << 16

@@ -8,8 +8,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.errors import InputError
-from deciban.scores.posterior import Array
 
 KEPT = 1001
 """Quantiles that are kept: every thousandth of the rows, from the least probable on."""

@@ -8,9 +8,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.errors import DecibanWarning
-
-Array = NDArray[np.float64]
 
 Finish = Literal["joint", "log_posterior", "posterior", "winner", "density", "observed", "typicality"]
 """The last two: how many cells of a row, or words, say something, and ln p(x) for each of them."""

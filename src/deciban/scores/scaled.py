@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from deciban._typing import Array
 from deciban.errors import InputError, UndefinedError
 from deciban.scores.diagonal import Diagonal
 from deciban.scores.full import Full
 from deciban.scores.linear import Barrier, Linear
 from deciban.scores.lookup import Lookup
-from deciban.scores.posterior import Array
 from deciban.scores.score_form import ScoreForm
 from deciban.scores.sparse_linear import SparseLinear
 from deciban.scores.steps import Steps

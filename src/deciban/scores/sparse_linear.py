@@ -8,10 +8,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.errors import UndefinedError
 from deciban.scores.explanation import Pieces
 from deciban.scores.linear import INFINITE, log_factorial
-from deciban.scores.posterior import Array
 from deciban.scores.score_form import Boundary, Conic
 
 

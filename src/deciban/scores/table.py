@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.errors import UndefinedError
 from deciban.scores.explanation import Pieces
 from deciban.scores.full import times
-from deciban.scores.posterior import Array
 from deciban.scores.score_form import Boundary, Conic
 
 FEW = 100

@@ -8,10 +8,10 @@ from threading import Lock
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array, Codes
 from deciban.kernels import word_counts as kernel
 from deciban.kernels.thread_pool import run
 from deciban.ledger import Bags, Vocabulary
-from deciban.ledger.statistic import Array, Codes
 from deciban.text.documents import Documents, Offsets
 from deciban.text.lexicon import Desk, Lexicon, Numbers, Stream
 from deciban.text.word_counter import bags_of

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array, Codes
 from deciban.kernels.kernel_loading import load_kernels
 from deciban.ledger import Bags, Tallies, Vocabulary
-from deciban.ledger.statistic import Array, Codes
 from deciban.text.bag_of_words import bag_of, hashed_bag_of
 from deciban.text.documents import Documents
 from deciban.text.words import Words

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from deciban._typing import Array
 from deciban.errors import DecibanWarning
 from deciban.generative import GenerativeModel
-from deciban.ledger.statistic import Array
 from deciban.metrics.calibration_fit import calibrate
 from deciban.scores.calibration import Calibration
 from deciban.scores.novelty import Novelty, standardised

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.engines.threads import one_core_products
 from deciban.errors import InputError
-from deciban.ledger.statistic import Array
 from deciban.metrics.comparison import Comparison, Entrant, compared
 from deciban.metrics.comparison_curves import Growth
 from deciban.metrics.intervals import bounded_losses

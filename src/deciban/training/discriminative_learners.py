@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban import engines
+from deciban._typing import Array
 from deciban.errors import InputError
 from deciban.families.class_prior import ClassPrior
 from deciban.generative import GenerativeModel
 from deciban.ledger import Ledger
-from deciban.ledger.statistic import Array
 from deciban.linear import boosting
 from deciban.linear import evidence_weights as trusting
 from deciban.linear import evidence_weights_of_words as words

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban import engines
+from deciban._typing import Array
 from deciban.engines.bags_from_rows import bagged
 from deciban.ledger import Ledger, Levels, Needs, Schema, Statistic
 from deciban.ledger.schema import Block
-from deciban.ledger.statistic import Array
 from deciban.model.columns import Group
 from deciban.model.matrices import matrix
 from deciban.model.options import Options

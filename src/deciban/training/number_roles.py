@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from deciban._typing import Array
 from deciban.families.leave_one_out import binned_loss, gaussian_loss, poisson_loss
 from deciban.ledger import Ledger
 from deciban.ledger.grid import middles
 from deciban.ledger.schema import Kind
-from deciban.ledger.statistic import Array, divide
+from deciban.ledger.statistic import divide
 from deciban.model.columns import OPEN, Column, Layout, Role
 from deciban.model.options import Options
 from deciban.scores import DECIBAN

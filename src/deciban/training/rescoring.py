@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from deciban import engines
+from deciban._typing import Array
 from deciban.families.family import Family
 from deciban.families.marginal_likelihood import best_alpha, with_alpha
 from deciban.ledger import Bags, Ledger
 from deciban.ledger.schema import Kind
-from deciban.ledger.statistic import Array
 from deciban.metrics.choice import Setting
 from deciban.model.columns import OPEN, Column, Layout
 from deciban.model.options import Options

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban import engines
+from deciban._typing import Array
 from deciban.generative import GenerativeModel
 from deciban.ledger import Ledger
-from deciban.ledger.statistic import Array
 from deciban.metrics import Scorecard
 from deciban.model.columns import Column, Layout
 from deciban.model.options import Options

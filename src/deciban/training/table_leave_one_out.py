@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban import engines
+from deciban._typing import Array
 from deciban.errors import InputError
 from deciban.ledger import Ledger
-from deciban.ledger.statistic import Array
 from deciban.metrics.scorecard import Scorecard
 from deciban.model.columns import OPEN
 from deciban.model.summarise_table import Progress, Rows

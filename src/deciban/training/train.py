@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from deciban import engines
+from deciban._typing import Array
 from deciban.errors import InputError
 from deciban.ledger import Ledger
-from deciban.ledger.statistic import Array
 from deciban.metrics.calibration_fit import checked_method
 from deciban.metrics.report import Report
 from deciban.model.columns import Column

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.ledger.hashing import hash_row_numbers
-from deciban.ledger.statistic import Array
 from deciban.validation.splits import Folds
 
 Marks = NDArray[np.uint64]

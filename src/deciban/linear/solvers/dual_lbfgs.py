@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from deciban.ledger.statistic import Array
+from deciban._typing import Array
 from deciban.linear.feature_scaling import DenseBlock, SharedBlock, SparseBlock
 from deciban.linear.loss_pass import Line, Rows
 from deciban.linear.solvers.gram import Gram, gram_of

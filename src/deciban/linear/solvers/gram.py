@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.engines.threads import row_blocks
 from deciban.kernels.thread_pool import run, shared
-from deciban.ledger.statistic import Array
 from deciban.linear.feature_scaling import SparseBlock, even_stripes
 from deciban.linear.loss_pass import Rows
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.ledger.hashing import hash_row_numbers
-from deciban.ledger.statistic import Array
 from deciban.linear.loss_pass import Rows
 from deciban.linear.solvers.preconditioner import Coordinates, coordinates
 from deciban.linear.solvers.separable import all_told

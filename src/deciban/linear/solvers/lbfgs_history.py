@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from deciban._typing import Array
 from deciban.engines.threads import row_blocks
 from deciban.kernels.thread_pool import shared
-from deciban.ledger.statistic import Array
 
 MEMORY = 12
 """Steps that are remembered."""

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array, Codes
 from deciban.engines.threads import one_core_products
 from deciban.kernels.kernel_loading import load_kernels
-from deciban.ledger.statistic import Array, Codes
 from deciban.linear.design import Dense, Part, Shared, Sparse, shape
 from deciban.linear.feature_scaling import block_of
 from deciban.linear.loss_pass import Rows

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from deciban.ledger.statistic import Array, Codes
+from deciban._typing import Array, Codes
 
 
 def score_count(n_classes: int) -> int:

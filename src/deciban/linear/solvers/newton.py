@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from deciban.ledger.statistic import Array
+from deciban._typing import Array
 from deciban.linear.design import Dense, Part, Sparse
 from deciban.linear.feature_scaling import SharedBlock, SparseBlock
 from deciban.linear.loss_pass import Rows

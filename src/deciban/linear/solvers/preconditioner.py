@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from deciban.ledger.statistic import Array
+from deciban._typing import Array
 from deciban.linear.feature_scaling import DenseBlock, SharedBlock, SparseBlock
 from deciban.linear.loss_pass import Rows
 from deciban.linear.solvers.logistic_objective import probabilities

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from deciban.ledger.statistic import Array
+from deciban._typing import Array
 from deciban.linear.loss_pass import Rows
 from deciban.linear.solvers.lbfgs import NOISE, State, View
 from deciban.linear.solvers.preconditioner import diagonal

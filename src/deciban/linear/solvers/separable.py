@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from deciban.ledger.statistic import Array
+from deciban._typing import Array
 from deciban.linear.loss_pass import Rows
 from deciban.linear.solvers.logistic_objective import margins
 

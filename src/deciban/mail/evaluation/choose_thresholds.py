@@ -16,6 +16,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.mail.evaluation.filter_metrics import FilterMetrics, called, logit
 from deciban.mail.evaluation.in_memory_filter import InMemoryFilter
 from deciban.mail.evaluation.labelled_mail import LabelledMail
@@ -23,7 +24,6 @@ from deciban.mail.model.mail_models import ModelName
 from deciban.mail.model.token_weights import ALPHA
 from deciban.mail.model.weight_fitting import Settings
 from deciban.mail.store.store_settings import HAM_AT, SPAM_AT
-from deciban.scores.posterior import Array
 
 LOST_HAM: Final = 10.0
 """A ham taken for spam may never be read; a spam taken for ham is deleted at a glance."""

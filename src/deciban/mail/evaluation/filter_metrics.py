@@ -9,9 +9,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.metrics.intervals import Interval, wilson
 from deciban.metrics.score_curves import Curve
-from deciban.scores.posterior import Array
 
 HAM, SPAM, UNSURE_CODE = 0, 1, 2
 """What a message was called."""

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.mail.evaluation.labelled_mail import LABELS, LabelledMail
 from deciban.mail.model.mail_models import USUAL_MODEL, ModelName, Weighed, combined_or_added, said_by
 from deciban.mail.model.minimum_counts import FEWEST, OF_EACH
@@ -22,7 +23,6 @@ from deciban.mail.model.verdict import Verdict
 from deciban.mail.model.verdicts import FittedModel, Known, Teller
 from deciban.mail.model.weight_fitting import USUAL_SETTINGS, Examples, Settings, fit
 from deciban.mail.store.store_settings import HAM_AT, SPAM_AT
-from deciban.scores.posterior import Array
 
 Indices = NDArray[np.integer[Any]]
 

@@ -11,8 +11,8 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Codes
 from deciban.errors import InputError
-from deciban.ledger.statistic import Codes
 from deciban.mail.bulk.bulk import Words, bundles_of
 from deciban.mail.message.arrival_time import arrived
 from deciban.mail.model.token_weights import POSITIVE

@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from deciban.scores.posterior import Array
+from deciban._typing import Array
 
 STRENGTH, ASSUMED = 0.45, 0.5
 """What is assumed of a token that was never met, and how many messages that is worth."""

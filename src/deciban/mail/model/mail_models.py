@@ -11,10 +11,10 @@ from typing import Final, Literal, get_args
 
 import numpy as np
 
+from deciban._typing import Array
 from deciban.errors import InputError
 from deciban.mail.model.fisher import combined, token_probabilities
 from deciban.mail.model.token_weights import Trust, log_odds, strength
-from deciban.scores.posterior import Array
 
 ModelName = Literal["evidence", "bayes", "logistic", "fisher"]
 MODELS: Final = get_args(ModelName)

@@ -8,6 +8,7 @@ from itertools import repeat
 
 import numpy as np
 
+from deciban._typing import Array
 from deciban.mail.model.mail_models import (
     USUAL_MODEL,
     ModelName,
@@ -24,7 +25,6 @@ from deciban.mail.store.packing import Numbers
 from deciban.mail.store.sqlite_errors import FIT_HINT, INVALID_VALUE_ERRORS, invalid_value, undamaged
 from deciban.mail.store.store_reader import StoreReader
 from deciban.mail.store.store_settings import HAM_AT, SPAM_AT
-from deciban.scores.posterior import Array
 
 
 class Judge:

@@ -16,8 +16,9 @@ from typing import Any, Final, Self
 
 import numpy as np
 
+from deciban._typing import Array
 from deciban.mail.store.stored_weights import MAX_WEIGHT
-from deciban.scores.posterior import Array, log_sum_exp
+from deciban.scores.posterior import log_sum_exp
 
 ALPHA: Final = 0.3
 """Messages that each side is imagined to have had with a token, and without it."""

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.mail.model.mail_models import Weighed, spans
 from deciban.mail.model.minimum_counts import OF_EACH
 from deciban.mail.model.token_weights import POSITIVE, probabilities
 from deciban.mail.model.verdict import UNSURE, Clue, Verdict
 from deciban.scores import DECIBAN
-from deciban.scores.posterior import Array
 
 Indices = NDArray[np.integer[Any]]
 

@@ -13,11 +13,11 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.linear.solvers.logistic import Shared, Sparse, fitted_parts
 from deciban.mail.model.minimum_counts import FEWEST, OF_EACH
 from deciban.mail.model.store_rows import Rows
 from deciban.mail.model.token_weights import ALPHA, POWER, Trust, log_odds, ordered, strength
-from deciban.scores.posterior import Array
 
 Fitted = Literal["evidence", "bayes", "logistic"]
 

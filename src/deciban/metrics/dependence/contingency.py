@@ -24,7 +24,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import exp1, psi
 
-from deciban.ledger.statistic import Array, divide
+from deciban._typing import Array
+from deciban.ledger.statistic import divide
 from deciban.metrics.dependence.mutual_information import TINY, Tables, information
 
 ALPHA = 1.0

@@ -15,8 +15,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from deciban._typing import Array
 from deciban.formatting import aligned, give_or_take, number, percent
-from deciban.ledger.statistic import Array, divide
+from deciban.ledger.statistic import divide
 from deciban.metrics.dependence.pair_dependence import Sample, correlations, entropies, measured, with_class
 from deciban.plain_json import plain
 

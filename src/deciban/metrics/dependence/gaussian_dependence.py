@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.ledger.statistic import Array
+from deciban._typing import Array
 from deciban.metrics.dependence.contingency import ALPHA
 from deciban.metrics.dependence.level_codes import Coded
 from deciban.scores import log_sum_exp

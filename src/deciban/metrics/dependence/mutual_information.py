@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtrc, gammaln, psi, xlogy
 
-from deciban.ledger.statistic import Array, divide
+from deciban._typing import Array
+from deciban.ledger.statistic import divide
 
 GRID = np.exp(np.linspace(np.log(1e-9), np.log(1e4), 600))
 """Means of cells for which the excess is tabulated; it is straight enough in between."""

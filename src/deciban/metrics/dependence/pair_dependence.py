@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.families.covariance import tied_covariance
 from deciban.ledger import Scatter
-from deciban.ledger.statistic import Array, divide
+from deciban.ledger.statistic import divide
 from deciban.metrics.dependence.contingency import compared
 from deciban.metrics.dependence.gaussian_dependence import gain_of_bell
 from deciban.metrics.dependence.level_codes import Coded, Feature, sizes

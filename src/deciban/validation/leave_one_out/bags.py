@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban import engines
+from deciban._typing import Array
 from deciban.engines.sparse import canonical
 from deciban.families.multinomial import Multinomial
 from deciban.families.text_family import Text
 from deciban.ledger import Bags, Counts, Needs, Tallies
-from deciban.ledger.statistic import Array
 from deciban.scores import SparseLinear
 from deciban.validation.leave_one_out.rows import RowsLeftOut, left
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from deciban._typing import Array
 from deciban.engines import is_sparse
 from deciban.families.bernoulli import Bernoulli
 from deciban.families.complement import Complement
@@ -14,7 +15,6 @@ from deciban.families.multinomial import Multinomial
 from deciban.families.poisson import Poisson
 from deciban.ledger import Counts
 from deciban.ledger.counts import read
-from deciban.ledger.statistic import Array
 from deciban.scores.linear import log_factorial
 from deciban.validation.leave_one_out.rows import RowsLeftOut, counts_without
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from deciban._typing import Array
 from deciban.engines import is_sparse
 from deciban.engines.sparse import canonical
 from deciban.families.bernoulli import Bernoulli
@@ -15,7 +16,6 @@ from deciban.families.family import Family, to_dense
 from deciban.families.text_family import Text
 from deciban.families.word_selection import capped
 from deciban.ledger import Bags, Counts, Needs
-from deciban.ledger.statistic import Array
 from deciban.scores import ScoreForm, SparseLinear
 from deciban.validation.leave_one_out.bags import drawn, leaving
 from deciban.validation.leave_one_out.rows import RowsLeftOut

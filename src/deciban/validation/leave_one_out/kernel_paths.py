@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array, Codes
 from deciban.engines import dense as arrays
 from deciban.engines import kernel_dispatch as fast
 from deciban.engines.threads import row_blocks
@@ -16,7 +17,6 @@ from deciban.generative import GenerativeModel
 from deciban.kernels.kernel_loading import load_kernels
 from deciban.kernels.thread_pool import run
 from deciban.ledger import Moments
-from deciban.ledger.statistic import Array, Codes
 from deciban.scores import Diagonal
 from deciban.scores.posterior import Finish
 

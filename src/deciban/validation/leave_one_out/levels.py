@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.families.categorical import Categorical
 from deciban.families.family import log
 from deciban.families.joint import Joint
 from deciban.ledger import Cells, Levels
-from deciban.ledger.statistic import Array, divide
+from deciban.ledger.statistic import divide
 from deciban.scores import Lookup, Table
 from deciban.validation.leave_one_out.rows import RowsLeftOut, is_left, left
 

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array, Codes
 from deciban.families.gaussian import Gaussian, means
 from deciban.ledger import Moments
-from deciban.ledger.statistic import Array, Codes, divide, nudge
+from deciban.ledger.statistic import add_to_pair, divide
 from deciban.validation.leave_one_out.rows import CANCELLED, RowsLeftOut, left
 
 LOG_2PI = math.log(2 * math.pi)
@@ -44,7 +45,7 @@ def _without(part: Moments, x: Array, k: Codes, w: Array) -> tuple[Moments, NDAr
     gap = np.where(here, (x - mean[at]) - rest[at], 0.0)
     before, squares = n[at], m2[at]
     n[at] = left(before, removed)
-    mean[at], rest[at] = nudge(mean[at], rest[at], -gap * divide(removed, n[at]))
+    mean[at], rest[at] = add_to_pair(mean[at], rest[at], -gap * divide(removed, n[at]))
     m2[at] = np.maximum(squares - gap * gap * removed * divide(before, n[at]), 0.0)
     spoilt = (m2[at] < CANCELLED * squares) & (removed > 0)
     return Moments(n, mean, rest, m2), np.asarray(spoilt.any(axis=1))

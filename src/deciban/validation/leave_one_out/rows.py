@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array, Codes
 from deciban.ledger import Counts
-from deciban.ledger.statistic import LEFTOVER_FRACTION, Array, Codes, subtract_checked
+from deciban.ledger.statistic import LEFTOVER_FRACTION, subtract_checked
 
 CELLS = 1 << 19
 """Numbers held at a time: some megabytes."""

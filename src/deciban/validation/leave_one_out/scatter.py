@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array, Codes
 from deciban.families.covariance import EIGENVALUE_FLOOR
 from deciban.families.gaussian import Gaussian, scale, total_variance
 from deciban.ledger import Scatter
-from deciban.ledger.statistic import Array, Codes
 from deciban.scores import Full
 from deciban.validation.leave_one_out.rows import CANCELLED, RowsLeftOut
 

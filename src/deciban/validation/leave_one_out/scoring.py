@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban import engines
+from deciban._typing import Array, Codes
 from deciban.engines.sparse import canonical
 from deciban.families.bernoulli import Bernoulli
 from deciban.families.categorical import Categorical
@@ -22,7 +23,6 @@ from deciban.families.poisson import Poisson
 from deciban.families.text_family import Text
 from deciban.generative import GenerativeModel
 from deciban.ledger import Needs
-from deciban.ledger.statistic import Array, Codes
 from deciban.scores import ScoreForm, finish
 from deciban.scores.posterior import Finish
 from deciban.validation.leave_one_out.bags import bag

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban import engines
+from deciban._typing import Array
 from deciban.ledger import Counts, Needs
-from deciban.ledger.statistic import Array
 from deciban.scores import ScoreForm
 from deciban.validation.leave_one_out.bags import Entries, with_values
 from deciban.validation.leave_one_out.rows import CELLS, RowsLeftOut
