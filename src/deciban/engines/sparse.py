@@ -16,6 +16,7 @@ from deciban.errors import InputError
 from deciban.kernels.thread_pool import run
 from deciban.ledger import Counts, Needs, Statistic, Tallies
 from deciban.scores import Linear, ScoreForm, SparseLinear
+from deciban.scores.linear import log_factorials
 from deciban.scores.posterior import Finish, warn_impossible
 
 BLOCK_SCORES = 1 << 20

@@ -163,7 +163,7 @@ LOG_FACTORIALS = np.array([math.lgamma(n + 1.0) for n in range(256)])
 
 
 def log_factorials(x: Array) -> Array:
-    """Return ln x! = ln Γ(x + 1) of each entry: from a table for small whole numbers, by the gamma function otherwise.
+    """Return ln x! = ln Γ(x + 1) of each entry: by a table for small whole numbers, else by the gamma function.
 
     The choice depends on the entry alone, so that an entry has the same bits whatever stands next to it.
 
