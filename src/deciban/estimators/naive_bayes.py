@@ -33,7 +33,7 @@ from deciban.ledger import Block, Ledger, Schema
 from deciban.model.columns import Column, Layout
 from deciban.model.model import Model
 from deciban.model.model_algebra import Origin
-from deciban.model.options import MOST_LEVELS, Options
+from deciban.model.model_options import MOST_LEVELS, Options
 from deciban.persistence import Section
 from deciban.persistence.table_models import read_columns, write_columns
 from deciban.scores import Explanation

@@ -20,7 +20,7 @@ from deciban.linear.fitted_model import FittedModel
 from deciban.model.columns import Column, Layout
 from deciban.model.matrices import Matrices, checked, level_names, row_blocks
 from deciban.model.model_algebra import Algebra, Origin
-from deciban.model.options import Options
+from deciban.model.model_options import Options
 from deciban.model.output_frames import answer
 from deciban.model.unseen_values import Watch
 from deciban.scorer import Scorer

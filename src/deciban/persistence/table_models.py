@@ -21,7 +21,7 @@ from deciban.model.columns import JOINABLE, ROLES, Column, Feature, Layout
 from deciban.model.combinations import is_combination
 from deciban.model.model import Model
 from deciban.model.model_algebra import Origin
-from deciban.model.options import Options
+from deciban.model.model_options import Options
 from deciban.persistence import Section
 from deciban.persistence import generative_models as recall
 from deciban.persistence.ledgers import level_arrays

@@ -12,7 +12,7 @@ from deciban.families.gaussian import Covariance
 from deciban.ledger import Block, Schema
 from deciban.metrics.comparison_advice import PARTNER, USUAL
 from deciban.model.columns import Column, Layout
-from deciban.model.options import PAIRED
+from deciban.model.model_options import PAIRED
 from deciban.model.summarise_table import Rows
 from deciban.training.column_blocks import BELLS
 from deciban.training.learners import learner_of

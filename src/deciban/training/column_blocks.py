@@ -9,7 +9,7 @@ from typing import Any
 
 from deciban.errors import InputError, did_you_mean
 from deciban.model.columns import JOINABLE, OPEN, TOGETHER, Column, Role
-from deciban.model.options import PAIRED
+from deciban.model.model_options import PAIRED
 from deciban.sources.source import as_role
 
 BELLS: tuple[Role, ...] = ("number", "binned", "count", *OPEN)

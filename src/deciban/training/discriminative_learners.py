@@ -28,7 +28,7 @@ from deciban.linear.penalty_choice import FOLDS, Judges, known_elsewhere
 from deciban.linear.table_blocks import weighable
 from deciban.linear.table_design import Design
 from deciban.model.columns import OPEN
-from deciban.model.options import Options
+from deciban.model.model_options import Options
 from deciban.model.summarise_table import Rows
 from deciban.training.learners import Learner, Sure
 from deciban.training.memory_ledgers import counted_apart

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from deciban.ledger import Ledger
 from deciban.model.columns import Column
-from deciban.model.options import Options
+from deciban.model.model_options import Options
 from deciban.model.summarise_table import Rows
 from deciban.training.table_folds import Without, settled
 from deciban.training.task import Task

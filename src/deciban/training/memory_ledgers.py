@@ -15,7 +15,7 @@ from deciban.ledger import Ledger, Levels, Needs, Schema, Statistic
 from deciban.ledger.schema import Block
 from deciban.model.columns import Group
 from deciban.model.matrices import matrix
-from deciban.model.options import Options
+from deciban.model.model_options import Options
 from deciban.model.summarise_table import Rows
 from deciban.text import Words
 from deciban.training.task import Task

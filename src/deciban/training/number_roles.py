@@ -14,7 +14,7 @@ from deciban.ledger.grid import middles
 from deciban.ledger.schema import Kind
 from deciban.ledger.statistic import divide
 from deciban.model.columns import OPEN, Column, Layout, Role
-from deciban.model.options import Options
+from deciban.model.model_options import Options
 from deciban.scores import DECIBAN
 
 SERVED: Mapping[Kind, Role] = {"moments": "number", "grid": "binned", "counts": "count"}

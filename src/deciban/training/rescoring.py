@@ -16,7 +16,7 @@ from deciban.ledger import Bags, Ledger
 from deciban.ledger.schema import Kind
 from deciban.metrics.choice import Setting
 from deciban.model.columns import OPEN, Column, Layout
-from deciban.model.options import Options
+from deciban.model.model_options import Options
 from deciban.model.summarise_table import Rows
 from deciban.training.number_roles import decide
 from deciban.training.table_folds import chosen_parts

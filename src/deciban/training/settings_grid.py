@@ -10,7 +10,7 @@ from deciban.families.class_prior import ClassPrior
 from deciban.families.family import log
 from deciban.metrics.choice import Setting
 from deciban.model.columns import OPEN
-from deciban.model.options import Options
+from deciban.model.model_options import Options
 from deciban.scores.posterior import finish
 from deciban.text.words import Values
 from deciban.training.rescoring import Held, Scored, Ways

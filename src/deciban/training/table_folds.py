@@ -20,7 +20,7 @@ from deciban.generative import GenerativeModel
 from deciban.ledger import Ledger
 from deciban.metrics import Scorecard
 from deciban.model.columns import Column, Layout
-from deciban.model.options import Options
+from deciban.model.model_options import Options
 from deciban.model.summarise_table import Rows
 from deciban.scorer import Scorer, vocabularies
 from deciban.scores.posterior import Finish, finish, warn_impossible

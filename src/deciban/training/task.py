@@ -13,7 +13,7 @@ from deciban.ledger.schema import in_order
 from deciban.linear import fit_report as account
 from deciban.model.columns import Column, Layout
 from deciban.model.model import Model, file_options
-from deciban.model.options import MOST_LEVELS, Options
+from deciban.model.model_options import MOST_LEVELS, Options
 from deciban.model.summarise_table import Deal, Gathering
 from deciban.sources.cells import label_text
 from deciban.sources.source import Source, as_role, first_rows, open_source

@@ -11,7 +11,7 @@ import numpy as np
 from deciban.families.family import log
 from deciban.families.text_family import Text
 from deciban.metrics.choice import Setting
-from deciban.model.options import Options
+from deciban.model.model_options import Options
 from deciban.scores.posterior import finish
 from deciban.training.rescoring import Held, Ways, scores
 

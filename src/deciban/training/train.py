@@ -19,7 +19,7 @@ from deciban.metrics.report import Report
 from deciban.model.columns import Column
 from deciban.model.model import Model
 from deciban.model.model_algebra import Origin
-from deciban.model.options import MOST_LEVELS, class_prior
+from deciban.model.model_options import MOST_LEVELS, class_prior
 from deciban.model.summarise_table import Deal, Gathering, Progress, Rows
 from deciban.scorer import vocabularies
 from deciban.sources.document_folders import FOLDS

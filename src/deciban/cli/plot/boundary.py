@@ -83,7 +83,7 @@ def fitted(X: Any, y: Any, covariance: str, prior: Any) -> Any:
     """A Gaussian for each class, with priors by name or by class."""
     import deciban
     from deciban.errors import InputError
-    from deciban.model.options import class_prior
+    from deciban.model.model_options import class_prior
 
     classes = tuple(sorted(set(y.tolist())))
     if len(classes) < 2:
