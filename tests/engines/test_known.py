@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from deciban.sources.cells import Names
+from deciban.sources.arrow_cells import Names
 from deciban.sources.level_lookup import LOOKED_THROUGH, Known
 
 WORDS = ["née", "", "x", "007", "long enough to be no short text"]

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deciban.kernels import kernel_loading
-from deciban.sources import cells
-from deciban.sources.cells import Names
+from deciban.sources import arrow_cells as cells
+from deciban.sources.arrow_cells import Names
 
 TEXTS = st.one_of(
     st.none(),

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Literal, NamedTuple
 
 from deciban.ledger.schema import Kind
-from deciban.sources.cells import DATE_PARTS
+from deciban.sources.arrow_cells import DATE_PARTS
 from deciban.sources.source import Reading
 
 Role = Literal["number", "binned", "count", "flag", "category", "date", "text", "skip", "undecided", "countable"]

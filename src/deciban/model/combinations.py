@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.model.columns import TOGETHER
-from deciban.sources.cells import Names
+from deciban.sources.arrow_cells import Names
 
 LARGEST_KEY = 1 << 62
 """Numbers of combinations stay below it: beyond, those that occur are numbered anew."""

@@ -15,7 +15,7 @@ from deciban.ledger import Vocabulary
 from deciban.ledger.schema import Kind
 from deciban.model.columns import Feature, Layout
 from deciban.model.combinations import Combinations
-from deciban.sources.cells import Names, date_part, numbers
+from deciban.sources.arrow_cells import Names, date_part, numbers
 from deciban.sources.prefetch import ahead
 from deciban.sources.source import Reading, Source, as_role, block_rows, in_blocks
 from deciban.text import Documents, Words

@@ -17,7 +17,7 @@ from deciban.families.text_family import Text
 from deciban.generative import Assumption
 from deciban.ledger.schema import Kind
 from deciban.model.columns import Feature, Layout
-from deciban.sources.cells import label_text
+from deciban.sources.arrow_cells import label_text
 from deciban.text import Words
 
 PAIRED: tuple[Covariance, ...] = ("full", "tied")

@@ -14,7 +14,7 @@ from deciban.ledger import Tallies
 from deciban.linear.fitted_model import FittedModel
 from deciban.model.weight_summaries import contrasts
 from deciban.scores import DECIBAN
-from deciban.sources.cells import label_text
+from deciban.sources.arrow_cells import label_text
 
 if TYPE_CHECKING:
     from deciban.model.model import Model

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deciban.model.combinations import taken_apart
-from deciban.sources.cells import DATE_PARTS
+from deciban.sources.arrow_cells import DATE_PARTS
 from deciban.text import Words, spelled
 
 if TYPE_CHECKING:

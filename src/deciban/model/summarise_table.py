@@ -19,7 +19,7 @@ from deciban.ledger.schema import in_order
 from deciban.model.columns import Feature, Group, Layout
 from deciban.model.matrices import Matrices, checked, matrix, row_blocks
 from deciban.model.text_blocks import Counted, Texts
-from deciban.sources.cells import Names, numbers
+from deciban.sources.arrow_cells import Names, numbers
 from deciban.sources.prefetch import ahead
 from deciban.sources.source import Reading, Source, as_role
 from deciban.text import Words

@@ -16,7 +16,7 @@ from deciban.model.matrices import documents_of
 from deciban.model.text_explanations import TableExplanation
 from deciban.scores import Explanation
 from deciban.scores.passages import TextExplanation, clipped, visible
-from deciban.sources.cells import DATE_PARTS, date_part, label_text
+from deciban.sources.arrow_cells import DATE_PARTS, date_part, label_text
 from deciban.sources.source import Source
 from deciban.text.token_positions import Finder
 

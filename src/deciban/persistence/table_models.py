@@ -25,7 +25,7 @@ from deciban.model.model_options import Options
 from deciban.persistence import Section
 from deciban.persistence import generative_models as recall
 from deciban.persistence.ledgers import level_arrays
-from deciban.sources.cells import DATE_PARTS
+from deciban.sources.arrow_cells import DATE_PARTS
 from deciban.text import Words
 
 TARGET_TYPES = (

@@ -25,7 +25,7 @@ def numbers_and_classes(
     import numpy as np
 
     from deciban.model.matrices import checked
-    from deciban.sources.cells import numbers, texts
+    from deciban.sources.arrow_cells import numbers, texts
 
     wanted: dict[str, Reading] = {**dict.fromkeys(columns, "number"), target: "text"}
     checked_columns(source, [*columns, target])

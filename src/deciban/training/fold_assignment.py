@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from deciban.errors import InputError
 from deciban.model.matrices import row_blocks
 from deciban.model.summarise_table import Deal, row_weights
-from deciban.sources.cells import Names, timestamps
+from deciban.sources.arrow_cells import Names, timestamps
 from deciban.sources.source import Reading
 from deciban.training.task import Task
 from deciban.validation.splits import Stratified, by_group, by_order

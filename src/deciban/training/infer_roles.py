@@ -9,7 +9,7 @@ import numpy as np
 
 from deciban.errors import InputError, did_you_mean
 from deciban.model.columns import ROLES, Column, Role
-from deciban.sources.cells import dates, timestamps
+from deciban.sources.arrow_cells import dates, timestamps
 from deciban.sources.csv_files import MISSING_NUMBERS
 from deciban.sources.document_files import FILE, TEXT, TextLines, WholeFiles
 from deciban.sources.source import Source, as_role

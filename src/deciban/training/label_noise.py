@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.ledger.hashing import hash_row_numbers
-from deciban.sources.cells import Names
+from deciban.sources.arrow_cells import Names
 from deciban.sources.source import Reading
 from deciban.sources.source_view import View
 

@@ -14,7 +14,7 @@ from deciban.ledger import Schema
 from deciban.model.matrices import Matrices, checked, level_names, row_blocks
 from deciban.model.summarise_table import Progress, Rows, row_weights
 from deciban.scorer import vocabularies
-from deciban.sources.cells import Names
+from deciban.sources.arrow_cells import Names
 from deciban.sources.source import Reading, Source
 from deciban.training.task import Task, plan
 

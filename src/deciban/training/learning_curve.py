@@ -23,7 +23,7 @@ from deciban.metrics.learning_curve import LearningCurve
 from deciban.metrics.report import Report
 from deciban.metrics.scorecard import Scorecard
 from deciban.model.summarise_table import Progress, Rows
-from deciban.sources.cells import Names
+from deciban.sources.arrow_cells import Names
 from deciban.training.fold_assignment import told_rows
 from deciban.training.label_noise import Flipped, below
 from deciban.training.labelled_rows import judged_settings

@@ -15,7 +15,7 @@ from deciban.model.columns import Column, Layout
 from deciban.model.model import Model, file_options
 from deciban.model.model_options import MOST_LEVELS, Options
 from deciban.model.summarise_table import Deal, Gathering
-from deciban.sources.cells import label_text
+from deciban.sources.arrow_cells import label_text
 from deciban.sources.source import Source, as_role, first_rows, open_source
 from deciban.text import Words
 from deciban.training.column_blocks import Blocks, check_shape, joined

@@ -98,6 +98,6 @@ def odds_and_hits(model: Model, table: Given, k: int, allow: bool) -> tuple[Any,
 
 
 def _told(label: Any) -> str | None:
-    from deciban.sources.cells import label_text
+    from deciban.sources.arrow_cells import label_text
 
     return label if label is None or isinstance(label, str) else label_text(label)
