@@ -23,7 +23,7 @@ LABELS = np.array(["a", "b", "c"], dtype=object)
 ACCOUNT = Account("logistic", {"C": 1.0, "penalty": None}, 3.5, 2.5, 7, True, False, 9, {"x0": 0.5, "x1": 1.25})
 
 
-def fitted(rows: list[float] | None = None) -> FittedModel:
+def fit_matrix(rows: list[float] | None = None) -> FittedModel:
     schema = Schema(("a", "b", "c"), (Block("moments", 2, ("x0", "x1"), reading="x"),))
     forms = [Linear(WEIGHTS, np.zeros(3))]
     return FittedModel.of(schema, forms, [Needs("moments")], BIAS, np.array(rows or [6.0, 3.0, 1.0]), ACCOUNT)
@@ -36,26 +36,26 @@ def softmax(scores: np.ndarray) -> np.ndarray:
 
 def test_the_posterior_is_the_softmax_of_weights_and_intercepts() -> None:
     expected = softmax(np.nan_to_num(X) @ WEIGHTS.T + BIAS)
-    assert np.allclose(fitted().scores([X], "posterior", 1), expected, atol=1e-15)
+    assert np.allclose(fit_matrix().scores([X], "posterior", 1), expected, atol=1e-15)
 
 
 def test_an_intercept_is_told_as_the_prior_of_the_rows_and_a_bias_beyond_it() -> None:
-    told = fitted().explain([X], (0, 1), LABELS, 1)
+    told = fit_matrix().explain([X], (0, 1), LABELS, 1)
     decibans = 10 / np.log(10)
     assert np.allclose(told.prior, decibans * np.log(6 / 3))
     assert np.allclose(told.prior + told.extras["bias"], decibans * (BIAS[0] - BIAS[1]))
-    log_posterior = np.log(fitted().scores([X], "posterior", 1))
+    log_posterior = np.log(fit_matrix().scores([X], "posterior", 1))
     assert np.allclose(told.total, decibans * (log_posterior[:, 0] - log_posterior[:, 1]))
 
 
 def test_the_boundary_has_the_whole_intercept() -> None:
-    line = fitted().boundary()
+    line = fit_matrix().boundary()
     assert np.allclose(line.bias, BIAS)
     assert np.array_equal(line.weights, WEIGHTS)
 
 
 def test_a_class_without_rows_is_impossible_and_the_others_share_its_place() -> None:
-    said, usual = fitted([6.0, 3.0, 0.0]).scores([X], "posterior", 1), fitted().scores([X], "posterior", 1)
+    said, usual = fit_matrix([6.0, 3.0, 0.0]).scores([X], "posterior", 1), fit_matrix().scores([X], "posterior", 1)
     assert (said[:, 2] == 0).all()
     assert np.allclose(said[:, :2], usual[:, :2] / usual[:, :2].sum(axis=1, keepdims=True))
 
@@ -63,24 +63,24 @@ def test_a_class_without_rows_is_impossible_and_the_others_share_its_place() -> 
 @pytest.mark.parametrize("wanted", ["density", "typicality"])
 def test_what_asks_for_the_probability_of_x_is_refused(wanted: str) -> None:
     with pytest.raises(UndefinedError, match=r"knows nothing of p\(x\).*Hint"):
-        fitted().scores([X], wanted, 1)  # type: ignore[arg-type]
+        fit_matrix().scores([X], wanted, 1)  # type: ignore[arg-type]
 
 
 def test_without_a_belief_to_rest_on_there_is_no_ledger() -> None:
     with pytest.raises(UndefinedError, match="neither add nor come apart"):
-        fitted().ledger  # noqa: B018
+        fit_matrix().ledger  # noqa: B018
 
 
 def test_a_file_brings_back_forms_and_account(tmp_path: Path) -> None:
-    again = through_a_file(fitted(), tmp_path)
+    again = through_a_file(fit_matrix(), tmp_path)
     assert again.account == ACCOUNT
-    assert again.schema == fitted().schema
-    assert np.array_equal(again.scores([X], "log_posterior", 1), fitted().scores([X], "log_posterior", 1))
+    assert again.schema == fit_matrix().schema
+    assert np.array_equal(again.scores([X], "log_posterior", 1), fit_matrix().scores([X], "log_posterior", 1))
 
 
 def test_a_figure_that_is_unknown_stays_unknown_in_a_file(tmp_path: Path) -> None:
     account = Account("boosted")
-    again = through_a_file(replace(fitted(), account=account), tmp_path)
+    again = through_a_file(replace(fit_matrix(), account=account), tmp_path)
     assert np.isnan(again.account.objective)
     assert again.account.trust is None
 
@@ -98,7 +98,7 @@ def test_a_figure_that_is_unknown_stays_unknown_in_a_file(tmp_path: Path) -> Non
 def test_a_file_that_tells_nonsense_is_refused(
     tmp_path: Path, where: tuple[str, ...], value: object, complaint: str
 ) -> None:
-    section = recall.written(fitted())
+    section = recall.written(fit_matrix())
     inner = section.header["learned"]
     for name in where[:-1]:
         inner = inner[name]
@@ -139,6 +139,6 @@ def test_so_are_those_of_tables(learner) -> None:
     words = (["aye", "fine", "sun", "sea"], ["nay", "grim", "sun", "sea"])
     table = {"text": [" ".join(rng.choice(words[i % 2], 4)) for i in range(60)], "y": ["yes", "no"] * 30}
     forms = deciban.train(table, target="y", roles={"text": "text"}, learner=learner, judge=False)
-    (weights,) = [form.weights for form in forms.belief.solved.forms]
+    (weights,) = [form.weights for form in forms.scorer.solved.forms]
     np.testing.assert_allclose(weights[0], -weights[1], rtol=1e-12)
     assert np.abs(weights).max() > 0

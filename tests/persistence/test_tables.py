@@ -62,8 +62,8 @@ def test_predicting_from_a_large_file_unpacks_no_names_of_levels_and_no_sums(mod
     read = deciban.load(path)
     read.predict(ROWS)
     read.explain(ROWS)
-    assert not {"ledger", "schema", "complete"} & vars(read.belief).keys()
-    used = read.belief._section.arrays._sound
+    assert not {"ledger", "schema", "complete"} & vars(read.scorer).keys()
+    used = read.scorer._section.arrays._sound
     sums = {name for name in used if name.startswith("belief/ledger/parts")}
     assert sums <= {"belief/ledger/parts/2/offset"}  # stored once, for the scores too
 

@@ -176,7 +176,7 @@ class NaiveBayes(Bayes):
         belief = self._fitted()
         options = self._options(len(self.classes_))
         rows = Origin(source="a frame")
-        model = Model(self._target, self._columns or (), options, belief=belief, origin=rows)
+        model = Model(self._target, self._columns or (), options, scorer=belief, origin=rows)
         model.labels = self.classes_
         return model
 

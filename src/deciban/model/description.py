@@ -158,7 +158,7 @@ class Description:
 def described(model: Model) -> Description:
     """What this model has learned; quick for many columns and levels, since only the strongest are put into words."""
     belief, ledger = model.naive.unsolved(), model.ledger
-    n, prior = ledger.rows.tolist(), model.belief.solved.prior.tolist()
+    n, prior = ledger.rows.tolist(), model.scorer.solved.prior.tolist()
     weights = _weights(model)
     with np.errstate(all="ignore"):  # of numbers beyond 1e150 the strengths are infinite or unknown
         strongest = _fitted(model, belief, weights) if model.account else _strengths(model, belief, weights)
@@ -222,14 +222,14 @@ def _strengths(model: Model, belief: GenerativeModel, weights: dict[str, Array])
 
 def _fitted(model: Model, naive: GenerativeModel, weights: dict[str, Array]) -> tuple[Strength, ...]:
     """What fitted weights say; of evidence regression what naive Bayes says, as far as it is trusted."""
-    assert isinstance(model.belief, FittedModel)
-    trust = model.belief.account.trust
+    assert isinstance(model.scorer, FittedModel)
+    trust = model.scorer.account.trust
     if trust is not None:
         told = [_trusted(heard, trust.get(heard.feature, 1.0)) for heard in _strengths(model, naive, weights)]
         return tuple(sorted(told, key=lambda strength: -strength.evidence))
     groups = [group.features for group in model.layout.blocks]
-    found = sorted(weighed(model.belief, groups), key=lambda told: -told.span[0])
-    voices = [Voice(model.belief, naive, b, model.labels, [f.name for f in mine]) for b, mine in enumerate(groups)]
+    found = sorted(weighed(model.scorer, groups), key=lambda told: -told.span[0])
+    voices = [Voice(model.scorer, naive, b, model.labels, [f.name for f in mine]) for b, mine in enumerate(groups)]
     return tuple(
         _with_words(
             _strength(model, told.feature, told.span, weights[told.feature.name]),

@@ -52,7 +52,7 @@ class Model(Algebra):
         options: Options,
         ledger: Ledger | None = None,
         *,
-        belief: Scorer | None = None,
+        scorer: Scorer | None = None,
         target_type: str = "string",
         weights: str | None = None,
         origin: Origin | None = None,

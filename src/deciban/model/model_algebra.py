@@ -79,9 +79,9 @@ class Algebra:
         """One pass over other rows, counted as this model counts."""
         self._need_sums("learns no more rows, nor forgets any")
         opened = self._open(source, sql, reading)
-        classes, levels = [str(label) for label in self.belief.outline.classes], self.belief.level_names
+        classes, levels = [str(label) for label in self.scorer.outline.classes], self.scorer.level_names
         gathering = Gathering(
-            self.layout, self.belief.assumption.needs, self.target, self.weights,
+            self.layout, self.scorer.assumption.needs, self.target, self.weights,
             known_classes=classes, known_levels=levels, words=self.options.words,
         )  # fmt: skip
         for _ in gathering.read(opened, progress):

@@ -34,8 +34,8 @@ def told(model: Model, label: Any, n: int, column: str | None) -> list[Telltale]
             f"words were hashed (hashed={model.options.words.hashed}), so there are none to name. "
             f"Hint: train without hashed, and the words are kept"
         )
-    if isinstance(model.belief, FittedModel):
-        return _weighed(model.belief, block, known.index(label_text(label)), n)
+    if isinstance(model.scorer, FittedModel):
+        return _weighed(model.scorer, block, known.index(label_text(label)), n)
     family: Any = belief.assumption.families[block]
     part: Any = belief.complete.parts[block]
     return telltales(family, part, known.index(label_text(label)), n, words)

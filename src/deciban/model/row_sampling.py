@@ -24,7 +24,7 @@ def sampled(model: Model, n: int, rng: np.random.Generator) -> Any:
 
     parts, codes = model.naive.sample(n, rng)
     drawn: dict[str, Any] = {}
-    for block, X, (kind, features) in zip(model.belief.schema.blocks, parts, model.layout.blocks):
+    for block, X, (kind, features) in zip(model.scorer.schema.blocks, parts, model.layout.blocks):
         if kind == "bags":
             texts = _written(X, block.names, model.options.words, rng)
             drawn |= {} if texts is None else {features[0].name: texts}

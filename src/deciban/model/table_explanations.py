@@ -44,7 +44,7 @@ def explained(
     if not kept:
         raise InputError(f"{source.name} has no rows to explain")
     parts = [_below(block) for block in zip(*(parts for _, parts in kept))]
-    told = model.belief.explain(parts, pair, model.labels, engines.thread_count(None))
+    told = model.scorer.explain(parts, pair, model.labels, engines.thread_count(None))
     batches = [batch for each, _ in kept for batch in each]
     told = _by_column(model, told, [part.shape[1] for part in parts], batches) if model.layout.texts else told
     order, values = model.layout.order(), _values(model, batches, len(told))
@@ -74,7 +74,7 @@ def _by_column(model: Model, told: Explanation, widths: list[int], batches: list
             words, np.zeros(len(told)), together[column], told.winner, told.runner_up, vocabulary or Numbered(b - a),
             texts=_texts(batches, column, len(told)), find=Finder(model.options.words, vocabulary), column=column,
         )
-        for (column, words), vocabulary, a, b in zip(said.items(), model.belief.vocabularies, ends, ends[1:])
+        for (column, words), vocabulary, a, b in zip(said.items(), model.scorer.vocabularies, ends, ends[1:])
     }  # fmt: skip
     features = [feature.name for feature in model.layout.every_feature()]
     return TableExplanation(**{**vars(told), "evidence": evidence, "features": features}, documents=documents)
@@ -88,7 +88,7 @@ def _texts(batches: list[Any], column: str, n: int) -> list[str]:
 
 def class_pair(model: Model, classes: tuple[Any, Any]) -> tuple[int, int]:
     """The places of two classes that are named."""
-    known = {str(label): k for k, label in enumerate(model.belief.outline.classes)}
+    known = {str(label): k for k, label in enumerate(model.scorer.outline.classes)}
     try:
         first, second = (label_text(label) for label in classes)
     except (TypeError, ValueError):

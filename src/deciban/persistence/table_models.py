@@ -43,7 +43,7 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
     section.add("options", _written_options(model.options, model.layout))
     section.put("origin", {name: getattr(model.origin, name) for name in Origin.__dataclass_fields__})
     section.put("held_out", model.quality)
-    section.add("belief", recall.written(model.belief))
+    section.add("belief", recall.written(model.scorer))
     _model(section)
     files.write(path, section.header, section.arrays)
 

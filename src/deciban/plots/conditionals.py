@@ -76,11 +76,11 @@ class Conditional:
 
     def said_at(self, x: Array) -> Array:
         """What the model says at each x, n×K: ln p(x|k), or fitted weights."""
-        if not isinstance(self.model.belief, FittedModel):
+        if not isinstance(self.model.scorer, FittedModel):
             return self.log_likelihood(x)
         rows = np.full((len(x), len(self.model.layout.blocks[self.block].features)), np.nan)
         rows[:, self.j] = x
-        return self.model.belief.solved.forms[self.block].joint(rows)
+        return self.model.scorer.solved.forms[self.block].joint(rows)
 
     def seen(self) -> Array:
         """How often each value was seen, in the order of `values`."""
@@ -161,7 +161,7 @@ def _every(model: Model, description: Description) -> dict[str, Conditional]:
     """Every feature but texts."""
     belief = model.naive.unsolved()
     voices = speakers(belief, model.labels, [group.features for group in model.layout.blocks])
-    fits = _fitted(model.belief, speakers(belief, model.labels, [group.features for group in model.layout.blocks]))
+    fits = _fitted(model.scorer, speakers(belief, model.labels, [group.features for group in model.layout.blocks]))
     missing = {note.name: note.missing or 0.0 for note in description.columns}
     found: dict[str, Conditional] = {}
     for block, (kind, features) in enumerate(model.layout.blocks):

@@ -71,7 +71,7 @@ def _rows(model: Model, rows: Any, told: Sequence[Conditional]) -> dict[str, Any
         return {}
     source = rows if hasattr(rows, "batches") else open_source(rows)
     X, y = numbers_and_classes(source, names, model.target)
-    place = {str(label): k for k, label in enumerate(model.belief.outline.classes)}
+    place = {str(label): k for k, label in enumerate(model.scorer.outline.classes)}
     codes = np.array([place.get(label, -1) for label in y.tolist()], dtype=np.intp)
     kept = thinned(len(X))
     X, codes = X[kept], codes[kept]

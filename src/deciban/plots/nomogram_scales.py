@@ -112,7 +112,7 @@ def pair(model: Model, classes: tuple[Any, Any] | None) -> tuple[int, int]:
         return class_pair(model, classes)
     if len(model.classes) == 2:
         return 1, 0
-    order = np.argsort(-model.belief.solved.prior, kind="stable")
+    order = np.argsort(-model.scorer.solved.prior, kind="stable")
     return int(order[0]), int(order[1])
 
 
@@ -123,7 +123,7 @@ def prior_decibans(model: Model, k: int, l: int) -> float:
         if kind == "bags":
             raise InputError("the model reads texts, whose words have no scale. Hint: name a row, or plot telltales")
         rows.append(np.full((1, len(features)), -1) if kind == "levels" else np.full((1, len(features)), np.nan))
-    told = model.belief.explain(rows, (k, l), model.labels, engines.thread_count(None))
+    told = model.scorer.explain(rows, (k, l), model.labels, engines.thread_count(None))
     return _start(told)
 
 
@@ -133,7 +133,7 @@ def _start(told: Any) -> float:
 
 
 def _refuse_what_does_not_add(model: Model) -> None:
-    by = model.belief.calibration
+    by = model.scorer.calibration
     if by is not None and by.map.scale is None:
         raise UndefinedError(
             f"a nomogram adds evidence up, and after this calibration ({by.method}) what a value gives depends on "
@@ -148,7 +148,7 @@ def _refuse_what_does_not_add(model: Model) -> None:
 
 
 def _trust(model: Model) -> float:
-    by = model.belief.calibration
+    by = model.scorer.calibration
     return 1.0 if by is None else float(by.map.scale or 1.0)
 
 

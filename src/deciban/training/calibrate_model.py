@@ -36,7 +36,7 @@ def settle(trained: Trained, method: str | None, judge: bool) -> None:
             )
         return
     calibration, log_posterior = calibrated(trained, scored, method)
-    likely = isinstance(model.belief, GenerativeModel) and model.belief.assumption.probabilistic
+    likely = isinstance(model.scorer, GenerativeModel) and model.scorer.assumption.probabilistic
     model.tell(calibration, _usual(scored) if likely else None)
     if judge:
         model.held_out = trained.report(log_posterior, "" if calibration is None else told_map(calibration))
@@ -56,7 +56,7 @@ def calibrated(trained: Trained, scored: OutOfFold, method: str | None) -> tuple
     known = scored.known[np.arange(len(rows.codes)), rows.codes]
     truth = np.where(known, rows.codes, -1)
     assert rows.fold is not None
-    return calibrate(method, log_posterior, truth, rows.weight, rows.fold, trained.model.belief.solved.log_prior)
+    return calibrate(method, log_posterior, truth, rows.weight, rows.fold, trained.model.scorer.solved.log_prior)
 
 
 def _usual(scored: OutOfFold) -> Novelty | None:

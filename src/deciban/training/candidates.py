@@ -53,7 +53,7 @@ class Contender:
         start = time.perf_counter()
         rest = counted(self.task, self.task.options, self.schema, rows)
         learned = learner_of(self.task).learn(self.task, self.task.options, rest, rows)
-        learned.belief.solved  # noqa: B018  solving is a part of learning
+        learned.scorer.solved  # noqa: B018  solving is a part of learning
         return learned, time.perf_counter() - start
 
 

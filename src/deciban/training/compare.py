@@ -158,7 +158,7 @@ class Ring:
                 without, took = contender.learn(rows[rest])
                 log_posterior[mine] = without.scores(rows[mine], "log_posterior")
                 seconds.append(took)
-                parameters.append(without.belief.n_parameters)
+                parameters.append(without.scorer.n_parameters)
             self._tick()
         mean = float(np.mean(seconds)), float(np.median(parameters))
         return Entrant(contender.name, contender.told, log_posterior, *mean)

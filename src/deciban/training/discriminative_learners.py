@@ -64,14 +64,14 @@ class Settled:
     @property
     def basis(self) -> GenerativeModel:
         """What naive Bayes believes of them."""
-        assert isinstance(self.known.belief, GenerativeModel)
-        return self.known.belief
+        assert isinstance(self.known.scorer, GenerativeModel)
+        return self.known.scorer
 
     def taught(self, learned: FittedModel) -> Without:
         """What was learned, under the class prior that was asked for, if it is not that of the rows."""
         asked = self.basis.assumption.prior
         usual = asked == ClassPrior()
-        return replace(self.known, belief=learned if usual else learned.under(self.basis.solved.prior))
+        return replace(self.known, scorer=learned if usual else learned.under(self.basis.solved.prior))
 
     @property
     def parts(self) -> list[Any]:

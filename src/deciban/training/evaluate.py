@@ -132,14 +132,14 @@ def _of_model(
     model: Model, source: Source, weights: str | None, allow_missing: bool, progress: Progress | None
 ) -> Report:
     matrices = model.matrices()
-    asked = Question(source, model.target, [str(k) for k in model.belief.schema.classes], weights, allow_missing)
+    asked = Question(source, model.target, [str(k) for k in model.scorer.schema.classes], weights, allow_missing)
     watch = Watch(model.layout, matrices.names)
     card = Scorecard.empty(len(model.labels))
     for batches, rows in asked.rows(matrices, progress):
         if model.options.unseen == "error":
             watch.refuse(batches, matrices.of(batches))
         card += evaluate_rows(
-            model.belief, rows.parts, rows.codes, rows.weight, engines.thread_count(None),
+            model.scorer, rows.parts, rows.codes, rows.weight, engines.thread_count(None),
             keep=True, number=rows.number,
         )  # fmt: skip
     return card.report(model.classes, f"judged on {source.name}")

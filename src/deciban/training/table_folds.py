@@ -33,7 +33,7 @@ from deciban.training.task import Task
 class Without:
     """What is believed without one fold, and which of the features counted it uses."""
 
-    belief: Scorer
+    scorer: Scorer
     kept: Sequence[Sequence[int] | None]
     rest: Ledger
     words: Words
@@ -42,7 +42,7 @@ class Without:
     def scores(self, rows: Rows, wanted: Finish) -> NDArray[Any]:
         """Rows of the fold, with the columns of all blocks as they were counted."""
         asked = as_read(rows, self.rest, self.words)
-        return self.belief.scores(chosen_parts(asked, self.kept), wanted, engines.thread_count(None))
+        return self.scorer.scores(chosen_parts(asked, self.kept), wanted, engines.thread_count(None))
 
 
 def as_read(rows: Rows, rest: Ledger, words: Words) -> Rows:
@@ -124,7 +124,7 @@ def out_of_fold(each: Iterable[Without | None], rows: Rows, wanted: Finish, obse
         if observed:
             cells.append((mine, without.scores(rows[mine], "observed")))
         known.append((mine, np.broadcast_to(learned, (len(mine), len(learned)))))
-        log_prior[f] = without.belief.solved.log_prior
+        log_prior[f] = without.scorer.solved.log_prior
     judged = rows[np.isin(rows.fold, list(log_prior))]
     counted = _in_order(cells) if observed else None
     return OutOfFold(judged, _in_order(scores), _in_order(known), log_prior, counted)

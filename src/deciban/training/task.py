@@ -9,7 +9,7 @@ from typing import Any
 
 from deciban.errors import InputError, did_you_mean, list_names
 from deciban.families.class_prior import ClassPrior
-from deciban.ledger.schema import in_order
+from deciban.ledger.schema import sort_classes
 from deciban.linear import fit_report as account
 from deciban.model.columns import Column, Layout
 from deciban.model.model import Model, file_options
@@ -55,7 +55,7 @@ class Task:
     def gathering(self, n_folds: int, deal: Deal | None = None) -> Gathering:
         """An empty one, ready to read; `deal` says which fold each row goes to."""
         needs = self.options.assumption(self.layout).needs
-        classes = None if self.classes is None else in_order({label_text(label) for label in self.classes})
+        classes = None if self.classes is None else sort_classes({label_text(label) for label in self.classes})
         words = self.options.words
         return Gathering(self.layout, needs, self.target, self.weights, n_folds, deal, classes, words=words)
 
@@ -168,7 +168,7 @@ def _options_like(like: Model, prior: Any) -> tuple[Options, Any]:
     given = like.options.prior.given
     if given is None:
         return like.options, prior
-    named = dict(zip(like.belief.schema.classes, given))
+    named = dict(zip(like.scorer.schema.classes, given))
     return replace(like.options, prior=ClassPrior()), named if prior is None else prior
 
 

@@ -168,10 +168,10 @@ def learned(task: Task, n_folds: int, progress: Progress | None, deal: Deal | No
     drawn = by_names(gathering, total, sample.rows(len(total.schema.classes)))
     known = learner.learn(task, options, total, drawn, {column.name: column for column in columns})
     model = Model(
-        task.target, columns, options, belief=known.belief,
+        task.target, columns, options, scorer=known.scorer,
         target_type=task.target_type, weights=task.weights, origin=_origin(task, gathering),
     )  # fmt: skip
-    model.belief.solved  # noqa: B018  what cannot be solved is refused here
+    model.scorer.solved  # noqa: B018  what cannot be solved is refused here
     return Trained(task, model, total, folds, drawn, gathering.n_learned, sure if deal is None else {})
 
 

@@ -93,7 +93,7 @@ def odds_and_hits(model: Model, table: Given, k: int, allow: bool) -> tuple[Any,
     known = np.array([label is not None for label in truth], dtype=bool)
     if not known.any():
         raise InputError(f"{source.name} has no row with a class in {model.target!r}, so there is nothing to draw")
-    hits = np.array([_told(label) == str(model.belief.outline.classes[k]) for label in truth], dtype=bool)
+    hits = np.array([_told(label) == str(model.scorer.outline.classes[k]) for label in truth], dtype=bool)
     return np.concatenate(found)[known], hits[known]
 
 
