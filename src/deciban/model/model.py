@@ -64,14 +64,14 @@ class Model(Algebra):
         self.target_type, self.weights = target_type, weights
         self.origin = origin or Origin()
         self.held_out, self._quality = held_out, quality
-        if belief is None:
+        if scorer is None:
             assert ledger is not None
-            belief = GenerativeModel(options.assumption(self.layout), ledger)
-        assert isinstance(belief, (GenerativeModel, FittedModel))
-        self._scorer = belief
+            scorer = GenerativeModel(options.assumption(self.layout), ledger)
+        assert isinstance(scorer, (GenerativeModel, FittedModel))
+        self._scorer = scorer
 
     @property
-    def belief(self) -> GenerativeModel | FittedModel:
+    def scorer(self) -> GenerativeModel | FittedModel:
         """The ledger under the families that the roles name, or what was fitted to the rows."""
         return self._scorer
 

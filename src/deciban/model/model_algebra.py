@@ -52,7 +52,7 @@ class Algebra:
     if TYPE_CHECKING:  # what the model brings
 
         @property
-        def belief(self) -> GenerativeModel | FittedModel:
+        def scorer(self) -> GenerativeModel | FittedModel:
             """The ledger under the families that the roles name, or what was fitted to the rows."""
             ...
 

@@ -14,8 +14,8 @@ from deciban import engines
 from deciban._typing import Array
 from deciban.errors import InputError, did_you_mean, list_names
 from deciban.ledger import Block, Ledger, Needs, Schema, Statistic
-from deciban.ledger.ledger import beside
-from deciban.ledger.schema import in_order
+from deciban.ledger.ledger import concatenate_features
+from deciban.ledger.schema import sort_classes
 from deciban.model.columns import Feature, Group, Layout
 from deciban.model.matrices import Matrices, checked, matrix, row_blocks
 from deciban.model.text_blocks import Counted, Texts
@@ -185,7 +185,10 @@ class Gathering:
                 raise _too_large(columns, features) from None
 
         done = iter(engines.shared(one, jobs, engines.thread_count(self.n_jobs)))
-        return [beside([next(done) for _ in _counted_at_once(group, group.features, len(codes))]) for group in groups]
+        return [
+            concatenate_features([next(done) for _ in _counted_at_once(group, group.features, len(codes))])
+            for group in groups
+        ]
 
     def _give_up_folds(self) -> None:
         assert self.sums is not None
@@ -211,7 +214,7 @@ class Gathering:
         F, weight = self.n_folds, self.rows.reshape(-1, self.n_folds).sum(axis=1)
         known = [k for k in range(len(self.classes)) if weight[k] > 0 or self.declared is not None]
         names = {self.classes.list[k]: k for k in known}
-        by_name = [names[label] for label in in_order(names)]
+        by_name = [names[label] for label in sort_classes(names)]
         texts = self.texts.counted(len(self.classes), by_name, F)
         schema, places = self.schema([self.classes.list[k] for k in by_name], texts), self.level_places()
         folds = []

@@ -59,4 +59,4 @@ def _by_fold(vocabulary: Vocabulary | None, bags: Bags, order: Sequence[int], n_
         return Counted(vocabulary, [bags], bags)
     folds = [bags.take(np.arange(f, len(index), n_folds)) for f in range(n_folds)]
     # adding up the ledgers of the folds, each with most of the words, would take ten times as long
-    return Counted(vocabulary, folds, bags.pooled(n_folds))
+    return Counted(vocabulary, folds, bags.pool_classes(n_folds))
