@@ -16,7 +16,7 @@ from tests.families.bags import bags, corpus
 from deciban.errors import InputError, ModelFileError, UndefinedError
 from deciban.families.text_family import Text
 from deciban.ledger import Bags, Tallies
-from deciban.persistence import assumptions as written
+from deciban.persistence.assumptions import read_family, write_family
 from deciban.scores import SparseLinear
 
 K = 4
@@ -261,8 +261,8 @@ def test_what_it_needs():
     ids=str,
 )
 def test_text_families_come_back_from_files(family):
-    section = written.written(family, 7)
-    assert written.read(section, 7) == family
+    section = write_family(family, 7)
+    assert read_family(section, 7) == family
 
 
 @pytest.mark.parametrize(
@@ -283,18 +283,18 @@ def test_text_families_come_back_from_files(family):
     ],
 )
 def test_texts_that_nobody_can_read_are_refused(name, value, why):
-    section = written.written(Text("words"), 7)
+    section = write_family(Text("words"), 7)
     if isinstance(value, np.ndarray):
         del section.header[name]
     with pytest.raises(ModelFileError, match=why):
-        written.read(section.put(name, value), 7)
+        read_family(section.put(name, value), 7)
 
 
 def test_a_text_without_its_reading_is_refused():
-    section = written.written(Text("words"), 7)
+    section = write_family(Text("words"), 7)
     del section.header["reading"]
     with pytest.raises(ModelFileError, match="there is no 'reading'"):
-        written.read(section, 7)
+        read_family(section, 7)
 
 
 @pytest.mark.parametrize("event", EVENTS)

@@ -18,7 +18,7 @@ from tests.tables.reviews import reviews
 import deciban
 from deciban.engines import sparse
 from deciban.errors import DecibanError, ModelFileError
-from deciban.persistence import file_reader as opened
+from deciban.persistence import container
 
 WIDEST = 1 << 20
 """Rows of more features than this take that memory themselves; a large file tells its width before its arrays."""
@@ -204,5 +204,5 @@ def mutate(raw: bytes, rng: random.Random) -> bytes:
 
 
 def check(raw: bytes) -> None:
-    opened.CHECKED_AT_ONCE = 0 if len(raw) % 2 else 1 << 24  # half of the files as if they were large
+    container.EAGER_CHECK_BYTES = 0 if len(raw) % 2 else 1 << 24  # half of the files as if they were large
     use(deciban.load(write_input("model.deciban", raw)))

@@ -29,9 +29,8 @@ from tests.tables.reviews import reviews
 import deciban
 from deciban.errors import DecibanError, ModelFileError
 from deciban.ledger.hashing import SURROGATES, hash_words
-from deciban.persistence import file_reader as opened
-from deciban.persistence.array_layout import DTYPES, NAMES, described
-from deciban.persistence.checksum import checksum
+from deciban.persistence import container
+from deciban.persistence.array_layout import DTYPE_NAMES, DTYPES, checksum, format_array_entry
 
 MAX_FEATURES = 1 << 16
 """Rows of wider models would take the memory themselves; a mapped file tells its width before its arrays."""
@@ -92,7 +91,7 @@ def pack(text: dict, arrays: dict) -> bytes:
     """A file of this text and these arrays, with checksums that fit."""
     order = sorted(arrays, key=lambda name: -arrays[name].dtype.itemsize)
     arrays = {name: np.ascontiguousarray(arrays[name]) for name in order}
-    sums = {n: described(NAMES[a.dtype], a.shape, checksum(a.reshape(-1))) for n, a in arrays.items()}
+    sums = {n: format_array_entry(DTYPE_NAMES[a.dtype], a.shape, checksum(a.reshape(-1))) for n, a in arrays.items()}
     transposed = text.get("transposed")
     if isinstance(transposed, list):
         text = {**text, "transposed": [name for name in transposed if isinstance(name, str) and name in arrays]}
@@ -101,7 +100,7 @@ def pack(text: dict, arrays: dict) -> bytes:
     told, table, end = json.dumps(text), {}, 0
     for name, array in arrays.items():
         place = [end, end + array.nbytes]
-        table[name] = {"dtype": NAMES[array.dtype], "shape": list(array.shape), "data_offsets": place}
+        table[name] = {"dtype": DTYPE_NAMES[array.dtype], "shape": list(array.shape), "data_offsets": place}
         end += array.nbytes
     table["__metadata__"] = {"deciban": told, "checksum": checksum(told.encode("utf-8", SURROGATES))}
     return _frame(table, b"".join(a.tobytes() for a in arrays.values()))
@@ -517,7 +516,7 @@ def check(raw: bytes) -> None:
     warnings.simplefilter("error", RuntimeWarning)
     os.fsync = lambda handle: None
     mapped = hashlib.sha256(raw).digest()[0] % 4 == 0  # as if it were large, and its arrays were read when used
-    opened.CHECKED_AT_ONCE = 0 if mapped else 1 << 24
+    container.EAGER_CHECK_BYTES = 0 if mapped else 1 << 24
     path = write_input("m.deciban", raw)
     try:
         model = deciban.load(path)

@@ -271,7 +271,7 @@ def test_a_model_comes_back_from_its_file(algorithm, learner, tmp_path):
 
 
 def test_a_file_whose_rounds_are_not_sound_is_refused(tmp_path):
-    from deciban.persistence import generative_models as recall
+    from deciban.persistence.generative_models import read_scorer, write_scorer
 
     model = BoostedBayes(n_estimators=3).fit(*drawn())
     for change in (
@@ -280,10 +280,10 @@ def test_a_file_whose_rounds_are_not_sound_is_refused(tmp_path):
         lambda rounds: rounds.header["rounds"].__setitem__("learners", []),
         lambda rounds: rounds.header["learned"]["account"]["settings"].__setitem__("algorithm", "magic"),
     ):
-        section = recall.written(model._scorer)
+        section = write_scorer(model._scorer)
         change(section)
         with pytest.raises(ModelFileError):
-            recall.recalled(section)
+            read_scorer(section)
 
 
 def test_calibration_comes_with_every_facade(tmp_path):

@@ -13,7 +13,7 @@ from deciban.errors import ModelFileError, UndefinedError
 from deciban.ledger import Block, Needs, Schema
 from deciban.linear.fit_report import Account
 from deciban.linear.fitted_model import FittedModel
-from deciban.persistence import generative_models as recall
+from deciban.persistence.generative_models import read_scorer, write_scorer
 from deciban.scores import Linear
 
 X = np.array([[1.0, 2.0], [-3.0, 0.5], [np.nan, 4.0]])
@@ -98,20 +98,20 @@ def test_a_figure_that_is_unknown_stays_unknown_in_a_file(tmp_path: Path) -> Non
 def test_a_file_that_tells_nonsense_is_refused(
     tmp_path: Path, where: tuple[str, ...], value: object, complaint: str
 ) -> None:
-    section = recall.written(fit_matrix())
+    section = write_scorer(fit_matrix())
     inner = section.header["learned"]
     for name in where[:-1]:
         inner = inner[name]
     inner[where[-1]] = value
     files.write(tmp_path / "spoilt", section.header, section.arrays)
     with pytest.raises(ModelFileError, match=complaint):
-        recall.recalled(files.read(tmp_path / "spoilt").section())
+        read_scorer(files.read(tmp_path / "spoilt").section())
 
 
 def through_a_file(learned: FittedModel, folder: Path) -> FittedModel:
-    section = recall.written(learned)
+    section = write_scorer(learned)
     files.write(folder / "learned", section.header, section.arrays)
-    again = recall.recalled(files.read(folder / "learned").section())
+    again = read_scorer(files.read(folder / "learned").section())
     assert isinstance(again, FittedModel)
     return again
 

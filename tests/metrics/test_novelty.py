@@ -12,7 +12,7 @@ from tests.tables.reviews import reviews
 
 import deciban
 from deciban.errors import DecibanWarning, InputError, UndefinedError
-from deciban.persistence.calibration_maps import read_novelty, written_novelty
+from deciban.persistence.calibration_maps import read_novelty, write_novelty
 from deciban.scores.novelty import Novelty, standardised
 
 
@@ -49,7 +49,7 @@ def test_a_row_of_which_nothing_is_known_has_no_typicality_and_is_novel():
 
 def test_what_is_usual_is_read_as_it_was_written():
     found = Novelty.of(np.append(np.arange(40.0), -np.inf))
-    again = read_novelty(written_novelty(found))
+    again = read_novelty(write_novelty(found))
     assert (again.quantiles == found.quantiles).all()
     assert again.rows == 41
 

@@ -13,7 +13,7 @@ from tests.tables.reviews import reviews
 import deciban
 from deciban import persistence as files
 from deciban.errors import DecibanWarning, InputError, ModelFileError, UndefinedError
-from deciban.persistence.table_models import fingerprint
+from deciban.persistence.table_models import compute_fingerprint
 from deciban.text import Words
 
 ROLES = {"text": "text", "stars": "number", "head": "text", "country": "category"}
@@ -209,7 +209,11 @@ def test_a_model_without_texts_writes_what_it_always_wrote(tmp_path):
     header = files.read(tmp_path / "m").section().header
     assert "words" not in header["options"]
     assert deciban.load(tmp_path / "m").options.words == Words()
-    assert fingerprint(model.columns, Words()) == header["reader"] == fingerprint(model.columns, Words(lower=False))
+    assert (
+        compute_fingerprint(model.columns, Words())
+        == header["reader"]
+        == compute_fingerprint(model.columns, Words(lower=False))
+    )
 
 
 def changed(path, change):

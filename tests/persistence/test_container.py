@@ -10,9 +10,9 @@ from safetensors import safe_open
 
 from deciban import persistence as files
 from deciban.errors import ModelFileError
-from deciban.persistence import file_reader as opened
-from deciban.persistence import strict_json as strict
-from deciban.persistence.checksum import checksum
+from deciban.persistence import container
+from deciban.persistence.array_layout import checksum
+from deciban.persistence.strict_json import MAX_HEADER_BYTES
 
 ARRAYS = {
     "flags": np.array([True, False]),
@@ -99,7 +99,7 @@ def test_the_order_in_memory_comes_back(path):
 
 @pytest.mark.parametrize("array", [np.array(["a"]), np.array([1j]), np.array([None]), np.zeros(1, np.float16)])
 def test_other_kinds_of_number_are_not_written(path, array):
-    with pytest.raises(ModelFileError, match="'a' is of kind"):
+    with pytest.raises(ModelFileError, match="'a' is of dtype"):
         files.write(path, {}, {"a": array})
     assert not list(path.parent.iterdir())
 
@@ -113,7 +113,7 @@ def test_a_header_that_would_not_be_read_is_not_written(path, header):
 
 def test_a_header_that_is_too_long_is_not_written(path):
     with pytest.raises(ModelFileError, match="would be read again"):
-        files.write(path, {"x": "y" * strict.MOST_HEADER}, {})
+        files.write(path, {"x": "y" * MAX_HEADER_BYTES}, {})
     assert not list(path.parent.iterdir())
 
 
@@ -159,7 +159,7 @@ def test_a_checksum_is_what_its_description_says():
 
 
 def test_a_large_file_is_checked_as_it_is_used(path, monkeypatch):
-    monkeypatch.setattr(opened, "CHECKED_AT_ONCE", 100)
+    monkeypatch.setattr(container, "EAGER_CHECK_BYTES", 100)
     files.write(path, {}, {"good": np.arange(50.0), "bad": np.arange(50) % 7 + 0.5})
     content = bytearray(path.read_bytes())
     content[content.rindex(np.float64(0.5).tobytes())] ^= 1
@@ -173,15 +173,15 @@ def test_a_large_file_is_checked_as_it_is_used(path, monkeypatch):
 
 
 def test_an_array_is_checked_once(written, monkeypatch):
-    monkeypatch.setattr(opened, "CHECKED_AT_ONCE", 0)
+    monkeypatch.setattr(container, "EAGER_CHECK_BYTES", 0)
     arrays = files.read(written).arrays
     first = arrays["double"]
-    monkeypatch.setattr(opened, "checksum", lambda content: pytest.fail("checked twice"))
+    monkeypatch.setattr(container, "checksum", lambda content: pytest.fail("checked twice"))
     assert np.shares_memory(arrays["double"], first)
 
 
 def test_a_mapped_file_may_be_replaced_while_it_is_used(path, monkeypatch):
-    monkeypatch.setattr(opened, "CHECKED_AT_ONCE", 0)
+    monkeypatch.setattr(container, "EAGER_CHECK_BYTES", 0)
     files.write(path, {}, {"a": np.full(100_000, 1.0)})
     old = files.read(path).arrays["a"]
     old[0] = 5.0  # nobody else sees it

@@ -28,10 +28,16 @@ from deciban.ledger import (
     Vocabulary,
 )
 from deciban.persistence import Section
-from deciban.persistence import assumptions as family_files
-from deciban.persistence import ledgers as ledger_files
-from deciban.persistence import score_forms as form_files
-from deciban.persistence.generative_models import recalled, written
+from deciban.persistence.assumptions import read_family, write_family
+from deciban.persistence.generative_models import read_scorer, write_scorer
+from deciban.persistence.ledgers import (
+    OPTIONAL_ARRAYS,
+    read_blocks_without_levels,
+    read_blocks_without_names,
+    read_ledger,
+    write_ledger,
+)
+from deciban.persistence.score_forms import read_score_form, write_score_form
 from deciban.scores import Diagonal, Full, Linear, Lookup, SparseLinear, Table
 from deciban.scores.linear import Barrier
 from deciban.scores.steps import Steps
@@ -94,13 +100,13 @@ def through_a_file(section, tmp_path):
 @pytest.mark.parametrize("name", ["outliers", "far scatter", "moments", "scatter"])
 def test_ledgers_of_files_without_low_order_parts_are_read(name, tmp_path):
     """Files of earlier versions have none."""
-    section = ledger_files.written(LEDGERS[name])
+    section = write_ledger(LEDGERS[name])
     section.arrays = {
         n: a for n, a in section.arrays.items() if not n.endswith(("weight_rest", "m2_rest", "nt_rest"))
     }
-    (part,) = ledger_files.read(through_a_file(section, tmp_path)).parts
+    (part,) = read_ledger(through_a_file(section, tmp_path)).parts
     for array, values in LEDGERS[name].parts[0].arrays().items():
-        if array in ledger_files.OPTIONAL_ARRAYS:
+        if array in OPTIONAL_ARRAYS:
             assert not part.arrays()[array].any()
             assert values.any() or name in ("moments", "scatter")
         else:
@@ -110,7 +116,7 @@ def test_ledgers_of_files_without_low_order_parts_are_read(name, tmp_path):
 @pytest.mark.parametrize("name", LEDGERS)
 def test_ledgers_come_back(name, tmp_path):
     ledger = LEDGERS[name]
-    read = ledger_files.read(through_a_file(ledger_files.written(ledger), tmp_path))
+    read = read_ledger(through_a_file(write_ledger(ledger), tmp_path))
     assert read == ledger
     assert read.schema == ledger.schema
     assert [type(part) for part in read.parts] == [type(part) for part in ledger.parts]
@@ -172,61 +178,61 @@ WRONG = [
 
 @pytest.mark.parametrize(("name", "array", "change", "why"), WRONG)
 def test_arrays_that_do_not_agree_are_refused(name, array, change, why, tmp_path):
-    section = ledger_files.written(LEDGERS[name])
+    section = write_ledger(LEDGERS[name])
     section.arrays = {**section.arrays, array: change(section.arrays[array])}
     with pytest.raises(ModelFileError, match=why):
-        ledger_files.read(through_a_file(section, tmp_path))
+        read_ledger(through_a_file(section, tmp_path))
 
 
 @pytest.mark.parametrize(("name", "shared"), [("bags", False), ("hashed bags", True)])
 def test_where_only_presence_is_counted_it_is_written_and_read_once(name, shared, tmp_path):
-    section = ledger_files.written(LEDGERS[name])
+    section = write_ledger(LEDGERS[name])
     assert ("parts/0/documents/total" in section.arrays) is not shared
-    part = ledger_files.read(through_a_file(section, tmp_path)).parts[0]
+    part = read_ledger(through_a_file(section, tmp_path)).parts[0]
     assert part.presence is shared
 
 
 def test_words_stay_where_they_lie_in_the_file_and_an_outline_does_not_look_at_them(tmp_path):
-    section = through_a_file(ledger_files.written(LEDGERS["bags"]), tmp_path)
-    (block,) = ledger_files.read_features(section)
+    section = through_a_file(write_ledger(LEDGERS["bags"]), tmp_path)
+    (block,) = read_blocks_without_levels(section)
     assert block == LEDGERS["bags"].schema.blocks[0]
     assert not any(array.flags.owndata for array in (block.names.blob, block.names.offsets, block.names.hashes))
     unread = {name: array for name, array in section.arrays.items() if "names" not in name}
-    assert ledger_files.read_outline(Section(section.header, unread, file="f")) == (
+    assert read_blocks_without_names(Section(section.header, unread, file="f")) == (
         Block("bags", 3, reading="words, 1 to 2 of them"),
     )
 
 
 def test_a_word_that_begins_within_a_character_is_refused(tmp_path):
-    section = ledger_files.written(LEDGERS["bags"])
+    section = write_ledger(LEDGERS["bags"])
     offsets, at = WORDS.offsets.copy(), [word[0] for word in WORDS].index("ü")
     offsets[max(at, 1)] = offsets[at] + 1
     section.arrays = {**section.arrays, "schema/blocks/0/names/offsets": offsets}
     with pytest.raises(ModelFileError, match="no UTF-8"):
-        ledger_files.read(through_a_file(section, tmp_path))
+        read_ledger(through_a_file(section, tmp_path))
 
 
 def test_words_of_equal_hashes_are_in_the_order_of_their_bytes(tmp_path):
-    section = ledger_files.written(LEDGERS["bags"])
+    section = write_ledger(LEDGERS["bags"])
     offsets, name = np.array([0, 1, 2, 4]), "schema/blocks/0/names/"
     for utf8 in (b"baab", b"aaab"):
         words = np.frombuffer(utf8, dtype=np.uint8)
         changed = {name + "utf8": words, name + "offsets": offsets, name + "hashes": np.full(3, 7)}
         section.arrays = {**section.arrays, **changed}
         with pytest.raises(ModelFileError, match="order of their hashes, each word once"):
-            ledger_files.read(through_a_file(section, tmp_path))
+            read_ledger(through_a_file(section, tmp_path))
 
 
 def test_a_ledger_that_would_not_be_read_is_not_written():
     bad = Ledger(Schema((1,), (Block("counts", 1),)), np.ones(1), (Counts(np.array([[np.inf]]), np.ones((1, 1))),))
     with pytest.raises(ModelFileError, match="cannot be written to a file: in parts/0, the array 'total'"):
-        ledger_files.written(bad)
+        write_ledger(bad)
 
 
 @pytest.mark.parametrize("label", [(1, 2), None, Fraction(1, 2), float("nan")])
 def test_a_label_that_files_cannot_name_is_refused(label):
     with pytest.raises(ModelFileError, match="texts and numbers"):
-        ledger_files.written(Ledger(Schema((label,), ()), np.ones(1), ()))
+        write_ledger(Ledger(Schema((label,), ()), np.ones(1), ()))
 
 
 TWO = np.array([[0.5, -1.0], [2.0, 0.25]])
@@ -257,7 +263,7 @@ FORMS = {
 @pytest.mark.parametrize("name", FORMS)
 def test_score_forms_come_back(name, tmp_path):
     form, X = FORMS[name]
-    read = form_files.read(through_a_file(form_files.written(form, 2), tmp_path), 2, 2)
+    read = read_score_form(through_a_file(write_score_form(form, 2), tmp_path), 2, 2)
     assert type(read) is type(form)
     assert np.array_equal(read.joint(X), form.joint(X))
 
@@ -283,10 +289,10 @@ def test_score_forms_come_back(name, tmp_path):
     ],
 )
 def test_forms_that_do_not_agree_are_refused(name, array, change, why, tmp_path):
-    section = form_files.written(FORMS[name][0], 2)
+    section = write_score_form(FORMS[name][0], 2)
     section.arrays = {**section.arrays, array: change(section.arrays[array])}
     with pytest.raises(ModelFileError, match=why):
-        form_files.read(through_a_file(section, tmp_path), 2, 2)
+        read_score_form(through_a_file(section, tmp_path), 2, 2)
 
 
 @pytest.mark.parametrize(
@@ -300,7 +306,7 @@ def test_forms_that_do_not_agree_are_refused(name, array, change, why, tmp_path)
     ids=lambda family: type(family).__name__,
 )
 def test_families_come_back(family, tmp_path):
-    read = family_files.read(through_a_file(family_files.written(family, 2), tmp_path), 2)
+    read = read_family(through_a_file(write_family(family, 2), tmp_path), 2)
     assert repr(read) == repr(family)
 
 
@@ -318,14 +324,14 @@ def test_families_come_back(family, tmp_path):
     ],
 )
 def test_assumptions_that_nobody_can_make_are_refused(family, name, value, why):
-    section = family_files.written(family, 2)
+    section = write_family(family, 2)
     with pytest.raises(ModelFileError, match=why):
-        family_files.read(section.put(name, value), 2)
+        read_family(section.put(name, value), 2)
 
 
 def test_levels_that_are_said_to_be_known_are_bounded():
     with pytest.raises(ModelFileError, match="min_levels"):
-        family_files.written(Categorical(min_levels=(1 << 40,)), 1)
+        write_family(Categorical(min_levels=(1 << 40,)), 1)
 
 
 def test_a_belief_of_several_blocks_comes_back(tmp_path):
@@ -333,7 +339,7 @@ def test_a_belief_of_several_blocks_comes_back(tmp_path):
     before = GenerativeModel(
         Assumption(families, ClassPrior("given", given=(0.25, 0.75)), LEDGERS["mixed"] * 0.5), LEDGERS["mixed"]
     )
-    read = recalled(through_a_file(written(before), tmp_path))
+    read = read_scorer(through_a_file(write_scorer(before), tmp_path))
     assert read.ledger == before.ledger
     assert read.complete == before.complete
     parts = [NUMBERS, LEVELS]
@@ -342,8 +348,8 @@ def test_a_belief_of_several_blocks_comes_back(tmp_path):
 
 
 def test_a_belief_whose_parts_are_of_different_models_is_refused(tmp_path):
-    one = written(GenerativeModel(Assumption((Gaussian(),), ClassPrior()), LEDGERS["moments"]))
-    other = written(GenerativeModel(Assumption((Binned(),), ClassPrior()), LEDGERS["grid"]))
+    one = write_scorer(GenerativeModel(Assumption((Gaussian(),), ClassPrior()), LEDGERS["moments"]))
+    other = write_scorer(GenerativeModel(Assumption((Binned(),), ClassPrior()), LEDGERS["grid"]))
     mixed = Section({**one.header, "families": other.header["families"]}, one.arrays)
     with pytest.raises(ModelFileError, match="takes grid of x, not moments of x"):
-        recalled(through_a_file(mixed, tmp_path))
+        read_scorer(through_a_file(mixed, tmp_path))

@@ -15,8 +15,8 @@ import deciban
 from deciban import persistence as files
 from deciban.errors import ModelFileError, SchemaError
 from deciban.ledger import Tallies
-from deciban.persistence import file_reader as opened
-from deciban.persistence import generative_models as recall
+from deciban.persistence import container
+from deciban.persistence.generative_models import read_scorer, write_scorer
 from deciban.scores import SparseLinear
 
 
@@ -29,7 +29,7 @@ def path(tmp_path):
 def size(request, monkeypatch):
     """Read in full at once, or mapped and read as it is used."""
     if request.param == "large":
-        monkeypatch.setattr(opened, "CHECKED_AT_ONCE", 0)
+        monkeypatch.setattr(container, "EAGER_CHECK_BYTES", 0)
 
 
 def again(model, path):
@@ -194,14 +194,14 @@ def test_models_that_are_kept_sparse_come_back_so(make, alpha, path, monkeypatch
 
 
 def test_scoring_a_large_file_leaves_its_ledger_unread(path, monkeypatch):
-    monkeypatch.setattr(opened, "CHECKED_AT_ONCE", 0)
+    monkeypatch.setattr(container, "EAGER_CHECK_BYTES", 0)
     facade = next(f for f in FACADES if f.name == "GaussianBayes-full")
     facade.fitted().save(path)
     read = deciban.load(path)
     read.predict(facade.data()[0])
     assert not {"ledger", "complete"} & vars(read._scorer).keys()
     arrays = read._scorer._section.arrays
-    assert not [name for name in arrays._sound if name.startswith("belief/ledger/parts")]
+    assert not [name for name in arrays._verified if name.startswith("belief/ledger/parts")]
 
 
 def test_damage_to_a_large_file_is_noticed_when_it_is_used(path, monkeypatch):
@@ -213,7 +213,7 @@ def test_damage_to_a_large_file_is_noticed_when_it_is_used(path, monkeypatch):
     path.write_bytes(content)
     with pytest.raises(ModelFileError, match="'belief/ledger/parts/0/m2' is not what was written"):
         deciban.load(path)
-    monkeypatch.setattr(opened, "CHECKED_AT_ONCE", 0)
+    monkeypatch.setattr(container, "EAGER_CHECK_BYTES", 0)
     read = deciban.load(path)
     assert np.array_equal(read.predict(X), model.predict(X))
     with pytest.raises(ModelFileError, match="'belief/ledger/parts/0/m2' is not what was written"):
@@ -270,9 +270,9 @@ def test_what_differs_is_still_refused_after_loading(path):
 
 def test_a_belief_needs_no_facade(path):
     model = deciban.CategoricalNB().fit([[0, 1], [1, 0]], ["a", "b"])
-    section = recall.written(model._scorer)
+    section = write_scorer(model._scorer)
     files.write(path, section.header, section.arrays)
-    read = recall.recalled(files.read(path).section())
+    read = read_scorer(files.read(path).section())
     assert read.ledger == model.ledger_
     assert np.array_equal(read.solved.forms[0].log_theta, model._scorer.solved.forms[0].log_theta)
 

@@ -11,7 +11,7 @@ from deciban import TextClassifier, Words
 from deciban import persistence as files
 from deciban.errors import ModelFileError, SchemaError
 from deciban.ledger import Vocabulary
-from deciban.persistence import file_reader as opened
+from deciban.persistence import container
 
 DOCUMENTS = ["Tea pot, tea", "milk cup and pot", "", "sugar leaf leaf", "tea with milk", "go to the pot: thé \ud800x"]
 LABELS = [*"abcabc"]
@@ -47,7 +47,7 @@ def path(tmp_path):
 def size(request, monkeypatch):
     """Read in full at once, or mapped and read as it is used."""
     if request.param == "large":
-        monkeypatch.setattr(opened, "CHECKED_AT_ONCE", 0)
+        monkeypatch.setattr(container, "EAGER_CHECK_BYTES", 0)
 
 
 def fitted(name="plain"):
@@ -101,7 +101,7 @@ def test_models_of_no_words_and_of_many_come_back(path):
 def test_opening_and_predicting_look_at_no_word_by_itself(path, monkeypatch):
     words = [f"w{i:x}" for i in range(5000)]
     TextClassifier().fit([" ".join(words), "w0 w1"], [0, 1]).save(path)
-    monkeypatch.setattr(opened, "CHECKED_AT_ONCE", 0)
+    monkeypatch.setattr(container, "EAGER_CHECK_BYTES", 0)
 
     def refuse(*arguments):
         raise AssertionError("a word was looked at")

@@ -7,7 +7,7 @@ from tests.tables import clinic
 import deciban
 from deciban import persistence as files
 from deciban.errors import ModelFileError
-from deciban.persistence import file_reader as opened
+from deciban.persistence import container
 
 ROWS = clinic.patients(40, seed=3)
 LEVELS = "belief/ledger/schema/blocks/2"
@@ -26,7 +26,7 @@ def path(tmp_path):
 @pytest.fixture
 def large(monkeypatch):
     """Files are mapped, and read as they are used."""
-    monkeypatch.setattr(opened, "CHECKED_AT_ONCE", 0)
+    monkeypatch.setattr(container, "EAGER_CHECK_BYTES", 0)
 
 
 def answers(model, rows=ROWS):
@@ -63,7 +63,7 @@ def test_predicting_from_a_large_file_unpacks_no_names_of_levels_and_no_sums(mod
     read.predict(ROWS)
     read.explain(ROWS)
     assert not {"ledger", "schema", "complete"} & vars(read.scorer).keys()
-    used = read.scorer._section.arrays._sound
+    used = read.scorer._section.arrays._verified
     sums = {name for name in used if name.startswith("belief/ledger/parts")}
     assert sums <= {"belief/ledger/parts/2/offset"}  # stored once, for the scores too
 

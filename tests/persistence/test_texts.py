@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deciban.errors import ModelFileError
-from deciban.persistence.text_arrays import Packed, arrow, pack, unpack
+from deciban.persistence.section import PackedTexts, pack, to_arrow, unpack
 
 ANYTHING = st.lists(st.text(st.characters(exclude_categories=())))
 PROPER = st.lists(st.text())
@@ -27,7 +27,7 @@ def test_the_bytes_are_those_of_the_texts_and_end_where_these_do(texts):
 @given(PROPER)
 def test_arrow_sees_the_same_texts_in_the_same_bytes(texts):
     packed = pack(texts)
-    seen = arrow(packed)
+    seen = to_arrow(packed)
     assert seen.to_pylist() == texts
     if packed.utf8.size:
         assert seen.buffers()[2].address == packed.utf8.ctypes.data
@@ -35,7 +35,7 @@ def test_arrow_sees_the_same_texts_in_the_same_bytes(texts):
 
 def test_arrow_takes_long_offsets_too():
     packed = pack(["a", "ßß"])
-    assert arrow(Packed(packed.utf8, packed.offsets.astype(np.int64))).to_pylist() == ["a", "ßß"]
+    assert to_arrow(PackedTexts(packed.utf8, packed.offsets.astype(np.int64))).to_pylist() == ["a", "ßß"]
 
 
 @pytest.mark.parametrize(
@@ -52,11 +52,11 @@ def test_arrow_takes_long_offsets_too():
     ],
 )
 def test_what_cannot_have_been_packed_is_refused(utf8, offsets, why):
-    bad = Packed(np.frombuffer(utf8, dtype=np.uint8), np.array(offsets, dtype=np.int32))
+    bad = PackedTexts(np.frombuffer(utf8, dtype=np.uint8), np.array(offsets, dtype=np.int32))
     with pytest.raises(ModelFileError, match=why):
         unpack(bad)
     with pytest.raises(ModelFileError):
-        arrow(bad)
+        to_arrow(bad)
 
 
 def test_a_million_names_are_quick():

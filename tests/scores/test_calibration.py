@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from deciban.errors import DecibanWarning, InputError
 from deciban.persistence import Section
-from deciban.persistence.calibration_maps import read, written
+from deciban.persistence.calibration_maps import read_calibration, write_calibration
 from deciban.scores.calibration import Calibration, Isotonic, Platt, Temperature, normalised, warn_dropped
 from deciban.scores.explanation import DECIBAN
 from deciban.scores.posterior import log_odds
@@ -105,7 +105,7 @@ def test_where_no_class_is_left_the_new_prior_speaks():
 def test_a_calibration_is_read_as_it_was_written(name):
     K, found = MAPS[name]
     told = Calibration(found, np.log(np.full(K, 1 / K)), 20, 0.5, 0.25)
-    again = read(written(told), K)
+    again = read_calibration(write_calibration(told), K)
     assert (again.method, again.rows, again.before, again.after) == (found.method, 20, 0.5, 0.25)
     assert (again.apply(posteriors(K), told.log_prior) == told.apply(posteriors(K), told.log_prior)).all()
     assert str(again) == str(told)
@@ -124,10 +124,10 @@ def test_a_calibration_is_read_as_it_was_written(name):
     ],
 )
 def test_a_forged_calibration_is_refused(name, value, what):
-    section = written(Calibration(LINES, np.log(np.full(3, 1 / 3))))
+    section = write_calibration(Calibration(LINES, np.log(np.full(3, 1 / 3))))
     forged = Section(dict(section.header), section.arrays, file="x").put(name, value)
     with pytest.raises(ValueError, match=what):
-        read(forged, 3)
+        read_calibration(forged, 3)
 
 
 def test_dropping_a_calibration_is_said_where_the_user_is():

@@ -12,7 +12,7 @@ from deciban.families.multinomial import Multinomial
 from deciban.families.poisson import Poisson
 from deciban.kernels import kernel_loading
 from deciban.ledger import Counts, Needs, Tallies
-from deciban.persistence import score_forms as form_files
+from deciban.persistence.score_forms import read_score_form, write_score_form
 from deciban.scores import Diagonal, Full, Linear, Lookup, Steps, Table
 from deciban.scores.scaled import scaled
 
@@ -179,13 +179,13 @@ def test_what_is_scaled_comes_back_from_files(name):
     form, X = FORMS[name]
     t = 0.7 if name in TOGETHER else TRUST
     kept = scaled(form, t)
-    read = form_files.read(form_files.written(kept, 3), K, 3)
+    read = read_score_form(write_score_form(kept, 3), K, 3)
     np.testing.assert_array_equal(read.joint(X), kept.joint(X))
 
 
 @every_form
 def test_files_of_forms_that_are_not_scaled_do_not_speak_of_trust(name):
-    section = form_files.written(FORMS[name][0], 3)
+    section = write_score_form(FORMS[name][0], 3)
     assert not section.has("trust")
     if not isinstance(FORMS[name][0], Linear):
         assert not section.has("offsets")

@@ -12,7 +12,7 @@ from deciban.families.multinomial import Multinomial
 from deciban.families.poisson import Poisson
 from deciban.kernels import kernel_loading
 from deciban.ledger import Counts, Needs, Tallies
-from deciban.persistence import score_forms as form_files
+from deciban.persistence.score_forms import read_score_form, write_score_form
 from deciban.scores import Diagonal, Linear, SparseLinear, Steps, sums
 from deciban.scores.scaled import scaled
 from deciban.scores.sums import Summed, summed
@@ -53,7 +53,7 @@ def test_a_sum_comes_back_from_files(name):
     form, X = FORMS[name]
     whole = summed([scaled(form, t) for t in SHARES])
     X = X.toarray() if isinstance(whole, Linear) and hasattr(X, "toarray") else X
-    read = form_files.read(form_files.written(whole, 3), K, 3)
+    read = read_score_form(write_score_form(whole, 3), K, 3)
     np.testing.assert_array_equal(read.joint(X), whole.joint(X))
 
 
@@ -136,9 +136,9 @@ def test_kernels_score_sums(wanted, monkeypatch):
 
 
 def test_a_file_with_a_sum_of_forms_that_are_not_of_a_kind_is_refused():
-    section = form_files.written(Summed((FORMS["full"][0], FORMS["diagonal"][0])), 3)
+    section = write_score_form(Summed((FORMS["full"][0], FORMS["diagonal"][0])), 3)
     with pytest.raises(ModelFileError, match="all of a kind"):
-        form_files.read(section, K, 3)
+        read_score_form(section, K, 3)
 
 
 def test_what_one_form_rules_out_their_sum_rules_out():

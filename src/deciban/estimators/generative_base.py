@@ -19,7 +19,7 @@ from deciban.estimators.classifier_base import Classifier
 from deciban.estimators.ledger_mixin import Algebra
 from deciban.generative import DRAWS, Assumption, GenerativeModel, learn
 from deciban.ledger import Ledger
-from deciban.persistence import assumptions as family_files
+from deciban.persistence.assumptions import write_family
 from deciban.scorer import Scorer
 from deciban.scores.calibration import warn_dropped
 
@@ -121,7 +121,7 @@ class Bayes(Algebra, Honest, Classifier):
             return False
         assumption = self._assumption(self.n_features_in_, len(self.classes_))
         for family, block in zip(assumption.families, believed.outline.blocks):
-            family_files.written(family, block.width)
+            write_family(family, block.width)
         return [type(f) for f in assumption.families] == [type(f) for f in believed.assumption.families]
 
     @property

@@ -1,7 +1,11 @@
-"""Where each array lies in the file: the table of a safetensors header, checked before anything is made of it."""
+"""The layout of the arrays in a file: the table of a safetensors header, checked before use, and array checksums.
+
+A checksum tells whether bytes are those that were written. It guards against accidents, not against forgers.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -19,62 +23,100 @@ DTYPES = {
     "F32": np.dtype("<f4"),
     "F64": np.dtype("<f8"),
 }
-"""The kinds of number that model files may hold, by their names in safetensors."""
+"""The dtypes that model files may hold, by their names in safetensors."""
 
-NAMES = {dtype: name for name, dtype in DTYPES.items()}
+DTYPE_NAMES = {dtype: name for name, dtype in DTYPES.items()}
+"""The safetensors name of each dtype that model files may hold."""
 
-MOST_AXES = 8
-MOST_EMPTY = 1 << 24
-"""Longest axis of an array without elements: it takes no room in the file, and must not ask for any later."""
+MAX_AXES = 8
+"""Largest number of axes of an array."""
+
+MAX_EMPTY_AXIS = 1 << 24
+"""Longest axis of an array without elements: it takes no bytes in the file, and must not allocate any later."""
+
+CHECKSUM_ROW_WORDS = 1024
+"""Words of eight bytes in a row of the checksum."""
+
+CHECKSUM_BATCH_ROWS = 32
+"""Rows summed at a time: 256 KiB, which stay in the cache for the second sum.
+
+120 to 200 MB in memory, one core of a busy machine: 5.0 GB/s, against 2.3 to 4.0 for the CRC-32 of zlib 1.2.13, 1.4
+for SHA-256 and 0.6 for BLAKE2b.
+"""
 
 
-class Place(NamedTuple):
-    """An array's kind of number, shape, and bytes from `start` to `end` of the data."""
+class ArraySpan(NamedTuple):
+    """An array's dtype, its shape, and its bytes from `start` to `end` of the data."""
 
     dtype: str
     shape: tuple[int, ...]
     start: int
     end: int
 
-    def of(self, data: NDArray[np.uint8]) -> NDArray[Any]:
-        """The array itself, as a view."""
+    def view(self, data: NDArray[np.uint8]) -> NDArray[Any]:
+        """Return the array as a view of the data."""
         return data[self.start : self.end].view(DTYPES[self.dtype]).reshape(self.shape)
 
 
-def described(dtype: str, shape: tuple[int, ...], checksum: str) -> str:
-    """An array's kind, shape and sum in one line, as the header has it."""
+def format_array_entry(dtype: str, shape: tuple[int, ...], checksum: str) -> str:
+    """Return an array's dtype, shape and checksum in one line, as the header has it."""
     return f"{dtype} {'x'.join(map(str, shape)) or 'scalar'} {checksum}"
 
 
-def places(table: Mapping[str, Any], n_bytes: int) -> dict[str, Place]:
-    """The table of arrays, which must lie side by side and fill the data exactly."""
-    found = {name: _place(name, entry) for name, entry in table.items()}
+def parse_layout(table: Mapping[str, Any], n_bytes: int) -> dict[str, ArraySpan]:
+    """Return the span of each array; the spans must be adjacent and fill the data exactly."""
+    spans = {name: _parse_span(name, entry) for name, entry in table.items()}
     end = 0
-    for name, place in sorted(found.items(), key=lambda item: (item[1].start, item[1].end)):
-        if place.start != end:
-            raise ModelFileError(f"the array {name!r} begins at byte {place.start} of the data, and should at {end}")
-        end = place.end
+    for name, span in sorted(spans.items(), key=lambda item: (item[1].start, item[1].end)):
+        if span.start != end:
+            raise ModelFileError(f"the array {name!r} begins at byte {span.start} of the data, and should at {end}")
+        end = span.end
     if end != n_bytes:
         raise ModelFileError(f"its arrays take {end} bytes and it has {n_bytes}: it was cut off, or added to")
-    return found
+    return spans
 
 
-def _place(name: str, entry: Any) -> Place:
+def _parse_span(name: str, entry: Any) -> ArraySpan:
     if not isinstance(entry, dict) or entry.keys() != {"dtype", "shape", "data_offsets"}:
         raise ModelFileError(f"the array {name!r} is not described by dtype, shape and data_offsets")
     dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
     if not isinstance(dtype, str) or dtype not in DTYPES:
-        raise ModelFileError(f"the array {name!r} is of kind {str(dtype)[:40]!r}, and should be one of {[*DTYPES]}")
-    if not _wholes(shape) or len(shape) > MOST_AXES or not _wholes(offsets) or len(offsets) != 2:
-        raise ModelFileError(f"the array {name!r} has a shape or place that are no whole numbers ≥ 0")
+        raise ModelFileError(f"the array {name!r} is of dtype {str(dtype)[:40]!r}, and should be one of {[*DTYPES]}")
+    if not _is_list_of_counts(shape) or len(shape) > MAX_AXES or not _is_list_of_counts(offsets) or len(offsets) != 2:
+        raise ModelFileError(f"the array {name!r} has a shape or data_offsets that are not whole numbers ≥ 0")
     size, (start, end) = math.prod(shape), offsets
     if size * DTYPES[dtype].itemsize != end - start or start % DTYPES[dtype].itemsize:
         raise ModelFileError(f"the array {name!r} of shape {shape} does not fit bytes {start} to {end}")
-    if size == 0 and max(shape) > MOST_EMPTY:
+    if size == 0 and max(shape) > MAX_EMPTY_AXIS:
         raise ModelFileError(f"the array {name!r} has no elements and an axis of {max(shape)}")
-    return Place(dtype, tuple(shape), start, end)
+    return ArraySpan(dtype, tuple(shape), start, end)
 
 
-def _wholes(values: Any) -> bool:
-    """Whether this is a list of whole numbers ≥ 0."""
+def _is_list_of_counts(values: Any) -> bool:
+    """Return whether this is a list of whole numbers ≥ 0."""
     return isinstance(values, list) and all(type(v) is int and 0 <= v < 1 << 62 for v in values)
+
+
+def checksum(content: bytes | NDArray[Any]) -> str:
+    """Return BLAKE2b of the column and row sums of the bytes, as rows of 1024 little-endian words, padded with zeros.
+
+    Any change within one row changes a column sum, any change within one column a row sum: so every flipped bit
+    changes a sum. Swapped rows change the order of the row sums.
+
+    >>> checksum(b"weight of evidence")
+    'b78ff66d3c830efe'
+    """
+    data = np.frombuffer(content, dtype=np.uint8)
+    row_bytes = 8 * CHECKSUM_ROW_WORDS
+    end = len(data) // row_bytes * row_bytes
+    words = data[:end].view("<u8").reshape(-1, CHECKSUM_ROW_WORDS)
+    columns, rows = np.zeros(CHECKSUM_ROW_WORDS, dtype="<u8"), np.empty(len(words) + 1, dtype="<u8")
+    for start in range(0, len(words), CHECKSUM_BATCH_ROWS):
+        batch = words[start : start + CHECKSUM_BATCH_ROWS]
+        np.add.reduce(batch, axis=1, out=rows[start : start + len(batch)])
+        columns += np.add.reduce(batch, axis=0)
+    last = np.zeros(row_bytes, dtype=np.uint8)
+    last[: len(data) - end] = data[end:]
+    columns += last.view("<u8")
+    rows[-1] = np.add.reduce(last.view("<u8"))
+    return hashlib.blake2b(columns.tobytes() + rows.tobytes(), digest_size=8).hexdigest()

@@ -1,4 +1,4 @@
-"""Families and class priors in model files: what was assumed."""
+"""Families and class priors in model files: the assumptions of a generative model."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ FAMILIES: dict[str, Callable[..., Any]] = {
 }
 """The families that files may name."""
 
-ONE_EACH = {"Bernoulli", "Binned", "Categorical", "Complement", "Multinomial", "Poisson"}
-"""Families that take a pseudo-count for each feature."""
+PER_FEATURE_ALPHA_FAMILIES = {"Bernoulli", "Binned", "Categorical", "Complement", "Multinomial", "Poisson"}
+"""Families that accept an array with a pseudo-count for each feature."""
 
 MAX_PSEUDO_COUNT = 1e290
 """Largest pseudo-count, number of imagined rows or added share of variance: those of 10⁷ features have a sum."""
 
-MOST_LEVELS = 1 << 24
-"""Levels that all features of a family together may be known to have."""
+MAX_LEVELS = 1 << 24
+"""Largest sum of `min_levels` over all features of a family."""
 
 
-def written(family: Family, width: int) -> Section:
-    """A family's assumptions as a section; refused where they could not be read again."""
+def write_family(family: Family, width: int) -> Section:
+    """Return the section of a family with `width` features; refuse a family that could not be read again."""
     section = Section().put("family", type(family).__name__)
     for field in fields(family):  # type: ignore[arg-type]
         value = getattr(family, field.name)
@@ -50,68 +50,68 @@ def written(family: Family, width: int) -> Section:
             section.put(field.name, value.astype(np.float64))
         else:
             section.put(field.name, value)
-    read(section, width)
+    read_family(section, width)
     return section
 
 
-def read(section: Section, width: int) -> Family:
-    """The family of a section, for so many features."""
+def read_family(section: Section, width: int) -> Family:
+    """Read the family of a section, for `width` features."""
     name = section.text("family", among=FAMILIES)
-    known: Any = fields(FAMILIES[name])  # type: ignore[arg-type]
-    strange = section.header.keys() - {"family"} - {field.name for field in known}
-    if strange:
-        section.refuse(f"a {name} has no {min(strange)!r}")
-    values = {field.name: FIELDS[field.name](section, width) for field in known if section.has(field.name)}
-    lacking = [field.name for field in known if field.name not in values and field.default is MISSING]
-    if lacking:
-        section.refuse(f"there is no {lacking[0]!r}")
-    if name not in ONE_EACH and isinstance(values.get("alpha"), np.ndarray):
+    family_fields: Any = fields(FAMILIES[name])  # type: ignore[arg-type]
+    unknown = section.header.keys() - {"family"} - {field.name for field in family_fields}
+    if unknown:
+        section.refuse(f"a {name} has no {min(unknown)!r}")
+    values = {f.name: FIELD_READERS[f.name](section, width) for f in family_fields if section.has(f.name)}
+    absent = [field.name for field in family_fields if field.name not in values and field.default is MISSING]
+    if absent:
+        section.refuse(f"there is no {absent[0]!r}")
+    if name not in PER_FEATURE_ALPHA_FAMILIES and isinstance(values.get("alpha"), np.ndarray):
         section.refuse(f"a {name} has one pseudo-count for all features")
     family: Family = FAMILIES[name](**values)
     return family
 
 
-def _alpha(section: Section, width: int) -> Alpha:
+def _read_alpha(section: Section, width: int) -> Alpha:
     if "alpha" in section.header:
         return section.number("alpha", least=0, most=MAX_PSEUDO_COUNT)
     return section.floats("alpha", (width,), least=0, most=MAX_PSEUDO_COUNT)
 
 
-def _threshold(section: Section, width: int) -> float | None:
+def _read_threshold(section: Section, width: int) -> float | None:
     if section.value("threshold") is None:
         return None
     return section.number("threshold", least=float("-inf"), most=float("inf"))
 
 
-def _min_levels(section: Section, width: int) -> tuple[int, ...] | None:
+def _read_min_levels(section: Section, width: int) -> tuple[int, ...] | None:
     if "min_levels" in section.header:
         return None if section.value("min_levels") is None else section.refuse("'min_levels' should be an array")
-    least = section.wholes("min_levels", (width,), most=MOST_LEVELS)
-    if least.sum() > MOST_LEVELS:
-        section.refuse(f"more than {MOST_LEVELS} levels are said to be known")
-    return tuple(least.tolist())
+    min_levels = section.integers("min_levels", (width,), most=MAX_LEVELS)
+    if min_levels.sum() > MAX_LEVELS:
+        section.refuse(f"'min_levels' adds up to more than {MAX_LEVELS}")
+    return tuple(min_levels.tolist())
 
 
-def _shrinkage(section: Section, width: int) -> Any:
+def _read_shrinkage(section: Section, width: int) -> Any:
     if section.value("shrinkage") in (None, "oas"):
         return section.value("shrinkage")
     return section.number("shrinkage", least=0, most=1)
 
 
-def _most(section: Section, width: int) -> int | None:
-    return None if section.value("most") is None else section.whole("most", least=1)
+def _read_most(section: Section, width: int) -> int | None:
+    return None if section.value("most") is None else section.integer("most", least=1)
 
 
-FIELDS: dict[str, Callable[[Section, int], Any]] = {
-    "alpha": _alpha,
-    "threshold": _threshold,
+FIELD_READERS: dict[str, Callable[[Section, int], Any]] = {
+    "alpha": _read_alpha,
+    "threshold": _read_threshold,
     "norm": lambda section, width: section.flag("norm"),
     "unseen": lambda section, width: section.text("unseen", among=get_args(Unseen)),
-    "min_levels": _min_levels,
+    "min_levels": _read_min_levels,
     "holes": lambda section, width: section.text("holes", among=["level", "unseen"]),
-    "most": _most,
+    "most": _read_most,
     "covariance": lambda section, width: section.text("covariance", among=get_args(Covariance)),
-    "shrinkage": _shrinkage,
+    "shrinkage": _read_shrinkage,
     "prior_rows": lambda section, width: section.number("prior_rows", least=0, most=MAX_PSEUDO_COUNT),
     "reading": lambda section, width: section.text("reading"),
     "event": lambda section, width: section.text("event", among=get_args(Event)),
@@ -120,17 +120,17 @@ FIELDS: dict[str, Callable[[Section, int], Any]] = {
     "idf": lambda section, width: section.flag("idf"),
     "var_smoothing": lambda section, width: section.number("var_smoothing", least=0, most=MAX_PSEUDO_COUNT),
 }
-"""How each field of a family is read; a name means the same in all of them."""
+"""The reader of each field of a family; a field of the same name is read alike in all families."""
 
 
-def written_prior(prior: ClassPrior) -> Section:
-    """A class prior as a section."""
+def write_class_prior(prior: ClassPrior) -> Section:
+    """Return the section of a class prior."""
     section = Section().put("kind", prior.kind).put("alpha", prior.alpha)
     return section if prior.given is None else section.put("given", np.array(prior.given, dtype=np.float64))
 
 
-def read_prior(section: Section, n_classes: int) -> ClassPrior:
-    """The class prior of a section."""
+def read_class_prior(section: Section, n_classes: int) -> ClassPrior:
+    """Read the class prior of a section."""
     kind: Any = section.text("kind", among=get_args(PriorKind))
     alpha = section.number("alpha", least=0, most=MAX_PSEUDO_COUNT)
     if kind != "given":

@@ -1,41 +1,58 @@
-"""Writing: named arrays and a JSON header become one safetensors file."""
+"""The container of a model file: named arrays and a JSON header in one safetensors file.
+
+Writing is atomic. Reading trusts nothing in the file, and maps large files instead of copying them.
+"""
 
 from __future__ import annotations
 
+import mmap
 import os
 import re
-from collections.abc import Mapping
+import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deciban.atomic_write import whole
 from deciban.errors import ModelFileError
-from deciban.persistence import strict_json as strict
-from deciban.persistence.array_layout import NAMES, described
-from deciban.persistence.checksum import checksum
+from deciban.ledger.hashing import SURROGATES
+from deciban.persistence.array_layout import DTYPE_NAMES, ArraySpan, checksum, format_array_entry, parse_layout
+from deciban.persistence.section import Section, escape_and_shorten
+from deciban.persistence.strict_json import MAX_HEADER_BYTES, format_json, parse_json
 
 FORMAT = 1
-"""The format that is written; this and every earlier one can be read."""
+"""The version of the format that is written; this and every earlier one can be read."""
+
+EAGER_CHECK_BYTES = 16 << 20
+"""Bytes of arrays up to which a file is checked in full when it is opened; larger files array by array, on use."""
+
+METADATA_KEYS = {"format", "library", "created", "header", "checksums", "aliases", "transposed"}
+"""The keys of the JSON text that deciban stores in the safetensors metadata."""
 
 
 def write(path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write a file whole or not at all: until it is complete and on the disk, what was there before stays.
+    """Write a file atomically: until it is complete and on the disk, the file that was there before stays.
 
     An array that occurs under two names is stored once.
     """
-    stored, aliases, transposed = _stored(arrays)
-    text = strict.write(
+    stored, aliases, transposed = _deduplicate(arrays)
+    entries = {
+        name: format_array_entry(DTYPE_NAMES[array.dtype], array.shape, checksum(array.reshape(-1)))
+        for name, array in stored.items()
+    }
+    text = format_json(
         {
             "format": FORMAT,
             "library": library_version(),
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
             "header": dict(header),
-            "checksums": {n: described(NAMES[a.dtype], a.shape, checksum(a.reshape(-1))) for n, a in stored.items()},
+            "checksums": entries,
             "aliases": aliases,
             "transposed": transposed,
         }
@@ -43,72 +60,197 @@ def write(path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Mappi
     metadata = {"deciban": text, "checksum": checksum(text.encode())}
     try:
         with whole(path) as unfinished:
-            _save(stored, unfinished, metadata)
+            _save_safetensors(stored, unfinished, metadata)
     except OSError as error:
         raise ModelFileError(
             f"cannot write the model file {os.fspath(path)!r}: {error.strerror or error}. Nothing was changed. "
-            f"Hint: name another place, or make room there."
+            f"Hint: choose another directory, or free disk space."
         ) from None
 
 
 def library_version() -> str:
-    """The version of deciban; asked of the package by name, since no room may lean on the roof."""
+    """Return the version of deciban; the package is imported by name, since it is a layer above."""
     version: str = import_module("deciban").__version__
     return version
 
 
-def _save(stored: dict[str, NDArray[Any]], path: Path, metadata: dict[str, str]) -> None:
-    """By the safetensors library, which writes the arrays from where they are."""
+def _save_safetensors(stored: dict[str, NDArray[Any]], path: Path, metadata: dict[str, str]) -> None:
+    """Write the file with the safetensors library, which does not copy the arrays."""
     from safetensors import SafetensorError
     from safetensors.numpy import save_file
 
     try:
         save_file(stored, path, metadata=metadata)
     except SafetensorError as error:
-        raise OSError(_reason(str(error))) from None
+        raise OSError(_extract_system_error(str(error))) from None
     with path.open("rb") as handle:
         length = int.from_bytes(handle.read(8), "little")
-    if length > strict.MOST_HEADER:
+    if length > MAX_HEADER_BYTES:
         raise ModelFileError(
-            f"the header of this model takes {length} bytes, and at most {strict.MOST_HEADER} would be read again"
+            f"the header of this model takes {length} bytes, and at most {MAX_HEADER_BYTES} can be read again"
         )
 
 
-def _reason(message: str) -> str:
-    """What the system said, out of the library's message."""
+def _extract_system_error(message: str) -> str:
+    """Return the operating system's error text within the safetensors library's message."""
     if quoted := re.search(r'message: "([^"]+)"', message):
         return quoted[1].strip()
     number = re.search(r" \(os error \d+\)", message)
     return message[: number.start()].rpartition(":")[2].strip() if number else message
 
 
-def _stored(
-    arrays: Mapping[str, NDArray[Any]],
-) -> tuple[dict[str, NDArray[Any]], dict[str, str], list[str]]:
-    """The arrays to be stored, the second names of some, and those that are stored turned.
+def _deduplicate(arrays: Mapping[str, NDArray[Any]]) -> tuple[dict[str, NDArray[Any]], dict[str, str], list[str]]:
+    """Return the arrays to store, the names that are aliases of others, and the names of those stored transposed.
 
-    Sums depend on the order in memory in their last bit, so an array that is kept by columns comes back so.
+    The last bit of a sum depends on the order in memory, so an array in Fortran order is read back in Fortran order.
     """
     stored: dict[str, NDArray[Any]] = {}
     aliases: dict[str, str] = {}
     transposed: list[str] = []
     seen: dict[tuple[Any, ...], str] = {}
-    for name, given in arrays.items():
-        key = (given.__array_interface__["data"][0], given.shape, given.strides, given.dtype.str)
-        if given.size and key in seen:
+    for name, array in arrays.items():
+        key = (array.__array_interface__["data"][0], array.shape, array.strides, array.dtype.str)
+        if array.size and key in seen:
             aliases[name] = seen[key]
             continue
         seen[key] = name
-        turned = given.flags.f_contiguous and not given.flags.c_contiguous
-        stored[name] = _plain(name, given.T if turned else given)
-        transposed += [name] if turned else []
+        is_fortran = array.flags.f_contiguous and not array.flags.c_contiguous
+        stored[name] = _to_little_endian(name, array.T if is_fortran else array)
+        transposed += [name] if is_fortran else []
     return stored, aliases, transposed
 
 
-def _plain(name: str, array: NDArray[Any]) -> NDArray[Any]:
-    plain = np.require(array, dtype=array.dtype.newbyteorder("<"), requirements="C")
-    if plain.dtype not in NAMES:
+def _to_little_endian(name: str, array: NDArray[Any]) -> NDArray[Any]:
+    converted = np.require(array, dtype=array.dtype.newbyteorder("<"), requirements="C")
+    if converted.dtype not in DTYPE_NAMES:
         raise ModelFileError(
-            f"the array {name!r} is of kind {array.dtype}, and model files hold {[str(d) for d in NAMES]} alone"
+            f"the array {name!r} is of dtype {array.dtype}, and model files hold {[str(d) for d in DTYPE_NAMES]} only"
         )
-    return plain
+    return converted
+
+
+@dataclass(frozen=True, eq=False)
+class Contents:
+    """The contents of a file: its header and arrays, and when and by which version of deciban it was written."""
+
+    header: dict[str, Any]
+    arrays: Mapping[str, NDArray[Any]]
+    path: str
+    format: int
+    library: str
+    created: str
+    checked: bool
+
+    def section(self) -> Section:
+        """Return the section of the whole file, to read it part by part."""
+        return Section(self.header, self.arrays, file=self.path, eager=self.checked)
+
+
+def read(path: str | os.PathLike[str], verify: bool = False) -> Contents:
+    """Open a model file: the header is checked now, the arrays if they are small or with `verify`, else when used.
+
+    Raises ModelFileError, which says what is wrong.
+    """
+    name = os.fspath(path)
+    try:
+        if not stat.S_ISREG(os.stat(name).st_mode):  # opening a pipe would block
+            raise ModelFileError("it is no ordinary file")
+        with open(name, "rb") as handle:
+            return _read_contents(handle, name, verify)
+    except ModelFileError as error:
+        raise ModelFileError(f"cannot read the model file {name!r}: {escape_and_shorten(str(error))}") from None
+    except OSError as error:
+        raise ModelFileError(f"cannot read the model file {name!r}: {error.strerror or error}") from None
+
+
+def _read_contents(handle: BinaryIO, name: str, verify: bool) -> Contents:
+    size = os.fstat(handle.fileno()).st_size
+    first = handle.read(8)
+    length = int.from_bytes(first, "little")
+    if len(first) < 8 or not 2 <= length <= size - 8:
+        raise ModelFileError("it is no model file, or was cut off: its header does not end within it")
+    if length > MAX_HEADER_BYTES or length % 8:
+        raise ModelFileError(f"it is no model file: its header would take {length} bytes")
+    table = parse_json(handle.read(length), "its header")
+    metadata = _parse_metadata(table.pop("__metadata__", None))
+    spans = parse_layout(table, size - 8 - length)
+    arrays = CheckedArrays(_read_data(handle, 8 + length, size), spans, metadata)
+    checked = verify or size - 8 - length <= EAGER_CHECK_BYTES
+    if checked:
+        for array in arrays:
+            arrays[array]
+    return Contents(
+        metadata["header"], arrays, name, metadata["format"], metadata["library"], metadata["created"], checked
+    )
+
+
+def _parse_metadata(metadata: Any) -> dict[str, Any]:
+    """Return deciban's own part of the header, whose checksum, keys and format version are checked."""
+    if not isinstance(metadata, dict) or not isinstance(metadata.get("deciban"), str):
+        raise ModelFileError("it is no model of deciban: its header has no entry 'deciban'")
+    text = parse_json(metadata["deciban"], "its header")
+    number = text.get("format")
+    if type(number) is int and number > FORMAT:
+        raise ModelFileError(
+            f"it was written by deciban {str(text.get('library'))[:20]} in format {number}; this is deciban "
+            f"{library_version()}, which reads formats up to {FORMAT}. Hint: upgrade deciban."
+        )
+    if metadata.keys() != {"deciban", "checksum"} or metadata["checksum"] != checksum(
+        metadata["deciban"].encode("utf-8", SURROGATES)
+    ):
+        raise ModelFileError("it is damaged: its header does not have the checksum it was written with")
+    if type(number) is not int or number < 1 or text.keys() != METADATA_KEYS:
+        raise ModelFileError("its header is not that of a model file")
+    for key, kind in {"library": str, "created": str, "header": dict, "checksums": dict, "aliases": dict}.items():
+        if not isinstance(text[key], kind):
+            raise ModelFileError(f"its header's entry {key!r} is a {type(text[key]).__name__}")
+    return text
+
+
+def _read_data(handle: BinaryIO, start: int, size: int) -> NDArray[np.uint8]:
+    """Return the bytes after the header: those of a small file in memory, those of a large one mapped."""
+    if size - start <= EAGER_CHECK_BYTES:
+        data = np.fromfile(handle, dtype=np.uint8, count=size - start)
+        if len(data) < size - start:
+            raise ModelFileError("it was cut off while it was read")
+        return data
+    # Private pages: the arrays are as writable as any, so that kernels need no second version for them.
+    return np.frombuffer(mmap.mmap(handle.fileno(), size, access=mmap.ACCESS_COPY), dtype=np.uint8)[start:]
+
+
+class CheckedArrays(Mapping[str, NDArray[Any]]):
+    """The arrays of a file by name; the checksum of each is verified at its first use."""
+
+    def __init__(self, data: NDArray[np.uint8], spans: dict[str, ArraySpan], metadata: Mapping[str, Any]) -> None:
+        self._data, self._spans, self._checksums = data, spans, metadata["checksums"]
+        self._aliases, transposed = metadata["aliases"], metadata["transposed"]
+        if self._checksums.keys() != spans.keys():
+            raise ModelFileError("it is damaged: its arrays are not those it was written with")
+        is_list = isinstance(transposed, list)
+        named = [*self._aliases.values(), *(transposed if is_list else ())]
+        if not is_list or not all(isinstance(n, str) and n in spans for n in named) or self._aliases.keys() & spans:
+            raise ModelFileError("its header names arrays that it does not have")
+        self._transposed = frozenset(transposed)
+        self._verified: set[str] = set()
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        name = self._aliases.get(name, name)
+        span = self._spans[name]
+        if name not in self._verified:
+            self._verify(name, span)
+            self._verified.add(name)
+        array = span.view(self._data)
+        return array.T if name in self._transposed else array
+
+    def _verify(self, name: str, span: ArraySpan) -> None:
+        content = self._data[span.start : span.end]
+        if self._checksums[name] != format_array_entry(span.dtype, span.shape, checksum(content)):
+            raise ModelFileError(f"it is damaged: the array {name!r} is not what was written")
+        if span.dtype == "BOOL" and content.size and content.max() > 1:
+            raise ModelFileError(f"the array {name!r} holds a value that is neither true nor false")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([*self._spans, *self._aliases])
+
+    def __len__(self) -> int:
+        return len(self._spans) + len(self._aliases)

@@ -1,4 +1,4 @@
-"""Ledgers in model files: what is written, and what is believed of what is read."""
+"""Ledgers, schemas and vocabularies in model files; what is read is checked to be consistent."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from deciban.ledger.bags import Bags
 from deciban.ledger.cells import Cells
 from deciban.ledger.counts import Counts
 from deciban.ledger.grid import BIAS, Grid
+from deciban.ledger.hashing import SURROGATES, Bytes, Offsets, hash_words
 from deciban.ledger.ledger import Ledger
 from deciban.ledger.levels import Levels
 from deciban.ledger.moments import Moments
@@ -25,77 +26,72 @@ from deciban.ledger.statistic import MAX_SQUARABLE, Statistic
 from deciban.ledger.tallies import Tallies
 from deciban.ledger.vocabulary import Vocabulary
 from deciban.persistence import Section
-from deciban.persistence import vocabularies as vocabulary_written
-from deciban.persistence.section import LARGEST, MAX_NUMBER, Shape
+from deciban.persistence.section import MAX_INTEGER, MAX_NUMBER, Shape
 
 
-def written(ledger: Ledger) -> Section:
-    """A ledger as a section; refused where it could not be read again."""
-    section = Section().add("schema", written_schema(ledger.schema)).put("rows", ledger.rows)
-    section.add_all("parts", [_written_part(part) for part in ledger.parts])
-    read(section)
+def write_ledger(ledger: Ledger) -> Section:
+    """Return the section of a ledger; refuse one that could not be read again."""
+    section = Section().add("schema", write_schema(ledger.schema)).put("rows", ledger.rows)
+    section.add_all("parts", [_write_statistic(part) for part in ledger.parts])
+    read_ledger(section)
     return section
 
 
-def read(section: Section) -> Ledger:
-    """The ledger of a section, in which all that belongs together agrees."""
+def read_ledger(section: Section) -> Ledger:
+    """Read the ledger of a section; its schema and statistics must be consistent."""
     schema = read_schema(section.part("schema"))
     K, parts = len(schema.classes), section.parts("parts")
     if len(parts) != len(schema.blocks):
         section.refuse(f"there are {len(parts)} statistics for {len(schema.blocks)} blocks of features")
-    rows = _weights(section, "rows", (K,))
-    return Ledger(schema, rows, tuple(_read_part(part, block, K) for part, block in zip(parts, schema.blocks)))
+    rows = _read_weights(section, "rows", (K,))
+    return Ledger(schema, rows, tuple(_read_statistic(part, block, K) for part, block in zip(parts, schema.blocks)))
 
 
 def read_classes(section: Section) -> tuple[Label, ...]:
-    """The classes of a ledger's section alone."""
+    """Read the classes of a ledger's section, and nothing else."""
     schema = section.part("schema")
-    classes = tuple(_label(schema, text) for text in schema.texts("classes"))
+    classes = tuple(_parse_label(schema, text) for text in schema.texts("classes"))
     if not classes or len(set(classes)) < len(classes):
         schema.refuse("there should be one class or more, each once")
     return classes
 
 
-def read_blocks(section: Section) -> tuple[Block, ...]:
-    """The blocks of features of a ledger's section alone."""
-    return tuple(_read_block(block) for block in section.part("schema").parts("blocks"))
+def read_blocks_without_levels(section: Section) -> tuple[Block, ...]:
+    """Read the blocks of a ledger's section with the names of their features, and without those of the levels."""
+    return tuple(_read_block_without_levels(block) for block in section.part("schema").parts("blocks"))
 
 
-def read_features(section: Section) -> tuple[Block, ...]:
-    """The blocks of a ledger's section with the names of their features, and without those of the levels."""
-    return tuple(_features(block) for block in section.part("schema").parts("blocks"))
-
-
-def level_arrays(section: Section) -> list[Any]:
-    """The names of each categorical feature's levels as pyarrow arrays over the file's own bytes."""
+def read_level_arrays(section: Section) -> list[Any]:
+    """Read the level names of each categorical feature as pyarrow arrays over the file's own bytes."""
     found: list[Any] = []
     for block in section.part("schema").parts("blocks"):
         if block.has("levels") and block.text("kind") == "levels":
-            names = block.arrow("levels")
-            starts = block.starts("level_starts", block.whole("width"), len(names)).tolist()
+            names = block.arrow_texts("levels")
+            starts = block.offsets("level_starts", block.integer("width"), len(names)).tolist()
             found += [names.slice(a, b - a) for a, b in pairwise(starts)]
     return found
 
 
-def read_outline(section: Section) -> tuple[Block, ...]:
-    """The blocks of a ledger's section without their names: a million of these take a while."""
-    return tuple(_outline(block) for block in section.part("schema").parts("blocks"))
+def read_blocks_without_names(section: Section) -> tuple[Block, ...]:
+    """Read the blocks of a ledger's section without their names: a million names take a while."""
+    return tuple(_read_block_without_names(block) for block in section.part("schema").parts("blocks"))
 
 
 def read_schema(section: Section) -> Schema:
-    """The names of what a ledger counts."""
+    """Read a schema: the names of the classes and features of a ledger."""
     outer = Section({"schema": section.header}, section.arrays, section.name[: -len("schema/")], section.file)
-    return Schema(read_classes(outer), read_blocks(outer))
+    blocks = outer.part("schema").parts("blocks")
+    return Schema(read_classes(outer), tuple(_read_block(block) for block in blocks))
 
 
-def written_schema(schema: Schema) -> Section:
-    """The names of what a ledger counts, or fitted forms weigh."""
-    section = Section().put_texts("classes", [_label_text(label) for label in schema.classes])
-    return section.add_all("blocks", [_written_block(block) for block in schema.blocks])
+def write_schema(schema: Schema) -> Section:
+    """Return the section of a schema: the names of the classes and features of a ledger or a fitted model."""
+    section = Section().put_texts("classes", [_format_label(label) for label in schema.classes])
+    return section.add_all("blocks", [_write_block(block) for block in schema.blocks])
 
 
-def _label_text(label: Label) -> str:
-    """A class in writing; JSON keeps its type."""
+def _format_label(label: Label) -> str:
+    """Return a class label as JSON, which keeps its type."""
     plain = label.item() if isinstance(label, np.generic) else label
     if isinstance(plain, bytes):
         plain = {"bytes": plain.decode("latin-1")}
@@ -107,7 +103,7 @@ def _label_text(label: Label) -> str:
     return json.dumps(plain)
 
 
-def _label(section: Section, text: str) -> Label:
+def _parse_label(section: Section, text: str) -> Label:
     try:
         label = json.loads(text)
     except (ValueError, RecursionError):
@@ -116,7 +112,7 @@ def _label(section: Section, text: str) -> Label:
         try:
             return label["bytes"].encode("latin-1")
         except UnicodeEncodeError:
-            section.refuse("a class is named by bytes that are none")
+            section.refuse("a class is named by bytes that are not Latin-1")
     if not isinstance(label, (str, int, float)) or label != label:
         section.refuse("a class is named by something that is no text or number")
     if isinstance(label, int) and abs(label) > MAX_NUMBER:
@@ -124,10 +120,10 @@ def _label(section: Section, text: str) -> Label:
     return label
 
 
-def _written_block(block: Block) -> Section:
+def _write_block(block: Block) -> Section:
     section = Section().put("kind", block.kind).put("width", block.width).put("reading", block.reading)
     if isinstance(block.names, Vocabulary):
-        vocabulary_written.put(section, "names", block.names)
+        _write_vocabulary(section, "names", block.names)
     elif block.names is not None:
         section.put_texts("names", block.names)
     if block.levels is not None:
@@ -137,14 +133,14 @@ def _written_block(block: Block) -> Section:
 
 
 def _read_block(section: Section) -> Block:
-    block = _features(section)
-    return replace(block, levels=_read_levels(section, block.width))
+    block = _read_block_without_levels(section)
+    return replace(block, levels=_read_level_names(section, block.width))
 
 
-def _features(section: Section) -> Block:
-    block = _outline(section)
+def _read_block_without_levels(section: Section) -> Block:
+    block = _read_block_without_names(section)
     if block.kind == "bags":
-        words = vocabulary_written.read(section, "names", block.width) if section.has("names") else None
+        words = _read_vocabulary(section, "names", block.width) if section.has("names") else None
         return replace(block, names=words)
     names = tuple(section.texts("names")) if section.has("names") else None
     if names is not None and len(names) != block.width:
@@ -152,24 +148,67 @@ def _features(section: Section) -> Block:
     return replace(block, names=names)
 
 
-def _outline(section: Section) -> Block:
+def _read_block_without_names(section: Section) -> Block:
     kind: Any = section.text("kind", among=get_args(Kind))
-    least = 0 if kind == "bags" else 1  # texts without a word are texts
-    return Block(kind, section.whole("width", least=least), reading=section.text("reading"))
+    least = 0 if kind == "bags" else 1  # texts may have no words
+    return Block(kind, section.integer("width", least=least), reading=section.text("reading"))
 
 
-def _read_levels(section: Section, width: int) -> tuple[tuple[str, ...], ...] | None:
+def _read_level_names(section: Section, width: int) -> tuple[tuple[str, ...], ...] | None:
     if not section.has("levels"):
         return None
     names = section.texts("levels")
-    starts = section.starts("level_starts", width, len(names)).tolist()
+    starts = section.offsets("level_starts", width, len(names)).tolist()
     levels = tuple(tuple(names[a:b]) for a, b in pairwise(starts))
     if any(len(set(level)) < len(level) for level in levels):
         section.refuse("a feature has a level twice")
     return levels
 
 
-def _written_part(part: Statistic) -> Section:
+def _write_vocabulary(section: Section, name: str, words: Vocabulary) -> None:
+    """Write a vocabulary as three arrays; files hold signed whole numbers, so the hashes are written as such."""
+    section.put(f"{name}/utf8", words.blob).put(f"{name}/offsets", words.offsets)
+    section.put(f"{name}/hashes", words.hashes.view(np.int64))
+
+
+def _read_vocabulary(section: Section, name: str, width: int) -> Vocabulary:
+    """Read a vocabulary of `width` words over the file's own bytes; refuse one that could not have been written."""
+    blob: Bytes = section.array(f"{name}/utf8", np.uint8, (None,))
+    offsets = section.offsets(f"{name}/offsets", width, len(blob))
+    hashes = section.array(f"{name}/hashes", np.int64, (width,)).view(np.uint64)
+    words = Vocabulary(blob, offsets, hashes)
+    if not _is_utf8(blob, offsets):
+        section.refuse(f"{name!r} has a word that is no UTF-8")
+    if not _is_in_hash_order(words):
+        section.refuse(f"{name!r} should be in the order of their hashes, each word once")
+    if section.eager and not np.array_equal(hash_words(blob, offsets), hashes):
+        section.refuse(f"{name!r} has hashes that are not those of its words")
+    return words
+
+
+def _is_utf8(blob: Bytes, offsets: Offsets) -> bool:
+    """Return whether all bytes are UTF-8, and no word begins within a character."""
+    starts = offsets[:-1][offsets[:-1] < len(blob)]
+    if ((blob[starts] & 0xC0) == 0x80).any():
+        return False
+    cuts = offsets[np.searchsorted(offsets, np.arange(0, len(blob), DECODE_BATCH_BYTES))].tolist()
+    try:
+        for a, b in zip(cuts, [*cuts[1:], len(blob)]):
+            blob[a:b].tobytes().decode("utf-8", SURROGATES)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _is_in_hash_order(words: Vocabulary) -> bool:
+    hashes = words.hashes
+    if (hashes[1:] < hashes[:-1]).any():
+        return False
+    equal = np.flatnonzero(hashes[1:] == hashes[:-1]).tolist()
+    return all(words.word(i) < words.word(i + 1) for i in equal)
+
+
+def _write_statistic(part: Statistic) -> Section:
     section = Section().put("statistic", type(part).__name__)
     for name, array in part.arrays().items():
         if name not in OPTIONAL_ARRAYS or array.any():
@@ -177,65 +216,65 @@ def _written_part(part: Statistic) -> Section:
     return section
 
 
-def _read_part(section: Section, block: Block, K: int) -> Statistic:
+def _read_statistic(section: Section, block: Block, K: int) -> Statistic:
     name = section.text("statistic", among=STATISTICS)
     kind, reader = STATISTICS[name]
     if kind != block.kind:
         section.refuse(f"{name} do not count {block.kind}")
     part = reader(section, K, block.width)
     if block.levels is not None:
-        _check_named(section, part, block.levels)
+        _check_level_count(section, part, block.levels)
     return part
 
 
-def _check_named(section: Section, part: Statistic, levels: tuple[tuple[str, ...], ...]) -> None:
-    named = np.array([len(names) for names in levels], dtype=np.int64)
-    if not isinstance(part, (Levels, Cells)) or (part.sizes > named).any():
+def _check_level_count(section: Section, part: Statistic, levels: tuple[tuple[str, ...], ...]) -> None:
+    n_names = np.array([len(names) for names in levels], dtype=np.int64)
+    if not isinstance(part, (Levels, Cells)) or (part.sizes > n_names).any():
         section.refuse("more levels are counted than have names")
 
 
-def _weights(section: Section, name: str, *shapes: Shape) -> Array:
-    """Weights or counts: none negative (−0, which NumPy's generators refuse, is 0), and all with a finite sum."""
+def _read_weights(section: Section, name: str, *shapes: Shape) -> Array:
+    """Read weights or counts: none negative (−0, which NumPy's generators refuse, becomes 0), with a finite sum."""
     weights = section.floats(name, *shapes, least=0, most=MAX_NUMBER)
     return np.abs(weights) if np.signbit(weights).any() else weights
 
 
-def _counts(section: Section, K: int, d: int) -> Counts:
-    return Counts(_weights(section, "total", (K, d)), _weights(section, "weight", (K, 1), (K, d)))
+def _read_counts(section: Section, K: int, d: int) -> Counts:
+    return Counts(_read_weights(section, "total", (K, d)), _read_weights(section, "weight", (K, 1), (K, d)))
 
 
-def _tallies(section: Section, K: int, d: int, within: str = "") -> Tallies:
-    total = _weights(section, f"{within}total", (None,))
-    start = section.starts(f"{within}start", d, len(total))
-    klass = section.shorts(f"{within}klass", (len(total),), least=0, most=K - 1)
-    if not _rising(klass, start):
+def _read_tallies(section: Section, K: int, d: int, prefix: str = "") -> Tallies:
+    total = _read_weights(section, f"{prefix}total", (None,))
+    start = section.offsets(f"{prefix}start", d, len(total))
+    klass = section.integers32(f"{prefix}klass", (len(total),), least=0, most=K - 1)
+    if not _is_increasing(klass, start):
         section.refuse("the classes of a feature should be in order, each once")
-    return Tallies(start, klass, total, _weights(section, "weight", (K, 1)))
+    return Tallies(start, klass, total, _read_weights(section, "weight", (K, 1)))
 
 
-def _bags(section: Section, K: int, d: int) -> Bags:
-    occurrences = _tallies(section, K, d)
-    documents = _tallies(section, K, d, "documents/") if section.has("documents/total") else occurrences
+def _read_bags(section: Section, K: int, d: int) -> Bags:
+    occurrences = _read_tallies(section, K, d)
+    documents = _read_tallies(section, K, d, "documents/") if section.has("documents/total") else occurrences
     return Bags(occurrences, documents)
 
 
-def _levels(section: Section, K: int, d: int) -> Levels:
-    table = _weights(section, "table", (K, None))
-    return Levels(table, section.starts("offset", d, table.shape[1]))
+def _read_levels(section: Section, K: int, d: int) -> Levels:
+    table = _read_weights(section, "table", (K, None))
+    return Levels(table, section.offsets("offset", d, table.shape[1]))
 
 
-def _moments(section: Section, K: int, d: int) -> Moments:
-    weight = _weights(section, "weight", (K, 1), (K, d))
+def _read_moments(section: Section, K: int, d: int) -> Moments:
+    weight = _read_weights(section, "weight", (K, 1), (K, d))
     mean, rest = (section.floats(name, (K, d), least=-MAX_SQUARABLE, most=MAX_SQUARABLE) for name in ("mean", "rest"))
     m2 = section.floats("m2", (K, d), least=0, most=MAX_NUMBER)
     with np.errstate(over="ignore"):
         if not (m2 + weight * mean**2).sum() <= MAX_NUMBER or (m2 > weight * MAX_SQUARABLE**2).any():
-            section.refuse("the numbers and their weights are so large that their squares have no sum or mean")
-    low = _low_part(section, "weight_rest", weight), _low_part(section, "m2_rest", m2)
+            section.refuse("the numbers and their weights are so large that their squares have no finite sum or mean")
+    low = _read_low_part(section, "weight_rest", weight), _read_low_part(section, "m2_rest", m2)
     return Moments(weight, mean, rest, m2, *low)
 
 
-def _low_part(section: Section, name: str, high: Array) -> Array:
+def _read_low_part(section: Section, name: str, high: Array) -> Array:
     """Read the low-order part of `high`, at most half a unit in its last place; a file omits it where it is zero."""
     if not section.has(name):
         return np.zeros_like(high)
@@ -246,12 +285,12 @@ def _low_part(section: Section, name: str, high: Array) -> Array:
     return low
 
 
-def _scatter(section: Section, K: int, d: int) -> Scatter:
+def _read_scatter(section: Section, K: int, d: int) -> Scatter:
     wide = section.array("weight", np.float64, (K, 1, 1), (K, d, d)).shape
     mean = (K, d, d if wide == (K, d, d) and d > 1 else 1)
-    far = {"least": -FARTHEST, "most": FARTHEST}
-    weight = section.floats("weight", wide, least=0, most=LARGEST)
-    comoment = section.floats("comoment", (K, d, d), least=-(FARTHEST**2), most=FARTHEST**2)
+    far = {"least": -MAX_SCATTER_VALUE, "most": MAX_SCATTER_VALUE}
+    weight = section.floats("weight", wide, least=0, most=MAX_INTEGER)
+    comoment = section.floats("comoment", (K, d, d), least=-(MAX_SCATTER_VALUE**2), most=MAX_SCATTER_VALUE**2)
     if (np.diagonal(comoment, axis1=1, axis2=2) < 0).any():
         section.refuse("a sum of squares is negative")
     return Scatter(
@@ -259,49 +298,52 @@ def _scatter(section: Section, K: int, d: int) -> Scatter:
         section.floats("mean", mean, **far),
         section.floats("rest", mean, **far),
         comoment,
-        _low_part(section, "weight_rest", weight),
-        _low_part(section, "comoment_rest", comoment),
+        _read_low_part(section, "weight_rest", weight),
+        _read_low_part(section, "comoment_rest", comoment),
     )
 
 
-def _cells(section: Section, K: int, d: int) -> Cells:
-    cell = section.wholes("cell", (None, d), least=0, most=MOST_LEVEL)
-    return Cells(cell, _weights(section, "count", (K, len(cell))))
+def _read_cells(section: Section, K: int, d: int) -> Cells:
+    cell = section.integers("cell", (None, d), least=0, most=MAX_LEVEL_CODE)
+    return Cells(cell, _read_weights(section, "count", (K, len(cell))))
 
 
-def _grid(section: Section, K: int, d: int) -> Grid:
-    cell = section.shorts("cell", (None,), least=1 - BIAS, most=BIAS - 1)
-    offset = section.starts("offset", d, len(cell))
-    if not _rising(cell, offset):
+def _read_grid(section: Section, K: int, d: int) -> Grid:
+    cell = section.integers32("cell", (None,), least=1 - BIAS, most=BIAS - 1)
+    offset = section.offsets("offset", d, len(cell))
+    if not _is_increasing(cell, offset):
         section.refuse("the cells of a feature should be in order, each once")
-    return Grid(cell, offset, _weights(section, "table", (K, len(cell))))
+    return Grid(cell, offset, _read_weights(section, "table", (K, len(cell))))
 
 
-def _rising(values: Any, starts: Any) -> bool:
-    """Whether values rise within each stretch."""
+def _is_increasing(values: Any, starts: Any) -> bool:
+    """Return whether the values increase within each of the consecutive ranges that begin at `starts`."""
     falls = values[1:] <= values[:-1]
-    between = starts[1:-1]
-    falls[between[(between > 0) & (between < len(values))] - 1] = False
+    inner_starts = starts[1:-1]
+    falls[inner_starts[(inner_starts > 0) & (inner_starts < len(values))] - 1] = False
     return not falls.any()
 
 
 OPTIONAL_ARRAYS = {"weight_rest", "m2_rest", "comoment_rest"}
-"""Arrays that are left out of a file where they are zero; files of earlier versions have none."""
+"""Arrays that a file omits where they are zero; files of earlier versions have none."""
 
-FARTHEST = 1e140
-"""Numbers beyond this have squares whose sums may have no end, and then no covariance can be factorised."""
+DECODE_BATCH_BYTES = 1 << 20
+"""Bytes of a vocabulary that are decoded together when it is checked that they are text."""
 
-MOST_LEVEL = 1 << 32
-"""Highest level code of a joint table that is believed."""
+MAX_SCATTER_VALUE = 1e140
+"""Largest mean in a scatter: sums of squares of larger numbers may overflow, and then no covariance is factorised."""
+
+MAX_LEVEL_CODE = 1 << 32
+"""Largest level code of a joint table that is accepted."""
 
 STATISTICS: dict[str, tuple[Kind, Callable[[Section, int, int], Statistic]]] = {
-    "Counts": ("counts", _counts),
-    "Tallies": ("counts", _tallies),
-    "Levels": ("levels", _levels),
-    "Moments": ("moments", _moments),
-    "Scatter": ("scatter", _scatter),
-    "Cells": ("cells", _cells),
-    "Grid": ("grid", _grid),
-    "Bags": ("bags", _bags),
+    "Counts": ("counts", _read_counts),
+    "Tallies": ("counts", _read_tallies),
+    "Levels": ("levels", _read_levels),
+    "Moments": ("moments", _read_moments),
+    "Scatter": ("scatter", _read_scatter),
+    "Cells": ("cells", _read_cells),
+    "Grid": ("grid", _read_grid),
+    "Bags": ("bags", _read_bags),
 }
-"""How each statistic is read, by its name in the file, and the kind of block that it counts."""
+"""The kind of block that each statistic counts and its reader, by the statistic's name in the file."""

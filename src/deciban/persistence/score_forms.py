@@ -1,4 +1,4 @@
-"""Score forms in model files: solved once, they need not be solved again when the file is read."""
+"""Score forms in model files: they are stored solved, so that reading a file need not solve them."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ from deciban.scores.steps import Steps
 from deciban.scores.sums import Summed
 from deciban.scores.table import Table
 
-LEAST = float(np.finfo(np.float64).smallest_subnormal)
-"""The least number above zero."""
+MIN_POSITIVE = float(np.finfo(np.float64).smallest_subnormal)
+"""The smallest number above zero."""
 
 INFINITY = float("inf")
 
 
-def written(form: ScoreForm, n_features: int) -> Section:
-    """A form as a section; refused where it could not be read again."""
+def write_score_form(form: ScoreForm, n_features: int) -> Section:
+    """Return the section of a score form; refuse one that could not be read again."""
     if isinstance(form, Summed):
-        parts = [written(part, n_features) for part in form.forms]
+        parts = [write_score_form(part, n_features) for part in form.forms]
         return Section({"form": "Summed"}).add_all("forms", parts)
-    section = _fields(form).put("form", type(form).__name__)
-    read(section, form.n_classes, n_features)
+    section = _write_fields(form).put("form", type(form).__name__)
+    read_score_form(section, form.n_classes, n_features)
     return section
 
 
-def _fields(value: Any) -> Section:
-    """Every field that is there: arrays and rows of whole numbers as arrays, forms as parts, else in the header."""
+def _write_fields(value: Any) -> Section:
+    """Return a section of all fields that are not None: arrays and tuples as arrays, forms as parts, else as JSON."""
     section = Section()
     for field in fields(value):
         content = getattr(value, field.name)
         if isinstance(content, Barrier):
-            section.add(field.name, _fields(content))
+            section.add(field.name, _write_fields(content))
         elif isinstance(content, tuple):
             section.put(field.name, np.array(content, dtype=np.int64))
         elif content is not None:
@@ -51,12 +51,12 @@ def _fields(value: Any) -> Section:
     return section
 
 
-def read(section: Section, K: int, d: int) -> ScoreForm:
-    """The form of a section, for K classes and d features."""
+def read_score_form(section: Section, K: int, d: int) -> ScoreForm:
+    """Read the score form of a section, for K classes and d features."""
     return READERS[section.text("form", among=READERS)](section, K, d)
 
 
-def _linear(section: Section, K: int, d: int) -> Linear:
+def _read_linear(section: Section, K: int, d: int) -> Linear:
     barrier = None
     if section.has("barrier"):
         part = section.part("barrier")
@@ -65,73 +65,73 @@ def _linear(section: Section, K: int, d: int) -> Linear:
         section.floats("weights", (K, d)),
         section.floats("bias", (K,)),
         section.floats("offsets", (K, d)) if section.has("offsets") else None,
-        _threshold(section),
-        _carrier(section),
+        _read_threshold(section),
+        _read_carrier(section),
         barrier,
     )
 
 
-def _sparse_linear(section: Section, K: int, d: int) -> SparseLinear:
+def _read_sparse_linear(section: Section, K: int, d: int) -> SparseLinear:
     delta = section.floats("delta", (None,))
     return SparseLinear(
-        section.starts("start", d, len(delta)),
-        section.shorts("klass", (len(delta),), least=0, most=K - 1),
+        section.offsets("start", d, len(delta)),
+        section.integers32("klass", (len(delta),), least=0, most=K - 1),
         delta,
         section.floats("bias", (K,)),
         section.floats("slope", (K,)),
         section.floats("base", (d,)),
         section.floats("scale", (K,)),
-        _threshold(section),
+        _read_threshold(section),
         section.flags("hard", (d,)) if section.has("hard") else None,
         section.flags("mute", (d,)) if section.has("mute") else None,
-        _carrier(section),
+        _read_carrier(section),
         section.floats("trust", (d,)) if section.has("trust") else None,
     )
 
 
-def _threshold(section: Section) -> float | None:
+def _read_threshold(section: Section) -> float | None:
     return section.number("threshold", least=-INFINITY, most=INFINITY) if section.has("threshold") else None
 
 
-def _carrier(section: Section) -> Literal["log_factorial"] | None:
+def _read_carrier(section: Section) -> Literal["log_factorial"] | None:
     if section.has("carrier"):
         section.text("carrier", among=["log_factorial"])
         return "log_factorial"
     return None
 
 
-def _trust(section: Section) -> float | None:
-    """How many times as much the whole score counts."""
+def _read_trust(section: Section) -> float | None:
+    """Read the factor by which the whole score is multiplied."""
     return section.number("trust") if section.has("trust") else None
 
 
-def _lookup(section: Section, K: int, d: int) -> Lookup:
+def _read_lookup(section: Section, K: int, d: int) -> Lookup:
     log_theta = section.floats("log_theta", (K, None), least=-INFINITY)
-    offset = section.starts("offset", d, log_theta.shape[1])
+    offset = section.offsets("offset", d, log_theta.shape[1])
     return Lookup(log_theta, offset, section.floats("unseen", (K, d), least=-INFINITY))
 
 
-def _steps(section: Section, K: int, d: int) -> Steps:
+def _read_steps(section: Section, K: int, d: int) -> Steps:
     cuts = section.floats("cuts", (None,))
-    start = section.starts("start", d, len(cuts))
+    start = section.offsets("start", d, len(cuts))
     falls = np.flatnonzero(cuts[1:] <= cuts[:-1]) + 1
     if not np.isin(falls, start).all():
         section.refuse("the cuts of a feature should be in order, each once")
     return Steps(cuts, start, section.floats("log_theta", (K, len(cuts) + d), least=-INFINITY))
 
 
-def _diagonal(section: Section, K: int, d: int) -> Diagonal:
+def _read_diagonal(section: Section, K: int, d: int) -> Diagonal:
     return Diagonal(
         section.floats("mean", (K, d)),
-        section.floats("variance", (K, d), least=LEAST),
+        section.floats("variance", (K, d), least=MIN_POSITIVE),
         section.floats("trust", (d,)) if section.has("trust") else None,
         section.floats("offsets", (K, d)) if section.has("offsets") else None,
     )
 
 
-def _full(section: Section, K: int, d: int) -> Full:
+def _read_full(section: Section, K: int, d: int) -> Full:
     covariance = section.floats("covariance", (K, d, d), (1, d, d))
-    form = Full(section.floats("mean", (K, d)), covariance, _trust(section))
+    form = Full(section.floats("mean", (K, d)), covariance, _read_trust(section))
     try:
         form.shapes  # noqa: B018  whoever scores needs them, and only a covariance has them
     except InputError:
@@ -139,40 +139,40 @@ def _full(section: Section, K: int, d: int) -> Full:
     return form
 
 
-def _table(section: Section, K: int, d: int) -> Table:
-    cell = section.wholes("cell", (None, d))
-    sizes = section.wholes("sizes", (d,))
+def _read_table(section: Section, K: int, d: int) -> Table:
+    cell = section.integers("cell", (None, d))
+    sizes = section.integers("sizes", (d,))
     if (cell >= sizes).any():
         section.refuse("a cell lies beyond the levels there are")
     count = section.floats("count", (K, len(cell)), least=0)
     alpha, smooth = section.number("alpha", least=0), section.flag("smooth_unseen")
-    return Table(cell, count, tuple(sizes.tolist()), alpha, smooth, _trust(section))
+    return Table(cell, count, tuple(sizes.tolist()), alpha, smooth, _read_trust(section))
 
 
-def _summed(section: Section, K: int, d: int) -> Summed:
+def _read_summed(section: Section, K: int, d: int) -> Summed:
     parts = section.parts("forms")
-    kinds = {part.text("form", among=BESIDE) for part in parts}
+    kinds = {part.text("form", among=SUMMABLE_FORMS) for part in parts}
     if len(kinds) != 1:
         section.refuse("a sum should be of one or more forms, all of a kind")
-    return Summed(tuple(read(part, K, d) for part in parts))
+    return Summed(tuple(read_score_form(part, K, d) for part in parts))
 
 
-BESIDE = ("Diagonal", "Full", "Lookup", "SparseLinear", "Table")
-"""The forms that a sum may hold side by side."""
+SUMMABLE_FORMS = ("Diagonal", "Full", "Lookup", "SparseLinear", "Table")
+"""The forms that a sum may consist of."""
 
 READERS: dict[str, Callable[[Section, int, int], ScoreForm]] = {
-    "Linear": _linear,
-    "SparseLinear": _sparse_linear,
-    "Lookup": _lookup,
-    "Steps": _steps,
-    "Diagonal": _diagonal,
-    "Full": _full,
-    "Table": _table,
-    "Summed": _summed,
+    "Linear": _read_linear,
+    "SparseLinear": _read_sparse_linear,
+    "Lookup": _read_lookup,
+    "Steps": _read_steps,
+    "Diagonal": _read_diagonal,
+    "Full": _read_full,
+    "Table": _read_table,
+    "Summed": _read_summed,
 }
-"""How each form is read, by its name in the file."""
+"""The reader of each form, by its name in the file."""
 
-SOLVED: Mapping[str, tuple[str, ...]] = {
+SOLVED_FORMS: Mapping[str, tuple[str, ...]] = {
     "counts": ("Linear", "SparseLinear"),
     "levels": ("Lookup",),
     "moments": ("Diagonal",),
@@ -181,9 +181,9 @@ SOLVED: Mapping[str, tuple[str, ...]] = {
     "grid": ("Steps",),
     "bags": ("SparseLinear",),
 }
-"""The forms that what a kind of block holds may be solved into; a file that names another is not sound."""
+"""The forms that a family may solve a kind of block into; a file that names another form is invalid."""
 
-_MORE = {
+_FITTED_FORMS_ONLY = {
     "levels": ("Summed",),
     "moments": ("Linear", "Summed"),
     "scatter": ("Linear", "Summed"),
@@ -191,12 +191,14 @@ _MORE = {
     "bags": ("Linear",),
 }
 
-FITTED: Mapping[str, tuple[str, ...]] = {kind: forms + _MORE.get(kind, ()) for kind, forms in SOLVED.items()}
-"""The same of what was fitted: weights of numbers and words too, and sums of forms that do not become one."""
+FITTED_FORMS: Mapping[str, tuple[str, ...]] = {
+    kind: forms + _FITTED_FORMS_ONLY.get(kind, ()) for kind, forms in SOLVED_FORMS.items()
+}
+"""The forms of a fitted model for each kind of block: also weights of numbers and words, and sums of forms."""
 
 
 def read_priors(section: Section, K: int) -> tuple[Array, Array]:
-    """π and what of it is added to the scores."""
+    """Read the class prior π, and the log-prior that is added to the scores."""
     prior = section.floats("prior", (K,), least=0, most=1)
     if abs(prior.sum() - 1) > 1e-6:
         section.refuse(f"the class prior adds up to {prior.sum():g}, not to 1")

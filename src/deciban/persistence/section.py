@@ -1,21 +1,23 @@
-"""Section: the part of a file that one thing is written to and read from, with every value checked as it is read."""
+"""Sections of a model file: each object is written to one and read from it, with every value checked on reading."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any, NoReturn
+from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deciban.errors import ModelFileError
-from deciban.persistence.text_arrays import Packed, arrow, pack, unpack
+from deciban.ledger.hashing import SURROGATES
 
 Shape = tuple[int | None, ...]
+"""The shape of an array; None stands for any length."""
 
-LARGEST = 1 << 53
-"""Whole numbers beyond this are no counts: floats cannot tell them apart."""
+MAX_INTEGER = 1 << 53
+"""Largest whole number that is read: beyond it, floats do not represent every whole number."""
 
 MAX_REASON_CHARACTERS = 400
 """Characters of a reason in an error message: names in a forged file may be as long as the file."""
@@ -25,10 +27,10 @@ MAX_NUMBER = 1e300
 
 
 class Section:
-    """A header, and the arrays whose names begin with the section's own; parts lie within one another.
+    """A part of a file: a header, and the arrays whose names begin with the section's name. Sections are nested.
 
-    Writers fill an empty one and `add` it to a larger; readers ask for what they need by name, kind and bounds,
-    and anything else is refused. `eager`: whether the file is to be read in full at once.
+    Writers fill an empty section and `add` it to a larger one; readers request each value by name, type and bounds,
+    and any other value is refused. `eager`: whether the file is to be read in full at once.
 
     >>> inner = Section().put("alpha", 1.0)
     >>> outer = Section().add("family", inner)
@@ -49,12 +51,12 @@ class Section:
         self.name, self.file, self.eager = name, file, eager
 
     def put(self, name: str, value: Any) -> Section:
-        """Write an array, or a value that JSON has; a number without end by its name."""
+        """Write an array, or a JSON value; an infinite number or NaN is written by its name."""
         if isinstance(value, np.ndarray):
             self.arrays = {**self.arrays, name: value}
         else:
-            endless = isinstance(value, float) and not math.isfinite(value)
-            self.header[name] = repr(value) if endless else value
+            is_number = not isinstance(value, float) or math.isfinite(value)
+            self.header[name] = value if is_number else repr(value)
         return self
 
     def put_texts(self, name: str, texts: Sequence[str]) -> Section:
@@ -63,41 +65,41 @@ class Section:
         return self.put(f"{name}/utf8", packed.utf8).put(f"{name}/offsets", packed.offsets)
 
     def add(self, name: str, part: Section) -> Section:
-        """Write a part."""
+        """Write a section as a part of this one."""
         self.header[name] = part.header
         self.arrays = {**self.arrays, **{f"{name}/{key}": array for key, array in part.arrays.items()}}
         return self
 
     def add_all(self, name: str, parts: Sequence[Section]) -> Section:
-        """Write a list of parts."""
+        """Write a list of sections as parts of this one."""
         self.header[name] = [part.header for part in parts]
         inner = {f"{name}/{i}/{key}": array for i, part in enumerate(parts) for key, array in part.arrays.items()}
         self.arrays = {**self.arrays, **inner}
         return self
 
     def refuse(self, what: str) -> NoReturn:
-        """What is found here cannot be."""
+        """Raise a ModelFileError that names this section and the reason why its contents are invalid."""
         where, what = escape_and_shorten(self.name.rstrip("/")) or "its header", escape_and_shorten(what)
         if self.file is None:
             raise ModelFileError(f"the model cannot be written to a file: in {where}, {what}")
         raise ModelFileError(f"the model file {self.file!r} is not sound: in {where}, {what}")
 
     def has(self, name: str) -> bool:
-        """Whether there is such a value, part, array or list of texts."""
+        """Return whether there is such a value, part, array or list of texts."""
         return name in self.header or self.name + name in self.arrays or f"{self.name}{name}/utf8" in self.arrays
 
     def value(self, name: str) -> Any:
-        """Anything the header has by this name."""
+        """Return the header's value of this name, of any type."""
         if name not in self.header:
             self.refuse(f"there is no {name!r}")
         return self.header[name]
 
     def part(self, name: str) -> Section:
-        """A part by its name."""
+        """Return a part by its name."""
         return self._inner(name, self.value(name))
 
     def parts(self, name: str) -> list[Section]:
-        """A list of parts by its name."""
+        """Return a list of parts by its name."""
         listed = self.value(name)
         if not isinstance(listed, list):
             self.refuse(f"{name!r} should be a list")
@@ -109,43 +111,43 @@ class Section:
         return Section(header, self.arrays, f"{self.name}{name}/", self.file, self.eager)
 
     def text(self, name: str, among: Collection[str] | None = None) -> str:
-        """A text, perhaps one of a few."""
+        """Return a text, which must be one of `among` if that is not None."""
         text = self.value(name)
         if not isinstance(text, str) or (among is not None and text not in among):
             expected = "a text" if among is None else f"one of {sorted(among)}"
-            self.refuse(f"{name!r} should be {expected}, and is {_shown(text)}")
+            self.refuse(f"{name!r} should be {expected}, and is {_quote(text)}")
         return text
 
     def flag(self, name: str) -> bool:
-        """True or false."""
+        """Return a Boolean."""
         flag = self.value(name)
         if not isinstance(flag, bool):
-            self.refuse(f"{name!r} should be true or false, and is {_shown(flag)}")
+            self.refuse(f"{name!r} should be true or false, and is {_quote(flag)}")
         return flag
 
-    def whole(self, name: str, least: int = 0, most: int = LARGEST) -> int:
-        """A whole number."""
+    def integer(self, name: str, least: int = 0, most: int = MAX_INTEGER) -> int:
+        """Return a whole number within bounds."""
         number = self.value(name)
         if type(number) is not int or not least <= number <= most:
-            self.refuse(f"{name!r} should be a whole number from {least} to {most}, and is {_shown(number)}")
+            self.refuse(f"{name!r} should be a whole number from {least} to {most}, and is {_quote(number)}")
         return number
 
     def number(self, name: str, least: float = -MAX_NUMBER, most: float = MAX_NUMBER) -> float:
-        """A number; by bounds of ±∞ one without end."""
+        """Return a number within bounds; an infinite one is accepted if the bounds are infinite."""
         number = self.value(name)
         number = {"inf": math.inf, "-inf": -math.inf}.get(number, number) if isinstance(number, str) else number
         if type(number) not in (int, float) or not least <= number <= most:
-            self.refuse(f"{name!r} should be a number from {least:g} to {most:g}, and is {_shown(number)}")
+            self.refuse(f"{name!r} should be a number from {least:g} to {most:g}, and is {_quote(number)}")
         return float(number)
 
     def array(self, name: str, dtype: type, *shapes: Shape) -> NDArray[Any]:
-        """An array of this kind and one of these shapes; None: any length."""
+        """Return an array, which must have this dtype and one of these shapes."""
         if self.name + name not in self.arrays:
             self.refuse(f"there is no array {name!r}")
         array = self.arrays[self.name + name]
         if array.dtype != dtype:
-            self.refuse(f"the array {name!r} should be of kind {np.dtype(dtype)}, and is {array.dtype}")
-        if not any(_fits(array.shape, shape) for shape in shapes):
+            self.refuse(f"the array {name!r} should be of dtype {np.dtype(dtype)}, and is {array.dtype}")
+        if not any(_has_shape(array, shape) for shape in shapes):
             expected = " or ".join(str(shape) for shape in shapes)
             self.refuse(f"the array {name!r} should be of shape {expected}, and is {array.shape}")
         return array
@@ -153,70 +155,144 @@ class Section:
     def floats(
         self, name: str, *shapes: Shape, least: float = -MAX_NUMBER, most: float = MAX_NUMBER
     ) -> NDArray[np.float64]:
-        """An array of doubles within bounds: finite unless these are infinite, and never NaN."""
-        return self._within(name, self.array(name, np.float64, *shapes), least, most)
+        """Return an array of doubles within bounds: finite unless the bounds are infinite, and never NaN."""
+        return self._check_bounds(name, self.array(name, np.float64, *shapes), least, most)
 
-    def wholes(self, name: str, *shapes: Shape, least: int = 0, most: int = LARGEST) -> NDArray[np.int64]:
-        """An array of whole numbers within bounds."""
-        return self._within(name, self.array(name, np.int64, *shapes), least, most)
+    def integers(self, name: str, *shapes: Shape, least: int = 0, most: int = MAX_INTEGER) -> NDArray[np.int64]:
+        """Return an array of 64-bit whole numbers within bounds."""
+        return self._check_bounds(name, self.array(name, np.int64, *shapes), least, most)
 
-    def shorts(self, name: str, *shapes: Shape, least: int, most: int) -> NDArray[np.int32]:
-        """An array of whole numbers of four bytes within bounds."""
-        return self._within(name, self.array(name, np.int32, *shapes), least, most)
+    def integers32(self, name: str, *shapes: Shape, least: int, most: int) -> NDArray[np.int32]:
+        """Return an array of 32-bit whole numbers within bounds."""
+        return self._check_bounds(name, self.array(name, np.int32, *shapes), least, most)
 
-    def _within(self, name: str, array: NDArray[Any], least: float, most: float) -> NDArray[Any]:
-        """The array, if it lies within the bounds; large ones are not looked at more often than needed."""
+    def _check_bounds(self, name: str, array: NDArray[Any], least: float, most: float) -> NDArray[Any]:
+        """Return the array, if it lies within the bounds; no pass over it is made without need."""
         if array.size and not (array.max() <= most and (least == -math.inf or array.min() >= least)):
             low, high = array.min(), array.max()
             self.refuse(f"the array {name!r} should lie between {least:g} and {most:g}: {low:g} to {high:g}")
         return array
 
     def flags(self, name: str, *shapes: Shape) -> NDArray[np.bool_]:
-        """An array of truths."""
+        """Return an array of Booleans."""
         return self.array(name, np.bool_, *shapes)
 
-    def starts(self, name: str, n: int, end: int) -> NDArray[np.int64]:
-        """Where each of n stretches begins, and the last ends: from 0 to `end`, in order."""
-        starts: NDArray[np.int64] = self.array(name, np.int64, (n + 1,))
-        if starts[0] != 0 or starts[-1] != end or (starts[1:] < starts[:-1]).any():
+    def offsets(self, name: str, n: int, end: int) -> NDArray[np.int64]:
+        """Return the starts of n consecutive ranges, and the end of the last: in order, from 0 to `end`."""
+        offsets: NDArray[np.int64] = self.array(name, np.int64, (n + 1,))
+        if offsets[0] != 0 or offsets[-1] != end or (offsets[1:] < offsets[:-1]).any():
             self.refuse(f"{name!r} should rise from 0 to {end}")
-        return starts
-
-    def packed(self, name: str) -> Packed:
-        """A list of texts as it is stored."""
-        key = f"{self.name}{name}/offsets"
-        kind = np.int64 if key in self.arrays and self.arrays[key].dtype == np.int64 else np.int32
-        return Packed(self.array(f"{name}/utf8", np.uint8, (None,)), self.array(f"{name}/offsets", kind, (None,)))
+        return offsets
 
     def texts(self, name: str) -> list[str]:
-        """A list of texts."""
+        """Return a list of texts."""
+        return self._convert_texts(name, unpack)
+
+    def arrow_texts(self, name: str) -> Any:
+        """Return a list of texts as a pyarrow array over the file's own bytes."""
+        return self._convert_texts(name, to_arrow)
+
+    def _convert_texts(self, name: str, convert: Callable[[PackedTexts], Any]) -> Any:
+        key = f"{self.name}{name}/offsets"
+        dtype = np.int64 if key in self.arrays and self.arrays[key].dtype == np.int64 else np.int32
+        utf8, offsets = self.array(f"{name}/utf8", np.uint8, (None,)), self.array(f"{name}/offsets", dtype, (None,))
         try:
-            return unpack(self.packed(name))
+            return convert(PackedTexts(utf8, offsets))
         except ModelFileError as error:
             self.refuse(f"{name!r}: {error}")
 
-    def arrow(self, name: str) -> Any:
-        """A list of texts as a pyarrow array over the file's own bytes."""
-        try:
-            return arrow(self.packed(name))
-        except ModelFileError as error:
-            self.refuse(f"{name!r}: {error}")
+
+def _has_shape(array: NDArray[Any], shape: Shape) -> bool:
+    return array.ndim == len(shape) and all(w is None or s == w for s, w in zip(array.shape, shape))
 
 
-def _fits(shape: tuple[int, ...], wanted: Shape) -> bool:
-    return len(shape) == len(wanted) and all(w is None or s == w for s, w in zip(shape, wanted))
-
-
-def _shown(value: Any) -> str:
-    """A value in a message, not longer than a line."""
+def _quote(value: Any) -> str:
+    """Return the value as it may stand in a message, not longer than a line."""
     return escape_and_shorten(repr(value), 80)
 
 
 def escape_and_shorten(text: str, max_characters: int = MAX_REASON_CHARACTERS) -> str:
-    r"""A text as it may stand in a message: cut off where it is long, control characters escaped.
+    r"""Return a text as it may stand in a message: cut off where it is long, control characters escaped.
 
     >>> escape_and_shorten("a\nb"), escape_and_shorten("abc", 2)
     ('a\\nb', 'ab…')
     """
     escaped = "".join(char if char.isprintable() else repr(char)[1:-1] for char in text[: max_characters + 1])
     return escaped if len(escaped) <= max_characters else f"{escaped[:max_characters]}…"
+
+
+class PackedTexts(NamedTuple):
+    """Many texts as two arrays, so that a million need no JSON: their UTF-8, and the byte at which each begins.
+
+    `offsets` has one element more than there are texts, the end of the last, as in Arrow.
+    """
+
+    utf8: NDArray[np.uint8]
+    offsets: NDArray[Any]
+
+
+def pack(texts: Sequence[str]) -> PackedTexts:
+    """Pack texts into two arrays.
+
+    >>> packed = pack(["ab", "", "ß"])
+    >>> packed.utf8.tolist(), packed.offsets.tolist()
+    ([97, 98, 195, 159], [0, 2, 2, 4])
+    """
+    encoded = [text.encode("utf-8", SURROGATES) for text in texts]
+    offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
+    np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)), out=offsets[1:])
+    fits_int32 = offsets[-1] < 1 << 31
+    utf8 = np.frombuffer(bytearray().join(encoded), dtype=np.uint8)
+    return PackedTexts(utf8, offsets.astype(np.int32) if fits_int32 else offsets)
+
+
+def unpack(packed: PackedTexts) -> list[str]:
+    """Return the list of texts; refuse arrays that `pack` cannot have returned.
+
+    >>> unpack(pack(["ab", "", "ß"]))
+    ['ab', '', 'ß']
+    """
+    starts = _check_offsets(packed)
+    utf8 = packed.utf8
+    try:
+        text = utf8.tobytes().decode("utf-8", SURROGATES)
+    except UnicodeDecodeError as error:
+        raise ModelFileError(f"a list of texts is no UTF-8: {error.reason} at byte {error.start}") from None
+    if len(text) < len(utf8):
+        starts = _bytes_to_characters(utf8, starts)
+    return [text[a:b] for a, b in pairwise(starts.tolist())]
+
+
+def to_arrow(packed: PackedTexts) -> Any:
+    """Return the texts as a pyarrow array over the same bytes, without a copy."""
+    import pyarrow as pa
+
+    _check_offsets(packed)
+    array_type = pa.StringArray if packed.offsets.dtype == np.int32 else pa.LargeStringArray
+    n_texts = len(packed.offsets) - 1
+    texts = array_type.from_buffers(n_texts, pa.py_buffer(packed.offsets), pa.py_buffer(packed.utf8))
+    try:
+        texts.validate(full=True)
+    except pa.ArrowInvalid as error:
+        raise ModelFileError(f"a list of texts is no UTF-8: {error}") from None
+    return texts
+
+
+def _check_offsets(packed: PackedTexts) -> NDArray[Any]:
+    """Return the offsets of the texts, which must be in order and within the bytes."""
+    utf8, offsets = packed
+    if utf8.ndim != 1 or offsets.ndim != 1 or not len(offsets) or offsets[0] != 0 or offsets[-1] != len(utf8):
+        raise ModelFileError("a list of texts does not fit its bytes")
+    if (offsets[1:] < offsets[:-1]).any():
+        raise ModelFileError("a list of texts has one that ends before it begins")
+    return offsets
+
+
+def _bytes_to_characters(utf8: NDArray[np.uint8], offsets: NDArray[Any]) -> NDArray[np.int64]:
+    """Convert offsets in bytes to offsets in characters."""
+    begins = (utf8 & 0xC0) != 0x80
+    if not begins[offsets[:-1][offsets[:-1] < len(utf8)]].all():
+        raise ModelFileError("a list of texts has one that begins within a character")
+    n_before = np.zeros(len(utf8) + 1, dtype=np.int64)
+    np.cumsum(begins, out=n_before[1:])
+    return n_before[offsets]

@@ -1,4 +1,4 @@
-"""Table models in model files: their columns, their options, and what they believe."""
+"""Table models in model files: their columns, their options and their fitted models."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ import hashlib
 import json
 import os
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from deciban import generative as belief
-from deciban import persistence as files
+from deciban import persistence
 from deciban.errors import InputError
 from deciban.families.family import Family
 from deciban.families.marginal_likelihood import with_alpha
+from deciban.generative import GenerativeModel
 from deciban.ledger import Block
 from deciban.linear.fitted_model import FittedModel
 from deciban.model.columns import JOINABLE, ROLES, Column, Feature, Layout
@@ -23,8 +24,8 @@ from deciban.model.model import Model
 from deciban.model.model_algebra import Origin
 from deciban.model.model_options import Options
 from deciban.persistence import Section
-from deciban.persistence import generative_models as recall
-from deciban.persistence.ledgers import level_arrays
+from deciban.persistence.generative_models import read_scorer, write_scorer
+from deciban.persistence.ledgers import read_level_arrays
 from deciban.sources.arrow_cells import DATE_PARTS
 from deciban.text import Words
 
@@ -32,46 +33,46 @@ TARGET_TYPES = (
     "string", "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
     "halffloat", "float", "double",
 )  # fmt: skip
-"""Kinds of label that a file may name."""
+"""Arrow types of the target column that a file may name."""
 
 
 def save(model: Model, path: str | os.PathLike[str]) -> None:
-    """Write a model to a file, whole or not at all."""
+    """Write a model to a file, atomically."""
     section = Section({"kind": "table", "target": model.target, "target_type": model.target_type}, eager=False)
     section.put("weights", model.weights).put("rows", model.ledger.n_rows)
     write_columns(section, model.columns, model.options.words)
-    section.add("options", _written_options(model.options, model.layout))
+    section.add("options", _write_options(model.options, model.layout))
     section.put("origin", {name: getattr(model.origin, name) for name in Origin.__dataclass_fields__})
     section.put("held_out", model.quality)
-    section.add("belief", recall.written(model.scorer))
-    _model(section)
-    files.write(path, section.header, section.arrays)
+    section.add("belief", write_scorer(model.scorer))
+    read_model(section)
+    persistence.write(path, section.header, section.arrays)
 
 
 def write_columns(section: Section, columns: Sequence[Column], words: Words) -> None:
     """Write the columns with their roles, and a fingerprint of how they are read."""
-    section.put("reader", fingerprint(columns, words))
-    section.add_all("columns", [_written_column(column) for column in columns])
+    section.put("reader", compute_fingerprint(columns, words))
+    section.add_all("columns", [_write_column(column) for column in columns])
 
 
-def fingerprint(columns: Sequence[Column], words: Words) -> str:
-    """A short name for how a table is read: the same for the same columns in the same roles, texts read alike."""
-    told: list[Any] = [
+def compute_fingerprint(columns: Sequence[Column], words: Words) -> str:
+    """Return a hash of how a table is read: equal for equal columns in equal roles with the same tokenizer."""
+    description: list[Any] = [
         [column.name, column.role, list(column.parts), *([list(column.block)] if column.block else [])]
         for column in columns
     ]
     if any(column.role == "text" for column in columns):
-        told.append(words.fingerprint)
-    return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16]
+        description.append(words.fingerprint)
+    return hashlib.sha256(json.dumps(description).encode()).hexdigest()[:16]
 
 
-def _written_column(column: Column) -> Section:
-    made = Section({"name": column.name, "role": column.role, "reason": column.reason})
-    made = made.put("block", list(column.block)) if column.block else made
-    return made.put("parts", list(column.parts)) if column.parts else made
+def _write_column(column: Column) -> Section:
+    section = Section({"name": column.name, "role": column.role, "reason": column.reason})
+    section = section.put("block", list(column.block)) if column.block else section
+    return section.put("parts", list(column.parts)) if column.parts else section
 
 
-def _written_options(options: Options, layout: Layout) -> Section:
+def _write_options(options: Options, layout: Layout) -> Section:
     names = ("alpha", "parameter_prior", "unseen", "most_levels")
     section = Section({name: getattr(options, name) for name in names})
     if options.covariance is not None:
@@ -79,65 +80,61 @@ def _written_options(options: Options, layout: Layout) -> Section:
     return section.put("words", options.words.to_dict()) if layout.texts else section
 
 
-def opened(contents: files.Contents) -> Model:
-    """The model of a file."""
-    return _model(contents.section())
-
-
-def _model(section: Section) -> Model:
-    believed = recall.recalled(section.part("belief"))
-    assert isinstance(believed, (belief.GenerativeModel, FittedModel))
-    if isinstance(believed, FittedModel) and believed.basis is None:
-        section.refuse("weights of a table's columns rest on what was counted of them, and that is not there")
-    options = _options(section.part("options"), believed)
-    columns = read_columns(section, believed.outline.blocks, options.words)
-    _check_families(section, options, columns, believed.assumption.families)
+def read_model(section: Section) -> Model:
+    """Read the table model of a file's outermost section."""
+    scorer = read_scorer(section.part("belief"))
+    assert isinstance(scorer, (GenerativeModel, FittedModel))
+    if isinstance(scorer, FittedModel) and scorer.basis is None:
+        section.refuse("a fitted model of a table needs the ledger of its columns, and that is not there")
+    options = _read_options(section.part("options"), scorer)
+    columns = read_columns(section, scorer.outline.blocks, options.words)
+    _check_families(section, options, columns, scorer.assumption.families)
     return Model(
         section.text("target"),
         columns,
         options,
-        belief=believed,
+        scorer=scorer,
         target_type=section.text("target_type", among=TARGET_TYPES),
         weights=None if section.value("weights") is None else section.text("weights"),
-        origin=_origin(section.part("origin")),
+        origin=_read_origin(section.part("origin")),
         quality=None if section.value("held_out") is None else section.part("held_out").header,
     )
 
 
 def _check_families(
-    section: Section, options: Options, columns: Sequence[Column], believed: Sequence[Family]
+    section: Section, options: Options, columns: Sequence[Column], families: Sequence[Family]
 ) -> None:
-    """The families must be those of columns and options; pseudo-counts that were chosen are what they are."""
+    """Check that the families are those of columns and options; pseudo-counts that were chosen may have any value."""
     try:
-        asked = options.assumption(Layout(tuple(columns))).families
+        expected = options.assumption(Layout(tuple(columns))).families
     except InputError as error:
         section.refuse(str(error))
-    if len(asked) != len(believed) or not all(_same(a, b, options.auto) for a, b in zip(asked, believed)):
+    if len(expected) != len(families) or not all(map(partial(_are_equal, options.auto), expected, families)):
         section.refuse("the families are not those of its columns and options")
 
 
-def _same(asked: Any, believed: Any, auto: bool) -> bool:
-    """Whether two families assume the same, perhaps but for a pseudo-count that was chosen."""
-    if type(asked) is not type(believed) or not hasattr(asked, "alpha"):
-        return bool(asked == believed)
-    alike = auto or np.array_equal(asked.alpha, believed.alpha)
-    return alike and bool(with_alpha(asked, 1.0) == with_alpha(believed, 1.0))
+def _are_equal(auto: bool, expected: Any, family: Any) -> bool:
+    """Return whether two families are equal; with `auto` their pseudo-counts may differ."""
+    if type(expected) is not type(family) or not hasattr(expected, "alpha"):
+        return bool(expected == family)
+    equal_alpha = auto or np.array_equal(expected.alpha, family.alpha)
+    return equal_alpha and bool(with_alpha(expected, 1.0) == with_alpha(family, 1.0))
 
 
 def read_columns(section: Section, blocks: Sequence[Block], words: Words) -> tuple[Column, ...]:
-    """The columns, which must be those of the ledger's blocks."""
-    columns = tuple(_column(part) for part in section.parts("columns"))
+    """Read the columns, which must be those of the ledger's blocks."""
+    columns = tuple(_read_column(part) for part in section.parts("columns"))
     if len({column.name for column in columns}) < len(columns):
         section.refuse("two columns have the same name")
     _check_joined(section, columns)
     _check_layout(section, columns, blocks)
     _check_words(section, blocks, words)
-    if section.has("reader") and section.text("reader") != fingerprint(columns, words):
+    if section.has("reader") and section.text("reader") != compute_fingerprint(columns, words):
         section.refuse("the columns are not those that the fingerprint of the reader names")
     return columns
 
 
-def _column(section: Section) -> Column:
+def _read_column(section: Section) -> Column:
     parts = section.value("parts") if section.has("parts") else []
     if not isinstance(parts, list) or not all(isinstance(p, str) and p in DATE_PARTS for p in parts):
         section.refuse(f"'parts' should be some of {sorted(DATE_PARTS)}")
@@ -150,7 +147,7 @@ def _column(section: Section) -> Column:
 
 
 def _check_joined(section: Section, columns: tuple[Column, ...]) -> None:
-    """Columns that are joined name each other, and are numbers, or flags and categories."""
+    """Check that columns of a joint block name each other, and are all numbers, or all flags and categories."""
     known = {column.name: column for column in columns}
     for column in (column for column in columns if column.block):
         others = [known[name] for name in column.block if name in known]
@@ -164,32 +161,32 @@ def _check_joined(section: Section, columns: tuple[Column, ...]) -> None:
 
 
 def _check_layout(section: Section, columns: tuple[Column, ...], blocks: Sequence[Block]) -> None:
-    """The columns must be those that the ledger counts, block by block."""
+    """Check that the columns are those that the ledger counts, block by block."""
     layout = Layout(columns)
-    told = [(kind, None if kind == "bags" else tuple(f.name for f in features)) for kind, features in layout.blocks]
-    if told != [(block.kind, None if block.kind == "bags" else block.names) for block in blocks]:
+    expected = [(k, None if k == "bags" else tuple(f.name for f in features)) for k, features in layout.blocks]
+    if expected != [(block.kind, None if block.kind == "bags" else block.names) for block in blocks]:
         section.refuse("the columns are not those that the ledger counts")
-    believed = section.part("belief")
-    ledger = (believed.part("basis") if believed.has("basis") else believed).part("ledger")
+    scorer = section.part("belief")
+    ledger = (scorer.part("basis") if scorer.has("basis") else scorer).part("ledger")
     if any(b.text("kind") == "levels" and not b.has("levels") for b in ledger.part("schema").parts("blocks")):
         section.refuse("the levels of the categories have no names")
     if any(feature.part or feature.joined for feature in layout.levels):
-        _check_level_names(section, layout.levels, level_arrays(ledger))
+        _check_level_names(section, layout.levels, read_level_arrays(ledger))
 
 
 def _check_words(section: Section, blocks: Sequence[Block], words: Words) -> None:
-    """Words have names, or as many places as hashes of so many bits."""
+    """Check that words are counted by name, or by hashes of as many bits as the options say."""
     for block in (block for block in blocks if block.kind == "bags"):
         if block.reading != words.reading:
             section.refuse(f"texts are read as {words.reading}, and {block.reading} are counted")
         if (block.names is None) != (words.hashed is not None):
-            section.refuse("words are counted by their hashes, or by their names; not as the options say")
+            section.refuse("the ledger and the options differ on whether words are counted by hash or by name")
         if words.hashed is not None and block.width != words.n_columns:
             section.refuse(f"{block.width} hashes are counted, and not 2 to the power of {words.hashed}")
 
 
 def _check_level_names(section: Section, features: Sequence[Feature], names: Sequence[Any]) -> None:
-    """The levels of dates are months, weekdays and hours, those of columns that are joined combinations of levels."""
+    """Check that the levels of dates are months, weekdays and hours, and those of joint columns are combinations."""
     for feature, levels in zip(features, names, strict=True):
         if feature.joined and not all(is_combination(name, len(feature.joined)) for name in levels.to_pylist()):
             section.refuse(f"{feature.name!r} has a level that is no combination of levels")
@@ -198,29 +195,29 @@ def _check_level_names(section: Section, features: Sequence[Feature], names: Seq
             section.refuse(f"{feature.name!r} has a level that is no {feature.part}")
 
 
-def _options(section: Section, believed: belief.GenerativeModel | FittedModel) -> Options:
+def _read_options(section: Section, scorer: GenerativeModel | FittedModel) -> Options:
     try:
         return Options(
             "auto" if section.value("alpha") == "auto" else section.number("alpha", least=0),
             section.number("parameter_prior", least=0),
             section.text("unseen"),  # type: ignore[arg-type]
-            section.whole("most_levels", least=1),
-            believed.assumption.prior,
-            read_words(section.part("words")) if section.has("words") else Words(),
+            section.integer("most_levels", least=1),
+            scorer.assumption.prior,
+            _read_words(section.part("words")) if section.has("words") else Words(),
             section.text("covariance") if section.has("covariance") else None,  # type: ignore[arg-type]
         )
     except InputError as error:
         section.refuse(str(error))
 
 
-def read_words(section: Section) -> Words:
-    """How texts are read, as a file says."""
+def _read_words(section: Section) -> Words:
+    """Read the tokenizer of a section."""
     try:
         return Words.from_dict(section.header)
     except InputError as error:
         section.refuse(str(error))
 
 
-def _origin(section: Section) -> Origin:
-    counts = (section.whole("rows_read"), section.whole("rows_without_class"))
+def _read_origin(section: Section) -> Origin:
+    counts = (section.integer("rows_read"), section.integer("rows_without_class"))
     return Origin(*counts, section.text("created"), section.text("source"))
