@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from deciban.mail.evaluation.in_memory_filter import InMemoryFilter
 from deciban.mail.evaluation.labelled_mail import LabelledMail
 from deciban.mail.model.weight_fitting import USUAL_SETTINGS, Settings
-from deciban.mail.tokens.token_options import USUAL, TokenOptions
+from deciban.mail.tokens.token_options import DEFAULT_OPTIONS, TokenOptions
 from deciban.metrics.intervals import paired_mean
 
 from . import mail_data
@@ -44,19 +44,19 @@ def readings() -> list[Turned]:
 
 
 def _turned(name: str, other: bool | int) -> TokenOptions:
-    return replace(USUAL, **{name: other})  # type: ignore[arg-type]
+    return replace(DEFAULT_OPTIONS, **{name: other})  # type: ignore[arg-type]
 
 
 def others(name: str) -> tuple[bool | int, ...]:
     """What a switch could be instead."""
-    now = getattr(USUAL, name)
+    now = getattr(DEFAULT_OPTIONS, name)
     return (not now,) if isinstance(now, bool) else LENGTHS[name]
 
 
 def settings() -> list[Turned]:
     """Every setting changed."""
     return [
-        (f"`{name}={value}`", USUAL, replace(USUAL_SETTINGS, **{name: value}))  # type: ignore[arg-type]
+        (f"`{name}={value}`", DEFAULT_OPTIONS, replace(USUAL_SETTINGS, **{name: value}))  # type: ignore[arg-type]
         for name, values in TRIED.items()
         for value in values
     ]
@@ -74,8 +74,8 @@ def _usual(name: str) -> LabelledMail:
 
 def losses(name: str, reading: TokenOptions, chosen: Settings, seeds: Sequence[int]) -> Losses | None:
     """What a way of reading and fitting costs each message of a corpus; None where it reads the usual tokens."""
-    read = _usual(name) if reading == USUAL else _mail(name).read(reading)
-    if reading != USUAL and _same(read, _usual(name)):
+    read = _usual(name) if reading == DEFAULT_OPTIONS else _mail(name).read(reading)
+    if reading != DEFAULT_OPTIONS and _same(read, _usual(name)):
         return None
     total, judged = np.zeros((len(read), 2)), np.zeros(len(read))
     for seed in seeds:
@@ -98,7 +98,7 @@ def _same(a: LabelledMail, b: LabelledMail) -> bool:
 def asked(pool: ProcessPoolExecutor, quick: bool) -> Asked:
     """All measurements, begun."""
     seeds = SEEDS[:1] if quick else SEEDS
-    ways = [("as it comes", USUAL, USUAL_SETTINGS), *readings(), *settings()]
+    ways = [("as it comes", DEFAULT_OPTIONS, USUAL_SETTINGS), *readings(), *settings()]
     if quick:
         ways = [*ways[:3], ways[-1]]
     corpora = CORPORA[-1:] if quick else CORPORA

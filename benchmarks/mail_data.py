@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
 from deciban.mail.evaluation.labelled_mail import LabelledMail
-from deciban.mail.tokens.token_options import USUAL, TokenOptions
+from deciban.mail.tokens.token_options import DEFAULT_OPTIONS, TokenOptions
 
 from . import table_data, text_data
 
@@ -26,7 +26,7 @@ class Mail(NamedTuple):
     raws: list[bytes]
     codes: NDArray[np.int32]
 
-    def read(self, reading: TokenOptions = USUAL, processes: int = 1) -> LabelledMail:
+    def read(self, reading: TokenOptions = DEFAULT_OPTIONS, processes: int = 1) -> LabelledMail:
         """Their tokens; a message's name is its number."""
         return LabelledMail.read(((str(i), raw) for i, raw in enumerate(self.raws)), self.codes, reading, processes)
 

@@ -35,7 +35,7 @@ def test_every_pattern_is_found():
     assert found[links.MAIL] == {"findall", "search", "sub"}  # by three modules
     assert found[mbox._SOMEBODY] == {"match"}
     assert found[re.compile(delimited.COMMA_NUMBER)] == {"fullmatch"}  # by the name of its text
-    assert set(words.SHOUTS.values()) <= set(found)
+    assert set(words.PUNCTUATION_RUNS.values()) <= set(found)
     assert len(uses) > 100
 
 

@@ -18,9 +18,9 @@ from deciban.mail.bulk.token_numbers import Numbering
 from deciban.mail.message.digest import compute_digest
 from deciban.mail.message.message import read_message
 from deciban.mail.store.store_entry import DIGEST_BYTES
-from deciban.mail.tokens.tokens import USUAL, TokenOptions, extract_tokens, list_omissions
+from deciban.mail.tokens.tokens import DEFAULT_OPTIONS, TokenOptions, extract_tokens, list_omissions
 
-ALL = TokenOptions(pairs=True, others=True, body_case=True)
+ALL = TokenOptions(pairs=True, others=True)
 MOST_REAL = 1500
 WORDS = [
     b"Content-Type: multipart/mixed; boundary=x\n\n--x\n", b"\n\n", b"\n--", b"charset=utf-16",
@@ -117,13 +117,13 @@ class Heard:
 @cache
 def numbered() -> Heard:
     """One reader for all messages, so that it has much to remember."""
-    return Heard(Numbering(USUAL))
+    return Heard(Numbering(DEFAULT_OPTIONS))
 
 
 def held_by(raw: bytes) -> Held:
     """What a message holds by definition, in the usual way of reading."""
     message = read_message(raw)
-    tokens = extract_tokens(message, USUAL)
+    tokens = extract_tokens(message, DEFAULT_OPTIONS)
     return Held(sorted(tokens), compute_digest(raw), list_omissions(message, tokens))
 
 

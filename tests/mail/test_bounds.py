@@ -9,13 +9,13 @@ from tests.mail import hostile
 from deciban.mail.message.digest import compute_digest
 from deciban.mail.message.header_insertion import insert_header
 from deciban.mail.message.message import read_message
-from deciban.mail.tokens.tokens import MOST_TOKENS, TokenOptions, extract_tokens, list_omissions
+from deciban.mail.tokens.tokens import MAX_TOKENS, TokenOptions, extract_tokens, list_omissions
 
 MOST_SECONDS = 1.0
 LONGEST_MESSAGE_SECONDS = 0.3
 """Most seconds of CPU for any message of 16 MiB, read as it usually is."""
 QUARTER = hostile.MEGABYTE // 4
-ALL = TokenOptions(pairs=True, others=True, body_case=True)
+ALL = TokenOptions(pairs=True, others=True)
 
 
 def cut(raw):
@@ -97,8 +97,8 @@ def test_boundaries_are_searched_in_so_many_bytes_over_all_levels():
 def test_tokens_are_bounded_and_it_is_said():
     message = read_message(b"\n" + b" ".join(b"w%x" % i for i in range(30_000)))
     tokens = extract_tokens(message)
-    assert len(tokens) == MOST_TOKENS
-    assert list_omissions(message, tokens)[-1] == f"tokens after the first {MOST_TOKENS}"
+    assert len(tokens) == MAX_TOKENS
+    assert list_omissions(message, tokens)[-1] == f"tokens after the first {MAX_TOKENS}"
 
 
 def test_an_attachment_of_any_size_leaves_nothing_out():

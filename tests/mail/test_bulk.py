@@ -16,7 +16,7 @@ from deciban.mail.bulk.bulk import Words
 from deciban.mail.bulk.reader_processes import FEW, Crew
 from deciban.mail.message.digest import compute_digest
 from deciban.mail.message.message import read_message
-from deciban.mail.tokens.tokens import MOST_TOKENS, TokenOptions, extract_tokens
+from deciban.mail.tokens.tokens import MAX_TOKENS, TokenOptions, extract_tokens
 
 LETTERS = [
     *made_up.BROKEN.values(),
@@ -92,12 +92,12 @@ def test_what_was_cut_is_told():
 
 
 def test_tokens_beyond_the_bound_are_the_same_as_alone():
-    raw = b"\n" + " ".join(f"w{i}" for i in range(MOST_TOKENS + 5)).encode()
+    raw = b"\n" + " ".join(f"w{i}" for i in range(MAX_TOKENS + 5)).encode()
     words = Words()
     [bundle] = bulk.bundles_of([raw], words, 1, TokenOptions())
     known = list(words)
     assert {known[place] for place in bundle.which.tolist()} == set(extract_tokens(read_message(raw)))
-    assert bundle.cut == {0: (f"tokens after the first {MOST_TOKENS}",)}
+    assert bundle.cut == {0: (f"tokens after the first {MAX_TOKENS}",)}
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from deciban.mail.sources import folders
 from deciban.mail.sources.message_sources import mail_in, messages_in
 from deciban.mail.sources.raw_message import RawMessage, UnreadFile
 from deciban.mail.sources.small_files import SMALL
-from deciban.mail.tokens.token_options import USUAL
+from deciban.mail.tokens.token_options import DEFAULT_OPTIONS
 
 STAMP = b"From joe@example.org Thu Jan  1 00:01:40 1970\n"
 SUBJECTS = ["tea", "garden", "pills", "lottery", "meeting", "discount", "train"]
@@ -215,7 +215,7 @@ def test_a_worker_answers_for_files_and_messages_alike(tmp_path):
     box, gone = tmp_path / "box", tmp_path / "gone"
     box.write_bytes(STAMP + letter(1) + b"\n" + STAMP + letter(2))
     sent = [letter(0), (str(box), "", None, False, False), (str(gone), "", 5.0, True, False), letter(3)]
-    said, opened, problems = answer_to(sent, Numbering(USUAL), digests=True)
+    said, opened, problems = answer_to(sent, Numbering(DEFAULT_OPTIONS), digests=True)
     assert said[2] == b"".join(compute_digest(letter(i)) for i in range(4))
     assert opened == {1: [(f"{box}:1", 100.0), (f"{box}:2", 100.0)], 2: []}
     assert problems == [(2, str(gone), "No such file or directory", 1)]

@@ -19,7 +19,7 @@ from deciban.mail.sources.raw_message import MessageInput
 from deciban.mail.store.sqlite_errors import undamaged
 from deciban.mail.store.store import Store
 from deciban.mail.store.store_entry import Entry, FittedModel, together
-from deciban.mail.tokens.token_options import USUAL, TokenOptions
+from deciban.mail.tokens.token_options import DEFAULT_OPTIONS, TokenOptions
 from deciban.mail.tokens.tokens import extract_tokens, list_omissions
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class MailFilter:
     ) -> None:  # fmt: skip
         self._own = not isinstance(store, Store)
         self.store = store if isinstance(store, Store) else Store(store, create=create, read_only=read_only)
-        self.reading = reading or USUAL
+        self.reading = reading or DEFAULT_OPTIONS
         try:
             self.store.expect_reading(self.reading.fingerprint)
             self._judge = Judge(self.store, model)

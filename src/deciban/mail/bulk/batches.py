@@ -27,9 +27,9 @@ def batches(
 ) -> Iterator[Batch]:
     r"""So many messages at a time, or fewer if they are full of new words, with their tokens in a row.
 
-    >>> [(heads, flat)] = batches([("ham", ("1", b"\nTea at four"))], 1, TokenOptions(structure=False, names=False), 10)
+    >>> [(heads, flat)] = batches([("ham", ("1", b"\nTea at four"))], 1, TokenOptions(names=False), 10)
     >>> heads[0].label, sorted(flat.places)
-    ('ham', ['at', 'four', 'tea'])
+    ('ham', ['at', 'four', 'tea', 'type:text/plain'])
     """
     words, waiting, memory = Words(), Waiting(), Memory()
 

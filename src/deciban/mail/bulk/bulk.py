@@ -20,7 +20,7 @@ from deciban.mail.bulk.token_numbers import Numbering, Said
 from deciban.mail.sources.raw_message import MessageInput, Problem, RawMessage, UnreadFile, name_and_content
 from deciban.mail.store.packing import Numbers
 from deciban.mail.store.store_entry import DIGEST_BYTES, spelled
-from deciban.mail.tokens.token_options import USUAL, TokenOptions
+from deciban.mail.tokens.token_options import DEFAULT_OPTIONS, TokenOptions
 
 CHUNK: Final = 100
 CHUNK_BYTES: Final = 1 << 20
@@ -104,7 +104,7 @@ class Words(defaultdict[str, int]):
 
 
 def bundles_of(
-    given: Iterable[bytes | UnreadFile], words: Places, processes: int | Crew[Any] | None, reading: TokenOptions = USUAL,
+    given: Iterable[bytes | UnreadFile], words: Places, processes: int | Crew[Any] | None, reading: TokenOptions = DEFAULT_OPTIONS,
     digests: bool = True,
 ) -> Iterator[Bundle]:  # fmt: skip
     r"""Messages in order, read by so many processes beside this one, or by those that were started for it.

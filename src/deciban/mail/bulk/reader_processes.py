@@ -22,7 +22,7 @@ from weakref import finalize
 from deciban.mail.sources.folders import Entry
 from deciban.mail.sources.message_sources import held_in
 from deciban.mail.sources.raw_message import Problem
-from deciban.mail.tokens.token_options import USUAL, TokenOptions
+from deciban.mail.tokens.token_options import DEFAULT_OPTIONS, TokenOptions
 
 if TYPE_CHECKING:
     from deciban.mail.bulk.token_numbers import Numbering, Said
@@ -118,7 +118,7 @@ class Crew(Generic[T]):
     """
 
     def __init__(
-        self, given: Iterable[T], n: int | None, reading: TokenOptions = USUAL, digests: bool = True
+        self, given: Iterable[T], n: int | None, reading: TokenOptions = DEFAULT_OPTIONS, digests: bool = True
     ) -> None:
         n = min(os.cpu_count() or 1, MOST_WORKERS) if n is None else n
         n = 0 if n == 1 else n

@@ -15,8 +15,8 @@ from typing import Final
 from deciban.mail.message.digest import compute_digest
 from deciban.mail.message.message import read_message
 from deciban.mail.tokens.token_options import TokenOptions
-from deciban.mail.tokens.tokens import MOST_TOKENS, collect_tokens, extract_tokens, list_omissions, word_cleaner
-from deciban.mail.tokens.word_tokens import LONGEST_RUN, Cleaner
+from deciban.mail.tokens.tokens import MAX_TOKENS, collect_tokens, extract_tokens, list_omissions, word_cleaner
+from deciban.mail.tokens.word_tokens import MAX_WORD_BYTES, WordCleaner
 
 MOST_WORDS: Final = 1 << 19
 """Tokens that have numbers, or words that lead to them, before all are forgotten and numbers are given anew."""
@@ -32,10 +32,10 @@ were wanted; how many tokens each message has, and their numbers, in four bytes 
 class Numbering:
     r"""Reads messages, and numbers their tokens as they are met.
 
-    >>> numbering = Numbering(TokenOptions(structure=False, names=False))
+    >>> numbering = Numbering(TokenOptions(names=False))
     >>> _, words, _, sizes, which, _ = numbering.said([b"\ntea Tea or two"])
     >>> words.split("\n"), array("I", sizes).tolist(), sorted(array("I", which))
-    (['', 'tea', 'or', 'two'], [3], [1, 2, 3])
+    (['', 'tea', 'or', 'two', 'type:text/plain'], [4], [1, 2, 3, 4])
     """
 
     def __init__(self, reading: TokenOptions) -> None:
@@ -74,7 +74,7 @@ class Numbering:
         numbers = set(map(self._words.__getitem__, words))
         numbers.update(map(self._numbers.__getitem__, tokens))
         numbers.discard(NOTHING)
-        if len(numbers) >= MOST_TOKENS:
+        if len(numbers) >= MAX_TOKENS:
             first = extract_tokens(message, self._reading)
             return set(map(self._numbers.__getitem__, first)), list_omissions(message, first)
         return numbers, message.cut
@@ -92,12 +92,12 @@ def newest(words: dict[str, int], n: int) -> list[str]:
 class _WordNumbers(dict[bytes, int]):
     """Words as they are written, and the numbers of what they become."""
 
-    def __init__(self, numbers: dict[str, int], clean: Cleaner) -> None:
+    def __init__(self, numbers: dict[str, int], clean: WordCleaner) -> None:
         super().__init__()
         self._numbers, self._clean = numbers, clean
 
     def __missing__(self, word: bytes) -> int:
-        number = self._numbers[self._clean.cleaned(word)]
-        if len(word) <= LONGEST_RUN:
+        number = self._numbers[self._clean.clean(word)]
+        if len(word) <= MAX_WORD_BYTES:
             self[word] = number
         return number

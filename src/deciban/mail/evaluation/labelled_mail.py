@@ -18,7 +18,7 @@ from deciban.mail.message.arrival_time import arrived
 from deciban.mail.model.token_weights import POSITIVE
 from deciban.mail.sources.message_sources import kind_of, messages_in
 from deciban.mail.store.packing import Numbers
-from deciban.mail.tokens.token_options import USUAL, TokenOptions
+from deciban.mail.tokens.token_options import DEFAULT_OPTIONS, TokenOptions
 
 LABELS: Final = ("ham", POSITIVE)
 """A message's code is its label's place here."""
@@ -46,13 +46,13 @@ class LabelledMail:
 
     @classmethod
     def read(
-        cls, found: Iterable[Named], codes: Sequence[int] | Codes, reading: TokenOptions = USUAL,
+        cls, found: Iterable[Named], codes: Sequence[int] | Codes, reading: TokenOptions = DEFAULT_OPTIONS,
         processes: int | None = 1, times: Sequence[float] | None = None,
     ) -> Self:  # fmt: skip
         r"""Names and messages, and the code of each.
 
         >>> found = [("1", b"\n\ntea for two"), ("2", b"\n\ntwo pills")]
-        >>> mail = LabelledMail.read(found, [0, 1], TokenOptions(structure=False, names=False))
+        >>> mail = LabelledMail.read(found, [0, 1], TokenOptions(names=False))
         >>> mail.words, mail.tokens[1].tolist()
         (('tea', 'for', 'two', 'pills'), [2, 3])
         """
@@ -114,7 +114,7 @@ class LabelledMail:
 
 
 def read_labelled(
-    ham: Sequence[str], spam: Sequence[str], reading: TokenOptions = USUAL, processes: int | None = 1,
+    ham: Sequence[str], spam: Sequence[str], reading: TokenOptions = DEFAULT_OPTIONS, processes: int | None = 1,
     progress: Callable[[int], None] | None = None,
 ) -> LabelledMail:  # fmt: skip
     """All mail of some places (whatever `messages_in` reads), ham and spam."""

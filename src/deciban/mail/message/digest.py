@@ -13,7 +13,7 @@ LONGEST_HEAD = 1 << 20
 LONGEST_BODY = 1 << 22
 """Bytes of a body that count. Of a message 16 MiB are read, which hold these in whatever way its lines end."""
 
-CHANGING = {
+VOLATILE_HEADERS = {
     "what a mail store keeps in the message": "status x-status x-keywords x-uid x-uidl x-imap x-imapbase lines "
     "content-length x-mozilla-* x-evolution* x-gmail-* x-gm-* x-label x-folder x-mew* x-pmflags",
     "what the last machines on the way write": "received x-received delivered-to x-delivered-to x-original-to "
@@ -24,7 +24,7 @@ CHANGING = {
 }
 """Headers that do not count, and why: a message learned before delivery is the same after it. A * is any end."""
 
-NAMES = " ".join(CHANGING.values()).split()
+NAMES = " ".join(VOLATILE_HEADERS.values()).split()
 LEFT_OUT = frozenset(name.encode() for name in NAMES if name[-1] != "*")
 LEFT_OUT_STARTS = tuple(name[:-1].encode() for name in NAMES if name[-1] == "*")
 QUOTED_FROM = re.compile(rb"\n>++From ")

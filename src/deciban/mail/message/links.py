@@ -1,19 +1,20 @@
-"""Links in pieces: hosts and the domains they belong to, networks, ports, words of paths."""
+"""Links and their tokens: hosts and the domains above them, networks, ports, words of paths."""
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
 
-LONGEST_HOST = 40
+MAX_HOST_CHARACTERS = 40
 """With its prefix a host is a token of at most sixty characters."""
-MOST_PATH_WORDS = 8
-MOST_LINKS = 300
-LONGEST_LINK = 1000
+MAX_PATH_WORDS = 8
+MAX_LINKS = 300
+MAX_LINK_CHARACTERS = 1000
+MAX_CACHED_LINK_CHARACTERS = 200
 
-SIGNS = ("://", "www.", "WWW.")
+LINK_SIGNS = ("://", "www.", "WWW.")
 SCHEME = re.compile(r"(?:https?|ftp)\Z", re.IGNORECASE)
-END = re.compile(r"[\s<>\"'\\]")
+LINK_END = re.compile(r"[\s<>\"'\\]")
 WEB = re.compile(r"(?:([a-zA-Z][a-zA-Z0-9+.-]{0,15}):)?(?://)?([^/?#\s]*+)([^\s]*+)")
 PATH_WORD = re.compile(r"[a-zA-Z]{3,20}|\d{1,6}")
 IPV4 = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}\Z")
@@ -25,57 +26,57 @@ TRAILING = ".,;:!?)]}>'\"*"
 
 @lru_cache(1 << 13)
 def host_pieces(host: str) -> tuple[str, ...]:
-    """A host and the domains above it, or the networks of a numeric address.
+    """Return a host and the domains above it, or the networks of a numeric address.
 
     >>> host_pieces("www.shop.example.com"), host_pieces("10.1.2.3")
     (('www.shop.example.com', 'shop.example.com', 'example.com', 'com'), ('10.1.2.3', '10.1.2', '10.1'))
     """
     if not host.replace(".", "").replace("-", "").isalnum():
         host = HOST.sub("", host)
-    parts = host.lower().strip(".")[-LONGEST_HOST:].split(".")
+    parts = host.lower().strip(".")[-MAX_HOST_CHARACTERS:].split(".")
     if len(parts) == 4 and all(part.isdigit() for part in parts):
         return tuple(".".join(parts[:n]) for n in (4, 3, 2))
     return tuple(".".join(parts[n:]) for n in range(max(0, len(parts) - 4), len(parts)) if parts[n])
 
 
-def parted_from_links(text: str) -> tuple[str, list[str]]:
-    """A text without its links, and these.
+def split_links(text: str) -> tuple[str, list[str]]:
+    """Return a text without its links, and the links.
 
-    >>> parted_from_links("See http://a.example/b, or www.c.example.")
+    >>> split_links("See http://a.example/b, or www.c.example.")
     ('See   or  ', ['http://a.example/b', 'www.c.example'])
     """
-    places = _places(text)
-    if not places:
+    candidates = _find_candidates(text)
+    if not candidates:
         return text, []
     rest: list[str] = []
     links: list[str] = []
     done = 0
-    for place in places:
-        at = _begin(text, place, done)
-        if at < 0 or len(links) >= MOST_LINKS:
+    for candidate in candidates:
+        start = _find_start(text, candidate, done)
+        if start < 0 or len(links) >= MAX_LINKS:
             continue
-        stop = END.search(text, place + 3, at + LONGEST_LINK)
-        end = stop.start() if stop else min(len(text), at + LONGEST_LINK)
-        rest.append(text[done:at])
-        links.append(text[at:end].rstrip(TRAILING))
+        stop = LINK_END.search(text, candidate + 3, start + MAX_LINK_CHARACTERS)
+        end = stop.start() if stop else min(len(text), start + MAX_LINK_CHARACTERS)
+        rest.append(text[done:start])
+        links.append(text[start:end].rstrip(TRAILING))
         done = end
     rest.append(text[done:])
     return " ".join(rest), links
 
 
-def _places(text: str) -> list[int]:
-    """Where something stands that links have and little else does."""
-    places = []
-    for sign in SIGNS:
+def _find_candidates(text: str) -> list[int]:
+    """Return the offsets of strings that occur in links and rarely elsewhere."""
+    found = []
+    for sign in LINK_SIGNS:
         at = text.find(sign)
         while at >= 0:
-            places.append(at)
+            found.append(at)
             at = text.find(sign, at + len(sign))
-    return sorted(places)
+    return sorted(found)
 
 
-def _begin(text: str, at: int, done: int) -> int:
-    """Where the link begins that shows itself at a place after `done`; -1 if there is none."""
+def _find_start(text: str, at: int, done: int) -> int:
+    """Return the offset, not before `done`, where the link with a sign at this offset begins; -1 if there is none."""
     if at < done:
         return -1
     if text[at] != ":":
@@ -84,12 +85,14 @@ def _begin(text: str, at: int, done: int) -> int:
     return scheme.start() if scheme else -1
 
 
-def link_tokens(link: str, words: bool) -> dict[str, None]:
-    """What a link tells: where it leads, in pieces, and how it is written."""
-    return _link_tokens(link, words) if len(link) <= 200 else _read_link(link[:1000], words)
+def link_tokens(link: str) -> dict[str, None]:
+    """Return the tokens of a link: its host in pieces, its port, words of its path, and how it is written."""
+    if len(link) <= MAX_CACHED_LINK_CHARACTERS:
+        return _read_link_cached(link)
+    return _read_link(link[:MAX_LINK_CHARACTERS])
 
 
-def _read_link(link: str, words: bool) -> dict[str, None]:
+def _read_link(link: str) -> dict[str, None]:
     if "%" in link:
         link = PERCENT.sub(lambda code: chr(int(code[1], 16)), link)
     found = WEB.match(link)
@@ -108,9 +111,9 @@ def _read_link(link: str, words: bool) -> dict[str, None]:
         tokens.append(f"url:port:{port}")
     if at:
         tokens.append("url:user")
-    if words and len(path) > 1:
-        tokens.extend(f"url:path:{word}" for word in PATH_WORD.findall(path.lower())[:MOST_PATH_WORDS])
+    if len(path) > 1:
+        tokens.extend(f"url:path:{word}" for word in PATH_WORD.findall(path.lower())[:MAX_PATH_WORDS])
     return dict.fromkeys(tokens)
 
 
-_link_tokens = lru_cache(1 << 13)(_read_link)
+_read_link_cached = lru_cache(1 << 13)(_read_link)

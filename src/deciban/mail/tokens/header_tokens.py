@@ -1,4 +1,4 @@
-"""Tokens of headers: who writes to whom, by which machines and programs, about what; which headers tell nothing."""
+"""Tokens of headers: a tokenizer for each kind of header, from its name and value to tokens."""
 
 from __future__ import annotations
 
@@ -6,112 +6,256 @@ import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
-from deciban.mail.message.digest import CHANGING
-from deciban.mail.message.links import MAIL
+from deciban.mail.message.digest import VOLATILE_HEADERS
+from deciban.mail.message.links import MAIL, host_pieces
 from deciban.mail.message.received import hop_tokens
-from deciban.mail.tokens.header_tokenizers import LONGEST_ADDRESSES, TAKERS, Taker, mailing_list, nothing, other
 from deciban.mail.tokens.token_options import TokenOptions
+from deciban.mail.tokens.word_tokens import (
+    MAX_TOKEN_CHARACTERS,
+    amounts,
+    get_cleaner,
+    join_pairs,
+    split_words,
+    unspaced_pairs,
+    written_words,
+)
 
-MOST_NAMES = 1000
-LONGEST_NAME = 40
-MOST_VALUES = 4096
-"""Values of headers that are remembered with their tokens."""
+MAX_CACHED_NAMES = 1000
+MAX_CACHED_VALUES = 4096
+MAX_NAME_CHARACTERS = 40
+MAX_ADDRESSES = 10
+MAX_ADDRESS_CHARACTERS = 1000
+MAX_WORDS = 40
+"""Words of one header."""
 
-READ_ANYHOW = ("received", "authentication-results", "received-spf")
-COLLECTED = (
+EXCLUDED_NAMES = (
     "x-original-date url x-url x-apparently-to x-egroups-return x-delivery-agent x-return-path x-rcpt-to x-recipient "
     "apparently-to x-mail-from resent-date x-pop3-rcpt replied forwarded x-gnus-mail-source x-from-line "
     "x-mail-format-warning x-mime-autoconverted x-antiabuse"
 )
-"""Headers that say how or when the mail was gathered: they would tell collections apart, not spam from ham.
+"""Headers that tell how or when mail was gathered: they would separate collections, not spam from ham.
 
-What stores, machines and filters write, which does not count in a digest either, is left out too.
+Headers that stores, machines and filters write, which are not part of a digest, are excluded too.
 """
-NAMES = f"{' '.join(CHANGING.values())} {COLLECTED}".split()
-LEFT_OUT = frozenset(name for name in NAMES if name[-1] != "*" and name not in READ_ANYHOW)
-LEFT_OUT_STARTS = tuple(name[:-1] for name in NAMES if name[-1] == "*")
-LISTS = re.compile(
+NAMES = f"{' '.join(VOLATILE_HEADERS.values())} {EXCLUDED_NAMES}".split()
+EXCLUDED = frozenset(name for name in NAMES if name[-1] != "*")
+EXCLUDED_PREFIXES = tuple(name[:-1] for name in NAMES if name[-1] == "*")
+LIST_HEADERS = re.compile(
     "list-.*|mailing-list|precedence|x-mailing-list|x-beenthere|x-mailman-version|x-loop|errors-to|x-list.*|"
     "mail-followup-to|x-unsubscription-info|x-ml-.*|feedback-id|x-campaign.*|x-precedence-ref|x-acceptable-languages"
 )
-LIST_VALUES = frozenset(
+LIST_HEADERS_WITH_WORDS = frozenset(
     ["list-id", "mailing-list", "precedence", "x-mailing-list", "x-beenthere", "x-loop", "errors-to"]
 )
-EACH_ITS_OWN = frozenset(["subject", "message-id", "date", "dkim-signature"])
-"""Headers whose values hardly ever come again."""
+UNCACHED = frozenset(["subject", "message-id", "date", "dkim-signature"])
+"""Headers whose values are hardly ever repeated."""
 EXPECTED = ("from", "to", "subject", "date", "message-id")
 
+MAILER_WORD = re.compile(r"[a-z][\w-]*|\d+(?:\.\d+)*")
+CAPITALS = re.compile("[A-Z]{3}")
+ZONE = re.compile(r"[+-]\d{4}\b")
+RESULT = re.compile(r"\b(spf|dkim|dmarc|arc|dkim-adsp|iprev|compauth)=(\w{1,12})", re.IGNORECASE)
+SIGNER = re.compile(r"(?:^|;)\s*d=([\w.-]{1,80})")
 
-def header_tokens(headers: Sequence[tuple[str, str]], reading: TokenOptions) -> list[str]:
-    """The tokens of all headers, in their order; one may come more than once."""
+Tokenizer = Callable[[str, str, TokenOptions], list[str]]
+"""A function from the name and the value of a header, and options, to tokens."""
+
+
+def header_tokens(headers: Sequence[tuple[str, str]], options: TokenOptions) -> list[str]:
+    """Return the tokens of all headers, in order; a token may be repeated."""
     tokens: list[str] = []
     hops: list[str] = []
-    takers = _takers(reading)
+    tokenizers = _get_tokenizers(options)
     for name, value in headers:
         if name == "received":
             hops.append(value)
             continue
-        taker = takers[name]
-        if taker is not None:
-            tokens += taker(name, value)
-    if reading.received and hops:
+        tokenize = tokenizers[name]
+        if tokenize is not None:
+            tokens += tokenize(name, value)
+    if options.received and hops:
         tokens += hop_tokens(hops)
-    given = dict(reversed(headers))
-    if reading.names:
-        tokens += [f"no:{name}" for name in EXPECTED if name not in given]
-    if reading.sender and "reply-to" in given:
-        tokens += _reply_tokens(given["reply-to"], given.get("from", ""))
+    first = dict(reversed(headers))
+    if options.names:
+        tokens += [f"no:{name}" for name in EXPECTED if name not in first]
+    if options.sender and "reply-to" in first:
+        tokens += _reply_tokens(first["reply-to"], first.get("from", ""))
     return tokens
 
 
-Ready = Callable[[str, str], list[str]]
-"""From the name and the value of a header to its tokens, in one way of reading."""
+class _Tokenizers(dict[str, Callable[[str, str], list[str]] | None]):
+    """The tokenizer of each header name under some options; None for names that are excluded."""
 
-
-class Takers(dict[str, Ready | None]):
-    """For each name of a header what takes tokens of it; None for those that are left out."""
-
-    def __init__(self, reading: TokenOptions) -> None:
+    def __init__(self, options: TokenOptions) -> None:
         super().__init__()
-        self.reading = reading
-        self._remembering = lru_cache(MOST_VALUES)(self._taken)
+        self.options = options
+        self._tokenize_cached = lru_cache(MAX_CACHED_VALUES)(self._tokenize)
 
-    def _taken(self, name: str, value: str) -> list[str]:
-        """The tokens of one header."""
-        taker = self._taker(name)
-        assert taker is not None
-        tokens = taker(name, value, self.reading)
-        return [f"header:{name}", *tokens] if self.reading.names else tokens
+    def _tokenize(self, name: str, value: str) -> list[str]:
+        tokenizer = self._find(name)
+        assert tokenizer is not None
+        tokens = tokenizer(name, value, self.options)
+        return [f"header:{name}", *tokens] if self.options.names else tokens
 
-    def __missing__(self, name: str) -> Ready | None:
-        if len(name) > LONGEST_NAME:
+    def __missing__(self, name: str) -> Callable[[str, str], list[str]] | None:
+        if len(name) > MAX_NAME_CHARACTERS:
             return None
-        if len(self) > MOST_NAMES:
+        if len(self) > MAX_CACHED_NAMES:
             self.clear()
-        taken = self._taken if name in EACH_ITS_OWN else self._remembering
-        self[name] = ready = None if self._taker(name) is None else taken
-        return ready
+        tokenize = self._tokenize if name in UNCACHED else self._tokenize_cached
+        self[name] = found = None if self._find(name) is None else tokenize
+        return found
 
-    def _taker(self, name: str) -> Taker | None:
-        if name == "sender" and not self.reading.lists:
-            return None  # lists write it, hardly anybody else
-        if name in TAKERS:
-            return TAKERS[name]
-        if name in LEFT_OUT or name.startswith(LEFT_OUT_STARTS):
+    def _find(self, name: str) -> Tokenizer | None:
+        if name == "sender" and not self.options.lists:
+            return None  # lists write it, hardly any other sender does
+        if name in TOKENIZERS:
+            return TOKENIZERS[name]
+        if name in EXCLUDED or name.startswith(EXCLUDED_PREFIXES):
             return None
-        if LISTS.fullmatch(name):
-            return (mailing_list if name in LIST_VALUES else nothing) if self.reading.lists else None
-        return other if self.reading.others else nothing
+        if LIST_HEADERS.fullmatch(name):
+            return (list_tokens if name in LIST_HEADERS_WITH_WORDS else no_tokens) if self.options.lists else None
+        return other_tokens if self.options.others else no_tokens
 
 
 @lru_cache(8)
-def _takers(reading: TokenOptions) -> Takers:
-    return Takers(reading)
+def _get_tokenizers(options: TokenOptions) -> _Tokenizers:
+    return _Tokenizers(options)
 
 
-def _reply_tokens(answer: str, writer: str) -> list[str]:
-    """Whether answers go to the sender, to another at the same host, or elsewhere."""
-    one, other = MAIL.search(answer[:LONGEST_ADDRESSES].lower()), MAIL.search(writer[:LONGEST_ADDRESSES].lower())
+def _reply_tokens(reply_to: str, sender: str) -> list[str]:
+    """Return whether replies go to the sender, to another address at its host, or elsewhere."""
+    one = MAIL.search(reply_to[:MAX_ADDRESS_CHARACTERS].lower())
+    other = MAIL.search(sender[:MAX_ADDRESS_CHARACTERS].lower())
     if not one or not other:
         return []
     return ["reply:same" if one[0] == other[0] else "reply:host" if one[2] == other[2] else "reply:other"]
+
+
+def truncate(token: str) -> str:
+    """Return a token without spaces and of at most `MAX_TOKEN_CHARACTERS`."""
+    return "_".join(token.split())[:MAX_TOKEN_CHARACTERS]
+
+
+def _clean_words(text: str, options: TokenOptions) -> list[str]:
+    """Return the first words of a text, cleaned."""
+    return get_cleaner(options.shortest, options.longest).clean_all(split_words(text)[:MAX_WORDS])
+
+
+def no_tokens(name: str, value: str, options: TokenOptions) -> list[str]:
+    """Return nothing: only the presence of the header counts."""
+    return []
+
+
+def other_tokens(name: str, value: str, options: TokenOptions) -> list[str]:
+    """Return the words of a header that has no tokenizer of its own."""
+    return [f"{name}:{word}"[:MAX_TOKEN_CHARACTERS] for word in _clean_words(value, options)]
+
+
+def subject_tokens(name: str, value: str, options: TokenOptions) -> list[str]:
+    """Return the words of the subject, pairs of them, words in capitals, prices and runs of !."""
+    if not options.subject:
+        return []
+    words = _clean_words(value, options)
+    tokens = [f"subject:{word}"[:MAX_TOKEN_CHARACTERS] for word in words]
+    if options.subject_pairs:
+        tokens += [f"subject:{pair}"[:MAX_TOKEN_CHARACTERS] for pair in join_pairs(words)]
+    if not value.isascii() or CAPITALS.search(value):
+        capitals = [word for word in written_words(value)[:MAX_WORDS] if word.isupper() and 2 < len(word) <= 20]
+        tokens += [f"subject:{word}" for word in capitals]
+        if len(capitals) > 2 and value.isupper():
+            tokens.append("subject:capitals")
+    if not value.isascii():
+        tokens += [f"subject:{pair}" for pair in unspaced_pairs(value)]
+        tokens.append("subject:8bit")
+    if options.amounts:
+        tokens += [f"subject:{amount}" for amount in amounts(value)]
+        tokens += [f"subject:{sign}" for sign in "!?" if sign in value]
+    return tokens
+
+
+def sender_tokens(name: str, value: str, options: TokenOptions) -> list[str]:
+    """Return the tokens of the address of the sender, or of the address for replies."""
+    return _address_tokens(name, value, options) if options.sender else []
+
+
+def recipient_tokens(name: str, value: str, options: TokenOptions) -> list[str]:
+    """Return the tokens of the recipients, and their number (as a power of two)."""
+    return [*_address_tokens(name, value, options), f"{name}:{min(value.count('@'), 100).bit_length()}"]
+
+
+def _address_tokens(name: str, value: str, options: TokenOptions) -> list[str]:
+    value = value[:MAX_ADDRESS_CHARACTERS]
+    tokens = []
+    for user, host in MAIL.findall(value)[:MAX_ADDRESSES]:
+        tokens.append(f"{name}:addr:{user}@{host}".lower()[:MAX_TOKEN_CHARACTERS])
+        tokens += [f"{name}:{piece}" for piece in host_pieces(host)]
+    words = [word for word in _clean_words(MAIL.sub(" ", value), options) if word != "mailto"]
+    tokens += [f"{name}:name:{word}"[:MAX_TOKEN_CHARACTERS] for word in words]
+    if not words:
+        tokens.append(f"{name}:nameless")
+    return tokens
+
+
+def message_id_tokens(name: str, value: str, options: TokenOptions) -> list[str]:
+    """Return the host that assigned the message's ID."""
+    host = value.rpartition("@")[2].strip("<> ")[:100]
+    return [f"message-id:{piece}" for piece in host_pieces(host)] if options.sender else []
+
+
+def mailer_tokens(name: str, value: str, options: TokenOptions) -> list[str]:
+    """Return the program that wrote the message, in words and as a whole."""
+    words = MAILER_WORD.findall(value[:200].lower())[:8]
+    return [f"mailer:{word}"[:MAX_TOKEN_CHARACTERS] for word in [*words, "_".join(words)]]
+
+
+def priority_tokens(name: str, value: str, options: TokenOptions) -> list[str]:
+    """Return the priority that the sender claims."""
+    return [truncate(f"{name}:{value[:30].lower()}")]
+
+
+def content_tokens(name: str, value: str, options: TokenOptions) -> list[str]:
+    """Return the content type of the whole message, or its transfer encoding."""
+    return [truncate(f"{name}:{value.partition(';')[0][:50].strip().lower()}")]
+
+
+def date_tokens(name: str, value: str, options: TokenOptions) -> list[str]:
+    """Return the time zone; the day would only tell when the mail was gathered."""
+    zone = ZONE.search(value)
+    return [f"date:{zone[0] if zone else 'no-zone'}"]
+
+
+def list_tokens(name: str, value: str, options: TokenOptions) -> list[str]:
+    """Return the words that name a mailing list."""
+    return [f"list:{word}"[:MAX_TOKEN_CHARACTERS] for word in _clean_words(value[:300], options)]
+
+
+def authentication_tokens(name: str, value: str, options: TokenOptions) -> list[str]:
+    """Return the results of SPF, DKIM and DMARC that the receiving server wrote."""
+    return [f"auth:{method}={result}".lower() for method, result in RESULT.findall(value)]
+
+
+def spf_tokens(name: str, value: str, options: TokenOptions) -> list[str]:
+    """Return the result of SPF from a Received-SPF header."""
+    return [truncate(f"auth:spf={value.partition(' ')[0].lower()}")]
+
+
+def signature_tokens(name: str, value: str, options: TokenOptions) -> list[str]:
+    """Return the domain that signed the message."""
+    signer = SIGNER.search(value[:1000])
+    return [f"dkim:{piece}" for piece in host_pieces(signer[1])] if signer else []
+
+
+TOKENIZERS: dict[str, Tokenizer] = {
+    "subject": subject_tokens,
+    **dict.fromkeys(("from", "sender", "reply-to"), sender_tokens),
+    **dict.fromkeys(("to", "cc"), recipient_tokens),
+    "message-id": message_id_tokens,
+    **dict.fromkeys(("x-mailer", "user-agent", "x-mimeole"), mailer_tokens),
+    **dict.fromkeys(("x-priority", "x-msmail-priority", "importance"), priority_tokens),
+    **dict.fromkeys(("content-type", "content-transfer-encoding"), content_tokens),
+    "date": date_tokens,
+    "authentication-results": authentication_tokens,
+    "received-spf": spf_tokens,
+    "dkim-signature": signature_tokens,
+}

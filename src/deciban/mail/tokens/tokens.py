@@ -1,53 +1,41 @@
-"""Tokens: what a filter weighs of a message, each saying where it stood."""
+"""Tokens of a message: each names the place where it occurred."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from deciban.mail.message.links import link_tokens, parted_from_links
+from deciban.mail.message.links import link_tokens, split_links
 from deciban.mail.message.message import Message, Part
 from deciban.mail.message.parts import Kind
-from deciban.mail.tokens.header_tokenizers import short
-from deciban.mail.tokens.header_tokens import header_tokens
-from deciban.mail.tokens.token_options import USUAL, TokenOptions
+from deciban.mail.tokens.header_tokens import header_tokens, truncate
+from deciban.mail.tokens.token_options import DEFAULT_OPTIONS, TokenOptions
 from deciban.mail.tokens.word_tokens import (
-    LONGEST_TOKEN,
+    MAX_TOKEN_CHARACTERS,
     UNSPACED,
-    Cleaner,
+    WordCleaner,
     amounts,
-    cleaner,
-    neighbours,
+    get_cleaner,
+    join_pairs,
     split_words,
     unspaced_pairs,
-    written_words,
 )
 
-__all__ = [
-    "MOST_TOKENS",
-    "USUAL",
-    "Taken",
-    "TokenOptions",
-    "collect_tokens",
-    "extract_tokens",
-    "list_omissions",
-    "word_cleaner",
-]
+__all__ = ["DEFAULT_OPTIONS", "MAX_TOKENS", "TokenOptions", "collect_tokens", "extract_tokens", "list_omissions"]
 
-MOST_TOKENS = 20_000
-"""Of one message; the rest is left out."""
-LONGEST_SHOUT = 20
+MAX_TOKENS = 20_000
+"""Tokens of one message; the rest is omitted."""
 
 
-class Taken(NamedTuple):
-    """What stands in a message: tokens, and words of its texts, which are yet to be cleaned; both may come again."""
+class CollectedTokens(NamedTuple):
+    """Tokens of a message, and words of its texts that are not cleaned yet; both may be repeated."""
 
     tokens: list[str]
     words: list[bytes]
 
 
-def extract_tokens(message: Message, reading: TokenOptions = USUAL) -> list[str]:
-    r"""The distinct tokens of a message, those of texts last, without spaces, each at most 60 characters.
+def extract_tokens(message: Message, options: TokenOptions = DEFAULT_OPTIONS) -> list[str]:
+    r"""Return the distinct tokens of a message, those of texts last, without spaces, each at most 60 characters.
 
     >>> from deciban.mail.message.message import read_message
     >>> raw = b"Subject: FREE\nFrom: a@b.example\n\nbuy at http://c.example/\n"
@@ -55,102 +43,85 @@ def extract_tokens(message: Message, reading: TokenOptions = USUAL) -> list[str]
     ['subject:free', 'subject:FREE', 'from:addr:a@b.example', 'from:b.example', 'from:example', 'from:nameless',
      'type:text/plain', 'url:c.example', 'url:example', 'buy', 'at']
     """
-    tokens, words = collect_tokens(message, reading)
+    tokens, words = collect_tokens(message, options)
     found = dict.fromkeys(tokens)
-    found.update(dict.fromkeys(map(word_cleaner(reading).__getitem__, dict.fromkeys(words))))
+    found.update(dict.fromkeys(map(word_cleaner(options).__getitem__, dict.fromkeys(words))))
     found.pop("", None)
-    return list(found) if len(found) <= MOST_TOKENS else list(found)[:MOST_TOKENS]
+    return list(found) if len(found) <= MAX_TOKENS else list(found)[:MAX_TOKENS]
 
 
-def collect_tokens(message: Message, reading: TokenOptions) -> Taken:
-    """All that is taken of a message."""
-    taken = Taken(header_tokens(message.headers, reading), [])
+def collect_tokens(message: Message, options: TokenOptions) -> CollectedTokens:
+    """Collect the tokens and words of all headers and parts."""
+    collected = CollectedTokens(header_tokens(message.headers, options), [])
     for part in message.parts:
-        taken.tokens.extend(part_tokens(part, reading))
-        if part.kind == "html":
-            _take_page(part, reading, taken.tokens)
+        collected.tokens.extend(part_tokens(part, options))
         if part.kind != "attachment":
-            _take_text(part.text, reading, taken)
-    if reading.structure:
-        parts = message.parts
-        taken.tokens.extend(shape_tokens([part.kind for part in parts], [part.text for part in parts]))
-    return taken
+            _collect_text(part.text, options, collected)
+    parts = message.parts
+    collected.tokens.extend(shape_tokens([part.kind for part in parts], [part.text for part in parts]))
+    return collected
 
 
-def word_cleaner(reading: TokenOptions) -> Cleaner:
-    """What cleans words in a way of reading."""
-    return cleaner(reading.shortest, reading.longest, reading.skips)
+def word_cleaner(options: TokenOptions) -> WordCleaner:
+    """Return the word cleaner of these options."""
+    return get_cleaner(options.shortest, options.longest)
 
 
 def list_omissions(message: Message, tokens: list[str]) -> tuple[str, ...]:
-    """What bounds left out of a message and of its tokens, in words."""
-    return (*message.cut, f"tokens after the first {MOST_TOKENS}") if len(tokens) >= MOST_TOKENS else message.cut
+    """List what limits omitted of a message and of its tokens, in words."""
+    return (*message.cut, f"tokens after the first {MAX_TOKENS}") if len(tokens) >= MAX_TOKENS else message.cut
 
 
-def part_tokens(part: Part, reading: TokenOptions) -> list[str]:
-    """What a part is, and is called."""
-    tokens = []
-    if reading.structure:
-        tokens.append(short(f"type:{part.type}"))
-        if part.charset:
-            tokens.append(short(f"charset:{part.charset}"))
-        if part.encoding:
-            tokens.append(short(f"encoding:{part.encoding}"))
-    if reading.attachments and (part.name or part.kind == "attachment"):
-        tokens += _attachment_tokens(part, word_cleaner(reading))
+def part_tokens(part: Part, options: TokenOptions) -> list[str]:
+    """Return the tokens of a part other than its words: type, attached file, HTML tags, links and hidden words."""
+    tokens = [truncate(f"type:{part.type}")]
+    if part.charset:
+        tokens.append(truncate(f"charset:{part.charset}"))
+    if part.encoding:
+        tokens.append(truncate(f"encoding:{part.encoding}"))
+    if part.name or part.kind == "attachment":
+        tokens += _attachment_tokens(part, word_cleaner(options))
+    if part.kind == "html":
+        tokens += [f"html:{mark}"[:MAX_TOKEN_CHARACTERS] for mark in part.tags]
+        for link in part.links:
+            tokens += link_tokens(link)
+        if part.hidden:
+            words = word_cleaner(options).clean_all(split_words(part.hidden))
+            tokens += [f"hidden:{word}"[:MAX_TOKEN_CHARACTERS] for word in words]
     return tokens
 
 
-def _attachment_tokens(part: Part, clean: Cleaner) -> list[str]:
+def _attachment_tokens(part: Part, cleaner: WordCleaner) -> list[str]:
     stem, dot, extension = part.name[:200].lower().rpartition(".")
     tokens = [f"attachment:{part.type}", f"attachment:size:{part.size.bit_length()}"]
     if dot:
         tokens.append(f"attachment:.{extension}")
-    words = clean.all(split_words(stem or part.name[:200]))
+    words = cleaner.clean_all(split_words(stem or part.name[:200]))
     tokens += [f"attachment:name:{word}" for word in words[:10]]
-    return [short(token) for token in tokens]
+    return [truncate(token) for token in tokens]
 
 
-def _take_page(part: Part, reading: TokenOptions, tokens: list[str]) -> None:
-    if reading.html:
-        tokens += [f"html:{mark}"[:LONGEST_TOKEN] for mark in part.tags]
-    if reading.urls:
-        for link in part.links:
-            tokens += link_tokens(link, reading.url_words)
-    if reading.hidden and part.hidden:
-        tokens += [f"hidden:{word}"[:LONGEST_TOKEN] for word in word_cleaner(reading).all(split_words(part.hidden))]
-
-
-def _take_text(text: str, reading: TokenOptions, taken: Taken) -> None:
-    tokens = taken.tokens
-    text = without_signs(text, reading, tokens)
-    if not reading.body:
+def _collect_text(text: str, options: TokenOptions, collected: CollectedTokens) -> None:
+    """Collect links, amounts, characters of unspaced scripts and, from the rest of the text, words."""
+    tokens = collected.tokens
+    text, links = split_links(text)
+    for link in links:
+        tokens += link_tokens(link)
+    if not options.body:
         return
-    if reading.body_case:
-        shouted = [word for word in written_words(text) if 2 < len(word) <= LONGEST_SHOUT and word.isupper()]
-        tokens += [f"caps:{word.lower()}"[:LONGEST_TOKEN] for word in shouted]
-    words = split_words(text)
-    taken.words.extend(words)
-    if reading.pairs:
-        tokens += neighbours(word_cleaner(reading).all(words))
-
-
-def without_signs(text: str, reading: TokenOptions, tokens: list[str]) -> str:
-    """A text of which only words are left; what it had besides, links, amounts and unspaced scripts, is added."""
-    text, links = parted_from_links(text)
-    if links and reading.urls:
-        for link in links:
-            tokens += link_tokens(link, reading.url_words)
-    if reading.body and reading.amounts:
+    if options.amounts:
         tokens += amounts(text)
-    if reading.body and not text.isascii() and UNSPACED.search(text):
+    if not text.isascii() and UNSPACED.search(text):
         tokens += unspaced_pairs(text)
         text = UNSPACED.sub(" ", text)
-    return text
+    words = split_words(text)
+    collected.words.extend(words)
+    if options.pairs:
+        tokens += join_pairs(word_cleaner(options).clean_all(words))
 
 
 def shape_tokens(kinds: Sequence[Kind], texts: Sequence[str]) -> list[str]:
-    """What kinds of parts there are together.
+    """Return which kinds of parts a message combines.
 
     >>> shape_tokens(["html"], [" "])
     ['shape:html-only', 'shape:no-text']

@@ -1,4 +1,4 @@
-"""Words of a text as tokens: small letters, what parts words taken away, long runs cut, prices and shouts kept."""
+"""Words of a text as tokens: lower case, without separators, long runs shortened; prices and runs of ! as well."""
 
 from __future__ import annotations
 
@@ -8,122 +8,119 @@ from functools import lru_cache
 from itertools import pairwise
 from unicodedata import normalize
 
-LONGEST_TOKEN = 60
-LONGEST_RUN = 200
+MAX_TOKEN_CHARACTERS = 60
+MAX_WORD_BYTES = 200
 """A longer run of letters is data, not a word."""
-MOST_AMOUNTS = 500
-MOST_KNOWN = 1 << 16
-"""So many words are remembered with what they become; then all are forgotten."""
+MAX_AMOUNTS = 500
+MAX_CACHED_WORDS = 1 << 16
+"""Words whose cleaned form is cached; at this number the cache is cleared."""
 
-INSIDE = "'-_"
-"""Signs that stand within words."""
-TO_SPACES = bytes(c if c > 127 or chr(c).isalnum() or chr(c) in INSIDE else 32 for c in range(256))
-"""For text in UTF-8: ASCII that parts words becomes a space."""
-TO_SMALL = TO_SPACES.lower()
-"""And capitals become small letters."""
-SEPARATING = (
+INNER_SIGNS = "'-_"
+"""Signs that are a part of words."""
+TO_SPACES = bytes(c if c > 127 or chr(c).isalnum() or chr(c) in INNER_SIGNS else 32 for c in range(256))
+"""A translation table for UTF-8 that replaces ASCII separators by spaces."""
+TO_LOWER_CASE = TO_SPACES.lower()
+"""A translation table that also replaces ASCII capitals by lower case."""
+SEPARATORS_BEYOND_ASCII = (
     "\x80-\xa9\xab-\xb4\xb6-\xb9\xbb-\xbf\xd7\xf7\u2010-\u2018\u201a-\u2029\u202f-\u205f\u2065-\u206f\u20a0-\u20bf"
     "\u2190-\u2bff\u3000-\u3004\u3007-\u3020\u3030\u30fb\ufe30-\ufe6f\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65\ufffd"
 )
-"""Ranges of characters beyond ASCII that part words."""
-OTHER_SEPARATORS = re.compile(f"[{SEPARATING}]+")
-WIDTHLESS = "\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff"
-"""Characters of no width, with which words are torn apart unseen."""
-UNSEEN = re.compile(f"[{WIDTHLESS}]+")
-RUNNING = (
+OTHER_SEPARATORS = re.compile(f"[{SEPARATORS_BEYOND_ASCII}]+")
+ZERO_WIDTH = "\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff"
+"""Characters of no width, with which spam splits words invisibly."""
+INVISIBLE = re.compile(f"[{ZERO_WIDTH}]+")
+UNSPACED_SCRIPTS = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005\u3006\u3040-\u30fa\u30fc-\u30ff\u3400-\u9fff\uf900-\ufaff"
     "\U00020000-\U0003ffff"
 )
-"""Scripts that put no space between words: Thai, Lao, Burmese, Khmer, Japanese, Chinese."""
-UNSPACED = re.compile(f"[{RUNNING}]+")
+"""Scripts without spaces between words: Thai, Lao, Burmese, Khmer, Japanese, Chinese."""
+UNSPACED = re.compile(f"[{UNSPACED_SCRIPTS}]+")
 PRICE = re.compile(r"[ \t]?(\d[\d.,]{0,14})")
-SHARE = re.compile(r"(?<![\d.,])(\d[\d.,]{0,8})[ \t]?\Z")
-SHOUTS = {"!!": re.compile(r"!![!?]*+"), "??": re.compile(r"\?\?[!?]*+")}
+PERCENTAGE = re.compile(r"(?<![\d.,])(\d[\d.,]{0,8})[ \t]?\Z")
+PUNCTUATION_RUNS = {"!!": re.compile(r"!![!?]*+"), "??": re.compile(r"\?\?[!?]*+")}
 CURRENCIES = "$€£¥"
-JOIN = "+"
+PAIR_SEPARATOR = "+"
 
 
 def written_words(text: str) -> list[str]:
-    """What stands between separators, as it is written.
+    """Return the words between separators, with their capitals.
 
     >>> written_words("Don't wait -- order NOW, www")
     ["Don't", 'wait', '--', 'order', 'NOW', 'www']
     """
-    return plainer(text).encode().translate(TO_SPACES).decode().split()
+    return simplify(text).encode().translate(TO_SPACES).decode().split()
 
 
 def split_words(text: str) -> list[bytes]:
-    """The same in UTF-8, and ASCII in small letters: as bytes they are parted and told apart quicker.
+    """Return the words in UTF-8, ASCII in lower case; bytes are split and hashed faster than str.
 
     >>> split_words("order NOW")
     [b'order', b'now']
     """
-    return plainer(text).encode().translate(TO_SMALL).split()
+    return simplify(text).encode().translate(TO_LOWER_CASE).split()
 
 
-def plainer(text: str) -> str:
-    """A text whose separators beyond ASCII are spaces, without what is not seen."""
+def simplify(text: str) -> str:
+    """Replace separators beyond ASCII by spaces and remove invisible characters."""
     if not text.isascii():
-        if UNSEEN.search(text):
-            text = UNSEEN.sub("", text)
+        if INVISIBLE.search(text):
+            text = INVISIBLE.sub("", text)
         text = OTHER_SEPARATORS.sub(" ", text.replace("\u2019", "'"))
     return text
 
 
-class Cleaner(dict[bytes, str]):
-    """Remembers what words become: small letters, no signs at the ends, the plainest form of each letter.
+class WordCleaner(dict[bytes, str]):
+    """A cache of words and their cleaned forms: lower case, no signs at the ends, Unicode's compatibility form.
 
-    >>> clean = Cleaner(2, 20, True)
-    >>> clean.all(split_words("Don't -- ORDER Donaudampfschifffahrtsgesellschaft"))
+    >>> cleaner = WordCleaner(2, 20)
+    >>> cleaner.clean_all(split_words("Don't -- ORDER Donaudampfschifffahrtsgesellschaft"))
     ["don't", 'order', 'skip:d:30']
     """
 
-    def __init__(self, shortest: int, longest: int, cut: bool) -> None:
+    def __init__(self, shortest: int, longest: int) -> None:
         super().__init__()
-        self.shortest, self.longest, self.cut = shortest, longest, cut
+        self.shortest, self.longest = shortest, longest
 
     def __missing__(self, word: bytes) -> str:
-        clean = self.cleaned(word)
-        if len(word) <= LONGEST_RUN:
-            if len(self) >= MOST_KNOWN:
+        clean = self.clean(word)
+        if len(word) <= MAX_WORD_BYTES:
+            if len(self) >= MAX_CACHED_WORDS:
                 self.clear()
             self[word] = clean
         return clean
 
-    def cleaned(self, word: bytes) -> str:
-        """What a word becomes: nothing, if there is too little in it, or far too much."""
+    def clean(self, word: bytes) -> str:
+        """Return the cleaned form of a word; empty for one that is too short, or longer than `MAX_WORD_BYTES`."""
         if word.isalnum() and self.shortest <= len(word) <= self.longest:
             return word.decode("ascii").lower()
-        return "" if len(word) > LONGEST_RUN else self._spelled(word.decode())
+        return "" if len(word) > MAX_WORD_BYTES else self._clean_text(word.decode())
 
-    def _spelled(self, word: str) -> str:
-        word = word.lower().strip(INSIDE)
+    def _clean_text(self, word: str) -> str:
+        word = word.lower().strip(INNER_SIGNS)
         if not word.isascii():
-            word = "".join(normalize("NFKC", word).lower().split()).strip(INSIDE)
+            word = "".join(normalize("NFKC", word).lower().split()).strip(INNER_SIGNS)
         if len(word) < self.shortest:
             return ""
-        if len(word) <= self.longest:
-            return word
-        return f"skip:{word[0]}:{len(word) // 10 * 10}" if self.cut else word[:LONGEST_TOKEN]
+        return word if len(word) <= self.longest else f"skip:{word[0]}:{len(word) // 10 * 10}"
 
-    def all(self, words: Iterable[bytes]) -> list[str]:
-        """Words cleaned, in their order; those with too little in them are left out."""
+    def clean_all(self, words: Iterable[bytes]) -> list[str]:
+        """Return the cleaned words in order, without empty ones."""
         return [word for word in map(self.__getitem__, words) if word]
 
 
 @lru_cache(8)
-def cleaner(shortest: int, longest: int, cut: bool) -> Cleaner:
-    """One memory for all messages that are read in one way."""
-    return Cleaner(shortest, longest, cut)
+def get_cleaner(shortest: int, longest: int) -> WordCleaner:
+    """Return the cleaner that all messages share for these word lengths."""
+    return WordCleaner(shortest, longest)
 
 
-def neighbours(words: list[str]) -> list[str]:
-    """Each word with the next."""
-    return [pair for pair in map(JOIN.join, pairwise(words)) if len(pair) <= LONGEST_TOKEN]
+def join_pairs(words: list[str]) -> list[str]:
+    """Join each word with the next."""
+    return [pair for pair in map(PAIR_SEPARATOR.join, pairwise(words)) if len(pair) <= MAX_TOKEN_CHARACTERS]
 
 
 def unspaced_pairs(text: str) -> list[str]:
-    """Characters of scripts without spaces, each with the next.
+    """Return pairs of neighbouring characters of scripts without spaces.
 
     >>> unspaced_pairs("今天天气")
     ['今天', '天天', '天气']
@@ -135,28 +132,25 @@ def unspaced_pairs(text: str) -> list[str]:
 
 
 def amounts(text: str) -> list[str]:
-    """Prices and how many digits they have, percentages, runs of exclamation and question marks.
+    """Return prices with their numbers of digits, percentages, and runs of exclamation and question marks.
 
     >>> amounts("Only $9.99, save 50%!!!")
     ['$9.99', '$:1', '50%', '!!!']
     """
     found: dict[str, None] = {}
     for sign in "$" if text.isascii() else CURRENCIES:
-        if sign in text:
-            _take_prices(sign, text, found)
+        if sign not in text:
+            continue
+        for after in text.split(sign, MAX_AMOUNTS)[1:]:
+            if price := PRICE.match(after):
+                digits = price[1].rstrip(".,")
+                found[f"{sign}{digits}"] = None
+                found[f"{sign}:{len(digits.partition('.')[0].replace(',', ''))}"] = None
     if "%" in text:
-        for before in text.split("%", MOST_AMOUNTS)[:-1]:
-            if share := SHARE.search(before[-12:]):
+        for before in text.split("%", MAX_AMOUNTS)[:-1]:
+            if share := PERCENTAGE.search(before[-12:]):
                 found[f"{share[1].rstrip('.,')}%"] = None
-    for begin, shouts in SHOUTS.items():
-        if begin in text:
-            found.update(dict.fromkeys([run[:8] for run in shouts.findall(text)]))
+    for start, runs in PUNCTUATION_RUNS.items():
+        if start in text:
+            found.update(dict.fromkeys([run[:8] for run in runs.findall(text)]))
     return list(found)
-
-
-def _take_prices(sign: str, text: str, found: dict[str, None]) -> None:
-    for after in text.split(sign, MOST_AMOUNTS)[1:]:
-        if price := PRICE.match(after):
-            digits = price[1].rstrip(".,")
-            found[f"{sign}{digits}"] = None
-            found[f"{sign}:{len(digits.partition('.')[0].replace(',', ''))}"] = None
