@@ -45,7 +45,7 @@ def asked(partner, n=60, d=3, K=2):
     return (np.maximum(X, 0.0) if partner in EVIDENCE else X), y
 
 
-def fitted(partner, X, y, weight=None):
+def fit_matrix(partner, X, y, weight=None):
     """The model, whatever it warns of but overflow."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -56,7 +56,7 @@ def fitted(partner, X, y, weight=None):
 
 def learned(partner, X, y, weight=None):
     """The model, sound: finite weights, and probabilities that are some."""
-    model = fitted(partner, X, y, weight)
+    model = fit_matrix(partner, X, y, weight)
     p = model.predict_proba(X)
     if partner not in BOOSTED:
         assert np.isfinite(model.coef_).all()
@@ -158,7 +158,7 @@ def test_presence_is_the_same_however_large_and_counts_of_1e300_are_refused(part
         np.testing.assert_allclose(learned(partner, X * factor, y).predict_proba(X * factor), same, atol=1e-6)
     elif factor > 1:
         with pytest.raises(DecibanError, match=r"are no counts of words\. Hint: rescale"):
-            fitted(partner, X * factor, y)
+            fit_matrix(partner, X * factor, y)
     else:
         np.testing.assert_allclose(learned(partner, X * factor, y).predict_proba(X * factor), 0.5)
 
@@ -168,7 +168,7 @@ def test_bells_of_numbers_too_large_for_squares_are_refused_and_of_tiny_ones_say
     X, y = numbers()
     for factor in (1e300, 1e150):
         with pytest.raises(DecibanError, match=r"overflow.*Hint: rescale"):
-            fitted(partner, X * factor, y)
+            fit_matrix(partner, X * factor, y)
     rare = 1 / (1 + np.e**2) if partner == "boosted, votes" else 0.5
     told = learned(partner, X * 1e-300, y).predict_proba(X * 1e-300)
     np.testing.assert_allclose(told, [[1 - rare, rare]] * 60, atol=1e-6)
@@ -180,7 +180,7 @@ def test_one_huge_value_among_others_is_told_or_refused_but_never_overflows(part
     X[5, 1] = 1e300
     if partner in BOOSTED or partner == "evidence of counts":
         with pytest.raises(DecibanError, match="Hint: rescale"):
-            fitted(partner, X, y)
+            fit_matrix(partner, X, y)
     elif partner in EVIDENCE:  # a word is there, or it is not
         model = learned(partner, X, y)
         np.testing.assert_allclose(model.predict_proba(X), model.predict_proba(X > 0), atol=1e-9)
@@ -228,7 +228,7 @@ def test_missing_counts_are_refused_where_they_stand(partner):
     X, y = asked(partner)
     X[5, 1] = np.nan
     with pytest.raises(DecibanError, match=r"column 1, row 5\. Hint"):
-        fitted(partner, X, y)
+        fit_matrix(partner, X, y)
     with pytest.raises(DecibanError, match=r"column 1, row 5\. Hint"):
         learned(partner, *asked(partner)).predict(X)
 
@@ -271,7 +271,7 @@ def test_more_columns_than_rows_are_learned(partner, kind):
 def test_rows_of_no_weight_are_absent_whatever_they_hold(partner):
     X, y = asked(partner)
     strange = np.vstack([X, [[1e300, np.inf, np.nan]]])
-    model = fitted(partner, strange, np.append(y, 1), np.append(np.ones(60), 0.0))
+    model = fit_matrix(partner, strange, np.append(y, 1), np.append(np.ones(60), 0.0))
     np.testing.assert_allclose(model.predict_proba(X), learned(partner, X, y).predict_proba(X), atol=1e-9)
 
 

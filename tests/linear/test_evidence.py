@@ -94,7 +94,7 @@ def test_more_classes_reach_the_optimum_of_the_definition():
 def test_weights_of_words_and_sums_of_rows_find_the_same(K, common, monkeypatch):
     X, y = bags(n=60, V=150, K=K)
     _, found = fit_of(X, y, K, common)
-    monkeypatch.setattr("deciban.linear.solvers.dual_lbfgs.pays", lambda *given: False)
+    monkeypatch.setattr("deciban.linear.solvers.dual_lbfgs.is_applicable", lambda *given: False)
     _, other = fit_of(X, y, K, common)
     assert other.fit.objective == pytest.approx(found.fit.objective, rel=1e-8)
     np.testing.assert_allclose(other.trust, found.trust, atol=2e-3)

@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 from deciban.linear.design import Dense, Shared, Sparse
 from deciban.linear.solvers import newton
-from deciban.linear.solvers.logistic import _first, _held, _rows, fitted, fitted_parts
+from deciban.linear.solvers.logistic import _initial_state, _prepare_rows, _scale_penalties, fit_matrix, fit_parts
 
 
 def rows(K, n=200, d=4, seed=0):
@@ -22,15 +22,17 @@ def rows(K, n=200, d=4, seed=0):
 
 
 def pays(parts, codes, K, intercept=True):
-    ready = _rows(parts, codes, None, K, intercept, 1)
-    return newton.pays(ready, _held([part.l2 for part in parts], ready, 2), _first(parts, ready, None))
+    ready = _prepare_rows(parts, codes, None, K, intercept, 1)
+    return newton.is_applicable(
+        ready, _scale_penalties([part.l2 for part in parts], ready, 2), _initial_state(parts, ready, None)
+    )
 
 
 def found(parts, codes, K, weight=None, start=None, intercept=True, tol=1e-9):
     """The fit, which must be Newton's."""
     assert pays(parts, codes, K, intercept)
     start = None if start is None else (start.parts, start.bias)
-    return fitted_parts(parts, codes, weight, K, start=start, tol=tol, max_iter=100, intercept=intercept)
+    return fit_parts(parts, codes, weight, K, start=start, tol=tol, max_iter=100, intercept=intercept)
 
 
 @pytest.fixture
@@ -39,8 +41,8 @@ def by_gradients(monkeypatch):
 
     def fit(parts, codes, K, **how):
         with monkeypatch.context() as patch:
-            patch.setattr(newton, "pays", lambda *given: False)
-            return fitted_parts(parts, codes, None, K, tol=1e-8, max_iter=1000, **how)
+            patch.setattr(newton, "is_applicable", lambda *given: False)
+            return fit_parts(parts, codes, None, K, tol=1e-8, max_iter=1000, **how)
 
     return fit
 
@@ -86,7 +88,7 @@ def test_a_step_follows_the_curvature_of_the_loss():
     X, codes, rng = rows(3, n=30)
     values, w = rng.normal(size=(30, 2, 3)), rng.uniform(0.5, 2.0, 30)
     parts = [Dense(X, 1.0), Shared(values, 1.0)]
-    small = newton.Small(_rows(parts, codes, w, 3, True, 1))
+    small = newton.SmallPredictor(_prepare_rows(parts, codes, w, 3, True, 1))
     centred = X - w @ X / w.sum()
 
     def slope(theta):  # Σ w (p − y) x, and of what is shared Σ w (p − y) Φ
@@ -97,7 +99,7 @@ def test_a_step_follows_the_curvature_of_the_loss():
         return np.concatenate([beside.ravel(), np.einsum("ijk,ik->j", values, wrong)]), p
 
     theta, h = rng.normal(size=17), 1e-6
-    H = small.curvature(slope(theta)[1], w)
+    H = small.hessian(slope(theta)[1], w)
     for _ in range(20):
         way = rng.normal(size=17)
         way[[0, 5, 10]] -= way[[0, 5, 10]].mean()
@@ -115,7 +117,7 @@ def test_starting_at_the_end_takes_no_more_than_a_step():
 
 def test_no_step_is_taken_where_none_is_allowed():
     X, codes, _ = rows(3)
-    fit = fitted_parts([Dense(X, 1.0)], codes, None, 3, max_iter=0)
+    fit = fit_parts([Dense(X, 1.0)], codes, None, 3, max_iter=0)
     assert (fit.n_iter, fit.converged) == (0, False)
     assert not fit.weights.any()
 
@@ -145,7 +147,7 @@ def test_few_weights_are_small_and_words_are_not(monkeypatch):
     assert not pays([replace(part, l2=0.0)], codes, 2)  # what nothing holds back may have no best
     assert not pays([replace(part, scale=np.ones(4))], codes, 2)
     assert not pays([Dense(X * 1e200, 1.0)], codes, 2)
-    monkeypatch.setattr(newton, "MOST_ROWS", 199)
+    monkeypatch.setattr(newton, "MAX_ROWS", 199)
     assert not pays([part], codes, 2)
 
 
@@ -154,7 +156,7 @@ def test_a_start_so_far_out_that_nothing_bends_is_left_behind(start):
     random = np.random.default_rng(0)
     x = np.r_[random.normal(-1, 0.5, 40), random.normal(1, 0.5, 20)][:, None]
     y = np.r_[np.zeros(40), np.ones(20)].astype(np.int32)
-    cold = fitted(x, y, None, 2, l2=1.0)
-    warm = fitted(x, y, None, 2, l2=1.0, start=(np.array([[start]]), np.zeros(1)))
+    cold = fit_matrix(x, y, None, 2, l2=1.0)
+    warm = fit_matrix(x, y, None, 2, l2=1.0, start=(np.array([[start]]), np.zeros(1)))
     assert warm.converged
     assert warm.objective == pytest.approx(cold.objective, rel=1e-7)

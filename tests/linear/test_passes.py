@@ -3,8 +3,8 @@ import pytest
 import scipy.sparse as sp
 
 from deciban.kernels import logistic_loss as kernel
-from deciban.linear.design import Dense, Shared, Sparse, shape
-from deciban.linear.solvers.logistic import _rows, fitted
+from deciban.linear.design import Dense, Shared, Sparse, weight_shape
+from deciban.linear.solvers.logistic import _prepare_rows, fit_matrix
 from deciban.linear.solvers.logistic_objective import losses
 
 N, D = 300, 5
@@ -27,7 +27,7 @@ def parts_of(n_classes: int, scaled: bool):
 
 def random_state(parts, M):
     rng = np.random.default_rng(5)
-    ts = [rng.normal(size=(1, part.width) if M == 1 else shape(part, M)) for part in parts]
+    ts = [rng.normal(size=(1, part.width) if M == 1 else weight_shape(part, M)) for part in parts]
     return ts, rng.normal(size=M)
 
 
@@ -38,7 +38,7 @@ def test_gradients_agree_with_finite_differences(n_classes, scaled, fast):
     M = 1 if n_classes == 2 else n_classes
     parts, codes = parts_of(n_classes, scaled), np.random.default_rng(6).integers(n_classes, size=N).astype(np.int32)
     weight = np.random.default_rng(7).random(N)
-    rows = _rows(parts, codes, weight, n_classes, True, 2)
+    rows = _prepare_rows(parts, codes, weight, n_classes, True, 2)
     rows.kernels = kernel if fast else None
     rows.blocks[1].kernels = rows.kernels
     ts, bias = random_state(parts, M)
@@ -60,12 +60,12 @@ def test_gradients_agree_with_finite_differences(n_classes, scaled, fast):
 def test_scores_of_centred_features_are_those_of_the_parts(n_classes):
     M = 1 if n_classes == 2 else n_classes
     parts, codes = parts_of(n_classes, True), np.zeros(N, dtype=np.int32)
-    rows = _rows(parts, codes, None, n_classes, True, 1)
+    rows = _prepare_rows(parts, codes, None, n_classes, True, 1)
     ts, _ = random_state(parts, M)
-    said = sum(part.scores(t.reshape(shape(part, M))) for part, t in zip(parts, ts))
-    from deciban.linear.solvers.logistic import _moved
+    said = sum(part.scores(t.reshape(weight_shape(part, M))) for part, t in zip(parts, ts))
+    from deciban.linear.solvers.logistic import _centring_shift
 
-    moved = sum(_moved(block, t) for block, t in zip(rows.blocks, ts))
+    moved = sum(_centring_shift(block, t) for block, t in zip(rows.blocks, ts))
     np.testing.assert_allclose(rows.scores(ts, np.zeros(M)) + moved, said, rtol=1e-8, atol=1e-6)
 
 
@@ -80,7 +80,7 @@ def test_the_number_of_threads_changes_no_bit(kind, n_classes):
     if kind == "single":
         X = X.astype(np.float32)
     codes = rng.integers(n_classes, size=n).astype(np.int32)
-    one, two, three = (fitted(X, codes, None, n_classes, l2=1.0, threads=threads) for threads in (1, 2, 3))
+    one, two, three = (fit_matrix(X, codes, None, n_classes, l2=1.0, threads=threads) for threads in (1, 2, 3))
     for other in (two, three):
         assert one.weights.tobytes() == other.weights.tobytes()
         assert one.bias.tobytes() == other.bias.tobytes()

@@ -5,12 +5,11 @@ import pytest
 from scipy.sparse import csr_array
 
 from deciban.kernels import logistic_loss as kernel
-from deciban.linear.design import Shared, Sparse
-from deciban.linear.feature_scaling import block_of
+from deciban.linear.design import Shared, Sparse, prepare_block
 from deciban.linear.loss_pass import Rows
-from deciban.linear.solvers import dual_lbfgs as spanned
-from deciban.linear.solvers.gram import gram_of
-from deciban.linear.solvers.logistic import fitted, fitted_parts
+from deciban.linear.solvers import dual_lbfgs
+from deciban.linear.solvers.gram import build_gram
+from deciban.linear.solvers.logistic import fit_matrix, fit_parts
 
 
 def words(n=60, d=400, M=3, seed=0):
@@ -20,8 +19,8 @@ def words(n=60, d=400, M=3, seed=0):
 
 
 def gram(X, codes, M, scale, beside, fast, threads=1):
-    block = block_of(Sparse(X, 1.0, scale=scale), M, None, np.arange(len(codes)), True, fast)
-    return gram_of(Rows([block], codes, None, M, True, threads, fast), block, beside)
+    block = prepare_block(Sparse(X, 1.0, scale=scale), M, None, np.arange(len(codes)), True, fast)
+    return build_gram(Rows([block], codes, None, M, True, threads, fast), block, beside)
 
 
 @pytest.mark.parametrize("fast", [None, kernel])
@@ -37,23 +36,23 @@ def test_what_rows_share_is_the_product_of_their_features(fast, M, scaled):
     expected += (beside @ (beside.T @ a.ravel())).reshape(a.shape)
     found = gram(X, codes, M, scale, beside, fast)
     np.testing.assert_allclose(found.times(a), expected, rtol=1e-11, atol=1e-11)
-    found.round()
+    found.use_single_precision()
     np.testing.assert_allclose(found.times(a), expected, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("tol", [1e-3, 1e-8])
 def test_threads_change_no_bit(tol):
     X, codes, _ = words(n=700, d=9000, M=5)
-    one, three = (fitted(X, codes, None, 5, l2=0.5, tol=tol, max_iter=500, threads=t) for t in (1, 3))
+    one, three = (fit_matrix(X, codes, None, 5, l2=0.5, tol=tol, max_iter=500, threads=t) for t in (1, 3))
     np.testing.assert_array_equal(one.weights, three.weights)
     np.testing.assert_array_equal(one.bias, three.bias)
 
 
 def test_single_precision_ends_where_double_does(monkeypatch):
     X, codes, _ = words(n=700, d=9000, M=5)
-    rough = fitted(X, codes, None, 5, l2=0.5, tol=1e-5, max_iter=500)
-    monkeypatch.setattr(spanned, "BENT", 0.0)
-    exact = fitted(X, codes, None, 5, l2=0.5, tol=1e-5, max_iter=500)
+    rough = fit_matrix(X, codes, None, 5, l2=0.5, tol=1e-5, max_iter=500)
+    monkeypatch.setattr(dual_lbfgs, "MAX_CURVATURE_RATIO", 0.0)
+    exact = fit_matrix(X, codes, None, 5, l2=0.5, tol=1e-5, max_iter=500)
     assert rough.converged
     assert rough.objective == pytest.approx(exact.objective, rel=1e-9)
 
@@ -62,9 +61,9 @@ def test_single_precision_ends_where_double_does(monkeypatch):
 def test_a_feature_of_one_weight_beside_the_words_has_the_weight_of_the_other_search(K, monkeypatch):
     X, codes, _ = words(M=1 if K == 2 else K)
     parts = [Sparse(X, 1.0), Shared(np.random.default_rng(2).normal(size=(len(codes), 2, K)), 3.0)]
-    found = fitted_parts(parts, codes, None, K, tol=1e-9, max_iter=1000)
-    monkeypatch.setattr(spanned, "pays", lambda *given: False)
-    other = fitted_parts(parts, codes, None, K, tol=1e-9, max_iter=1000)
+    found = fit_parts(parts, codes, None, K, tol=1e-9, max_iter=1000)
+    monkeypatch.setattr(dual_lbfgs, "is_applicable", lambda *given: False)
+    other = fit_parts(parts, codes, None, K, tol=1e-9, max_iter=1000)
     assert found.objective == pytest.approx(other.objective, rel=1e-10)
     for mine, theirs in zip(found.parts, other.parts):
         np.testing.assert_allclose(mine, theirs, atol=1e-4)
@@ -75,8 +74,8 @@ def test_weights_and_penalty_in_another_unit_change_nothing(weight):
     random = np.random.default_rng(0)
     X = csr_array(random.poisson(0.01, (200, 3000)) * (0.5 + random.random((200, 3000))))
     y = random.integers(3, size=200).astype(np.int32)
-    plain = fitted(X, y, None, 3, l2=1.0, tol=1e-4, max_iter=500)
-    other = fitted(X, y, np.full(200, weight), 3, l2=weight, tol=1e-4, max_iter=500)
+    plain = fit_matrix(X, y, None, 3, l2=1.0, tol=1e-4, max_iter=500)
+    other = fit_matrix(X, y, np.full(200, weight), 3, l2=weight, tol=1e-4, max_iter=500)
     assert other.converged
     assert other.objective / weight == pytest.approx(plain.objective, rel=1e-7)
 
@@ -84,7 +83,7 @@ def test_weights_and_penalty_in_another_unit_change_nothing(weight):
 @pytest.mark.parametrize("intercept", [True, False])
 def test_rows_without_a_number_leave_the_shares_of_the_classes(intercept):
     y = (np.arange(60) % 3 == 0).astype(np.int32)
-    fit = fitted(csr_array((60, 400)), y, None, 2, l2=0.0, intercept=intercept, tol=1e-6)
+    fit = fit_matrix(csr_array((60, 400)), y, None, 2, l2=0.0, intercept=intercept, tol=1e-6)
     assert not fit.weights.any()
     assert fit.bias[0] == pytest.approx(np.log(20 / 40) if intercept else 0.0, abs=1e-4)
 
@@ -92,6 +91,6 @@ def test_rows_without_a_number_leave_the_shares_of_the_classes(intercept):
 def test_numbers_whose_squares_leave_a_double_are_not_called_settled():
     random = np.random.default_rng(0)
     X = csr_array(random.poisson(0.05, (60, 400)) * 1e150)
-    fit = fitted(X, (np.arange(60) % 2).astype(np.int32), None, 2, l2=1.0)
+    fit = fit_matrix(X, (np.arange(60) % 2).astype(np.int32), None, 2, l2=1.0)
     assert np.isfinite(fit.objective)
     assert not fit.converged

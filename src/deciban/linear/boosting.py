@@ -15,7 +15,7 @@ from deciban.engines.bags_from_rows import bagged
 from deciban.errors import DecibanWarning, InputError
 from deciban.generative import Assumption, GenerativeModel
 from deciban.ledger import Ledger, Needs, Schema, Statistic
-from deciban.ledger.statistic import place as placed
+from deciban.ledger.statistic import place as place
 from deciban.linear.boosted_model import Boosted, Standing
 from deciban.linear.fit_report import Account
 from deciban.linear.sample_weights import ALGORITHMS, WEIGHINGS, Algorithm, Step, own
@@ -122,7 +122,7 @@ def _among(
     wide = [
         Ledger(
             replace(belief.ledger.schema, classes=schema.classes),
-            placed(belief.ledger.rows, seen, K),
+            place(belief.ledger.rows, seen, K),
             tuple(part.spread(seen, K) for part in belief.ledger.parts),
         )
         for belief in some.rounds

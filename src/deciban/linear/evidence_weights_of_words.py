@@ -24,8 +24,8 @@ from deciban.ledger.statistic import divide
 from deciban.linear.fit_report import Account, Setting
 from deciban.linear.fitted_model import FittedModel
 from deciban.linear.penalty_choice import FEW_C, Judges, by_folds
-from deciban.linear.solvers.logistic import Fit, Shared, Sparse, fitted_parts
-from deciban.linear.solvers.logistic_objective import apart, each_class, residuals, score_count
+from deciban.linear.solvers.logistic import LogisticFit, Shared, Sparse, fit_parts
+from deciban.linear.solvers.logistic_objective import contrast, expand_to_classes, residuals, score_count
 from deciban.scores import Linear, ScoreForm, SparseLinear
 
 BALANCED, MOST_ROUNDS = 1e-10, 1000
@@ -69,7 +69,7 @@ class Trusted:
 
     trust: Array
     common: float
-    fit: Fit
+    fit: LogisticFit
 
     @property
     def reached(self) -> tuple[list[Array], Array]:
@@ -88,7 +88,7 @@ def evidence_of(form: ScoreForm) -> Array:
             said[form.mute] = 0.0
     else:
         said = np.ascontiguousarray(form.linear().weights.T)
-    return apart(said, axis=1)
+    return contrast(said, axis=1)
 
 
 def regress(
@@ -108,7 +108,7 @@ def regress(
     weights *= rows.size
     if settings.beta is not None:
         bias = balanced(np.asarray(rows.scored @ weights), bias, rows.codes, rows.weight)
-    form, bias = Linear(each_class(weights.T), np.zeros(rows.n_classes)), each_class(bias)
+    form, bias = Linear(expand_to_classes(weights.T), np.zeros(rows.n_classes)), expand_to_classes(bias)
     account = _account(found, settings, float(C), rows)
     return FittedModel.of(basis.schema, [form], basis.solved.needs, bias, basis.ledger.rows, account, basis)
 
@@ -132,9 +132,9 @@ def trusted(
     parts: list[Any] = [Sparse(rows.scored, 1 / C, scale=E.T)]
     if c:  # the trust that all words have in common is one more weight, of what they say together
         said = np.asarray(rows.scored @ E)
-        parts.append(Shared(each_class(said, axis=1)[:, None, :], 1 / (C * c)))
+        parts.append(Shared(expand_to_classes(said, axis=1)[:, None, :], 1 / (C * c)))
     first = None if start is None else (start.reached[0][: len(parts)], start.reached[1])
-    fit = fitted_parts(
+    fit = fit_parts(
         parts, rows.codes, rows.weight, rows.n_classes, start=first,
         tol=settings.tol, max_iter=settings.max_iter, threads=rows.threads,
     )  # fmt: skip
@@ -204,5 +204,5 @@ def evidence_in(rows: WordRows, alpha: float) -> Array:
     met = np.flatnonzero(total.any(axis=0))
     theta = Multinomial(alpha).log_theta(Counts(total[:, met], np.ones((rows.n_classes, 1))))
     out = np.zeros((V, score_count(rows.n_classes)))
-    out[met] = apart(np.ascontiguousarray(theta.T), axis=1)
+    out[met] = contrast(np.ascontiguousarray(theta.T), axis=1)
     return out

@@ -1,4 +1,4 @@
-"""One pass over the rows: the loss and its gradient for all classes, a block of rows read once.
+"""Passes over the rows: the loss and its gradient for all classes, reading each block of rows once.
 
 Rows come in stripes of a fixed number and blocks of a fixed size, added in their order, so the number of threads
 never changes a bit.
@@ -17,18 +17,23 @@ from numpy.typing import NDArray
 from deciban._typing import Array, Codes
 from deciban.engines.threads import row_blocks
 from deciban.kernels.thread_pool import run, shared
-from deciban.linear.feature_scaling import Block, DenseBlock, SharedBlock, SparseBlock
-from deciban.linear.solvers.logistic_objective import losses, residuals
+from deciban.linear.design import Block, DenseBlock, SharedBlock, SparseBlock
+from deciban.linear.solvers.logistic_objective import losses, margins, residuals
 
 BLOCK_CELLS = 1 << 17
-"""Numbers of a block of rows, which stay in the cache for the scores and the gradient."""
+"""Numbers in a block of rows, chosen so that they stay in the cache for the scores and the gradient."""
 
-STRIPES = 16
-"""Sums are made for so many stripes of rows, whatever the number of threads."""
+ROW_STRIPES = 16
+"""Sums are computed for this many stripes of rows, whatever the number of threads."""
+
+SEPARATED_MEAN_MARGIN = 30.0
+BOUNDARY_MARGIN_FRACTION = 0.01
+"""Rows whose mean margin exceeds `SEPARATED_MEAN_MARGIN` nats, and none of which is wrong by more than this fraction
+of it, are separable except for rows on the boundary itself: weights can grow without limit."""
 
 
 class Line(NamedTuple):
-    """Scores without bias (n×M) and bias, and how both change along a step."""
+    """Scores without bias (n×M) and the bias at a point, and the change of both along a step."""
 
     scores: Array
     bias: Array
@@ -38,7 +43,7 @@ class Line(NamedTuple):
 
 @dataclass(slots=True)
 class Rows:
-    """The rows to be learned: blocks of features, classes, weights (None: one each)."""
+    """The training rows: blocks of features, class codes, weights (None: one each)."""
 
     blocks: Sequence[Block]
     codes: Codes
@@ -54,48 +59,92 @@ class Rows:
         return float(len(self.codes) if self.weight is None else self.weight.sum())
 
     def take(self, rows: NDArray[np.intp]) -> Rows:
-        """These rows alone."""
+        """Return a copy with these rows only."""
         weight = None if self.weight is None else self.weight[rows]
         blocks = [block.take(rows) for block in self.blocks]
         return Rows(blocks, self.codes[rows], weight, self.n_scores, self.intercept, self.threads, self.kernels)
 
     def scores(self, ts: Sequence[Array], bias: Array) -> Array:
-        """s of every row, n×M."""
-        begun, bias = self._begun(ts, bias)
+        """Compute s of every row, n×M."""
+        weights, bias = self._row_weights(ts, bias)
         out = np.empty((len(self.codes), self.n_scores))
-        list(
-            shared(
-                lambda rows: self._score(rows, begun, bias, out[rows]), self._small(slice(0, len(out))), self.threads
-            )
+        shared(
+            lambda rows: self._write_scores(rows, weights, bias, out[rows]),
+            self._blocks_of(slice(0, len(out))),
+            self.threads,
         )
         return out
 
     def value(self, ts: Sequence[Array], bias: Array) -> tuple[float, list[Array], Array]:
-        """Σ w·ℓ, and its gradient for the weights of every block and for the bias."""
-        begun, shifted = self._begun(ts, bias)
+        """Compute Σ w·ℓ, and its gradient for the weights of every block and for the bias."""
+        weights, shifted = self._row_weights(ts, bias)
         n, by_columns = len(self.codes), any(block.by_columns for block in self.blocks)
-        kept = np.empty((n, self.n_scores)) if by_columns else None
-        stripes = run(lambda rows: self._stripe(rows, begun, shifted, kept), self._stripes(), self.threads)
-        loss, of_bias = 0.0, np.zeros(self.n_scores)
+        residual = np.empty((n, self.n_scores)) if by_columns else None
+        stripes = run(lambda rows: self._sum_stripe(rows, weights, shifted, residual), self._stripes(), self.threads)
+        loss, bias_gradient = 0.0, np.zeros(self.n_scores)
         totals: list[Array | None] = [None] * len(self.blocks)
-        for part_loss, part_bias, collected in stripes:
-            loss += part_loss
-            of_bias += part_bias
-            totals = [
-                new if old is None else None if new is None else old + new for old, new in zip(totals, collected)
-            ]
+        for stripe_loss, stripe_bias, sums in stripes:
+            loss += stripe_loss
+            bias_gradient += stripe_bias
+            totals = [new if old is None else None if new is None else old + new for old, new in zip(totals, sums)]
         gradients = []
         for block, total in zip(self.blocks, totals):
             if isinstance(block, SparseBlock):
-                assert kept is not None
-                total = self.columns(block, kept)
+                assert residual is not None
+                total = self.column_sums(block, residual)
             assert total is not None
-            total = block.about(total, of_bias) if isinstance(block, DenseBlock) else total
-            gradients.append(block.end(total))
-        return loss, gradients, of_bias
+            total = block.centre_sums(total, bias_gradient) if isinstance(block, DenseBlock) else total
+            gradients.append(block.gradient(total))
+        return loss, gradients, bias_gradient
 
-    def settle(self, scores: Array, rows: slice) -> float:
-        """Replace the scores of some rows by w·∂ℓ/∂s, and give Σ w·ℓ."""
+    def loss_and_residuals_inplace(self, scores: Array) -> float:
+        """Replace the scores of all rows by w·∂ℓ/∂s, and return Σ w·ℓ."""
+        blocks = self._blocks_of(slice(0, len(scores)))
+        return sum(shared(lambda rows: self._residuals_inplace(scores[rows], rows), blocks, self.threads))
+
+    def loss_and_slope_along(self, line: Line, share: float, out: Array) -> tuple[float, float]:
+        """Compute Σ w·ℓ after a share of a step and its slope along the step; write w·∂ℓ/∂s of all rows to `out`."""
+        bias = line.bias + share * line.bias_along
+
+        def compute(rows: slice) -> tuple[float, float]:
+            here, along = out[rows], line.scores_along[rows]
+            np.multiply(along, share, out=here)
+            here += line.scores[rows]
+            here += bias
+            loss = self._residuals_inplace(here, rows)
+            return loss, float(np.vdot(here, along)) + float(here.sum(axis=0) @ line.bias_along)
+
+        results = shared(compute, self._blocks_of(slice(0, len(out))), self.threads)
+        return sum(loss for loss, _ in results), sum(slope for _, slope in results)
+
+    def column_sums(self, block: SparseBlock, residual: Array) -> Array:
+        """Compute Σ_i r_i (x_i − m) of a sparse block, d×M."""
+        out, total = np.empty((block.X.shape[1], self.n_scores)), residual.sum(axis=0)
+        list(run(lambda stripe: block.write_sums(residual, total, out, stripe), block.stripes(), self.threads))
+        return out
+
+    def is_fitted_perfectly(self, loss: float, tol: float) -> bool:
+        """Return whether a loss is so small that every row is predicted correctly, with little left to gain.
+
+        A row that is predicted wrongly has a loss of ln 2 or more. Without a penalty longer weights are then always
+        better, so the search must stop here.
+        """
+        least = 1.0 if self.weight is None else float(self.weight[self.weight > 0].min(initial=np.inf))
+        return bool(loss < np.log(2.0) * least and loss <= tol * self.total)
+
+    def is_separated_by(self, scores: Array) -> bool:
+        """Return whether these scores separate all rows by class, so that without a penalty no weights are best."""
+        margin = margins(scores, self.codes)
+        if self.weight is not None:
+            margin = margin[self.weight > 0]
+        if not len(margin):
+            return False
+        mean = float(margin.mean())
+        nearly = mean > SEPARATED_MEAN_MARGIN and margin.min() > -BOUNDARY_MARGIN_FRACTION * mean
+        return bool(margin.min() > 0 or nearly)
+
+    def _residuals_inplace(self, scores: Array, rows: slice) -> float:
+        """Replace the scores of some rows by w·∂ℓ/∂s, and return Σ w·ℓ."""
         codes, weight = self.codes[rows], None if self.weight is None else self.weight[rows]
         if self.kernels is not None:
             return float(self.kernels.settle(scores, codes, np.empty(0) if weight is None else weight))
@@ -106,81 +155,54 @@ class Rows:
             loss = loss * weight
         return float(loss.sum())
 
-    def settled(self, scores: Array) -> float:
-        """The same for all rows."""
-        return sum(
-            shared(lambda rows: self.settle(scores[rows], rows), self._small(slice(0, len(scores))), self.threads)
-        )
-
-    def settled_along(self, line: Line, share: float, out: Array) -> tuple[float, float]:
-        """Σ w·ℓ after a share of a step and its slope along it; w·∂ℓ/∂s of all rows go to `out`."""
-        bias = line.bias + share * line.bias_along
-
-        def some(rows: slice) -> tuple[float, float]:
-            here, along = out[rows], line.scores_along[rows]
-            np.multiply(along, share, out=here)
-            here += line.scores[rows]
-            here += bias
-            loss = self.settle(here, rows)
-            return loss, float(np.vdot(here, along)) + float(here.sum(axis=0) @ line.bias_along)
-
-        found = shared(some, self._small(slice(0, len(out))), self.threads)
-        return sum(loss for loss, _ in found), sum(slope for _, slope in found)
-
-    def _begun(self, ts: Sequence[Array], bias: Array) -> tuple[list[Array], Array]:
-        pairs = [block.begin(t) for block, t in zip(self.blocks, ts)]
+    def _row_weights(self, ts: Sequence[Array], bias: Array) -> tuple[list[Array], Array]:
+        pairs = [block.row_weights(t) for block, t in zip(self.blocks, ts)]
         return [weights for weights, _ in pairs], bias + sum(offset for _, offset in pairs)
 
     def _stripes(self) -> list[slice]:
         n = len(self.codes)
-        return row_blocks(n, max(self._size(), -(-n // STRIPES)))
+        return row_blocks(n, max(self._block_rows(), -(-n // ROW_STRIPES)))
 
-    def _size(self) -> int:
+    def _block_rows(self) -> int:
         widths = [block.X.shape[1] for block in self.blocks if isinstance(block, DenseBlock)]
         widths += [block.values.shape[1] * self.n_scores for block in self.blocks if isinstance(block, SharedBlock)]
         return max(64, BLOCK_CELLS // (sum(widths) + self.n_scores))
 
-    def _small(self, rows: slice) -> list[slice]:
-        return [
-            slice(rows.start + s.start, rows.start + s.stop) for s in row_blocks(rows.stop - rows.start, self._size())
-        ]
+    def _blocks_of(self, rows: slice) -> list[slice]:
+        blocks = row_blocks(rows.stop - rows.start, self._block_rows())
+        return [slice(rows.start + s.start, rows.start + s.stop) for s in blocks]
 
-    def _score(self, rows: slice, begun: Sequence[Array], bias: Array, out: Array) -> list[Array | None]:
-        """Write the scores of some rows; gives the numbers that were read, for `_stripe` to use again."""
+    def _write_scores(self, rows: slice, weights: Sequence[Array], bias: Array, out: Array) -> list[Array | None]:
+        """Write the scores of some rows to `out`; return the numbers that were read, for `_sum_stripe` to reuse."""
         out[:] = bias
         read: list[Array | None] = []
-        for block, weights in zip(self.blocks, begun):
+        for block, weight in zip(self.blocks, weights):
             if isinstance(block, SparseBlock):
-                block.add(rows, weights, out)
+                block.add_scores(rows, weight, out)
                 read.append(None)
             elif isinstance(block, DenseBlock):
-                read.append(numbers := block.numbers(rows))
-                out += numbers @ weights
+                read.append(numbers := block.read(rows))
+                out += numbers @ weight
             else:
                 read.append(values := block.values[rows])
-                out += np.matmul(weights, values)
+                out += np.matmul(weight, values)
         return read
 
-    def _stripe(
-        self, rows: slice, begun: Sequence[Array], bias: Array, kept: Array | None
+    def _sum_stripe(
+        self, rows: slice, weights: Sequence[Array], bias: Array, residual: Array | None
     ) -> tuple[float, Array, list[Array | None]]:
-        loss, of_bias = 0.0, np.zeros(self.n_scores)
-        collected: list[Array | None] = [None] * len(self.blocks)
-        room = np.empty((self._size(), self.n_scores)) if kept is None else None
-        for small in self._small(rows):
-            out = kept[small] if room is None else room[: small.stop - small.start]  # type: ignore[index]
-            read = self._score(small, begun, bias, out)
-            loss += self.settle(out, small)
-            of_bias += out.sum(axis=0)
+        """Sum loss, bias gradient and gradients of dense blocks over a stripe; `residual` receives w·∂ℓ/∂s."""
+        loss, bias_gradient = 0.0, np.zeros(self.n_scores)
+        sums: list[Array | None] = [None] * len(self.blocks)
+        buffer = np.empty((self._block_rows(), self.n_scores)) if residual is None else None
+        for small in self._blocks_of(rows):
+            out = residual[small] if buffer is None else buffer[: small.stop - small.start]  # type: ignore[index]
+            read = self._write_scores(small, weights, bias, out)
+            loss += self._residuals_inplace(out, small)
+            bias_gradient += out.sum(axis=0)
             for b, numbers in enumerate(read):
                 if numbers is not None:
                     new = out.T @ numbers if numbers.ndim == 2 else np.einsum("ijk,ik->j", numbers, out)
-                    old = collected[b]
-                    collected[b] = new if old is None else old + new
-        return loss, of_bias, collected
-
-    def columns(self, block: SparseBlock, residual: Array) -> Array:
-        """Σ_i r_i (x_i − m) of a sparse block, d×M."""
-        out, total = np.empty((block.X.shape[1], self.n_scores)), residual.sum(axis=0)
-        list(run(lambda stripe: block.sums(residual, total, out, stripe), block.stripes(), self.threads))
-        return out
+                    old = sums[b]
+                    sums[b] = new if old is None else old + new
+        return loss, bias_gradient, sums

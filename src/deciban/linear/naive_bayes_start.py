@@ -16,7 +16,7 @@ from deciban.families.gaussian import Gaussian
 from deciban.families.multinomial import Multinomial
 from deciban.generative import Assumption, GenerativeModel, learn
 from deciban.ledger.hashing import sample_row_numbers
-from deciban.linear.solvers.logistic_objective import apart, losses
+from deciban.linear.solvers.logistic_objective import contrast, losses
 
 MOST_ROWS = 20_000
 """So many rows tell well enough how far to go in the direction of naive Bayes."""
@@ -41,7 +41,7 @@ def bayes_start(
         weights, bias, log_prior = _naive(X, codes, weight, K, threads)
     except DecibanError:  # values too large to have squares, say: the search can do without
         return None
-    weights, bias, log_prior = (apart(each) for each in (weights, bias, log_prior))
+    weights, bias, log_prior = (contrast(each) for each in (weights, bias, log_prior))
     if not intercept:
         bias, log_prior = np.zeros_like(bias), np.zeros_like(bias)
     t = _distance(X, codes, weight, weights, bias, log_prior, l2, l1)

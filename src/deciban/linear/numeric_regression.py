@@ -17,8 +17,8 @@ from deciban.linear.fitted_model import FittedModel
 from deciban.linear.mean_imputation import column_means, filled
 from deciban.linear.naive_bayes_start import bayes_start
 from deciban.linear.penalty_choice import ROUGH, Chosen, Judges, by_folds
-from deciban.linear.solvers.logistic import Fit, fitted
-from deciban.linear.solvers.logistic_objective import each_class
+from deciban.linear.solvers.logistic import LogisticFit, fit_matrix
+from deciban.linear.solvers.logistic_objective import expand_to_classes
 from deciban.scores import Linear
 
 Weights = tuple[Array, Array]
@@ -67,10 +67,12 @@ class NumberRows:
         weight = None if self.weight is None else self.weight[index]
         return replace(self, X=self.X[index], codes=self.codes[index], weight=weight)
 
-    def fit(self, settings: LogisticSettings, C: float, start: Weights | None, weight: Array | None = None) -> Fit:
+    def fit(
+        self, settings: LogisticSettings, C: float, start: Weights | None, weight: Array | None = None
+    ) -> LogisticFit:
         """The best weights at this C; rows may weigh otherwise."""
         weight, (l2, l1) = self.weight if weight is None else weight, settings.penalty(C)
-        return fitted(
+        return fit_matrix(
             self.X, self.codes, weight, self.n_classes, l2=l2, l1=l1, intercept=settings.intercept, start=start,
             tol=settings.tol, max_iter=settings.max_iter, threads=self.threads,
         )  # fmt: skip
@@ -112,14 +114,14 @@ def regress(
     return FittedModel.of(schema, [form], [needs], bias, of_class, _account(fit, settings, C, X.shape[1], K))
 
 
-def about_means(fit: Fit, means: Array) -> tuple[Linear, Array]:
+def about_means(fit: LogisticFit, means: Array) -> tuple[Linear, Array]:
     """Σ_j w_kj (x_j − m_j) over the cells that are there, as a form, and each class's score where all are at m."""
-    weights = each_class(fit.weights)
+    weights = expand_to_classes(fit.weights)
     offsets = -weights * means
-    return Linear(weights, np.zeros(len(weights)), offsets), each_class(fit.bias) - offsets.sum(axis=1)
+    return Linear(weights, np.zeros(len(weights)), offsets), expand_to_classes(fit.bias) - offsets.sum(axis=1)
 
 
-def _account(fit: Fit, settings: LogisticSettings, C: float, d: int, K: int) -> Account:
+def _account(fit: LogisticFit, settings: LogisticSettings, C: float, d: int, K: int) -> Account:
     told: dict[str, Setting] = {
         "C": C, "C_chosen": settings.C == "auto", "l1_ratio": settings.l1_ratio, "start": settings.start
     }  # fmt: skip

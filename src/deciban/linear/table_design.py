@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.generative import GenerativeModel
-from deciban.linear.design import Part, Shared, shape
+from deciban.linear.design import Part, Shared, weight_shape
 from deciban.linear.fit_report import Account, LearnerName
 from deciban.linear.fitted_model import NEVER, FittedModel
 from deciban.linear.penalty_choice import ENOUGH_ROWS, LEAST_C, MOST_C, ROUGH, Judges, by_folds
-from deciban.linear.solvers.logistic import Fit, fitted_parts
-from deciban.linear.solvers.logistic_objective import as_scores, each_class
+from deciban.linear.solvers.logistic import LogisticFit, fit_parts
+from deciban.linear.solvers.logistic_objective import as_scores, expand_to_classes
 from deciban.linear.table_blocks import weighable
 
 USUAL_C = 1e-2, 10.0
@@ -42,7 +42,7 @@ class Found:
 
     blocks: list[Array]
     bias: Array
-    fit: Fit
+    fit: LogisticFit
     C: float
     chosen: bool
 
@@ -120,7 +120,9 @@ def _of_cells(part: Part, t: Array) -> Array:
 
 def _certain(parts: Sequence[Part], seen: NDArray[np.intp], n_classes: int) -> Found:
     """Rows of one class: there is nothing to tell apart, and no weights are needed."""
-    fit = Fit(tuple(np.zeros(shape(part, 1)) for part in parts), np.zeros(1), 0.0, 0.0, 0, 0.0, True, False)
+    fit = LogisticFit(
+        tuple(np.zeros(weight_shape(part, 1)) for part in parts), np.zeros(1), 0.0, 0.0, 0, 0.0, True, False
+    )
     blocks = [t if t.ndim == 1 else np.zeros((n_classes, t.shape[1])) for t in fit.parts]
     bias = np.full(n_classes, NEVER)
     bias[seen] = 0.0
@@ -130,16 +132,16 @@ def _certain(parts: Sequence[Part], seen: NDArray[np.intp], n_classes: int) -> F
 def _all_classes(t: Array, seen: NDArray[np.intp], n_classes: int, absent: float) -> Array:
     """Weights for every class, those that were not seen too."""
     out = np.full((n_classes, t.shape[1]), absent)
-    out[seen] = each_class(t)
+    out[seen] = expand_to_classes(t)
     return out
 
 
 def _fitted(
-    parts: Design, rows: Judges, n_classes: int, C: float, tol: float, threads: int, start: Fit | None = None
-) -> Fit:
+    parts: Design, rows: Judges, n_classes: int, C: float, tol: float, threads: int, start: LogisticFit | None = None
+) -> LogisticFit:
     """The fit to these rows; the penalties of the parts are those at C = 1."""
     held = [replace(part, l1=part.l1 / C, l2=part.l2 / C) for part in parts]
-    return fitted_parts(
+    return fit_parts(
         held, rows.codes, rows.weight, n_classes, start=None if start is None else (start.parts, start.bias),
         tol=tol, max_iter=MOST_ITERATIONS, threads=threads,
     )  # fmt: skip
@@ -160,12 +162,12 @@ class _Trials:
         self._rows, self._n_classes, self._threads = rows, n_classes, threads
         self._design = cache(design)
 
-    def refit(self, f: int, C: float, before: Fit | None) -> Fit:
+    def refit(self, f: int, C: float, before: LogisticFit | None) -> LogisticFit:
         """See `Trials.refit`."""
         rest = self._rows._replace(weight=np.where(self._rows.fold == f, 0.0, self._rows.weights))
         return _fitted(self._design(f), rest, self._n_classes, C, ROUGH, self._threads, before)
 
-    def scores(self, f: int, learned: Fit) -> Array:
+    def scores(self, f: int, learned: LogisticFit) -> Array:
         """See `Trials.scores`."""
         design = _taken(self._design(f), np.flatnonzero(self._rows.fold == f))
         return np.asarray(sum(part.scores(t) for part, t in zip(design, learned.parts)) + learned.bias)

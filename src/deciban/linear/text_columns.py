@@ -16,7 +16,7 @@ from deciban._typing import Array
 from deciban.errors import InputError
 from deciban.linear.evidence_weights_of_words import EvidenceSettings, WordRows, best_C, evidence_in, trusted
 from deciban.linear.penalty_choice import FEW_C
-from deciban.linear.solvers.logistic_objective import each_class, score_count
+from deciban.linear.solvers.logistic_objective import expand_to_classes, score_count
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def _weighed(rows: WordRows, alpha: float, C: float) -> Text:
             "Hint: alpha > 0, or 'auto'"
         )
     found = trusted(own, said, EvidenceSettings(C=C), C)
-    weights[seen] = each_class((found.trust * said).T)
+    weights[seen] = expand_to_classes((found.trust * said).T)
     return Text(weights, found.common, C, False)
 
 

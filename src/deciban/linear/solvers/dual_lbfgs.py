@@ -1,75 +1,198 @@
-"""The search where a sparse matrix has more columns than rows: weights are sums of rows, t = Xᵀα + c·t₀.
+"""L-BFGS in the span of the rows, for a sparse matrix with more columns than rows: t = Xᵀα + c·t₀.
 
-Every gradient, and so every step from zero (or from t₀), lies in the span of the rows. There are n numbers a class to
-keep instead of d, and the inner product of two weights is ⟨Xᵀα, t⟩ = ⟨α, X t⟩: what one has of itself times what the
-other says of the rows. Scores are linear along a step, so how far to go is found without another pass. This is L-BFGS
-as SciPy has it, but SciPy's knows no other inner product, and moves some fifty vectors of length d·K at every step:
-with many words and classes that is more work than the passes over the rows. Features of one weight for all scores may
-stand beside the matrix: they are columns like the others, but for what holds them back.
+Every gradient, and so every step from zero (or from t₀), lies in the span of the rows. A class needs n numbers
+instead of d, and the inner product of two weight vectors is ⟨Xᵀα, t⟩ = ⟨α, X t⟩: the coefficients of one times the
+image of the other. Scores are linear along a step, so the step size is found without another pass. This is L-BFGS as
+in SciPy, but SciPy's allows no other inner product, and moves some fifty vectors of length d·K at every step: with
+many words and classes that is more work than the passes over the rows. Features of one weight for all scores may be
+added to the matrix: they are columns like the others, except for their penalty.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike, NDArray
 
 from deciban._typing import Array
-from deciban.linear.feature_scaling import DenseBlock, SharedBlock, SparseBlock
+from deciban.engines.threads import row_blocks
+from deciban.kernels.thread_pool import shared
+from deciban.linear.design import DenseBlock, SharedBlock, SparseBlock
 from deciban.linear.loss_pass import Line, Rows
-from deciban.linear.solvers.gram import Gram, gram_of
+from deciban.linear.solvers.gram import Gram, build_gram
 from deciban.linear.solvers.lbfgs import State
-from deciban.linear.solvers.lbfgs_history import Pairs, Vector
-from deciban.linear.solvers.separable import all_told
 
-WIDE = 100
-"""Up to so many columns their weights themselves are found as fast."""
+MIN_COLUMNS = 100
+"""With up to this many columns a search for their weights themselves is as fast."""
 
-FEW = 10
-"""Columns that may stand beside the sparse ones: with more the passes over them are no longer next to nothing."""
+MAX_EXTRA_COLUMNS = 10
+"""Columns beyond the sparse ones: with more of them the passes over them are no longer negligible."""
 
-CALM = 2
-"""So many steps in a row must promise next to nothing: what one promises is an estimate, at times far too low."""
+REQUIRED_SMALL_STEPS = 2
+"""This many consecutive steps must predict a negligible gain: a prediction is an estimate, at times far too low."""
 
-SURELY = 1e-8
-"""Of what may be left to gain: a step that promises no more ends the search at once."""
+CERTAIN_GAIN_FRACTION = 1e-8
+"""A step whose predicted gain is at most this fraction of the tolerated one ends the search at once."""
 
-ROUGH, BENT = 1e-5, 1e4
-"""Down to this tolerance, and where the loss bends no more than so many times as the penalty does, single precision
-will do for products of rows: its rounding, 10⁻⁷ of a slope, is then far less than a score is settled by. Evidence of
-twenty newsgroups, whose loss bends 10⁶ times as much, does not settle in single precision."""
+MIN_SINGLE_PRECISION_TOL = 1e-5
+"""The smallest tolerance at which products of rows may be computed in single precision."""
 
-TRIALS = 40
-SLOPE_LEFT = 0.1
-"""How far to go is tried so many times, or until so much of the slope is left."""
+MAX_CURVATURE_RATIO = 1e4
+"""The greatest ratio of the loss's curvature to the penalty's at which single precision suffices: its rounding, 10⁻⁷
+of a gradient, is then far below the tolerated error of a score. Evidence of twenty newsgroups, whose ratio is 10⁶,
+does not converge in single precision."""
+
+MAX_LINE_SEARCH_TRIALS = 40
+"""The greatest number of step sizes tried along one direction."""
+
+LINE_SEARCH_SLOPE_FRACTION = 0.1
+"""A line search ends where the slope is at most this fraction of the first one."""
+
+HISTORY_STEPS = 12
+"""The number of steps that the history keeps."""
+
+COLUMNS_PER_PIECE = 4096
+"""Numbers of every vector of the history that are read together."""
 
 Penalty = Array | float
 
 
-def pays(rows: Rows, l2: Sequence[Penalty]) -> bool:
-    """Whether the rows are one sparse matrix that is wide, and wider than long, with at most a few columns beside."""
-    wide, *beside = rows.blocks
+@dataclass(slots=True)
+class Vector:
+    """A direction of weights and bias, in two forms.
+
+    `coefficients` are α, the bias in its own unit and c; `image` are X t, the bias and ⟨t₀, t⟩.
+    """
+
+    coefficients: Array
+    image: Array
+
+    def __matmul__(self, other: Vector) -> float:
+        return float(self.coefficients @ other.image)
+
+    def add(self, share: float, other: Vector) -> None:
+        """Add share · other in place, by pieces that stay in the cache."""
+        for piece in row_blocks(len(self.coefficients), COLUMNS_PER_PIECE):
+            self.coefficients[piece] += share * other.coefficients[piece]
+            self.image[piece] += share * other.image[piece]
+
+
+@dataclass(slots=True)
+class LbfgsHistory:
+    """The gradient (row 0), and steps with the changes of the gradient (two rows each), oldest first in `order`.
+
+    The two loops of L-BFGS only form sums of the gradient, of steps and of changes of the gradient. So they are run
+    on the coefficients of these sums, using a table of all inner products (`products`), and the sum is formed once:
+    three reads of the history instead of eight. It is read in pieces that stay in the cache, added in their order, so
+    that the number of threads never changes a bit. All arrays except `products` may be in single precision.
+    """
+
+    coefficients: NDArray[Any]
+    image: NDArray[Any]
+    products: Array
+    threads: int
+    order: deque[int] = field(default_factory=deque)
+
+    @classmethod
+    def start(cls, gradient: Vector, threads: int, dtype: DTypeLike = np.float64) -> LbfgsHistory:
+        """Return a history that holds only a gradient."""
+        n_rows = 1 + 2 * HISTORY_STEPS
+        coefficients, image = (np.empty((n_rows, len(gradient.coefficients)), dtype=dtype) for _ in range(2))
+        coefficients[0], image[0] = gradient.coefficients, gradient.image
+        products = np.zeros((n_rows, n_rows))
+        products[0, 0] = gradient @ gradient
+        return cls(coefficients, image, products, threads)
+
+    def direction(self, first: float) -> Vector:
+        """Compute −H·gradient by the two loops (Nocedal 1980); `first` is H where the history has no step."""
+        P, share = self.products, np.zeros(len(self.products))
+        share[0] = -1.0
+        alphas = {}
+        for s in reversed(self.order):
+            alphas[s] = (P[s] @ share) / P[s, s + 1]
+            share[s + 1] -= alphas[s]
+        last = self.order[-1] if self.order else 0
+        share *= P[last, last + 1] / P[last + 1, last + 1] if last else first
+        for s in self.order:
+            share[s] += alphas[s] - (P[s + 1] @ share) / P[s, s + 1]
+        return self._combine(share[: self._rows_in_use()])
+
+    def update(self, step: Vector, share: float, gradient: Vector) -> None:
+        """Record share · step and the gradient after it; keep the step if the curvature along it is positive."""
+        s = self._free_row()
+        new, end = [0, s, s + 1], max(self._rows_in_use(), s + 2)
+
+        def write_piece(columns: slice) -> Array:
+            coefficients, image = self.coefficients[:end, columns], self.image[:end, columns]
+            for mine, moved, present in (
+                (coefficients, step.coefficients, gradient.coefficients),
+                (image, step.image, gradient.image),
+            ):
+                mine[s] = share * moved[columns]
+                mine[s + 1] = present[columns] - mine[0]
+                mine[0] = present[columns]
+            return np.stack([image @ coefficients[i] for i in new]).astype(np.float64)
+
+        found = sum(shared(write_piece, self._pieces(), self.threads))
+        self.products[new, :end] = found
+        self.products[:end, new] = np.transpose(found)
+        if self.products[s, s + 1] > 0 and self.products[s + 1, s + 1] > 0:
+            self.order.append(s)
+
+    def _combine(self, share: Array) -> Vector:
+        """Return the sum of the first rows with these shares."""
+        width = self.coefficients.shape[1]
+        step = Vector(np.empty(width), np.empty(width))
+        share = share.astype(self.coefficients.dtype)
+
+        def write_piece(columns: slice) -> None:
+            step.coefficients[columns] = share @ self.coefficients[: len(share), columns]
+            step.image[columns] = share @ self.image[: len(share), columns]
+
+        shared(write_piece, self._pieces(), self.threads)
+        return step
+
+    def _pieces(self) -> list[slice]:
+        return row_blocks(self.coefficients.shape[1], COLUMNS_PER_PIECE)
+
+    def _free_row(self) -> int:
+        """Return the row for a new step: the first that is free, else that of the oldest step."""
+        if len(self.order) == HISTORY_STEPS:
+            return self.order.popleft()
+        return next(s for s in range(1, 1 + 2 * HISTORY_STEPS, 2) if s not in self.order)
+
+    def _rows_in_use(self) -> int:
+        """Return the number of rows that have been written."""
+        return max(self.order, default=-1) + 2
+
+
+def is_applicable(rows: Rows, l2: Sequence[Penalty]) -> bool:
+    """Return whether the rows are one sparse matrix, wide and wider than long, with few other columns."""
+    wide, *extra = rows.blocks
     return (
         isinstance(wide, SparseBlock)
-        and max(len(rows.codes), WIDE) < wide.width
-        and all(isinstance(block, SharedBlock) or _alike(block, rows.n_scores) for block in beside)
-        and sum(block.width for block in beside) <= FEW
-        and (not beside or all(np.all(np.asarray(penalty) > 0) for penalty in l2))
+        and max(len(rows.codes), MIN_COLUMNS) < wide.width
+        and all(isinstance(block, SharedBlock) or _has_one_weight(block, rows.n_scores) for block in extra)
+        and sum(block.width for block in extra) <= MAX_EXTRA_COLUMNS
+        and (not extra or all(np.all(np.asarray(penalty) > 0) for penalty in l2))
     )
 
 
-def _alike(block: object, n_scores: int) -> bool:
-    """Of two classes there is one score, so every column has one weight for all."""
+def _has_one_weight(block: object, n_scores: int) -> bool:
+    """Return whether every column has one weight for all scores: two classes have a single score."""
     return n_scores == 1 and isinstance(block, DenseBlock) and block.scale is None
 
 
 @dataclass(slots=True)
-class Span:
-    """The rows, the weights that the search began with and what they say, and the unit of the bias.
+class DualProblem:
+    """The rows, the initial weights t₀ with their scores, and the unit of the bias.
 
-    `freedom` is how freely each feature beside the sparse ones moves in comparison; `curve` is how the loss of a row
-    bends in each score where nothing but the classes' shares is known.
+    `freedom` is the penalty of the sparse features ÷ that of each extra feature; `curvature` is the second derivative
+    of a row's loss in each score where only the class shares are known.
     """
 
     rows: Rows
@@ -77,154 +200,155 @@ class Span:
     l2: float
     freedom: Array
     first: list[Array]
-    said: Array
-    curve: Array
+    first_scores: Array
+    curvature: Array
     unit: Array
 
     def split(self, long: Array) -> tuple[Array, Array, float]:
-        """What belongs to the rows, to the bias and to t₀."""
-        n, M = self.said.shape
+        """Split a vector into the parts of the rows, of the bias and of t₀."""
+        n, M = self.first_scores.shape
         return long[: n * M].reshape(n, M), long[n * M : -1], float(long[-1])
 
     def line(self, at: Vector, step: Vector) -> Line:
-        """What a vector and a step from it say of the rows."""
-        (here, bias, _), (there, moved, _) = self.split(at.dual), self.split(step.dual)
+        """Return the scores at a point and their change along a step."""
+        (here, bias, _), (there, moved, _) = self.split(at.image), self.split(step.image)
         return Line(here, bias * self.unit, there, moved * self.unit)
 
-    def length(self, a: Vector, b: Vector) -> float:
-        """⟨t, t'⟩ of two vectors, without their bias."""
+    def inner_product(self, a: Vector, b: Vector) -> float:
+        """Compute ⟨t, t'⟩ of two vectors, without their bias."""
         M = len(self.unit)
-        return float(a.own @ b.dual - a.own[-M - 1 : -1] @ b.dual[-M - 1 : -1])
+        return float(a.coefficients @ b.image - a.coefficients[-M - 1 : -1] @ b.image[-M - 1 : -1])
 
     def gradient(self, at: Vector, residual: Array) -> Vector:
-        """Of the whole objective, from w·∂ℓ/∂s of every row: the one pass of a step."""
+        """Compute the gradient of the objective from w·∂ℓ/∂s of every row: the one pass of a step."""
         M = len(self.unit)
         bias = residual.sum(axis=0) * self.unit if self.rows.intercept else np.zeros(M)
-        loss = Vector(np.empty_like(at.own), np.empty_like(at.dual))
-        loss.own[: residual.size], loss.own[-1] = residual.ravel(), 0.0
-        loss.dual[: residual.size] = self.gram.times(residual).ravel()
-        loss.dual[-1] = np.vdot(residual, self.said) if at.own[-1] else 0.0
-        loss.own[-M - 1 : -1] = loss.dual[-M - 1 : -1] = 0.0
+        loss = Vector(np.empty_like(at.coefficients), np.empty_like(at.image))
+        loss.coefficients[: residual.size], loss.coefficients[-1] = residual.ravel(), 0.0
+        loss.image[: residual.size] = self.gram.times(residual).ravel()
+        loss.image[-1] = np.vdot(residual, self.first_scores) if at.coefficients[-1] else 0.0
+        loss.coefficients[-M - 1 : -1] = loss.image[-M - 1 : -1] = 0.0
         loss.add(self.l2, at)
-        loss.own[-M - 1 : -1] = loss.dual[-M - 1 : -1] = bias  # which nothing holds back
+        loss.coefficients[-M - 1 : -1] = loss.image[-M - 1 : -1] = bias  # the bias has no penalty
         return loss
 
-    def settle_unit(self, at: Vector, slope: Vector) -> None:
-        """Measure the bias so that the loss bends along it as along the first slope of the weights.
+    def rescale_bias_inplace(self, at: Vector, gradient: Vector) -> None:
+        """Choose the bias's unit so that the curvature along it equals that along the weights' first gradient.
 
-        Where rows have much in common, as messages have their evidence, that is far more than by a row alone.
+        Where rows have much in common, as messages have their evidence, that is far more than for a row alone.
         """
-        alpha, image = self.split(slope.own)[0], self.split(slope.dual)[0]
-        steep = float(np.vdot(alpha, image))
-        if steep <= 0.0:
+        alpha, image = self.split(gradient.coefficients)[0], self.split(gradient.image)[0]
+        square = float(np.vdot(alpha, image))
+        if square <= 0.0:
             return
-        bend = float(np.vdot(image, image)) / steep
-        unit = np.sqrt((self.l2 + self.curve * bend) / (self.curve * max(self.rows.total, np.finfo(float).tiny)))
+        ratio = float(np.vdot(image, image)) / square
+        total = max(self.rows.total, np.finfo(float).tiny)
+        unit = np.sqrt((self.l2 + self.curvature * ratio) / (self.curvature * total))
         if not (np.isfinite(unit).all() and unit.all()):
             return
         M = len(unit)
-        for vector, share in ((at, self.unit / unit), (slope, unit / self.unit)):
-            vector.own[-M - 1 : -1] *= share
-            vector.dual[-M - 1 : -1] *= share
+        for vector, share in ((at, self.unit / unit), (gradient, unit / self.unit)):
+            vector.coefficients[-M - 1 : -1] *= share
+            vector.image[-M - 1 : -1] *= share
         self.unit = unit
 
-    def stretch(self, slope: Vector) -> float:
-        """How many times a slope to go down at first: as far as the loss of rows that are told nothing bends."""
-        image, bias, _ = self.split(slope.dual)
+    def first_step_size(self, gradient: Vector) -> float:
+        """Compute the first step as a multiple of the gradient, from the curvature at the class shares."""
+        image, bias, _ = self.split(gradient.image)
         squares = (image + bias * self.unit) ** 2
-        weighed = squares.sum(axis=0) if self.rows.weight is None else self.rows.weight @ squares
-        bend = float(weighed @ self.curve)  # with the rounding of a slope that is none the penalty bends either way
-        steep = max(slope @ slope, 0.0)
-        bent = bend + self.l2 * steep
-        return steep / bent if steep and bent else 1.0
+        sums = squares.sum(axis=0) if self.rows.weight is None else self.rows.weight @ squares
+        curvature = float(sums @ self.curvature)
+        square = max(gradient @ gradient, 0.0)  # a gradient of zero has a rounded square of either sign
+        total = curvature + self.l2 * square
+        return square / total if square and total else 1.0
 
     def weights(self, at: Vector) -> list[Array]:
-        """t itself, of every block."""
-        alpha, _, share = self.split(at.own)
+        """Compute t of every block."""
+        alpha, _, share = self.split(at.coefficients)
         alpha, block = np.ascontiguousarray(alpha), self.gram.block
-        wide = block.end(self.rows.columns(block, alpha))
-        beside = (
-            np.split(np.sqrt(self.freedom) * self.gram.told_beside(alpha), self._ends())
-            if len(self.first) > 1
-            else []
-        )
-        ts = [wide, *(t.reshape(first.shape) for t, first in zip(beside, self.first[1:]))]
+        ts = [block.gradient(self.rows.column_sums(block, alpha))]
+        if len(self.first) > 1:
+            ends = np.cumsum([first.size for first in self.first[1:]])[:-1].tolist()
+            extra = np.split(np.sqrt(self.freedom) * self.gram.extra_weights(alpha), ends)
+            ts += [t.reshape(first.shape) for t, first in zip(extra, self.first[1:])]
         return [t + share * first for t, first in zip(ts, self.first)] if share else ts
 
-    def _ends(self) -> list[int]:
-        return np.cumsum([first.size for first in self.first[1:]])[:-1].tolist()
 
-
-def minimised(rows: Rows, l2: Sequence[Penalty], state: State, tol: float, max_iter: int) -> State:
-    """The state at which Σ wℓ + ½ Σ l2 t² is least, from a given one."""
+def minimise(rows: Rows, l2: Sequence[Penalty], state: State, tol: float, max_iter: int) -> State:
+    """Minimise Σ wℓ + ½ Σ l2 t² from a given state."""
     mean = 1.0 if rows.weight is None else rows.total / max(len(rows.codes), 1)
-    if mean != 1.0 and mean > 0.0:  # rows that weigh 1 in the mean have the same best weights, and squares in bounds
+    if mean != 1.0 and mean > 0.0:  # a mean weight of 1 has the same best weights, and keeps squares finite
         assert rows.weight is not None
         rows, l2 = replace(rows, weight=rows.weight / mean), [penalty / mean for penalty in l2]
-    return _searched(*_begun(rows, l2, state, tol >= ROUGH), tol, max_iter)
+    return _search(*_start(rows, l2, state, tol >= MIN_SINGLE_PRECISION_TOL), tol, max_iter)
 
 
-def _searched(span: Span, at: Vector, tol: float, max_iter: int) -> State:
-    residual = np.empty(span.said.shape)
-    loss, _ = span.rows.settled_along(span.line(at, at), 0.0, residual)
-    slope = span.gradient(at, residual)
+def _search(problem: DualProblem, at: Vector, tol: float, max_iter: int) -> State:
+    residual = np.empty(problem.first_scores.shape)
+    loss, _ = problem.rows.loss_and_slope_along(problem.line(at, at), 0.0, residual)
+    gradient = problem.gradient(at, residual)
     with np.errstate(over="ignore"):
-        span.settle_unit(at, slope)
-        first = span.stretch(slope)
-    if not (np.isfinite(slope @ slope) and first > 0.0):  # numbers whose squares leave a double
-        return _ended(span, at, slope, 0, False)
-    pairs = Pairs.begun(slope, span.rows.threads, span.gram.data.dtype)
-    done, calm, steps = False, 0, 0
+        problem.rescale_bias_inplace(at, gradient)
+        first = problem.first_step_size(gradient)
+    if not (np.isfinite(gradient @ gradient) and first > 0.0):  # numbers whose squares are not finite
+        return _finish(problem, at, gradient, 0, False)
+    history = LbfgsHistory.start(gradient, problem.rows.threads, problem.gram.data.dtype)
+    done, small_steps, steps = False, 0, 0
     for steps in range(max_iter + 1):
-        f = loss + 0.5 * span.l2 * span.length(at, at)
-        step = pairs.direction(first)
-        gain = -(slope @ step)
-        share = gain / (tol * tol * max(f, np.finfo(float).tiny)) if tol else np.inf
-        calm = calm + 1 if share <= 1.0 else 0
-        done = calm >= CALM or share <= SURELY or (span.l2 == 0 and all_told(span.rows, loss, tol))
+        f = loss + 0.5 * problem.l2 * problem.inner_product(at, at)
+        step = history.direction(first)
+        gain = -(gradient @ step)
+        fraction = gain / (tol * tol * max(f, np.finfo(float).tiny)) if tol else np.inf
+        small_steps = small_steps + 1 if fraction <= 1.0 else 0
+        done = (
+            small_steps >= REQUIRED_SMALL_STEPS
+            or fraction <= CERTAIN_GAIN_FRACTION
+            or (problem.l2 == 0 and problem.rows.is_fitted_perfectly(loss, tol))
+        )
         if done or steps == max_iter:
             break
-        share, loss, residual = _along(span, at, step, loss, -gain)
+        share, loss, residual = _search_line(problem, at, step, loss, -gain)
         if share == 0.0:
             done = gain <= 1e-12 * f
             break
         at.add(share, step)
-        slope = span.gradient(at, residual)
-        pairs.learn(step, share, slope)
-    return _ended(span, at, slope, steps, done)
+        gradient = problem.gradient(at, residual)
+        history.update(step, share, gradient)
+    return _finish(problem, at, gradient, steps, done)
 
 
-def _begun(rows: Rows, l2: Sequence[Penalty], state: State, rough: bool) -> tuple[Span, Vector]:
+def _start(rows: Rows, l2: Sequence[Penalty], state: State, allow_single: bool) -> tuple[DualProblem, Vector]:
+    """Return the problem and its initial vector."""
     block, M, tiny = rows.blocks[0], rows.n_scores, np.finfo(float).tiny
     assert isinstance(block, SparseBlock)
-    held = float(np.asarray(l2[0]))
-    freedom = np.concatenate(
-        [np.empty(0), *(held / np.broadcast_to(p, b.width) for p, b in zip(l2[1:], rows.blocks[1:]))]
-    )
-    gram = gram_of(rows, block, _beside(rows) * np.sqrt(freedom))
+    penalty = float(np.asarray(l2[0]))
+    ratios = [penalty / np.broadcast_to(p, b.width) for p, b in zip(l2[1:], rows.blocks[1:])]
+    freedom = np.concatenate([np.empty(0), *ratios])
+    gram = build_gram(rows, block, _extra_features(rows) * np.sqrt(freedom))
     shares = np.bincount(rows.codes, weights=rows.weight, minlength=max(M, 2)) / max(rows.total, tiny)
-    curve = np.maximum((shares * (1.0 - shares))[-M:], 0.25 / (rows.total + 1.0))
-    bend = float(curve.mean()) * gram.loudness(rows.weight)
-    if rough and bend * rows.total <= BENT * held:
-        gram.round()
-    unit = np.sqrt((held + bend) / (curve * max(rows.total, tiny)))
-    unit[~(unit > 0.0)] = 1.0  # nothing bends, and nothing is held back
-    begun = any(map(np.any, state.ts))
-    said = rows.scores(state.ts, np.zeros(M)) if begun else np.zeros((len(rows.codes), M))
-    length = (
-        sum(float(np.sum(p * t * t)) for p, t in zip(l2, state.ts)) / held
-        if begun and held
+    curvature = np.maximum((shares * (1.0 - shares))[-M:], 0.25 / (rows.total + 1.0))
+    row_curvature = float(curvature.mean()) * gram.mean_row_square(rows.weight)
+    if allow_single and row_curvature * rows.total <= MAX_CURVATURE_RATIO * penalty:
+        gram.use_single_precision()
+    unit = np.sqrt((penalty + row_curvature) / (curvature * max(rows.total, tiny)))
+    unit[~(unit > 0.0)] = 1.0  # neither curvature nor penalty
+    is_warm = any(map(np.any, state.ts))
+    scores = rows.scores(state.ts, np.zeros(M)) if is_warm else np.zeros((len(rows.codes), M))
+    square = (
+        sum(float(np.sum(p * t * t)) for p, t in zip(l2, state.ts)) / penalty
+        if is_warm and penalty
         else float(sum(np.sum(t * t) for t in state.ts))
     )
     bias = state.bias / unit
     at = Vector(
-        np.concatenate([np.zeros(said.size), bias, [float(begun)]]), np.concatenate([said.ravel(), bias, [length]])
+        np.concatenate([np.zeros(scores.size), bias, [float(is_warm)]]),
+        np.concatenate([scores.ravel(), bias, [square]]),
     )
-    return Span(rows, gram, held, freedom, state.ts, said, curve, unit), at
+    return DualProblem(rows, gram, penalty, freedom, state.ts, scores, curvature, unit), at
 
 
-def _beside(rows: Rows) -> Array:
-    """The features beside the sparse ones, (n·M)×c."""
+def _extra_features(rows: Rows) -> Array:
+    """Return the features that are not sparse, (n·M)×c."""
     n, M = len(rows.codes), rows.n_scores
     found = [np.empty((n * M, 0))]
     for block in rows.blocks[1:]:
@@ -236,35 +360,38 @@ def _beside(rows: Rows) -> Array:
     return np.concatenate(found, axis=1)
 
 
-def _along(span: Span, at: Vector, step: Vector, loss: float, slope: float) -> tuple[float, float, Array]:
-    """How far along a step the objective is nearly least; also the loss there, and w·∂ℓ/∂s.
+def _search_line(
+    problem: DualProblem, at: Vector, step: Vector, loss: float, slope: float
+) -> tuple[float, float, Array]:
+    """Find the share of a step that nearly minimises the objective; return it, the loss there, and w·∂ℓ/∂s.
 
-    The objective is convex, so its slope grows: between one that falls and one that rises it is cut by the line
-    through both, where the end that stays counts for half each time (Illinois). Nothing is gained but rounding where
-    the share is zero.
+    The objective is convex, so its slope grows: between a negative and a positive slope the next trial is the root of
+    the line through both, where the slope of the end that stays is halved each time (Illinois). The share is zero
+    where nothing but rounding can be gained.
     """
-    held = span.l2 * span.length(at, step), span.l2 * span.length(step, step)
+    penalty = problem.l2 * problem.inner_product(at, step), problem.l2 * problem.inner_product(step, step)
     low, low_slope, high, high_slope, share = 0.0, slope, np.inf, 0.0, 1.0
     best: tuple[float, float, Array] = (0.0, loss, np.empty(0))
-    line, room, fell = span.line(at, step), np.empty(span.said.shape), None
-    for _ in range(TRIALS):
-        trial, rise = span.rows.settled_along(line, share, room)
-        gained = trial - loss + share * held[0] + 0.5 * share * share * held[1]
-        rise += held[0] + share * held[1]
-        if gained <= 1e-4 * share * slope:
-            room, best = best[2] if best[2].size else np.empty(room.shape), (share, trial, room)
-            if abs(rise) <= SLOPE_LEFT * abs(slope):
+    line, buffer, fell = problem.line(at, step), np.empty(problem.first_scores.shape), None
+    for _ in range(MAX_LINE_SEARCH_TRIALS):
+        trial, rise = problem.rows.loss_and_slope_along(line, share, buffer)
+        change = trial - loss + share * penalty[0] + 0.5 * share * share * penalty[1]
+        rise += penalty[0] + share * penalty[1]
+        if change <= 1e-4 * share * slope:
+            buffer, best = best[2] if best[2].size else np.empty(buffer.shape), (share, trial, buffer)
+            if abs(rise) <= LINE_SEARCH_SLOPE_FRACTION * abs(slope):
                 break
-        falls = rise < 0 and gained <= 0
+        falls = rise < 0 and change <= 0
         if falls:
             low, low_slope, high_slope = share, rise, high_slope * (0.5 if fell is True else 1.0)
         else:
             high, high_slope, low_slope = share, rise, low_slope * (0.5 if fell is False else 1.0)
-        share, fell = _between(low, low_slope, high, high_slope), falls
+        share, fell = _next_share(low, low_slope, high, high_slope), falls
     return best
 
 
-def _between(low: float, low_slope: float, high: float, high_slope: float) -> float:
+def _next_share(low: float, low_slope: float, high: float, high_slope: float) -> float:
+    """Return the next trial between the ends of a bracket, or four times the low end where there is no high one."""
     if np.isinf(high):
         return 4.0 * low
     width = high - low
@@ -273,8 +400,8 @@ def _between(low: float, low_slope: float, high: float, high_slope: float) -> fl
     return low + 0.5 * width
 
 
-def _ended(span: Span, at: Vector, slope: Vector, steps: int, done: bool) -> State:
-    """The weights; for the greatest slope the length of all, which is no less, as it takes no pass."""
-    _, bias, _ = span.split(at.own)
-    longest = float(np.sqrt(max(slope @ slope, 0.0))) / max(span.rows.total, np.finfo(float).tiny)
-    return State(span.weights(at), bias * span.unit, steps, done, longest)
+def _finish(problem: DualProblem, at: Vector, gradient: Vector, steps: int, done: bool) -> State:
+    """Return the final state; its gradient is the length of the whole one, a bound that takes no extra pass."""
+    _, bias, _ = problem.split(at.coefficients)
+    length = float(np.sqrt(max(gradient @ gradient, 0.0))) / max(problem.rows.total, np.finfo(float).tiny)
+    return State(problem.weights(at), bias * problem.unit, steps, done, length)

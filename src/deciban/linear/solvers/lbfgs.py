@@ -1,7 +1,7 @@
-"""The search for the least of a smooth objective: SciPy's L-BFGS in coordinates that are nearly a sphere.
+"""Minimisation of a smooth objective by SciPy's L-BFGS in preconditioned coordinates.
 
-Where there are many rows, a sample of them is learned first: its weights are where the search over all rows begins,
-and its curvature is what the coordinates are made of, so that few passes over all rows remain.
+Where there are many rows, a sample of them is fitted first: its weights start the search over all rows, and its
+curvature makes the preconditioner, so that few passes over all rows remain.
 """
 
 from __future__ import annotations
@@ -15,28 +15,33 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.ledger.hashing import hash_row_numbers
 from deciban.linear.loss_pass import Rows
-from deciban.linear.solvers.preconditioner import Coordinates, coordinates
-from deciban.linear.solvers.separable import all_told
+from deciban.linear.solvers.preconditioner import Preconditioner, build_preconditioners
 
-SAMPLE, PER_WEIGHT = 1 << 14, 20
-"""Rows of a sample: at least so many, and so many for each weight of a class."""
+MIN_SAMPLE_ROWS = 1 << 14
+"""The least number of rows of a sample."""
 
-SAMPLE_PAYS = 4
-"""A sample is learned first where there are so many times more rows."""
+SAMPLE_ROWS_PER_WEIGHT = 20
+"""The least number of rows of a sample for each weight of a class."""
 
-AGAIN = 15
-"""After so many steps the curvature is taken anew."""
+SAMPLING_FACTOR = 4
+"""A sample is fitted first where there are at least this many times more rows."""
 
-POLISHING, SHORTER = 20, 0.7
-"""Steps by slopes alone, at most, and how much shorter each must make the gradient."""
+STEPS_PER_PRECONDITIONER = 15
+"""After this many steps the preconditioner is rebuilt from the present curvature."""
 
-NOISE = 1e-6
-"""Where no step leads down any more and the gradient is so small, the least has been found to the last digits."""
+MAX_GRADIENT_STEPS = 20
+"""Steps by gradients alone, at most, at the end of a search."""
+
+GRADIENT_SHRINKAGE = 0.7
+"""A step by gradients alone must reduce the length of the gradient to this fraction or less."""
+
+ROUNDING_TOLERANCE = 1e-6
+"""Where no step leads down and the gradient is below this tolerance, the minimum has been found to rounding."""
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Weights of every block (÷ their units) and the bias beside centred features; how far the search has come."""
+    """Weights of every block (÷ their units), the bias of centred features, and the progress of the search."""
 
     ts: list[Array]
     bias: Array
@@ -45,154 +50,148 @@ class State:
     gradient: float = np.inf
 
 
-def sample_of(rows: Rows) -> NDArray[np.intp]:
-    """A fair share of the rows, always the same; all of them where there are not many more."""
-    widest = max((block.width for block in rows.blocks), default=1)
-    return some_rows(len(rows.codes), max(SAMPLE, PER_WEIGHT * min(widest, SAMPLE // 4)))
-
-
-def some_rows(n: int, wanted: int) -> NDArray[np.intp]:
-    """About so many of n rows, thoroughly mixed; all where they are not `SAMPLE_PAYS` times as many."""
-    if n < SAMPLE_PAYS * wanted:
+def sample_rows(n: int, wanted: int) -> NDArray[np.intp]:
+    """Draw about `wanted` of n rows in hash order; return all where n is not `SAMPLING_FACTOR` times as many."""
+    if n < SAMPLING_FACTOR * wanted:
         return np.arange(n)
     return np.flatnonzero(hash_row_numbers(np.arange(n)) < np.uint64(2.0**64 * wanted / n))
 
 
-def minimised(rows: Rows, l2: Sequence[Array | float], state: State, tol: float, max_iter: int) -> State:
-    """The state at which Σ wℓ + ½ Σ l2 t² is least, from a given one."""
-    held = [penalty / max(rows.total, np.finfo(float).tiny) for penalty in l2]
-    sample = sample_of(rows)
+def minimise(rows: Rows, l2: Sequence[Array | float], state: State, tol: float, max_iter: int) -> State:
+    """Minimise Σ wℓ + ½ Σ l2 t² from a given state."""
+    penalties = [penalty / max(rows.total, np.finfo(float).tiny) for penalty in l2]
+    widest = max((block.width for block in rows.blocks), default=1)
+    wanted = max(MIN_SAMPLE_ROWS, SAMPLE_ROWS_PER_WEIGHT * min(widest, MIN_SAMPLE_ROWS // 4))
+    sample = sample_rows(len(rows.codes), wanted)
     if len(sample) == len(rows.codes):
-        return _searched(rows, rows, held, state, tol, max_iter)
+        return _search(rows, rows, penalties, state, tol, max_iter)
     some = rows.take(sample)
-    if _fair(some, rows.n_scores):
-        state = _searched(some, some, held, state, max(tol, _rough(state, len(sample))), max_iter)
-    state = State(state.ts, state.bias)
-    return _searched(rows, some, held, state, tol, max_iter)
+    counts = np.bincount(some.codes, weights=some.weight, minlength=max(rows.n_scores, 2))
+    if (counts > 0).all():  # a sample without rows of a class would fit a probability of zero for it
+        # the sample's minimum is no nearer to that of all rows than about √(weights ÷ rows)
+        rough = 0.1 * float(np.sqrt(sum(t.size for t in state.ts) / max(len(sample), 1)))
+        state = _search(some, some, penalties, state, max(tol, rough), max_iter)
+    return _search(rows, some, penalties, State(state.ts, state.bias), tol, max_iter)
 
 
-def _fair(some: Rows, n_scores: int) -> bool:
-    """Whether a sample has rows of every class: else it would say that the others never come."""
-    counts = np.bincount(some.codes, weights=some.weight, minlength=max(n_scores, 2))
-    return bool((counts > 0).all())
-
-
-def _rough(state: State, n: int) -> float:
-    """As near as the sample's own least is to that of all rows: √(weights ÷ rows)."""
-    return 0.1 * float(np.sqrt(sum(t.size for t in state.ts) / max(n, 1)))
-
-
-def _searched(
-    rows: Rows, some: Rows, held: Sequence[Array | float], state: State, tol: float, max_iter: int
+def _search(
+    rows: Rows, some: Rows, penalties: Sequence[Array | float], state: State, tol: float, max_iter: int
 ) -> State:
-    """Rounds of L-BFGS, each in coordinates of the curvature where it begins."""
+    """Run rounds of L-BFGS, each preconditioned by the curvature where it begins."""
     while True:
-        where = coordinates(some, state.ts, state.bias, held)
-        most = min(AGAIN, max_iter - state.n_iter)
-        before, state = state.n_iter, _round(rows, held, where, state, tol, most)
+        preconditioners = build_preconditioners(some, state.ts, state.bias, penalties)
+        most = min(STEPS_PER_PRECONDITIONER, max_iter - state.n_iter)
+        before, state = state.n_iter, _run_round(rows, penalties, preconditioners, state, tol, most)
         if state.converged or state.n_iter >= max_iter:
             return state
         if state.n_iter - before < most:
-            return _polished(rows, some, held, state, tol)
+            return _polish(rows, some, penalties, state, tol)
 
 
-def _polished(rows: Rows, some: Rows, held: Sequence[Array | float], state: State, tol: float) -> State:
-    """The last digits, by slopes alone: where values differ in nothing but rounding, slopes still tell the way.
+def _polish(rows: Rows, some: Rows, penalties: Sequence[Array | float], state: State, tol: float) -> State:
+    """Improve the last digits by gradients alone, which are still accurate where values differ only by rounding.
 
-    In these coordinates the least is about one gradient away; a step counts if it makes the gradient much shorter.
+    In preconditioned coordinates the minimum is about one gradient away; a step counts if it makes the gradient much
+    shorter.
     """
-    best, left = state, np.inf
-    for _ in range(POLISHING):
-        view = View(rows, held, coordinates(some, state.ts, state.bias, held), [*state.ts, state.bias])
-        u = view.coordinates()
-        _, slope = view.value(u)
-        length = float(np.sqrt(slope @ slope))
-        if not length <= SHORTER * left:
+    best, previous_length = state, np.inf
+    for _ in range(MAX_GRADIENT_STEPS):
+        preconditioners = build_preconditioners(some, state.ts, state.bias, penalties)
+        objective = PreconditionedObjective(rows, penalties, preconditioners, [*state.ts, state.bias])
+        u = objective.pack()
+        _, gradient = objective.value(u)
+        length = float(np.sqrt(gradient @ gradient))
+        if not length <= GRADIENT_SHRINKAGE * previous_length:
             break
-        left, best = length, replace(state, converged=view.near(max(tol, NOISE)), gradient=view.steepest)
-        if view.near(tol):
+        previous_length = length
+        converged = objective.is_near_minimum(max(tol, ROUNDING_TOLERANCE))
+        best = replace(state, converged=converged, gradient=objective.max_gradient)
+        if objective.is_near_minimum(tol):
             break
-        *ts, bias = view.apart(u - slope)
+        *ts, bias = objective.unpack(u - gradient)
         state = replace(state, ts=ts, bias=bias, n_iter=state.n_iter + 1)
     return best
 
 
-def _round(
-    rows: Rows, held: Sequence[Array | float], where: Sequence[Coordinates], state: State, tol: float, most: int
+def _run_round(
+    rows: Rows,
+    penalties: Sequence[Array | float],
+    preconditioners: Sequence[Preconditioner],
+    state: State,
+    tol: float,
+    max_steps: int,
 ) -> State:
-    """Some steps of L-BFGS.
+    """Run some steps of L-BFGS.
 
-    Its first step has length one. In these coordinates the best one has about the gradient's length, so that is the
-    unit in which they are given to it.
+    Its first step has length one. In preconditioned coordinates the best step is about as long as the gradient, so
+    the gradient's length is the unit of the coordinates passed to it.
     """
     from scipy.optimize import minimize
 
-    view = View(rows, held, where, [*state.ts, state.bias])
-    u = view.coordinates()
-    _, slope = view.value(u)
-    if view.near(tol):
-        return State(state.ts, state.bias, state.n_iter, True, view.steepest)
-    unit = float(np.sqrt(slope @ slope))
+    objective = PreconditionedObjective(rows, penalties, preconditioners, [*state.ts, state.bias])
+    u = objective.pack()
+    _, gradient = objective.value(u)
+    if objective.is_near_minimum(tol):
+        return State(state.ts, state.bias, state.n_iter, True, objective.max_gradient)
+    unit = float(np.sqrt(gradient @ gradient))
 
     def value(v: Array) -> tuple[float, Array]:
-        f, g = view.value(v * unit)
+        f, g = objective.value(v * unit)
         return f, g * unit
 
-    def enough(intermediate_result: object) -> None:
-        if view.near(tol):
+    def stop_if_near(intermediate_result: object) -> None:
+        if objective.is_near_minimum(tol):
             raise StopIteration
 
-    options = {"maxiter": max(most, 1), "gtol": 0.0, "ftol": 0.0, "maxfun": 50 * AGAIN, "maxcor": 20}
-    found = minimize(value, u / unit, jac=True, method="L-BFGS-B", callback=enough, options=options)
-    *ts, bias = view.apart(found.x * unit)
-    return State(ts, bias, state.n_iter + int(found.nit), view.near(tol), view.steepest)
+    max_evaluations = 50 * STEPS_PER_PRECONDITIONER
+    options = {"maxiter": max(max_steps, 1), "gtol": 0.0, "ftol": 0.0, "maxfun": max_evaluations, "maxcor": 20}
+    found = minimize(value, u / unit, jac=True, method="L-BFGS-B", callback=stop_if_near, options=options)
+    *ts, bias = objective.unpack(found.x * unit)
+    converged = objective.is_near_minimum(tol)
+    return State(ts, bias, state.n_iter + int(found.nit), converged, objective.max_gradient)
 
 
 @dataclass(slots=True)
-class View:
-    """The mean objective as seen in coordinates, and what was seen last."""
+class PreconditionedObjective:
+    """The mean objective as a function of preconditioned coordinates, with a cache of the last evaluation."""
 
     rows: Rows
-    held: Sequence[Array | float]
-    where: Sequence[Coordinates]
-    pieces: list[Array]
+    penalties: Sequence[Array | float]
+    preconditioners: Sequence[Preconditioner]
+    start: list[Array]
     last: tuple[Array, float, Array] | None = None
-    steepest: float = np.inf
+    max_gradient: float = np.inf
 
-    @property
-    def free(self) -> bool:
-        """Whether nothing holds the weights back."""
-        return not any(np.any(h) for h in self.held)
+    def pack(self) -> Array:
+        """Return the coordinates of the starting weights and bias as one vector."""
+        return np.concatenate([c.inverse(piece).ravel() for c, piece in zip(self.preconditioners, self.start)])
 
-    def coordinates(self) -> Array:
-        """Of the pieces."""
-        return np.concatenate([c.inverse(piece).ravel() for c, piece in zip(self.where, self.pieces)])
-
-    def apart(self, u: Array) -> list[Array]:
-        """The weights of every block, and the bias."""
-        ends = np.cumsum([piece.size for piece in self.pieces])[:-1]
-        split = [part.reshape(piece.shape) for part, piece in zip(np.split(u, ends), self.pieces)]
-        return [coordinate.weights(part) for coordinate, part in zip(self.where, split)]
+    def unpack(self, u: Array) -> list[Array]:
+        """Return the weights of every block, and the bias, for coordinates u."""
+        ends = np.cumsum([piece.size for piece in self.start])[:-1]
+        split = [part.reshape(piece.shape) for part, piece in zip(np.split(u, ends), self.start)]
+        return [coordinate.weights(part) for coordinate, part in zip(self.preconditioners, split)]
 
     def value(self, u: Array) -> tuple[float, Array]:
-        """The objective and its gradient; what was asked last is not computed again."""
+        """Compute the objective and its gradient; the last evaluation is cached."""
         if self.last is not None and np.array_equal(self.last[0], u):
             return self.last[1:]
-        *ts, bias = self.apart(u)
+        *ts, bias = self.unpack(u)
         total = max(self.rows.total, np.finfo(float).tiny)
-        loss, gradients, of_bias = self.rows.value(ts, bias)
-        f = loss / total + sum(0.5 * float(np.sum(h * t * t)) for h, t in zip(self.held, ts))
-        slopes = [g / total + h * t for g, h, t in zip(gradients, self.held, ts)]
-        slopes.append(of_bias / total if self.rows.intercept else np.zeros_like(bias))
-        self.steepest = max(float(np.abs(slope).max(initial=0.0)) for slope in slopes)
-        g = np.concatenate([c.gradient(slope).ravel() for c, slope in zip(self.where, slopes)])
+        loss, block_gradients, bias_gradient = self.rows.value(ts, bias)
+        f = loss / total + sum(0.5 * float(np.sum(h * t * t)) for h, t in zip(self.penalties, ts))
+        gradients = [g / total + h * t for g, h, t in zip(block_gradients, self.penalties, ts)]
+        gradients.append(bias_gradient / total if self.rows.intercept else np.zeros_like(bias))
+        self.max_gradient = max(float(np.abs(gradient).max(initial=0.0)) for gradient in gradients)
+        g = np.concatenate([c.gradient(gradient).ravel() for c, gradient in zip(self.preconditioners, gradients)])
         self.last = (u.copy(), f, g)
         return f, g
 
-    def near(self, tol: float) -> bool:
-        """Whether what is left to gain, about ½‖g‖² in these coordinates, is below tol² of the objective, or of 1."""
+    def is_near_minimum(self, tol: float) -> bool:
+        """Return whether the possible gain, about ½‖g‖² in these coordinates, is below tol² of the objective or 1."""
         assert self.last is not None
         _, f, g = self.last
-        if self.free and all_told(self.rows, f * self.rows.total, tol):
+        is_unpenalised = not any(np.any(penalty) for penalty in self.penalties)
+        if is_unpenalised and self.rows.is_fitted_perfectly(f * self.rows.total, tol):
             return True
         return bool(f <= tol * tol or g @ g <= tol * tol * 2.0 * f)

@@ -1,4 +1,4 @@
-"""Logistic regression: the weights for which the rows learned are least surprising, held back by a penalty."""
+"""Logistic regression: the weights that minimise the penalised logistic loss of the training rows."""
 
 from __future__ import annotations
 
@@ -12,29 +12,25 @@ from numpy.typing import NDArray
 from deciban._typing import Array, Codes
 from deciban.engines.threads import one_core_products
 from deciban.kernels.kernel_loading import load_kernels
-from deciban.linear.design import Dense, Part, Shared, Sparse, shape
-from deciban.linear.feature_scaling import block_of
+from deciban.linear.design import Dense, Part, Shared, Sparse, prepare_block, weight_shape
 from deciban.linear.loss_pass import Rows
-from deciban.linear.solvers import dual_lbfgs as spanned
-from deciban.linear.solvers import lbfgs as smooth
-from deciban.linear.solvers import newton, proximal, screening
-from deciban.linear.solvers.lbfgs import SAMPLE, State, some_rows
-from deciban.linear.solvers.logistic_objective import apart, score_count
-from deciban.linear.solvers.separable import separable
+from deciban.linear.solvers import dual_lbfgs, l1_lbfgs, lbfgs, newton
+from deciban.linear.solvers.lbfgs import MIN_SAMPLE_ROWS, State, sample_rows
+from deciban.linear.solvers.logistic_objective import contrast, score_count
 
-__all__ = ["Dense", "Fit", "Shared", "Sparse", "fitted", "fitted_parts"]
+__all__ = ["Dense", "LogisticFit", "Shared", "Sparse", "fit_matrix", "fit_parts"]
 
 
-LARGE = 1 << 22
-"""From so many products a pass on, threads are worth waking."""
+MIN_THREADED_PRODUCTS = 1 << 22
+"""The least number of products per pass from which on several threads are used."""
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
-    """Where the search ended. `parts` are the weights of each block of features, `bias` one number a score.
+class LogisticFit:
+    """The result of a search. `parts` are the weights of each block of features, `bias` has one number per score.
 
-    `gradient` is the greatest slope of the mean objective, `n_iter` the steps over all rows. `separable`: no penalty,
-    and weights that tell every row right, so that longer weights would always be better.
+    `gradient` is the greatest derivative of the mean objective, `n_iter` the number of steps over all rows.
+    `separable`: there is no penalty and every row is predicted correctly, so longer weights would always be better.
     """
 
     parts: tuple[Array, ...]
@@ -52,7 +48,7 @@ class Fit:
         return self.parts[0]
 
 
-def fitted(
+def fit_matrix(
     X: Any,
     codes: Codes,
     weight: Array | None,
@@ -60,40 +56,26 @@ def fitted(
     *,
     l2: float,
     l1: float = 0.0,
-    intercept: bool = True,
-    start: tuple[Array, Array] | None = None,
-    tol: float = 1e-4,
-    max_iter: int = 100,
-    threads: int = 1,
     scale: Array | None = None,
-) -> Fit:
-    """The weights and bias that make Σ_i w_i ℓ(y_i, W x_i + b) + ½ l2 Σ W² + l1 Σ |W| least.
+    start: tuple[Array, Array] | None = None,
+    **options: Any,
+) -> LogisticFit:
+    """Fit the weights and bias that minimise Σ_i w_i ℓ(y_i, W x_i + b) + ½ l2 Σ W² + l1 Σ |W|.
 
-    X is dense or CSR, without missing values. With `scale` the features of class k are scale_k · x, and the weights
-    given back, and held back, are those of these features. The search ends where what is left to gain is about tol²
-    of the objective, or after `max_iter` steps; with l1, whose steps are cheaper, after ten times as many.
+    X is dense or CSR, without missing values. With `scale` the features of class k are scale_k · x, and the weights,
+    returned and penalised, are those of these features. `options` are those of `fit_parts`.
 
     >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 1, 0, 1], dtype=np.int32)
-    >>> fit = fitted(X, y, None, 2, l2=1.0)
+    >>> fit = fit_matrix(X, y, None, 2, l2=1.0)
     >>> fit.weights.round(3).tolist(), fit.bias.round(3).tolist()
     ([[0.453]], [-0.679])
     """
     part = (Dense if isinstance(X, np.ndarray) else Sparse)(X, l2, l1, scale)
     first = None if start is None else ((start[0],), start[1])
-    return fitted_parts(
-        [part],
-        codes,
-        weight,
-        n_classes,
-        intercept=intercept,
-        start=first,
-        tol=tol,
-        max_iter=max_iter,
-        threads=threads,
-    )
+    return fit_parts([part], codes, weight, n_classes, start=first, **options)
 
 
-def fitted_parts(
+def fit_parts(
     parts: Sequence[Part],
     codes: Codes,
     weight: Array | None,
@@ -104,146 +86,150 @@ def fitted_parts(
     tol: float = 1e-4,
     max_iter: int = 100,
     threads: int = 1,
-) -> Fit:
-    """The same for several blocks of features beside each other, each with its own penalty."""
-    import scipy.linalg  # noqa: F401  before threads are limited: its products are its own
+) -> LogisticFit:
+    """Fit weights and bias for several blocks of features side by side, each with its own penalty.
+
+    The search ends where the possible gain is about tol² of the objective, or after `max_iter` steps; with l1, whose
+    steps are cheaper, after ten times as many.
+    """
+    import scipy.linalg  # noqa: F401  before threads are limited: SciPy has a BLAS of its own
 
     codes = np.ascontiguousarray(codes, dtype=np.int32)
-    with one_core_products(True):  # threads that wait for each other burn more than small products take
-        rows = _rows(parts, codes, weight, n_classes, intercept, threads)
-        first = _first(parts, rows, start)
-        max_iter *= proximal.STEPS if any(part.l1 for part in parts) else 1
-        if screening.pays(parts):
-            return _screened(parts, rows, first, tol, max_iter)
-        return _fit(parts, rows, _searched(parts, rows, first, tol, max_iter))
+    with one_core_products(True):  # threads that wait for each other cost more than small products take
+        rows = _prepare_rows(parts, codes, weight, n_classes, intercept, threads)
+        first = _initial_state(parts, rows, start)
+        max_iter *= l1_lbfgs.STEPS_PER_ITERATION if any(part.l1 for part in parts) else 1
+        if l1_lbfgs.is_screening_applicable(parts):
+            return _search_with_screening(parts, rows, first, tol, max_iter)
+        return _summarise(parts, rows, _search(parts, rows, first, tol, max_iter))
 
 
-def _searched(parts: Sequence[Part], rows: Rows, first: State, tol: float, max_iter: int) -> State:
-    """The search that the penalties and the shape of the rows call for."""
-    l2 = _held([part.l2 for part in parts], rows, 2)
+def _search(parts: Sequence[Part], rows: Rows, first: State, tol: float, max_iter: int) -> State:
+    """Run the solver that suits the penalties and the shape of the rows."""
+    l2 = _scale_penalties([part.l2 for part in parts], rows, 2)
     if any(part.l1 for part in parts):
-        return proximal.minimised(rows, l2, _held([part.l1 for part in parts], rows, 1), first, tol, max_iter)
-    if newton.pays(rows, l2, first):
-        near = newton.minimised(rows, l2, first, tol, max_iter)
+        penalties = _scale_penalties([part.l1 for part in parts], rows, 1)
+        return l1_lbfgs.minimise(rows, l2, penalties, first, tol, max_iter)
+    if newton.is_applicable(rows, l2, first):
+        near = newton.minimise(rows, l2, first, tol, max_iter)
         if near.converged or near.n_iter >= max_iter:
             return near
-        cold = _first(parts, rows, None)  # so far out that nothing bends there: begun anew
-        further = smooth.minimised(rows, l2, cold, tol, max_iter - near.n_iter)
+        cold = _initial_state(parts, rows, None)  # the start was so far out that the loss has no curvature there
+        further = lbfgs.minimise(rows, l2, cold, tol, max_iter - near.n_iter)
         return replace(further, n_iter=near.n_iter + further.n_iter)
-    if spanned.pays(rows, l2):
-        return spanned.minimised(rows, l2, first, tol, max_iter)
-    return smooth.minimised(rows, l2, first, tol, max_iter)
+    if dual_lbfgs.is_applicable(rows, l2):
+        return dual_lbfgs.minimise(rows, l2, first, tol, max_iter)
+    return lbfgs.minimise(rows, l2, first, tol, max_iter)
 
 
-def _screened(parts: Sequence[Part], rows: Rows, state: State, tol: float, max_iter: int) -> Fit:
-    """The search for the weights of some columns, until no other column asks for one; `max_iter` steps in all."""
+def _search_with_screening(parts: Sequence[Part], rows: Rows, state: State, tol: float, max_iter: int) -> LogisticFit:
+    """Fit the weights of selected columns until no other column qualifies; `max_iter` steps in all."""
     kept = [np.zeros(t.shape[-1], dtype=bool) for t in state.ts]
-    steps, settled = 0, False
-    for turn in range(screening.ROUNDS):
-        _, slopes, _ = rows.value(state.ts, state.bias)
-        told = [t if b.unit is None else t * b.unit for t, b in zip(state.ts, rows.blocks)]
-        steep = [g if b.unit is None else g / b.unit for g, b in zip(slopes, rows.blocks)]
-        now = [k | screening.asking(p, t, g, tol) for k, p, t, g in zip(kept, parts, told, steep)]
-        settled = turn > 0 and all(map(np.array_equal, now, kept))
-        if settled or (turn > 0 and steps >= max_iter):
+    steps, is_complete = 0, False
+    for turn in range(l1_lbfgs.MAX_SCREENING_ROUNDS):
+        _, gradients, _ = rows.value(state.ts, state.bias)
+        weights = [t if b.unit is None else t * b.unit for t, b in zip(state.ts, rows.blocks)]
+        gradients = [g if b.unit is None else g / b.unit for g, b in zip(gradients, rows.blocks)]
+        selected = [k | l1_lbfgs.select_columns(p, t, g, tol) for k, p, t, g in zip(kept, parts, weights, gradients)]
+        is_complete = turn > 0 and all(map(np.array_equal, selected, kept))
+        if is_complete or (turn > 0 and steps >= max_iter):
             break
-        kept = now
-        fit = _of_columns(parts, rows, state, [np.flatnonzero(k) for k in kept], tol, max_iter - steps)
+        kept = selected
+        fit = _fit_columns(parts, rows, state, [np.flatnonzero(k) for k in kept], tol, max_iter - steps)
         steps += fit.n_iter
-        found = [screening.widened(p, np.flatnonzero(k), t) for p, k, t in zip(parts, kept, fit.parts)]
-        state = replace(_first(parts, rows, (found, fit.bias)), n_iter=steps, converged=fit.converged)
-        state = replace(state, gradient=fit.gradient)
-    return _fit(parts, rows, replace(state, converged=state.converged and settled))
+        found = [l1_lbfgs.restore_columns(p, np.flatnonzero(k), t) for p, k, t in zip(parts, kept, fit.parts)]
+        state = _initial_state(parts, rows, (found, fit.bias))
+        state = replace(state, n_iter=steps, converged=fit.converged, gradient=fit.gradient)
+    return _summarise(parts, rows, replace(state, converged=state.converged and is_complete))
 
 
-def _of_columns(
+def _fit_columns(
     parts: Sequence[Part], rows: Rows, state: State, columns: Sequence[NDArray[np.intp]], tol: float, max_iter: int
-) -> Fit:
-    """The fit of these columns alone, from where the others stand at zero."""
-    some = [screening.narrowed(part, column) for part, column in zip(parts, columns)]
-    whole = _told(parts, rows, state)
-    start = [t if isinstance(p, Shared) else t[:, c] for p, t, c in zip(parts, whole[0], columns)]
+) -> LogisticFit:
+    """Fit these columns only, with the weights of the others at zero."""
+    some = [l1_lbfgs.keep_columns(part, column) for part, column in zip(parts, columns)]
+    ts, bias = _to_original_units(parts, rows, state)
+    start = [t if isinstance(p, Shared) else t[:, c] for p, t, c in zip(parts, ts, columns)]
     n_classes = max(rows.n_scores, 2)
-    narrow = _rows(some, rows.codes, rows.weight, n_classes, rows.intercept, rows.threads)
-    first = _first(some, narrow, (start, whole[1]))
-    return _fit(some, narrow, _searched(some, narrow, first, tol, max_iter))
+    narrow = _prepare_rows(some, rows.codes, rows.weight, n_classes, rows.intercept, rows.threads)
+    first = _initial_state(some, narrow, (start, bias))
+    return _summarise(some, narrow, _search(some, narrow, first, tol, max_iter))
 
 
-def _rows(
+def _prepare_rows(
     parts: Sequence[Part], codes: Codes, weight: Array | None, n_classes: int, intercept: bool, threads: int
 ) -> Rows:
-    """The parts made ready for passes."""
+    """Convert parts to blocks that are ready for passes."""
     M = score_count(n_classes)
-    work = M * sum(map(_cells, parts))
-    fast = load_kernels("logistic_loss", work)
-    sample = some_rows(len(codes), SAMPLE)
-    ready = newton.to_dense(parts, len(codes), M)
-    blocks = [block_of(part, M, weight, sample, intercept, fast) for part in ready]
-    return Rows(blocks, codes, weight, M, intercept, threads if work >= LARGE else 1, fast)
+    work = M * sum(map(_count_cells, parts))
+    kernels = load_kernels("logistic_loss", work)
+    sample = sample_rows(len(codes), MIN_SAMPLE_ROWS)
+    ready = newton.make_dense_if_small(parts, len(codes), M)
+    blocks = [prepare_block(part, M, weight, sample, intercept, kernels) for part in ready]
+    return Rows(blocks, codes, weight, M, intercept, threads if work >= MIN_THREADED_PRODUCTS else 1, kernels)
 
 
-def _cells(part: Part) -> int:
+def _count_cells(part: Part) -> int:
     if isinstance(part, Shared):
         return int(part.values.size)
     return int(part.X.size if isinstance(part, Dense) else part.X.nnz)
 
 
-def _held(penalties: Sequence[float], rows: Rows, power: int) -> list[Array | float]:
-    """The penalty of every block's weights in its units."""
+def _scale_penalties(penalties: Sequence[float], rows: Rows, power: int) -> list[Array | float]:
+    """Convert the penalty of every block to the units of its weights."""
     return [p if block.unit is None else p * block.unit**power for p, block in zip(penalties, rows.blocks)]
 
 
-def _first(parts: Sequence[Part], rows: Rows, start: tuple[Sequence[Array], Array] | None) -> State:
-    """Where the search begins: at the weights given, else at none, with the classes' shares for a bias."""
+def _initial_state(parts: Sequence[Part], rows: Rows, start: tuple[Sequence[Array], Array] | None) -> State:
+    """Return the initial state: the start weights if any, else zero weights with class log-odds as the bias."""
     M = rows.n_scores
     if start is None:
-        zeros = [np.zeros((1, part.width) if M == 1 else shape(part, M)) for part in parts]
-        return State(zeros, _shares(rows) if rows.intercept else np.zeros(M))
+        zeros = [np.zeros((1, part.width) if M == 1 else weight_shape(part, M)) for part in parts]
+        return State(zeros, _class_log_odds(rows) if rows.intercept else np.zeros(M))
     ts = []
     bias = np.array(start[1], dtype=np.float64).reshape(M) if rows.intercept else np.zeros(M)
-    for part, block, given in zip(parts, rows.blocks, start[0]):
-        t = np.array(given, dtype=np.float64).reshape((1, -1) if M == 1 else shape(part, M))
+    for part, block, weights in zip(parts, rows.blocks, start[0]):
+        t = np.array(weights, dtype=np.float64).reshape((1, -1) if M == 1 else weight_shape(part, M))
         t = t if block.unit is None else t / block.unit
-        bias = bias + _moved(block, t)
+        bias = bias + _centring_shift(block, t)
         ts.append(t)
     return State(ts, bias)
 
 
-def _moved(block: Any, t: Array) -> Array | float:
-    """W m: what the bias beside centred features has more than the bias."""
+def _centring_shift(block: Any, t: Array) -> Array | float:
+    """Compute W m, the difference between the bias of centred features and that of the original ones."""
     if isinstance(getattr(block, "centre", None), np.ndarray):
         centre = block.centre if block.unit is None else block.centre * block.unit
         return np.asarray((t if block.scale is None else t * block.scale) @ centre)
     return 0.0
 
 
-def _shares(rows: Rows) -> Array:
-    """The log-odds of two classes, or the logarithms of the classes' shares; half a row more for each."""
+def _class_log_odds(rows: Rows) -> Array:
+    """Return the log-odds of two classes, or centred logarithms of the class shares; half a row is added to each."""
     counts = np.bincount(rows.codes, weights=rows.weight, minlength=max(rows.n_scores, 2)) + 0.5
-    logs = np.log(counts / counts.sum())
-    return apart(logs)
+    return contrast(np.log(counts / counts.sum()))
 
 
-def _told(parts: Sequence[Part], rows: Rows, state: State) -> tuple[list[Array], Array]:
-    """Weights and bias of a state in the words of whoever asked."""
-    bias = np.asarray(state.bias - sum(_moved(block, t) for block, t in zip(rows.blocks, state.ts)))
+def _to_original_units(parts: Sequence[Part], rows: Rows, state: State) -> tuple[list[Array], Array]:
+    """Convert the weights and bias of a state to those of the features as the caller gave them."""
+    bias = np.asarray(state.bias - sum(_centring_shift(block, t) for block, t in zip(rows.blocks, state.ts)))
     if rows.n_scores > 1 and rows.intercept:
-        bias = bias - bias.mean()  # what all classes have alike no score can tell
+        bias = bias - bias.mean()  # a change common to all classes affects no posterior
     ts = [t if block.unit is None else t * block.unit for block, t in zip(rows.blocks, state.ts)]
-    return [t.reshape(shape(part, rows.n_scores)) for part, t in zip(parts, ts)], bias
+    return [t.reshape(weight_shape(part, rows.n_scores)) for part, t in zip(parts, ts)], bias
 
 
-def _fit(parts: Sequence[Part], rows: Rows, state: State) -> Fit:
-    """The state, with what it comes to."""
-    ts, bias = _told(parts, rows, state)
+def _summarise(parts: Sequence[Part], rows: Rows, state: State) -> LogisticFit:
+    """Convert a state to a fit, with its loss and objective."""
+    ts, bias = _to_original_units(parts, rows, state)
     scores = rows.scores(state.ts, state.bias)
-    apart = not any(part.l1 or part.l2 for part in parts) and separable(rows, scores)
-    loss = rows.settled(scores)
-    whole = loss + sum(_penalty(part, t) for part, t in zip(parts, ts))
-    return Fit(tuple(ts), bias, whole, loss, state.n_iter, state.gradient, state.converged, apart)
+    separable = not any(part.l1 or part.l2 for part in parts) and rows.is_separated_by(scores)
+    loss = rows.loss_and_residuals_inplace(scores)
+    objective = loss + sum(_penalty(part, t) for part, t in zip(parts, ts))
+    return LogisticFit(tuple(ts), bias, objective, loss, state.n_iter, state.gradient, state.converged, separable)
 
 
 def _penalty(part: Part, t: Array) -> float:
-    """½ l2 Σ t² + l1 Σ |t|; nothing where nothing is held back, however long the weights."""
+    """Compute ½ l2 Σ t² + l1 Σ |t|; zero without a penalty, even where the squares overflow."""
     squares = 0.5 * part.l2 * float(np.sum(t * t)) if part.l2 else 0.0
     return squares + (part.l1 * float(np.abs(t).sum()) if part.l1 else 0.0)

@@ -1,7 +1,7 @@
-"""Newton's method for predictors of few weights: each step solves the quadratic that fits the loss best.
+"""Newton's method for predictors of few weights: each step minimises a quadratic approximation of the objective.
 
-Where the matrix of second derivatives is small, five or six steps reach the last digits; a penalty that is chosen by
-folds, in folds that are judged, takes hundreds of such fits.
+Where the Hessian is small, five or six steps reach the last digits; choosing a penalty by folds, inside folds of a
+cross-validation, takes hundreds of such fits.
 """
 
 from __future__ import annotations
@@ -12,58 +12,58 @@ from typing import NamedTuple
 import numpy as np
 
 from deciban._typing import Array
-from deciban.linear.design import Dense, Part, Sparse
-from deciban.linear.feature_scaling import SharedBlock, SparseBlock
+from deciban.linear.design import Dense, Part, SharedBlock, Sparse, SparseBlock
 from deciban.linear.loss_pass import Rows
 from deciban.linear.solvers.lbfgs import State
 from deciban.linear.solvers.logistic_objective import probabilities
 
-MOST_WEIGHTS = 400
-"""Weights beyond which the second derivatives are no longer small,"""
+MAX_WEIGHTS = 400
+"""The greatest number of weights: beyond it the Hessian is no longer small."""
 
-MOST_PRODUCTS = 1 << 27
-"""or so many multiplications that a step takes longer than many steps by gradients."""
+MAX_PRODUCTS = 1 << 27
+"""The greatest number of multiplications per Hessian: beyond it a step takes longer than many gradient steps."""
 
-MOST_ROWS = 1 << 15
-"""Of more rows a search that learns a sample of them first is as quick."""
+MAX_ROWS = 1 << 15
+"""The greatest number of rows: with more a search that fits a sample first is as fast."""
 
-UNTOLD = 1e-3
-"""Of a slope: where a step tells no more than the rest of it, something slopes and does not bend."""
+MAX_RELATIVE_RESIDUAL = 1e-3
+"""A step whose residual H·step − gradient exceeds this fraction of the gradient shows a direction with slope but
+without curvature."""
 
-ROUNDING = 1e-12
-"""Of the objective: what a step promises no more of is rounding."""
+ROUNDING_GAIN = 1e-12
+"""A predicted gain below this fraction of the objective is rounding."""
 
-HALVINGS = 30
-"""Times a step is halved where it goes too far, before there is nothing left to gain."""
+MAX_HALVINGS = 30
+"""A step that goes too far is halved this many times at most, before there is nothing left to gain."""
 
 
-def pays(rows: Rows, l2: Sequence[Array | float], state: State) -> bool:
-    """Whether Newton's method is the quickest: few weights, all of them held back, in units that need no care."""
-    if not all(np.all(np.asarray(held) > 0) for held in l2):
+def is_applicable(rows: Rows, l2: Sequence[Array | float], state: State) -> bool:
+    """Return whether Newton's method is the fastest: few weights, all penalised, in units that need no care."""
+    if not all(np.all(np.asarray(penalty) > 0) for penalty in l2):
         return False
     if any(isinstance(b, SparseBlock) or b.scale is not None or b.unit is not None for b in rows.blocks):
         return False
-    return _few(len(rows.codes), rows.n_scores + sum(t.size for t in state.ts))
+    return _is_small(len(rows.codes), rows.n_scores + sum(t.size for t in state.ts))
 
 
-def to_dense(parts: Sequence[Part], n: int, n_scores: int) -> Sequence[Part]:
-    """The same parts, sparse ones with all their zeros where Newton's method is for them."""
-    held = all(part.l2 > 0 and not part.l1 and getattr(part, "scale", None) is None for part in parts)
-    wide = any(isinstance(part, Sparse) and part.width > n for part in parts)
-    if wide or not held or not _few(n, n_scores * (1 + sum(part.width for part in parts))):
+def make_dense_if_small(parts: Sequence[Part], n: int, n_scores: int) -> Sequence[Part]:
+    """Convert sparse parts to dense ones where that makes Newton's method applicable."""
+    is_penalised = all(part.l2 > 0 and not part.l1 and getattr(part, "scale", None) is None for part in parts)
+    is_wide = any(isinstance(part, Sparse) and part.width > n for part in parts)
+    if is_wide or not is_penalised or not _is_small(n, n_scores * (1 + sum(part.width for part in parts))):
         return parts
     return [Dense(part.X.toarray(), part.l2) if isinstance(part, Sparse) else part for part in parts]
 
 
-def _few(n_rows: int, n_weights: int) -> bool:
-    return n_rows <= MOST_ROWS and n_weights <= MOST_WEIGHTS and n_rows * n_weights**2 <= MOST_PRODUCTS
+def _is_small(n_rows: int, n_weights: int) -> bool:
+    return n_rows <= MAX_ROWS and n_weights <= MAX_WEIGHTS and n_rows * n_weights**2 <= MAX_PRODUCTS
 
 
-class Small:
-    """A predictor whose second derivatives are written out, and its weights as one vector θ.
+class SmallPredictor:
+    """A predictor whose Hessian is computed in full, with its weights as one vector θ.
 
-    Numbers, indicators and a bias stand side by side (`own`, weights for each score); what says something else for
-    every class (`shared`, one weight for all) stands apart.
+    Numbers, indicators and the bias form one matrix (`own`, with weights for each score); features that have a value
+    for every class and one weight for all (`shared`) are kept separately.
     """
 
     def __init__(self, rows: Rows) -> None:
@@ -71,105 +71,107 @@ class Small:
         self.is_shared = [isinstance(block, SharedBlock) for block in rows.blocks]
         own = [block.centred() for block in rows.blocks if not isinstance(block, SharedBlock)]
         self.own = np.concatenate([np.ones((n, int(self.intercept))), *own], axis=1)
-        said = [block.values for block in rows.blocks if isinstance(block, SharedBlock)]
-        self.shared = np.concatenate([np.zeros((n, 0, self.M)), *said], axis=1)
+        shared = [block.values for block in rows.blocks if isinstance(block, SharedBlock)]
+        self.shared = np.concatenate([np.zeros((n, 0, self.M)), *shared], axis=1)
 
-    def together(self, ts: Sequence[Array], bias: Array) -> Array:
-        """Something for the weights of each block and for the bias as one vector."""
+    def pack(self, ts: Sequence[Array], bias: Array) -> Array:
+        """Concatenate one value per weight of each block and per bias into a vector like θ."""
         own = [bias[:, None]] if self.intercept else []
         own += [t for t, shared in zip(ts, self.is_shared) if not shared]
         side_by_side = np.concatenate([np.zeros((self.M, 0)), *own], axis=1)
         return np.concatenate([side_by_side.ravel(), *(t for t, shared in zip(ts, self.is_shared) if shared)])
 
-    def apart(self, theta: Array, like: Sequence[Array]) -> tuple[list[Array], Array]:
-        """The weights of each block, shaped like these, and the bias."""
+    def unpack(self, theta: Array, like: Sequence[Array]) -> tuple[list[Array], Array]:
+        """Split θ into the weights of each block, shaped as in `like`, and the bias."""
         n_own = self.M * self.own.shape[1]
         own, j, at = theta[:n_own].reshape(self.M, -1), int(self.intercept), n_own
-        found = []
+        ts = []
         for t, shared in zip(like, self.is_shared):
             if shared:
-                found.append(theta[at : at + t.size])
+                ts.append(theta[at : at + t.size])
                 at += t.size
             else:
-                found.append(own[:, j : j + t.shape[1]])
+                ts.append(own[:, j : j + t.shape[1]])
                 j += t.shape[1]
-        return found, own[:, 0] if self.intercept else np.zeros(self.M)
+        return ts, own[:, 0] if self.intercept else np.zeros(self.M)
 
-    def slope(self, wrong: Array) -> Array:
-        """∂Σℓ/∂θ from w·∂ℓ/∂s of the rows."""
-        return np.concatenate([(wrong.T @ self.own).ravel(), np.einsum("ijk,ik->j", self.shared, wrong)])
+    def gradient(self, residual: Array) -> Array:
+        """Compute ∂Σℓ/∂θ from w·∂ℓ/∂s of the rows."""
+        return np.concatenate([(residual.T @ self.own).ravel(), np.einsum("ijk,ik->j", self.shared, residual)])
 
-    def curvature(self, p: Array, w: Array) -> Array:
-        """∂²Σℓ/∂θ², p what is said of the rows: those that are told with less certainty bend it more."""
+    def hessian(self, p: Array, w: Array) -> Array:
+        """Compute ∂²Σℓ/∂θ² from the rows' probabilities p; rows predicted with less certainty contribute more."""
         P = self.own.shape[1]
         n_own = self.M * P
         H = np.zeros((n_own + self.shared.shape[1],) * 2)
         for k in range(self.M):
             for l in range(k + 1):
-                bend = w * p[:, k] * (float(k == l) - p[:, l])
-                block = self.own.T @ (self.own * bend[:, None])
+                curvature = w * p[:, k] * (float(k == l) - p[:, l])
+                block = self.own.T @ (self.own * curvature[:, None])
                 H[k * P : (k + 1) * P, l * P : (l + 1) * P] = block
                 H[l * P : (l + 1) * P, k * P : (k + 1) * P] = block.T
         if self.shared.shape[1]:
             mean = np.einsum("ijk,ik->ij", self.shared, p)
-            bent = (self.shared - mean[:, :, None]) * (w[:, None] * p)[:, None, :]
-            H[n_own:, n_own:] = np.einsum("ijk,ihk->jh", bent, self.shared)
-            beside = np.einsum("ip,ijk->kpj", self.own, bent).reshape(n_own, -1)
-            H[:n_own, n_own:], H[n_own:, :n_own] = beside, beside.T
-        if self.M > 1 and self.intercept:  # biases that all rise together change nothing: that way is not looked at
+            weighted = (self.shared - mean[:, :, None]) * (w[:, None] * p)[:, None, :]
+            H[n_own:, n_own:] = np.einsum("ijk,ihk->jh", weighted, self.shared)
+            mixed = np.einsum("ip,ijk->kpj", self.own, weighted).reshape(n_own, -1)
+            H[:n_own, n_own:], H[n_own:, :n_own] = mixed, mixed.T
+        if self.M > 1 and self.intercept:  # raising all biases equally changes nothing: make that direction steep
             H[np.ix_(range(0, n_own, P), range(0, n_own, P))] += max(float(w.sum()), 1.0) / self.M**2
         return H
 
 
 class Point(NamedTuple):
-    """A place that the search has reached: what it comes to, the slope there, and what is said of the rows."""
+    """A point that the search has reached: objective, gradient, and the scores of the rows there."""
 
     theta: Array
     objective: float
-    slope: Array
+    gradient: Array
     scores: Array
 
 
-def minimised(rows: Rows, l2: Sequence[Array | float], state: State, tol: float, max_iter: int) -> State:
-    """The state at which Σ wℓ + ½ Σ l2 t² is least, from a given one."""
-    small, w = Small(rows), np.ones(len(rows.codes)) if rows.weight is None else rows.weight
-    held = small.together([np.broadcast_to(h, t.shape) for h, t in zip(l2, state.ts)], np.zeros(rows.n_scores))
+def minimise(rows: Rows, l2: Sequence[Array | float], state: State, tol: float, max_iter: int) -> State:
+    """Minimise Σ wℓ + ½ Σ l2 t² from a given state."""
+    small, w = SmallPredictor(rows), np.ones(len(rows.codes)) if rows.weight is None else rows.weight
+    penalty = small.pack([np.broadcast_to(h, t.shape) for h, t in zip(l2, state.ts)], np.zeros(rows.n_scores))
 
-    def point(theta: Array) -> Point:
-        scores = rows.scores(*small.apart(theta, state.ts))
-        wrong = scores.copy()
-        loss = rows.settled(wrong)
-        return Point(theta, loss + 0.5 * float(held @ theta**2), small.slope(wrong) + held * theta, scores)
+    def evaluate(theta: Array) -> Point:
+        scores = rows.scores(*small.unpack(theta, state.ts))
+        residual = scores.copy()
+        loss = rows.loss_and_residuals_inplace(residual)
+        objective = loss + 0.5 * float(penalty @ theta**2)
+        return Point(theta, objective, small.gradient(residual) + penalty * theta, scores)
 
-    here, converged, steps = point(small.together(state.ts, state.bias)), False, 0
+    here, converged, steps = evaluate(small.pack(state.ts, state.bias)), False, 0
     stuck = False
     while steps < max_iter and not converged and not stuck:
-        H = small.curvature(probabilities(here.scores), w)
-        H[np.diag_indices_from(H)] += held
-        step = _solved(H, here.slope)
-        left = float(step @ here.slope)
-        there, steps = _nearer(point, here, step), steps + 1
-        flat = bool(np.abs(H @ step - here.slope).max() > UNTOLD * np.abs(here.slope).max())
-        stuck = flat or there is None  # at the least to the last digit, or where so little bends that steps mislead
-        converged = not flat and left <= max(tol**2, ROUNDING if stuck else 0.0) * here.objective
+        H = small.hessian(probabilities(here.scores), w)
+        H[np.diag_indices_from(H)] += penalty
+        step = _solve(H, here.gradient)
+        gain = float(step @ here.gradient)
+        there, steps = _search_line(evaluate, here, step), steps + 1
+        largest = np.abs(here.gradient).max()
+        flat = bool(np.abs(H @ step - here.gradient).max() > MAX_RELATIVE_RESIDUAL * largest)
+        stuck = flat or there is None  # at the minimum to rounding, or where too little curvature misleads steps
+        converged = not flat and gain <= max(tol**2, ROUNDING_GAIN if stuck else 0.0) * here.objective
         here = there or here
-    ts, bias = small.apart(here.theta, state.ts)
-    steepest = float(np.abs(here.slope).max(initial=0.0)) / max(rows.total, np.finfo(float).tiny)
-    return State([np.ascontiguousarray(t) for t in ts], bias.copy(), steps, converged, steepest)
+    ts, bias = small.unpack(here.theta, state.ts)
+    largest = float(np.abs(here.gradient).max(initial=0.0)) / max(rows.total, np.finfo(float).tiny)
+    return State([np.ascontiguousarray(t) for t in ts], bias.copy(), steps, converged, largest)
 
 
-def _solved(H: Array, slope: Array) -> Array:
-    """H⁻¹ slope; where nothing bends, the least step that does as well."""
+def _solve(H: Array, gradient: Array) -> Array:
+    """Solve H·step = gradient; where H is singular, return the shortest least-squares step."""
     try:
-        return np.asarray(np.linalg.solve(H, slope))
+        return np.asarray(np.linalg.solve(H, gradient))
     except np.linalg.LinAlgError:
-        return np.asarray(np.linalg.lstsq(H, slope)[0])
+        return np.asarray(np.linalg.lstsq(H, gradient)[0])
 
 
-def _nearer(point: Callable[[Array], Point], here: Point, step: Array) -> Point | None:
-    """A place that is better, a whole step away, half of one, …; None where there is none."""
-    for _ in range(HALVINGS):
-        there = point(here.theta - step)
+def _search_line(evaluate: Callable[[Array], Point], here: Point, step: Array) -> Point | None:
+    """Return a better point a whole step away, half of one, …; None where there is none."""
+    for _ in range(MAX_HALVINGS):
+        there = evaluate(here.theta - step)
         if there.objective < here.objective:
             return there
         step = step / 2

@@ -1,8 +1,8 @@
-"""Coordinates in which the objective is nearly a sphere, so that a search needs few passes.
+"""Preconditioners: coordinates in which the objective is nearly spherical, so that a search needs few passes.
 
-The Hessian of one class's weights is Σ w_i p(1−p) x xᵀ + l2. Where it is small it is taken apart (H = L Lᵀ,
-t = L⁻ᵀ u), else each weight is measured by its own diagonal; what blocks of features, and classes of many weights,
-have to do with each other is left to L-BFGS.
+The Hessian of one class's weights is Σ w_i p(1−p) x xᵀ + l2. Where it is small it is factored (H = L Lᵀ, t = L⁻ᵀ u),
+else each weight is scaled by its own diagonal; the interaction of blocks of features, and of classes with many
+weights, is left to L-BFGS.
 """
 
 from __future__ import annotations
@@ -13,116 +13,116 @@ from dataclasses import dataclass
 import numpy as np
 
 from deciban._typing import Array
-from deciban.linear.feature_scaling import DenseBlock, SharedBlock, SparseBlock
+from deciban.linear.design import DenseBlock, SharedBlock, SparseBlock
 from deciban.linear.loss_pass import Rows
 from deciban.linear.solvers.logistic_objective import probabilities
 
-MOST_TOGETHER = 400
-"""Up to so many weights the classes are taken apart together: it costs their cube, and spares passes over rows."""
+MAX_JOINT_WEIGHTS = 400
+"""Up to this many weights all classes are factored in one matrix: it costs their cube, and saves passes over rows."""
 
-MOST_COLUMNS = 512
-MOST_CELLS = 1 << 22
-"""Up to so many columns, and so many cells in the Hessians of all classes, they are taken apart."""
+MAX_FACTORED_COLUMNS = 512
+"""Up to this many columns the Hessian of each class is factored."""
 
-FLAT = 1e-10
-"""A direction flatter than this, beside its column's own curvature, is taken for so flat: no step is infinite."""
+MAX_FACTORED_CELLS = 1 << 22
+"""Up to this many cells in the Hessians of all classes they are factored."""
 
+MIN_RELATIVE_CURVATURE = 1e-10
+"""A direction flatter than this, relative to its column's own curvature, is treated as this flat: no step is
+infinite."""
 
-BLURRED = 1e-5
-"""The same where the Hessian is in single precision."""
+MIN_RELATIVE_CURVATURE_SINGLE = 1e-5
+"""The least relative curvature of a direction where the Hessian is in single precision."""
 
 
 @dataclass(frozen=True, slots=True)
-class Scaled:
+class DiagonalPreconditioner:
     """t = u · factor."""
 
     factor: Array
 
     def weights(self, u: Array) -> Array:
-        """From these coordinates."""
+        """Convert coordinates to weights."""
         return u * self.factor
 
     gradient = weights
 
     def inverse(self, t: Array) -> Array:
-        """Into these coordinates."""
+        """Convert weights to coordinates."""
         return t / self.factor
 
 
 @dataclass(frozen=True, slots=True)
-class Whitened:
-    """t_k = L_k⁻ᵀ u_k. `back` is L⁻¹, `lower` L, one of each a score."""
+class ClasswisePreconditioner:
+    """t_k = L_k⁻ᵀ u_k for each score k; `inverse_lower` is L⁻¹, `lower` is L."""
 
-    back: Array
+    inverse_lower: Array
     lower: Array
 
     def weights(self, u: Array) -> Array:
-        """From these coordinates."""
-        return np.einsum("kij,ki->kj", self.back, u)
+        """Convert coordinates to weights."""
+        return np.einsum("kij,ki->kj", self.inverse_lower, u)
 
     def gradient(self, g: Array) -> Array:
-        """The gradient for these coordinates."""
-        return np.einsum("kij,kj->ki", self.back, g)
+        """Convert a gradient for weights to one for coordinates."""
+        return np.einsum("kij,kj->ki", self.inverse_lower, g)
 
     def inverse(self, t: Array) -> Array:
-        """Into these coordinates."""
+        """Convert weights to coordinates."""
         return np.einsum("kij,ki->kj", self.lower, t)
 
 
 @dataclass(frozen=True, slots=True)
-class Levelled:
-    """Coordinates without what no score can tell: something added to a feature's effect on every class alike.
+class JointPreconditioner:
+    """t = L⁻ᵀ u for the weights of all classes in one vector."""
 
-    `common` is that direction for every feature, M×d and of length one; the penalty wants none of it, and a search
-    that strays there would be long in coming back.
-    """
-
-    inner: Scaled | Whitened | Together
-    common: Array
-
-    def weights(self, u: Array) -> Array:
-        """From these coordinates."""
-        return levelled(self.inner.weights(u), self.common)
-
-    def gradient(self, g: Array) -> Array:
-        """The gradient for these coordinates."""
-        return self.inner.gradient(levelled(g, self.common))
-
-    def inverse(self, t: Array) -> Array:
-        """Into these coordinates."""
-        return self.inner.inverse(levelled(t, self.common))
-
-
-@dataclass(frozen=True, slots=True)
-class Together:
-    """t = L⁻ᵀ u for the weights of all classes in one."""
-
-    back: Array
+    inverse_lower: Array
     lower: Array
 
     def weights(self, u: Array) -> Array:
-        """From these coordinates."""
-        return np.asarray(u.ravel() @ self.back).reshape(u.shape)
+        """Convert coordinates to weights."""
+        return np.asarray(u.ravel() @ self.inverse_lower).reshape(u.shape)
 
     def gradient(self, g: Array) -> Array:
-        """The gradient for these coordinates."""
-        return np.asarray(self.back @ g.ravel()).reshape(g.shape)
+        """Convert a gradient for weights to one for coordinates."""
+        return np.asarray(self.inverse_lower @ g.ravel()).reshape(g.shape)
 
     def inverse(self, t: Array) -> Array:
-        """Into these coordinates."""
+        """Convert weights to coordinates."""
         return np.asarray(t.ravel() @ self.lower).reshape(t.shape)
 
 
-Coordinates = Scaled | Whitened | Together | Levelled
+@dataclass(frozen=True, slots=True)
+class ProjectedPreconditioner:
+    """A preconditioner that removes the direction which changes no posterior: an equal change of all classes' scores.
+
+    `common` is that direction for every feature, M×d and of length one. The penalty pulls it to zero, and a search
+    that moves along it would take long to return.
+    """
+
+    inner: DiagonalPreconditioner | ClasswisePreconditioner | JointPreconditioner
+    common: Array
+
+    def weights(self, u: Array) -> Array:
+        """Convert coordinates to weights."""
+        return self._project(self.inner.weights(u))
+
+    def gradient(self, g: Array) -> Array:
+        """Convert a gradient for weights to one for coordinates."""
+        return self.inner.gradient(self._project(g))
+
+    def inverse(self, t: Array) -> Array:
+        """Convert weights to coordinates."""
+        return self.inner.inverse(self._project(t))
+
+    def _project(self, t: Array) -> Array:
+        return np.asarray(t - self.common * np.sum(self.common * t, axis=0))
 
 
-def levelled(t: Array, common: Array) -> Array:
-    """Without its share of the common direction."""
-    return np.asarray(t - common * np.sum(common * t, axis=0))
+Preconditioner = DiagonalPreconditioner | ClasswisePreconditioner | JointPreconditioner | ProjectedPreconditioner
 
 
 def common_direction(n_scores: int, scale: Array | None) -> Array:
-    """What changes all classes' scores alike, of length one: t_kj = 1/scale_kj; nothing where a scale is zero."""
+    """Return the unit vector that changes all scores equally: t_kj ∝ 1/scale_kj; zero where a scale is zero."""
     if scale is None or np.ndim(scale) == 1:
         return np.full((n_scores, 1), n_scores**-0.5)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -131,116 +131,120 @@ def common_direction(n_scores: int, scale: Array | None) -> Array:
     return np.where(least > 0, same / np.sqrt(np.sum(same * same, axis=0)), 0.0)
 
 
-def coordinates(rows: Rows, ts: Sequence[Array], bias: Array, l2: Sequence[Array | float]) -> list[Coordinates]:
-    """For every block and for the bias, by the curvature of the mean loss over these rows at these weights."""
-    said, curve, of_bias = _curvature(rows, ts, bias)
-    found: list[Coordinates] = []
-    for block, held in zip(rows.blocks, l2):
+def build_preconditioners(
+    rows: Rows, ts: Sequence[Array], bias: Array, l2: Sequence[Array | float]
+) -> list[Preconditioner]:
+    """Build one for every block and one for the bias, from the mean loss's curvature over these rows and weights."""
+    p, curvature, bias_curvature = _row_curvature(rows, ts, bias)
+    found: list[Preconditioner] = []
+    for block, penalty in zip(rows.blocks, l2):
         if isinstance(block, SharedBlock):
-            found.append(_shared(block, curve, held))
+            found.append(_diagonal_of_shared(block, curvature, penalty))
             continue
-        M, d = curve.shape[1], block.X.shape[1]
-        if M > 1 and M * d <= MOST_TOGETHER:
-            inner: Scaled | Whitened | Together = _together(block, said, rows.weight, held)
-        elif d <= MOST_COLUMNS and M * d * d <= MOST_CELLS:
-            inner = _whitened(block, curve, held)
+        M, d = curvature.shape[1], block.X.shape[1]
+        if M > 1 and M * d <= MAX_JOINT_WEIGHTS:
+            inner: DiagonalPreconditioner | ClasswisePreconditioner | JointPreconditioner
+            inner = _factor_jointly(block, p, rows.weight, penalty)
+        elif d <= MAX_FACTORED_COLUMNS and M * d * d <= MAX_FACTORED_CELLS:
+            inner = _factor_classwise(block, curvature, penalty)
         else:
-            inner = _scaled(block, curve, held)
-        found.append(inner if M == 1 else Levelled(inner, common_direction(M, block.scale)))
-    return [*found, _of_bias(of_bias)]
+            inner = _diagonal(block, curvature, penalty)
+        found.append(inner if M == 1 else ProjectedPreconditioner(inner, common_direction(M, block.scale)))
+    M, of_bias = len(bias_curvature), DiagonalPreconditioner(_inverse_root(bias_curvature))
+    return [*found, of_bias if M == 1 else ProjectedPreconditioner(of_bias, np.full(M, M**-0.5))]
 
 
-def diagonal(rows: Rows, ts: Sequence[Array], bias: Array, l2: Sequence[Array | float]) -> list[Scaled]:
-    """The same, each weight by itself alone."""
-    _, curve, of_bias = _curvature(rows, ts, bias)
+def build_diagonal_preconditioners(
+    rows: Rows, ts: Sequence[Array], bias: Array, l2: Sequence[Array | float]
+) -> list[DiagonalPreconditioner]:
+    """Build one for every block and one for the bias, each of which scales every weight separately."""
+    _, curvature, bias_curvature = _row_curvature(rows, ts, bias)
     blocks = [
-        _shared(block, curve, held) if isinstance(block, SharedBlock) else _scaled(block, curve, held)
-        for block, held in zip(rows.blocks, l2)
+        _diagonal_of_shared(block, curvature, penalty)
+        if isinstance(block, SharedBlock)
+        else _diagonal(block, curvature, penalty)
+        for block, penalty in zip(rows.blocks, l2)
     ]
-    return [*blocks, Scaled(_steps(of_bias))]
+    return [*blocks, DiagonalPreconditioner(_inverse_root(bias_curvature))]
 
 
-def _curvature(rows: Rows, ts: Sequence[Array], bias: Array) -> tuple[Array, Array, Array]:
-    """p of every row, w·p(1 − p) as a share of all weight, and its sum."""
-    said = probabilities(rows.scores(ts, bias))
-    curve = said * (1.0 - said)
+def _row_curvature(rows: Rows, ts: Sequence[Array], bias: Array) -> tuple[Array, Array, Array]:
+    """Return p of every row, w·p(1 − p) as a share of all weight, and its sum."""
+    p = probabilities(rows.scores(ts, bias))
+    curvature = p * (1.0 - p)
     if rows.weight is not None:
-        curve *= rows.weight[:, None]
-    curve /= max(rows.total, np.finfo(float).tiny)
-    return said, curve, curve.sum(axis=0)
+        curvature *= rows.weight[:, None]
+    curvature /= max(rows.total, np.finfo(float).tiny)
+    return p, curvature, curvature.sum(axis=0)
 
 
-def _of_bias(curvature: Array) -> Coordinates:
-    M = len(curvature)
-    inner = Scaled(_steps(curvature))
-    return inner if M == 1 else Levelled(inner, np.full(M, M**-0.5))
+def _diagonal(block: DenseBlock | SparseBlock, curvature: Array, l2: Array | float) -> DiagonalPreconditioner:
+    squares = block.squares(curvature)
+    return DiagonalPreconditioner(_inverse_root((squares if block.scale is None else squares * block.scale**2) + l2))
 
 
-def _scaled(block: DenseBlock | SparseBlock, curve: Array, l2: Array | float) -> Scaled:
-    squares = block.squares(curve)
-    return Scaled(_steps((squares if block.scale is None else squares * block.scale**2) + l2))
+def _diagonal_of_shared(block: SharedBlock, curvature: Array, l2: Array | float) -> DiagonalPreconditioner:
+    return DiagonalPreconditioner(_inverse_root(np.einsum("ijk,ik->j", block.values**2, curvature) + l2))
 
 
-def _together(block: DenseBlock | SparseBlock, said: Array, weight: Array | None, l2: Array | float) -> Together:
-    """Σ w (diag p − p pᵀ) ⊗ x xᵀ + l2 in single precision: it decides how fast the search is, not where it ends.
+def _factor_jointly(
+    block: DenseBlock | SparseBlock, p: Array, weight: Array | None, l2: Array | float
+) -> JointPreconditioner:
+    """Factor Σ w (diag p − p pᵀ) ⊗ x xᵀ + l2 in single precision, which affects only the speed of the search.
 
-    What no score can tell has no curvature; it is given that of the columns, and is never asked for.
+    The direction common to all classes has no curvature; it is given that of the columns, and is never used.
     """
-    X, M = block.centred(), said.shape[1]
+    X, M = block.centred(), p.shape[1]
     w = np.full(len(X), 1.0 / len(X)) if weight is None else weight / max(weight.sum(), np.finfo(float).tiny)
     size = np.sqrt(w @ (X * X))
     x = (X / np.where(size > 0, size, 1.0)).astype(np.float32)
     root = np.sqrt(w).astype(np.float32)[:, None]
-    said = said.astype(np.float32)
-    all_classes = np.hstack([x * (root * said[:, k : k + 1]) for k in range(M)])
+    p = p.astype(np.float32)
+    all_classes = np.hstack([x * (root * p[:, k : k + 1]) for k in range(M)])
     hessian = -np.asarray(all_classes.T @ all_classes, dtype=np.float64)
     d = X.shape[1]
-    even = np.asarray((x * root).T @ (x * root), dtype=np.float64) / M**2
-    hessian.reshape(M, d, M, d)[:] += even[None, :, None, :]
+    common = np.asarray((x * root).T @ (x * root), dtype=np.float64) / M**2
+    hessian.reshape(M, d, M, d)[:] += common[None, :, None, :]
     for k in range(M):
         own = slice(k * d, (k + 1) * d)
-        hessian[own, own] += (x * (root * root * said[:, k : k + 1])).T @ x
+        hessian[own, own] += (x * (root * root * p[:, k : k + 1])).T @ x
     factor = np.tile(size, M) if block.scale is None else (np.broadcast_to(block.scale, (M, d)) * size).ravel()
     hessian *= np.outer(factor, factor)
-    return Together(*_apart(hessian, np.tile(np.broadcast_to(l2, d), M), BLURRED))
+    penalty = np.tile(np.broadcast_to(l2, d), M)
+    return JointPreconditioner(*_cholesky_inverse(hessian, penalty, MIN_RELATIVE_CURVATURE_SINGLE))
 
 
-def _whitened(block: DenseBlock | SparseBlock, curve: Array, l2: Array | float) -> Whitened:
-    X = block.centred()
-    scale = (
-        np.ones((curve.shape[1], X.shape[1]))
-        if block.scale is None
-        else np.broadcast_to(block.scale, (curve.shape[1], X.shape[1]))
-    )
+def _factor_classwise(
+    block: DenseBlock | SparseBlock, curvature: Array, l2: Array | float
+) -> ClasswisePreconditioner:
+    X, M = block.centred(), curvature.shape[1]
+    scale = np.broadcast_to(1.0 if block.scale is None else block.scale, (M, X.shape[1]))
     pairs = [
-        _apart(X.T @ (X * curve[:, k : k + 1]) * np.outer(scale[k], scale[k]), l2) for k in range(curve.shape[1])
+        _cholesky_inverse(X.T @ (X * curvature[:, k : k + 1]) * np.outer(scale[k], scale[k]), l2) for k in range(M)
     ]
-    return Whitened(np.array([back for back, _ in pairs]), np.array([lower for _, lower in pairs]))
+    return ClasswisePreconditioner(np.array([back for back, _ in pairs]), np.array([lower for _, lower in pairs]))
 
 
-def _shared(block: SharedBlock, curve: Array, l2: Array | float) -> Scaled:
-    squares = np.einsum("ijk,ik->j", block.values**2, curve)
-    return Scaled(_steps(squares + l2))
-
-
-def _apart(hessian: Array, l2: Array | float, flat: float = FLAT) -> tuple[Array, Array]:
-    """L⁻¹ and L of H + l2, each column first measured by its own curvature."""
+def _cholesky_inverse(
+    hessian: Array, l2: Array | float, ridge: float = MIN_RELATIVE_CURVATURE
+) -> tuple[Array, Array]:
+    """Return L⁻¹ and L of H + l2, after scaling each column by its own curvature."""
     from scipy.linalg.lapack import dtrtri
 
     d = len(hessian)
     hessian = hessian + np.diag(np.broadcast_to(l2, d))
-    step = _steps(np.diag(hessian))
+    step = _inverse_root(np.diag(hessian))
     even = hessian * np.outer(step, step)
-    even[np.diag_indices(d)] += flat
+    even[np.diag_indices(d)] += ridge
     try:
         lower = np.linalg.cholesky(even)
     except np.linalg.LinAlgError:
         lower = np.linalg.cholesky(even + np.eye(d))
-    back, _ = dtrtri(lower, lower=1)
-    return np.tril(back) * step, lower / step[:, None]
+    inverse, _ = dtrtri(lower, lower=1)
+    return np.tril(inverse) * step, lower / step[:, None]
 
 
-def _steps(curvature: Array) -> Array:
-    """1/√curvature; where there is none (a constant column) one, for then any step will do."""
-    known = np.isfinite(curvature) & (curvature > np.finfo(float).tiny)
-    return np.where(known, 1.0 / np.sqrt(np.where(known, curvature, 1.0)), 1.0)
+def _inverse_root(curvature: Array) -> Array:
+    """Compute 1/√curvature; one where there is no curvature (a constant column), as any step is then right."""
+    is_curved = np.isfinite(curvature) & (curvature > np.finfo(float).tiny)
+    return np.where(is_curved, 1.0 / np.sqrt(np.where(is_curved, curvature, 1.0)), 1.0)

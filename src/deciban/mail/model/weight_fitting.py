@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
-from deciban.linear.solvers.logistic import Shared, Sparse, fitted_parts
+from deciban.linear.solvers.logistic import Shared, Sparse, fit_parts
 from deciban.mail.model.minimum_counts import FEWEST, OF_EACH
 from deciban.mail.model.store_rows import Rows
 from deciban.mail.model.token_weights import ALPHA, POWER, Trust, log_odds, ordered, strength
@@ -152,7 +152,7 @@ def _score(
     if model != "logistic":
         said = np.asarray(Z.sum(axis=1)).ravel()
         parts.append(Shared(np.stack([-said / 2, said / 2], axis=1)[:, None, :], settings.held_back * V))
-    found = fitted_parts(parts, y, examples.weights, 2, tol=1e-3, max_iter=200, threads=threads)
+    found = fit_parts(parts, y, examples.weights, 2, tol=1e-3, max_iter=200, threads=threads)
     common = 0.0 if model == "logistic" else float(found.parts[-1][0])
     if model != "logistic" and common <= 0.0:
         return None
