@@ -15,7 +15,7 @@ from tests.tables.reviews import as_csv, reviews
 import deciban
 from deciban.errors import InputError, SchemaError
 from deciban.ledger import Bags
-from deciban.model.summarise_table import Gathering
+from deciban.model.summarise_table import TableSummariser
 from deciban.sources import source as sources
 from deciban.sources.source import in_blocks, open_source
 from deciban.text import Words
@@ -337,7 +337,7 @@ def test_the_number_of_threads_changes_nothing():
     task = plan(table, target="verdict", roles=ROLES)
     found = []
     for jobs in (1, 3):
-        gathering: Gathering = task.gathering(10, Stratifying(10))
+        gathering: TableSummariser = task.gathering(10, Stratifying(10))
         gathering.n_jobs = jobs
         for _ in gathering.read(open_source(table)):
             pass

@@ -16,7 +16,7 @@ from deciban.linear.fitted_model import FittedModel
 from deciban.model.columns import Column, Layout
 from deciban.model.compatibility import check_alike
 from deciban.model.model_options import Options, class_prior
-from deciban.model.summarise_table import Gathering, Progress
+from deciban.model.summarise_table import TableSummariser, Progress
 from deciban.scores.calibration import Calibration, warn_dropped
 from deciban.sources.source import Source
 
@@ -75,12 +75,12 @@ class Algebra:
 
     def summary(
         self, source: Any, sql: str | None = None, progress: Progress | None = None, **reading: Any
-    ) -> Gathering:
+    ) -> TableSummariser:
         """One pass over other rows, counted as this model counts."""
         self._need_sums("learns no more rows, nor forgets any")
         opened = self._open(source, sql, reading)
         classes, levels = [str(label) for label in self.scorer.outline.classes], self.scorer.level_names
-        gathering = Gathering(
+        gathering = TableSummariser(
             self.layout, self.scorer.assumption.needs, self.target, self.weights,
             known_classes=classes, known_levels=levels, words=self.options.words,
         )  # fmt: skip

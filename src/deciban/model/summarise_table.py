@@ -63,7 +63,7 @@ class Rows:
 
 
 @dataclass
-class Gathering:
+class TableSummariser:
     """What has been read so far.
 
     A row of class k in fold f is counted as class k·F + f, so that one pass over the rows fills all folds; the

@@ -11,7 +11,7 @@ import numpy as np
 from deciban.errors import InputError
 from deciban.metrics.dependence import Dependence, Feature, Sample
 from deciban.model.columns import Column
-from deciban.model.summarise_table import Gathering, Progress, Rows
+from deciban.model.summarise_table import TableSummariser, Progress, Rows
 from deciban.sources.source import as_role
 from deciban.training.reservoir import Reservoir
 from deciban.training.task import Task, plan
@@ -69,7 +69,7 @@ def _looked_at(column: Column) -> Column:
     return replace(column, role="skip", reason="a text") if column.role == "text" else column
 
 
-def _read(task: Task, progress: Progress | None) -> tuple[Gathering, Rows]:
+def _read(task: Task, progress: Progress | None) -> tuple[TableSummariser, Rows]:
     """A uniform sample of the rows, and what was counted on the way."""
     d = len(task.layout.every_feature())
     if not 2 <= d <= MOST_FEATURES:
@@ -91,7 +91,7 @@ def _read(task: Task, progress: Progress | None) -> tuple[Gathering, Rows]:
     return gathering, found
 
 
-def _sample(task: Task, gathering: Gathering, rows: Rows) -> tuple[Sample, list[str]]:
+def _sample(task: Task, gathering: TableSummariser, rows: Rows) -> tuple[Sample, list[str]]:
     """The rows as features to be measured, in the order of the table, and the role of each."""
     found = {
         feature.name: (Feature(feature.name, kind != "levels", np.asarray(column)), feature.role)

@@ -20,7 +20,7 @@ from deciban.model.columns import Column
 from deciban.model.model import Model
 from deciban.model.model_algebra import Origin
 from deciban.model.model_options import MOST_LEVELS, class_prior
-from deciban.model.summarise_table import Deal, Gathering, Progress, Rows
+from deciban.model.summarise_table import Deal, TableSummariser, Progress, Rows
 from deciban.scorer import vocabularies
 from deciban.sources.document_folders import FOLDS
 from deciban.text import matrix
@@ -175,12 +175,12 @@ def learned(task: Task, n_folds: int, progress: Progress | None, deal: Deal | No
     return Trained(task, model, total, folds, drawn, gathering.n_learned, sure if deal is None else {})
 
 
-def _origin(task: Task, gathering: Gathering) -> Origin:
+def _origin(task: Task, gathering: TableSummariser) -> Origin:
     now = datetime.now(UTC).isoformat(timespec="seconds")
     return Origin(gathering.n_read, gathering.n_without_class, now, task.source.name)
 
 
-def _check_classes(total: Ledger, target: str, gathering: Gathering) -> None:
+def _check_classes(total: Ledger, target: str, gathering: TableSummariser) -> None:
     seen = [str(label) for label, weight in zip(total.schema.classes, total.rows) if weight > 0]
     if len(total.schema.classes) < 2:
         raise InputError(
@@ -190,7 +190,7 @@ def _check_classes(total: Ledger, target: str, gathering: Gathering) -> None:
         )
 
 
-def by_names(gathering: Gathering, total: Ledger, sample: Rows | None) -> Rows | None:
+def by_names(gathering: TableSummariser, total: Ledger, sample: Rows | None) -> Rows | None:
     """The sample by the order of names that the ledgers have; its texts by their words."""
     if sample is None:
         return None
