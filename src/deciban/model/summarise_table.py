@@ -33,7 +33,7 @@ CELLS_AT_ONCE = 1 << 15
 Progress = Callable[[int], None]
 """Told how many rows have been read."""
 
-Deal = Callable[[NDArray[np.int32], NDArray[np.int64]], NDArray[np.int32]]
+FoldAssigner = Callable[[NDArray[np.int32], NDArray[np.int64]], NDArray[np.int32]]
 """Which fold each row goes to, by its class's code and its number in the table; all rows come in order."""
 
 
@@ -75,7 +75,7 @@ class TableSummariser:
     target: str
     weights: str | None = None
     n_folds: int = 1
-    deal: Deal | None = None
+    deal: FoldAssigner | None = None
     declared: Sequence[str] | None = None
     n_jobs: int | None = None
     known_classes: Sequence[str] = ()

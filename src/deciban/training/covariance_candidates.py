@@ -13,7 +13,7 @@ from deciban.families.gaussian import Covariance, Gaussian
 from deciban.ledger import Ledger
 from deciban.metrics.choice import Setting
 from deciban.model.columns import OPEN
-from deciban.model.summarise_table import Deal, Progress
+from deciban.model.summarise_table import FoldAssigner, Progress
 from deciban.scores.posterior import finish
 from deciban.training.rescoring import Held, Ways, scores
 from deciban.training.train import Trained, learned
@@ -33,7 +33,7 @@ class Shapes:
     prior: ClassPrior
 
     @classmethod
-    def of(cls, trained: Trained, deal: Deal, progress: Progress | None, notes: list[str]) -> Shapes | None:
+    def of(cls, trained: Trained, deal: FoldAssigner, progress: Progress | None, notes: list[str]) -> Shapes | None:
         """Read a second time, for co-moments; None where there are other columns, or too many of them."""
         columns = [column for column in trained.task.columns if column.role != "skip"]
         if len(columns) < 2 or any(column.role not in ("number", *OPEN) or column.block for column in columns):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from deciban.errors import InputError
 from deciban.model.matrices import row_blocks
-from deciban.model.summarise_table import Deal, row_weights
+from deciban.model.summarise_table import FoldAssigner, row_weights
 from deciban.sources.arrow_cells import Names, timestamps
 from deciban.sources.source import Reading
 from deciban.training.task import Task
@@ -19,7 +19,7 @@ from deciban.validation.splits import Stratified, by_group, by_order
 By = Literal["groups", "order"]
 
 
-def stratifying(n_folds: int) -> Deal:
+def stratifying(n_folds: int) -> FoldAssigner:
     """Deals rows to folds as they pass by, each fold its share of every class."""
     folds = Stratified(n_folds)
     return lambda codes, number: folds.of(codes)
@@ -36,7 +36,7 @@ class Stratifying:
         self._end = 0
 
     def __call__(self, codes: NDArray[np.int32], number: NDArray[np.int64]) -> NDArray[np.int32]:
-        """See `Deal`."""
+        """See `FoldAssigner`."""
         fold = self._stratified.of(codes)
         if len(number):
             past = np.full(int(number[-1]) + 1 - self._end, -1, dtype=self._type)
@@ -60,7 +60,7 @@ class Dealt:
         self._folds = folds.astype(np.min_scalar_type(-self.n_folds))
 
     def __call__(self, codes: NDArray[np.int32], number: NDArray[np.int64]) -> NDArray[np.int32]:
-        """See `Deal`."""
+        """See `FoldAssigner`."""
         return self.where(number)
 
     def where(self, number: NDArray[np.int64]) -> NDArray[np.int32]:

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from deciban.errors import InputError
 from deciban.ledger import Ledger
 from deciban.ledger.hashing import hash_row_numbers
-from deciban.ledger.schema import in_order
-from deciban.metrics.learning_curve import LearningCurve
+from deciban.ledger.schema import sort_classes
+from deciban.metrics.learning_curves import LearningCurve
 from deciban.metrics.report import Report
 from deciban.metrics.scorecard import Scorecard
 from deciban.model.summarise_table import Progress, Rows
@@ -122,7 +122,7 @@ class Target:
             number = read + np.flatnonzero(told)
             orders.append(hash_row_numbers(number[~below(number, HELD_OUT)]))
             read += len(told)
-        return cls(in_order(names.list[k] for k in used), np.sort(np.concatenate(orders)))
+        return cls(sort_classes(names.list[k] for k in used), np.sort(np.concatenate(orders)))
 
     def flipped(self, task: Task, share: float) -> Task:
         """The same task with a share of wrong labels."""
@@ -163,7 +163,7 @@ class Prefixes:
         return cls(order[np.array(rows) - 1])
 
     def __call__(self, codes: NDArray[np.int32], number: NDArray[np.int64]) -> NDArray[np.int32]:
-        """See `Deal`: the size that a row is first in; the last fold is for rows that no model learns."""
+        """See `FoldAssigner`: the size that a row is first in; the last fold is for rows that no model learns."""
         fold = np.searchsorted(self.ends, hash_row_numbers(number)).astype(np.int32)
         fold[below(number, HELD_OUT)] = len(self.ends)
         self.counts += np.bincount(fold, minlength=len(self.counts))

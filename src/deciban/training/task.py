@@ -14,7 +14,7 @@ from deciban.linear import fit_report as account
 from deciban.model.columns import Column, Layout
 from deciban.model.model import Model, file_options
 from deciban.model.model_options import MOST_LEVELS, Options
-from deciban.model.summarise_table import Deal, TableSummariser
+from deciban.model.summarise_table import FoldAssigner, TableSummariser
 from deciban.sources.arrow_cells import label_text
 from deciban.sources.source import Source, as_role, first_rows, open_source
 from deciban.text import Words
@@ -52,7 +52,7 @@ class Task:
         """Which features stand in which block; undecided numbers in two."""
         return Layout(tuple(self.columns))
 
-    def gathering(self, n_folds: int, deal: Deal | None = None) -> TableSummariser:
+    def gathering(self, n_folds: int, deal: FoldAssigner | None = None) -> TableSummariser:
         """An empty one, ready to read; `deal` says which fold each row goes to."""
         needs = self.options.assumption(self.layout).needs
         classes = None if self.classes is None else sort_classes({label_text(label) for label in self.classes})

@@ -20,7 +20,7 @@ from deciban.model.columns import Column
 from deciban.model.model import Model
 from deciban.model.model_algebra import Origin
 from deciban.model.model_options import MOST_LEVELS, class_prior
-from deciban.model.summarise_table import Deal, TableSummariser, Progress, Rows
+from deciban.model.summarise_table import FoldAssigner, TableSummariser, Progress, Rows
 from deciban.scorer import vocabularies
 from deciban.sources.document_folders import FOLDS
 from deciban.text import matrix
@@ -151,7 +151,7 @@ class Trained:
         return scored.judged(log_posterior).report(self.model.classes, words)
 
 
-def learned(task: Task, n_folds: int, progress: Progress | None, deal: Deal | None = None) -> Trained:
+def learned(task: Task, n_folds: int, progress: Progress | None, deal: FoldAssigner | None = None) -> Trained:
     """One pass over the rows, then everything that was open is settled; every fold has its share of each class."""
     learner = learner_of(task)
     gathering = task.gathering(n_folds, deal or (stratifying(n_folds) if n_folds > 1 else None))
