@@ -167,14 +167,14 @@ class Layout:
             return (Feature(column.name, "number"),)
         return column.features
 
-    def in_table_order(self) -> tuple[Feature, ...]:
+    def features_in_table_order(self) -> tuple[Feature, ...]:
         """Every feature once, in the order of the table."""
         return tuple(dict.fromkeys(feature for column in self.columns for feature in self.features_of(column)))
 
     def order(self) -> list[int]:
         """Where each feature stands among the blocks' features, in the order of the table."""
         place = {feature.name: i for i, feature in enumerate(self.every_feature())}
-        return [place[feature.name] for feature in self.in_table_order()]
+        return [place[feature.name] for feature in self.features_in_table_order()]
 
     def every_feature(self) -> tuple[Feature, ...]:
         """All features, block by block."""

@@ -103,7 +103,7 @@ def class_pair(model: Model, classes: tuple[Any, Any]) -> tuple[int, int]:
 
 def _values(model: Model, batches: list[Any], n: int) -> NDArray[Any]:
     """What each feature was read from, as it stood in the table; of a date the part that counts."""
-    features = model.layout.in_table_order()
+    features = model.layout.features_in_table_order()
     out = np.empty((n, len(features)), dtype=object)
     for j, feature in enumerate(features):
         columns = [_column(batches, name, feature, n) for name in feature.columns]

@@ -98,7 +98,7 @@ def _sample(task: Task, gathering: TableSummariser, rows: Rows) -> tuple[Sample,
         for (kind, features), columns in zip(task.layout.blocks, rows.columns)
         for feature, column in zip(features, columns)
     }
-    chosen = [found[feature.name] for feature in task.layout.in_table_order()]
+    chosen = [found[feature.name] for feature in task.layout.features_in_table_order()]
     codes = rows.codes.astype(np.int64)
     return Sample([feature for feature, _ in chosen], codes, rows.weight, len(gathering.classes)), [
         r for _, r in chosen
