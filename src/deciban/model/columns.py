@@ -173,9 +173,9 @@ class Layout:
 
     def order(self) -> list[int]:
         """Where each feature stands among the blocks' features, in the order of the table."""
-        place = {feature.name: i for i, feature in enumerate(self.every_feature())}
+        place = {feature.name: i for i, feature in enumerate(self.all_features())}
         return [place[feature.name] for feature in self.features_in_table_order()]
 
-    def every_feature(self) -> tuple[Feature, ...]:
+    def all_features(self) -> tuple[Feature, ...]:
         """All features, block by block."""
         return tuple(feature for group in self.blocks for feature in group.features)

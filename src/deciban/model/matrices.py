@@ -136,5 +136,5 @@ def row_blocks(source: Source, wanted: Mapping[str, Reading], layout: Layout) ->
     if not wanted:
         wanted = {next(iter(source.columns)): "text"}  # rows are rows, even if nothing in them matters
     texts = [feature.column for feature in layout.texts]
-    blocks = in_blocks(source.batches(wanted), block_rows(len(layout.every_feature())), texts)
+    blocks = in_blocks(source.batches(wanted), block_rows(len(layout.all_features())), texts)
     return ahead(blocks, most=1 if texts else 2)

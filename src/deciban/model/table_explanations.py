@@ -76,7 +76,7 @@ def _by_column(model: Model, told: Explanation, widths: list[int], batches: list
         )
         for (column, words), vocabulary, a, b in zip(said.items(), model.scorer.vocabularies, ends, ends[1:])
     }  # fmt: skip
-    features = [feature.name for feature in model.layout.every_feature()]
+    features = [feature.name for feature in model.layout.all_features()]
     return TableExplanation(**{**vars(told), "evidence": evidence, "features": features}, documents=documents)
 
 

@@ -10,7 +10,7 @@ from typing import Any, get_args
 from deciban.errors import InputError, did_you_mean
 from deciban.families.gaussian import Covariance
 from deciban.ledger import Block, Schema
-from deciban.metrics.comparison_advice import PARTNER, USUAL
+from deciban.metrics.comparison_advice import DEFAULT_LEARNER, DISCRIMINATIVE_PARTNER
 from deciban.model.columns import Column, Layout
 from deciban.model.model_options import PAIRED
 from deciban.model.summarise_table import Rows
@@ -22,7 +22,7 @@ from deciban.training.task import PENALISED, Task
 from deciban.training.train import Trained
 
 SHAPES: tuple[str, ...] = get_args(Covariance)
-PARTNERS = {"logistic": PARTNER, "evidence": "evidence", "boosted": "boosted"}
+PARTNERS = {"logistic": DISCRIMINATIVE_PARTNER, "evidence": "evidence", "boosted": "boosted"}
 """The discriminative learners, by what `train` calls them, and what they are called on the screen."""
 
 LEARNERS = ("bayes", *SHAPES, *PARTNERS)
@@ -44,7 +44,7 @@ class Contender:
     def taken(self, layout: Layout, rows: Rows) -> Rows:
         """Rows of another layout of the same columns, as this one has them."""
         every = [column for block in rows.columns for column in block]
-        by_name = dict(zip((feature.name for feature in layout.every_feature()), every))
+        by_name = dict(zip((feature.name for feature in layout.all_features()), every))
         blocks = self.task.layout.blocks
         return replace(rows, columns=[[by_name[feature.name] for feature in group.features] for group in blocks])
 
@@ -105,7 +105,7 @@ class Field:
         shapes = self._shapes(notes) if set(names) & set(SHAPES) else ()
         for name in names:
             if name == "bayes":
-                yield Contender(USUAL, {}, self.task, self.schema)
+                yield Contender(DEFAULT_LEARNER, {}, self.task, self.schema)
             elif name in PARTNERS:
                 penalty = C if name in PENALISED else "auto"
                 told = {"learner": name, **({} if penalty == "auto" else {"C": penalty})}

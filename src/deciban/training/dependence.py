@@ -71,7 +71,7 @@ def _looked_at(column: Column) -> Column:
 
 def _read(task: Task, progress: Progress | None) -> tuple[TableSummariser, Rows]:
     """A uniform sample of the rows, and what was counted on the way."""
-    d = len(task.layout.every_feature())
+    d = len(task.layout.all_features())
     if not 2 <= d <= MOST_FEATURES:
         raise InputError(
             f"dependence is looked for between 2 to {MOST_FEATURES} features, and {task.source.name} has {d} beside "

@@ -127,7 +127,7 @@ class Trained:
         if self.sample is None or len(self.folds) < 2:
             return None
         model, n = self.model, len(self.sample.codes)
-        with engines.part_of_work(n * len(model.labels) * len(model.layout.every_feature())):
+        with engines.part_of_work(n * len(model.labels) * len(model.layout.all_features())):
             return out_of_fold(self.without_each(), self.sample, "joint", observed=True)
 
     def check_folds(self, n: int, noun: str = "folds", hint: str = "") -> None:
@@ -156,7 +156,7 @@ def learned(task: Task, n_folds: int, progress: Progress | None, deal: FoldAssig
     learner = learner_of(task)
     gathering = task.gathering(n_folds, deal or (stratifying(n_folds) if n_folds > 1 else None))
     times = LEARNED if learner.needs_rows else 1
-    sample = Reservoir(len(task.layout.every_feature()), task.source.n_rows, times)
+    sample = Reservoir(len(task.layout.all_features()), task.source.n_rows, times)
     for rows in gathering.read(task.source, progress):
         if n_folds > 1 or learner.needs_rows:
             sample.offer(rows)
