@@ -45,7 +45,7 @@ JOINABLE: Mapping[Role, Literal["bell", "combinations"]] = {
 }
 """The roles whose columns can be joined, and what becomes of them."""
 
-TOGETHER = " & "
+JOIN_SEPARATOR = " & "
 """Stands between the names of columns that are joined, and between the levels of a combination."""
 
 
@@ -85,7 +85,7 @@ class Feature:
     @classmethod
     def of_combinations(cls, columns: tuple[str, ...]) -> Feature:
         """What columns that are joined say together."""
-        return cls(TOGETHER.join(columns), "category", joined=columns)
+        return cls(JOIN_SEPARATOR.join(columns), "category", joined=columns)
 
     @property
     def name(self) -> str:

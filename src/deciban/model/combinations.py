@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.model.columns import TOGETHER
+from deciban.model.columns import JOIN_SEPARATOR
 from deciban.sources.arrow_cells import Names
 
 LARGEST_KEY = 1 << 62
@@ -26,7 +26,7 @@ def combined(levels: Sequence[str]) -> str:
     >>> combined(["chest", "female"]), combined(["R&B", "yes"])
     ('chest & female', 'R\\&B & yes')
     """
-    return TOGETHER.join(re.sub(r"([\\&])", r"\\\1", level) for level in levels)
+    return JOIN_SEPARATOR.join(re.sub(r"([\\&])", r"\\\1", level) for level in levels)
 
 
 def taken_apart(name: str) -> list[str]:
@@ -35,7 +35,7 @@ def taken_apart(name: str) -> list[str]:
     >>> taken_apart("chest & female"), taken_apart(r"R\&B & yes")
     (['chest', 'female'], ['R&B', 'yes'])
     """
-    return [re.sub(r"\\(.)", r"\1", part, flags=re.DOTALL) for part in name.split(TOGETHER)]
+    return [re.sub(r"\\(.)", r"\1", part, flags=re.DOTALL) for part in name.split(JOIN_SEPARATOR)]
 
 
 def is_combination(name: str, n_columns: int) -> bool:

@@ -15,7 +15,7 @@ from deciban.generative import GenerativeModel
 from deciban.ledger import Scatter
 from deciban.linear.fit_report import Account
 from deciban.linear.fitted_model import FittedModel
-from deciban.model.columns import TOGETHER, Column, Feature
+from deciban.model.columns import JOIN_SEPARATOR, Column, Feature
 from deciban.model.feature_summaries import Loud, Saying, Typical, amount, speakers
 from deciban.model.weight_summaries import Voice, Weight, weighed
 from deciban.plain_json import plain
@@ -205,7 +205,7 @@ def _strengths(model: Model, belief: GenerativeModel, weights: dict[str, Array])
         spans = np.stack([told.value, told.low, told.high], axis=1) * DECIBAN
         if kind == "scatter":  # numbers under one bell speak together
             weight = np.max([weights[feature.name] for feature in features], axis=0)
-            said = Feature(TOGETHER.join(feature.name for feature in features), "number")
+            said = Feature(JOIN_SEPARATOR.join(feature.name for feature in features), "number")
             found.append((_strength(model, said, spans[0].tolist(), weight), block, range(len(features))))
             continue
         found += [

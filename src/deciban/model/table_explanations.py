@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from deciban import engines
 from deciban.errors import InputError, no_such_class
 from deciban.ledger.schema import Numbered
-from deciban.model.columns import TOGETHER, Feature
+from deciban.model.columns import JOIN_SEPARATOR, Feature
 from deciban.model.matrices import documents_of
 from deciban.model.text_explanations import TableExplanation
 from deciban.scores import Explanation
@@ -121,7 +121,7 @@ def _column(batches: list[Any], name: str, feature: Feature, n: int) -> list[str
 
 def _together(cells: tuple[str | None, ...]) -> str | None:
     """The cells of columns that are joined; one that lacks a cell says nothing."""
-    return None if None in cells else TOGETHER.join(map(str, cells))
+    return None if None in cells else JOIN_SEPARATOR.join(map(str, cells))
 
 
 def _cells(array: Any, feature: Feature) -> list[Any]:

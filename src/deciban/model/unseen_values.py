@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from deciban.errors import DecibanWarning, InputError
-from deciban.model.columns import TOGETHER, Layout
+from deciban.model.columns import JOIN_SEPARATOR, Layout
 from deciban.text import known_words
 
 FEWEST = 5
@@ -43,7 +43,7 @@ class Watch:
             strange = np.flatnonzero(codes >= size)
             if strange.size and feature.part is None:
                 columns = [[x for b in batches for x in b.column(name).to_pylist()] for name in feature.columns]
-                cell = TOGETHER.join(repr(cells[strange[0]]) for cells in columns)
+                cell = JOIN_SEPARATOR.join(repr(cells[strange[0]]) for cells in columns)
                 raise InputError(
                     f"column {feature.column!r} holds {cell}, which was never learned. "
                     f"Hint: train with --unseen ignore (unseen='ignore') or smooth"

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from deciban.errors import InputError, did_you_mean
-from deciban.model.columns import JOINABLE, OPEN, TOGETHER, Column, Role
+from deciban.model.columns import JOINABLE, OPEN, JOIN_SEPARATOR, Column, Role
 from deciban.model.model_options import PAIRED
 from deciban.sources.source import as_role
 
@@ -123,9 +123,9 @@ def _told(column: Column, block: tuple[str, ...]) -> Column:
 def _check_names(columns: Sequence[Column]) -> None:
     """Refuse combinations that are named as a column is, or as other combinations are."""
     blocks = {column.block for column in columns if column.block and column.role != "number"}
-    used = Counter([column.name for column in columns] + [TOGETHER.join(block) for block in blocks])
+    used = Counter([column.name for column in columns] + [JOIN_SEPARATOR.join(block) for block in blocks])
     for block in sorted(blocks):
-        if used[TOGETHER.join(block)] > 1:
+        if used[JOIN_SEPARATOR.join(block)] > 1:
             raise InputError(
-                f"{TOGETHER.join(block)!r} names both a column and columns that are joined. Hint: rename one"
+                f"{JOIN_SEPARATOR.join(block)!r} names both a column and columns that are joined. Hint: rename one"
             )
