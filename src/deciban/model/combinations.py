@@ -29,10 +29,10 @@ def combined(levels: Sequence[str]) -> str:
     return JOIN_SEPARATOR.join(re.sub(r"([\\&])", r"\\\1", level) for level in levels)
 
 
-def taken_apart(name: str) -> list[str]:
+def split_levels(name: str) -> list[str]:
     r"""The levels of a combination.
 
-    >>> taken_apart("chest & female"), taken_apart(r"R\&B & yes")
+    >>> split_levels("chest & female"), split_levels(r"R\&B & yes")
     (['chest', 'female'], ['R&B', 'yes'])
     """
     return [re.sub(r"\\(.)", r"\1", part, flags=re.DOTALL) for part in name.split(JOIN_SEPARATOR)]
@@ -40,7 +40,7 @@ def taken_apart(name: str) -> list[str]:
 
 def is_combination(name: str, n_columns: int) -> bool:
     """Whether this is the name of a combination of so many levels."""
-    levels = taken_apart(name)
+    levels = split_levels(name)
     return len(levels) == n_columns and combined(levels) == name
 
 
@@ -53,7 +53,7 @@ class Combinations:
     def __init__(self, n_columns: int, known: Sequence[str] = (), grows: bool = False) -> None:
         self.list, self.grows = list(known), grows
         self._places = {name: v for v, name in enumerate(self.list)}
-        told = [levels for levels in map(taken_apart, self.list) if len(levels) == n_columns]
+        told = [levels for levels in map(split_levels, self.list) if len(levels) == n_columns]
         levels = [list(dict.fromkeys(column)) for column in zip(*told)] or [[] for _ in range(n_columns)]
         self.columns = [Names(names, grows=True) for names in levels]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deciban.model.combinations import taken_apart
+from deciban.model.combinations import split_levels
 from deciban.sources.arrow_cells import DATE_PARTS
 from deciban.text import Words, spelled
 
@@ -53,7 +53,7 @@ def _written(X: Any, vocabulary: Any, words: Words, rng: np.random.Generator) ->
 def _apart(names: Sequence[str | None], columns: tuple[str, ...]) -> dict[str, list[str | None]]:
     """Combinations as the columns that they are of."""
     nothing = [None] * len(columns)
-    rows = [nothing if name is None else taken_apart(name) for name in names]
+    rows = [nothing if name is None else split_levels(name) for name in names]
     return {column: [row[i] for row in rows] for i, column in enumerate(columns)}
 
 
