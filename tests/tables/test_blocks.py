@@ -11,7 +11,7 @@ from tests.tables import clinic
 
 import deciban
 from deciban.errors import InputError, ModelFileError, SchemaError
-from deciban.model.combinations import Combinations, combined, is_combination, split_levels
+from deciban.model.combinations import Combinations, join_levels, is_combination, split_levels
 
 BLOCKS = [["weight", "height"], ["hair", "eyes"]]
 
@@ -349,7 +349,7 @@ def test_a_column_named_as_the_columns_that_are_joined_is_refused():
 
 @pytest.mark.parametrize("levels", [["a", "b"], ["R&B", "x\\"], ["", " & "], ["\\& ", " "], ["a & b", "\\\\", "&"]])
 def test_a_combination_can_be_taken_apart(levels):
-    name = combined(levels)
+    name = join_levels(levels)
     assert split_levels(name) == levels
     assert is_combination(name, len(levels))
     assert not is_combination(name, len(levels) + 1)

@@ -20,10 +20,10 @@ LARGEST_KEY = 1 << 62
 """Numbers of combinations stay below it: beyond, those that occur are numbered anew."""
 
 
-def combined(levels: Sequence[str]) -> str:
+def join_levels(levels: Sequence[str]) -> str:
     r"""One name for levels that come together.
 
-    >>> combined(["chest", "female"]), combined(["R&B", "yes"])
+    >>> join_levels(["chest", "female"]), join_levels(["R&B", "yes"])
     ('chest & female', 'R\\&B & yes')
     """
     return JOIN_SEPARATOR.join(re.sub(r"([\\&])", r"\\\1", level) for level in levels)
@@ -41,7 +41,7 @@ def split_levels(name: str) -> list[str]:
 def is_combination(name: str, n_columns: int) -> bool:
     """Whether this is the name of a combination of so many levels."""
     levels = split_levels(name)
-    return len(levels) == n_columns and combined(levels) == name
+    return len(levels) == n_columns and join_levels(levels) == name
 
 
 class Combinations:
@@ -73,7 +73,7 @@ class Combinations:
 
     def _code(self, combination: tuple[int, ...]) -> int:
         """The code of one combination of the columns' own codes."""
-        name = combined([names.list[v] for names, v in zip(self.columns, combination)])
+        name = join_levels([names.list[v] for names, v in zip(self.columns, combination)])
         if self.grows and name not in self._places:
             self._places[name] = len(self.list)
             self.list.append(name)
