@@ -101,7 +101,7 @@ class Table:
     levels: float
 
 
-class FeatureSummary:
+class BlockSummariser:
     """Puts into words what the features of one block say."""
 
     def __init__(self, belief: GenerativeModel, block: int, labels: NDArray[Any], names: Sequence[str]) -> None:
@@ -271,8 +271,8 @@ def _interval(table: Table, k: int, others: NDArray[np.intp], share: Array, v: i
 
 def speakers(
     belief: GenerativeModel, labels: NDArray[Any], features: Sequence[Sequence[Feature]]
-) -> Sequence[FeatureSummary]:
+) -> Sequence[BlockSummariser]:
     """A speaker for each block, which has these features."""
     return [
-        FeatureSummary(belief, i, labels, [feature.name for feature in block]) for i, block in enumerate(features)
+        BlockSummariser(belief, i, labels, [feature.name for feature in block]) for i, block in enumerate(features)
     ]

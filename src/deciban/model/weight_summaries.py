@@ -23,7 +23,7 @@ from deciban.ledger.grid import cell_numbers
 from deciban.ledger.levels import sums_by_feature
 from deciban.ledger.statistic import divide
 from deciban.model.columns import Feature
-from deciban.model.feature_summaries import MOST_CLASSES, Z90, FeatureSummary, Table, amount
+from deciban.model.feature_summaries import MOST_CLASSES, Z90, BlockSummariser, Table, amount
 from deciban.scores import DECIBAN, Diagonal, Linear, Lookup, SparseLinear, Steps
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ class Voice:
         self.form, self.labels, self.names = learned.solved.forms[block], labels, names
         self.contrasts = contrasts(learned.solved.prior)
         self.part: Any = naive.complete.parts[block]
-        self.speaker = FeatureSummary(naive, block, labels, names)
+        self.speaker = BlockSummariser(naive, block, labels, names)
         self.speaker.form = self.form
 
     def says(self, j: int) -> list[Weight]:

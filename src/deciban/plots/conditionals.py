@@ -14,7 +14,7 @@ from deciban.generative import GenerativeModel
 from deciban.linear.fitted_model import FittedModel
 from deciban.model.columns import Feature
 from deciban.model.description import Description
-from deciban.model.feature_summaries import FeatureSummary, Table, speakers
+from deciban.model.feature_summaries import BlockSummariser, Table, speakers
 from deciban.model.model import Model
 from deciban.scores import Diagonal
 
@@ -172,7 +172,7 @@ def _every(model: Model, description: Description) -> dict[str, Conditional]:
     return found
 
 
-def _fitted(belief: GenerativeModel | FittedModel, voices: Sequence[FeatureSummary]) -> Sequence[FeatureSummary]:
+def _fitted(belief: GenerativeModel | FittedModel, voices: Sequence[BlockSummariser]) -> Sequence[BlockSummariser]:
     """The same voices with what was fitted; none where nothing was."""
     if not isinstance(belief, FittedModel):
         return ()
