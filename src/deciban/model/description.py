@@ -16,7 +16,7 @@ from deciban.ledger import Scatter
 from deciban.linear.fit_report import Account
 from deciban.linear.fitted_model import FittedModel
 from deciban.model.columns import JOIN_SEPARATOR, Column, Feature
-from deciban.model.feature_summaries import Loud, Saying, Typical, amount, speakers
+from deciban.model.feature_summaries import Loud, Saying, Typical, amount, make_block_summarisers
 from deciban.model.weight_summaries import Voice, Weight, weighed
 from deciban.plain_json import plain
 from deciban.scores import DECIBAN
@@ -213,7 +213,7 @@ def _strengths(model: Model, belief: GenerativeModel, weights: dict[str, Array])
             for j, (feature, span) in enumerate(zip(features, spans))
         ]
     found.sort(key=lambda entry: -entry[0].evidence)
-    voices = speakers(belief, model.labels, [group.features for group in model.layout.blocks])
+    voices = make_block_summarisers(belief, model.labels, [group.features for group in model.layout.blocks])
     return tuple(
         _with_words(strength, [say for j in said for say in voices[block].says(j)]) if place < WORDED else strength
         for place, (strength, block, said) in enumerate(found)

@@ -269,7 +269,7 @@ def _interval(table: Table, k: int, others: NDArray[np.intp], share: Array, v: i
     return float(low), float(high)
 
 
-def speakers(
+def make_block_summarisers(
     belief: GenerativeModel, labels: NDArray[Any], features: Sequence[Sequence[Feature]]
 ) -> Sequence[BlockSummariser]:
     """A speaker for each block, which has these features."""

@@ -14,7 +14,7 @@ from deciban.generative import GenerativeModel
 from deciban.linear.fitted_model import FittedModel
 from deciban.model.columns import Feature
 from deciban.model.description import Description
-from deciban.model.feature_summaries import BlockSummariser, Table, speakers
+from deciban.model.feature_summaries import BlockSummariser, Table, make_block_summarisers
 from deciban.model.model import Model
 from deciban.scores import Diagonal
 
@@ -160,8 +160,8 @@ def conditionals(model: Model, columns: Sequence[str] | None, most: int) -> tupl
 def _every(model: Model, description: Description) -> dict[str, Conditional]:
     """Every feature but texts."""
     belief = model.naive.unsolved()
-    voices = speakers(belief, model.labels, [group.features for group in model.layout.blocks])
-    fits = _fitted(model.scorer, speakers(belief, model.labels, [group.features for group in model.layout.blocks]))
+    voices = make_block_summarisers(belief, model.labels, [group.features for group in model.layout.blocks])
+    fits = _fitted(model.scorer, make_block_summarisers(belief, model.labels, [group.features for group in model.layout.blocks]))
     missing = {note.name: note.missing or 0.0 for note in description.columns}
     found: dict[str, Conditional] = {}
     for block, (kind, features) in enumerate(model.layout.blocks):
