@@ -16,7 +16,7 @@ from deciban.ledger import Scatter
 from deciban.linear.fit_report import Account
 from deciban.linear.fitted_model import FittedModel
 from deciban.model.columns import JOIN_SEPARATOR, Column, Feature
-from deciban.model.feature_summaries import Loud, Saying, Typical, amount, make_block_summarisers
+from deciban.model.feature_summaries import LevelEffect, Saying, Typical, amount, make_block_summarisers
 from deciban.model.weight_summaries import Voice, Weight, weighed
 from deciban.plain_json import plain
 from deciban.scores import DECIBAN
@@ -242,7 +242,7 @@ def _fitted(model: Model, naive: GenerativeModel, weights: dict[str, Array]) -> 
 def _trusted(strength: Strength, t: float) -> Strength:
     """As much of a column's evidence as is believed."""
     span = sorted((t * strength.low, t * strength.high))
-    says = [saying.times(t) if isinstance(saying, Loud) else saying for saying in strength.says]
+    says = [saying.times(t) if isinstance(saying, LevelEffect) else saying for saying in strength.says]
     return replace(strength, evidence=t * strength.evidence, low=span[0], high=span[1], trust=t, says=tuple(says))
 
 

@@ -37,7 +37,7 @@ LEAST = np.finfo(np.float64).tiny
 
 
 @dataclass(frozen=True)
-class Loud:
+class LevelEffect:
     """A level or bin that speaks for a class: decibans against the other classes together, with a 90 % interval."""
 
     feature: str
@@ -51,7 +51,7 @@ class Loud:
     def __str__(self) -> str:
         return f"{self.feature} {self.value} {self.message()}"
 
-    def times(self, trust: float) -> Loud:
+    def times(self, trust: float) -> LevelEffect:
         """As much of it as is believed."""
         low, high = sorted((trust * self.low, trust * self.high))
         return replace(self, evidence=trust * self.evidence, low=low, high=high)
@@ -81,7 +81,7 @@ class Typical:
         return f"in {self.label} {self.value:.4g} ± {self.error:.2g}, {amount(self.rows)}"
 
 
-Saying = Loud | Typical
+Saying = LevelEffect | Typical
 
 
 def amount(rows: float) -> str:
@@ -172,7 +172,7 @@ class BlockSummariser:
         counts = self._binned.table[:, mine]
         return Table(self.names[j], name, counts, form.log_theta[:, mine], self._alpha(j), counts.shape[1])
 
-    def _words(self, j: int) -> list[Loud]:
+    def _words(self, j: int) -> list[LevelEffect]:
         """The most telling words of each class, or of those that have the most telling."""
         K = len(self.prior)
         if self.words is None or K < 2:
@@ -180,7 +180,7 @@ class BlockSummariser:
         found = [
             (
                 told.low * told.documents,
-                Loud(
+                LevelEffect(
                     self.names[j], f'"{told.word}"', self.labels[k], told.decibans, told.low, told.high,
                     told.documents + told.documents_elsewhere,
                 ),
@@ -214,7 +214,7 @@ class BlockSummariser:
         return "rate", rate, rate
 
 
-def loudest(table: Table, prior: Array, labels: NDArray[Any]) -> list[Loud]:
+def loudest(table: Table, prior: Array, labels: NDArray[Any]) -> list[LevelEffect]:
     """For each class the level that speaks most surely for it: the one whose interval begins highest.
 
     A level that was seen once may happen to point the strongest; it is not what one should be told first.
@@ -227,7 +227,7 @@ def loudest(table: Table, prior: Array, labels: NDArray[Any]) -> list[Loud]:
     return told[:MOST_CLASSES]
 
 
-def _loudest_for(k: int, table: Table, prior: Array, labels: NDArray[Any]) -> Loud | None:
+def _loudest_for(k: int, table: Table, prior: Array, labels: NDArray[Any]) -> LevelEffect | None:
     seen = np.flatnonzero(table.counts.sum(axis=0) > 0)
     others = np.delete(np.arange(len(prior)), k)
     share = divide(prior[others], np.full(len(others), prior[others].sum()), 1 / len(others))
@@ -241,7 +241,7 @@ def _loudest_for(k: int, table: Table, prior: Array, labels: NDArray[Any]) -> Lo
         return None
     low, high = _interval(table, k, others, share, v)
     rows = float(table.counts[:, v].sum())
-    return Loud(table.feature, table.name(v), labels[k], best * DECIBAN, low * DECIBAN, high * DECIBAN, rows)
+    return LevelEffect(table.feature, table.name(v), labels[k], best * DECIBAN, low * DECIBAN, high * DECIBAN, rows)
 
 
 def _against(log_theta: Array, others: Array, share: Array) -> Array:
