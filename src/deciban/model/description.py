@@ -16,7 +16,7 @@ from deciban.ledger import Scatter
 from deciban.linear.fit_report import Account
 from deciban.linear.fitted_model import FittedModel
 from deciban.model.columns import JOIN_SEPARATOR, Column, Feature
-from deciban.model.feature_summaries import LevelEffect, Saying, Typical, amount, make_block_summarisers
+from deciban.model.feature_summaries import LevelEffect, Saying, ClassMean, amount, make_block_summarisers
 from deciban.model.weight_summaries import Voice, Weight, weighed
 from deciban.plain_json import plain
 from deciban.scores import DECIBAN
@@ -270,7 +270,7 @@ def _strength_lines(strength: Strength, width: int) -> list[str]:
 def _line(saying: Saying | Weight, below: str) -> str:
     """What a feature says, below its name; where that is too long, less of the level's name."""
     whose = "" if saying.feature == below else f"{saying.feature}: "
-    who = whose + (saying.what if isinstance(saying, Typical) else saying.value)
+    who = whose + (saying.what if isinstance(saying, ClassMean) else saying.value)
     room = WIDTH - len(f"       {saying.message()}")
     return cut(f"      {cut(who, max(room, 10))} {saying.message()}")
 

@@ -63,7 +63,7 @@ class LevelEffect:
 
 
 @dataclass(frozen=True)
-class Typical:
+class ClassMean:
     """The mean or rate of a class, its standard error, and the rows that it rests on."""
 
     feature: str
@@ -81,7 +81,7 @@ class Typical:
         return f"in {self.label} {self.value:.4g} ± {self.error:.2g}, {amount(self.rows)}"
 
 
-Saying = LevelEffect | Typical
+Saying = LevelEffect | ClassMean
 
 
 def amount(rows: float) -> str:
@@ -191,7 +191,7 @@ class BlockSummariser:
         ]  # fmt: skip
         return [loud for _, loud in sorted(found, key=lambda pair: -pair[0])][:MOST_CLASSES]
 
-    def _typical(self, j: int) -> list[Typical]:
+    def _typical(self, j: int) -> list[ClassMean]:
         """Means or rates: of all classes, or of those that lie farthest from each other."""
         what, value, variance = self._centre(j)
         n = np.broadcast_to(self.part.weight, (self.part.n_classes, self.part.n_features))[:, j]
@@ -201,7 +201,7 @@ class BlockSummariser:
             order = seen[np.argsort(value[seen], kind="stable")]
             seen = order[[0, -1]]
         each = zip(self.labels[seen], value[seen].tolist(), error[seen].tolist(), n[seen].tolist())
-        return [Typical(self.names[j], what, *told) for told in each]
+        return [ClassMean(self.names[j], what, *told) for told in each]
 
     def _centre(self, j: int) -> tuple[str, Array, Array]:
         part, form = self.part, self.form
