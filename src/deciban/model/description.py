@@ -16,7 +16,7 @@ from deciban.ledger import Scatter
 from deciban.linear.fit_report import Account
 from deciban.linear.fitted_model import FittedModel
 from deciban.model.columns import JOIN_SEPARATOR, Column, Feature
-from deciban.model.feature_summaries import LevelEffect, Saying, ClassMean, amount, make_block_summarisers
+from deciban.model.feature_summaries import LevelEffect, FeatureSummary, ClassMean, amount, make_block_summarisers
 from deciban.model.weight_summaries import Voice, Weight, weighed
 from deciban.plain_json import plain
 from deciban.scores import DECIBAN
@@ -71,7 +71,7 @@ class Strength:
     rows: float
     fewest: float
     fewest_label: Any
-    says: tuple[Saying | Weight, ...] = ()
+    says: tuple[FeatureSummary | Weight, ...] = ()
     trust: float | None = None
     """How much of it is believed, by evidence regression."""
 
@@ -254,7 +254,7 @@ def _strength(model: Model, feature: Feature, span: Sequence[float], weight: Arr
     return Strength(feature.name, feature.column, value, low, high, *rests)
 
 
-def _with_words(strength: Strength, says: Sequence[Saying | Weight]) -> Strength:
+def _with_words(strength: Strength, says: Sequence[FeatureSummary | Weight]) -> Strength:
     return replace(strength, says=tuple(says))
 
 
@@ -267,7 +267,7 @@ def _strength_lines(strength: Strength, width: int) -> list[str]:
     return lines + [_line(saying, strength.feature) for saying in strength.says]
 
 
-def _line(saying: Saying | Weight, below: str) -> str:
+def _line(saying: FeatureSummary | Weight, below: str) -> str:
     """What a feature says, below its name; where that is too long, less of the level's name."""
     whose = "" if saying.feature == below else f"{saying.feature}: "
     who = whose + (saying.what if isinstance(saying, ClassMean) else saying.value)

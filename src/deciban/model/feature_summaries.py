@@ -81,7 +81,7 @@ class ClassMean:
         return f"in {self.label} {self.value:.4g} ± {self.error:.2g}, {amount(self.rows)}"
 
 
-Saying = LevelEffect | ClassMean
+FeatureSummary = LevelEffect | ClassMean
 
 
 def amount(rows: float) -> str:
@@ -115,7 +115,7 @@ class BlockSummariser:
         self._told: Told | None = None
         self._binned: Levels | None = None
 
-    def says(self, j: int) -> list[Saying]:
+    def says(self, j: int) -> list[FeatureSummary]:
         """What feature j says of each class, or of those that it says most about."""
         if isinstance(self.part, Levels):
             return list(loudest(self._levels(j), self.prior, self.labels))
