@@ -155,7 +155,7 @@ def _spread(mean: Array, variance: Array, n: Array, prior: Array) -> Strengths:
     return Strengths(value, value - error, value + error)
 
 
-class Voice:
+class WeightSummariser:
     """Puts into words what the weights of one block say."""
 
     def __init__(
