@@ -16,7 +16,7 @@ from deciban.ledger import Scatter
 from deciban.linear.fit_report import Account
 from deciban.linear.fitted_model import FittedModel
 from deciban.model.columns import JOIN_SEPARATOR, Column, Feature
-from deciban.model.feature_summaries import LevelEffect, FeatureSummary, ClassMean, amount, make_block_summarisers
+from deciban.model.feature_summaries import LevelEffect, FeatureSummary, ClassMean, format_row_count, make_block_summarisers
 from deciban.model.weight_summaries import WeightSummariser, Weight, weighed
 from deciban.plain_json import plain
 from deciban.scores import DECIBAN
@@ -109,9 +109,9 @@ class Description:
         return "\n\n".join(part for part in parts if part)
 
     def _head(self) -> str:
-        read = amount(self.rows) + " read" if self.rows else ""
+        read = format_row_count(self.rows) + " read" if self.rows else ""
         without = f" ({self.rows_without_class} without a class)" if self.rows_without_class else ""
-        counted = amount(self.weight) if self.rows != self.weight else ""
+        counted = format_row_count(self.weight) if self.rows != self.weight else ""
         told = ", ".join(filter(None, [read + without, counted and f"{counted} learned"]))
         used = sum(note.role != "skip" for note in self.columns)
         return f"{self.target} from {used} column{'' if used == 1 else 's'}: {told}; {self.n_parameters} parameters"
@@ -262,7 +262,7 @@ def _strength_lines(strength: Strength, width: int) -> list[str]:
     name = f"{cut(strength.feature, width):<{width}}"
     span = f"{strength.evidence:>6.2f} dB  ({strength.low:.2f} … {strength.high:.2f})"
     trust = "" if strength.trust is None else f"trust {strength.trust:.2f}  "
-    rests = f"{trust}{amount(strength.rows)}, {strength.fewest:.10g} of {strength.fewest_label}"
+    rests = f"{trust}{format_row_count(strength.rows)}, {strength.fewest:.10g} of {strength.fewest_label}"
     lines = [cut(f"  {name}  {span}  {rests}")]
     return lines + [_line(saying, strength.feature) for saying in strength.says]
 

@@ -59,7 +59,7 @@ class LevelEffect:
     def message(self) -> str:
         """What it says, without what says it."""
         span = f"({signed(self.low, 1)} … {signed(self.high, 1)})"
-        return f"speaks for {self.label}: {signed(self.evidence, 1)} dB {span}, {amount(self.rows)}"
+        return f"speaks for {self.label}: {signed(self.evidence, 1)} dB {span}, {format_row_count(self.rows)}"
 
 
 @dataclass(frozen=True)
@@ -78,13 +78,13 @@ class ClassMean:
 
     def message(self) -> str:
         """What it says, without what says it."""
-        return f"in {self.label} {self.value:.4g} ± {self.error:.2g}, {amount(self.rows)}"
+        return f"in {self.label} {self.value:.4g} ± {self.error:.2g}, {format_row_count(self.rows)}"
 
 
 FeatureSummary = LevelEffect | ClassMean
 
 
-def amount(rows: float) -> str:
+def format_row_count(rows: float) -> str:
     """How many rows, or how much they weigh."""
     return f"{rows:.10g} row{'' if rows == 1 else 's'}" if float(rows).is_integer() else f"weight {rows:.4g}"
 

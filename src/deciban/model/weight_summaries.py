@@ -23,7 +23,7 @@ from deciban.ledger.grid import cell_numbers
 from deciban.ledger.levels import sums_by_feature
 from deciban.ledger.statistic import divide
 from deciban.model.columns import Feature
-from deciban.model.feature_summaries import MOST_CLASSES, Z90, BlockSummariser, Table, amount
+from deciban.model.feature_summaries import MOST_CLASSES, Z90, BlockSummariser, Table, format_row_count
 from deciban.scores import DECIBAN, Diagonal, Linear, Lookup, SparseLinear, Steps
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Weight:
 
     def message(self) -> str:
         """What it says, without what says it."""
-        return f"speaks for {self.label}: {signed(self.evidence, 1)} dB, {amount(self.rows)}"
+        return f"speaks for {self.label}: {signed(self.evidence, 1)} dB, {format_row_count(self.rows)}"
 
 
 class Weighed(NamedTuple):
