@@ -155,7 +155,7 @@ class Description:
         return "\n".join(["columns", *map(cut, lines), *_more(len(self.columns) - len(shown), "columns")])
 
 
-def described(model: Model) -> Description:
+def describe_model(model: Model) -> Description:
     """What this model has learned; quick for many columns and levels, since only the strongest are put into words."""
     belief, ledger = model.naive.unsolved(), model.ledger
     n, prior = ledger.rows.tolist(), model.scorer.solved.prior.tolist()

@@ -313,9 +313,9 @@ class Model(Algebra):
 
     def describe(self) -> Description:
         """Classes, priors, roles, parameters, and the strongest columns with what they rest on."""
-        from deciban.model.description import described
+        from deciban.model.description import describe_model
 
-        return described(self)
+        return describe_model(self)
 
     def save(self, path: str | Path) -> None:
         """Write the model into one file, whole or not at all; `deciban.load` reads it."""
