@@ -70,7 +70,7 @@ def reasons(
 ) -> list[Reasons]:
     """The reasons for some rows, called by the column `naming`; none where the table is shorter."""
     from deciban.cli.row_views import Carrying, Part
-    from deciban.model.table_explanations import explained
+    from deciban.model.table_explanations import explain_rows
 
     part = Part(source, start, count)
     view = Carrying(part, [name for name in (model.target, naming) if name is not None and name in source.columns])
@@ -82,7 +82,7 @@ def reasons(
             carried[name] += values.to_pylist()
     if not p:
         return []
-    told = explained(model, part, pair, count, allow)
+    told = explain_rows(model, part, pair, count, allow)
     truths, names = (carried.get(name or "", [None] * len(p)) for name in (model.target, naming))
     found = []
     for i, (posterior, truth, called) in enumerate(zip(p, truths, names)):

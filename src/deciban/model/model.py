@@ -283,11 +283,11 @@ class Model(Algebra):
 
         `rows` stops after that many.
         """
-        from deciban.model.table_explanations import explained
+        from deciban.model.table_explanations import explain_rows
 
         if rows is not None and rows < 1:
             raise InputError(f"rows must be at least 1, not {rows!r}")
-        return explained(self, self._open(source, sql, reading), classes, rows, allow_missing_columns)
+        return explain_rows(self, self._open(source, sql, reading), classes, rows, allow_missing_columns)
 
     def sample(self, n: int = 1, random_state: Any = None) -> Any:
         """n rows drawn from a naive model, as an Arrow table with the target in its place at the end.

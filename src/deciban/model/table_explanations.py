@@ -27,7 +27,7 @@ SHOWN_TEXT = 40
 """Characters of a text that stand for it."""
 
 
-def explained(
+def explain_rows(
     model: Model, source: Source, classes: tuple[Any, Any] | None, rows: int | None, allow_missing: bool
 ) -> Explanation:
     """The explanation of all rows, or the first ones."""

@@ -10,7 +10,7 @@ from typing import Any
 from deciban import formatting as spelling
 from deciban.errors import InputError
 from deciban.model.model import Model
-from deciban.model.table_explanations import explained
+from deciban.model.table_explanations import explain_rows
 from deciban.plots.bayes import chance
 from deciban.plots.evidence import MARKS, percent_mark, signed
 from deciban.plots.nomogram_scales import Branch, Mark, Scale, Scales, scales
@@ -79,7 +79,7 @@ def _told(model: Model, rows: Any, row: int, classes: tuple[Any, Any] | None) ->
     source = rows if hasattr(rows, "batches") else open_source(rows)
     if row < 0:
         raise InputError(f"rows are counted from 0, so there is no row {row}")
-    told = explained(model, source, classes, row + 1, False)
+    told = explain_rows(model, source, classes, row + 1, False)
     if row >= len(told):
         raise InputError(f"{source.name} has no row {row}, only {len(told)}. Hint: rows are counted from 0")
     return told[row]

@@ -61,11 +61,11 @@ def run(
     """Read the row, weigh, draw."""
     from deciban.cli.model_files import open_model
     from deciban.cli.row_views import Part
-    from deciban.model.table_explanations import explained
+    from deciban.model.table_explanations import explain_rows
     from deciban.plots import evidence
 
     part = Part(table.open(), row - 1, 1)
     if not sum(batch.num_rows for batch in part.batches({part.columns[0]: "text"})):
         raise InputError(f"{table.name} has no row {row}. Hint: --row counts from 1, the header left out")
-    told = explained(open_model(path), part, pair, 1, allow)
+    told = explain_rows(open_model(path), part, pair, 1, allow)
     picture.save(evidence(told, most=most), f"why row {row} is rather {told.winner[0]} than {told.runner_up[0]}")
