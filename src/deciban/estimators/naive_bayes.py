@@ -214,11 +214,11 @@ class NaiveBayes(Bayes):
 
     def explain(self, X: Any, classes: tuple[Any, Any] | None = None) -> Explanation:
         """The evidence of each column in decibans, for the winner against the runner-up or for two given classes."""
-        from deciban.model.table_explanations import explained
+        from deciban.model.table_explanations import explain_rows
 
         model = self._model()
         pair = None if classes is None else tuple(self.classes_[list(self._pair(classes))].tolist())
-        return explained(model, Frame(table_of(self, X, self._names)), pair, None, False)
+        return explain_rows(model, Frame(table_of(self, X, self._names)), pair, None, False)
 
     def telltales(self, label: Any, n: int = 10, column: str | None = None) -> list[Telltale]:
         """The n words that tell a class most surely from all others; `column` names one of several texts."""
