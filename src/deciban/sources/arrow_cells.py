@@ -85,7 +85,7 @@ def texts(array: Any) -> pa.DictionaryArray:
 def _replace_nulls(array: Any, filler: float) -> NDArray[Any]:
     """Return an array of numbers with `filler` in place of nulls.
 
-    `pa.scalar`, `pa.array`, `to_numpy` and `np.asarray` would import pandas where it is installed, which takes 0.16 s.
+    `pa.scalar`, `pa.array`, `to_numpy` and `np.asarray` would import pandas where it is installed: 0.16 s.
     """
     import pyarrow as pa
 
