@@ -1,4 +1,4 @@
-"""What the demo shows, computed: held-out results, one prediction explain_rows, exact forgetting."""
+"""What the demo shows, computed: held-out results, one prediction explained, exact forgetting."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def passages(told: Explanation, row: int) -> Passages | None:
 
     if not isinstance(told, TableExplanation):
         return None
-    texts = {column: explain_rows.texts[row] for column, explain_rows in told.documents.items()}
+    texts = {column: documents.texts[row] for column, documents in told.documents.items()}
     return Passages(told.words(row), texts, [reason for reason in told.reasons(row) if reason.behind is None])
 
 
