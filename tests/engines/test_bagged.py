@@ -16,8 +16,8 @@ def test_a_document_without_a_word_is_none():
 
 def test_words_are_counted_with_the_documents_that_have_them():
     found = bagged(X, CODES, None, 2, 1)
-    assert found.occurrences.dense().total.tolist() == [[2, 0, 1], [1, 4, 0]]
-    assert found.documents.dense().total.tolist() == [[1, 0, 1], [1, 2, 0]]
+    assert found.occurrences.to_dense().total.tolist() == [[2, 0, 1], [1, 4, 0]]
+    assert found.documents.to_dense().total.tolist() == [[1, 0, 1], [1, 2, 0]]
 
 
 def test_words_that_count_once_anyway_are_counted_once():

@@ -80,7 +80,7 @@ def test_every_feature_is_told_apart_on_its_own(data):
         holes=data.draw(st.sampled_from(["level", "unseen"])),
         most=data.draw(st.none() | st.integers(0, 4)),
     )
-    part = Levels(rng.integers(0, 3, (2, sum(sizes))).astype(float), np.cumsum([0, *sizes])).trimmed()
+    part = Levels(rng.integers(0, 3, (2, sum(sizes))).astype(float), np.cumsum([0, *sizes])).trim()
     X = rng.integers(-1, 7, (20, len(sizes)))
     alone = 0
     for j in range(len(sizes)):

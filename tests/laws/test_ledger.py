@@ -156,7 +156,7 @@ def test_choosing_features_is_counting_them_alone(kind, data):
     if chosen:
         alone = kind.of(rows.X[:, chosen], rows.codes, rows.weight, rows.K)
         assert part.schema.blocks[0].names == tuple("xyz"[j] for j in chosen)
-        assert_same(part.parts[0], alone.dense() if isinstance(alone, Tallies) else alone)
+        assert_same(part.parts[0], alone.to_dense() if isinstance(alone, Tallies) else alone)
 
 
 def test_choosing_for_other_blocks_than_there_are_is_refused():

@@ -232,7 +232,7 @@ def test_counts_of_whole_numbers_are_exact_and_fractions_are_to_1e12_of_the_sum_
     keep = np.arange(200) != 7
     for weight, room in ((np.ones(200), 0.0), (rng.choice(WEIGHTS, 200), 1e-12)):
         whole, row, rest = (Counts.of(X[r], codes[r], weight[r], 1) for r in (slice(None), slice(7, 8), keep))
-        for made in (whole - row, (Tallies.from_counts(whole) - Tallies.from_counts(row)).dense()):
+        for made in (whole - row, (Tallies.from_counts(whole) - Tallies.from_counts(row)).to_dense()):
             assert (np.abs(made.total - rest.total) <= room * whole.total).all()
             assert (np.abs(made.weight - rest.weight) <= room * whole.weight).all()
     left = Counts.of(X[8:], codes[8:], np.full(192, 0.1), 1)

@@ -225,12 +225,12 @@ def test_pooled_classes_are_the_sums_of_their_neighbours(presence):
     rng = np.random.default_rng(0)
     total, weight = rng.integers(0, 3, (6, 40)).astype(float), np.arange(1.0, 7).reshape(6, 1)
     words, documents = (Tallies.from_counts(Counts(table, weight)) for table in (total, np.minimum(total, 1)))
-    pooled = Bags(words, words if presence else documents).pooled(3)
+    pooled = Bags(words, words if presence else documents).pool_classes(3)
     assert pooled.presence == presence
     assert pooled.weight.tolist() == [[6.0], [15.0]]
     for part, table in [
         (pooled.occurrences, total),
         *([] if presence else [(pooled.documents, np.minimum(total, 1))]),
     ]:
-        assert part.dense().total.tolist() == [table[:3].sum(axis=0).tolist(), table[3:].sum(axis=0).tolist()]
-    assert Bags.empty(6, 4).pooled(3) == Bags.empty(2, 4)
+        assert part.to_dense().total.tolist() == [table[:3].sum(axis=0).tolist(), table[3:].sum(axis=0).tolist()]
+    assert Bags.empty(6, 4).pool_classes(3) == Bags.empty(2, 4)

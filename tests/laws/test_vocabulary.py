@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deciban.ledger import Vocabulary, vocabulary
-from deciban.ledger import vocabulary as stretches
+from deciban.ledger import vocabulary as vocabulary_module
 from deciban.ledger.hashing import hash_word, hash_words
 
 anything = st.text(st.characters(codec=None), max_size=20)
@@ -172,9 +172,9 @@ def test_very_long_words_are_words():
     assert theirs.min() >= 0
 
 
-def test_stretches_are_copied_and_compared_in_portions(monkeypatch):
-    monkeypatch.setattr(stretches, "AT_ONCE", 7)
-    monkeypatch.setattr(stretches, "LONG", 9)
+def test_byte_ranges_are_copied_and_compared_in_chunks(monkeypatch):
+    monkeypatch.setattr(vocabulary_module, "CHUNK_BYTES", 7)
+    monkeypatch.setattr(vocabulary_module, "MAX_VECTORISED_BYTES", 9)
     many = [bytes([65 + i % 20]) * (i * 7 % 13) for i in range(50)]
     length = np.array([len(word) for word in many])
     start = np.cumsum(length) - length
@@ -182,13 +182,13 @@ def test_stretches_are_copied_and_compared_in_portions(monkeypatch):
     order = np.argsort(-length, kind="stable")
     to = np.cumsum(length[order]) - length[order]
     out = np.zeros(len(source), dtype=np.uint8)
-    stretches.copy(out, to, source, start[order], length[order])
+    vocabulary_module.copy_ranges(out, to, source, start[order], length[order])
     assert out.tobytes() == b"".join(many[i] for i in order)
-    assert stretches.equal(out, to, source, start[order], length[order]).all()
+    assert vocabulary_module.ranges_are_equal(out, to, source, start[order], length[order]).all()
     spoiled = out.copy()
     spoiled[to[3]] ^= 1
     spoiled[to[20] + length[order][20] - 1] ^= 1
-    wrong = np.flatnonzero(~stretches.equal(spoiled, to, source, start[order], length[order]))
+    wrong = np.flatnonzero(~vocabulary_module.ranges_are_equal(spoiled, to, source, start[order], length[order]))
     assert wrong.tolist() == [3, 20]
 
 

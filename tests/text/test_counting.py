@@ -131,7 +131,7 @@ def test_classes_that_become_one_are_counted_as_one(way):
     vocabulary, bags = counter.bags(2)
     expected, sums = plain(Words(), [*texts, "a new bat"], [0, 0, 1, 1, 1])
     assert vocabulary == expected
-    assert bags.occurrences.dense().total.tolist() == sums.occurrences.dense().total[:2].tolist()
+    assert bags.occurrences.to_dense().total.tolist() == sums.occurrences.to_dense().total[:2].tolist()
 
 
 def test_many_entries_are_added_up_on_the_way(monkeypatch):

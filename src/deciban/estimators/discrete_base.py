@@ -129,4 +129,4 @@ class CountBayes(DiscreteBayes):
 def dense(ledger: Ledger) -> Counts:
     """A count ledger's only block, zeros written out."""
     part: Any = ledger.parts[0]
-    return part.dense() if isinstance(part, Tallies) else part
+    return part.to_dense() if isinstance(part, Tallies) else part

@@ -194,7 +194,7 @@ class TextClassifier(TextBayes):
     def feature_count_(self) -> Array:
         """Σ w·x per class and word, K×V numbers, made when asked for."""
         part: Any = self.ledger_.parts[0]
-        return part.occurrences.dense().total
+        return part.occurrences.to_dense().total
 
     @property
     def feature_log_prob_(self) -> Array:

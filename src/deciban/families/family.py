@@ -108,7 +108,7 @@ def dot(count: Array, log_theta: Array) -> float:
 
 def to_dense(part: Counts | Tallies) -> Counts:
     """Counts with their zeros."""
-    return part.dense() if isinstance(part, Tallies) else part
+    return part.to_dense() if isinstance(part, Tallies) else part
 
 
 def smoothed_entries(part: Tallies, alpha: float) -> tuple[Array, Array]:

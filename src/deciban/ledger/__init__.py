@@ -1,8 +1,7 @@
-"""WHAT WE REMEMBER: sums over the data, per class, and the schema that says what they count.
+"""Sufficient statistics: sums over the data per class, and the schema that names the features which they count.
 
-Plain NumPy throughout: this room is the definition of every statistic; kernels are the same functions,
-faster. Each statistic adds, subtracts and scales, so that any split of the data, learned in any order,
-gives the statistic of one pass.
+This package is plain NumPy and defines every statistic; the kernels compute the same functions faster. Each statistic
+adds, subtracts and scales, so that any split of the data, learned in any order, gives the statistic of one pass.
 """
 
 from deciban.ledger.bags import Bags

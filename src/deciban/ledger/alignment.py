@@ -1,4 +1,4 @@
-"""How what two schemas count lines up: classes, features, words and levels by their names."""
+"""Alignment of two schemas: classes, features, words and levels are matched by their names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from deciban.errors import SchemaError
 from deciban.ledger.bags import Bags
-from deciban.ledger.schema import Block, Label, Schema, in_order
+from deciban.ledger.schema import Block, Label, Schema, sort_classes
 from deciban.ledger.statistic import Statistic
 from deciban.ledger.vocabulary import Vocabulary
 
@@ -22,9 +22,9 @@ Names = tuple[str, ...]
 
 @dataclass(frozen=True)
 class BlockMapping:
-    """Where the features, words or levels of one block go in another; None: they stay.
+    """The new places of the features, words or levels of a block in another block; None: they stay.
 
-    `order` says which feature comes to each place; `words` and `levels` to which place each goes, among how many.
+    `order` is the feature at each new place; `words` and `levels` are the new place of each, and their number.
     """
 
     order: Places | None = None
@@ -32,7 +32,7 @@ class BlockMapping:
     levels: tuple[list[Places | None], list[int]] | None = None
 
     def apply(self, statistic: Statistic) -> Statistic:
-        """The block's statistic at its new places."""
+        """Return the block's statistic with everything at its new place."""
         if self.order is not None:
             statistic = statistic.reorder(self.order)
         if self.words is not None:
@@ -43,65 +43,69 @@ class BlockMapping:
 
 
 @dataclass(frozen=True)
-class Move:
-    """Where everything that one schema counts goes in another."""
+class SchemaMapping:
+    """The new places of the classes and blocks of a schema in another schema."""
 
     classes: Places
     n_classes: int
     blocks: tuple[BlockMapping, ...]
 
     def rows(self, weight: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Class weights at their new places."""
+        """Return the class weights at their new places."""
         out = np.zeros(self.n_classes)
         out[self.classes] = weight
         return out
 
     def apply(self, block: int, statistic: Statistic) -> Statistic:
-        """One block's statistic at its new places."""
+        """Return the statistic of one block at its new places."""
         return self.blocks[block].apply(statistic).spread(self.classes, self.n_classes)
 
 
-Joined = tuple[Block, BlockMapping, BlockMapping]
-"""A block that counts what two do, and how each of the two moves there."""
+JoinedBlock = tuple[Block, BlockMapping, BlockMapping]
+"""A block that counts the features of two blocks, and the mapping of each of them into it."""
 
 
-def unite(a: Schema, b: Schema) -> tuple[Schema, Move, Move]:
-    """The schema that counts what either counts, and how each moves there; refused if they cannot line up.
+def unite_schemas(a: Schema, b: Schema) -> tuple[Schema, SchemaMapping, SchemaMapping]:
+    """Return the union of two schemas and the mapping of each into it; refuse schemas that cannot be aligned.
 
-    Classes, named levels and words are united, in order; features of the same names in another order are reordered.
+    Classes, named levels and words are unite, in order; features of the same names in another order are reordered.
     """
-    classes = _united_classes(a.classes, b.classes)
-    joined = [_join(x, y, grows=True) for x, y in _paired(a, b)]
+    classes = _unite_classes(a.classes, b.classes)
+    joined = [_join(x, y, grows=True) for x, y in _pair_blocks(a, b)]
     schema = Schema(classes, tuple(block for block, _, _ in joined))
-    return schema, _move(a, classes, [mine for _, mine, _ in joined]), _move(b, classes, [its for *_, its in joined])
+    return (
+        schema,
+        _map_schema(a, classes, [mine for _, mine, _ in joined]),
+        _map_schema(b, classes, [its for *_, its in joined]),
+    )
 
 
-def fit(b: Schema, into: Schema) -> Move:
-    """How what b counts moves into another schema, unchanged; refused if that has no place for a name."""
+def map_into(b: Schema, into: Schema) -> SchemaMapping:
+    """Return the mapping of b into another schema, which stays as it is; refuse names that it lacks."""
     known = set(into.classes)
-    strange = [label for label in b.classes if label not in known]
-    if strange:
-        raise SchemaError(f"class {strange[0]!r} is not known. Hint: one of {list(into.classes)[:5]}")
-    return _move(b, into.classes, [_join(x, y, grows=False)[2] for x, y in _paired(into, b)])
+    unknown = [label for label in b.classes if label not in known]
+    if unknown:
+        raise SchemaError(f"class {unknown[0]!r} is not known. Hint: one of {list(into.classes)[:5]}")
+    return _map_schema(b, into.classes, [_join(x, y, grows=False)[2] for x, y in _pair_blocks(into, b)])
 
 
-def _paired(a: Schema, b: Schema) -> Iterator[tuple[Block, Block]]:
+def _pair_blocks(a: Schema, b: Schema) -> Iterator[tuple[Block, Block]]:
     if len(a.blocks) != len(b.blocks):
         raise SchemaError(f"one has {len(a.blocks)} blocks of features, the other {len(b.blocks)}")
     return zip(a.blocks, b.blocks)
 
 
-def _move(old: Schema, classes: tuple[Label, ...], blocks: Sequence[BlockMapping]) -> Move:
+def _map_schema(old: Schema, classes: tuple[Label, ...], blocks: Sequence[BlockMapping]) -> SchemaMapping:
     place = {label: i for i, label in enumerate(classes)}
     index = np.array([place[label] for label in old.classes], dtype=np.intp)
-    return Move(index, len(classes), tuple(blocks))
+    return SchemaMapping(index, len(classes), tuple(blocks))
 
 
-def _united_classes(a: tuple[Label, ...], b: tuple[Label, ...]) -> tuple[Label, ...]:
+def _unite_classes(a: tuple[Label, ...], b: tuple[Label, ...]) -> tuple[Label, ...]:
     if a == b:
         return a
     try:
-        return tuple(in_order({*a, *b}))
+        return tuple(sort_classes({*a, *b}))
     except TypeError:
         raise SchemaError(
             f"classes of different types cannot be put in one order: {list(a)[:5]} and {list(b)[:5]}. "
@@ -109,8 +113,8 @@ def _united_classes(a: tuple[Label, ...], b: tuple[Label, ...]) -> tuple[Label, 
         ) from None
 
 
-def _join(a: Block, b: Block, grows: bool) -> Joined:
-    """Two blocks as one; unless it grows, a as it is, which must have room for all of b."""
+def _join(a: Block, b: Block, grows: bool) -> JoinedBlock:
+    """Join two blocks; unless `grows`, the result is a, which must have all names of b."""
     if a.kind != b.kind:
         raise SchemaError(f"one counts {a.kind}, the other {b.kind}. Hint: train both as the same family.")
     if a.reading != b.reading:
@@ -118,11 +122,11 @@ def _join(a: Block, b: Block, grows: bool) -> Joined:
     if isinstance(a.names, Vocabulary) or isinstance(b.names, Vocabulary):
         return _join_words(a, b, grows)
     if a.width != b.width:
-        raise SchemaError(f"one has {a.width} features, the other {b.width}{_only(a, b)}")
-    return _join_levels(a, b, _order(a, b), grows)
+        raise SchemaError(f"one has {a.width} features, the other {b.width}{_describe_difference(a, b)}")
+    return _join_levels(a, b, _match_order(a, b), grows)
 
 
-def _join_words(a: Block, b: Block, grows: bool) -> Joined:
+def _join_words(a: Block, b: Block, grows: bool) -> JoinedBlock:
     if not isinstance(a.names, Vocabulary) or not isinstance(b.names, Vocabulary):
         raise SchemaError("one has kept its words, the other has not. Hint: read the texts of both the same way.")
     if grows:
@@ -135,12 +139,12 @@ def _join_words(a: Block, b: Block, grows: bool) -> Joined:
         )
     its = a.names.find(b.names)
     if (its < 0).any():
-        strange = b.names[int(np.argmin(its))]
-        raise SchemaError(f"word {strange!r} is not known. Hint: take away only texts that were learned.")
+        unknown = b.names[int(np.argmin(its))]
+        raise SchemaError(f"word {unknown!r} is not known. Hint: take away only texts that were learned.")
     return a, BlockMapping(), BlockMapping(words=(its, a.width))
 
 
-def _join_levels(a: Block, b: Block, order: Places | None, grows: bool) -> Joined:
+def _join_levels(a: Block, b: Block, order: Places | None, grows: bool) -> JoinedBlock:
     if (a.levels is None) != (b.levels is None):
         raise SchemaError(
             "the levels of one have names, those of the other are bare codes. Hint: name both, or neither."
@@ -150,28 +154,28 @@ def _join_levels(a: Block, b: Block, order: Places | None, grows: bool) -> Joine
     theirs = b.levels if order is None else tuple(b.levels[j] for j in order)
     if a.levels == theirs:
         return a, BlockMapping(), BlockMapping(order)
-    united = _sorted_union if grows else _all_known
-    levels = tuple(x if x == y else united(x, y) for x, y in zip(a.levels, theirs))
+    unite = _sorted_union if grows else _require_known
+    levels = tuple(x if x == y else unite(x, y) for x, y in zip(a.levels, theirs))
     sizes = [len(names) for names in levels]
     mine, its = (_places(a.levels, levels), sizes), (_places(theirs, levels), sizes)
     return replace(a, levels=levels), BlockMapping(levels=mine), BlockMapping(order, levels=its)
 
 
 def _sorted_union(x: Names, y: Names) -> Names:
-    """All names in sorted order, so that it does not show who met whom first."""
-    return tuple(sorted(dict.fromkeys((*x, *y))))  # in their order: two sorted runs are merged, not sorted
+    """Return all names sorted, so that the result does not depend on the order of merging."""
+    return tuple(sorted(dict.fromkeys((*x, *y))))  # two sorted runs in a row are merged in linear time
 
 
-def _all_known(x: Names, y: Names) -> Names:
-    """The names of x, which must be known to have those of y."""
-    strange = set(y).difference(x)
-    if strange:
-        raise SchemaError(f"level {min(strange)!r} is not known. Hint: one of {list(x)[:5]}")
+def _require_known(x: Names, y: Names) -> Names:
+    """Return x; refuse if it lacks a name of y."""
+    unknown = set(y).difference(x)
+    if unknown:
+        raise SchemaError(f"level {min(unknown)!r} is not known. Hint: one of {list(x)[:5]}")
     return x
 
 
 def _places(old: Sequence[Names], new: Sequence[Names]) -> list[Places | None]:
-    """Where the names of each feature are now; None where they have not moved."""
+    """Return the new places of the names of each feature; None where they have not moved."""
     return [None if x is y else _place(x, y) for x, y in zip(old, new)]
 
 
@@ -180,22 +184,22 @@ def _place(old: Names, new: Names) -> Places:
     return np.fromiter(map(place.__getitem__, old), dtype=np.intp, count=len(old))
 
 
-def _order(a: Block, b: Block) -> Places | None:
-    """Where b's features lie in a's order; None where they already do."""
+def _match_order(a: Block, b: Block) -> Places | None:
+    """Return the order of b's features that matches a; None where it already does."""
     if a.names == b.names or a.names is None or b.names is None:
         return None
     for block in (a, b):
         twice = [name for name, times in Counter(block.names).items() if times > 1]
         if twice:
-            raise SchemaError(f"two features are both named {min(twice)!r}, so they cannot be lined up by name")
+            raise SchemaError(f"two features are both named {min(twice)!r}, so they cannot be aligned by name")
     if set(a.names) != set(b.names):
-        raise SchemaError(f"the features differ{_only(a, b)}")
+        raise SchemaError(f"the features differ{_describe_difference(a, b)}")
     place = {name: j for j, name in enumerate(b.names)}
     return np.array([place[name] for name in a.names], dtype=np.intp)
 
 
-def _only(a: Block, b: Block) -> str:
-    """Which names stand on one side alone."""
+def _describe_difference(a: Block, b: Block) -> str:
+    """Describe the names that only one of the blocks has."""
     if a.names is None or b.names is None:
         return ""
     first, second = set(a.names), set(b.names)

@@ -94,9 +94,9 @@ class Bags(Statistic):
         """See `Statistic.take`."""
         return self._each(lambda tallies: tallies.take(index))
 
-    def pooled(self, n: int) -> Self:
+    def pool_classes(self, n: int) -> Self:
         """Add up every n consecutive classes to one."""
-        return self._each(lambda tallies: tallies.pooled(n))
+        return self._each(lambda tallies: tallies.pool_classes(n))
 
     def reorder(self, order: NDArray[np.intp]) -> Self:
         """See `Statistic.reorder`; words that are not in `order` are left out."""
@@ -122,7 +122,7 @@ class Bags(Statistic):
 
 
 def _share_arrays(documents: Tallies, occurrences: Tallies) -> Tallies:
-    """Return the documents sharing with the occurrences the arrays that are equal: nearly always all but the totals."""
+    """Return the documents with those arrays shared that equal the occurrences': nearly always all but the totals."""
     start, klass = documents.start, documents.klass
     if np.array_equal(klass, occurrences.klass) and np.array_equal(start, occurrences.start):
         start, klass = occurrences.start, occurrences.klass

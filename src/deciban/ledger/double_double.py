@@ -19,8 +19,8 @@ SPLITTER = 2.0**27 + 1
 """Splits a double into two halves of 26 bits (Veltkamp)."""
 
 SLICE_BITS, SLICES, SLICE_ROWS = 20, 6, 1 << 12
-"""Products of matrices are summed exactly in slices of so many bits, so many of them, over at most so many rows:
-twice the bits and the logarithm of the rows come to no more than the 53 bits of a double."""
+"""Products of matrices are summed exactly in slices: bits of a slice, number of slices, rows of a block. Twice the
+bits plus the binary logarithm of the rows is at most 53, the bits of a double."""
 
 CHUNK_CELLS = 1 << 14
 """Sums over rows are taken over about this many cells at a time, which stay in the cache."""
@@ -34,36 +34,36 @@ class Pair(NamedTuple):
 
     @classmethod
     def of(cls, high: Any) -> Self:
-        """A double as a pair."""
+        """Convert doubles to pairs."""
         array = np.asarray(high, dtype=np.float64)
         return cls(array, np.zeros_like(array))
 
     def plus(self, other: Pair) -> Pair:
-        """The sum; accurate where terms cancel, too."""
+        """Return the sum, accurate also where terms cancel."""
         high, error = two_sum(self.high, other.high)
         low, rest = two_sum(self.low, other.low)
         return _normalise(*_fast_two_sum(high, error + low), rest)
 
     def minus(self, other: Pair) -> Pair:
-        """The difference."""
+        """Return the difference."""
         return self.plus(other.negative())
 
     def negative(self) -> Pair:
-        """The number with its sign changed."""
+        """Return the number with its sign changed."""
         return Pair(-self.high, -self.low)
 
     def times(self, other: Pair) -> Pair:
-        """The product."""
+        """Return the product."""
         high, error = two_product(self.high, other.high)
         return Pair(*_fast_two_sum(high, error + (self.high * other.low + self.low * other.high)))
 
     def scaled(self, factor: float | Array) -> Pair:
-        """The product with a double."""
+        """Return the product with a double."""
         high, error = two_product(self.high, np.asarray(factor, dtype=np.float64))
         return Pair(*_fast_two_sum(high, _finite(error + self.low * factor)))
 
     def over(self, other: Pair) -> Pair:
-        """The quotient, and zero where the divisor is zero."""
+        """Return the quotient, and zero where the divisor is zero."""
         zero = other.high == 0
         divisor = Pair(np.where(zero, 1.0, other.high), other.low)
         first = np.where(zero, 0.0, self.high / divisor.high)
@@ -71,12 +71,12 @@ class Pair(NamedTuple):
         return Pair(*_fast_two_sum(first, np.where(zero, 0.0, left.high / divisor.high)))
 
     def where(self, keep: NDArray[np.bool_], other: Pair | None = None) -> Pair:
-        """These numbers where `keep` is true, elsewhere the `other` ones, or zero."""
+        """Return these numbers where `keep` is true, elsewhere `other`, or zero."""
         high, low = (0.0, 0.0) if other is None else other
         return Pair(np.where(keep, self.high, high), np.where(keep, self.low, low))
 
     def sum_rows(self) -> Pair:
-        """The sum over the first axis, by halves."""
+        """Return the sum over the first axis, by repeated halving."""
         rows = len(self.high)
         step = max(2, CHUNK_CELLS // max(1, self.high[:1].size))
         if rows > step:
@@ -99,26 +99,26 @@ class Pair(NamedTuple):
 
 
 def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
-    """a + b, rounded, and what the rounding lost, exactly (Knuth)."""
+    """Return a + b, rounded, and the exact rounding error (Knuth)."""
     total = a + b
     back = total - a
     return total, (a - (total - back)) + (b - back)
 
 
 def two_product(a: Array, b: Array) -> tuple[Array, Array]:
-    """a · b, rounded, and what the rounding lost, exactly but for overflow and underflow (Dekker)."""
+    """Return a · b, rounded, and the rounding error, exact but for overflow and underflow (Dekker)."""
     product = a * b
     (a_high, a_low), (b_high, b_low) = _split(a), _split(b)
     return product, ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
 
 
 def difference(a: Array, b: Array) -> Pair:
-    """a − b of doubles, exactly."""
+    """Return a − b of doubles, exactly."""
     return Pair(*two_sum(a, -b))
 
 
 def matrix_product(a: Pair, b: Pair) -> Pair:
-    """aᵀb of matrices with the same rows, as accurate as if summed in pairs of doubles.
+    """Return aᵀb of matrices with the same rows, as accurate as if summed in pairs of doubles.
 
     The entries are cut into slices of 20 bits, the same in a whole column; a product of two slices has no rounding,
     so ordinary products of matrices can be used (Ozaki et al. 2012). The error is about 2⁻¹¹⁰ of the largest entries.
@@ -136,7 +136,7 @@ def matrix_product(a: Pair, b: Pair) -> Pair:
 
 
 def _slices(matrix: Pair) -> list[Array]:
-    """Matrices whose sum is the matrix, each entry a multiple of the same power of two in its column."""
+    """Return matrices whose sum is the matrix; the entries of a column are multiples of one power of two."""
     largest = np.abs(matrix.high).max(axis=0, initial=0.0)
     exponent = np.frexp(largest)[1]
     high, low = matrix
@@ -156,7 +156,7 @@ def _split(a: Array) -> tuple[Array, Array]:
 
 
 def _fast_two_sum(a: Array, b: Array) -> tuple[Array, Array]:
-    """As `two_sum`, where |a| is at least |b|."""
+    """Return `two_sum` of a and b where |a| ≥ |b|, in fewer operations."""
     total = a + b
     return total, b - (total - a)
 
@@ -166,5 +166,5 @@ def _normalise(high: Array, low: Array, rest: Array) -> Pair:
 
 
 def _finite(error: Array) -> Array:
-    """Zero in the place of what overflow made of an error term."""
+    """Replace error terms that overflowed by zero."""
     return np.where(np.isfinite(error), error, 0.0)

@@ -125,7 +125,7 @@ class Grid(Statistic):
 
     @classmethod
     def from_keys(cls, keys: NDArray[np.int64], table: Array, n_features: int) -> Self:
-        """Build the grid of counts (K×m) from ascending keys of feature and cell; cells without weight are dropped."""
+        """Build the grid from ascending keys of feature and cell and their counts (K×m); empty cells are dropped."""
         seen = table.any(axis=0)
         if not seen.all():
             keys, table = keys[seen], table[:, seen]

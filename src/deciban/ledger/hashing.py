@@ -1,4 +1,4 @@
-"""The hash that words are kept in the order of: the same on every machine, today and in ten years."""
+"""Fixed hash functions of words and of row numbers: their values never depend on the machine or the version."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ M63: Final = (1 << 63) - 1
 M64: Final = (1 << 64) - 1
 TOP: Final = 1 << 63
 
-SHORT: Final = 7
-"""Parts of up to so many bytes have hashes of their own: no two of them are equal."""
+MAX_SHORT_BYTES: Final = 7
+"""No two different parts of at most this many bytes have equal hashes."""
 
-FEW: Final = 16
-"""Fewer words than this are hashed one by one: that is faster than to arrange them."""
+MIN_VECTORISED_WORDS: Final = 16
+"""Fewer words than this are hashed one by one, which is faster than vectorised hashing."""
 
 
 def hash_word(word: bytes) -> int:
-    """The hash of a word's UTF-8; words joined by spaces (n-grams) are hashed from the hashes of their parts.
+    """Return the hash of a word's UTF-8; words joined by spaces (n-grams) are hashed from the hashes of their parts.
 
     The top bit is 0 exactly if the word is one part of at most seven bytes; equal hashes then mean equal words.
     """
@@ -47,13 +47,13 @@ def hash_word(word: bytes) -> int:
 
 def _hash_part(part: bytes) -> int:
     n = len(part)
-    if n <= SHORT:
+    if n <= MAX_SHORT_BYTES:
         return _mix_short(int.from_bytes(part, "little") | n << 56)
     return _finish_long(_absorb(0, part), n)
 
 
 def _mix_short(x: int) -> int:
-    """Each step can be undone, so that short parts never have equal hashes."""
+    """Mix the bits of a short part; each step is invertible, so short parts never have equal hashes."""
     x ^= x >> 31
     x = x * C1 & M63
     x ^= x >> 29
@@ -76,9 +76,9 @@ def _finish_long(h: int, n: int) -> int:
 
 
 def hash_words(blob: Bytes, offsets: Offsets) -> Hashes:
-    """`hash_word` of each of many words, word i being blob[offsets[i]:offsets[i+1]]."""
+    """Return `hash_word` of many words, word i being blob[offsets[i]:offsets[i+1]]."""
     n = len(offsets) - 1
-    if n < FEW:
+    if n < MIN_VECTORISED_WORDS:
         ends = offsets.tolist()
         each = [hash_word(blob[a:b].tobytes()) for a, b in pairwise(ends)]
         return np.array(each, dtype=np.uint64)
@@ -98,7 +98,7 @@ def hash_words(blob: Bytes, offsets: Offsets) -> Hashes:
 
 
 def _join(parts: Hashes, first: NDArray[np.int64], more: NDArray[np.int64]) -> Hashes:
-    """The hashes of words from those of their parts: part first[i] and `more[i]` that follow."""
+    """Combine the hashes of parts to those of words: word i is part first[i] and the `more[i]` parts after it."""
     h = parts[first]
     step, rest = 1, np.flatnonzero(more)
     while rest.size:
@@ -114,21 +114,23 @@ def _join(parts: Hashes, first: NDArray[np.int64], more: NDArray[np.int64]) -> H
 
 def _hash_parts(blob: Bytes, start: NDArray[np.int64], n: NDArray[np.int64]) -> Hashes:
     padded = np.concatenate([blob, np.zeros(16, dtype=np.uint8)])
-    eight: Hashes = np.ndarray((len(blob) + 8,), dtype="<u8", buffer=padded.data, strides=(1,))  # at any byte
-    x = (eight[start] & _mask(np.minimum(n, SHORT))) | n.astype(np.uint64) << np.uint64(56)
+    eight: Hashes = np.ndarray(
+        (len(blob) + 8,), dtype="<u8", buffer=padded.data, strides=(1,)
+    )  # one for each byte offset
+    x = (eight[start] & _mask(np.minimum(n, MAX_SHORT_BYTES))) | n.astype(np.uint64) << np.uint64(56)
     x ^= x >> np.uint64(31)
     x = x * np.uint64(C1) & np.uint64(M63)
     x ^= x >> np.uint64(29)
     x = x * np.uint64(C2) & np.uint64(M63)
     x ^= x >> np.uint64(32)
-    long = np.flatnonzero(n > SHORT)
+    long = np.flatnonzero(n > MAX_SHORT_BYTES)
     x[long] = _hash_long(blob, eight, start[long], n[long])
     return x
 
 
 def _hash_long(blob: Bytes, eight: Hashes, start: NDArray[np.int64], n: NDArray[np.int64]) -> Hashes:
     h, at, rest = np.zeros(len(n), dtype=np.uint64), 0, np.arange(len(n))
-    while len(rest) >= FEW:
+    while len(rest) >= MIN_VECTORISED_WORDS:
         chunk = eight[start[rest] + at] & _mask(np.minimum(n[rest] - at, 8))
         x = (h[rest] ^ chunk) * np.uint64(C1)
         h[rest] = x ^ x >> np.uint64(32)
@@ -143,8 +145,34 @@ def _hash_long(blob: Bytes, eight: Hashes, start: NDArray[np.int64], n: NDArray[
 
 
 def _mask(n: NDArray[np.int64]) -> Hashes:
-    """The lowest n bytes of eight."""
+    """Return the bit mask of the lowest n of eight bytes."""
     return _MASKS[n]
 
 
 _MASKS = np.array([(1 << 8 * n) - 1 for n in range(9)], dtype=np.uint64)
+
+
+def hash_row_numbers(number: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Return a fixed 64-bit hash of each row number (the finaliser of SplitMix64, Steele et al. 2014).
+
+    Rows with the lowest hashes are a uniform sample.
+
+    >>> (hash_row_numbers(np.arange(3)) >> np.uint64(60)).tolist()
+    [14, 6, 0]
+    """
+    z = (number.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)):
+        z ^= z >> np.uint64(shift)
+        z *= np.uint64(factor)
+    return z
+
+
+def sample_row_numbers(n: int, most: int) -> NDArray[np.intp]:
+    """Return the numbers, ascending, of at most `most` of n rows: a uniform sample that is always the same.
+
+    >>> sample_row_numbers(3, 10).tolist(), sample_row_numbers(1000, 4).tolist()
+    ([0, 1, 2], [366, 410, 503, 821])
+    """
+    if n <= most:
+        return np.arange(n)
+    return np.sort(np.argsort(hash_row_numbers(np.arange(n)), kind="stable")[:most])

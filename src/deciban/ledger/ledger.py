@@ -1,4 +1,4 @@
-"""The Ledger: everything a generative classifier must remember of its data, as one value that adds."""
+"""The ledger: the sufficient statistics of a generative classifier as one value that adds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.errors import ForgetError, InputError, PrecisionWarning, UndefinedError
-from deciban.ledger.alignment import Move, fit, unite
+from deciban.ledger.alignment import SchemaMapping, map_into, unite_schemas
 from deciban.ledger.bags import Bags
 from deciban.ledger.cells import Cells
 from deciban.ledger.counts import Counts
@@ -33,7 +33,7 @@ class Ledger:
     """Weight of each class's rows, and one statistic for each block of the schema.
 
     `a + b` is the ledger of both data, `a - b` of what is left of a, `a * f` of a whose rows each weigh f
-    times as much. Classes are united, features lined up by name; what cannot be lined up is refused.
+    times as much. Classes are united, features aligned by name; ledgers that cannot be aligned are refused.
     """
 
     schema: Schema
@@ -48,43 +48,43 @@ class Ledger:
     def __add__(self, other: Self) -> Self:
         if not isinstance(other, Ledger):
             return NotImplemented
-        schema, a, b = _aligned(self, other)
+        schema, a, b = _align(self, other)
         with np.errstate(over="ignore", invalid="ignore"):
-            parts = tuple(_joined(x, y, lambda x, y: x + y) for x, y in zip(a.parts, b.parts))
+            parts = tuple(_apply_dense(x, y, lambda x, y: x + y) for x, y in zip(a.parts, b.parts))
             return type(self)(schema, a.rows + b.rows, parts)._refuse_overflow()
 
     def __sub__(self, other: Self) -> Self:
         if not isinstance(other, Ledger):
             return NotImplemented
-        return _less(*_aligned(self, other)[1:])._without_lost_names()
+        return _subtract(*_align(self, other)[1:])._drop_empty()
 
     def without(self, other: Self) -> Self:
-        """What is left without `other`, counted by the same schema; `-` drops levels and words that nobody has.
+        """Subtract `other` and keep the schema; the operator `-` drops levels and words that no class has any more.
 
-        So the models of a cross-validation, each without the rows of one fold, agree about what there is to count.
+        So the models of a cross-validation, each without the rows of one fold, have one schema.
         """
         if other.schema == self.schema:
-            return _less(self, other)
-        return _less(self, _moved(other, self.schema, fit(other.schema, self.schema)))
+            return _subtract(self, other)
+        return _subtract(self, _move(other, self.schema, map_into(other.schema, self.schema)))
 
     def choose(self, columns: Sequence[Sequence[int] | None]) -> Self:
-        """The ledger of these features alone, given by number for each block; a block left without any is dropped.
+        """Return the ledger of these features alone, given by number for each block; a block without any is dropped.
 
         None leaves a block as it is.
         """
         if len(columns) != len(self.parts):
             raise InputError(f"columns has {len(columns)} entries for {len(self.parts)} blocks. Hint: one for each")
         pairs = [
-            (block, part) if features is None else (block.choose(features), _chosen(part, features))
+            (block, part) if features is None else (block.choose(features), _choose_features(part, features))
             for block, part, features in zip(self.schema.blocks, self.parts, columns)
             if features is None or len(features)
         ]
         schema = Schema(self.schema.classes, tuple(block for block, _ in pairs))
         return type(self)(schema, self.rows, tuple(part for _, part in pairs))
 
-    def _without_lost_names(self) -> Self:
-        """The same without the named levels, and the words of open blocks, that no class has any weight in."""
-        pairs = [_of_known_names(block, part) for block, part in zip(self.schema.blocks, self.parts)]
+    def _drop_empty(self) -> Self:
+        """Drop the named levels and the words in which no class has any weight."""
+        pairs = [_drop_empty_names(block, part) for block, part in zip(self.schema.blocks, self.parts)]
         schema = Schema(self.schema.classes, tuple(block for block, _ in pairs))
         return type(self)(schema, self.rows, tuple(part for _, part in pairs))
 
@@ -98,7 +98,7 @@ class Ledger:
             return type(self)(self.schema, self.rows * f, tuple(part * f for part in self.parts))._refuse_overflow()
 
     def _refuse_overflow(self) -> Self:
-        """This ledger, if all its sums are finite."""
+        """Return this ledger if all its sums are finite."""
         for part in self.parts:
             for name, array in part.arrays().items():
                 if array.dtype.kind == "f" and not np.isfinite(array).all():
@@ -109,7 +109,7 @@ class Ledger:
         return self
 
     __rmul__ = __mul__
-    __array_ufunc__ = None  # an array times a ledger is no array of ledgers
+    __array_ufunc__ = None  # so that NumPy does not make an array of ledgers
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -123,12 +123,12 @@ class Ledger:
         return hash(self.schema.fingerprint)
 
     def empty(self) -> Self:
-        """The neutral element: the same schema, nothing learned."""
+        """Return the neutral element: the ledger of the same schema and no rows."""
         return self * 0.0
 
     @property
     def nbytes(self) -> int:
-        """How much memory the sums take."""
+        """Memory of the sums in bytes."""
         return sum(array.nbytes for part in self.parts for array in part.arrays().values())
 
     def __repr__(self) -> str:
@@ -137,45 +137,45 @@ class Ledger:
 
 
 @contextmanager
-def _named(schema: Schema, block: Block | None) -> Iterator[None]:
-    """Word a refusal with the names of class and feature."""
+def _names_in_errors(schema: Schema, block: Block | None) -> Iterator[None]:
+    """Put the names of class and feature into the message of a refusal."""
     try:
         yield
     except NotLearnedError as lack:
         names = block.names if block is not None else None
         feature = None if lack.j is None else str(lack.j) if names is None else repr(names[lack.j])
         noun = "word" if isinstance(names, Vocabulary) else "feature"
-        raise ForgetError(lack.worded(repr(schema.classes[lack.k]), feature, noun)) from None
+        raise ForgetError(lack.format_message(repr(schema.classes[lack.k]), feature, noun)) from None
 
 
-def _aligned(a: Ledger, b: Ledger) -> tuple[Schema, Ledger, Ledger]:
+def _align(a: Ledger, b: Ledger) -> tuple[Schema, Ledger, Ledger]:
     if a.schema == b.schema:
         return a.schema, a, b
-    schema, move_a, move_b = unite(a.schema, b.schema)
-    return schema, _moved(a, schema, move_a), _moved(b, schema, move_b)
+    schema, move_a, move_b = unite_schemas(a.schema, b.schema)
+    return schema, _move(a, schema, move_a), _move(b, schema, move_b)
 
 
-def _moved(ledger: Any, schema: Schema, move: Move) -> Any:
+def _move(ledger: Any, schema: Schema, move: SchemaMapping) -> Any:
     parts = tuple(move.apply(i, part) for i, part in enumerate(ledger.parts))
     return type(ledger)(schema, move.rows(ledger.rows), parts)
 
 
-def _less(a: Any, b: Ledger) -> Any:
-    """What is left of a, both of one schema; a refusal names class and feature."""
-    with _named(a.schema, None):
+def _subtract(a: Any, b: Ledger) -> Any:
+    """Subtract b from a, both of one schema; a refusal names class and feature."""
+    with _names_in_errors(a.schema, None):
         rows = subtract_checked(a.rows, b.rows, "weight")
     parts = []
     for block, x, y in zip(a.schema.blocks, a.parts, b.parts):
-        with _named(a.schema, block), np.errstate(over="ignore", invalid="ignore"):
-            parts.append(_joined(x, y, lambda x, y: x - y))
-    less = type(a)(a.schema, rows, tuple(parts))._refuse_overflow()
-    for block, x, left in zip(a.schema.blocks, a.parts, parts):
-        _warn_of_lost_digits(a.schema, block, x, left)
-    return less
+        with _names_in_errors(a.schema, block), np.errstate(over="ignore", invalid="ignore"):
+            parts.append(_apply_dense(x, y, lambda x, y: x - y))
+    left = type(a)(a.schema, rows, tuple(parts))._refuse_overflow()
+    for block, x, y in zip(a.schema.blocks, a.parts, parts):
+        _warn_of_lost_digits(a.schema, block, x, y)
+    return left
 
 
 def _warn_of_lost_digits(schema: Schema, block: Block, before: Statistic, left: Statistic) -> None:
-    """Warn where what was taken away was so large that too few digits of a variance or a count are left."""
+    """Warn where the subtracted part was so large that too few digits of a variance or a count are left."""
     lost, what = None, "count"
     if isinstance(before, Scatter) and isinstance(left, Scatter):
         before, left = before.moments, left.moments
@@ -195,10 +195,10 @@ def _warn_of_lost_digits(schema: Schema, block: Block, before: Statistic, left: 
 
 
 def _find_lost_digits_of_counts(before: Any, left: Any) -> tuple[int, int, int] | None:
-    """Class, feature and digits of the fractional count with the fewest digits left, if these are fewer than six."""
+    """Return class, feature and digits of the least accurate fractional count, if it has fewer than six digits."""
     before, left = (part.occurrences if isinstance(part, Bags) else part for part in (before, left))
     if isinstance(left, Counts):
-        old, new = before.dense().total if isinstance(before, Tallies) else before.total, left.total
+        old, new = before.to_dense().total if isinstance(before, Tallies) else before.total, left.total
     else:
         old, new = before.totals_at(left), left.total
     few = (new > 0) & (new < ROUNDING * old) & (new != np.rint(new))
@@ -210,10 +210,10 @@ def _find_lost_digits_of_counts(before: Any, left: Any) -> tuple[int, int, int] 
     return int(k), int(j), max(0, int(np.log10(share[at] / (4 * np.finfo(np.float64).eps))))
 
 
-def _of_known_names(block: Block, part: Any) -> tuple[Block, Statistic]:
-    """A block of named levels or of words, and its counts, without those that have no weight."""
+def _drop_empty_names(block: Block, part: Any) -> tuple[Block, Statistic]:
+    """Return a block of named levels or of words, and its counts, without those that have no weight."""
     if isinstance(block.names, Vocabulary):
-        return _of_known_words(block, block.names, part)
+        return _drop_empty_words(block, block.names, part)
     if block.levels is None:
         return block, part
     known = [_has_weight(part, j, len(names)) for j, names in enumerate(block.levels)]
@@ -224,7 +224,7 @@ def _of_known_names(block: Block, part: Any) -> tuple[Block, Statistic]:
     return replace(block, levels=levels), part.relevel(places, [len(names) for names in levels])
 
 
-def _of_known_words(block: Block, words: Vocabulary, part: Bags) -> tuple[Block, Bags]:
+def _drop_empty_words(block: Block, words: Vocabulary, part: Bags) -> tuple[Block, Bags]:
     seen = part.seen
     if seen.all():
         return block, part
@@ -234,7 +234,7 @@ def _of_known_words(block: Block, words: Vocabulary, part: Bags) -> tuple[Block,
 
 
 def _has_weight(part: Levels | Cells, j: int, n_levels: int) -> NDArray[np.bool_]:
-    """Whether any class has weight in each level of feature j."""
+    """Return whether any class has weight in each level of feature j."""
     seen = np.zeros(n_levels, dtype=np.bool_)
     if isinstance(part, Cells):
         seen[part.cell[:, j]] = True
@@ -244,33 +244,33 @@ def _has_weight(part: Levels | Cells, j: int, n_levels: int) -> NDArray[np.bool_
     return seen
 
 
-def _chosen(part: Any, features: Sequence[int]) -> Statistic:
+def _choose_features(part: Any, features: Sequence[int]) -> Statistic:
     order = np.asarray(features, dtype=np.intp)
     if isinstance(part, Cells) and len(set(features)) < part.n_features:
         raise UndefinedError(
             "a joint table counts all its features together: rows that miss one of them are in no cell, so the table "
-            "of some features alone is not known. Hint: learn it anew from the rows."
+            "of some features alone is not known. Hint: learn it again from the rows."
         )
     if isinstance(part, Tallies):
-        return part.dense().reorder(order)
+        return part.to_dense().reorder(order)
     return cast(Statistic, part.reorder(order))
 
 
-def _joined(a: Any, b: Any, operation: Callable[[Any, Any], Statistic]) -> Statistic:
-    """Sparse and dense counts meet as dense ones, unless both are sparse."""
+def _apply_dense(a: Any, b: Any, operation: Callable[[Any, Any], Statistic]) -> Statistic:
+    """Apply the operation; where only one of two counts is sparse, it is made dense first."""
     if isinstance(a, Tallies) and isinstance(b, Counts):
-        a = a.dense()
+        a = a.to_dense()
     if isinstance(a, Counts) and isinstance(b, Tallies):
-        b = b.dense()
+        b = b.to_dense()
     return operation(a, b)
 
 
 def _dense_if_mixed(a: Ledger, b: Ledger) -> list[Statistic]:
-    return [x.dense() if isinstance(x, Tallies) and isinstance(y, Counts) else x for x, y in zip(a.parts, b.parts)]
+    return [x.to_dense() if isinstance(x, Tallies) and isinstance(y, Counts) else x for x, y in zip(a.parts, b.parts)]
 
 
-def beside(parts: Sequence[Statistic]) -> Statistic:
-    """The statistic of all the features, as one pass over their matrix would have given it."""
+def concatenate_features(parts: Sequence[Statistic]) -> Statistic:
+    """Join statistics of some features each to that of all features, as one pass over their matrix gives it."""
     first: Any = parts[0]
     if len(parts) == 1:
         return parts[0]
@@ -281,7 +281,7 @@ def beside(parts: Sequence[Statistic]) -> Statistic:
         made = {
             name: table
             if shared and name in weights
-            else np.concatenate([_spread(p, t[name]) for p, t in zip(parts, tables)], axis=1)
+            else np.concatenate([_one_column_each(p, t[name]) for p, t in zip(parts, tables)], axis=1)
             for name, table in tables[0].items()
         }
         return type(first)(**made)
@@ -295,6 +295,6 @@ def beside(parts: Sequence[Statistic]) -> Statistic:
     raise AssertionError(type(first))
 
 
-def _spread(part: Statistic, array: Array) -> Array:
-    """The array with a column for each feature, where one column holds for all of them."""
+def _one_column_each(part: Statistic, array: Array) -> Array:
+    """Broadcast an array to one column for each feature, where one column holds for all of them."""
     return np.broadcast_to(array, (len(array), part.n_features))

@@ -1,6 +1,6 @@
-"""Moments: weight, mean and centred sum of squares per class and feature, the statistic of the Gaussian.
+"""Weight, mean and centred sum of squares per class and feature, the statistic of the Gaussian.
 
-Merged and taken apart by the update of Chan, Golub & LeVeque (1983), never through raw sums of squares:
+Merged and subtracted by the update of Chan, Golub & LeVeque (1983), never through raw sums of squares:
 at mean 1e8 and deviation 1 those lose every digit of the variance.
 """
 
@@ -25,28 +25,28 @@ from deciban.ledger.statistic import (
 )
 
 MEAN_ROUNDING_FRACTION = 64 * np.finfo(np.float64).eps
-"""Means carry rounding of about this fraction of themselves, so squares below (MEAN_ROUNDING_FRACTION·mean)² are noise."""
+"""Means carry rounding errors of about this fraction of themselves, so squares below (fraction·mean)² are noise."""
 
 PAIR_ROUNDING = 2.0**-98
 """Squares kept in pairs of doubles carry rounding of at most this fraction of themselves."""
 
 MAX_MEAN_SHIFT = 1e-3
-"""Two means of the same rows differ by less than this fraction of the variance, as a square."""
+"""The squared difference of two means of the same rows is less than this fraction of their variance."""
 
-EXACT = 1e-12
-"""Relative error up to which what is left after a subtraction is called exact."""
+EXACT_RELATIVE_ERROR = 1e-12
+"""Relative error up to which the result of a subtraction counts as exact."""
 
 NEGLIGIBLE_VARIANCE = 1e-20
-"""An error of a variance below this fraction of the column's mean square is nothing."""
+"""An error of a variance below this fraction of the column's mean square is negligible."""
 
 SAMPLE_ROWS = 32
-"""Rows of a class that its scale is taken from."""
+"""Number of rows of a class from which its scale is estimated."""
 
 MAX_EXACT_ROWS = 8
 """A class with at most this many rows has no reliable scale: all of them are summed exactly."""
 
 MAX_SQUARE_RATIO = 2000.0
-"""Where the mean square is at most this many times the square of the scale (of a Gaussian it is some 10 times, and
+"""Where the mean square is at most this many times the square of the scale (for a Gaussian it is about 10 times, and
 seldom beyond 1000 in a sample of 16), plain sums are enough: their rounding is below 1e-12 of the squares of any
 fiftieth of the rows."""
 
@@ -58,8 +58,9 @@ MAX_NEAR_DEVIATION = 64.0
 class Moments(CentredStatistic):
     """n_kj (K×d, or K×1 where nothing was missing), mean_kj and M2_kj = Σ w (x − mean)².
 
-    Each of them is a pair of doubles: `weight`, `mean` and `m2`, and what these cannot hold in `weight_rest`, `rest`
-    and `m2_rest` (zero unless given). So an outlier can be forgotten, and the squares of the other rows are there.
+    Each of them is a pair of doubles: `weight`, `mean` and `m2` are the nearest doubles; `weight_rest`, `rest` and
+    `m2_rest` (zero by default) the remainders. So an outlier can be forgotten without losing the squares of the
+    other rows.
 
     >>> m = Moments.of(np.array([[1.0], [3.0]]), np.array([0, 0], np.int32), None, 1)
     >>> m.mean.item(), m.m2.item()
@@ -81,7 +82,7 @@ class Moments(CentredStatistic):
 
     @classmethod
     def of(cls, X: NDArray[Any], codes: Codes, weight: Array | None, n_classes: int) -> Self:
-        """Two passes: the class means, then what is left about them; NaN is left out.
+        """Compute the moments in two passes: the class means, then sums about them; NaN is left out.
 
         Outliers are summed separately, in pairs of doubles.
         """
@@ -106,20 +107,20 @@ class Moments(CentredStatistic):
                 known = ~np.isnan(x)
                 x, w = np.where(known, x, 0.0), known * (1.0 if w is None else w)
             n[k], n_rest[k] = (len(rows), 0.0) if w is None else Pair.of(w).sum_rows()
-            mean[k] = divide(_weighted(x, w), n[k])
+            mean[k] = divide(_sum_weighted(x, w), n[k])
             if exact:
                 v = np.ones((len(x), 1)) if w is None else w
                 sums = sum_about(x, v, mean[k])
                 mean[k], rest[k], m2[k], m2_rest[k] = moments_about(mean[k], Pair(n[k], n_rest[k]), *sums)
                 continue
             gap = x - mean[k]
-            rest[k] = divide(_weighted(gap, w), n[k])
-            m2[k] = np.maximum(_weighted(gap * gap, w) - n[k] * rest[k] ** 2, 0.0)
+            rest[k] = divide(_sum_weighted(gap, w), n[k])
+            m2[k] = np.maximum(_sum_weighted(gap * gap, w) - n[k] * rest[k] ** 2, 0.0)
         return cls(n, mean, rest, m2, n_rest, m2_rest)
 
     @classmethod
     def empty(cls, n_classes: int, n_features: int) -> Self:
-        """Nothing learned yet."""
+        """Return the moments of no rows."""
         zeros = np.zeros((n_classes, n_features))
         return cls(np.zeros((n_classes, 1)), zeros, zeros, zeros)
 
@@ -145,7 +146,7 @@ class Moments(CentredStatistic):
         return type(self)(both.weight.high, *both.mean, m2.high, both.weight.low, m2.low)
 
     def __sub__(self, other: Self) -> Self:
-        """The moments that, merged with `other`, give these."""
+        """Return the moments that, merged with `other`, give these."""
         with np.errstate(over="ignore", invalid="ignore"):
             left = subtract_means(self, other)
             squares = self.squares.minus(other.squares).minus(left.gap.times(left.weighted_gap))
@@ -159,9 +160,9 @@ class Moments(CentredStatistic):
         return type(self)(n, *mean, m2.high, left.weight.low, m2.low)
 
     def _refuse_other_rows(self, other: Self, n: Array) -> None:
-        """Refuse to take away all of the weight where the mean of `other` is another than that of these rows.
+        """Refuse to subtract all of the weight where the mean of `other` differs from that of these rows.
 
-        Rounding that many subtractions leave in a mean is far below this bound, unless all rows have one value.
+        The rounding error of a mean after many subtractions is far below this bound, unless all rows have one value.
         """
         with np.errstate(over="ignore"):
             shift = other.weight * (self.mean - other.mean) ** 2
@@ -171,9 +172,9 @@ class Moments(CentredStatistic):
             raise NotLearnedError("mean", k, j, float(self.mean[k, j]), float(other.mean[k, j]))
 
     def __mul__(self, factor: float) -> Self:
-        weight = Pair(self.weight, self.weight_rest).scaled(factor)
+        weight = self.weight_pair.scaled(factor)
         kept = weight.high != 0
-        mean, m2 = Pair(self.mean, self.rest).where(kept), self.squares.scaled(factor).where(kept)
+        mean, m2 = self.mean_pair.where(kept), self.squares.scaled(factor).where(kept)
         return type(self)(weight.high, *mean, m2.high, weight.low, m2.low)
 
     def reorder(self, order: NDArray[np.intp]) -> Self:
@@ -182,13 +183,13 @@ class Moments(CentredStatistic):
         return type(self)(**{n: a if n in shared else a[:, order] for n, a in self.arrays().items()})
 
 
-def _weighted(x: Array, w: Array | None) -> Array:
-    """Σ w·x by column; without weights every row weighs one."""
+def _sum_weighted(x: Array, w: Array | None) -> Array:
+    """Return Σ w·x by column; without weights every row weighs one."""
     return x.sum(axis=0) if w is None else (w * x).sum(axis=0)
 
 
 def sum_about(x: Array, w: Array, centre: Array) -> tuple[Pair, Pair]:
-    """Σ w (x − centre) and Σ w (x − centre)² over the rows, without rounding that counts."""
+    """Return Σ w (x − centre) and Σ w (x − centre)² over the rows, in pairs of doubles."""
     with np.errstate(over="ignore", invalid="ignore"):
         gap = difference(x, centre)
         weighted = gap.scaled(w)
@@ -196,50 +197,50 @@ def sum_about(x: Array, w: Array, centre: Array) -> tuple[Pair, Pair]:
 
 
 def moments_about(centre: Array, n: Pair, drift: Pair, squares: Pair) -> tuple[Array, Array, Array, Array]:
-    """Mean and squares about it, each in two parts, from the sums of `sum_about`."""
+    """Return the mean and the squares about it, each in two parts, from the sums of `sum_about`."""
     with np.errstate(over="ignore", invalid="ignore"):
         shift = drift.over(n)
         m2 = squares.minus(drift.times(shift))
-        m2 = m2.where(~(m2.high <= PAIR_ROUNDING * squares.high))  # what overflowed stays what it is
+        m2 = m2.where(~(m2.high <= PAIR_ROUNDING * squares.high))  # overflowed values stay as they are
         return *Pair.of(centre).plus(shift), *m2
 
 
 def clamp(squares: Pair, before: Array, n: Array, slip: Array) -> Pair:
-    """Squares that are zero but for rounding are zero; further below zero, the rows were never learned.
+    """Set squares that differ from zero only by rounding to zero; refuse those further below zero.
 
-    `slip` is the rounding of means that were summed in single doubles: a few units in the last place of the mean
-    before, times the lever by which taking away most of the rows magnifies it.
+    `slip` is the rounding error of means that were summed in single doubles: a few units in the last place of the
+    mean before, times the factor by which subtracting most of the rows magnifies it.
     """
     noise = ROUNDING * before + n * slip**2 + 2 * np.sqrt(before * n) * slip
     lacking = squares.high < -noise
     if lacking.any():
         k, j = (int(i) for i in np.argwhere(lacking)[0])
-        had = np.broadcast_to(before, squares.high.shape)[k, j]
-        raise NotLearnedError("sum of squares", k, j, float(had), float(had - squares.high[k, j]))
+        present = np.broadcast_to(before, squares.high.shape)[k, j]
+        raise NotLearnedError("sum of squares", k, j, float(present), float(present - squares.high[k, j]))
     return squares.where(~(squares.high <= PAIR_ROUNDING * before))
 
 
-def mean_of_constant(mean: Pair, constant: NDArray[np.bool_], room: Array) -> Pair:
-    """The mean, and where all values are the same that value: a double, and zero where it is within `room` of it.
+def mean_of_constant(mean: Pair, constant: NDArray[np.bool_], tolerance: Array) -> Pair:
+    """Return the mean; where all values are equal it is a single double, and zero if within `tolerance` of zero.
 
-    Plain sums leave such rounding in a mean; zeros about a mean of 1e-17 could not be forgotten any more.
+    Plain sums leave such rounding in a mean; zeros with a mean of 1e-17 could not be forgotten any more.
     """
-    high = np.where(constant & (np.abs(mean.high) <= room), 0.0, mean.high)
+    high = np.where(constant & (np.abs(mean.high) <= tolerance), 0.0, mean.high)
     return Pair(high, np.where(constant, 0.0, mean.low))
 
 
 def find_lost_digits(before: Moments, left: Moments) -> tuple[int, int, int] | None:
-    """Class, feature and digits of the variance with the fewest digits left by a subtraction; None if all are exact.
+    """Return class, feature and digits of the least accurate variance after a subtraction; None if all are exact.
 
-    Squares that cancel to nothing are exact where their rounding is nothing beside the column's values.
+    Squares that cancel to zero are exact where their rounding error is negligible against the column's values.
     """
     n = np.broadcast_to(left.weight, left.mean.shape)
     error = np.where((n > 0) & (left.weight != before.weight), PAIR_ROUNDING * before.m2, 0.0)
-    if not (error > EXACT * left.m2).any():
+    if not (error > EXACT_RELATIVE_ERROR * left.m2).any():
         return None
     with np.errstate(over="ignore", invalid="ignore"):
         size = divide((left.m2 + n * left.mean**2).sum(axis=0), n.sum(axis=0))
-        unsure = (error > np.maximum(EXACT * left.m2, NEGLIGIBLE_VARIANCE * n * size)) & (size > 0)
+        unsure = (error > np.maximum(EXACT_RELATIVE_ERROR * left.m2, NEGLIGIBLE_VARIANCE * n * size)) & (size > 0)
     if not unsure.any():
         return None
     share = np.where(unsure, np.minimum(divide(error, left.m2, 1.0), 1.0), 1e-300)
@@ -249,7 +250,12 @@ def find_lost_digits(before: Moments, left: Moments) -> tuple[int, int, int] | N
 
 
 def find_far_rows(X: NDArray[Any], codes: Codes) -> NDArray[np.bool_]:
-    """Whether each row lies far from the others of its class in any column, or its class has few rows."""
+    """Return whether each row must be summed in more than double precision: it is an outlier or its class is small.
+
+    A plain sum of squares is exact to about 1e-16 of itself. That is enough unless a few rows make up nearly all of
+    it: once these are forgotten, their rounding error is left. The scale of a class's column is a low quantile of its
+    deviations from the median, taken from a few rows, so that up to three quarters of them may be outliers.
+    """
     far = np.zeros(len(X), dtype=np.bool_)
     for _, rows in rows_by_class(codes) if len(X) > 1 else ():
         if len(rows) > 1:
@@ -259,24 +265,24 @@ def find_far_rows(X: NDArray[Any], codes: Codes) -> NDArray[np.bool_]:
 
 def _find_far(x: Array) -> NDArray[np.bool_]:
     sample = x if len(x) <= SAMPLE_ROWS else x[np.linspace(0, len(x) - 1, SAMPLE_ROWS).astype(np.intp)]
-    centre = _rank(np.sort(sample, axis=0), 2)
+    centre = _lower_quantile(np.sort(sample, axis=0), 2)
     gap = np.abs(x - centre)
     squares, present = np.nan_to_num(gap**2).sum(axis=0), (~np.isnan(gap)).sum(axis=0)
-    scale = _rank(_nonzero_deviations(sample, centre), 4)
+    scale = _lower_quantile(_nonzero_deviations(sample, centre), 4)
     constant = np.flatnonzero((scale == 0) & (squares > 0))
     if constant.size:
-        scale[constant] = _rank(_nonzero_deviations(x[:, constant], centre[constant]), 4)
+        scale[constant] = _lower_quantile(_nonzero_deviations(x[:, constant], centre[constant]), 4)
     wide = np.flatnonzero(squares > MAX_SQUARE_RATIO * present * scale**2)
     return np.asarray((gap[:, wide] > MAX_NEAR_DEVIATION * scale[wide]).any(axis=1))
 
 
 def _nonzero_deviations(x: Array, centre: Array) -> Array:
-    """|x − centre| in order, zeros as missing."""
+    """Return |x − centre| sorted by column, with zeros replaced by NaN."""
     gap = np.abs(x - centre)
     return np.sort(np.where(gap > 0, gap, np.nan), axis=0)
 
 
-def _rank(ordered: Array, parts: int) -> Array:
+def _lower_quantile(ordered: Array, parts: int) -> Array:
     """Return the value of each sorted column that ends the first of `parts` equal parts; 0 where all are missing."""
     last = (~np.isnan(ordered)).sum(axis=0) - 1
     place = np.maximum(last, 0) // parts

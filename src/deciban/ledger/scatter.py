@@ -1,4 +1,4 @@
-"""Scatter: per class and *pair* of features, weight, means and centred co-moment; for full covariances.
+"""Weight, means and centred co-moment per class and *pair* of features, for full covariances.
 
 Where a cell is missing, every pair of features is summed over the rows that have both, so the mean of i
 depends on which j it is paired with: `mean[k, i, j] + rest[k, i, j]` is the mean of x_i over the rows that
@@ -29,7 +29,7 @@ from deciban.ledger.statistic import CentredStatistic, Merged, divide, merge_mea
 
 
 def flip(pairs: Array) -> Array:
-    """Entry (j, i) at (i, j)."""
+    """Swap entries (i, j) and (j, i) of each class."""
     return np.swapaxes(pairs, 1, 2)
 
 
@@ -57,7 +57,7 @@ class Scatter(CentredStatistic):
 
     @classmethod
     def of(cls, X: NDArray[Any], codes: Codes, weight: Array | None, n_classes: int) -> Self:
-        """Centre each class on its own means, then one product a class; NaN is left out, pair by pair.
+        """Centre each class on its means, then compute one matrix product per class; NaN is left out, pair by pair.
 
         Outliers are summed separately, in pairs of doubles.
         """
@@ -83,7 +83,7 @@ class Scatter(CentredStatistic):
 
     @classmethod
     def empty(cls, n_classes: int, n_features: int) -> Self:
-        """Nothing learned yet."""
+        """Return the scatter of no rows."""
         K, d = n_classes, n_features
         return cls(np.zeros((K, 1, 1)), np.zeros((K, d, 1)), np.zeros((K, d, 1)), np.zeros((K, d, d)))
 
@@ -103,19 +103,19 @@ class Scatter(CentredStatistic):
 
     @property
     def complete(self) -> bool:
-        """Whether every pair of features was seen in the same rows: nothing was missing."""
+        """Whether nothing was missing, so that every pair of features occurred in the same rows."""
         return bool((self.weight == self.weight[:, :1, :1]).all())
 
     @property
     def moments(self) -> Moments:
-        """The diagonal: each feature's own weight, mean and squares."""
+        """The diagonal: weight, mean and squares of each feature."""
         d = np.arange(self.n_features)
         parts = self.weight, self.mean, self.rest, self.comoment, self.weight_rest, self.comoment_rest
         return Moments(*(a[:, d, d] if a.shape[2] > 1 else a[:, :, 0] for a in parts))
 
     @property
     def products(self) -> Pair:
-        """C in two parts."""
+        """The co-moments C in two parts."""
         return Pair(self.comoment, self.comoment_rest)
 
     def __add__(self, other: Self) -> Self:
@@ -125,47 +125,47 @@ class Scatter(CentredStatistic):
         return type(self)(both.weight.high, *both.mean, total.high, both.weight.low, total.low)
 
     def __sub__(self, other: Self) -> Self:
-        """The scatter that, merged with `other`, gives this."""
+        """Return the scatter that, merged with `other`, gives this one."""
         with np.errstate(over="ignore", invalid="ignore"):
             left = subtract_means(self, other)
             total = _add_between(self.products, other.products, left, sign=-1)
         n = left.weight.high
         if (n == 0).any():
-            _ = self.moments - other.moments  # refuses to take away all rows where others were learned
+            _ = self.moments - other.moments  # refuses to subtract all rows where others were learned
         total = total.where(n != 0)
         made = type(self)(n, *left.mean, total.high, left.weight.low, total.low)
-        return made._mend_diagonal(self, 1 + divide(other.weight, n))
+        return made._clamp_diagonal(self, 1 + divide(other.weight, n))
 
-    def _mend_diagonal(self, before: Self, lever: Array) -> Self:
-        """Refuse a negative variance; clamp what is only rounding. `self` is not yet anyone else's."""
+    def _clamp_diagonal(self, before: Self, lever: Array) -> Self:
+        """Refuse a negative variance and clamp rounding errors; changes the arrays of `self`, not yet shared."""
         d = np.arange(self.n_features)
         own, past = self.moments, before.moments
         lever_own = lever[:, d, d] if lever.shape[1] > 1 else lever[:, :, 0]
         slip = MEAN_ROUNDING_FRACTION * np.abs(past.mean) * lever_own
         m2 = clamp(own.squares, past.m2, own.weight, slip)
         self.comoment[:, d, d], self.comoment_rest[:, d, d] = m2
-        room = MEAN_ROUNDING_FRACTION * np.sqrt(divide(past.m2, past.weight)) * lever_own
-        mean = mean_of_constant(Pair(self.mean, self.rest), m2.high[:, :, None] == 0, room[:, :, None])
+        tolerance = MEAN_ROUNDING_FRACTION * np.sqrt(divide(past.m2, past.weight)) * lever_own
+        mean = mean_of_constant(self.mean_pair, m2.high[:, :, None] == 0, tolerance[:, :, None])
         return replace(self, mean=mean.high, rest=mean.low)
 
     def __mul__(self, factor: float) -> Self:
-        weight = Pair(self.weight, self.weight_rest).scaled(factor)
+        weight = self.weight_pair.scaled(factor)
         kept = weight.high != 0
-        mean, total = Pair(self.mean, self.rest).where(kept), self.products.scaled(factor).where(kept)
+        mean, total = self.mean_pair.where(kept), self.products.scaled(factor).where(kept)
         return type(self)(weight.high, *mean, total.high, weight.low, total.low)
 
     def reorder(self, order: NDArray[np.intp]) -> Self:
         """See `Statistic.reorder`."""
 
-        def moved(a: Array) -> Array:
+        def reorder_array(a: Array) -> Array:
             rows = a if a.shape[1] == 1 else a[:, order]
             return rows if a.shape[2] == 1 else rows[:, :, order]
 
-        return type(self)(**{name: moved(a) for name, a in self.arrays().items()})
+        return type(self)(**{name: reorder_array(a) for name, a in self.arrays().items()})
 
 
 def _add_between(first: Pair, second: Pair, merged: Merged, sign: int = 1) -> Pair:
-    """first ± (second + the products between the two parts), some rows at a time: these stay in the cache."""
+    """Return first ± (second + the products between the two parts), in blocks of rows that fit the cache."""
     K, d, _ = first.high.shape
     out = Pair(np.empty((K, d, d)), np.empty((K, d, d)))
     columns = Pair(*(flip(a) for a in merged.weighted_gap))
@@ -186,7 +186,7 @@ def _add_between(first: Pair, second: Pair, merged: Merged, sign: int = 1) -> Pa
 def _one_class(
     X: NDArray[Any], w: Array, missing: NDArray[np.bool_], centre: Array, wide: bool
 ) -> tuple[Pair, Pair, Pair]:
-    """Weight, mean and co-moment of one class's rows, by sums about `centre`."""
+    """Compute weight, mean and co-moment of one class's rows by sums about `centre`."""
     gap = np.where(missing, 0.0, X.astype(np.float64, copy=False) - centre)
     weighted = gap * w[:, None]
     present = (~missing).astype(np.float64)
@@ -203,7 +203,7 @@ def _one_class(
 
 
 def _pair_weights(present: Array, w: Array) -> Pair:
-    """Σ w over the rows that have both features of each pair, without rounding."""
+    """Return Σ w over the rows that have both features of each pair, without rounding."""
     weighted = present * w[:, None]
     if (w == np.rint(w)).all():
         return Pair.of(weighted.T @ present)
@@ -226,20 +226,20 @@ def _one_class_exactly(
         drift = Pair(total.high[:, None], total.low[:, None])
     shift = drift.over(n)
     mean = Pair.of(centre[:, None]).plus(shift).where(n.high != 0)
-    product = _less_rounding(matrix_product(weighted, gap), drift.times(Pair(shift.high.T, shift.low.T)))
+    product = _subtract_products(matrix_product(weighted, gap), drift.times(Pair(shift.high.T, shift.low.T)))
     mirrored = Pair(product.high.T, product.low.T)
     return n, mean, product.plus(mirrored).scaled(0.5)
 
 
 def comoment_about(products: Pair, n: Pair, shift: Pair) -> Pair:
-    """Co-moments about the mean from Σ w (x_i − c_i)(x_j − c_j), where no value is missing and mean = c + shift."""
+    """Return co-moments about the mean c + shift from Σ w (x_i − c_i)(x_j − c_j), where no value is missing."""
     weighted = shift.times(n)
     outer = Pair(weighted.high[:, None], weighted.low[:, None]).times(Pair(*(a[None] for a in shift)))
-    return _less_rounding(products, outer)
+    return _subtract_products(products, outer)
 
 
-def _less_rounding(products: Pair, between: Pair) -> Pair:
-    """The difference, zero where it is nothing but rounding."""
+def _subtract_products(products: Pair, between: Pair) -> Pair:
+    """Return the difference, with zero where it is only rounding."""
     size = np.sqrt(np.abs(np.diag(products.high)))
     left = products.minus(between)
     return left.where(~(np.abs(left.high) <= PAIR_ROUNDING * np.outer(size, size)))

@@ -99,9 +99,9 @@ class NotLearnedError(ForgetError):
         """Return the error message with the names of class and feature."""
         where = f"class {class_name}" + ("" if feature is None else f", {noun} {feature}")
         return (
-            f"cannot forget what was never learned: the {self.what} of {where} is {self.present:g}, and {self.removed:g} "
-            f"would be taken away. Nothing was changed. Hint: forget only rows that were learned, with the weight "
-            f"they were learned with (a decayed row has a decayed weight)."
+            f"cannot forget what was never learned: the {self.what} of {where} is {self.present:g}, and "
+            f"{self.removed:g} would be taken away. Nothing was changed. Hint: forget only rows that were learned, "
+            f"with the weight they were learned with (a decayed row has a decayed weight)."
         )
 
 
@@ -191,7 +191,7 @@ def merge_means(a: CentredStatistic, b: CentredStatistic) -> Merged:
 
 
 def subtract_means(whole: CentredStatistic, part: CentredStatistic) -> Merged:
-    """Compute weight and mean of the rest that merges with `part` to `whole`: mean = mean_w + (mean_w − mean_p) n_p/n."""
+    """Return weight and mean of `whole` without `part`: mean = mean_w + (mean_w − mean_p) n_p/n."""
     before, removed, mean_whole = whole.weight_pair, part.weight_pair, whole.mean_pair
     n = subtract_pairs(before, removed, "weight")
     lever = removed.over(n)

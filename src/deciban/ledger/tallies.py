@@ -51,7 +51,7 @@ class Tallies(Statistic):
             counts.weight,
         )
 
-    def dense(self) -> Counts:
+    def to_dense(self) -> Counts:
         """Convert to dense counts, K×V numbers."""
         total = np.zeros((self.n_classes, self.n_features))
         total[self.klass, self.feature] = self.total
@@ -93,7 +93,7 @@ class Tallies(Statistic):
         all_keys = np.concatenate([self._keys(), keys])[order]
         return self._from_keys(all_keys, np.concatenate([self.total, total])[order], self.weight)
 
-    def pooled(self, n: int) -> Self:
+    def pool_classes(self, n: int) -> Self:
         """Add up every n consecutive classes to one."""
         klass, feature = self.klass // n, self.feature
         new = np.ones(len(klass), dtype=np.bool_)

@@ -1,4 +1,4 @@
-"""Vocabulary: the words that an open block counts, in an order that two of them can be merged by at once."""
+"""The words that a block of text features counts, sorted by hash so that two vocabularies merge in linear time."""
 
 from __future__ import annotations
 
@@ -13,14 +13,19 @@ from typing import Any, Self, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.ledger import byte_ranges as stretches
 from deciban.ledger.hashing import SURROGATES, Bytes, Hashes, Offsets, hash_words
 
 Places = NDArray[np.intp]
 
+MAX_VECTORISED_BYTES = 4096
+"""Byte ranges longer than this are copied or compared one by one."""
+
+CHUNK_BYTES = 1 << 20
+"""Number of bytes whose positions are enumerated in one array."""
+
 
 class Vocabulary(Sequence[str]):
-    """Words, each once, in the order of their hashes (where these are equal: of their bytes).
+    """Distinct words in the order of their hashes (where these are equal: of their bytes).
 
     Word i is the UTF-8 blob[offsets[i]:offsets[i+1]] and has the hash hashes[i].
 
@@ -34,27 +39,27 @@ class Vocabulary(Sequence[str]):
 
     @classmethod
     def of(cls, words: Iterable[str]) -> Self:
-        """The vocabulary of these words."""
-        blob, offsets = _packed(dict.fromkeys(words))
-        return cls.arranged(blob, offsets)[0]
+        """Build the vocabulary of these words."""
+        blob, offsets = _pack(dict.fromkeys(words))
+        return cls.arrange(blob, offsets)[0]
 
     @classmethod
-    def arranged(cls, blob: Bytes, offsets: Offsets, hashes: Hashes | None = None) -> tuple[Self, Places]:
-        """Different words put in order, and which of them now stands at each place."""
+    def arrange(cls, blob: Bytes, offsets: Offsets, hashes: Hashes | None = None) -> tuple[Self, Places]:
+        """Sort distinct words; return the vocabulary and the number of the word at each of its places."""
         hashes = hash_words(blob, offsets) if hashes is None else hashes
         order = np.argsort(hashes, kind="stable")
         in_order = hashes[order]
         for a, b in _runs(in_order):
             order[a:b] = sorted(order[a:b].tolist(), key=lambda i: blob[offsets[i] : offsets[i + 1]].tobytes())
-        return cls._gathered(blob, offsets, in_order, order), order
+        return cls._gather(blob, offsets, in_order, order), order
 
     @classmethod
-    def _gathered(cls, blob: Bytes, offsets: Offsets, hashes: Hashes, index: Places) -> Self:
-        """The words at these places; the hashes are theirs already."""
+    def _gather(cls, blob: Bytes, offsets: Offsets, hashes: Hashes, index: Places) -> Self:
+        """Copy the words at these places; `hashes` are already in the order of `index`."""
         start, length = offsets[index], offsets[index + 1] - offsets[index]
         ends = _ends(length)
         out = np.empty(int(ends[-1]), dtype=np.uint8)
-        stretches.copy(out, ends[:-1], blob, start, length)
+        copy_ranges(out, ends[:-1], blob, start, length)
         return cls(out, ends, hashes)
 
     def __len__(self) -> int:
@@ -73,7 +78,7 @@ class Vocabulary(Sequence[str]):
         return self.word(i % len(self)).decode("utf-8", SURROGATES)
 
     def word(self, i: int) -> bytes:
-        """The UTF-8 of word i."""
+        """Return the UTF-8 of word i."""
         return self.blob[self.offsets[i] : self.offsets[i + 1]].tobytes()
 
     def __iter__(self) -> Iterator[str]:
@@ -84,14 +89,14 @@ class Vocabulary(Sequence[str]):
         return isinstance(word, str) and bool(self.places([word])[0] >= 0)
 
     def index(self, word: Any, start: int = 0, stop: int | None = None) -> int:
-        """The place of a word; ValueError if it is none of these."""
+        """Return the place of a word; raise ValueError if it is not in the vocabulary."""
         i = int(self.places([word])[0]) if isinstance(word, str) else -1
         if i < 0 or i not in range(*slice(start, stop).indices(len(self))):
             raise ValueError(f"{word!r} is not in the vocabulary")
         return i
 
     def count(self, word: Any) -> int:
-        """1 or 0."""
+        """Return 1 if the word is in the vocabulary, else 0."""
         return int(word in self)
 
     def __eq__(self, other: object) -> bool:
@@ -111,23 +116,23 @@ class Vocabulary(Sequence[str]):
 
     @property
     def nbytes(self) -> int:
-        """How much memory the words take."""
+        """Memory of the words in bytes."""
         return self.blob.nbytes + self.offsets.nbytes + self.hashes.nbytes
 
     @cached_property
     def digest(self) -> str:
-        """A short name for exactly these words."""
+        """A hexadecimal digest that identifies exactly these words."""
         digest = hashlib.sha256(np.ascontiguousarray(self.blob).data)
         digest.update(np.ascontiguousarray(self.offsets, dtype="<i8").data)
         return digest.hexdigest()[:16]
 
     def places(self, words: Sequence[str]) -> Places:
-        """Where each of these words is; −1 where it is none of mine."""
-        blob, offsets = _packed(words)
+        """Return the place of each word; −1 where the vocabulary lacks it."""
+        blob, offsets = _pack(words)
         return self._find(blob, offsets, hash_words(blob, offsets))
 
     def find(self, other: Vocabulary) -> Places:
-        """Where each word of another vocabulary is; −1 where it is none of mine."""
+        """Return the place of each word of another vocabulary; −1 where this one lacks it."""
         if self is other:
             return np.arange(len(self))
         return self._find(other.blob, other.offsets, other.hashes)
@@ -142,9 +147,9 @@ class Vocabulary(Sequence[str]):
         at, start = near[alike], offsets[alike]
         length = self.offsets[at + 1] - self.offsets[at]
         fits = length == offsets[alike + 1] - start
-        same = stretches.equal(self.blob, self.offsets[at], blob, start, np.where(fits, length, 0)) & fits
+        same = ranges_are_equal(self.blob, self.offsets[at], blob, start, np.where(fits, length, 0)) & fits
         found[alike[same]] = at[same]
-        for i in alike[~same].tolist():  # another word of the same hash comes first: next to never
+        for i in alike[~same].tolist():  # another word of the same hash comes first: very rare
             word = blob[offsets[i] : offsets[i + 1]].tobytes()
             j = self._before(word, hashes[i])
             if j < len(self) and self.hashes[j] == hashes[i] and self.word(j) == word:
@@ -152,12 +157,12 @@ class Vocabulary(Sequence[str]):
         return found
 
     def _before(self, word: bytes, hash_: np.uint64) -> int:
-        """How many of my words come before this one."""
+        """Return how many words of the vocabulary sort before this one."""
         low, high = np.searchsorted(self.hashes, hash_), np.searchsorted(self.hashes, hash_, side="right")
         return int(low) + bisect_left(range(int(low), int(high)), word, key=self.word)
 
     def unite(self, other: Vocabulary) -> tuple[Vocabulary, Places, Places]:
-        """The words of both, where each of mine is among them, and where each of the other's."""
+        """Return the union, the places of this vocabulary's words in it, and those of the other's words."""
         theirs = self.find(other)
         new = np.flatnonzero(theirs < 0)
         if not new.size:
@@ -168,9 +173,9 @@ class Vocabulary(Sequence[str]):
         mine = np.arange(len(self)) + np.cumsum(np.bincount(before, minlength=len(self) + 1))[: len(self)]
         theirs[theirs >= 0] = mine[theirs[theirs >= 0]]
         theirs[new] = before + np.arange(len(new))
-        return self._merged(other, mine, theirs, new), mine, theirs
+        return self._merge(other, mine, theirs, new), mine, theirs
 
-    def _merged(self, other: Vocabulary, mine: Places, theirs: Places, new: Places) -> Vocabulary:
+    def _merge(self, other: Vocabulary, mine: Places, theirs: Places, new: Places) -> Vocabulary:
         n = len(self) + len(new)
         hashes, length = np.empty(n, dtype=np.uint64), np.empty(n, dtype=np.int64)
         hashes[mine], hashes[theirs[new]] = self.hashes, other.hashes[new]
@@ -178,22 +183,24 @@ class Vocabulary(Sequence[str]):
         length[mine], length[theirs[new]] = own, added
         ends = _ends(length)
         blob = np.empty(int(ends[-1]), dtype=np.uint8)
-        run = np.flatnonzero(np.diff(mine, prepend=-2) > 1)  # words between which nothing new comes stay together
+        run = np.flatnonzero(
+            np.diff(mine, prepend=-2) > 1
+        )  # words without a new one between them are copied together
         start = self.offsets[run]
-        stretches.copy(blob, ends[mine[run]], self.blob, start, np.diff(start, append=self.offsets[-1]))
-        stretches.copy(blob, ends[theirs[new]], other.blob, other.offsets[new], added)
+        copy_ranges(blob, ends[mine[run]], self.blob, start, np.diff(start, append=self.offsets[-1]))
+        copy_ranges(blob, ends[theirs[new]], other.blob, other.offsets[new], added)
         return Vocabulary(blob, ends, hashes)
 
     def take(self, kept: NDArray[Any]) -> Vocabulary:
-        """The words at these places, which are in order."""
+        """Return the words at these ascending places."""
         index = np.asarray(kept, dtype=np.intp)
-        return self._gathered(self.blob, self.offsets, self.hashes[index], index)
+        return self._gather(self.blob, self.offsets, self.hashes[index], index)
 
     def __reduce__(self) -> Any:
         return type(self), (self.blob, self.offsets, self.hashes)
 
 
-def _packed(words: Iterable[str]) -> tuple[Bytes, Offsets]:
+def _pack(words: Iterable[str]) -> tuple[Bytes, Offsets]:
     encoded = [word.encode("utf-8", SURROGATES) for word in words]
     length = np.fromiter(map(len, encoded), np.int64, len(encoded))
     return np.frombuffer(b"".join(encoded), dtype=np.uint8), _ends(length)
@@ -206,9 +213,45 @@ def _ends(length: Offsets) -> Offsets:
 
 
 def _runs(hashes: Hashes) -> list[tuple[int, int]]:
-    """Stretches of equal hashes among ascending ones; next to always none."""
+    """Return the ranges of equal hashes among ascending ones; nearly always there are none."""
     equal = np.flatnonzero(hashes[1:] == hashes[:-1])
     if not equal.size:
         return []
     first = np.unique(np.searchsorted(hashes, hashes[equal]))
     return list(zip(first.tolist(), np.searchsorted(hashes, hashes[first], side="right").tolist()))
+
+
+def copy_ranges(out: Bytes, to: Offsets, source: Bytes, start: Offsets, length: Offsets) -> None:
+    """Copy byte ranges: out[to[i] : to[i] + length[i]] = source[start[i] : start[i] + length[i]] for every i."""
+    for i in np.flatnonzero(length > MAX_VECTORISED_BYTES).tolist():
+        out[to[i] : to[i] + length[i]] = source[start[i] : start[i] + length[i]]
+    for some, first, within in _chunks(length):
+        n = length[some]
+        out[np.repeat(to[some] - first, n) + within] = source[np.repeat(start[some] - first, n) + within]
+
+
+def ranges_are_equal(a: Bytes, start_a: Offsets, b: Bytes, start_b: Offsets, length: Offsets) -> NDArray[np.bool_]:
+    """Return whether a[start_a[i] : start_a[i] + length[i]] are the bytes at start_b[i] of b, for every i."""
+    same = np.ones(len(length), dtype=np.bool_)
+    for i in np.flatnonzero(length > MAX_VECTORISED_BYTES).tolist():
+        x, y, n = start_a[i], start_b[i], length[i]
+        same[i] = np.array_equal(a[x : x + n], b[y : y + n])
+    for some, first, within in _chunks(length):
+        n = length[some]
+        differ = a[np.repeat(start_a[some] - first, n) + within] != b[np.repeat(start_b[some] - first, n) + within]
+        if differ.any():
+            same[np.repeat(some, n)[differ]] = False
+    return same
+
+
+def _chunks(length: Offsets) -> Iterator[tuple[Places, Offsets, Offsets]]:
+    """Yield the short ranges in chunks: their numbers, where each begins within the chunk, and all positions."""
+    short = np.flatnonzero((length > 0) & (length <= MAX_VECTORISED_BYTES))
+    end = np.cumsum(length[short])
+    total = int(end[-1]) if len(end) else 0
+    cuts = [0, *np.searchsorted(end, np.arange(CHUNK_BYTES, total, CHUNK_BYTES)).tolist(), len(short)]
+    for a, b in pairwise(cuts):
+        if a < b:
+            first = end[a:b] - length[short[a:b]]
+            first -= first[0].copy()
+            yield short[a:b], first, np.arange(length[short[a:b]].sum())

@@ -31,7 +31,7 @@ class WordCounter:
     >>> counter = WordCounter(Words())
     >>> counter.count(Documents(["the cat", "the hat"]), np.array([0, 1], np.int32))
     >>> words, bags = counter.bags(2)
-    >>> sorted(words), bags.documents.dense().total[:, words.places(["the", "cat"])].tolist()
+    >>> sorted(words), bags.documents.to_dense().total[:, words.places(["the", "cat"])].tolist()
     (['cat', 'hat', 'the'], [[1.0, 1.0], [1.0, 0.0]])
     """
 

@@ -37,11 +37,11 @@ def documents(
         return None
     kept, going = leaving(family, part, X, rows)
     if family.event == "complement":
-        total = np.where(kept, part.occurrences.dense().total, 0.0)
+        total = np.where(kept, part.occurrences.to_dense().total, 0.0)
         return complement(total, np.where(kept, family.alpha, 0.0), family.norm, X, going, rows)
     if not _one_weight(rows):
         return None
-    counts = replace(part.documents, total=capped(part.documents)).dense()
+    counts = replace(part.documents, total=capped(part.documents)).to_dense()
     present = kept[X.indices] & (X.data > 0)
     return bernoulli(counts, family.alpha, form, X, need, present, going, kept, rows, threads)
 
