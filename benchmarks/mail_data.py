@@ -57,7 +57,7 @@ def _mail(name: str, corpus: text_data.Corpus, before: bytes = b"") -> Mail:
 
 @cache
 def spamassassin() -> Mail:
-    """SpamAssassin's corpus, ordered by path: messages as they were sent, all their headers kept."""
+    """SpamAssassin's corpus, order_labels by path: messages as they were sent, all their headers kept."""
     return _mail("SpamAssassin", text_data.raw_mail())
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from tests.mail import hostile, made_up
 
-from deciban.mail.bulk.token_numbers import Numbering
+from deciban.mail.bulk.token_numbers import TokenNumberer
 from deciban.mail.message.digest import compute_digest
 from deciban.mail.message.message import read_message
 from deciban.mail.store.store_entry import DIGEST_BYTES
@@ -83,9 +83,9 @@ class Held(NamedTuple):
 
 
 class Heard:
-    """What a reader says of messages, spelled out."""
+    """What a reader says of messages, replace_surrogates out."""
 
-    def __init__(self, reader: Numbering) -> None:
+    def __init__(self, reader: TokenNumberer) -> None:
         self._reader = reader
         self._words: list[str] = []
         self.begun = 0
@@ -117,7 +117,7 @@ class Heard:
 @cache
 def numbered() -> Heard:
     """One reader for all messages, so that it has much to remember."""
-    return Heard(Numbering(DEFAULT_OPTIONS))
+    return Heard(TokenNumberer(DEFAULT_OPTIONS))
 
 
 def held_by(raw: bytes) -> Held:

@@ -13,7 +13,7 @@ from deciban.mail.bulk import bulk
 from deciban.mail.bulk import reader_processes as workers_module
 from deciban.mail.bulk import token_numbers as numbering
 from deciban.mail.bulk.bulk import Words
-from deciban.mail.bulk.reader_processes import FEW, Crew
+from deciban.mail.bulk.reader_processes import FEW, ReaderPool
 from deciban.mail.message.digest import compute_digest
 from deciban.mail.message.message import read_message
 from deciban.mail.tokens.tokens import MAX_TOKENS, TokenOptions, extract_tokens
@@ -31,7 +31,7 @@ def one_by_one(raws):
     return [(compute_digest(raw), sorted(extract_tokens(read_message(raw), READING))) for raw in raws]
 
 
-def spelled(bundles, words):
+def replace_surrogates(bundles, words):
     """Digest and tokens of each message."""
     for bundle in bundles:
         known = list(words)
@@ -42,7 +42,7 @@ def spelled(bundles, words):
 
 def read(raws, processes):
     words = Words()
-    return list(spelled(bulk.bundles_of(raws, words, processes, READING), words))
+    return list(replace_surrogates(bulk.read_batches(raws, words, processes, READING), words))
 
 
 @pytest.mark.parametrize("processes", [1, 2, 3])
@@ -58,8 +58,8 @@ def test_few_messages_are_as_good_as_many(n):
 def test_numbers_and_words_that_begin_anew_mean_the_same_tokens(monkeypatch):
     monkeypatch.setattr(numbering, "MOST_WORDS", 50)
     words, found = Words(), []
-    for bundle in bulk.bundles_of(MANY, words, 1, READING):
-        found += spelled([bundle], words)
+    for bundle in bulk.read_batches(MANY, words, 1, READING):
+        found += replace_surrogates([bundle], words)
         words.begin_anew()
     assert found == one_by_one(MANY)
 
@@ -73,20 +73,20 @@ def test_words_that_are_forgotten_while_they_are_asked_for_are_asked_for_again()
             return found
 
     words = Forgetful()
-    assert list(spelled(bulk.bundles_of(MANY, words, 1, READING), words)) == one_by_one(MANY)
+    assert list(replace_surrogates(bulk.read_batches(MANY, words, 1, READING), words)) == one_by_one(MANY)
 
 
 def test_places_of_words_are_the_same_every_time():
     once, again = Words(), Words()
     for words in (once, again):
-        assert list(bulk.bundles_of(MANY, words, 2, READING))
+        assert list(bulk.read_batches(MANY, words, 2, READING))
     assert list(once) == list(again)
 
 
 def test_what_was_cut_is_told():
     words = Words()
     short, long = b"Subject: short\n\n", b"Subject: long\n\n" + b"word " * 100_000
-    [bundle] = bulk.bundles_of([short, long], words, 1, READING)
+    [bundle] = bulk.read_batches([short, long], words, 1, READING)
     assert bundle.cut == {1: read_message(long).cut}
     assert "text after" in bundle.cut[1][0]
 
@@ -94,7 +94,7 @@ def test_what_was_cut_is_told():
 def test_tokens_beyond_the_bound_are_the_same_as_alone():
     raw = b"\n" + " ".join(f"w{i}" for i in range(MAX_TOKENS + 5)).encode()
     words = Words()
-    [bundle] = bulk.bundles_of([raw], words, 1, TokenOptions())
+    [bundle] = bulk.read_batches([raw], words, 1, TokenOptions())
     known = list(words)
     assert {known[place] for place in bundle.which.tolist()} == set(extract_tokens(read_message(raw)))
     assert bundle.cut == {0: (f"tokens after the first {MAX_TOKENS}",)}
@@ -115,7 +115,7 @@ def workers(monkeypatch):
 
 def test_a_worker_that_dies_takes_no_message_with_it(workers):
     words, found = Words(), []
-    for each in spelled(bulk.bundles_of(MANY, words, 2, READING), words):
+    for each in replace_surrogates(bulk.read_batches(MANY, words, 2, READING), words):
         if len(found) == 10:
             os.kill(workers[0].pid, signal.SIGKILL)
         found.append(each)
@@ -152,7 +152,7 @@ def test_a_system_that_has_no_more_threads_leaves_no_process_behind(monkeypatch)
 
 def test_ctrl_c_is_for_the_one_who_asks(workers):
     """A terminal sends it to all processes of a group; a worker would write where it was."""
-    some = bulk.bundles_of(MANY, Words(), 2)
+    some = bulk.read_batches(MANY, Words(), 2)
     next(some)
     assert all(os.getpgid(process.pid) != os.getpgid(0) for process in workers)
     some.close()
@@ -160,7 +160,7 @@ def test_ctrl_c_is_for_the_one_who_asks(workers):
 
 def test_words_that_all_become_the_same_are_not_remembered_for_ever(monkeypatch):
     monkeypatch.setattr(numbering, "MOST_WORDS", 300)
-    here = numbering.Numbering(TokenOptions())
+    here = numbering.TokenNumberer(TokenOptions())
     for i in range(50):
         here.said([b"\n" + b" ".join(b"%040d" % (100 * i + j) for j in range(100))])
         assert len(here._words) <= 400
@@ -175,7 +175,7 @@ def test_a_batch_ends_before_its_words_fill_the_memory(monkeypatch):
 
 
 def test_whoever_stops_early_leaves_no_process_behind(workers):
-    some = bulk.bundles_of(MANY, Words(), 2)
+    some = bulk.read_batches(MANY, Words(), 2)
     next(some)
     some.close()
     assert len(workers) == 2
@@ -183,9 +183,9 @@ def test_whoever_stops_early_leaves_no_process_behind(workers):
 
 
 def test_readers_that_are_not_used_or_are_refused_leave_no_process_behind(workers):
-    assert Crew(iter(MANY), 2).workers
+    assert ReaderPool(iter(MANY), 2).workers
     with pytest.raises(InputError, match="another way"):
-        next(bulk.bundles_of(MANY, Words(), Crew(iter(MANY), 2), READING))
+        next(bulk.read_batches(MANY, Words(), ReaderPool(iter(MANY), 2), READING))
     assert len(workers) == 4
     assert all(process.poll() is not None for process in workers)
 

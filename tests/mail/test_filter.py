@@ -308,7 +308,7 @@ def test_a_store_is_loaded_while_the_first_of_many_messages_are_read(
 ) -> None:
     done: list[str] = []
 
-    class Noted(bundle_judge.BundleJudge):
+    class Noted(bundle_judge.BatchClassifier):
         def prepare(self) -> None:
             super().prepare()
             done.append("loaded")
@@ -317,7 +317,7 @@ def test_a_store_is_loaded_while_the_first_of_many_messages_are_read(
             done.append("asked")
             return super().places(words, messages)
 
-    monkeypatch.setattr(bundle_judge, "BundleJudge", Noted)
+    monkeypatch.setattr(bundle_judge, "BatchClassifier", Noted)
     taught(mail)
     raws = letters(HAM + SPAM, FEW, 9, "x@win.example")
     assert len(list(mail.classify_all([("", raw) for raw in raws], processes=2))) == len(raws)

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from deciban.mail.bulk.bulk import Bundle, Waiting, Words
+from deciban.mail.bulk.bulk import TokenBatch, Waiting, Words
 from deciban.mail.bulk.reader_processes import FEW as TOO_FEW
 from deciban.mail.bulk.reader_processes import answer_to
-from deciban.mail.bulk.token_numbers import Numbering
+from deciban.mail.bulk.token_numbers import TokenNumberer
 from deciban.mail.filter import MailFilter
 from deciban.mail.message.message import compute_digest
 from deciban.mail.sources import folders
@@ -215,7 +215,7 @@ def test_a_worker_answers_for_files_and_messages_alike(tmp_path):
     box, gone = tmp_path / "box", tmp_path / "gone"
     box.write_bytes(STAMP + letter(1) + b"\n" + STAMP + letter(2))
     sent = [letter(0), (str(box), "", None, False, False), (str(gone), "", 5.0, True, False), letter(3)]
-    said, opened, problems = answer_to(sent, Numbering(DEFAULT_OPTIONS), digests=True)
+    said, opened, problems = answer_to(sent, TokenNumberer(DEFAULT_OPTIONS), digests=True)
     assert said[2] == b"".join(compute_digest(letter(i)) for i in range(4))
     assert opened == {1: [(f"{box}:1", 100.0), (f"{box}:2", 100.0)], 2: []}
     assert problems == [(2, str(gone), "No such file or directory", 1)]
@@ -228,10 +228,10 @@ def test_what_waits_is_matched_with_the_messages_that_files_turn_out_to_hold():
     assert list(waiting.given(given)) == [b"x", *closed, b"y"]
     empty = Words().places([], 0)
     heads = {1: [], 2: [("one", 1.0)], 3: [("two:1", 2.0), ("two:2", None)]}
-    assert list(waiting.met(Bundle([], empty, empty, {}, given=4, opened=heads))) == [
+    assert list(waiting.met(TokenBatch([], empty, empty, {}, given=4, opened=heads))) == [
         ("ham", "first", None), ("spam", "one", 1.0), ("spam", "two:1", 2.0), ("spam", "two:2", None),
     ]  # fmt: skip
-    assert list(waiting.met(Bundle([], empty, empty, {}, given=1))) == [("ham", "last", 7.0)]
+    assert list(waiting.met(TokenBatch([], empty, empty, {}, given=1))) == [("ham", "last", 7.0)]
 
 
 @pytest.mark.parametrize("gone", [1, 100])

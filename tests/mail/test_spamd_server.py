@@ -16,7 +16,7 @@ from tests.mail.spamds import Running, await_fit, everything, learn_letters, let
 
 from deciban.errors import InputError, StoreError
 from deciban.mail.filter import MailFilter
-from deciban.mail.model.caching_filter import StandingFilter
+from deciban.mail.model.caching_filter import CachingMailFilter
 from deciban.mail.spamd import spamd_server as spamd
 from deciban.mail.spamd.client_connection import Limits
 from deciban.mail.spamd.listen_address import address_of
@@ -201,7 +201,7 @@ def test_a_store_that_is_replaced_while_it_is_opened_is_opened_again(store, monk
     copy = store.with_name("copy.db")
     with Store(store) as opened:
         opened.backup(copy)
-    begin = StandingFilter.__init__
+    begin = CachingMailFilter.__init__
 
     def begin_and_replace(self, *arguments, **options):
         begin(self, *arguments, **options)
@@ -209,7 +209,7 @@ def test_a_store_that_is_replaced_while_it_is_opened_is_opened_again(store, monk
             delete(store)
             copy.rename(store)
 
-    monkeypatch.setattr(StandingFilter, "__init__", begin_and_replace)
+    monkeypatch.setattr(CachingMailFilter, "__init__", begin_and_replace)
     jobs = Jobs()
     told = QueuedJob(0.0, 0, lambda mail: str(mail.learn(letter("spam", 904), "spam").new).encode(), Future())
     jobs.put(told)

@@ -7,14 +7,14 @@ from tests.mail.spamds import letter
 
 from deciban.mail.filter import MailFilter
 from deciban.mail.model import caching_filter as standing
-from deciban.mail.model.caching_filter import StandingFilter
+from deciban.mail.model.caching_filter import CachingMailFilter
 
 
 @pytest.mark.parametrize("most", [50_000, 30], ids=["all", "few"])
 def test_verdicts_are_the_same_whatever_anybody_does(tmp_path, monkeypatch, most):
     monkeypatch.setattr(standing, "MOST_KNOWN", most)
     draw = random.Random(3)
-    with MailFilter(tmp_path / "mail.db") as plain, StandingFilter(tmp_path / "mail.db") as stands:
+    with MailFilter(tmp_path / "mail.db") as plain, CachingMailFilter(tmp_path / "mail.db") as stands:
         for step in range(150):
             asked = letter(draw.choice(["ham", "spam"]), draw.randrange(1000))
             assert stands.classify(asked) == plain.classify(asked)
@@ -33,7 +33,7 @@ def test_verdicts_are_the_same_whatever_anybody_does(tmp_path, monkeypatch, most
 def test_where_messages_age_they_are_weighed_as_of_now(tmp_path, monkeypatch):
     times = iter(range(0, 10_000, 100))
     monkeypatch.setattr(standing, "monotonic", lambda: next(times))
-    with StandingFilter(tmp_path / "mail.db") as mail:
+    with CachingMailFilter(tmp_path / "mail.db") as mail:
         for number in range(6):
             mail.learn(letter("ham", number), "ham")
             mail.learn(letter("spam", number), "spam")

@@ -9,7 +9,7 @@ import pytest
 from deciban.errors import ForgetError, InputError, StoreError
 from deciban.mail.store import store_updates as learning
 from deciban.mail.store.store import Store
-from deciban.mail.store.store_entry import Entry, FittedModel, together
+from deciban.mail.store.store_entry import Entry, LearnCounts, together
 from deciban.mail.store.token_arrays import Memory, flattened
 
 
@@ -29,7 +29,7 @@ C = Entry(digest(3), "spam", ["money", "tea"], 30.0)
 
 
 def test_counts_are_messages_of_each_label_that_have_a_token(store):
-    assert store.learn([A, B, C]) == FittedModel(3, 0, 0)
+    assert store.learn([A, B, C]) == LearnCounts(3, 0, 0)
     assert store.labels() == ["spam", "ham"]
     assert store.totals() == {"spam": (2, 2.0), "ham": (1, 1.0)}
     assert store.counts(["tea", "free", "nobody", "money"]) == {
@@ -42,21 +42,21 @@ def test_counts_are_messages_of_each_label_that_have_a_token(store):
 def test_learning_twice_is_learning_once(store):
     store.learn([A, B])
     before = store.changes()
-    assert store.learn([A, A, B]) == FittedModel(0, 3, 0)
+    assert store.learn([A, A, B]) == LearnCounts(0, 3, 0)
     assert store.totals() == {"spam": (1, 1.0), "ham": (1, 1.0)}
     assert store.changes() == before
 
 
 def test_learning_under_another_label_undoes_the_first_exactly(store):
     store.learn([A, B])
-    assert store.learn([A._replace(label="ham", tokens=["free", "new"])]) == FittedModel(0, 0, 1)
+    assert store.learn([A._replace(label="ham", tokens=["free", "new"])]) == LearnCounts(0, 0, 1)
     assert store.totals() == {"spam": (0, 0.0), "ham": (2, 2.0)}
     assert store.counts(["free", "money", "new", "tea"]) == {"free": (0.0, 2.0), "new": (0.0, 1.0), "tea": (0.0, 1.0)}
 
 
 def test_one_batch_is_learned_as_its_messages_one_by_one(store):
     spam, ham = A, A._replace(label="ham", tokens=["else"])
-    assert store.learn([spam, ham, ham, B]) == FittedModel(2, 1, 1)
+    assert store.learn([spam, ham, ham, B]) == LearnCounts(2, 1, 1)
     assert store.known(A.digest) == "ham"
     assert store.counts(["free", "else"]) == {"free": (0.0, 1.0), "else": (0.0, 1.0)}
 
@@ -187,7 +187,7 @@ def test_messages_in_a_row_are_learned_as_each_by_itself(store, tmp_path):
             assert together(other.learn_flat(*in_a_row(batch)).values()) == learned
             assert list(other.export()) == list(store.export())
             assert other.check() == []
-        assert other.learn_flat(*in_a_row(batch[4:])) == {"ham": FittedModel(0, 1, 0), "spam": FittedModel(0, 1, 0)}
+        assert other.learn_flat(*in_a_row(batch[4:])) == {"ham": LearnCounts(0, 1, 0), "spam": LearnCounts(0, 1, 0)}
 
 
 def test_words_of_a_batch_that_was_not_learned_are_not_remembered(store, monkeypatch):

@@ -12,18 +12,18 @@ from deciban.errors import InputError
 from deciban.mail.message.digest import compute_digest
 from deciban.mail.message.message import read_message
 from deciban.mail.model.mail_models import ModelName
-from deciban.mail.model.refit import RefitResult, is_due, refitted
-from deciban.mail.model.scoring import Judge
+from deciban.mail.model.refit import RefitResult, is_due, refit_store
+from deciban.mail.model.scoring import Scorer
 from deciban.mail.model.verdict import UNSURE, Verdict
 from deciban.mail.sources.raw_message import MessageInput
-from deciban.mail.store.sqlite_errors import undamaged
+from deciban.mail.store.sqlite_errors import report_damage
 from deciban.mail.store.store import Store
-from deciban.mail.store.store_entry import Entry, FittedModel, together
+from deciban.mail.store.store_entry import Entry, LearnCounts, together
 from deciban.mail.tokens.token_options import DEFAULT_OPTIONS, TokenOptions
 from deciban.mail.tokens.tokens import extract_tokens, list_omissions
 
 if TYPE_CHECKING:
-    from deciban.mail.bulk.reader_processes import Crew
+    from deciban.mail.bulk.reader_processes import ReaderPool
 
 BATCH: Final = 3000
 """Messages that are learned in one transaction; others are read meanwhile."""
@@ -65,7 +65,7 @@ class MailFilter:
         self.reading = reading or DEFAULT_OPTIONS
         try:
             self.store.expect_reading(self.reading.fingerprint)
-            self._judge = Judge(self.store, model)
+            self._judge = Scorer(self.store, model)
         except BaseException:
             self.close()
             raise
@@ -93,33 +93,33 @@ class MailFilter:
         """A message is ham up to the first probability of spam, spam from the second; between them it is unsure."""
         return self._judge.thresholds
 
-    def learn(self, raw: bytes, label: str, time: float | None = None) -> FittedModel:
+    def learn(self, raw: bytes, label: str, time: float | None = None) -> LearnCounts:
         """Learn one message."""
         return self.store.learn(
-            [Entry(compute_digest(raw), checked_label(label), extract_tokens(read_message(raw), self.reading), time)]
+            [Entry(compute_digest(raw), check_label(label), extract_tokens(read_message(raw), self.reading), time)]
         )
 
     def learn_all(
-        self, found: Iterable[MessageInput], label: str, processes: int | Crew[Any] | None = None,
+        self, found: Iterable[MessageInput], label: str, processes: int | ReaderPool[Any] | None = None,
         progress: Callable[[int], None] | None = None,
-    ) -> FittedModel:  # fmt: skip
+    ) -> LearnCounts:  # fmt: skip
         """Learn many: names and messages. Each batch is a transaction; what was learned before is passed over."""
-        checked_label(label)
+        check_label(label)
         learned = self.learn_each(((label, each) for each in found), processes, progress)
-        return learned.get(label, FittedModel(0, 0, 0))
+        return learned.get(label, LearnCounts(0, 0, 0))
 
     def learn_each(
-        self, labelled: Iterable[tuple[str, MessageInput]], processes: int | Crew[Any] | None = None,
+        self, labelled: Iterable[tuple[str, MessageInput]], processes: int | ReaderPool[Any] | None = None,
         progress: Callable[[int], None] | None = None,
-    ) -> dict[str, FittedModel]:  # fmt: skip
+    ) -> dict[str, LearnCounts]:  # fmt: skip
         """The same of several labels: what came of it, for each of them."""
         from deciban.mail.bulk.batches import batches
 
-        total: dict[str, FittedModel] = {}
-        each = ((checked_label(label), given) for label, given in labelled)
+        total: dict[str, LearnCounts] = {}
+        each = ((check_label(label), given) for label, given in labelled)
         for heads, flat in batches(each, processes, self.reading, BATCH):
             for label, learned in self.store.learn_flat(heads, flat).items():
-                total[label] = together([total.get(label, FittedModel(0, 0, 0)), learned])
+                total[label] = together([total.get(label, LearnCounts(0, 0, 0)), learned])
             if progress is not None:
                 progress(len(heads))
         return total
@@ -130,7 +130,7 @@ class MailFilter:
 
     def relabel(self, raw: bytes, label: str) -> None:
         """Say that a message that was learned is something else."""
-        self.store.relabel(compute_digest(raw), checked_label(label))
+        self.store.relabel(compute_digest(raw), check_label(label))
 
     def known(self, raw: bytes) -> str | None:
         """The label under which a message was learned."""
@@ -143,21 +143,21 @@ class MailFilter:
         return self._judge.verdict(tokens, list_omissions(message, tokens), clues)
 
     def classify_all(
-        self, found: Iterable[MessageInput], processes: int | Crew[Any] | None = None, clues: int = CLUES
+        self, found: Iterable[MessageInput], processes: int | ReaderPool[Any] | None = None, clues: int = CLUES
     ) -> Iterator[tuple[str, Verdict]]:
         """What each of many messages is, in their order: many by what was learned when it began, few by what is."""
-        from deciban.mail.bulk.bulk import Waiting, bundles_of
-        from deciban.mail.bulk.bulk_scoring import BundleJudge
+        from deciban.mail.bulk.bulk import Waiting, read_batches
+        from deciban.mail.bulk.bulk_scoring import BatchClassifier
 
-        judge, waiting = BundleJudge(self._judge), Waiting()
+        judge, waiting = BatchClassifier(self._judge), Waiting()
         given = waiting.given(("", each) for each in found)
-        for bundle in bundles_of(given, judge, processes, self.reading, digests=False):
+        for bundle in read_batches(given, judge, processes, self.reading, digests=False):
             for (_, name, _), verdict in zip(waiting.met(bundle), judge.verdicts(bundle, clues), strict=True):
                 yield name, verdict
 
     def is_fit_due(self) -> bool:
         """Whether so much was learned since trusts were fitted that they should be fitted anew."""
-        with undamaged(self.store.path):
+        with report_damage(self.store.path):
             return is_due(self.store, self.model)
 
     def refit(self, force: bool = False) -> RefitResult:
@@ -165,10 +165,10 @@ class MailFilter:
 
         The result is true if the model was fitted, and otherwise says why it was not.
         """
-        return refitted(self.store, self.model) if force or self.is_fit_due() else RefitResult.NOT_DUE
+        return refit_store(self.store, self.model) if force or self.is_fit_due() else RefitResult.NOT_DUE
 
 
-def checked_label(label: str) -> str:
+def check_label(label: str) -> str:
     """A name that messages can be learned under."""
     if not label or label == UNSURE or not label.isprintable():
         raise InputError(f"label {label!r}: a label is a word of your own, such as ham, spam or work, not {UNSURE!r}")

@@ -23,12 +23,12 @@ def judge_all(
 ) -> None:  # fmt: skip
     """Say what the messages of all paths are."""
     with manners(debug, NO_VERDICT, "nothing was changed"):
-        from deciban.mail.bulk.reader_processes import Crew
+        from deciban.mail.bulk.reader_processes import ReaderPool
 
         refuse_absent(paths)
         with counting("classifying") as tick:
             drawn = Drawn(paths, tick, subfolders, trashed)
-            with Crew(drawn.many(), None, digests=False) as crew, judging(store, model) as mail:
+            with ReaderPool(drawn.many(), None, digests=False) as crew, judging(store, model) as mail:
                 for name, verdict in mail.classify_all(crew.given, crew, clues=top):
                     print(for_stdout(as_json(name, verdict)) if json else as_line(name, verdict))
         drawn.end()

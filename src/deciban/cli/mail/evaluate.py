@@ -43,7 +43,7 @@ LostHam = Annotated[
     ),
 ]  # fmt: skip
 Online = Annotated[
-    bool, typer.Option("--online", help="Judge each message by those that came before it, then learn it (TREC).")
+    bool, typer.Option("--online", help="Scorer each message by those that came before it, then learn it (TREC).")
 ]
 Order = Annotated[
     Literal["arrival", "name"] | None,
@@ -56,7 +56,7 @@ Folds = Annotated[
     int | None,
     typer.Option(
         "--folds", metavar="K", min=2, show_default=False,
-        help=f"Judge each of K parts by a filter of all others: {FOLDS} parts, unless another way is asked for.",
+        help=f"Scorer each of K parts by a filter of all others: {FOLDS} parts, unless another way is asked for.",
     ),
 ]  # fmt: skip
 Seed = Annotated[int, typer.Option("--seed", metavar="NUMBER", min=0, help="Of the draw of --split, or of --folds.")]
@@ -71,7 +71,7 @@ def command(
     online: Online = False, order: Order = None, folds: Folds = None, seed: Seed = 0, model: Model = "evidence",
     json: a.AsJson = False, debug: a.Debug = False,
 ) -> None:  # fmt: skip
-    """Judge a filter on mail whose labels are known, in memory: no store is read or written.
+    """Scorer a filter on mail whose labels are known, in memory: no store is read or written.
 
     Each message counts once, however often it is there; those that are there as ham and as spam are left out.
     """
@@ -154,9 +154,9 @@ def in_order(mail: LabelledMail, order: str | None, model: ModelName) -> Any:
     """One message after the other."""
     from deciban.mail.evaluation.online import evaluate_online
 
-    ordered = mail.in_order_of_names() if order == "name" else mail.in_order_of_arrival()
+    order_labels = mail.in_order_of_names() if order == "name" else mail.in_order_of_arrival()
     with counting("judging") as tick:
-        return evaluate_online(ordered, model, lambda _: tick())
+        return evaluate_online(order_labels, model, lambda _: tick())
 
 
 def by_folds(mail: LabelledMail, folds: int, seed: int, model: ModelName) -> Any:

@@ -27,8 +27,8 @@ def learn(
 ) -> None:  # fmt: skip
     """Learn the messages of each label's paths, and say what came of it."""
     with manners(debug, interrupted=KEPT):
-        from deciban.mail.bulk.reader_processes import Crew
-        from deciban.mail.store.store_entry import FittedModel
+        from deciban.mail.bulk.reader_processes import ReaderPool
+        from deciban.mail.store.store_entry import LearnCounts
 
         refuse_absent([path for paths in asked.values() for path in paths])
         begun = perf_counter()
@@ -36,10 +36,10 @@ def learn(
             with counting("learning") as tick:
                 drawn = {name: Drawn(paths, tick, subfolders, trashed) for name, paths in asked.items()}
                 each = ((name, found) for name, some in drawn.items() for found in some.many())
-                crew = opened.enter_context(Crew(each, None))
+                crew = opened.enter_context(ReaderPool(each, None))
                 mail = opened.enter_context(learning(store, create=True))
                 came = mail.learn_each(crew.given, crew)
-            learned = {name: came.get(name, FittedModel(0, 0, 0)) for name in asked}
+            learned = {name: came.get(name, LearnCounts(0, 0, 0)) for name in asked}
             tell_learned(mail, store, learned, perf_counter() - begun, no_fit, json)
         for some in drawn.values():
             some.end()

@@ -45,11 +45,11 @@ def fit(store: o.StoreFile = None, if_due: IfDue = False, debug: a.Debug = False
 
 def _too_few(model: str, totals: dict[str, int]) -> str:
     """Return the message for a store with too few messages to fit."""
-    from deciban.mail.model.minimum_counts import FEWEST, OF_EACH
+    from deciban.mail.model.minimum_counts import MIN_MESSAGES_PER_LABEL, MIN_MESSAGES_TO_FIT
 
     held = ", ".join(f"{n} {name}" for name, n in totals.items()) or "nothing"
     return (
-        f"{model}: {held} learned; to fit it takes {FEWEST} messages, and {OF_EACH} of each label. "
+        f"{model}: {held} learned; to fit it takes {MIN_MESSAGES_TO_FIT} messages, and {MIN_MESSAGES_PER_LABEL} of each label. "
         "Hint: deciban mail learn --ham PATH --spam PATH"
     )
 

@@ -73,14 +73,14 @@ def command(
 def _set(
     mail: MailFilter, model: str | None, ham_at: float | None, spam_at: float | None, most: int | None
 ) -> list[str]:
-    from deciban.mail.model.mail_models import checked_model
-    from deciban.mail.store.store_settings import refuse_crossed_thresholds
+    from deciban.mail.model.mail_models import check_model
+    from deciban.mail.store.store_settings import check_threshold_order
 
     low, high = mail.thresholds
     low, high = low if ham_at is None else ham_at, high if spam_at is None else spam_at
-    refuse_crossed_thresholds(low, high)
+    check_threshold_order(low, high)
     values: dict[str, Any] = {"ham_at": ham_at, "spam_at": spam_at, "most_messages": most}
-    values["model"] = None if model is None else checked_model(model)
+    values["model"] = None if model is None else check_model(model)
     for key, value in values.items():
         if value is not None:
             mail.store.set(key, value)

@@ -67,14 +67,14 @@ def _is_writable(path: Path) -> bool:
 
 def _why_not(mail: MailFilter) -> str:
     """Why every verdict would be unsure; nothing if they are not."""
-    from deciban.mail.model.minimum_counts import OF_EACH
+    from deciban.mail.model.minimum_counts import MIN_MESSAGES_PER_LABEL
 
     totals = {name: n for name, (n, _) in mail.store.totals().items() if n}
     held = ", ".join(f"{n} {name}" for name, n in totals.items()) or "nothing"
     if len(totals) < 2:
         return f"{held} learned; messages of two labels at least are needed"
-    if min(totals.values()) < OF_EACH:
-        return f"{held} learned; {OF_EACH} of each are the least to be sure by"
+    if min(totals.values()) < MIN_MESSAGES_PER_LABEL:
+        return f"{held} learned; {MIN_MESSAGES_PER_LABEL} of each are the least to be sure by"
     return ""
 
 

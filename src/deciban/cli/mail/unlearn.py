@@ -48,9 +48,9 @@ def relabel(
     from deciban.cli.mail.learn_messages import settle
 
     with manners(debug, interrupted="nothing was relabelled"), learning(store) as mail:
-        from deciban.mail.filter import checked_label
+        from deciban.mail.filter import check_label
 
-        checked_label(to)
+        check_label(to)
         known = {digest: mail.store.known(digest) for _, digest in _digests(paths)}
         moved = [digest for digest, label in known.items() if label not in (None, to)]
         unknown = sum(label is None for label in known.values())

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from deciban.mail.bulk.bulk import Waiting, Words, bundles_of
-from deciban.mail.bulk.reader_processes import Crew
+from deciban.mail.bulk.bulk import Waiting, Words, read_batches
+from deciban.mail.bulk.reader_processes import ReaderPool
 from deciban.mail.sources.raw_message import MessageInput
 from deciban.mail.store.packing import Numbers
 from deciban.mail.store.store_entry import Entry
@@ -23,7 +23,10 @@ MOST_WORDS, MOST_TOKENS = 1 << 20, 1 << 24
 
 
 def batches(
-    labelled: Iterable[tuple[str, MessageInput]], processes: int | Crew[Any] | None, reading: TokenOptions, most: int
+    labelled: Iterable[tuple[str, MessageInput]],
+    processes: int | ReaderPool[Any] | None,
+    reading: TokenOptions,
+    most: int,
 ) -> Iterator[Batch]:
     r"""So many messages at a time, or fewer if they are full of new words, with their tokens in a row.
 
@@ -37,7 +40,7 @@ def batches(
     sizes: list[Numbers] = []
     which: list[Numbers] = []
     tokens = 0
-    for bundle in bundles_of(waiting.given(labelled), words, processes, reading):
+    for bundle in read_batches(waiting.given(labelled), words, processes, reading):
         for digest, (label, _, time) in zip(bundle.digests, waiting.met(bundle), strict=True):
             heads.append(Entry(digest, label, (), _past(time)))
         sizes.append(bundle.sizes)

@@ -15,11 +15,11 @@ from typing import Any, Final, NamedTuple, Protocol
 import numpy as np
 
 from deciban.errors import InputError
-from deciban.mail.bulk.reader_processes import Answer, Crew, Heads, Sent, Worker, answer_to
-from deciban.mail.bulk.token_numbers import Numbering, Said
+from deciban.mail.bulk.reader_processes import Answer, Heads, ReaderPool, Sent, Worker, answer_to
+from deciban.mail.bulk.token_numbers import Said, TokenNumberer
 from deciban.mail.sources.raw_message import MessageInput, Problem, RawMessage, UnreadFile, name_and_content
 from deciban.mail.store.packing import Numbers
-from deciban.mail.store.store_entry import DIGEST_BYTES, spelled
+from deciban.mail.store.store_entry import DIGEST_BYTES, replace_surrogates
 from deciban.mail.tokens.token_options import DEFAULT_OPTIONS, TokenOptions
 
 CHUNK: Final = 100
@@ -35,7 +35,7 @@ NOT_ASKED: Final = -2
 Chunk = list[bytes | UnreadFile]
 
 
-class Bundle(NamedTuple):
+class TokenBatch(NamedTuple):
     """Some messages: digests (if they were wanted), how many tokens each has, and which, as places among words."""
 
     digests: list[bytes]
@@ -62,7 +62,7 @@ class Waiting:
             self._heads.append((label, name, each.time if isinstance(each, RawMessage) else None))
             yield raw
 
-    def met(self, bundle: Bundle) -> list[tuple[str, str, float | None]]:
+    def met(self, bundle: TokenBatch) -> list[tuple[str, str, float | None]]:
         """Label, name and time of each message of the next bundle; files that hold none wait no longer either."""
         heads = [(i, *self._heads.popleft()) for i in range(bundle.given)]
         return [(label, *head) for i, label, name, time in heads for head in bundle.opened.get(i, [(name, time)])]
@@ -103,21 +103,21 @@ class Words(defaultdict[str, int]):
         return np.fromiter(map(self.__getitem__, words), dtype=np.int64, count=len(words))
 
 
-def bundles_of(
-    given: Iterable[bytes | UnreadFile], words: Places, processes: int | Crew[Any] | None, reading: TokenOptions = DEFAULT_OPTIONS,
+def read_batches(
+    given: Iterable[bytes | UnreadFile], words: Places, processes: int | ReaderPool[Any] | None, reading: TokenOptions = DEFAULT_OPTIONS,
     digests: bool = True,
-) -> Iterator[Bundle]:  # fmt: skip
+) -> Iterator[TokenBatch]:  # fmt: skip
     r"""Messages in order, read by so many processes beside this one, or by those that were started for it.
 
     `words` says where their tokens stand.
 
     >>> words = Words()
-    >>> [bundle] = bundles_of([b"Subject: Hi\n\nYou", b"\nHi you"], words, processes=2)
+    >>> [bundle] = read_batches([b"Subject: Hi\n\nYou", b"\nHi you"], words, processes=2)
     >>> [word for word, place in words.items() if place in bundle.which[bundle.sizes[0] :] and len(word) < 5]
     ['you', 'hi']
     """
-    if not isinstance(processes, Crew):
-        processes = Crew(given, processes, reading, digests)
+    if not isinstance(processes, ReaderPool):
+        processes = ReaderPool(given, processes, reading, digests)
         given = processes.given
     elif processes.way != (reading, digests):
         raise InputError(f"these readers were started to read in another way, {processes.way}")
@@ -125,7 +125,7 @@ def bundles_of(
         if crew.workers:
             yield from _read_beside(_chunks(given), words, crew.workers)
             return
-        here, ours = Numbering(reading), Translation(words)
+        here, ours = TokenNumberer(reading), Translation(words)
         for chunk in _chunks(given):
             yield _bundled(chunk, ours, answer_to(_sent(chunk), here, digests))
 
@@ -143,7 +143,7 @@ def _chunks(given: Iterable[bytes | UnreadFile]) -> Iterator[Chunk]:
         yield chunk
 
 
-def _read_beside(chunks: Iterator[Chunk], words: Places, workers: Sequence[Worker]) -> Iterator[Bundle]:
+def _read_beside(chunks: Iterator[Chunk], words: Places, workers: Sequence[Worker]) -> Iterator[TokenBatch]:
     translations = [Translation(words) for _ in workers]
     asked: deque[tuple[int, Chunk]] = deque()
     dealt = zip(cycle(range(len(workers))), chunks)
@@ -166,7 +166,7 @@ def _sent(chunk: Chunk) -> list[Sent]:
     return [(e.name, e.flags, e.time, e.alone, e.trashed) if isinstance(e, UnreadFile) else e for e in chunk]
 
 
-def _bundled(chunk: Chunk, ours: Translation, answer: Answer) -> Bundle:
+def _bundled(chunk: Chunk, ours: Translation, answer: Answer) -> TokenBatch:
     """What came of a chunk; who gave a file is told of what could not be read of it."""
     said, opened, problems = answer
     for i, name, reason, messages in problems:
@@ -184,17 +184,17 @@ class Translation:
         self._theirs: list[str] = []
         self._ours = np.empty(0, dtype=np.int64)
 
-    def of(self, said: Said) -> Bundle:
+    def of(self, said: Said) -> TokenBatch:
         """What a reader said."""
         fresh, new, digests, sizes, which, cut = said
         if fresh:
             self._theirs, self._ours = [], self._ours[:0]
-        more = spelled(new.split("\n")) if new or fresh else ()
+        more = replace_surrogates(new.split("\n")) if new or fresh else ()
         self._theirs += more
         self._ours = np.concatenate([self._ours, np.full(len(more), NOT_ASKED)])
         each = [digests[at : at + DIGEST_BYTES] for at in range(0, len(digests), DIGEST_BYTES)]
         n = np.frombuffer(sizes, dtype=np.uint32).astype(np.int64)
-        return Bundle(each, n, self._places(np.frombuffer(which, dtype=np.uint32), len(n)), cut)
+        return TokenBatch(each, n, self._places(np.frombuffer(which, dtype=np.uint32), len(n)), cut)
 
     def _places(self, numbers: np.ndarray, messages: int) -> Numbers:
         wanted = np.zeros(len(self._ours), dtype=np.bool_)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from deciban.mail.bulk.bulk import Bundle
-from deciban.mail.model.scoring import Judge
+from deciban.mail.bulk.bulk import TokenBatch
+from deciban.mail.model.scoring import Scorer
 from deciban.mail.model.verdict import Verdict
 from deciban.mail.store.packing import Numbers
 
@@ -17,14 +17,14 @@ MOST_WORDS: Final = 1 << 20
 """Where they are more: different tokens of messages that are remembered; then all are forgotten."""
 
 
-class BundleJudge:
+class BatchClassifier:
     """Verdicts on bundles of messages, each by the store as it was at one moment.
 
     It says where words stand (`Places`), and judges the bundle that is made of that before it is asked for others.
     Once all tokens are loaded, what is learned meanwhile does not count; before, it counts from the next bundle on.
     """
 
-    def __init__(self, judge: Judge) -> None:
+    def __init__(self, judge: Scorer) -> None:
         self._judge, self.times = judge, 0
         self._begin()
 
@@ -57,7 +57,7 @@ class BundleJudge:
         if not self._moment.is_loaded and (self._is_full or self._version != self._judge.version()):
             self._begin()
 
-    def verdicts(self, bundle: Bundle, clues: int) -> Iterator[Verdict]:
+    def verdicts(self, bundle: TokenBatch, clues: int) -> Iterator[Verdict]:
         """What each of its messages is."""
         self._is_full = len(self._moment) > MOST_WORDS  # not sooner: a bundle may have more by itself
         return self._moment.verdicts(bundle.which, bundle.sizes, bundle.cut, clues)

@@ -25,7 +25,7 @@ from deciban.mail.sources.raw_message import Problem
 from deciban.mail.tokens.token_options import DEFAULT_OPTIONS, TokenOptions
 
 if TYPE_CHECKING:
-    from deciban.mail.bulk.token_numbers import Numbering, Said
+    from deciban.mail.bulk.token_numbers import Said, TokenNumberer
 
 FEW: Final = 300
 """So many messages are read before a worker would have started."""
@@ -67,7 +67,7 @@ class Worker:
         self._to, self._fro = self.process.stdin, self.process.stdout
         _widen(self._fro)
         self._asked: deque[Sequence[Sent]] = deque()
-        self._here: Numbering | None = None
+        self._here: TokenNumberer | None = None
         self._waiting: SimpleQueue[bytes | None] = SimpleQueue()
         self._feeder = Thread(target=self._feed, daemon=True)
         try:
@@ -110,7 +110,7 @@ class Worker:
             self._to.close()
 
 
-class Crew(Generic[T]):
+class ReaderPool(Generic[T]):
     """Workers, if there is so much to be read that they are worth their start; they end with the block.
 
     Whoever has more to do before the first message is needed, such as to load what will judge it, starts them first.
@@ -150,14 +150,14 @@ def started(n: int, reading: TokenOptions, digests: bool) -> list[Worker]:
     return workers
 
 
-def _python_reader(reading: TokenOptions) -> Numbering:
+def _python_reader(reading: TokenOptions) -> TokenNumberer:
     """What reads here; loaded where it is needed, as it takes as long as to start a worker."""
-    from deciban.mail.bulk.token_numbers import Numbering
+    from deciban.mail.bulk.token_numbers import TokenNumberer
 
-    return Numbering(reading)
+    return TokenNumberer(reading)
 
 
-def answer_to(sent: Sequence[Sent], numbering: Numbering, digests: bool) -> Answer:
+def answer_to(sent: Sequence[Sent], numbering: TokenNumberer, digests: bool) -> Answer:
     """What messages and files hold."""
     raws: list[bytes] = []
     opened: dict[int, Heads] = {}
@@ -181,9 +181,9 @@ def serve() -> None:
     gc.set_threshold(RARELY)
     try:
         reading, digests = json.loads(_frame(fro))
-        from deciban.mail.bulk.token_numbers import Numbering
+        from deciban.mail.bulk.token_numbers import TokenNumberer
 
-        numbering = Numbering(TokenOptions(**reading))
+        numbering = TokenNumberer(TokenOptions(**reading))
         while True:
             _write_frame(to, marshal.dumps(answer_to(marshal.loads(_frame(fro)), numbering, digests)))
     except (EOFError, BrokenPipeError, KeyboardInterrupt):

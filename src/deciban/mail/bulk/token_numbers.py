@@ -29,10 +29,10 @@ Said = tuple[bool, str, bytes, bytes, bytes, dict[int, tuple[str, ...]]]
 were wanted; how many tokens each message has, and their numbers, in four bytes each; and what was cut of which."""
 
 
-class Numbering:
+class TokenNumberer:
     r"""Reads messages, and numbers their tokens as they are met.
 
-    >>> numbering = Numbering(TokenOptions(names=False))
+    >>> numbering = TokenNumberer(TokenOptions(names=False))
     >>> _, words, _, sizes, which, _ = numbering.said([b"\ntea Tea or two"])
     >>> words.split("\n"), array("I", sizes).tolist(), sorted(array("I", which))
     (['', 'tea', 'or', 'two', 'type:text/plain'], [4], [1, 2, 3, 4])

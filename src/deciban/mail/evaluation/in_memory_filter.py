@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.mail.evaluation.labelled_mail import LABELS, LabelledMail
-from deciban.mail.model.mail_models import USUAL_MODEL, ModelName, Weighed, combined_or_added, said_by
-from deciban.mail.model.minimum_counts import FEWEST, OF_EACH
-from deciban.mail.model.refit import has_grown
+from deciban.mail.model.mail_models import USUAL_MODEL, MessageScores, ModelName, score_message, token_scores
+from deciban.mail.model.minimum_counts import MIN_MESSAGES_PER_LABEL, MIN_MESSAGES_TO_FIT
+from deciban.mail.model.refit import is_growth_due
 from deciban.mail.model.store_rows import Rows
-from deciban.mail.model.token_weights import Trust
+from deciban.mail.model.token_weights import WeightParameters
 from deciban.mail.model.verdict import Verdict
-from deciban.mail.model.verdicts import FittedModel, Known, Teller
+from deciban.mail.model.verdicts import Known, LearnCounts, VerdictBuilder
 from deciban.mail.model.weight_fitting import USUAL_SETTINGS, Examples, Settings, fit
 from deciban.mail.store.store_settings import HAM_AT, SPAM_AT
 
@@ -39,7 +39,7 @@ class InMemoryFilter:
         self._known: dict[bytes, int] = {}
         self._counts, self._any = np.zeros((len(mail.words), 2)), np.zeros(len(mail.words))
         self._messages = np.zeros(2)
-        self._trust: Trust | None = None
+        self._trust: WeightParameters | None = None
         self._own = np.zeros((len(mail.words), 1))
         self._since = 0
 
@@ -64,9 +64,13 @@ class InMemoryFilter:
 
     def is_fit_due(self) -> bool:
         """As `MailFilter.is_fit_due`."""
-        if self.model == "fisher" or self._messages.min() < OF_EACH or self._messages.sum() < FEWEST:
+        if (
+            self.model == "fisher"
+            or self._messages.min() < MIN_MESSAGES_PER_LABEL
+            or self._messages.sum() < MIN_MESSAGES_TO_FIT
+        ):
             return False
-        return self._trust is None or has_grown(self._since, self._trust.messages)
+        return self._trust is None or is_growth_due(self._since, self._trust.messages)
 
     def refit(self, force: bool = False) -> bool:
         """Fit as `MailFilter.refit` does; return whether the model was fitted."""
@@ -96,11 +100,11 @@ class InMemoryFilter:
         )  # fmt: skip
 
     @property
-    def trust(self) -> Trust:
+    def trust(self) -> WeightParameters:
         """What was fitted, or what is trusted before that."""
         if self._trust is not None:
             return self._trust
-        first = Trust.before_any_fit(LABELS, int(self._messages.sum()))
+        first = WeightParameters.initial(LABELS, int(self._messages.sum()))
         return replace(first, alpha=self.settings.alpha, power=self.settings.power)
 
     @property
@@ -111,15 +115,15 @@ class InMemoryFilter:
     @property
     def too_few(self) -> bool:
         """Whether no verdict can be sure."""
-        return bool(self._messages.min() < OF_EACH)
+        return bool(self._messages.min() < MIN_MESSAGES_PER_LABEL)
 
-    def _weighed(self, i: int, trust: Trust) -> tuple[Weighed, Indices]:
+    def _weighed(self, i: int, trust: WeightParameters) -> tuple[MessageScores, Indices]:
         """What a message comes to, and which of its tokens are known."""
         tokens = self.mail.tokens[i]
         at = tokens[self._any[tokens] > 0]
         counts, totals = self._counts[at], self._messages
-        said = said_by(self.model, counts, totals, trust, self._own[at])
-        return combined_or_added(self.model, counts, totals, trust, said), at
+        said = token_scores(self.model, counts, totals, trust, self._own[at])
+        return score_message(self.model, counts, totals, trust, said), at
 
     def scores(self, rows: Iterable[int] | Indices) -> Array:
         """The log-odds of spam, in nats, of some messages; 0 while only one label is known."""
@@ -132,7 +136,7 @@ class InMemoryFilter:
     def verdict(self, i: int, clues: int) -> Verdict:
         """What a message is, and why; both labels were learned before."""
         messages = self._messages
-        learned = FittedModel(LABELS, (0, 1), (int(messages[0]), int(messages[1])), tuple(messages.tolist()))
+        learned = LearnCounts(LABELS, (0, 1), (int(messages[0]), int(messages[1])), tuple(messages.tolist()))
         found, at = self._weighed(i, self.trust)
-        teller = Teller(learned, self.model, self.thresholds)
+        teller = VerdictBuilder(learned, self.model, self.thresholds)
         return next(teller.told(found, Known(at, self.mail.words, self._counts), {}, clues))

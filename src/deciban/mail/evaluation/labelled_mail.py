@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from deciban._typing import Codes
 from deciban.errors import InputError
-from deciban.mail.bulk.bulk import Words, bundles_of
+from deciban.mail.bulk.bulk import Words, read_batches
 from deciban.mail.message.arrival_time import arrived
 from deciban.mail.model.token_weights import POSITIVE
 from deciban.mail.sources.message_sources import kind_of, messages_in
@@ -54,7 +54,7 @@ class LabelledMail:
         >>> found = [("1", b"\n\ntea for two"), ("2", b"\n\ntwo pills")]
         >>> mail = LabelledMail.read(found, [0, 1], TokenOptions(names=False))
         >>> mail.words, mail.tokens[1].tolist()
-        (('tea', 'for', 'two', 'pills'), [2, 3])
+        (('tea', 'for', 'two', 'type:text/plain', 'pills'), [2, 3, 4])
         """
         names: list[str] = []
 
@@ -64,7 +64,7 @@ class LabelledMail:
                 yield raw
 
         words, digests, tokens = Words(), list[bytes](), list[Numbers]()
-        for bundle in bundles_of(given(), words, processes, reading):
+        for bundle in read_batches(given(), words, processes, reading):
             digests += bundle.digests
             tokens += np.split(bundle.which, np.cumsum(bundle.sizes)[:-1])
         when = np.full(len(names), math.nan) if times is None else np.array(times, dtype=np.float64)

@@ -55,7 +55,7 @@ class OnlineReport:
 def evaluate_online(
     mail: LabelledMail, model: ModelName = USUAL_MODEL, progress: Callable[[int], None] | None = None
 ) -> OnlineReport:
-    """Judge and learn message after message, in the order of the collection."""
+    """Scorer and learn message after message, in the order of the collection."""
     taught = InMemoryFilter(mail, model)
     scores, verdicts = np.zeros(len(mail)), np.zeros(len(mail), dtype=np.int64)
     for i in range(len(mail)):

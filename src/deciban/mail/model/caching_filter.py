@@ -8,7 +8,7 @@ from typing import Final
 
 from deciban.mail.filter import CLUES, MailFilter
 from deciban.mail.message.message import read_message
-from deciban.mail.model.scoring import Moment
+from deciban.mail.model.scoring import StoreSnapshot
 from deciban.mail.model.verdict import Verdict
 from deciban.mail.tokens.tokens import extract_tokens, list_omissions
 
@@ -19,12 +19,12 @@ LONGEST: Final = 60.0
 """Seconds that anything is known: where messages age, what they weigh is that of now."""
 
 
-class StandingFilter(MailFilter):
+class CachingMailFilter(MailFilter):
     """The verdicts of a filter, for a server that gives one after the other: most tokens of a message came before."""
 
     def __init__(self, store: str | os.PathLike[str], create: bool = True) -> None:
         super().__init__(store, create=create)
-        self._moment: Moment | None = None
+        self._moment: StoreSnapshot | None = None
         self._since = 0.0
         self._version = (-1, -1)
 
@@ -37,7 +37,7 @@ class StandingFilter(MailFilter):
             moment.look_up(tokens)
         return moment.verdict(tokens, list_omissions(message, tokens), clues)
 
-    def _now(self) -> Moment:
+    def _now(self) -> StoreSnapshot:
         version = self.store.version()
         known = self._moment
         if known is not None and version == self._version and len(known) < MOST_KNOWN and not self._is_old():

@@ -14,7 +14,7 @@ import numpy as np
 from deciban._typing import Array
 from deciban.errors import InputError
 from deciban.mail.model.fisher import combined, token_probabilities
-from deciban.mail.model.token_weights import Trust, log_odds, strength
+from deciban.mail.model.token_weights import WeightParameters, log_odds, strength
 
 ModelName = Literal["evidence", "bayes", "logistic", "fisher"]
 MODELS: Final = get_args(ModelName)
@@ -22,7 +22,7 @@ USUAL_MODEL: Final[ModelName] = "evidence"
 
 
 @dataclass(frozen=True)
-class Weighed:
+class MessageScores:
     """Some messages: biases (messages × scores) and pieces of evidence (tokens × scores), in nats.
 
     The tokens of one message come after those of another; `sizes` says how many each has.
@@ -65,7 +65,7 @@ def spans(sizes: Iterable[int]) -> Iterator[tuple[int, int]]:
     return pairwise(accumulate(sizes, initial=0))
 
 
-def said_by(model: ModelName, counts: Array, totals: Array, trust: Trust, own: Array) -> Array:
+def token_scores(model: ModelName, counts: Array, totals: Array, trust: WeightParameters, own: Array) -> Array:
     """What tokens say under a model (tokens × scores) in a message of usual length; nothing where they are combined.
 
     `own` is what was fitted to each: trust beyond the common, or for logistic regression the weights themselves.
@@ -77,16 +77,18 @@ def said_by(model: ModelName, counts: Array, totals: Array, trust: Trust, own: A
     return (own + np.array(trust.common)) * log_odds(counts, totals, trust.alpha)
 
 
-def combined_or_added(model: ModelName, counts: Array, totals: Array, trust: Trust, said: Array) -> Weighed:
+def score_message(
+    model: ModelName, counts: Array, totals: Array, trust: WeightParameters, said: Array
+) -> MessageScores:
     """What the tokens of one message, and what each says, come to."""
     if model == "fisher":
         return _by_chi_square(counts, totals, [len(said)])
     return _added(trust, said * float(strength(len(said), trust.usual, trust.power)), [len(said)])
 
 
-def all_weighed(
-    model: ModelName, counts: Array, totals: Array, trust: Trust, said: Array, sizes: Sequence[int]
-) -> Weighed:
+def score_messages(
+    model: ModelName, counts: Array, totals: Array, trust: WeightParameters, said: Array, sizes: Sequence[int]
+) -> MessageScores:
     """The same of many messages; where powers are taken of many numbers at once, their last bits may be others."""
     if model == "fisher":
         return _by_chi_square(counts, totals, sizes)
@@ -94,11 +96,11 @@ def all_weighed(
     return _added(trust, said * np.repeat(z, sizes)[:, None], sizes)
 
 
-def _added(trust: Trust, pieces: Array, sizes: Sequence[int]) -> Weighed:
-    return Weighed(np.array([trust.bias] * len(sizes)), pieces, sizes)
+def _added(trust: WeightParameters, pieces: Array, sizes: Sequence[int]) -> MessageScores:
+    return MessageScores(np.array([trust.bias] * len(sizes)), pieces, sizes)
 
 
-def _by_chi_square(counts: Array, totals: Array, sizes: Sequence[int]) -> Weighed:
+def _by_chi_square(counts: Array, totals: Array, sizes: Sequence[int]) -> MessageScores:
     if counts.shape[1] != 2:
         raise InputError(
             f"model 'fisher' tells two labels apart, not {counts.shape[1]}. Hint: model 'evidence' or 'bayes'"
@@ -108,10 +110,10 @@ def _by_chi_square(counts: Array, totals: Array, sizes: Sequence[int]) -> Weighe
     for i, (begin, end) in enumerate(spans(sizes)):
         total, shares = combined(p[begin:end])
         bias[i], pieces[begin:end, 0] = total - shares.sum(), shares
-    return Weighed(bias, pieces, sizes)
+    return MessageScores(bias, pieces, sizes)
 
 
-def checked_model(name: str) -> ModelName:
+def check_model(name: str) -> ModelName:
     """A model that there is."""
     if not isinstance(name, str) or name not in MODELS:
         raise InputError(f"model {name!r:.60} is not known. Hint: one of {', '.join(MODELS)}")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-FEWEST: Final = 20
+MIN_MESSAGES_TO_FIT: Final = 20
 """So many messages must be there for trusts to be fitted."""
 
-OF_EACH: Final = 5
+MIN_MESSAGES_PER_LABEL: Final = 5
 """And so many of every label, also for a verdict."""

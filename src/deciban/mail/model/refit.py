@@ -6,8 +6,8 @@ from enum import Enum
 from typing import Final
 
 from deciban.mail.model.mail_models import ModelName
-from deciban.mail.model.minimum_counts import FEWEST, OF_EACH
-from deciban.mail.store.sqlite_errors import undamaged
+from deciban.mail.model.minimum_counts import MIN_MESSAGES_PER_LABEL, MIN_MESSAGES_TO_FIT
+from deciban.mail.store.sqlite_errors import report_damage
 from deciban.mail.store.store import Store
 
 GROWTH: Final = 0.15
@@ -35,20 +35,20 @@ def is_due(store: Store, model: ModelName) -> bool:
     if model == "fisher":
         return False
     totals = [messages for messages, _ in store.totals().values() if messages]
-    if len(totals) < 2 or sum(totals) < FEWEST or min(totals) < OF_EACH:
+    if len(totals) < 2 or sum(totals) < MIN_MESSAGES_TO_FIT or min(totals) < MIN_MESSAGES_PER_LABEL:
         return False
     fit = store.fit_for([], model)
     if fit is None:
         return True
-    return has_grown(store.changes() - fit.changes, fit.meta["messages"])
+    return is_growth_due(store.changes() - fit.changes, fit.meta["messages"])
 
 
-def has_grown(changes: int, fitted_to: int) -> bool:
+def is_growth_due(changes: int, fitted_to: int) -> bool:
     """Whether so many changes since a fit to so many messages call for another."""
     return changes >= max(FEWEST_CHANGES, GROWTH * fitted_to)
 
 
-def refitted(store: Store, model: ModelName) -> RefitResult:
+def refit_store(store: Store, model: ModelName) -> RefitResult:
     """Fit a model to all messages of a store and save the fit, or return why nothing was fitted."""
     if model == "fisher":
         return RefitResult.NO_PARAMETERS
@@ -62,6 +62,6 @@ def refitted(store: Store, model: ModelName) -> RefitResult:
     if found is None:
         return RefitResult.INSEPARABLE
     columns = [column.tolist() for column in found.columns]
-    with undamaged(store.path):
+    with report_damage(store.path):
         store.save_fit(model, found.numbers.tolist(), columns, found.trust.to_dict(), changes=rows.changes)
     return RefitResult.FITTED

@@ -1,4 +1,4 @@
-"""Judge: from the tokens of a message to a verdict, by what a store holds at this moment."""
+"""Scorer: from the tokens of a message to a verdict, by what a store holds at this moment."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from deciban._typing import Array
 from deciban.mail.model.mail_models import (
     USUAL_MODEL,
     ModelName,
-    all_weighed,
-    checked_model,
-    combined_or_added,
-    said_by,
+    check_model,
+    score_message,
+    score_messages,
+    token_scores,
 )
 from deciban.mail.model.store_rows import Tokens
-from deciban.mail.model.token_weights import Trust, ordered
+from deciban.mail.model.token_weights import WeightParameters, order_labels
 from deciban.mail.model.verdict import Verdict
-from deciban.mail.model.verdicts import FittedModel, Known, Teller
+from deciban.mail.model.verdicts import Known, LabelTotals, VerdictBuilder
 from deciban.mail.store.packing import Numbers
-from deciban.mail.store.sqlite_errors import FIT_HINT, INVALID_VALUE_ERRORS, invalid_value, undamaged
+from deciban.mail.store.sqlite_errors import FIT_HINT, INVALID_VALUE_ERRORS, invalid_value, report_damage
 from deciban.mail.store.store_reader import StoreReader
 from deciban.mail.store.store_settings import HAM_AT, SPAM_AT
 
 
-class Judge:
+class Scorer:
     """Weighs tokens by a store's counts and a model's fitted trusts."""
 
     def __init__(self, store: StoreReader, model: str | None = None) -> None:
         self._store = store
-        self.model: ModelName = checked_model(model or store.setting("model", USUAL_MODEL))
+        self.model: ModelName = check_model(model or store.setting("model", USUAL_MODEL))
 
     @property
     def thresholds(self) -> tuple[float, float]:
@@ -41,8 +41,8 @@ class Judge:
 
     def verdict(self, tokens: Sequence[str], cut: tuple[str, ...] = (), clues: int = 15) -> Verdict:
         """What a message of these tokens is."""
-        with undamaged(self._store.path), self._store.reading():
-            moment = Moment(self._store, self.model, self.thresholds)
+        with report_damage(self._store.path), self._store.reading():
+            moment = StoreSnapshot(self._store, self.model, self.thresholds)
             moment.look_up(tokens)
         return moment.verdict(tokens, cut, clues)
 
@@ -54,13 +54,13 @@ class Judge:
         """Another one than before says that the store was changed meanwhile."""
         return self._store.version()
 
-    def moment(self) -> Moment:
+    def moment(self) -> StoreSnapshot:
         """The store as it is now, for many messages: what was looked up is remembered."""
-        with undamaged(self._store.path):
-            return Moment(self._store, self.model, self.thresholds)
+        with report_damage(self._store.path):
+            return StoreSnapshot(self._store, self.model, self.thresholds)
 
 
-class Moment:
+class StoreSnapshot:
     """What a store holds of some tokens; whole while nothing is learned, so made anew when something is."""
 
     def __init__(self, store: StoreReader, model: ModelName, thresholds: tuple[float, float]) -> None:
@@ -71,21 +71,21 @@ class Moment:
             fit = None if model == "fisher" else store.fit_for([], model)
         self.is_fitted = fit is not None and tuple(fit.meta["labels"]) == self.learned.labels
         labels, messages = self.learned.labels, sum(self.learned.messages)
-        self.trust = Trust.before_any_fit(labels, messages)
+        self.trust = WeightParameters.initial(labels, messages)
         if fit is not None and self.is_fitted:
             try:
-                self.trust = Trust.from_dict(fit.meta)
+                self.trust = WeightParameters.from_dict(fit.meta)
             except INVALID_VALUE_ERRORS as error:
                 rule = f"the fit of model {model!r} is invalid ({type(error).__name__}: {error})"
                 raise invalid_value(store.path, rule, FIT_HINT) from error
         self.totals = np.array(self.learned.weights) / self.unit
-        self._teller = Teller(self.learned, model, thresholds)
+        self._teller = VerdictBuilder(self.learned, model, thresholds)
         self._met: dict[str, int] = {}
         self._words: list[str] = []
         self._looked: set[str] = set()
         self.is_loaded = False
         """Whether all tokens are known that there are."""
-        self._counts, self._said = Growing(len(labels)), Growing(len(self.trust.bias))
+        self._counts, self._said = GrowableArray(len(labels)), GrowableArray(len(self.trust.bias))
 
     @property
     def counts(self) -> Array:
@@ -119,7 +119,7 @@ class Moment:
                 return
             every = self._store.tokens(None, self.model if self.is_fitted else None)
         self._met, self._words = {}, []
-        self._counts, self._said = Growing(len(self.learned.labels)), Growing(len(self.trust.bias))
+        self._counts, self._said = GrowableArray(len(self.learned.labels)), GrowableArray(len(self.trust.bias))
         self._meet(every)
         self.is_loaded = True
 
@@ -130,7 +130,7 @@ class Moment:
         counts = found.counts[:, list(self.learned.places)] / self.unit
         own = found.scores if self.is_fitted else np.zeros((len(counts), len(self.trust.bias)))
         self._counts.add(counts)
-        self._said.add(said_by(self.model, counts, self.totals, self.trust, own))
+        self._said.add(token_scores(self.model, counts, self.totals, self.trust, own))
 
     def rows(self, tokens: Sequence[str]) -> Numbers:
         """Where tokens that were looked up stand among those that were met; -1 where nobody met them."""
@@ -142,7 +142,7 @@ class Moment:
             return self._teller.unheard_of(cut)
         rows = self.rows(tokens)
         rows = rows[rows >= 0]
-        found = combined_or_added(self.model, self.counts[rows], self.totals, self.trust, self.said[rows])
+        found = score_message(self.model, self.counts[rows], self.totals, self.trust, self.said[rows])
         return next(self._teller.told(found, self._known(rows), {0: cut}, clues))
 
     def verdicts(
@@ -155,14 +155,14 @@ class Moment:
         n = np.diff(met[np.cumsum(sizes)], prepend=0).tolist()
         rows = rows[rows >= 0]
         counts, said = self.counts.take(rows, axis=0), self.said.take(rows, axis=0)  # quicker than [rows]
-        found = all_weighed(self.model, counts, self.totals, self.trust, said, n)
+        found = score_messages(self.model, counts, self.totals, self.trust, said, n)
         return self._teller.told(found, self._known(rows), cut, clues)
 
     def _known(self, rows: Numbers) -> Known:
         return Known(rows, self._words, self.counts)
 
 
-class Growing:
+class GrowableArray:
     """Rows of numbers to which others are added; there is room for as many again before they must be moved."""
 
     def __init__(self, width: int) -> None:
@@ -184,11 +184,11 @@ class Growing:
         self._n = n
 
 
-def _learned(store: StoreReader) -> FittedModel:
+def _learned(store: StoreReader) -> LabelTotals:
     totals = store.totals()
     names = list(totals)
-    labels = ordered(name for name in names if totals[name][0])
-    return FittedModel(
+    labels = order_labels(name for name in names if totals[name][0])
+    return LabelTotals(
         labels,
         tuple(names.index(label) for label in labels),
         tuple(totals[label][0] for label in labels),

@@ -14,7 +14,7 @@ from deciban.mail.store.ageing import HEAVIEST
 from deciban.mail.store.batched_queries import ask
 from deciban.mail.store.packing import Numbers, unpack
 from deciban.mail.store.sqlite_errors import FIT_HINT, MEND_HINT, invalid_value
-from deciban.mail.store.store_file import Opened
+from deciban.mail.store.store_file import StoreFile
 from deciban.mail.store.store_schema import columns
 from deciban.mail.store.stored_weights import MAX_WEIGHT, scores_of
 
@@ -38,7 +38,7 @@ class Rows:
     """Of the store when this was taken."""
 
 
-def all_rows(file: Opened) -> Rows:
+def read_rows(file: StoreFile) -> Rows:
     """Every message of a store, inside one reading."""
     labels = file.labels()
     place = {label: i for i, label in enumerate(labels.values())}
@@ -79,7 +79,7 @@ class Tokens(NamedTuple):
     scores: NDArray[np.float64]
 
 
-def tokens_in(file: Opened, model: str | None, asked: Sequence[str] | None) -> Tokens:
+def read_tokens(file: StoreFile, model: str | None, asked: Sequence[str] | None) -> Tokens:
     """Those of the words asked for (None: all) that there are, inside one reading.
 
     A score is 0 where the model has none; without a model there are no scores.

@@ -33,10 +33,10 @@ POSITIVE: Final = "spam"
 """The label that a single score speaks for, where it is one of two."""
 
 
-def ordered(labels: Iterable[str]) -> tuple[str, ...]:
+def order_labels(labels: Iterable[str]) -> tuple[str, ...]:
     """The labels by name, spam last: of two, the score speaks for the last.
 
-    >>> ordered(["work", "spam", "family"])
+    >>> order_labels(["work", "spam", "family"])
     ('family', 'work', 'spam')
     """
     return tuple(sorted(labels, key=lambda label: (label == POSITIVE, label)))
@@ -60,7 +60,7 @@ def strength(n_known: Any, usual: float, power: float = POWER) -> Any:
 
 
 @dataclass(frozen=True)
-class Trust:
+class WeightParameters:
     """What a model found: the bias of each score, the trust that all tokens share, and how many a message has.
 
     `alpha` and `power` are those it was found with, and is to be used with.
@@ -75,7 +75,7 @@ class Trust:
     power: float = POWER
 
     @classmethod
-    def before_any_fit(cls, labels: Sequence[str], messages: int) -> Self:
+    def initial(cls, labels: Sequence[str], messages: int) -> Self:
         """What is trusted at first: little, and no label more likely than another."""
         n = 1 if len(labels) == 2 else len(labels)
         shy = FIRST_TRUST * min(1.0, messages / ENOUGH)

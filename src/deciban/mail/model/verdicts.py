@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
-from deciban.mail.model.mail_models import Weighed, spans
-from deciban.mail.model.minimum_counts import OF_EACH
+from deciban.mail.model.mail_models import MessageScores, spans
+from deciban.mail.model.minimum_counts import MIN_MESSAGES_PER_LABEL
 from deciban.mail.model.token_weights import POSITIVE, probabilities
 from deciban.mail.model.verdict import UNSURE, Clue, Verdict
 from deciban.scores import DECIBAN
@@ -27,7 +27,7 @@ NOT_FITTED = "model logistic knows nothing before it is fitted. Hint: deciban ma
 
 
 @dataclass(frozen=True)
-class FittedModel:
+class LabelTotals:
     """A moment of the store: labels that have messages, in order, and where their counts stand."""
 
     labels: tuple[str, ...]
@@ -38,7 +38,7 @@ class FittedModel:
     @property
     def too_few(self) -> bool:
         """Whether no verdict can be sure."""
-        return len(self.labels) < 2 or min(self.messages) < OF_EACH
+        return len(self.labels) < 2 or min(self.messages) < MIN_MESSAGES_PER_LABEL
 
     def __str__(self) -> str:
         return ", ".join(f"{n} {label}" for label, n in zip(self.labels, self.messages)) or "nothing"
@@ -52,7 +52,7 @@ class Known:
     words: Sequence[str]
     counts: Array
 
-    def spelled(self, which: Indices) -> list[str]:
+    def replace_surrogates(self, which: Indices) -> list[str]:
         """The words of some of them."""
         return list(map(self.words.__getitem__, self.rows[which].tolist()))
 
@@ -61,10 +61,10 @@ class Known:
         return self.counts.take(self.rows[which], axis=0).tolist()
 
 
-class Teller:
+class VerdictBuilder:
     """Says what messages are, by what was learned."""
 
-    def __init__(self, learned: FittedModel, model: str, thresholds: tuple[float, float]) -> None:
+    def __init__(self, learned: LabelTotals, model: str, thresholds: tuple[float, float]) -> None:
         self._learned, self._model, self._thresholds = learned, model, thresholds
         self._counted: Mapping[str, int] = dict(zip(learned.labels, learned.messages))
 
@@ -73,7 +73,9 @@ class Teller:
         why = f"{self._learned} learned; messages of two labels at least are needed"
         return Verdict(UNSURE, POSITIVE, 0.5, 0.0, 0.0, (), 0.0, self._counted, self._model, why, cut)
 
-    def told(self, found: Weighed, known: Known, cut: Mapping[int, tuple[str, ...]], most: int) -> Iterator[Verdict]:
+    def told(
+        self, found: MessageScores, known: Known, cut: Mapping[int, tuple[str, ...]], most: int
+    ) -> Iterator[Verdict]:
         """The verdicts on messages that were weighed; each names so many clues at most."""
         labels, two = self._learned.labels, len(self._learned.labels) == 2
         scores = found.scores
@@ -100,7 +102,7 @@ class Teller:
         labels = self._learned.labels
         each = iter([
             Clue(token, said, dict(zip(labels, counts)))
-            for token, said, counts in zip(known.spelled(flat), pieces[flat].tolist(), known.counted(flat))
+            for token, said, counts in zip(known.replace_surrogates(flat), pieces[flat].tolist(), known.counted(flat))
         ])  # fmt: skip
         return [tuple(islice(each, len(mine))) for mine in which]
 
@@ -116,7 +118,7 @@ def telling(pieces: Array, sizes: Sequence[int], known: Known, most: int) -> lis
         return [[] for _ in sizes]
     size = np.abs(pieces).round(6)  # the last bits of equals are the machine's
     several = np.flatnonzero(size >= np.repeat(_least(size, sizes, most), sizes))
-    ranked = list(zip((-size[several]).tolist(), known.spelled(several), several.tolist()))
+    ranked = list(zip((-size[several]).tolist(), known.replace_surrogates(several), several.tolist()))
     upto = several.searchsorted(list(accumulate(sizes))).tolist()
     return [[j for _, _, j in sorted(ranked[begin:end])[:most]] for begin, end in pairwise([0, *upto])]
 
@@ -133,10 +135,10 @@ def _least(size: Array, sizes: Sequence[int], most: int) -> list[float]:
     return least
 
 
-def _called(p: Sequence[float], at: int, learned: FittedModel, thresholds: tuple[float, float]) -> tuple[str, str]:
+def _called(p: Sequence[float], at: int, learned: LabelTotals, thresholds: tuple[float, float]) -> tuple[str, str]:
     """The label, or unsure and why."""
     if learned.too_few:
-        return UNSURE, f"{learned} learned; {OF_EACH} of each are the least to be sure by"
+        return UNSURE, f"{learned} learned; {MIN_MESSAGES_PER_LABEL} of each are the least to be sure by"
     ham_at, spam_at = thresholds
     if len(p) == 2:
         if p[1] >= spam_at:

@@ -1,4 +1,4 @@
-"""Trust in tokens, fitted to all messages of a store: evidence told twice is to count once.
+"""WeightParameters in tokens, fitted to all messages of a store: evidence told twice is to count once.
 
 Each message is told by what the *other* messages say of its tokens: its own counts are taken out first. So a token
 that no other message has says nothing, rare ones earn no trust by knowing their own message, and the probabilities
@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.linear.solvers.logistic import Shared, Sparse, fit_parts
-from deciban.mail.model.minimum_counts import FEWEST, OF_EACH
+from deciban.mail.model.minimum_counts import MIN_MESSAGES_PER_LABEL, MIN_MESSAGES_TO_FIT
 from deciban.mail.model.store_rows import Rows
-from deciban.mail.model.token_weights import ALPHA, POWER, Trust, log_odds, ordered, strength
+from deciban.mail.model.token_weights import ALPHA, POWER, WeightParameters, log_odds, order_labels, strength
 
 Fitted = Literal["evidence", "bayes", "logistic"]
 
@@ -46,7 +46,7 @@ USUAL_SETTINGS: Final = Settings()
 
 @dataclass(frozen=True)
 class Examples:
-    """Messages as rows of tokens that several have; labels in the order of `ordered`, weights in messages of now."""
+    """Messages as rows of tokens that several have; labels in the order of `order_labels`, weights in messages of now."""
 
     labels: tuple[str, ...]
     codes: NDArray[np.int32]
@@ -59,11 +59,11 @@ class Examples:
     @classmethod
     def of(cls, rows: Rows, unit: float = 1.0) -> Examples | None:
         """Those of a store; None where there are too few to fit anything to."""
-        labels = ordered(rows.label_names[k] for k in set(rows.labels.tolist()))
+        labels = order_labels(rows.label_names[k] for k in set(rows.labels.tolist()))
         place = {name: i for i, name in enumerate(labels)}
         codes = np.array([place[rows.label_names[k]] for k in rows.labels.tolist()], dtype=np.int32)
         each = np.bincount(codes, minlength=len(labels))
-        if len(labels) < 2 or len(codes) < FEWEST or each.min() < OF_EACH:
+        if len(labels) < 2 or len(codes) < MIN_MESSAGES_TO_FIT or each.min() < MIN_MESSAGES_PER_LABEL:
             return None
         return cls.counted(labels, codes, rows.weights / unit, rows)
 
@@ -117,7 +117,7 @@ class Examples:
 class Found:
     """What was fitted: the trust, and by score how much more each token (by number) is trusted than the common."""
 
-    trust: Trust
+    trust: WeightParameters
     numbers: NDArray[np.int64]
     columns: list[Array]
 
@@ -134,7 +134,7 @@ def fit(examples: Examples, model: Fitted, threads: int = 1, settings: Settings 
         common.append(found[1])
         columns.append(found[2])
     n, alpha, power = len(examples.codes), settings.alpha, settings.power
-    trust = Trust(examples.labels, tuple(bias), tuple(common), usual, n, alpha, power)
+    trust = WeightParameters(examples.labels, tuple(bias), tuple(common), usual, n, alpha, power)
     return Found(trust, examples.numbers, columns)
 
 

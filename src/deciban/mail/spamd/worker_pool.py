@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 
 from deciban.errors import DecibanError, StoreError
 from deciban.mail.filter import MailFilter
-from deciban.mail.model.caching_filter import StandingFilter
+from deciban.mail.model.caching_filter import CachingMailFilter
 
 READERS: Final = 2
 """Desks that judge: Python runs one at a time, so more would only wait for each other."""
@@ -83,7 +83,7 @@ class Desk:
             self._close()
         while self._mail is None:
             before = self._file()
-            self._mail = StandingFilter(self._store, create=self._create)
+            self._mail = CachingMailFilter(self._store, create=self._create)
             self._create = False
             self._opened = self._file(), self._mail.store.setting("model")
             if self._opened[0] != before:  # created or replaced meanwhile, so another file may be open: open it again

@@ -66,7 +66,7 @@ class Ageing:
         )
 
 
-def checked_half_life(half_life: float | None) -> float | None:
+def check_half_life(half_life: float | None) -> float | None:
     """A half-life that can be used, in seconds."""
     if half_life is None:
         return None
@@ -75,7 +75,7 @@ def checked_half_life(half_life: float | None) -> float | None:
     return float(half_life)
 
 
-def checked_time(time: float | None) -> float:
+def check_time(time: float | None) -> float:
     """A moment in seconds since 1970; None is now."""
     if time is None:
         return clock.time()

@@ -11,11 +11,11 @@ from deciban.atomic_write import whole
 from deciban.errors import StoreError
 from deciban.mail.store.live_files import companions
 from deciban.mail.store.store_connection import connection, file_size
-from deciban.mail.store.store_file import Opened
+from deciban.mail.store.store_file import StoreFile
 from deciban.mail.store.store_schema import APPLICATION, header
 
 
-def copy_to(file: Opened, path: str | os.PathLike[str]) -> None:
+def copy_to(file: StoreFile, path: str | os.PathLike[str]) -> None:
     """Write the copy, whole or not at all, for its owner alone; only an earlier copy is replaced."""
     target = Path(os.path.realpath(path))
     _refuse_target(file.path, target)

@@ -61,7 +61,7 @@ def in_words(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def undamaged(path: Path) -> Iterator[None]:
+def report_damage(path: Path) -> Iterator[None]:
     """Raise StoreError for each SQLite error, and for each error that an invalid value in the store causes."""
     try:
         with in_words(path):

@@ -8,10 +8,10 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from deciban.errors import ForgetError, InputError
-from deciban.mail.store.ageing import checked_half_life
+from deciban.mail.store.ageing import check_half_life
 from deciban.mail.store.sqlite_errors import in_words
-from deciban.mail.store.store_entry import Entry, FittedModel, checked, checked_digest, together
-from deciban.mail.store.store_file import Opened, refuse_another_reading
+from deciban.mail.store.store_entry import Entry, LearnCounts, check_digest, checked, together
+from deciban.mail.store.store_file import StoreFile, check_same_reading
 from deciban.mail.store.store_reader import WAIT, Status, StoreReader
 from deciban.mail.store.store_schema import MOST_MESSAGES
 from deciban.mail.store.stored_weights import Fit, forget_fit, save_fit
@@ -35,7 +35,7 @@ class Store(StoreReader):
     ...     store.counts(["free", "subject:money", "tea"])
     ...     store.relabel(b"a" * 16, "ham")
     ...     store.totals()
-    FittedModel(new=2, known=0, moved=0)
+    LearnCounts(new=2, known=0, moved=0)
     {'free': (1.0, 1.0), 'subject:money': (1.0, 0.0)}
     {'spam': (0, 0.0), 'ham': (2, 2.0)}
     """
@@ -44,7 +44,7 @@ class Store(StoreReader):
         """A block whose changes are made wholly or not at all."""
         return self._file.writing(in_words)
 
-    def learn(self, batch: Iterable[Entry]) -> FittedModel:
+    def learn(self, batch: Iterable[Entry]) -> LearnCounts:
         """Learn messages, all or none; one known under its label is left alone, under another it is moved."""
         from deciban.mail.store.store_updates import learn
 
@@ -52,7 +52,7 @@ class Store(StoreReader):
         with self._file.writing():
             return together(learn(self._file, entries).values())
 
-    def learn_flat(self, heads: Sequence[Entry], flat: Flat) -> dict[str, FittedModel]:
+    def learn_flat(self, heads: Sequence[Entry], flat: Flat) -> dict[str, LearnCounts]:
         """The same for messages whose tokens are all in a row, which is faster; what came of it, by label."""
         from deciban.mail.store.store_updates import learn_flat
         from deciban.mail.store.token_arrays import fitting
@@ -66,7 +66,7 @@ class Store(StoreReader):
         """Forget messages as if they had never come; how many were known."""
         from deciban.mail.store.store_updates import unlearn
 
-        wanted = [checked_digest(digest) for digest in digests]
+        wanted = [check_digest(digest) for digest in digests]
         with self._file.writing():
             gone = unlearn(self._file, wanted)
             if gone:
@@ -87,14 +87,14 @@ class Store(StoreReader):
 
     def set(self, key: str, value: Any) -> None:
         """Keep a value (anything that JSON can say) with the store; None takes it away."""
-        from deciban.mail.store.store_settings import RESERVED, checked_setting
+        from deciban.mail.store.store_settings import RESERVED, check_setting
 
         if key in RESERVED:
             raise InputError(
                 f"setting {key!r} is kept by the store itself. Hint: age(), expect_reading(), or another key"
             )
         if value is not None:
-            value = checked_setting(key, value)
+            value = check_setting(key, value)
         with self._file.writing():
             self._file.put(key, value)
 
@@ -109,7 +109,7 @@ class Store(StoreReader):
             here = self._file.setting("reading")
             empty = not self._file.db.execute("SELECT count(*) FROM message").fetchone()[0]
         if not empty:
-            refuse_another_reading(self.path, here, fingerprint)
+            check_same_reading(self.path, here, fingerprint)
         if here != fingerprint and self.writable:
             with self._file.writing():
                 self._file.put("reading", fingerprint)
@@ -118,7 +118,7 @@ class Store(StoreReader):
         """Let messages lose half their weight in so many seconds (None: never), those that are here included."""
         from deciban.mail.store.store_maintenance import renew
 
-        seconds = checked_half_life(half_life)
+        seconds = check_half_life(half_life)
         with self._file.writing():
             renew(self._file, seconds)
             said = "no ageing" if seconds is None else f"a half-life of {seconds / 86400:g} days"
@@ -179,7 +179,7 @@ class Store(StoreReader):
         """Learn the messages of another store; those known here under another label stay so, and are told."""
         from deciban.mail.store.text_exchange import absorb_store
 
-        theirs = Opened(other, create=False, wait=WAIT, read_only=True)
+        theirs = StoreFile(other, create=False, wait=WAIT, read_only=True)
         try:
             with theirs.reading(), self._file.writing():
                 return absorb_store(self._file, theirs)
@@ -194,4 +194,4 @@ class Store(StoreReader):
             return absorb_text(self._file, lines)
 
 
-__all__ = ["Entry", "Fit", "FittedModel", "Status", "Store", "StoreReader"]
+__all__ = ["Entry", "Fit", "LearnCounts", "Status", "Store", "StoreReader"]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from deciban.errors import InputError
-from deciban.mail.store.ageing import checked_time
+from deciban.mail.store.ageing import check_time
 
 DIGEST_BYTES: Final = 16
 """Of a message's digest."""
@@ -21,7 +21,7 @@ class Entry(NamedTuple):
     time: float | None = None
 
 
-class FittedModel(NamedTuple):
+class LearnCounts(NamedTuple):
     """How many messages were new, were known already, and were known under another label."""
 
     new: int
@@ -29,9 +29,9 @@ class FittedModel(NamedTuple):
     moved: int
 
 
-def together(several: Iterable[FittedModel]) -> FittedModel:
+def together(several: Iterable[LearnCounts]) -> LearnCounts:
     """What came of several."""
-    return FittedModel(*map(sum, zip(*several))) if (several := list(several)) else FittedModel(0, 0, 0)
+    return LearnCounts(*map(sum, zip(*several))) if (several := list(several)) else LearnCounts(0, 0, 0)
 
 
 def checked(batch: Iterable[Entry]) -> list[Entry]:
@@ -40,24 +40,24 @@ def checked(batch: Iterable[Entry]) -> list[Entry]:
 
 
 def _checked(entry: Entry) -> Entry:
-    checked_digest(entry.digest)
+    check_digest(entry.digest)
     if not isinstance(entry.label, str):
         raise InputError(f"label {entry.label!r}: a label must be a str")
     if isinstance(entry.tokens, (str, bytes)):
         raise InputError(
             f"tokens {entry.tokens[:20]!r}: a list of str is needed, not one text. Hint: extract_tokens(message)"
         )
-    return entry._replace(tokens=spelled(entry.tokens), time=checked_time(entry.time))
+    return entry._replace(tokens=replace_surrogates(entry.tokens), time=check_time(entry.time))
 
 
-def checked_digest(digest: bytes) -> bytes:
+def check_digest(digest: bytes) -> bytes:
     """A digest that can be one."""
     if not isinstance(digest, bytes) or len(digest) != DIGEST_BYTES:
         raise InputError(f"digest {digest!r}: {DIGEST_BYTES} bytes are needed. Hint: compute_digest(raw)")
     return digest
 
 
-def spelled(tokens: Sequence[str]) -> Sequence[str]:
+def replace_surrogates(tokens: Sequence[str]) -> Sequence[str]:
     """The tokens as a database can keep them: halves of surrogate pairs, which are no characters, become "?"."""
     try:
         "".join(tokens).encode()

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from deciban.errors import InputError, SchemaError, StoreError
-from deciban.mail.store.sqlite_errors import Guard, invalid_value, undamaged
+from deciban.mail.store.sqlite_errors import Guard, invalid_value, report_damage
 from deciban.mail.store.store_connection import Connected, make_or_refuse
 from deciban.mail.store.store_schema import APPLICATION, VERSION, column, create_tables, header
-from deciban.mail.store.store_settings import checked_value
+from deciban.mail.store.store_settings import check_value
 
 MOST_NOTES: Final = 1000
 """Lines of the journal that are kept."""
@@ -27,7 +27,7 @@ PAUSE: Final = 0.02
 """Seconds after which an obstacle is tried again while a new file is given its form: SQLite does not wait there."""
 
 
-class Opened:
+class StoreFile:
     """A connection to a store, and what all that is done with it needs."""
 
     def __init__(self, path: str | os.PathLike[str], create: bool, wait: float, read_only: bool) -> None:
@@ -35,7 +35,7 @@ class Opened:
         self._writes, self._wait, self._process = False, wait, os.getpid()
         create = create and not read_only
         make_or_refuse(self.path, create)
-        with undamaged(self.path):
+        with report_damage(self.path):
             self._connected = Connected(self.path, wait, read_only)
             self.db = self._connected.db
             try:
@@ -87,7 +87,7 @@ class Opened:
                 time.sleep(PAUSE)
 
     @contextmanager
-    def reading(self, guard: Guard = undamaged) -> Iterator[None]:
+    def reading(self, guard: Guard = report_damage) -> Iterator[None]:
         """What is asked in the block is answered from the store as it is now, whoever writes meanwhile.
 
         `guard` words the errors of the block; where it is a user's, only SQLite's are the store's.
@@ -105,7 +105,7 @@ class Opened:
                     self.db.execute("ROLLBACK")
 
     @contextmanager
-    def writing(self, guard: Guard = undamaged) -> Iterator[None]:
+    def writing(self, guard: Guard = report_damage) -> Iterator[None]:
         """What is done in the block is done wholly or not at all; other writers wait. Blocks may be nested."""
         self._refuse_forked()
         if self._connected.barred:
@@ -153,7 +153,7 @@ class Opened:
         known = self.labels()
         if name in known:
             return known[name]
-        checked_label_name(name)
+        check_label_name(name)
         if len(known) >= MOST_LABELS:
             raise InputError(f"{name!r} would be the {len(known) + 1}th label; a store has at most {MOST_LABELS}")
         made = self.db.execute("INSERT INTO label (name) VALUES (?)", (name,)).lastrowid
@@ -167,7 +167,7 @@ class Opened:
         if row is None:
             return default
         try:
-            return checked_value(key, json.loads(row[0]))
+            return check_value(key, json.loads(row[0]))
         except InputError as error:
             raise invalid_value(self.path, f"setting {key!r}: {error}") from error
 
@@ -191,7 +191,7 @@ class Opened:
             self._connected.close()
 
 
-def checked_label_name(name: object) -> str:
+def check_label_name(name: object) -> str:
     """A name that a label can have."""
     if not isinstance(name, str) or not name.strip() or len(name) > LONGEST_LABEL or not name.isprintable():
         raise InputError(
@@ -200,7 +200,7 @@ def checked_label_name(name: object) -> str:
     return name
 
 
-def refuse_another_reading(path: Path, here: str | None, there: str | None) -> None:
+def check_same_reading(path: Path, here: str | None, there: str | None) -> None:
     """Two ways of reading mail do not mix: their words would not mean the same."""
     if here is not None and there is not None and here != there:
         raise SchemaError(

@@ -10,9 +10,9 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.mail.store.ageing import Ageing, checked_time
+from deciban.mail.store.ageing import Ageing, check_time
 from deciban.mail.store.packing import Numbers, unpack
-from deciban.mail.store.store_file import Opened
+from deciban.mail.store.store_file import StoreFile
 from deciban.mail.store.store_schema import column, columns
 from deciban.mail.store.store_updates import Weights, drop_empty, unlearn
 
@@ -33,7 +33,7 @@ class Tidied(NamedTuple):
     renewed: bool
 
 
-def keep_bound(file: Opened, most: int) -> int:
+def keep_bound(file: StoreFile, most: int) -> int:
     """Unlearn the oldest messages until there are at most so many; how many went.
 
     No label is brought below its equal share of the bound, so that a flood of spam does not wash away all ham.
@@ -52,7 +52,7 @@ def keep_bound(file: Opened, most: int) -> int:
     return len(gone)
 
 
-def renew(file: Opened, half_life: float | None) -> None:
+def renew(file: StoreFile, half_life: float | None) -> None:
     """Weigh all messages anew, the newest 1."""
     newest = newest_time(file)
     file.put("half_life", half_life)
@@ -60,13 +60,13 @@ def renew(file: Opened, half_life: float | None) -> None:
     recount(file, Ageing(half_life, newest))
 
 
-def newest_time(file: Opened) -> float | None:
+def newest_time(file: StoreFile) -> float | None:
     """The time of the newest message."""
     newest: float | None = file.db.execute("SELECT max(time) FROM message").fetchone()[0]
-    return None if newest is None else checked_time(newest)
+    return None if newest is None else check_time(newest)
 
 
-def recount(file: Opened, ageing: Ageing | None = None) -> None:
+def recount(file: StoreFile, ageing: Ageing | None = None) -> None:
     """Make all counts anew from the messages, with the weights they have or, by an ageing, should have."""
     if ageing is not None:
         held = file.db.execute("SELECT id, time FROM message").fetchall()
@@ -84,7 +84,7 @@ def recount(file: Opened, ageing: Ageing | None = None) -> None:
     drop_empty(file, numbers[empty])
 
 
-def counted(file: Opened) -> tuple[Numbers, dict[int, Weights], dict[int, tuple[int, float]], int]:
+def counted(file: StoreFile) -> tuple[Numbers, dict[int, Weights], dict[int, tuple[int, float]], int]:
     """Numbers of tokens, their sums by label, labels' messages and weights, and how many tokens are missing."""
     numbers = np.array([i for (i,) in file.db.execute("SELECT number FROM token ORDER BY number")], dtype=np.int64)
     ids = list(file.labels().values())
@@ -105,7 +105,7 @@ def counted(file: Opened) -> tuple[Numbers, dict[int, Weights], dict[int, tuple[
     return numbers, sums, totals, lost
 
 
-def _unpacked(file: Opened) -> Iterator[tuple[Numbers, Weights, Numbers, Numbers]]:
+def _unpacked(file: StoreFile) -> Iterator[tuple[Numbers, Weights, Numbers, Numbers]]:
     """Labels, weights, tokens in a row and how many each has, of some messages at a time."""
     asked = file.db.execute("SELECT label, weight, tokens FROM message ORDER BY id")
     while some := asked.fetchmany(AT_ONCE):
@@ -114,7 +114,7 @@ def _unpacked(file: Opened) -> Iterator[tuple[Numbers, Weights, Numbers, Numbers
         yield np.array(label), np.array(weight), flat, n
 
 
-def compact(file: Opened) -> None:
+def compact(file: StoreFile) -> None:
     """Give back to the disk what is empty in the file; left for another time if somebody is in the way."""
     with suppress(sqlite3.OperationalError):
         pages = file.db.execute("PRAGMA page_count").fetchone()[0]
@@ -123,7 +123,7 @@ def compact(file: Opened) -> None:
         file.db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
 
-def problems(file: Opened) -> list[str]:
+def problems(file: StoreFile) -> list[str]:
     """What is not as it should be, in words; counts are compared with those made anew from all messages."""
     found = [f"SQLite: {said}" for (said,) in file.db.execute("PRAGMA integrity_check") if said != "ok"]
     if found:
@@ -138,7 +138,7 @@ def problems(file: Opened) -> list[str]:
     return found + _shortened(odd)
 
 
-def _wrong_labels(file: Opened, labels: dict[int, tuple[int, float]]) -> list[str]:
+def _wrong_labels(file: StoreFile, labels: dict[int, tuple[int, float]]) -> list[str]:
     held = file.db.execute("SELECT id, name, messages, weight FROM label").fetchall()
     wrong = [
         f"label {name!r} is said to have {messages} messages of weight {weight}; it has {n} of weight {w}"
@@ -150,7 +150,7 @@ def _wrong_labels(file: Opened, labels: dict[int, tuple[int, float]]) -> list[st
     return wrong + [f"messages have label {label}, which is none" for label in sorted(strange)]
 
 
-def _wrong_tokens(file: Opened, numbers: Numbers, sums: dict[int, Weights]) -> list[str]:
+def _wrong_tokens(file: StoreFile, numbers: Numbers, sums: dict[int, Weights]) -> list[str]:
     names = file.labels()
     ids = list(names.values())
     held = file.db.execute(f"SELECT word{columns(ids)} FROM token ORDER BY number").fetchall()

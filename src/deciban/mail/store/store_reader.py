@@ -13,12 +13,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from deciban.mail.store.ageing import HEAVIEST, Ageing, checked_time
+from deciban.mail.store.ageing import HEAVIEST, Ageing, check_time
 from deciban.mail.store.batched_queries import AT_ONCE, ask
 from deciban.mail.store.sqlite_errors import MEND_HINT, in_words, invalid_value
 from deciban.mail.store.store_connection import file_size
-from deciban.mail.store.store_entry import checked_digest, spelled
-from deciban.mail.store.store_file import Opened
+from deciban.mail.store.store_entry import check_digest, replace_surrogates
+from deciban.mail.store.store_file import StoreFile
 from deciban.mail.store.store_schema import MOST_MESSAGES, columns
 from deciban.mail.store.stored_weights import Fit, find_fit
 
@@ -53,7 +53,7 @@ class StoreReader:
     def __init__(
         self, path: str | os.PathLike[str], create: bool = True, wait: float = WAIT, read_only: bool = False
     ) -> None:
-        self._file = Opened(path, create, wait, read_only)
+        self._file = StoreFile(path, create, wait, read_only)
 
     @property
     def path(self) -> Path:
@@ -85,7 +85,7 @@ class StoreReader:
         """The label a message was learned under, if it was."""
         question = "SELECT name FROM message JOIN label ON label.id = message.label WHERE digest = ?"
         with self._file.reading():
-            row = self._file.db.execute(question, (checked_digest(digest),)).fetchone()
+            row = self._file.db.execute(question, (check_digest(digest),)).fetchone()
         return None if row is None else row[0]
 
     def labels(self) -> list[str]:
@@ -116,16 +116,16 @@ class StoreReader:
             return replace(found[0], scores=self._found(found[1], tokens)) if found else None
 
     def _found(self, question: str, tokens: Sequence[str]) -> dict[str, tuple[float, ...]]:
-        asked = spelled(tokens)
+        asked = replace_surrogates(tokens)
         found = {row[0]: row[1:] for row in ask(self._file, f"{question} WHERE word IN", asked)}
         return {token: found[word] for token, word in zip(tokens, asked) if word in found}
 
     def tokens(self, words: Sequence[str] | None, model: str | None) -> Tokens:
         """Counts of those words (None: all) that there are, and a model's weights of them, as arrays: to judge by."""
-        from deciban.mail.model.store_rows import tokens_in
+        from deciban.mail.model.store_rows import read_tokens
 
         with self._file.reading():
-            return tokens_in(self._file, model, words if words is None else spelled(words))
+            return read_tokens(self._file, model, words if words is None else replace_surrogates(words))
 
     def n_tokens(self) -> int:
         """How many tokens there are."""
@@ -134,10 +134,10 @@ class StoreReader:
 
     def rows(self) -> Rows:
         """All messages as arrays, for models that are fitted to them."""
-        from deciban.mail.model.store_rows import all_rows
+        from deciban.mail.model.store_rows import read_rows
 
         with self._file.reading():
-            return all_rows(self._file)
+            return read_rows(self._file)
 
     def words(self, numbers: Iterable[int]) -> list[str]:
         """The words of tokens that are there, by their numbers."""
@@ -173,7 +173,7 @@ class StoreReader:
 
     def unit(self, time: float | None = None) -> float:
         """What a message learned then (None: now) weighs: counts divided by it are in messages of that day."""
-        return self.ageing.weight(checked_time(time))
+        return self.ageing.weight(check_time(time))
 
     def journal(self, most: int = 20) -> list[tuple[float, str]]:
         """What was done last, newest first: when, and what."""

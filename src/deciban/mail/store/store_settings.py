@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from deciban.errors import InputError
-from deciban.mail.store.ageing import checked_half_life, checked_time
+from deciban.mail.store.ageing import check_half_life, check_time
 
 HAM_AT, SPAM_AT = 0.2, 0.95
 """Up to the first probability of spam a message is ham, from the second it is spam."""
@@ -18,7 +18,7 @@ HAM_AT, SPAM_AT = 0.2, 0.95
 MAX_KEY_CHARACTERS: Final = 200
 
 
-def checked_setting(key: str, value: Any) -> Any:
+def check_setting(key: str, value: Any) -> Any:
     """A value that a setting can have."""
     if not isinstance(key, str) or not 0 < len(key) <= MAX_KEY_CHARACTERS or not key.isprintable():
         raise InputError(f"setting {key!r:.60}: a key has 1 to {MAX_KEY_CHARACTERS} characters that can be printed")
@@ -28,10 +28,10 @@ def checked_setting(key: str, value: Any) -> Any:
         raise InputError(
             f"setting {key!r}: a JSON value with finite numbers and without lone surrogates is needed"
         ) from None
-    return checked_value(key, value)
+    return check_value(key, value)
 
 
-def checked_value(key: str, value: Any) -> Any:
+def check_value(key: str, value: Any) -> Any:
     """A value that follows the rule of its setting; those of others have none."""
     return _CHECKS[key](value) if key in _CHECKS else value
 
@@ -43,7 +43,7 @@ def checked_bound(most: int) -> int:
     return most
 
 
-def checked_settings(settings: Any) -> dict[str, Any]:
+def check_settings(settings: Any) -> dict[str, Any]:
     """The settings of an exported store, if a store can have all of them."""
     if settings is None:
         return {}
@@ -52,12 +52,12 @@ def checked_settings(settings: Any) -> dict[str, Any]:
     known = {key: value for key, value in settings.items() if value is not None}
     if own := sorted(set(known) & set(RESERVED)):
         raise InputError(f"setting {own[0]!r} is kept by the store itself")
-    checked = {key: checked_setting(key, value) for key, value in known.items()}
-    refuse_crossed_thresholds(checked.get("ham_at"), checked.get("spam_at"))
+    checked = {key: check_setting(key, value) for key, value in known.items()}
+    check_threshold_order(checked.get("ham_at"), checked.get("spam_at"))
     return checked
 
 
-def refuse_crossed_thresholds(ham_at: float | None, spam_at: float | None) -> None:
+def check_threshold_order(ham_at: float | None, spam_at: float | None) -> None:
     """Refuse thresholds (None: the usual one) of which the one for ham is not below the one for spam."""
     low, high = HAM_AT if ham_at is None else ham_at, SPAM_AT if spam_at is None else spam_at
     if not 0 <= low < high <= 1:
@@ -80,7 +80,7 @@ def _checked_count(value: Any) -> int:
 
 
 def _checked_time_if_any(value: Any) -> float | None:
-    return None if value is None else checked_time(value)
+    return None if value is None else check_time(value)
 
 
 def _checked_reading(value: Any) -> str | None:
@@ -90,9 +90,9 @@ def _checked_reading(value: Any) -> str | None:
 
 
 def _checked_model(value: Any) -> str:
-    from deciban.mail.model.mail_models import checked_model  # it loads NumPy, which learning can do without
+    from deciban.mail.model.mail_models import check_model  # it loads NumPy, which learning can do without
 
-    return checked_model(value)
+    return check_model(value)
 
 
 RESERVED: Final = frozenset({"half_life", "origin", "changes", "last_learned", "next_number", "reading", "watched"})
@@ -100,7 +100,7 @@ RESERVED: Final = frozenset({"half_life", "origin", "changes", "last_learned", "
 
 _CHECKS: Final[dict[str, Callable[[Any], Any]]] = {
     "model": _checked_model, "ham_at": _checked_probability, "spam_at": _checked_probability,
-    "most_messages": checked_bound, "half_life": checked_half_life, "origin": _checked_time_if_any,
+    "most_messages": checked_bound, "half_life": check_half_life, "origin": _checked_time_if_any,
     "last_learned": _checked_time_if_any, "changes": _checked_count, "next_number": _checked_count,
     "reading": _checked_reading,
 }  # fmt: skip

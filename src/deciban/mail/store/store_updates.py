@@ -14,8 +14,8 @@ from deciban.errors import StoreError
 from deciban.mail.store.ageing import HEAVIEST, Ageing
 from deciban.mail.store.batched_queries import AT_ONCE, ask
 from deciban.mail.store.packing import Numbers, pack, unpack
-from deciban.mail.store.store_entry import Entry, FittedModel, together
-from deciban.mail.store.store_file import Opened
+from deciban.mail.store.store_entry import Entry, LearnCounts, together
+from deciban.mail.store.store_file import StoreFile
 from deciban.mail.store.store_schema import TOKEN_INDEX, column
 from deciban.mail.store.token_arrays import Flat, Memory, distinct, flattened, only
 
@@ -28,21 +28,21 @@ MOST_REMEMBERED: Final = 1 << 21
 Weights = NDArray[np.float64]
 
 
-def learn(file: Opened, entries: Sequence[Entry]) -> dict[str, FittedModel]:
+def learn(file: StoreFile, entries: Sequence[Entry]) -> dict[str, LearnCounts]:
     """Learn each message that is not known as just that, inside a transaction; what came of it, by label."""
     return _learn(
         file, entries, lambda wanted: flattened([entries[i].tokens for i in np.flatnonzero(wanted).tolist()])
     )
 
 
-def learn_flat(file: Opened, heads: Sequence[Entry], flat: Flat) -> dict[str, FittedModel]:
+def learn_flat(file: StoreFile, heads: Sequence[Entry], flat: Flat) -> dict[str, LearnCounts]:
     """The same, of messages whose tokens are all in a row."""
     return _learn(file, heads, lambda wanted: only(flat, wanted))
 
 
 def _learn(
-    file: Opened, heads: Sequence[Entry], texts: Callable[[NDArray[np.bool_]], Flat]
-) -> dict[str, FittedModel]:
+    file: StoreFile, heads: Sequence[Entry], texts: Callable[[NDArray[np.bool_]], Flat]
+) -> dict[str, LearnCounts]:
     held = labels_of(file, [head.digest for head in heads])
     last, learned = _wanted(heads, dict(held))
     if last:
@@ -61,7 +61,7 @@ def _learn(
     return learned
 
 
-def _wanted(heads: Sequence[Entry], labels: dict[bytes, str]) -> tuple[dict[bytes, int], dict[str, FittedModel]]:
+def _wanted(heads: Sequence[Entry], labels: dict[bytes, str]) -> tuple[dict[bytes, int], dict[str, LearnCounts]]:
     """Which entry each message is in the end, when they are learned one by one."""
     last: dict[bytes, int] = {}
     came: dict[str, list[int]] = {}
@@ -71,16 +71,16 @@ def _wanted(heads: Sequence[Entry], labels: dict[bytes, str]) -> tuple[dict[byte
         counts[0 if before is None else 1 if before == head.label else 2] += 1
         if before != head.label:
             last[head.digest], labels[head.digest] = i, head.label
-    return last, {label: FittedModel(*counts) for label, counts in came.items()}
+    return last, {label: LearnCounts(*counts) for label, counts in came.items()}
 
 
-def labels_of(file: Opened, digests: Iterable[bytes]) -> dict[bytes, str]:
+def labels_of(file: StoreFile, digests: Iterable[bytes]) -> dict[bytes, str]:
     """Under which label messages are known; those that are not are left out."""
     asked = "SELECT digest, name FROM message JOIN label ON label.id = message.label WHERE digest IN"
     return dict(ask(file, asked, digests))
 
 
-def _add(file: Opened, heads: list[Entry], flat: Flat, ids: dict[str, int]) -> None:
+def _add(file: StoreFile, heads: list[Entry], flat: Flat, ids: dict[str, int]) -> None:
     ageing = current_ageing(file, max(head.time or 0.0 for head in heads))
     label = np.array([ids[head.label] for head in heads])
     weight = np.array([ageing.weight(head.time or 0.0) for head in heads])
@@ -117,7 +117,7 @@ def summed(word: Numbers, sizes: Numbers, label: Numbers, weight: Weights, n: in
     return sums
 
 
-def current_ageing(file: Opened, time: float) -> Ageing:
+def current_ageing(file: StoreFile, time: float) -> Ageing:
     """How messages age here; the first that is learned sets the origin."""
     ageing = Ageing(file.setting("half_life"), file.setting("origin"))
     begun = ageing.beginning(time)
@@ -126,7 +126,7 @@ def current_ageing(file: Opened, time: float) -> Ageing:
     return begun
 
 
-def _numbered(file: Opened, flat: Flat) -> tuple[Numbers, NDArray[np.bool_]]:
+def _numbered(file: StoreFile, flat: Flat) -> tuple[Numbers, NDArray[np.bool_]]:
     """Each word's number, and whether it had one; new ones get the next, those that were seen most often first.
 
     So common words are near each other, in the file and in what is packed. Among equals the alphabet decides: new
@@ -146,7 +146,7 @@ def _numbered(file: Opened, flat: Flat) -> tuple[Numbers, NDArray[np.bool_]]:
     return numbers, known
 
 
-def _had(file: Opened, flat: Flat, following: int) -> dict[str, int]:
+def _had(file: StoreFile, flat: Flat, following: int) -> dict[str, int]:
     """The numbers of those words that are there, of all if so many are asked for."""
     memory, words = flat.memory or Memory(), flat.places
     then, memory.changes = memory.changes, None  # should this batch not be learned, its new words have no numbers
@@ -159,13 +159,13 @@ def _had(file: Opened, flat: Flat, following: int) -> dict[str, int]:
     return memory.numbers
 
 
-def next_number(file: Opened) -> int:
+def next_number(file: StoreFile) -> int:
     """A number that no token has, or ever had: what was fitted to one that is gone is not taken for another's."""
     top = file.db.execute("SELECT max(number) FROM token").fetchone()[0]
     return max(0 if top is None else top + 1, file.setting("next_number", 0))
 
 
-def _insert(file: Opened, numbers: Numbers, words: list[str], sums: dict[int, Weights]) -> None:
+def _insert(file: StoreFile, numbers: Numbers, words: list[str], sums: dict[int, Weights]) -> None:
     """Enter new words, many rows to a statement: that is twice as fast as one by one.
 
     If there are more of them than of old ones, their index is made anew afterwards: that is faster still.
@@ -186,7 +186,7 @@ def _insert(file: Opened, numbers: Numbers, words: list[str], sums: dict[int, We
         file.db.execute(TOKEN_INDEX)
 
 
-def shift(file: Opened, numbers: Numbers, by: dict[int, Weights]) -> None:
+def shift(file: StoreFile, numbers: Numbers, by: dict[int, Weights]) -> None:
     """Add to the counts of tokens that are there, label by label."""
     if len(numbers):
         sets = ", ".join(f"{column(label)} = {column(label)} + ?" for label in by)
@@ -194,7 +194,7 @@ def shift(file: Opened, numbers: Numbers, by: dict[int, Weights]) -> None:
         file.db.executemany(f"UPDATE token SET {sets} WHERE number = ?", each)
 
 
-def _tell_labels(file: Opened, label: Numbers, weight: Weights, sign: int) -> None:
+def _tell_labels(file: StoreFile, label: Numbers, weight: Weights, sign: int) -> None:
     for k in sorted(set(label.tolist())):
         change = (sign * int((label == k).sum()), sign * float(weight[label == k].sum()), k)
         file.db.execute("UPDATE label SET messages = messages + ?, weight = weight + ? WHERE id = ?", change)
@@ -206,7 +206,7 @@ def _tell_labels(file: Opened, label: Numbers, weight: Weights, sign: int) -> No
         )
 
 
-def unlearn(file: Opened, digests: Sequence[bytes]) -> int:
+def unlearn(file: StoreFile, digests: Sequence[bytes]) -> int:
     """Take away what these messages have added, as if they had never come; how many were known."""
     held = list(ask(file, "SELECT id, label, weight, tokens FROM message WHERE digest IN", dict.fromkeys(digests)))
     if not held:
@@ -222,7 +222,7 @@ def unlearn(file: Opened, digests: Sequence[bytes]) -> int:
     return len(held)
 
 
-def drop_empty(file: Opened, numbers: Numbers) -> None:
+def drop_empty(file: StoreFile, numbers: Numbers) -> None:
     """Forget words that no message has any more, and what was fitted to them."""
     file.put("next_number", next_number(file))
     empty = "".join(f" AND {column(label)} = 0" for label in file.labels().values())
@@ -232,7 +232,7 @@ def drop_empty(file: Opened, numbers: Numbers) -> None:
         file.db.executemany(f"DELETE FROM {table} WHERE number = ?", gone)
 
 
-def relabel(file: Opened, digest: bytes, label: str) -> None:
+def relabel(file: StoreFile, digest: bytes, label: str) -> None:
     """Move a message that is known, with its time and weight, to another label."""
     row = "SELECT id, label, weight, tokens FROM message WHERE digest = ?"
     message, before, weight, blob = file.db.execute(row, (digest,)).fetchone()

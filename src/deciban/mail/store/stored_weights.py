@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from deciban.errors import InputError
 from deciban.mail.store.sqlite_errors import FIT_HINT, invalid_value
-from deciban.mail.store.store_file import MOST_LABELS, Opened
+from deciban.mail.store.store_file import MOST_LABELS, StoreFile
 
 MAX_WEIGHT: Final = 1e100
 """The largest fitted weight in absolute value: sums and products of weights and counts stay finite."""
@@ -28,7 +28,7 @@ class Fit:
 
 
 def save_fit(
-    file: Opened,
+    file: StoreFile,
     model: str,
     numbers: Sequence[int],
     columns: Sequence[Sequence[float]],
@@ -63,26 +63,26 @@ def _listed(values: Sequence[Any]) -> list[Any]:
     return listed
 
 
-def forget_fit(file: Opened, fit: int) -> None:
+def forget_fit(file: StoreFile, fit: int) -> None:
     """Take away a model's weights and notes."""
     file.db.execute(f"DROP TABLE IF EXISTS fitted_{fit:d}")
     file.db.execute("DELETE FROM fit WHERE id = ?", (fit,))
 
 
-def scores_of(file: Opened, model: str) -> tuple[str, int]:
+def scores_of(file: StoreFile, model: str) -> tuple[str, int]:
     """What is to be joined to `token` for a model's weights, and how many scores it has."""
     row = file.db.execute("SELECT id, scores FROM fit WHERE model = ?", (model,)).fetchone()
     return (f"LEFT JOIN fitted_{row[0]} USING (number)", _checked_scores(file, model, row[1])) if row else ("", 0)
 
 
-def _checked_scores(file: Opened, model: str, scores: object) -> int:
+def _checked_scores(file: StoreFile, model: str, scores: object) -> int:
     if not isinstance(scores, int) or not 0 <= scores <= MOST_LABELS:
         rule = f"a fit has 0 to {MOST_LABELS} scores, and that of model {model!r} is said to have {scores!r:.60}"
         raise invalid_value(file.path, rule, FIT_HINT)
     return scores
 
 
-def find_fit(file: Opened, model: str) -> tuple[Fit, str] | None:
+def find_fit(file: StoreFile, model: str) -> tuple[Fit, str] | None:
     """A model's notes, and the question for its weights of words."""
     asked = "SELECT id, time, changes, scores, meta FROM fit WHERE model = ?"
     row = file.db.execute(asked, (model,)).fetchone()

@@ -15,13 +15,13 @@ from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from deciban.errors import InputError
-from deciban.mail.store.ageing import checked_half_life, checked_time
+from deciban.mail.store.ageing import check_half_life, check_time
 from deciban.mail.store.packing import unpack
-from deciban.mail.store.sqlite_errors import undamaged
+from deciban.mail.store.sqlite_errors import report_damage
 from deciban.mail.store.store_entry import Entry, checked, together
-from deciban.mail.store.store_file import MOST_LABELS, Opened, checked_label_name, refuse_another_reading
+from deciban.mail.store.store_file import MOST_LABELS, StoreFile, check_label_name, check_same_reading
 from deciban.mail.store.store_maintenance import newest_time
-from deciban.mail.store.store_settings import RESERVED, checked_settings, refuse_crossed_thresholds
+from deciban.mail.store.store_settings import RESERVED, check_settings, check_threshold_order
 from deciban.mail.store.store_updates import current_ageing, labels_of, learn
 
 FORMAT: Final = "deciban mail store"
@@ -43,19 +43,19 @@ class Merged(NamedTuple):
     disputed: tuple[tuple[bytes, str, str], ...]
 
 
-def entries_of(file: Opened, order: str) -> Iterator[Entry]:
+def entries_of(file: StoreFile, order: str) -> Iterator[Entry]:
     """All messages of a store as they were learned."""
     asked = "SELECT digest, name, time, tokens FROM message JOIN label ON label.id = message.label ORDER BY"
-    with undamaged(file.path):
+    with report_damage(file.path):
         words = dict(file.db.execute("SELECT number, word FROM token"))
         for digest, label, time, blob in file.db.execute(f"{asked} {order}"):
             numbers, _ = unpack([blob])
             yield Entry(digest, label, [words[number] for number in numbers.tolist()], time)
 
 
-def lines_of(file: Opened) -> Iterator[str]:
+def lines_of(file: StoreFile) -> Iterator[str]:
     """The text, line by line."""
-    with undamaged(file.path):
+    with report_damage(file.path):
         settings = {key: file.setting(key) for (key,) in file.db.execute("SELECT key FROM setting").fetchall()}
     about = {
         "format": FORMAT,
@@ -74,9 +74,9 @@ def _line(value: dict[str, Any]) -> str:
     return json.dumps(value, ensure_ascii=False) + "\n"
 
 
-def absorb_store(file: Opened, other: Opened) -> Merged:
+def absorb_store(file: StoreFile, other: StoreFile) -> Merged:
     """Learn the messages of another store that are not known here, with the weights that they have here."""
-    refuse_another_reading(file.path, file.setting("reading"), other.setting("reading"))
+    check_same_reading(file.path, file.setting("reading"), other.setting("reading"))
     newest = newest_time(other)
     if newest is not None:
         current_ageing(file, newest)
@@ -85,14 +85,14 @@ def absorb_store(file: Opened, other: Opened) -> Merged:
     return absorb(file, entries_of(other, "message.id"))
 
 
-def absorb_text(file: Opened, lines: Iterable[str]) -> Merged:
+def absorb_text(file: StoreFile, lines: Iterable[str]) -> Merged:
     """Learn the messages of a text; an empty store takes over labels and settings too.
 
     The first line is checked whole before anything is written, each message before it is learned.
     """
     numbered = enumerate(lines, start=1)
     about = _first_line(numbered)
-    refuse_another_reading(file.path, file.setting("reading"), about["reading"])
+    check_same_reading(file.path, file.setting("reading"), about["reading"])
     if not file.db.execute("SELECT count(*) FROM message").fetchone()[0]:
         _take_over(file, about)
     merged = absorb(file, (_read_entry(at, line) for at, line in numbered if line.strip()))
@@ -134,7 +134,7 @@ def _checked_about(about: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(labels, list) or len(labels) > MOST_LABELS:
         raise InputError(f"labels: a list of at most {MOST_LABELS} labels is needed")
     for label in labels:
-        checked_label_name(label)
+        check_label_name(label)
     if len(set(labels)) < len(labels):
         raise InputError(f"labels {labels!r:.200}: each label stands there once")
     if reading is not None and not _is_reading(reading):
@@ -142,11 +142,11 @@ def _checked_about(about: dict[str, Any]) -> dict[str, Any]:
             f"reading {reading!r:.60}: a text of 1 to {MAX_READING_CHARACTERS} characters without lone surrogates, "
             "or null, is needed"
         )
-    half_life = checked_half_life(about.get("half_life"))
-    checked_origin = None if origin is None else checked_time(origin)
+    half_life = check_half_life(about.get("half_life"))
+    checked_origin = None if origin is None else check_time(origin)
     return {
         "messages": messages, "labels": labels, "reading": reading, "half_life": half_life,
-        "origin": None if half_life is None else checked_origin, "settings": checked_settings(settings),
+        "origin": None if half_life is None else checked_origin, "settings": check_settings(settings),
     }  # fmt: skip
 
 
@@ -159,7 +159,7 @@ def _is_reading(value: object) -> bool:
     )
 
 
-def _take_over(file: Opened, about: dict[str, Any]) -> None:
+def _take_over(file: StoreFile, about: dict[str, Any]) -> None:
     for label in about["labels"]:
         file.label_id(label)
     if file.setting("half_life") is None and about["half_life"] is not None:
@@ -168,7 +168,7 @@ def _take_over(file: Opened, about: dict[str, Any]) -> None:
     for key, value in [("reading", about["reading"]), *about["settings"].items()]:
         if value is not None and file.setting(key) is None:
             file.put(key, value)
-    refuse_crossed_thresholds(file.setting("ham_at"), file.setting("spam_at"))
+    check_threshold_order(file.setting("ham_at"), file.setting("spam_at"))
 
 
 def _read_line(at: int, line: str) -> dict[str, Any]:
@@ -194,7 +194,7 @@ def _read_entry(at: int, line: str) -> Entry:
             f"not {line[:60]!r}. Nothing was learned"
         ) from None
     try:
-        checked_label_name(label)
+        check_label_name(label)
         if not isinstance(tokens, list) or time is None:
             raise InputError("a list of tokens and a time are needed, not one text or null")
         return checked([entry])[0]
@@ -202,7 +202,7 @@ def _read_entry(at: int, line: str) -> Entry:
         raise InputError(f"line {at} (nothing was learned): {error}") from None
 
 
-def absorb(file: Opened, entries: Iterator[Entry]) -> Merged:
+def absorb(file: StoreFile, entries: Iterator[Entry]) -> Merged:
     """Learn what is not known; what is known under another label stays as it is here, and is told."""
     new = known = 0
     disputed: list[tuple[bytes, str, str]] = []
