@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 import deciban
-from deciban.metrics.comparison_curves import Crossing, Growth
+from deciban.metrics.learning_curves import Crossing, LearningCurves
 from deciban.training.compare import doubled
 from deciban.training.learning_curve import HELD_OUT
 
@@ -103,7 +103,7 @@ class Result:
     rows: int
     columns: int
     classes: int
-    growth: Growth
+    growth: LearningCurves
     parameters: Mapping[str, float]
 
     def turns(self, other: str) -> list[Crossing]:
@@ -122,11 +122,11 @@ class Result:
 
     def last(self, learner: str) -> float:
         """The mean error with the most rows."""
-        return 1 - float(self.growth.mean("accuracy")[self.growth.place(learner)][-1])
+        return 1 - float(self.growth.mean("accuracy")[self.growth.index(learner)][-1])
 
     def near(self, learner: str) -> int:
         """From how many rows on a learner is within a point of what it comes to."""
-        accuracy = self.growth.mean("accuracy")[self.growth.place(learner)]
+        accuracy = self.growth.mean("accuracy")[self.growth.index(learner)]
         far = np.flatnonzero(accuracy < accuracy[-1] - NEAR)
         return self.growth.sizes[int(far[-1]) + 1 if len(far) else 0]
 
@@ -148,7 +148,7 @@ def measured(name: str, draws: int) -> Result:
     return Result(name, n, d - 1, len(set(table.labels)), together(found.growth, plain.growth), parameters)
 
 
-def together(some: Growth | None, plain: Growth | None) -> Growth:
+def together(some: LearningCurves | None, plain: LearningCurves | None) -> LearningCurves:
     """The curves of both comparisons, whose draws are the same."""
     assert some is not None
     assert plain is not None
@@ -157,7 +157,7 @@ def together(some: Growth | None, plain: Growth | None) -> Growth:
     accuracy, loss = (
         np.concatenate([getattr(plain, figure), getattr(some, figure)])[place] for figure in ("accuracy", "log_loss")
     )
-    return Growth(SHOWN, some.sizes, accuracy, loss, some.held_out)
+    return LearningCurves(SHOWN, some.sizes, accuracy, loss, some.held_out)
 
 
 def results(chosen: Sequence[str], draws: int) -> Iterator[Result]:

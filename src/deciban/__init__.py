@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from deciban.metrics.choice import Choice as Choice
     from deciban.metrics.comparison import Comparison as Comparison
     from deciban.metrics.dependence import Dependence as Dependence
-    from deciban.metrics.learning_curve import LearningCurve as LearningCurve
+    from deciban.metrics.learning_curves import LearningCurve as LearningCurve
     from deciban.metrics.report import Report as Report
     from deciban.model.model import Model as Model
     from deciban.persistence.load import load as load

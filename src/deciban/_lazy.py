@@ -26,7 +26,7 @@ HOMES = {
     "Choice": "deciban.metrics.choice",
     "Comparison": "deciban.metrics.comparison",
     "Ledger": "deciban.ledger",
-    "LearningCurve": "deciban.metrics.learning_curve",
+    "LearningCurve": "deciban.metrics.learning_curves",
     "Model": "deciban.model.model",
     "Report": "deciban.metrics.report",
     "choose": "deciban.training.choose",

@@ -1,4 +1,4 @@
-"""Learners compared row by row, by arithmetic that is written out here; and where learning curves cross."""
+"""Learners compare_candidates row by row, by arithmetic that is written out here; and where learning curves cross."""
 
 import json
 import math
@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from deciban.errors import InputError
-from deciban.metrics.comparison import Comparison, Entrant, Gap, compared, shown
-from deciban.metrics.comparison_curves import Growth, crossings
+from deciban.metrics.comparison import CandidateScores, Comparison, Gap, compare_candidates, find_significant
+from deciban.metrics.learning_curves import LearningCurves, find_crossings
 
 NAMES = ["naive Bayes", "logistic", "boosted"]
 
@@ -21,19 +21,19 @@ def claims(strength, truth, noise, seed):
     return np.stack([-np.logaddexp(0, odds), -np.logaddexp(0, -odds)], axis=1)
 
 
-def made(strengths, n=300, weight=None, known=None, noise=1.0, names=NAMES):
+def compare_noisy(strengths, n=300, weight=None, known=None, noise=1.0, names=NAMES):
     truth = np.random.default_rng(0).integers(2, size=n)
-    entrants = [
-        Entrant(name, {"learner": name}, claims(s, truth, noise, i), 0.5, 7.0)
+    candidates = [
+        CandidateScores(name, {"learner": name}, claims(s, truth, noise, i), 0.5, 7.0)
         for i, (name, s) in enumerate(zip(names, strengths))
     ]
     known = np.ones((n, 2), dtype=bool) if known is None else known
-    return truth, entrants, compared("y", entrants, truth, weight, known, ["a", "b"], "measured so")
+    return truth, candidates, compare_candidates("y", candidates, truth, weight, known, ["a", "b"], "measured so")
 
 
 def test_differences_are_those_of_the_rows():
-    truth, entrants, found = made([0.5, 2.0, 1.0])
-    losses = [[-float(each.log_posterior[i, k]) for i, k in enumerate(truth)] for each in entrants]
+    truth, candidates, found = compare_noisy([0.5, 2.0, 1.0])
+    losses = [[-float(each.log_posterior[i, k]) for i, k in enumerate(truth)] for each in candidates]
     means = [mean(each) for each in losses]
     lowest = min(range(3), key=means.__getitem__)
     assert found.lowest.name == NAMES[lowest]
@@ -42,36 +42,36 @@ def test_differences_are_those_of_the_rows():
         assert each.loss.mean == pytest.approx(mean(gaps), abs=1e-12)
         assert each.loss.error == pytest.approx(stdev(gaps) / math.sqrt(len(gaps)) if any(gaps) else 0.0, abs=1e-12)
         assert each.report.log_loss == pytest.approx(mean(loss))
-    hits = [[int(each.log_posterior[i].argmax() == k) for i, k in enumerate(truth)] for each in entrants]
+    hits = [[int(each.log_posterior[i].argmax() == k) for i, k in enumerate(truth)] for each in candidates]
     gap = found.accuracy_gap("logistic", "boosted")
     assert gap.mean == pytest.approx(mean(a - b for a, b in zip(hits[1], hits[2])))
     assert found.loss_gap("boosted", "logistic").mean == -found.loss_gap("logistic", "boosted").mean
 
 
 def test_the_bar_rises_with_the_number_of_learners():
-    assert shown([Gap(0.0, 0.0), Gap(1.959, 1.0)]) == [False, False]
-    assert shown([Gap(0.0, 0.0), Gap(1.961, 1.0)]) == [False, True]
-    assert shown([Gap(0.0, 0.0), Gap(1.961, 1.0), Gap(0.1, 1.0)]) == [False, False, False]
+    assert find_significant([Gap(0.0, 0.0), Gap(1.959, 1.0)]) == [False, False]
+    assert find_significant([Gap(0.0, 0.0), Gap(1.961, 1.0)]) == [False, True]
+    assert find_significant([Gap(0.0, 0.0), Gap(1.961, 1.0), Gap(0.1, 1.0)]) == [False, False, False]
 
 
 def test_of_many_differences_the_least_probable_is_held_to_the_highest_bar():
     bars = [NormalDist().inv_cdf(1 - 0.025 / (4 - i)) for i in range(4)]
     above = [Gap(bar + 0.001, 1.0) for bar in bars]
-    assert shown([*above, Gap(0.0, 0.0), Gap(1.0, math.nan)]) == [True] * 4 + [False] * 2
+    assert find_significant([*above, Gap(0.0, 0.0), Gap(1.0, math.nan)]) == [True] * 4 + [False] * 2
     below = [*above[:2], Gap(bars[2] - 0.001, 1.0), above[3]]
-    assert shown(below[::-1]) == [False, False, True, True]
-    assert shown([Gap(bars[0] - 0.001, 1.0), *above[1:]]) == [False] * 4
+    assert find_significant(below[::-1]) == [False, False, True, True]
+    assert find_significant([Gap(bars[0] - 0.001, 1.0), *above[1:]]) == [False] * 4
 
 
 def test_naive_bayes_is_taken_where_nobody_is_shown_to_be_better():
-    found = made([1.00, 1.02, 1.01], noise=0.3)[2]
+    found = compare_noisy([1.00, 1.02, 1.01], noise=0.3)[2]
     assert found.best.name == "naive Bayes"
     assert len(found.level) == 3
     assert found.advice == "Naive Bayes will do: these 300 rows show no difference between it and any other learner."
 
 
 def test_a_learner_is_taken_that_is_shown_to_be_better_and_the_advice_says_by_how_much():
-    found = made([0.3, 2.0, 1.0])[2]
+    found = compare_noisy([0.3, 2.0, 1.0])[2]
     gap = found.loss_gap("naive Bayes", "logistic")
     assert found.best.name == "logistic"
     assert f"its log-loss is {gap.mean:.3f} ± {gap.error:.3f} below that of naive Bayes" in found.advice
@@ -79,30 +79,30 @@ def test_a_learner_is_taken_that_is_shown_to_be_better_and_the_advice_says_by_ho
 
 
 def test_those_who_are_level_with_it_are_named():
-    found = made([0.3, 2.0, 2.0])[2]
+    found = compare_noisy([0.3, 2.0, 2.0])[2]
     other = next(name for name in NAMES[1:] if name != found.best.name)
     assert f"{other} shows no difference that these 300 rows could tell" in found.advice
 
 
 def test_naive_bayes_that_is_better_than_all_is_said_to_be():
-    found = made([3.0, 0.5, 0.5])[2]
+    found = compare_noisy([3.0, 0.5, 0.5])[2]
     assert found.advice.startswith("Take naive Bayes: its log-loss is lower than that of every other learner")
 
 
-def sure_of(p, right, truth):
+def scores_of(p, right, truth):
     """Two classes of which one is said to be this probable: rightly where `right`."""
     claimed = np.where(right, truth, 1 - truth)
     return np.log(np.where(np.arange(2) == claimed[:, None], p, 1 - p))
 
 
-def unlike(*learners, n=1000):
+def compare_by_hits(*learners, n=1000):
     """Learners by name, how many of 1000 rows they call rightly, and how sure they are of each."""
     truth = np.arange(n) % 2
-    entrants = [
-        Entrant(name, {}, sure_of(p, np.random.default_rng(i).permutation(n) < hits, truth), 0.5, 7.0)
+    candidates = [
+        CandidateScores(name, {}, scores_of(p, np.random.default_rng(i).permutation(n) < hits, truth), 0.5, 7.0)
         for i, (name, hits, p) in enumerate(learners)
     ]
-    return compared("y", entrants, truth, None, np.ones((n, 2), dtype=bool), ["a", "b"], "")
+    return compare_candidates("y", candidates, truth, None, np.ones((n, 2), dtype=bool), ["a", "b"], "")
 
 
 def log_loss(hits, p):
@@ -116,7 +116,7 @@ NAIVE = "naive Bayes", 799, 0.75
 
 @pytest.mark.parametrize(("p", "lowest"), [(0.9945, "naive Bayes"), (0.993, "logistic")])
 def test_of_level_log_losses_the_one_is_taken_that_calls_more_rows_rightly(p, lowest):
-    found = unlike(NAIVE, ("logistic", 901, p))
+    found = compare_by_hits(NAIVE, ("logistic", 901, p))
     assert (log_loss(901, p) > log_loss(799, 0.75)) == (lowest == "naive Bayes")
     assert found.lowest.name == lowest
     assert len(found.level) == 2
@@ -129,14 +129,14 @@ def test_of_level_log_losses_the_one_is_taken_that_calls_more_rows_rightly(p, lo
 
 
 def test_where_each_is_beaten_in_something_the_advice_says_in_what():
-    found = unlike(NAIVE, ("logistic", 901, 0.9999))
+    found = compare_by_hits(NAIVE, ("logistic", 901, 0.9999))
     share = f"10.2 ± {100 * found.accuracy_gap('logistic', 'naive Bayes').error:.1f} %"
     assert found.unbeaten == []
     assert found.advice == (
         "Take naive Bayes: its log-loss is lower than that of every other learner, and by more than chance would "
         f"explain, though logistic calls {share} more of the rows rightly."
     )
-    turned = unlike(("naive Bayes", 901, 0.9999), ("logistic", 799, 0.75))
+    turned = compare_by_hits(("naive Bayes", 901, 0.9999), ("logistic", 799, 0.75))
     assert turned.best.name == "logistic"
     assert turned.advice.endswith(
         f"below that of naive Bayes, though naive Bayes calls {share} more of the rows rightly."
@@ -144,14 +144,14 @@ def test_where_each_is_beaten_in_something_the_advice_says_in_what():
 
 
 def test_a_learner_that_calls_fewer_rows_rightly_is_not_said_to_be_as_good():
-    found = unlike(("naive Bayes", 650, 0.6), ("logistic", 901, 0.993), ("boosted", *NAIVE[1:]))
+    found = compare_by_hits(("naive Bayes", 650, 0.6), ("logistic", 901, 0.993), ("boosted", *NAIVE[1:]))
     assert {each.name for each in found.level} == {"logistic", "boosted"}
     assert found.best.name == "logistic"
     assert "boosted" not in found.advice
 
 
 def test_naive_bayes_is_not_said_to_be_alike_where_others_call_fewer_rows_rightly():
-    found = unlike(("naive Bayes", 901, 0.993), ("logistic", *NAIVE[1:]))
+    found = compare_by_hits(("naive Bayes", 901, 0.993), ("logistic", *NAIVE[1:]))
     assert found.advice == (
         "Take naive Bayes: these 1 000 rows show none to be better, and each other to be worse than the best, in "
         "log-loss or in the rows that it calls rightly."
@@ -159,27 +159,27 @@ def test_naive_bayes_is_not_said_to_be_alike_where_others_call_fewer_rows_rightl
 
 
 def test_without_naive_bayes_the_lowest_log_loss_is_taken():
-    found = made([0.5, 2.0], names=["Gaussian tied", "logistic"])[2]
+    found = compare_noisy([0.5, 2.0], names=["Gaussian tied", "logistic"])[2]
     assert found.best is found.lowest
     assert found.advice.startswith("Take logistic: it has the lowest log-loss")
 
 
 def test_one_learner_alone_has_nothing_to_be_compared_with():
-    assert "nothing to compare it with" in made([1.0], names=["logistic"])[2].advice
+    assert "nothing to compare it with" in compare_noisy([1.0], names=["logistic"])[2].advice
 
 
 def test_a_learner_that_says_what_another_says_is_left_out_with_a_note():
-    truth, entrants, _ = made([1.0, 2.0])
-    twin = Entrant("Gaussian diagonal", {}, entrants[0].log_posterior + 1e-15, 0.1, 3)
-    found = compared("y", [*entrants, twin], truth, None, np.ones((300, 2), dtype=bool), ["a", "b"], "")
+    truth, candidates, _ = compare_noisy([1.0, 2.0])
+    twin = CandidateScores("Gaussian diagonal", {}, candidates[0].log_posterior + 1e-15, 0.1, 3)
+    found = compare_candidates("y", [*candidates, twin], truth, None, np.ones((300, 2), dtype=bool), ["a", "b"], "")
     assert found.names == ["naive Bayes", "logistic"]
-    assert found.notes == ("Gaussian diagonal says of every row what naive Bayes says, and is left out",)
+    assert found.notes == ("Gaussian diagonal gives every row the probabilities of naive Bayes, and is left out",)
 
 
 def test_rows_of_a_class_that_was_not_met_are_errors_of_all_and_have_no_log_loss():
     known = np.ones((300, 2), dtype=bool)
     known[:50, 1] = False
-    truth, _, found = made([0.5, 2.0], known=known)
+    truth, _, found = compare_noisy([0.5, 2.0], known=known)
     unmet = int((truth[:50] == 1).sum())
     assert found["logistic"].report.unknown == unmet
     assert int(np.isnan(found.losses[0]).sum()) == unmet
@@ -189,16 +189,16 @@ def test_rows_of_a_class_that_was_not_met_are_errors_of_all_and_have_no_log_loss
 
 def test_weights_count_rows_and_their_unit_does_not_matter():
     weight = np.resize([1.0, 3.0], 300)
-    one, other = made([0.5, 1.0], weight=weight)[2], made([0.5, 1.0], weight=weight * 1e6)[2]
+    one, other = compare_noisy([0.5, 1.0], weight=weight)[2], compare_noisy([0.5, 1.0], weight=weight * 1e6)[2]
     gaps = one.losses[0] - one.losses[1]
     assert one.loss_gap("naive Bayes", "logistic").mean == pytest.approx(np.average(gaps, weights=weight))
     assert one.loss_gap("naive Bayes", "logistic") == pytest.approx(other.loss_gap("naive Bayes", "logistic"))
 
 
 def test_a_truth_called_impossible_costs_a_bounded_price():
-    truth, entrants, _ = made([1.0, 2.0])
-    entrants[0].log_posterior[0] = [-np.inf, 0.0] if truth[0] == 0 else [0.0, -np.inf]
-    found = compared("y", entrants, truth, None, np.ones((300, 2), dtype=bool), ["a", "b"], "")
+    truth, candidates, _ = compare_noisy([1.0, 2.0])
+    candidates[0].log_posterior[0] = [-np.inf, 0.0] if truth[0] == 0 else [0.0, -np.inf]
+    found = compare_candidates("y", candidates, truth, None, np.ones((300, 2), dtype=bool), ["a", "b"], "")
     assert found["naive Bayes"].report.log_loss == np.inf
     assert found.losses[0, 0] == pytest.approx(708.4, abs=0.1)
     assert "∞" in str(found)
@@ -206,8 +206,8 @@ def test_a_truth_called_impossible_costs_a_bounded_price():
 
 
 def test_names_that_are_not_there_are_refused():
-    found = made([1.0, 2.0])[2]
-    with pytest.raises(InputError, match="no learner 'logistics' was compared"):
+    found = compare_noisy([1.0, 2.0])[2]
+    with pytest.raises(InputError, match="no learner 'logistics' was compare_candidates"):
         found["logistics"]
 
 
@@ -215,11 +215,11 @@ def growth(accuracies, draws=6, noise=0.002, sizes=(10, 20, 40, 80)):
     """Curves with these means, and draws that differ a little."""
     mean_ = np.array(accuracies)[:, None, :]
     noisy = mean_ + noise * np.random.default_rng(1).normal(size=(len(accuracies), draws, len(sizes)))
-    return Growth(("naive Bayes", "logistic")[: len(accuracies)], sizes, noisy, 1 - noisy, 50)
+    return LearningCurves(("naive Bayes", "logistic")[: len(accuracies)], sizes, noisy, 1 - noisy, 50)
 
 
 def grown(curves) -> Comparison:
-    return replace(made([1.0, 1.01], noise=0.3)[2], growth=growth(curves))
+    return replace(compare_noisy([1.0, 1.01], noise=0.3)[2], growth=growth(curves))
 
 
 def test_curves_cross_where_the_straight_line_over_logarithms_does():
@@ -237,7 +237,7 @@ def test_what_the_draws_cannot_show_is_no_crossing():
         growth([[0.80, 0.84, 0.86, 0.87], [0.70, 0.80, 0.90, 0.93]], noise=0.5).crossings("naive Bayes", "logistic")
         == []
     )
-    assert crossings([10, 20], np.array([-1.0, 1.0]), np.array([0.1, np.nan]), 2.0) == []
+    assert find_crossings([10, 20], np.array([-1.0, 1.0]), np.array([0.1, np.nan]), 2.0) == []
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from tests.plots.looks import assert_readable
 
 from deciban.errors import InputError
 from deciban.metrics.comparison import Entrant, compared
-from deciban.metrics.comparison_curves import Growth
+from deciban.metrics.learning_curves import LearningCurves
 from deciban.plots import comparison
 
 SHAPES = ["full", "tied", "diagonal", "tied diagonal", "spherical", "tied spherical", "identity"]
@@ -35,7 +35,7 @@ def made(names=EVERY, K=3, n=200, sizes=(10, 20, 40, 80, 160), curves=True):
     slope = np.linspace(0.05, -0.05, len(sizes))
     means = [steps + (slope if i else -slope * 0) + 0.01 * i for i in range(len(names))]
     accuracy = np.array(means)[:, None, :] + 0.01 * rng.normal(size=(len(names), 5, len(sizes)))
-    return replace(found, growth=Growth(tuple(found.names), sizes, accuracy, 1.2 - accuracy, 40))
+    return replace(found, growth=LearningCurves(tuple(found.names), sizes, accuracy, 1.2 - accuracy, 40))
 
 
 def drawn(panel, gid):

@@ -9,7 +9,7 @@ from tests.plots.looks import assert_readable
 import deciban
 from deciban.errors import InputError
 from deciban.metrics import report_of
-from deciban.metrics.learning_curve import LearningCurve
+from deciban.metrics.learning_curves import LearningCurve
 from deciban.plots import learning
 
 SIZES = (20, 40, 80, 160, 320)

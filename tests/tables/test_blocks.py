@@ -11,7 +11,7 @@ from tests.tables import clinic
 
 import deciban
 from deciban.errors import InputError, ModelFileError, SchemaError
-from deciban.model.combinations import Combinations, join_levels, is_combination, split_levels
+from deciban.model.combinations import Combinations, is_combination, join_levels, split_levels
 
 BLOCKS = [["weight", "height"], ["hair", "eyes"]]
 

@@ -8,7 +8,7 @@ from tests.tables.reviews import reviews
 
 import deciban
 from deciban.errors import DecibanError, InputError
-from deciban.metrics.choice import Choice, Race, Setting
+from deciban.metrics.choice import Choice, Setting, SettingComparison
 from deciban.metrics.scorecard import Scorecard
 from deciban.validation.splits import Stratified
 
@@ -38,7 +38,9 @@ def refitted(table, target, **settings):
 
 
 def found(choice, **told):
-    (only,) = [each for each in choice.judged if dict(each.setting.told) == told and each.setting.taken_by == "train"]
+    (only,) = [
+        each for each in choice.results if dict(each.setting.arguments) == told and each.setting.estimator == "train"
+    ]
     return only
 
 
@@ -85,16 +87,16 @@ def test_every_setting_is_judged_as_models_that_were_trained_with_it(choice, cli
 def test_differences_are_paired_row_by_row():
     rng = np.random.default_rng(0)
     ways = [rng.dirichlet([1, 1, 1], 60) for _ in range(3)]
-    codes, weight, race = rng.integers(0, 3, 60), rng.random(60) + 0.5, Race(["a", "b", "c"])
+    codes, weight, comparison = rng.integers(0, 3, 60), rng.random(60) + 0.5, SettingComparison(["a", "b", "c"])
     settings = [Setting({}), Setting({"alpha": 0.1}), Setting({"alpha": 3.0})]
     for part in (slice(0, 25), slice(25, 60)):
         each = ((s, np.log(p[part])) for s, p in zip(settings, ways))
-        race.run(each, codes[part], weight[part], np.ones(3, dtype=bool))
-    told = race.choice("so")
+        comparison.add_fold(each, codes[part], weight[part], np.ones(3, dtype=bool))
+    told = comparison.choice("so")
     losses = {str(s): -np.log(p[np.arange(60), codes]) for s, p in zip(settings, ways)}
-    best = losses[str(told.judged[0].setting)]
+    best = losses[str(told.results[0].setting)]
     n = weight.sum() ** 2 / (weight**2).sum()
-    for entry in told.judged:
+    for entry in told.results:
         gap = losses[str(entry.setting)] - best
         mean = np.average(gap, weights=weight)
         assert entry.difference == pytest.approx(mean, abs=1e-12)
@@ -103,51 +105,51 @@ def test_differences_are_paired_row_by_row():
 
 
 def test_the_best_is_the_way_with_least_to_tell_among_those_that_are_as_good(choice):
-    assert choice.judged[0].difference == 0
-    assert [e.report.log_loss for e in choice.judged] == sorted(e.report.log_loss for e in choice.judged)
-    as_good = [dict(e.setting.told) for e in choice.judged if e.difference <= e.error]
+    assert choice.results[0].difference == 0
+    assert [e.report.log_loss for e in choice.results] == sorted(e.report.log_loss for e in choice.results)
+    as_good = [dict(e.setting.arguments) for e in choice.results if e.difference <= e.error]
     assert {} in as_good
     assert as_good[0] != {}
     assert (choice.best, choice.estimator) == ({}, "train")
     deciban.train(patients(60), target="diagnosis", judge=False, **choice.best)
 
 
-def raced(*ways):
+def compare_settings(*ways):
     """The choice among settings, each with p(truth) of every row."""
-    race, codes = Race(["a", "b"]), np.zeros(len(ways[0][1]), dtype=int)
-    race.run(
+    comparison, codes = SettingComparison(["a", "b"]), np.zeros(len(ways[0][1]), dtype=int)
+    comparison.add_fold(
         ((s, np.log(np.column_stack([p, 1 - p]))) for s, p in ways), codes, np.ones(len(codes)), np.ones(2, bool)
     )
-    return race.choice("so")
+    return comparison.choice("so")
 
 
 def test_less_to_tell_counts_among_equals_only():
     p = np.random.default_rng(3).uniform(0.6, 0.9, 80)
     nudge = np.where(np.arange(80) % 2 == 0, 0.99, 1.012)  # up and down by about as much
     two = {"alpha": 3.0, "prior": "uniform"}
-    told = raced((Setting({}), p - 0.3), (Setting({"alpha": 3.0}), p * nudge), (Setting(two), p * 1.002))
-    assert dict(told.judged[0].setting.told) == two
+    told = compare_settings((Setting({}), p - 0.3), (Setting({"alpha": 3.0}), p * nudge), (Setting(two), p * 1.002))
+    assert dict(told.results[0].setting.arguments) == two
     assert told.best == {"alpha": 3.0}
 
 
 def test_settings_that_change_nothing_are_left_out_and_counted(clinic):
     p = np.random.default_rng(3).uniform(0.6, 0.9, 80)
-    told = raced((Setting({}), p), (Setting({"alpha": 3.0}), p), (Setting({"alpha": 0.1}), p - 0.2))
-    assert [dict(each.setting.told) for each in told.judged] == [{}, {"alpha": 0.1}]
+    told = compare_settings((Setting({}), p), (Setting({"alpha": 3.0}), p), (Setting({"alpha": 0.1}), p - 0.2))
+    assert [dict(each.setting.arguments) for each in told.results] == [{}, {"alpha": 0.1}]
     assert len(told.notes) == 1
     assert told.notes[0].startswith("1 setting")
     labels = np.array(clinic.column("diagnosis").to_pylist())
     even = np.sort(np.concatenate([np.flatnonzero(labels == label)[:40] for label in np.unique(labels)]))
     told = deciban.choose(clinic.take(even).select(["smoker", "code", "diagnosis"]), target="diagnosis", folds=FOLDS)
-    assert not any("prior" in each.setting.told for each in told.judged)  # as many rows of each class: uniform
-    assert told.notes[-1].startswith(f"{len(told.judged)} settings")
+    assert not any("prior" in each.setting.arguments for each in told.results)  # as many rows of each class: uniform
+    assert told.notes[-1].startswith(f"{len(told.results)} settings")
 
 
 def test_settings_that_mean_nothing_for_a_table_are_not_tried(clinic):
     numbers = clinic.select(["age", "dose", "diagnosis"])
     told = deciban.choose(numbers, target="diagnosis", folds=FOLDS, numbers="number")
-    assert {name for each in told.judged for name in each.setting.told} <= {"parameter_prior", "prior"}
-    assert all(each.setting.taken_by == "train" for each in told.judged)
+    assert {name for each in told.results for name in each.setting.arguments} <= {"parameter_prior", "prior"}
+    assert all(each.setting.estimator == "train" for each in told.results)
 
 
 @pytest.mark.parametrize(
@@ -157,7 +159,9 @@ def test_shapes_of_covariance_are_those_of_gaussian_bayes(clinic, covariance, sh
     table = clinic.select(["age", "dose", "visits", "diagnosis"]).drop_null()
     choice = deciban.choose(table, target="diagnosis", folds=FOLDS)
     told = {"covariance": covariance, **({} if shrinkage is None else {"shrinkage": shrinkage})}
-    (entry,) = [e for e in choice.judged if e.setting.taken_by == "GaussianBayes" and dict(e.setting.told) == told]
+    (entry,) = [
+        e for e in choice.results if e.setting.estimator == "GaussianBayes" and dict(e.setting.arguments) == told
+    ]
     X, y = (
         np.column_stack([table.column(name).to_numpy() for name in ("age", "dose", "visits")]),
         table["diagnosis"].to_numpy(),
@@ -185,7 +189,9 @@ def test_one_text_is_also_tried_under_the_events_of_a_text_classifier(told):
     texts, labels = texts_of(60)
     table = pa.table({"text": texts, "label": labels})
     choice = deciban.choose(table, target="label", roles={"text": "text"}, folds=FOLDS)
-    (entry,) = [e for e in choice.judged if e.setting.taken_by == "TextClassifier" and dict(e.setting.told) == told]
+    (entry,) = [
+        e for e in choice.results if e.setting.estimator == "TextClassifier" and dict(e.setting.arguments) == told
+    ]
     fold, y, card = dealt(table, "label"), np.array(labels), None
     for f in range(FOLDS):
         model = deciban.TextClassifier(**told).fit(np.array(texts)[fold != f], y[fold != f])
@@ -200,11 +206,11 @@ def test_presence_of_words_is_tried_from_their_counts():
     texts, labels = texts_of(60)
     table = pa.table({"text": texts, "other": ["a", "b", "c"] * 20, "label": labels})
     choice = deciban.choose(table, target="label", roles={"text": "text"}, folds=FOLDS)
-    (entry,) = [e for e in choice.judged if [*e.setting.told] == ["words"]]
+    (entry,) = [e for e in choice.results if [*e.setting.arguments] == ["words"]]
     exact = refitted(table, "label", roles={"text": "text"}, words=deciban.Words(values="presence"))
-    assert entry.setting.told["words"].values == "presence"
+    assert entry.setting.arguments["words"].values == "presence"
     assert entry.report.log_loss == pytest.approx(exact.log_loss, rel=1e-9)
-    assert not any(e.setting.taken_by == "TextClassifier" for e in choice.judged)
+    assert not any(e.setting.estimator == "TextClassifier" for e in choice.results)
 
 
 def texts_of(n):
@@ -216,7 +222,7 @@ def texts_of(n):
 def test_what_is_told_is_not_varied(clinic):
     settings = {"alpha": 0.5, "numbers": "binned", "prior": "uniform", "parameter_prior": 2.0}
     told = deciban.choose(clinic, target="diagnosis", folds=2, **settings)
-    assert [str(each.setting) for each in told.judged] == ["as it comes"]
+    assert [str(each.setting) for each in told.results] == ["defaults"]
     assert told.best == {}
 
 
@@ -229,11 +235,11 @@ def test_groups_stay_together(clinic):
 
 def test_it_is_told_in_words_and_as_json(choice):
     text = str(choice)
-    assert "as it comes" in text
+    assert "defaults" in text
     assert "→" in text
     assert f"{FOLDS}-fold" in text
     told = choice.to_dict()
-    assert len(told["settings"]) == len(choice.judged)
+    assert len(told["settings"]) == len(choice.results)
     assert told["settings"][0]["difference"] == 0
     assert isinstance(choice, Choice)
 

@@ -159,7 +159,7 @@ def test_a_row_far_out_leaves_nothing_behind_in_the_models_without_it(way, big):
 def test_shapes_are_chosen_by_models_without_a_row_far_out(covariance):
     t = with_one_far_out(1e8)
     rows = np.stack([t.column(name).to_numpy() for name in "xz"], axis=1)
-    judged = deciban.choose(t, target="verdict").judged
+    judged = deciban.choose(t, target="verdict").results
     found = next(way for way in judged if way.setting.told == {"covariance": covariance})
     y = np.array(t.column("verdict").to_pylist())
     fold, losses = shared_out(t, 10), np.zeros(len(y))

@@ -128,14 +128,14 @@ def show(found: Comparison, data: Given, as_json: bool, times: bool, recommended
         return
     from deciban.cli.render import command as to_copy
     from deciban.cli.render import console, heading, line, one_line, table
-    from deciban.metrics import comparison_advice as advising
+    from deciban.metrics import comparison_advice
 
     out = console()
     title = f"{found.target} of {data.name}, by {len(found.rows)} learners"
     out.print(one_line(title), style="bold", soft_wrap=True)
-    head, *body = advising.table(found, times)
+    head, *body = comparison_advice.table(found, times)
     table(out, head, body, right=range(2, len(head)), wide=1)
-    for note in (advising.signs(found), found.measured, *found.notes):
+    for note in (comparison_advice.signs(found), found.measured, *found.notes):
         line(out, f"({note})")
     if found.growth is not None:
         _curves(out, found)
@@ -154,12 +154,12 @@ def told(found: Comparison, times: bool) -> dict[str, Any]:
 
 def _curves(out: Console, found: Comparison) -> None:
     from deciban.cli.render import heading, line, table
-    from deciban.metrics import comparison_advice as advising
+    from deciban.metrics import comparison_advice
 
     assert found.growth is not None
     held_out = f"on {found.growth.held_out} rows held out, the mean of {found.growth.draws} draws"
     heading(out, "Accuracy % by rows learned", held_out)
-    head, *body = advising.curve_table(found)
+    head, *body = comparison_advice.curve_table(found)
     table(out, head, body, right=range(1, len(head)))
     if found.growing:
         line(out, found.growing)
@@ -169,6 +169,6 @@ def trained(found: Comparison, data: Given, wished: dict[str, Any]) -> str:
     """The command that trains the learner that is recommended: C is told where that learner has one."""
     from deciban.cli.recommended_command import training
 
-    told = {"C": None, **found.best.told}
+    told = {"C": None, **found.best.arguments}
     joined = {"join": told.pop("blocks")} if "blocks" in told else {}
     return training(data, found.target, wished, {**told, **joined})

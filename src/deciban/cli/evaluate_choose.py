@@ -34,7 +34,7 @@ def chosen(table: Given, target: str, weights: str | None, wished: dict[str, Any
     if as_json:
         print_json(choice.to_dict())
     else:
-        title = f"{target} of {table.name}, under {len(choice.judged)} settings"
+        title = f"{target} of {table.name}, under {len(choice.results)} settings"
         _show(choice, title, trained(choice, table, target, {**wished, "weights": weights}))
 
 
@@ -57,13 +57,13 @@ def _check_folds(wished: dict[str, Any]) -> None:
 
 def _show(choice: Choice, title: str, recommended: str) -> None:
     from deciban.cli.render import command, console, heading, line, one_line, table
-    from deciban.metrics.choice import HEAD
+    from deciban.metrics.choice import HEADINGS
 
     out = console()
     out.print(one_line(title), style="bold", soft_wrap=True)
     body = [[*row[:3], row[3].partition(" ")[0], *row[4:]] for row in choice.table()]  # 80 columns are few
-    table(out, HEAD, body, right=[2, 3, 4, 5], wide=1)
-    left = len(choice.judged) - len(choice.table())
+    table(out, HEADINGS, body, right=[2, 3, 4, 5], wide=1)
+    left = len(choice.results) - len(choice.table())
     if left:
         line(out, f"… and {left} settings more: --json has them all")
     for note in (choice.measured, *choice.notes):
@@ -82,7 +82,7 @@ def advice(choice: Choice) -> list[str]:
         return [f"In Python: deciban.{choice.estimator}({told})"]
     if not choice.best:
         return ["as it comes: nothing that was tried is better by more than one standard error"]
-    return [str(choice.chosen.setting)]
+    return [str(choice.recommendation.setting)]
 
 
 def trained(choice: Choice, data: Given, target: str, wished: dict[str, Any]) -> str:

@@ -11,7 +11,7 @@ from deciban.cli.error_handling import manners
 
 if TYPE_CHECKING:
     from deciban.cli.inputs import Given
-    from deciban.metrics.learning_curve import LearningCurve
+    from deciban.metrics.learning_curves import LearningCurve
 
 EXAMPLE = a.example(
     "deciban learning patients.csv --target diagnosis",

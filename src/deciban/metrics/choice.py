@@ -1,4 +1,4 @@
-"""Which way of learning a table is best: many ways judged by the same rows, and their differences row by row."""
+"""The choice among settings: many settings evaluated on the same rows, and their differences row by row."""
 
 from __future__ import annotations
 
@@ -16,36 +16,36 @@ from deciban.metrics.report import Report
 from deciban.metrics.scorecard import Scorecard
 from deciban.plain_json import plain
 
-SAME = 1e-13
+ROUNDING_SQUARES = 1e-13
 """A sum of squared differences that is rounding, as a share of the largest."""
 
-SHOWN = 12
-"""Ways that are printed; `to_dict` has all."""
+MAX_PRINTED_SETTINGS = 12
+"""The number of settings that are printed; `to_dict` has all."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """One way of learning: what it tells `train`, or another estimator by its name, beside what it is told anyway.
+    """Arguments of `train`, or of another estimator named by `estimator`, that differ from those the user fixed.
 
     >>> str(Setting({"numbers": "binned", "alpha": 0.1})), str(Setting({}))
-    ('numbers=binned, alpha=0.1', 'as it comes')
+    ('numbers=binned, alpha=0.1', 'defaults')
     """
 
-    told: Mapping[str, Any]
-    taken_by: str = "train"
+    arguments: Mapping[str, Any]
+    estimator: str = "train"
 
     def __str__(self) -> str:
-        words = ", ".join(f"{name}={_spelled(value)}" for name, value in self.told.items())
-        if self.taken_by == "train":
-            return words or "as it comes"
-        return f"{self.taken_by}: {words}" if words else self.taken_by
+        words = ", ".join(f"{name}={_format_value(value)}" for name, value in self.arguments.items())
+        if self.estimator == "train":
+            return words or "defaults"
+        return f"{self.estimator}: {words}" if words else self.estimator
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
-    """A way and how good it is; `difference` is its mean log-loss less that of the best way, `error` of that mean.
+class SettingResult:
+    """A setting with its report and the difference of its mean log-loss to that of the best setting.
 
-    The error is paired: of the differences row by row.
+    `error` is the standard error of the difference, paired row by row.
     """
 
     setting: Setting
@@ -54,92 +54,92 @@ class Judged:
     error: float
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON knows it."""
-        figures = ("accuracy", "log_loss", "log_loss_error", "calibration_error")
-        told = {name: getattr(self.report, name) for name in figures}
-        settings = {name: getattr(value, "values", value) for name, value in self.setting.told.items()}
-        way = {"setting": str(self.setting), "taken_by": self.setting.taken_by, "told": settings}
-        found: dict[str, Any] = plain({**way, **told, "difference": self.difference, "difference_error": self.error})
-        return found
+        """Return the setting and its figures as JSON values."""
+        names = ("accuracy", "log_loss", "log_loss_error", "calibration_error")
+        figures = {name: getattr(self.report, name) for name in names}
+        arguments = {name: getattr(value, "values", value) for name, value in self.setting.arguments.items()}
+        setting = {"setting": str(self.setting), "taken_by": self.setting.estimator, "told": arguments}
+        differences = {"difference": self.difference, "difference_error": self.error}
+        result: dict[str, Any] = plain({**setting, **figures, **differences})
+        return result
 
 
 @dataclass(frozen=True)
 class Choice:
-    """Every way that was tried, the lowest log-loss first.
+    """The results of all settings that were tried, the lowest log-loss first.
 
-    `best` is what to tell `train` (or the estimator that `estimator` names): of the ways that are not worse than the
-    lowest log-loss by more than one standard error the one that has least to tell, which may be nothing. The figures
-    of the best of many ways flatter it a little: it was chosen by the same rows.
+    `best` holds the arguments for `train` (or for the estimator that `estimator` names): among the settings that are
+    not worse than the lowest log-loss by more than one standard error, the one with the fewest arguments, which may
+    be none. The figures of the best of many settings are a little too good: it was chosen on the same rows.
     """
 
-    judged: tuple[Judged, ...]
+    results: tuple[SettingResult, ...]
     measured: str
     notes: tuple[str, ...] = ()
 
     @property
-    def chosen(self) -> Judged:
-        """The way that is recommended."""
-        within = [each for each in self.judged if each.difference <= each.error or each is self.judged[0]]
-        return min(within, key=lambda each: len(each.setting.told))
+    def recommendation(self) -> SettingResult:
+        """The result of the recommended setting."""
+        within = [each for each in self.results if each.difference <= each.error or each is self.results[0]]
+        return min(within, key=lambda each: len(each.setting.arguments))
 
     @property
     def best(self) -> dict[str, Any]:
-        """What the recommended way tells beside what was told anyway."""
-        return dict(self.chosen.setting.told)
+        """The arguments of the recommended setting, without those that the user fixed."""
+        return dict(self.recommendation.setting.arguments)
 
     @property
     def estimator(self) -> str:
-        """What `best` is told to: train, GaussianBayes or TextClassifier."""
-        return self.chosen.setting.taken_by
+        """The name of the function or estimator that takes `best`: train, GaussianBayes or TextClassifier."""
+        return self.recommendation.setting.estimator
 
     @property
     def report(self) -> Report:
-        """How good the recommended way is."""
-        return self.chosen.report
+        """The report on the recommended setting."""
+        return self.recommendation.report
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as JSON knows it."""
-        chosen = self.chosen.to_dict()
+        """Return all settings and their figures as JSON values."""
         return {
-            "best": chosen["told"],
+            "best": self.recommendation.to_dict()["told"],
             "estimator": self.estimator,
-            "settings": [each.to_dict() for each in self.judged],
+            "settings": [each.to_dict() for each in self.results],
             "measured": self.measured,
             "notes": list(self.notes),
         }
 
-    def shown(self) -> list[Judged]:
-        """The first ways, and those that must not be missing: the recommended one and the usual one."""
-        usual = [each for each in self.judged if not each.setting.told]
-        return [*self.judged[:SHOWN], *(each for each in (*usual, self.chosen) if each not in self.judged[:SHOWN])]
+    def _printed_results(self) -> list[SettingResult]:
+        """Return the first results, and those that must not be missing: the recommended one and the default."""
+        default = [each for each in self.results if not each.setting.arguments]
+        return list(dict.fromkeys([*self.results[:MAX_PRINTED_SETTINGS], *default, self.recommendation]))
 
     def table(self) -> list[list[str]]:
-        """A line for each way shown, worded for people."""
+        """Return a line for each printed setting, formatted for people."""
         return [
             [
-                "→" if each is self.chosen else "",
+                "→" if each is self.recommendation else "",
                 str(each.setting),
                 percent(each.report.accuracy),
                 f"{number(each.report.log_loss)} ± {each.report.log_loss_error:.3f}",
                 number(each.report.calibration_error),
-                "" if each is self.judged[0] else f"+{number(each.difference)} ± {number(each.error)}",
+                "" if each is self.results[0] else f"+{number(each.difference)} ± {number(each.error)}",
             ]
-            for each in dict.fromkeys(self.shown())
+            for each in self._printed_results()
         ]
 
     def __str__(self) -> str:
-        lines = [list(HEAD), *self.table()]
-        left = len(self.judged) - len(lines) + 1
-        more = [f"… and {left} ways more"] if left else []
-        return "\n".join([*aligned(lines, left=range(len(HEAD))), *more, "", self.measured, *self.notes])
+        lines = [list(HEADINGS), *self.table()]
+        left = len(self.results) - len(lines) + 1
+        more = [f"… and {left} more settings"] if left else []
+        return "\n".join([*aligned(lines, left=range(len(HEADINGS))), *more, "", self.measured, *self.notes])
 
 
-HEAD = ("", "setting", "accuracy", "log-loss", "calibration", "above the best")
+HEADINGS = ("", "setting", "accuracy", "log-loss", "calibration", "above the best")
 
 
 @dataclass
-class Race:
-    """Ways judged fold by fold; what is remembered of single rows is the sums of products of their differences."""
+class SettingComparison:
+    """The sums over folds that a choice among settings needs: scorecards, and products of differences of losses."""
 
     classes: Sequence[Any]
     cards: dict[str, Scorecard] = field(default_factory=dict)
@@ -148,50 +148,49 @@ class Race:
     products: Array = field(default_factory=lambda: np.zeros((0, 0)))
     weight: Array = field(default_factory=lambda: np.zeros(2))
 
-    def run(
+    def add_fold(
         self,
-        ways: Iterator[tuple[Setting, Array]],
+        scored_settings: Iterator[tuple[Setting, Array]],
         codes: NDArray[np.integer[Any]],
         weight: Array | None,
         known: NDArray[np.bool_],
     ) -> None:
-        """Rows of one fold, as each way scores them (ln p(k|x)); the same ways in every fold."""
+        """Add the rows of one fold with their ln p(k|x) under each setting; all folds have the same settings."""
         w = np.ones(len(codes)) if weight is None else weight
-        sure = np.flatnonzero((codes >= 0) & known[codes])
+        rows = np.flatnonzero((codes >= 0) & known[codes])
         losses = []
-        for setting, log_posterior in ways:
+        for setting, log_posterior in scored_settings:
             name = str(setting)
             card = Scorecard.of(log_posterior, codes, weight, known)
             self.cards[name] = self.cards[name] + card if name in self.cards else card
             self.settings[name] = setting
-            losses.append(bounded_losses(log_posterior[sure], codes[sure]))
+            losses.append(bounded_losses(log_posterior[rows], codes[rows]))
         gap = np.array(losses) - losses[0]
-        self.gaps = _plus(self.gaps, (gap * w[sure]).sum(axis=1)[None])
-        self.products = _plus(self.products, (gap * w[sure]) @ gap.T)
-        self.weight = self.weight + np.array([w[sure].sum(), (w[sure] ** 2).sum()])
+        self.gaps = _plus(self.gaps, (gap * w[rows]).sum(axis=1)[None])
+        self.products = _plus(self.products, (gap * w[rows]) @ gap.T)
+        self.weight = self.weight + np.array([w[rows].sum(), (w[rows] ** 2).sum()])
 
     def choice(self, measured: str, notes: Sequence[str] = ()) -> Choice:
-        """The ways in order, each with what it is worse by than the best."""
+        """Rank the settings by log-loss, each with its difference to the best."""
         n, squares = self.weight.tolist()
         mean, rows, names = self.gaps[0] / n, effective_rows(n, squares), list(self.cards)
-        different = self._different(names)
-        order = sorted(different, key=lambda i: mean[i])
-        judged = []
+        order = sorted(self._distinct(names), key=lambda i: mean[i])
+        results = []
         for i in order:
             gap = float(mean[i] - mean[order[0]])
             error = standard_error(max(0.0, self._square(i, order[0]) / n - gap * gap), rows)
             report = self.cards[names[i]].report(self.classes, measured)
-            judged.append(Judged(self.settings[names[i]], report, gap, error))
+            results.append(SettingResult(self.settings[names[i]], report, gap, error))
         same = len(names) - len(order)
         left_out = [f"{same} settings that make no difference here are left out"] if same else []
-        return Choice(tuple(judged), measured, (*notes, *left_out))
+        return Choice(tuple(results), measured, (*notes, *left_out))
 
-    def _different(self, names: Sequence[str]) -> list[int]:
-        """The ways without those that said of every row what one with less to tell had said."""
+    def _distinct(self, names: Sequence[str]) -> list[int]:
+        """Select the settings, without those that score every row as one with fewer arguments does."""
         kept: list[int] = []
-        bar = SAME * (1 + float(np.abs(self.products).max(initial=0.0)))
-        for i in sorted(range(len(names)), key=lambda i: len(self.settings[names[i]].told)):
-            if all(self._square(i, k) > bar for k in kept):
+        limit = ROUNDING_SQUARES * (1 + float(np.abs(self.products).max(initial=0.0)))
+        for i in sorted(range(len(names)), key=lambda i: len(self.settings[names[i]].arguments)):
+            if all(self._square(i, k) > limit for k in kept):
                 kept.append(i)
         return kept
 
@@ -200,8 +199,8 @@ class Race:
         return float(self.products[i, i] + self.products[j, j] - 2 * self.products[i, j])
 
 
-def _spelled(value: Any) -> str:
-    """A value of a setting: of how texts are read what words count for, and 1 for 1.0."""
+def _format_value(value: Any) -> str:
+    """Format the value of an argument: of text options the kind of values, and 1 for 1.0."""
     return f"{value:g}" if isinstance(value, float) else str(getattr(value, "values", value))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from deciban._typing import Array
 from deciban.errors import InputError
-from deciban.metrics.comparison_advice import rounded
+from deciban.metrics.comparison_advice import round_rows
 from deciban.metrics.intervals import NORMAL_95
 from deciban.plots.learning import APART, WORDS, legible, thinly_spaced
 from deciban.plots.style import EDGE, FAINT, INK, colour, dashes, marker, need_matplotlib, ruled, shortened
@@ -139,12 +139,12 @@ def _curves(ax: Any, found: Any, figure: Figure, drawn: dict[str, int], key: boo
     """A curve for each learner over the rows that it learned."""
     growth = found.growth
     sizes = np.asarray(growth.sizes, dtype=np.float64)
-    mean, error = growth.mean(figure), np.nan_to_num(growth.error(figure)) * growth.beyond_chance
+    mean, error = growth.mean(figure), np.nan_to_num(growth.error(figure)) * growth.critical_errors
     names = [name for name in drawn if name in growth.names]
     for name in names:
-        i = growth.place(name)
+        i = growth.index(name)
         _curve(ax, sizes, mean[i], error[i], drawn[name], len(drawn), name)
-    rows = [growth.place(name) for name in names]
+    rows = [growth.index(name) for name in names]
     _reach(ax, sizes, mean[rows], error[rows], figure)
     _crossing(ax, found)
     places = legible(growth.sizes, LETTERS)
@@ -194,7 +194,7 @@ def _crossing(ax: Any, found: Any) -> None:
     ax.axvline(at, color=FAINT, linewidth=1.1, linestyle=(0, (1, 1.5)), zorder=1, gid="crossing")
     left, right = np.log(ax.get_xlim())
     side = "right" if (np.log(at) - left) / (right - left) > 0.5 else "left"
-    word = f" overtaken at about {rounded(at)} rows "
+    word = f" overtaken at about {round_rows(at)} rows "
     ax.text(at, 0.02, word, transform=ax.get_xaxis_transform(), ha=side, va="bottom", fontsize=8.5, color=INK)
 
 

@@ -34,10 +34,10 @@ MOST_PAIRS = 1 << 22
 
 @dataclass(frozen=True)
 class Contender:
-    """A way of learning: what it is called, what `train` is told for it, and what it learns."""
+    """A way of learning: what it is called, what `train` is arguments for it, and what it learns."""
 
     name: str
-    told: Mapping[str, Any]
+    arguments: Mapping[str, Any]
     task: Task
     schema: Schema
 
@@ -108,8 +108,8 @@ class Field:
                 yield Contender(DEFAULT_LEARNER, {}, self.task, self.schema)
             elif name in PARTNERS:
                 penalty = C if name in PENALISED else "auto"
-                told = {"learner": name, **({} if penalty == "auto" else {"C": penalty})}
-                yield Contender(PARTNERS[name], told, replace(self.task, learner=name, C=penalty), self.schema)
+                arguments = {"learner": name, **({} if penalty == "auto" else {"C": penalty})}
+                yield Contender(PARTNERS[name], arguments, replace(self.task, learner=name, C=penalty), self.schema)
             elif name in shapes:
                 yield self._gaussian(name)
 
@@ -117,7 +117,7 @@ class Field:
         """The shapes of covariance that mean something here."""
         d, K = len(self.numbers), len(self.schema.classes)
         if not self.free:
-            notes.append("Gaussian Bayes is left out: columns are taken as they were told to be")
+            notes.append("Gaussian Bayes is left out: columns are taken as they were arguments to be")
         elif not d:
             notes.append("Gaussian Bayes is left out: there are no columns of numbers")
         if d < 2:
@@ -134,9 +134,9 @@ class Field:
         columns = [replace(c, role="number", block=block) if c.name in names else c for c in self.task.columns]
         options: Any = replace(self.task.options, covariance=shape)  # type: ignore[arg-type]
         task = replace(self.task, columns=columns, options=options)
-        told = {"blocks": "numbers"} if block else {"numbers": "number"}
+        arguments = {"blocks": "numbers"} if block else {"numbers": "number"}
         name = f"Gaussian {shape.replace('_', ' ')}"
-        return Contender(name, {**told, "covariance": shape}, task, self._schema(task))
+        return Contender(name, {**arguments, "covariance": shape}, task, self._schema(task))
 
     def _schema(self, task: Task) -> Schema:
         """The same names as the naive schema has, in the blocks of this task."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from deciban.errors import InputError
-from deciban.metrics.choice import Choice, Race
+from deciban.metrics.choice import Choice, SettingComparison
 from deciban.model.summarise_table import Progress
 from deciban.training.covariance_candidates import Shapes
 from deciban.training.evaluate import Split
@@ -48,7 +48,7 @@ def choose(
     >>> import deciban
     >>> taste = {"sour": ["no", "yes"] * 20, "fruit": ["plum", "lemon"] * 20}
     >>> choice = deciban.choose(taste, target="fruit", prior="uniform")
-    >>> choice.best, choice.estimator, len(choice.judged)
+    >>> choice.best, choice.estimator, len(choice.results)
     ({'alpha': 'auto'}, 'train', 6)
     """
     if settings.get("learner", "bayes") != "bayes":
@@ -74,20 +74,20 @@ def choose(
         kinds += [shapes.ways] if shapes else []
     if "alpha" in free and "words" in free and [c.role for c in task.columns if c.role != "skip"] == ["text"]:
         kinds.append(lambda held: wordings(held, trained.model.options))
-    return _raced(trained, kinds, notes)
+    return _compare_settings(trained, kinds, notes)
 
 
-def _raced(trained: Trained, kinds: Sequence[Callable[[Held], Ways]], notes: Sequence[str]) -> Choice:
+def _compare_settings(trained: Trained, kinds: Sequence[Callable[[Held], Ways]], notes: Sequence[str]) -> Choice:
     sample = trained.sample
     assert sample is not None
     assert sample.fold is not None
     words = trained.model.options.words
-    race = Race(trained.model.classes)
+    comparison = SettingComparison(trained.model.classes)
     for f, rest in enumerate(all_but_each(trained.folds)):
         rows = sample[np.flatnonzero(sample.fold == f)]
         if len(rows.codes):
             held = Held(f, rest, as_read(rows, rest, words))
             ways = (way for kind in kinds for way in kind(held))
-            race.run(ways, rows.codes, rows.weight, held.rest.rows > 0)
+            comparison.add_fold(ways, rows.codes, rows.weight, held.rest.rows > 0)
     which = trained.which_rows(len(sample.codes))
-    return race.choice(f"{len(trained.folds)}-fold: {which}, each judged by models without its fold", notes)
+    return comparison.choice(f"{len(trained.folds)}-fold: {which}, each judged by models without its fold", notes)

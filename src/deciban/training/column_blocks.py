@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from deciban.errors import InputError, did_you_mean
-from deciban.model.columns import JOINABLE, OPEN, JOIN_SEPARATOR, Column, Role
+from deciban.model.columns import JOIN_SEPARATOR, JOINABLE, OPEN, Column, Role
 from deciban.model.model_options import PAIRED
 from deciban.sources.source import as_role
 

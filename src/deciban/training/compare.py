@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.engines.threads import one_core_products
 from deciban.errors import InputError
-from deciban.metrics.comparison import Comparison, Entrant, compared
-from deciban.metrics.comparison_curves import Growth
+from deciban.metrics.comparison import CandidateScores, Comparison, compare_candidates
 from deciban.metrics.intervals import bounded_losses
+from deciban.metrics.learning_curves import LearningCurves
 from deciban.model.summarise_table import Progress, Rows
 from deciban.training.candidates import Contender, Field, checked_names
 from deciban.training.evaluate import Split
@@ -125,7 +125,7 @@ class Ring:
         measured = f"{n_folds}-fold: {which}, each judged by models without its fold, the same folds for all"
         known = self._known()
         entrants = [self._entrant(i, n_folds) for i in range(len(self.field))]
-        found = compared(
+        found = compare_candidates(
             self.trained.task.target, entrants, self.rows.codes, self.rows.weight, known,
             self.trained.model.classes, measured,
         )  # fmt: skip
@@ -147,7 +147,7 @@ class Ring:
             known[mine] = np.bincount(self.rows.codes[rest], minlength=self.n_classes) > 0
         return known
 
-    def _entrant(self, i: int, n_folds: int) -> Entrant:
+    def _entrant(self, i: int, n_folds: int) -> CandidateScores:
         """One contender in all folds."""
         contender, rows = self.field[i], self.taken[i]
         log_posterior = np.zeros((len(rows.codes), self.n_classes))
@@ -161,9 +161,9 @@ class Ring:
                 parameters.append(without.scorer.n_parameters)
             self._tick()
         mean = float(np.mean(seconds)), float(np.median(parameters))
-        return Entrant(contender.name, contender.told, log_posterior, *mean)
+        return CandidateScores(contender.name, contender.arguments, log_posterior, *mean)
 
-    def _growth(self, draws: Draws, names: Sequence[str]) -> Growth:
+    def _growth(self, draws: Draws, names: Sequence[str]) -> LearningCurves:
         """The learners that are different, on every draw of every size."""
         chosen = [i for i, contender in enumerate(self.field) if contender.name in names]
         figures = np.zeros((2, len(chosen), draws.n_draws, len(draws.sizes)))
@@ -173,7 +173,7 @@ class Ring:
                     figures[:, place, r, s] = self._judged(i, np.sort(order[:size]), held)
                     self._tick()
         held_out = len(next(iter(draws))[0])
-        return Growth(tuple(names), tuple(draws.sizes), figures[0], figures[1], held_out)
+        return LearningCurves(tuple(names), tuple(draws.sizes), figures[0], figures[1], held_out)
 
     def _judged(self, i: int, rest: NDArray[np.intp], held: NDArray[np.intp]) -> tuple[float, float]:
         """Accuracy and bounded log-loss of one contender on rows held out."""

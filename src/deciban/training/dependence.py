@@ -11,7 +11,7 @@ import numpy as np
 from deciban.errors import InputError
 from deciban.metrics.dependence import Dependence, Feature, Sample
 from deciban.model.columns import Column
-from deciban.model.summarise_table import TableSummariser, Progress, Rows
+from deciban.model.summarise_table import Progress, Rows, TableSummariser
 from deciban.sources.source import as_role
 from deciban.training.reservoir import Reservoir
 from deciban.training.task import Task, plan

@@ -20,7 +20,7 @@ from deciban.model.columns import Column
 from deciban.model.model import Model
 from deciban.model.model_algebra import Origin
 from deciban.model.model_options import MOST_LEVELS, class_prior
-from deciban.model.summarise_table import FoldAssigner, TableSummariser, Progress, Rows
+from deciban.model.summarise_table import FoldAssigner, Progress, Rows, TableSummariser
 from deciban.scorer import vocabularies
 from deciban.sources.document_folders import FOLDS
 from deciban.text import matrix

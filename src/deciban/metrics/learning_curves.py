@@ -1,0 +1,239 @@
+"""Learning curves: of one model, with its reports, and of several learners on the same draws of rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from deciban._typing import Array
+from deciban.errors import InputError, did_you_mean
+from deciban.formatting import aligned, give_or_take, percent, percents, short_percent, spaced
+from deciban.metrics.report import Report
+from deciban.plain_json import plain
+
+POINT_FIGURES = ("accuracy", "accuracy_interval", "log_loss", "log_loss_interval", "unknown")
+"""The figures of a report that `LearningCurve.to_dict` holds for each point."""
+
+Figure = Literal["accuracy", "log_loss"]
+
+
+@dataclass(frozen=True, eq=False)
+class LearningCurve:
+    """Reports on the same held-out rows by models that learned nested sets of more and more rows.
+
+    `sizes` are the numbers of rows learned, `flipped` the shares of their labels that were replaced by another class,
+    `reports[i][j]` the report with share i and size j. The figures (`accuracy`, `log_loss`, and their 95 % intervals)
+    are arrays with a line for each share; for one share that was not given in a list, they have the sizes alone.
+    """
+
+    target: str
+    sizes: tuple[int, ...]
+    flipped: tuple[float, ...]
+    reports: tuple[tuple[Report, ...], ...]
+    several: bool = False
+    """Whether a list of shares was requested."""
+    measured: str = ""
+
+    def _values(self, figure: str) -> Array:
+        values = np.array([[getattr(report, figure) for report in line] for line in self.reports])
+        return values if self.several else values[0]
+
+    @property
+    def accuracy(self) -> Array:
+        """The share of held-out rows that were predicted correctly."""
+        return self._values("accuracy")
+
+    @property
+    def accuracy_interval(self) -> Array:
+        """The 95 % interval of each accuracy (Wilson): low and high."""
+        return self._values("accuracy_interval")
+
+    @property
+    def log_loss(self) -> Array:
+        """The mean of −ln p(truth) over the held-out rows."""
+        return self._values("log_loss")
+
+    @property
+    def log_loss_interval(self) -> Array:
+        """The 95 % interval of each log-loss, by its standard error: low and high."""
+        return self._values("log_loss_interval")
+
+    @property
+    def held_out(self) -> int:
+        """The number of rows that every model was evaluated on."""
+        return self.reports[0][0].rows
+
+    @property
+    def points(self) -> list[tuple[float, int, Report]]:
+        """(share of labels flipped, rows learned, report) of every model."""
+        return [
+            (share, size, report)
+            for share, line in zip(self.flipped, self.reports)
+            for size, report in zip(self.sizes, line)
+        ]
+
+    @property
+    def has_unmet_classes(self) -> bool:
+        """Whether some model had not met the class of a held-out row yet: an error, which has no log-loss."""
+        return any(report.unknown for _, _, report in self.points)
+
+    def notes(self) -> list[str]:
+        """Return the sentences that a reader of the table must know."""
+        lines = [self.measured] if self.measured else []
+        if self.has_unmet_classes:
+            lines.append("rows of a class that a model had not met are errors, and left out of its log-loss")
+        return lines
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all points as JSON values: a number that is not finite is None."""
+        points = [
+            {"rows": size, "flipped": share, **{name: plain(getattr(report, name)) for name in POINT_FIGURES}}
+            for share, size, report in self.points
+        ]
+        return {"target": self.target, "held_out": self.held_out, "points": points, "measured": self.measured}
+
+    def table(self) -> list[list[str]]:
+        """Return a line for each model, under a heading, formatted for people."""
+        head = ["rows", "accuracy", "95 % sure", "log-loss"]
+        lines = [[spaced(size), *_format_point(report)] for _, size, report in self.points]
+        if self.has_unmet_classes:
+            head.append("class not met")
+            lines = [[*line, spaced(report.unknown)] for line, (_, _, report) in zip(lines, self.points)]
+        if not any(self.flipped) and not self.several:
+            return [head, *lines]
+        shares = [short_percent(share, 6) for share, _, _ in self.points]
+        return [["flipped", *head], *([share, *line] for share, line in zip(shares, lines))]
+
+    def __str__(self) -> str:
+        notes = self.notes()
+        return "\n".join([*aligned(self.table(), left=()), *(["", *notes] if notes else [])])
+
+
+def _format_point(report: Report) -> list[str]:
+    """Format accuracy, its interval and log-loss."""
+    loss = give_or_take(report.log_loss, report.log_loss_error)
+    return [percent(report.accuracy, 2), percents(report.accuracy_interval), loss]
+
+
+class Crossing(NamedTuple):
+    """A crossing of the learning curves of two learners.
+
+    `ahead_until` is the last size at which the learner that is overtaken is significantly ahead, `behind_from` the
+    first at which it is significantly behind, `at` the size between them where the mean curves cross, `first_ahead`
+    whether the first of the two learners was ahead before.
+    """
+
+    ahead_until: int
+    behind_from: int
+    at: float
+    first_ahead: bool
+
+
+@dataclass(frozen=True, eq=False)
+class LearningCurves:
+    """Accuracy and log-loss of several learners by the number of rows learned, on the same draws of rows.
+
+    `accuracy` and `log_loss` (a true class of probability 0 costs 708 nats, so that means exist) are of held-out
+    rows, an entry for each learner, draw and size: L×R×S.
+    """
+
+    names: tuple[str, ...]
+    sizes: tuple[int, ...]
+    accuracy: Array
+    log_loss: Array
+    held_out: int
+
+    @property
+    def draws(self) -> int:
+        """The number of draws of rows."""
+        return int(self.accuracy.shape[1])
+
+    def index(self, name: str) -> int:
+        """Return the index of a learner."""
+        if name not in self.names:
+            raise InputError(f"no learner {name!r} was compared{did_you_mean(name, self.names)}")
+        return self.names.index(name)
+
+    def mean(self, figure: Figure) -> Array:
+        """Return the mean over the draws of each learner and size, L×S."""
+        values: Array = getattr(self, figure).mean(axis=1)
+        return values
+
+    def error(self, figure: Figure) -> Array:
+        """Return the standard error of the mean over the draws, L×S; NaN for one draw."""
+        return _error(np.moveaxis(getattr(self, figure), 1, 0))
+
+    def gap(self, one: str, other: str, figure: Figure = "accuracy") -> tuple[Array, Array]:
+        """Return how much one learner is worse than another at each size, and its error; paired, draw by draw."""
+        values = getattr(self, figure)
+        each = values[self.index(one)] - values[self.index(other)]
+        worse = -each if figure == "accuracy" else each
+        return worse.mean(axis=0), _error(worse)
+
+    def sides(self, one: str, other: str, figure: Figure = "accuracy") -> Array:
+        """Return −1 for each size at which `one` is significantly better than `other`, 1 if worse, else 0."""
+        return find_sides(*self.gap(one, other, figure), self.critical_errors)
+
+    def crossings(self, one: str, other: str, figure: Figure = "accuracy") -> list[Crossing]:
+        """Return the significant crossings of the curves of two learners."""
+        return find_crossings(self.sizes, *self.gap(one, other, figure), self.critical_errors)
+
+    @cached_property
+    def critical_errors(self) -> float:
+        """The number of standard errors beyond which a difference is significant at 95 %, by Student's t."""
+        from scipy.special import stdtrit
+
+        return float(stdtrit(self.draws - 1, 0.975)) if self.draws > 1 else np.inf
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the means over the draws and their errors as JSON values."""
+        figures: tuple[Figure, ...] = ("accuracy", "log_loss")
+        learners = {
+            name: {
+                key: plain(values[i])
+                for figure in figures
+                for key, values in ((figure, self.mean(figure)), (f"{figure}_error", self.error(figure)))
+            }
+            for i, name in enumerate(self.names)
+        }
+        return {"sizes": list(self.sizes), "draws": self.draws, "held_out": self.held_out, "learners": learners}
+
+
+def _error(values: Array) -> Array:
+    """Return the standard error of the mean along the first axis."""
+    n = len(values)
+    if n < 2:
+        return np.full(values.shape[1:], np.nan)
+    return np.asarray(values.std(axis=0, ddof=1) / np.sqrt(n))
+
+
+def find_crossings(sizes: Any, gap: Array, error: Array, critical: float) -> list[Crossing]:
+    """Find where a curve of differences goes from one side of zero to the other, each by more than `critical` errors.
+
+    Between the two sizes the mean is interpolated linearly over ln n; where it changes its sign more than once there,
+    the last time counts.
+
+    >>> (found,) = find_crossings([10, 20, 40, 80], np.array([-3.0, -1.0, 1.0, 3.0]), np.full(4, 0.9), 2.0)
+    >>> found.ahead_until, found.behind_from, round(found.at, 2)
+    (10, 80, 28.28)
+    """
+    side = find_sides(gap, error, critical)
+    turns = [(i, j) for i, j in pairwise(np.flatnonzero(side).tolist()) if side[i] != side[j]]
+    n = np.asarray(sizes, dtype=np.float64)
+    return [Crossing(int(sizes[i]), int(sizes[j]), _zero(n, gap, i, j), bool(side[i] < 0)) for i, j in turns]
+
+
+def find_sides(gap: Array, error: Array, critical: float) -> Array:
+    """Return the sign of each difference of more than `critical` errors, 0 for the others."""
+    return np.where(np.abs(gap) > critical * error, np.sign(gap), 0.0)
+
+
+def _zero(sizes: Array, gap: Array, i: int, j: int) -> float:
+    """Return the last size between two where the line through the means, linear over ln n, is zero."""
+    k = max(k for k in range(i, j) if gap[k] * gap[j] <= 0 and gap[k + 1] * gap[j] > 0)
+    share = gap[k] / (gap[k] - gap[k + 1])
+    return float(np.exp(np.log(sizes[k]) + share * np.log(sizes[k + 1] / sizes[k])))
