@@ -223,7 +223,7 @@ def test_columns_counted_together_are_those_counted_alone(missing):
         column = next(c for c in together.columns if c.name == f"x{j}")
         assert column == alone.columns[0]
         (part,) = alone.ledger.parts
-        kind = together.layout.place(alone.layout.blocks[0].kind)
+        kind = together.layout.block_index(alone.layout.blocks[0].kind)
         place = [f.column for f in together.layout.blocks[kind].features].index(f"x{j}")
         mine = together.ledger.parts[kind].reorder(np.array([place]))
         for name, array in part.arrays().items():

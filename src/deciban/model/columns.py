@@ -1,4 +1,4 @@
-"""Columns and their roles: which family each is left to, and where its features stand in the matrices."""
+"""Columns and their roles: which family models each, and which block of features it belongs to."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from deciban.sources.source import Reading
 Role = Literal["number", "binned", "count", "flag", "category", "date", "text", "skip", "undecided", "countable"]
 
 ROLES: Mapping[str, str] = {
-    "number": "a quantity, bell-shaped in each class (Gaussian)",
-    "binned": "a quantity of any shape, in bins that tell the classes apart",
+    "number": "a quantity, normally distributed in each class (Gaussian)",
+    "binned": "a quantity of any distribution, in bins",
     "count": "how often something happened (Poisson)",
     "flag": "one of two values (Bernoulli)",
     "category": "one of several values",
@@ -23,11 +23,11 @@ ROLES: Mapping[str, str] = {
     "text": "free text, by its words (multinomial)",
     "skip": "left out",
 }
-"""What each role means. Two are open until the end of training: `undecided` becomes number or binned, `countable`
-one of these or count."""
+"""The meaning of each role. Two more are open until the end of training: `undecided` becomes number or binned,
+`countable` one of these or count."""
 
 OPEN: tuple[Role, ...] = ("undecided", "countable")
-"""Roles of columns that are counted in several ways, until what was counted settles them."""
+"""Roles of columns that are counted in several ways, until the counts decide between them."""
 
 BLOCKS: Mapping[Kind, tuple[Role, ...]] = {
     "moments": ("number", "undecided", "countable"),
@@ -36,25 +36,25 @@ BLOCKS: Mapping[Kind, tuple[Role, ...]] = {
     "levels": ("flag", "category", "date"),
     "bags": ("text",),
 }
-"""Which roles each kind of statistic serves, in the order of a model's blocks."""
+"""The roles that each kind of statistic serves, in the order of a model's blocks."""
 
-JOINABLE: Mapping[Role, Literal["bell", "combinations"]] = {
-    "number": "bell",
+JOINABLE: Mapping[Role, Literal["gaussian", "combinations"]] = {
+    "number": "gaussian",
     "flag": "combinations",
     "category": "combinations",
 }
-"""The roles whose columns can be joined, and what becomes of them."""
+"""The roles whose columns can be joined, and how they are modelled: a joint Gaussian, or combinations of levels."""
 
 JOIN_SEPARATOR = " & "
-"""Stands between the names of columns that are joined, and between the levels of a combination."""
+"""The separator between the names of joined columns, and between the levels of a combination."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of the table, its role, and why it has it; of a date also the parts that it is broken into.
+    """A column of the table, its role and the reason for it; for a date also the parts that it is split into.
 
-    `block` names the columns that it is joined with, itself among them: numbers under one bell that knows their
-    covariances, flags and categories as one category of their combinations.
+    `block` names the columns that it is joined with, itself among them: numbers as one Gaussian with covariances,
+    flags and categories as one category of their combinations.
     """
 
     name: str
@@ -65,7 +65,7 @@ class Column:
 
     @property
     def features(self) -> tuple[Feature, ...]:
-        """Its own features, or that of all columns that it is joined with."""
+        """The column's own features, or the one of all columns that it is joined with."""
         if self.block:
             return (Feature.of_combinations(self.block),)
         if self.role == "date":
@@ -84,27 +84,27 @@ class Feature:
 
     @classmethod
     def of_combinations(cls, columns: tuple[str, ...]) -> Feature:
-        """What columns that are joined say together."""
+        """Return the feature of the combinations of several columns."""
         return cls(JOIN_SEPARATOR.join(columns), "category", joined=columns)
 
     @property
     def name(self) -> str:
-        """What it is called in explanations."""
+        """The name of the feature in explanations."""
         return self.column if self.part is None else f"{self.column}.{self.part}"
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns of the table that it is read from."""
+        """The columns of the table that the feature is read from."""
         return self.joined or (self.column,)
 
     @property
     def fixed_levels(self) -> tuple[str, ...]:
-        """The levels known beforehand."""
+        """The levels that are known in advance: those of a part of a date."""
         return () if self.part is None else tuple(DATE_PARTS[self.part])
 
 
 class Group(NamedTuple):
-    """Features that stand in one block, and the kind of statistic that counts them."""
+    """The features of one block, and the kind of statistic that counts them."""
 
     kind: Kind
     features: tuple[Feature, ...]
@@ -112,23 +112,23 @@ class Group(NamedTuple):
 
 @dataclass(frozen=True)
 class Layout:
-    """Which features stand in which block."""
+    """The assignment of features to blocks."""
 
     columns: tuple[Column, ...]
 
     @cached_property
     def blocks(self) -> tuple[Group, ...]:
-        """The blocks that have any features; numbers that are joined have one of their own, and so has each text.
+        """The blocks that have any features; joined numbers have a block of their own, and so has each text.
 
-        These come last, the texts after the others, by their names: a vocabulary does not say whose words it has, so
-        two models must agree about the order of their texts, however their tables were laid out.
+        These come last, the texts after the others, sorted by name: a vocabulary does not name its column, so two
+        models must agree about the order of their texts, whatever the order of the columns in their tables.
         """
         found = [Group(kind, self._features(roles)) for kind, roles in BLOCKS.items() if kind != "bags"]
-        bells = sorted({column.block for column in self.columns if column.block and column.role == "number"})
+        joined = sorted({column.block for column in self.columns if column.block and column.role == "number"})
         texts = sorted(self._features(BLOCKS["bags"]), key=lambda feature: feature.column)
         return (
             *(group for group in found if group.features),
-            *(Group("scatter", tuple(Feature(name, "number") for name in names)) for names in bells),
+            *(Group("scatter", tuple(Feature(name, "number") for name in names)) for names in joined),
             *(Group("bags", (text,)) for text in texts),
         )
 
@@ -137,10 +137,10 @@ class Layout:
         found = (feature for column in mine for feature in column.features)
         if not any(column.block for column in mine):
             return tuple(found)
-        return tuple(dict.fromkeys(found))  # combinations stand where the first of their columns does
+        return tuple(dict.fromkeys(found))  # combinations take the position of the first of their columns
 
-    def place(self, kind: Kind) -> int | None:
-        """Which block is the first of this kind."""
+    def block_index(self, kind: Kind) -> int | None:
+        """Return the index of the first block of this kind."""
         return next((i for i, group in enumerate(self.blocks) if group.kind == kind), None)
 
     @property
@@ -150,17 +150,17 @@ class Layout:
 
     @property
     def texts(self) -> tuple[Feature, ...]:
-        """The features that are texts: their blocks are the last ones."""
+        """The features that are texts: their blocks are the last."""
         return tuple(group.features[0] for group in self.blocks if group.kind == "bags")
 
     def readings(self) -> dict[str, Reading]:
-        """How each column that matters is read from a file without types."""
+        """Return how each column with a role other than skip is read from a file without types."""
         levels: tuple[Role, ...] = BLOCKS["levels"]
         readings: dict[Role, Reading] = {**dict.fromkeys(levels, "text"), "text": "words"}
         return {column.name: readings.get(column.role, "number") for column in self.columns if column.role != "skip"}
 
     def features_of(self, column: Column) -> tuple[Feature, ...]:
-        """The features that a column has a part in; none for one that is left out."""
+        """Return the features that a column belongs to; none for a column that is skipped."""
         if column.role in ("skip", *OPEN):
             return ()
         if column.block and column.role == "number":
@@ -168,14 +168,14 @@ class Layout:
         return column.features
 
     def features_in_table_order(self) -> tuple[Feature, ...]:
-        """Every feature once, in the order of the table."""
+        """Return every feature once, in the order of the table."""
         return tuple(dict.fromkeys(feature for column in self.columns for feature in self.features_of(column)))
 
-    def order(self) -> list[int]:
-        """Where each feature stands among the blocks' features, in the order of the table."""
-        place = {feature.name: i for i, feature in enumerate(self.all_features())}
-        return [place[feature.name] for feature in self.features_in_table_order()]
+    def table_order(self) -> list[int]:
+        """Return the index of each feature among all features of the blocks, in the order of the table."""
+        index = {feature.name: i for i, feature in enumerate(self.all_features())}
+        return [index[feature.name] for feature in self.features_in_table_order()]
 
     def all_features(self) -> tuple[Feature, ...]:
-        """All features, block by block."""
+        """Return all features, block by block."""
         return tuple(feature for group in self.blocks for feature in group.features)

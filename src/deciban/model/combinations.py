@@ -1,7 +1,7 @@
-"""Combinations: what flags and categories that are joined say together, as the levels of one category.
+"""Combinations of the levels of joined flags and categories, as the levels of one category.
 
 A combination is written as its levels with `&` between them, so that a model file needs no other kind of name; a `&`
-or a backslash within a level has a backslash before it.
+or a backslash within a level is escaped by a backslash.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from deciban.model.columns import JOIN_SEPARATOR
 from deciban.sources.arrow_cells import Names
 
-LARGEST_KEY = 1 << 62
-"""Numbers of combinations stay below it: beyond, those that occur are numbered anew."""
+MAX_KEY = 1 << 62
+"""Largest number of a combination: beyond it, the combinations that occur are renumbered."""
 
 
 def join_levels(levels: Sequence[str]) -> str:
-    r"""One name for levels that come together.
+    r"""Return the name of a combination of levels.
 
     >>> join_levels(["chest", "female"]), join_levels(["R&B", "yes"])
     ('chest & female', 'R\\&B & yes')
@@ -30,7 +30,7 @@ def join_levels(levels: Sequence[str]) -> str:
 
 
 def split_levels(name: str) -> list[str]:
-    r"""The levels of a combination.
+    r"""Return the levels of a combination.
 
     >>> split_levels("chest & female"), split_levels(r"R\&B & yes")
     (['chest', 'female'], ['R&B', 'yes'])
@@ -39,58 +39,58 @@ def split_levels(name: str) -> list[str]:
 
 
 def is_combination(name: str, n_columns: int) -> bool:
-    """Whether this is the name of a combination of so many levels."""
+    """Return whether this is the name of a combination of `n_columns` levels."""
     levels = split_levels(name)
     return len(levels) == n_columns and join_levels(levels) == name
 
 
 class Combinations:
-    """The combinations of several columns and their codes, in order of appearance; fixed, or growing as they come.
+    """The combinations of several columns and their codes, in order of appearance; fixed, or extended while encoding.
 
-    Like `Names`, but of as many columns at a time; a combination that lacks one of its levels is missing.
+    Like `Names`, but for several columns at a time; a combination in which one level is missing is missing.
     """
 
     def __init__(self, n_columns: int, known: Sequence[str] = (), grows: bool = False) -> None:
         self.list, self.grows = list(known), grows
-        self._places = {name: v for v, name in enumerate(self.list)}
-        told = [levels for levels in map(split_levels, self.list) if len(levels) == n_columns]
-        levels = [list(dict.fromkeys(column)) for column in zip(*told)] or [[] for _ in range(n_columns)]
+        self._codes = {name: v for v, name in enumerate(self.list)}
+        valid = [levels for levels in map(split_levels, self.list) if len(levels) == n_columns]
+        levels = [list(dict.fromkeys(column)) for column in zip(*valid)] or [[] for _ in range(n_columns)]
         self.columns = [Names(names, grows=True) for names in levels]
 
     def __len__(self) -> int:
         return len(self.list)
 
     def encode(self, arrays: Sequence[Any]) -> NDArray[np.int64]:
-        """A code for each row: −1 where a cell is missing, one past the last where the combination is not known."""
+        """Return a code for each row: −1 where a cell is missing, one past the last for an unknown combination."""
         codes = np.stack([names.encode(array) for names, array in zip(self.columns, arrays, strict=True)])
         out = np.full(codes.shape[1], -1, dtype=np.int64)
-        here = np.flatnonzero((codes >= 0).all(axis=0))
-        if len(here):
-            first, which = _distinct(codes[:, here])
-            found = [tuple(codes[:, row].tolist()) for row in here[first]]
-            out[here] = np.array([self._code(combination) for combination in found], dtype=np.int64)[which]
+        complete = np.flatnonzero((codes >= 0).all(axis=0))
+        if len(complete):
+            first, which = _find_unique_columns(codes[:, complete])
+            found = [tuple(codes[:, row].tolist()) for row in complete[first]]
+            out[complete] = np.array([self._encode_one(combination) for combination in found], dtype=np.int64)[which]
         return out
 
-    def _code(self, combination: tuple[int, ...]) -> int:
-        """The code of one combination of the columns' own codes."""
+    def _encode_one(self, combination: tuple[int, ...]) -> int:
+        """Return the code of one combination of the columns' own codes."""
         name = join_levels([names.list[v] for names, v in zip(self.columns, combination)])
-        if self.grows and name not in self._places:
-            self._places[name] = len(self.list)
+        if self.grows and name not in self._codes:
+            self._codes[name] = len(self.list)
             self.list.append(name)
-        return self._places.get(name, len(self.list))
+        return self._codes.get(name, len(self.list))
 
 
-def _distinct(codes: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Where each different column of codes is first, in order of appearance, and which of these each column is."""
+def _find_unique_columns(codes: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the first index of each unique column, in order of appearance, and which of these each column is."""
     key, size = codes[0], int(codes[0].max()) + 1
     for row in codes[1:]:
         levels = int(row.max()) + 1
-        if size > LARGEST_KEY // levels:
+        if size > MAX_KEY // levels:
             _, key = np.unique(key, return_inverse=True)
             size = int(key.max()) + 1
         key, size = key * levels + row, size * levels
     _, first, which = np.unique(key, return_index=True, return_inverse=True)
     order = np.argsort(first)
-    place = np.empty(len(order), dtype=np.intp)
-    place[order] = np.arange(len(order))
-    return first[order], place[which.reshape(-1)]
+    rank = np.empty(len(order), dtype=np.intp)
+    rank[order] = np.arange(len(order))
+    return first[order], rank[which.reshape(-1)]

@@ -16,8 +16,14 @@ from deciban.ledger import Scatter
 from deciban.linear.fit_report import Account
 from deciban.linear.fitted_model import FittedModel
 from deciban.model.columns import JOIN_SEPARATOR, Column, Feature
-from deciban.model.feature_summaries import LevelEffect, FeatureSummary, ClassMean, format_row_count, make_block_summarisers
-from deciban.model.weight_summaries import WeightSummariser, Weight, weighed
+from deciban.model.feature_summaries import (
+    ClassMean,
+    FeatureSummary,
+    LevelEffect,
+    format_row_count,
+    make_block_summarisers,
+)
+from deciban.model.weight_summaries import Weight, WeightSummariser, weighed
 from deciban.plain_json import plain
 from deciban.scores import DECIBAN
 
@@ -229,7 +235,10 @@ def _fitted(model: Model, naive: GenerativeModel, weights: dict[str, Array]) -> 
         return tuple(sorted(told, key=lambda strength: -strength.evidence))
     groups = [group.features for group in model.layout.blocks]
     found = sorted(weighed(model.scorer, groups), key=lambda told: -told.span[0])
-    voices = [WeightSummariser(model.scorer, naive, b, model.labels, [f.name for f in mine]) for b, mine in enumerate(groups)]
+    voices = [
+        WeightSummariser(model.scorer, naive, b, model.labels, [f.name for f in mine])
+        for b, mine in enumerate(groups)
+    ]
     return tuple(
         _with_words(
             _strength(model, told.feature, told.span, weights[told.feature.name]),

@@ -18,7 +18,7 @@ from deciban.ledger import Ledger
 from deciban.linear.fit_report import Account
 from deciban.linear.fitted_model import FittedModel
 from deciban.model.columns import Column, Layout
-from deciban.model.matrices import Matrices, checked, level_names, row_blocks
+from deciban.model.matrices import Matrices, check_columns, make_level_encoders, row_blocks
 from deciban.model.model_algebra import Algebra, Origin
 from deciban.model.model_options import Options
 from deciban.model.output_frames import answer
@@ -163,11 +163,11 @@ class Model(Algebra):
 
     def blocks(self, source: Source, allow_missing_columns: bool = False) -> Iterator[tuple[list[Any], list[Any]]]:
         """The source's rows in blocks: as Arrow batches, and as the matrices of the model's blocks of features."""
-        wanted = checked(source, self.layout.readings(), allow_missing_columns)
+        wanted = check_columns(source, self.layout.readings(), allow_missing_columns)
         matrices = self.matrices()
         with Watch(self.layout, matrices.names, self.naive.solved.forms if self.layout.texts else ()) as watch:
             for batches in row_blocks(source, wanted, self.layout):
-                parts = matrices.of(batches)
+                parts = matrices.convert(batches)
                 watch.look(batches, parts)
                 if self.options.unseen == "error":
                     watch.refuse(batches, parts)
@@ -175,7 +175,7 @@ class Model(Algebra):
 
     def matrices(self) -> Matrices:
         """How rows become the matrices of the model's blocks: by the names of levels and the words that it knows."""
-        names = level_names(self.layout, self._scorer.level_names)
+        names = make_level_encoders(self.layout, self._scorer.level_names)
         vocabularies = self._scorer.vocabularies if self.layout.texts else ()
         return Matrices(self.layout, names, words=self.options.words, vocabularies=vocabularies)
 
@@ -205,7 +205,7 @@ class Model(Algebra):
         reject_novel: float | None = None,
     ) -> Any:
         opened = self._open(source, sql, reading)
-        checked(opened, self.layout.readings(), allow)
+        check_columns(opened, self.layout.readings(), allow)
         labels = self.labels
 
         def each() -> Iterator[NDArray[Any]]:

@@ -16,7 +16,7 @@ from deciban.linear.fitted_model import FittedModel
 from deciban.model.columns import Column, Layout
 from deciban.model.compatibility import check_alike
 from deciban.model.model_options import Options, class_prior
-from deciban.model.summarise_table import TableSummariser, Progress
+from deciban.model.summarise_table import Progress, TableSummariser
 from deciban.scores.calibration import Calibration, warn_dropped
 from deciban.sources.source import Source
 

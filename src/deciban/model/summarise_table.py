@@ -17,7 +17,7 @@ from deciban.ledger import Block, Ledger, Needs, Schema, Statistic
 from deciban.ledger.ledger import concatenate_features
 from deciban.ledger.schema import sort_classes
 from deciban.model.columns import Feature, Group, Layout
-from deciban.model.matrices import Matrices, checked, matrix, row_blocks
+from deciban.model.matrices import Matrices, check_columns, row_blocks, stack_columns
 from deciban.model.text_blocks import Counted, Texts
 from deciban.sources.arrow_cells import Names, numbers
 from deciban.sources.prefetch import ahead
@@ -59,7 +59,7 @@ class Rows:
     @property
     def parts(self) -> list[Any]:
         """The matrix of each block."""
-        return [matrix(block) for block in self.columns]
+        return [stack_columns(block) for block in self.columns]
 
 
 @dataclass
@@ -92,7 +92,7 @@ class TableSummariser:
 
     def __post_init__(self) -> None:
         self.classes = Names(self.declared or self.known_classes, grows=self.declared is None)
-        self.matrices = Matrices.growing(self.layout, self.known_levels, self.n_jobs)
+        self.matrices = Matrices.for_learning(self.layout, self.known_levels, self.n_jobs)
         self.texts = Texts(self.words, len(self.layout.texts))
 
     def read(self, source: Source, progress: Progress | None = None) -> Iterable[Rows]:
@@ -114,7 +114,7 @@ class TableSummariser:
                     f"{source.name} has no column {name!r} for the {what}{did_you_mean(name, source.columns) or '.'} "
                     f"Its columns: {list_names(source.columns)}"
                 )
-        wanted: dict[str, Reading] = {**checked(source, self.layout.readings(), False), self.target: "text"}
+        wanted: dict[str, Reading] = {**check_columns(source, self.layout.readings(), False), self.target: "text"}
         return wanted if self.weights is None else {**wanted, self.weights: "number"}
 
     def _encoded(self, batches: Sequence[Any]) -> Rows:
@@ -176,7 +176,7 @@ class TableSummariser:
             if need.kind == "counts":  # of an open column a negative value means no count, as the grid will tell
                 columns = [np.maximum(c, 0.0) if f.role == "countable" else c for f, c in zip(features, columns)]
             try:
-                X = matrix(columns) if len(columns) > 1 else columns[0].reshape(-1, 1)
+                X = stack_columns(columns) if len(columns) > 1 else columns[0].reshape(-1, 1)
                 with engines.part_of_work(steps):
                     return engines.summarise(need, X, codes, rows.weight, n_classes, 1)
             except engines.InvalidValue as bad:
@@ -233,7 +233,7 @@ class TableSummariser:
 
     def _levels(self) -> list[list[str]]:
         """The names of the levels that have any weight, in order, for each feature that has levels."""
-        place = self.layout.place("levels")
+        place = self.layout.block_index("levels")
         if place is None or self.sums is None:
             return []
         part: Any = self.sums[place]

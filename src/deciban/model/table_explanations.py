@@ -12,7 +12,7 @@ from deciban import engines
 from deciban.errors import InputError, no_such_class
 from deciban.ledger.schema import Numbered
 from deciban.model.columns import JOIN_SEPARATOR, Feature
-from deciban.model.matrices import documents_of
+from deciban.model.matrices import read_documents
 from deciban.model.text_explanations import TableExplanation
 from deciban.scores import Explanation
 from deciban.scores.passages import TextExplanation, clipped, visible
@@ -47,7 +47,7 @@ def explain_rows(
     told = model.scorer.explain(parts, pair, model.labels, engines.thread_count(None))
     batches = [batch for each, _ in kept for batch in each]
     told = _by_column(model, told, [part.shape[1] for part in parts], batches) if model.layout.texts else told
-    order, values = model.layout.order(), _values(model, batches, len(told))
+    order, values = model.layout.table_order(), _values(model, batches, len(told))
     return replace(told, evidence=told.evidence[:, order], features=[told.features[i] for i in order], values=values)
 
 
@@ -82,7 +82,7 @@ def _by_column(model: Model, told: Explanation, widths: list[int], batches: list
 
 def _texts(batches: list[Any], column: str, n: int) -> list[str]:
     """The texts of the first n rows; nothing for one that is missing."""
-    found = [documents_of(column, batch) for batch in batches]
+    found = [read_documents(column, batch) for batch in batches]
     return [part.text(i) or "" for part in found for i in range(len(part))][:n]
 
 

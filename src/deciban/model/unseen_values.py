@@ -22,7 +22,7 @@ class Watch:
     def __init__(self, layout: Layout, names: Sequence[Sized], forms: Sequence[Any] = ()) -> None:
         self.features = layout.levels
         self.sizes = np.array([len(name) for name in names], dtype=np.int64)
-        self.place = layout.place("levels")
+        self.place = layout.block_index("levels")
         self.known = np.zeros(len(self.features), dtype=np.int64)
         self.unknown = np.zeros(len(self.features), dtype=np.int64)
         self.texts = WordWatch(layout, forms)

@@ -24,14 +24,14 @@ def numbers_and_classes(
     """These columns as numbers, NaN where one is missing, and each row's class; rows without a class are left out."""
     import numpy as np
 
-    from deciban.model.matrices import checked
+    from deciban.model.matrices import check_columns
     from deciban.sources.arrow_cells import numbers, texts
 
     wanted: dict[str, Reading] = {**dict.fromkeys(columns, "number"), target: "text"}
     checked_columns(source, [*columns, target])
     X, y = [np.empty((0, len(columns)))], []
     with _numbers_wanted():
-        for batch in source.batches(checked(source, wanted, allow_missing=False)):
+        for batch in source.batches(check_columns(source, wanted, allow_missing=False)):
             X.append(np.column_stack([numbers(batch.column(name), name) for name in columns]))
             y += texts(batch.column(target)).to_pylist()
     labels = np.array(y, dtype=object)

@@ -107,7 +107,7 @@ def _check_kinds(block: tuple[str, ...], columns: Sequence[Column]) -> None:
             )
     kinds = {JOINABLE[column.role]: column for column in columns}
     if len(kinds) > 1:
-        bell, level = kinds["bell"], kinds["combinations"]
+        bell, level = kinds["gaussian"], kinds["combinations"]
         raise InputError(
             f"columns {bell.name!r} ({bell.role}) and {level.name!r} ({level.role}) are of different kinds: numbers "
             f"are joined with numbers, flags and categories with each other. Hint: {as_role(bell.name, 'category')} "

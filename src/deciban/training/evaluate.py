@@ -137,7 +137,7 @@ def _of_model(
     card = Scorecard.empty(len(model.labels))
     for batches, rows in asked.rows(matrices, progress):
         if model.options.unseen == "error":
-            watch.refuse(batches, matrices.of(batches))
+            watch.refuse(batches, matrices.convert(batches))
         card += evaluate_rows(
             model.scorer, rows.parts, rows.codes, rows.weight, engines.thread_count(None),
             keep=True, number=rows.number,

@@ -11,7 +11,7 @@ import numpy as np
 
 from deciban.errors import InputError, did_you_mean
 from deciban.ledger import Schema
-from deciban.model.matrices import Matrices, checked, level_names, row_blocks
+from deciban.model.matrices import Matrices, check_columns, make_level_encoders, row_blocks
 from deciban.model.summarise_table import Progress, Rows, row_weights
 from deciban.scorer import vocabularies
 from deciban.sources.arrow_cells import Names
@@ -55,7 +55,7 @@ class Question:
                 raise InputError(
                     f"{self.source.name} has no column {name!r}{did_you_mean(name, self.source.columns)}"
                 )
-        columns = checked(self.source, matrices.layout.readings(), self.allow_missing)
+        columns = check_columns(self.source, matrices.layout.readings(), self.allow_missing)
         return {**columns, self.target: "text", **({self.weights: "number"} if self.weights else {})}
 
 
@@ -83,6 +83,6 @@ def matrices_of(task: Task, schema: Schema) -> Matrices:
     """How rows are read by the names that ledgers of this schema have."""
     levels = next((block.levels for block in schema.blocks if block.kind == "levels"), None)
     return Matrices(
-        task.layout, level_names(task.layout, levels or ()), words=task.options.words,
+        task.layout, make_level_encoders(task.layout, levels or ()), words=task.options.words,
         vocabularies=vocabularies(schema),
     )  # fmt: skip

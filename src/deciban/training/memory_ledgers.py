@@ -14,7 +14,7 @@ from deciban.engines.bags_from_rows import bagged
 from deciban.ledger import Ledger, Levels, Needs, Schema, Statistic
 from deciban.ledger.schema import Block
 from deciban.model.columns import Group
-from deciban.model.matrices import matrix
+from deciban.model.matrices import stack_columns
 from deciban.model.model_options import Options
 from deciban.model.summarise_table import Rows
 from deciban.text import Words
@@ -57,7 +57,7 @@ def _counted(
         return bagged(columns[0], codes, weight, K, threads, once)
     if group.kind == "counts":  # a negative value means no count, as the grid will tell
         columns = [np.maximum(x, 0.0) if f.role == "countable" else x for f, x in zip(group.features, columns)]
-    part = engines.summarise(need, matrix(columns), codes, weight, K, threads)
+    part = engines.summarise(need, stack_columns(columns), codes, weight, K, threads)
     if isinstance(part, Levels) and block.levels is not None:
         return part.widen(np.array([len(names) for names in block.levels], dtype=np.int64))
     return part

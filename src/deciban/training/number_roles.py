@@ -114,7 +114,7 @@ def _settled(column: Column, losses: Mapping[Role, float]) -> Column:
 
 
 def _part(layout: Layout, ledger: Ledger, kind: Kind, names: Sequence[str]) -> Any:
-    block = layout.place(kind)
+    block = layout.block_index(kind)
     assert block is not None
     place = {feature.column: j for j, feature in enumerate(layout.blocks[block].features)}
     return ledger.parts[block].reorder(np.array([place[name] for name in names], dtype=np.intp))

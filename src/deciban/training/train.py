@@ -197,7 +197,7 @@ def by_names(gathering: TableSummariser, total: Ledger, sample: Rows | None) -> 
     place = {label: k for k, label in enumerate(total.schema.classes)}
     codes = np.array([place.get(label, -1) for label in gathering.classes.list], dtype=np.int32)[sample.codes]
     columns = list(sample.columns)
-    levels = gathering.layout.place("levels")
+    levels = gathering.layout.block_index("levels")
     if levels is not None:
         columns[levels] = [np.append(where, -1)[v] for where, v in zip(gathering.level_places(), columns[levels])]
     known = vocabularies(total.schema)
