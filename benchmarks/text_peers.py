@@ -7,6 +7,7 @@ raises `PeerAbsent`, which the report says.
 
 import importlib
 import os
+import random
 import re
 import shutil
 import subprocess
@@ -79,16 +80,20 @@ class Program:
     def _prepare(self, part: str, corpus: Corpus) -> Path:
         path = self.scratch(f"{part}.txt")
         with path.open("w", encoding="utf-8", newline="\n") as lines:
-            lines.writelines(
-                self.line(label, text) + "\n" for label, text in zip(corpus.labels.tolist(), corpus.documents)
-            )
+            pairs = [*zip(corpus.labels.tolist(), corpus.documents)]
+            random.Random(0).shuffle(pairs)  # programs that learn line by line need the classes mixed
+            lines.writelines(self.line(label, text) + "\n" for label, text in pairs)
         return path
 
 
 class FastText(Program):
-    """fastText's supervised training as it comes: 5 epochs, 100 dimensions, its own number of threads."""
+    """fastText's supervised training with the settings of its tutorial that score best here; its own number of threads.
+
+    Its defaults (learning rate 0.1, 5 epochs, lines sorted by class) reach 11 % on 20 Newsgroups.
+    """
 
     name = "fastText"
+    settings = ("-lr", "0.5", "-wordNgrams", "2", "-epoch", "25")
 
     def find(self) -> str:
         found = shutil.which("fasttext")
@@ -97,10 +102,11 @@ class FastText(Program):
         return found
 
     def line(self, label: str, document: str) -> str:
-        return f"__label__{label} {' '.join(document.split())}"
+        return f"__label__{label} {' '.join(WORDS.findall(document.lower()))}"
 
     def command(self) -> list[str]:
-        return [self.find(), "supervised", "-input", str(self.train_file), "-output", str(self.scratch("model"))]
+        files = ("-input", str(self.train_file), "-output", str(self.scratch("model")))
+        return [self.find(), "supervised", *files, *self.settings]
 
     def learn(self) -> None:
         subprocess.run(self.command(), check=True, capture_output=True)
