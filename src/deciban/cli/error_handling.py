@@ -32,7 +32,7 @@ PRIORS = re.compile(r"with_priors\('(\w+)'\) first")
 
 
 @contextmanager
-def manners(debug: bool, refused: int = REFUSED, interrupted: str = "no file was written") -> Iterator[None]:
+def handle_errors(debug: bool, refused: int = REFUSED, interrupted: str = "no file was written") -> Iterator[None]:
     """Turn errors and warnings into words on stderr; with `debug` let errors through.
 
     `refused` is the exit code where 1 means something else, and `interrupted` says what Ctrl-C leaves.
@@ -103,13 +103,13 @@ def in_words(error: Exception) -> str:
 
 def _commanding(message: str) -> str:
     what, hint, advice = message.partition("Hint: ")
-    return what + hint + for_commands(advice)
+    return what + hint + adapt_hint(advice)
 
 
-def for_commands(advice: str) -> str:
+def adapt_hint(advice: str) -> str:
     """A hint for those who do not write Python.
 
-    >>> for_commands("--encoding latin-1 (or encoding='latin-1')"), for_commands("with_priors('empirical') first")
+    >>> adapt_hint("--encoding latin-1 (or encoding='latin-1')"), adapt_hint("with_priors('empirical') first")
     ('--encoding latin-1', 'train with --prior empirical')
     """
     for python, command in SPOKEN.items():
