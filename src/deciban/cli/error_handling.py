@@ -39,7 +39,7 @@ def handle_errors(debug: bool, refused: int = REFUSED, interrupted: str = "no fi
     """
     interrupts = Interrupts()
     try:
-        with warnings_in_words(), interrupts:
+        with print_warnings(), interrupts:
             yield
             sys.stdout.flush()  # a full disk behind a pipe or a redirection is noticed here, and not at exit
     except BrokenPipeError:  # whoever read our output has left: nothing to tell, and nobody to tell it to
@@ -151,7 +151,7 @@ def stop_if_interrupted() -> None:
 
 
 @contextmanager
-def warnings_in_words() -> Iterator[None]:
+def print_warnings() -> Iterator[None]:
     """Each warning of ours once, on a line of its own; other libraries' are not the user's business."""
     told: set[str] = set()
 
