@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from deciban.cli import options as a
-from deciban.cli.error_handling import manners
+from deciban.cli.error_handling import handle_errors
 from deciban.cli.learning import numbers_in
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from deciban.cli.inputs import Given
+    from deciban.cli.inputs import TableInput
     from deciban.metrics.comparison import Comparison
 
 EXAMPLE = a.example(
@@ -98,13 +98,13 @@ def command(
         "most_levels": most_levels, "ngrams": ngrams, "tokens": tokens, "stop_words": stop_words,
         "presence": presence or None,
     }  # fmt: skip
-    with manners(debug), given(data, sql, folders, format, encoding, errors, missing, hive) as table:
+    with handle_errors(debug), given(data, sql, folders, format, encoding, errors, missing, hive) as table:
         target = wanted_target(table, target, classes)
         found = comparison(table, target, wished)
         show(found, table, json, times, trained(found, table, wished))
 
 
-def comparison(table: Given, target: str, wished: dict[str, Any]) -> Comparison:
+def comparison(table: TableInput, target: str, wished: dict[str, Any]) -> Comparison:
     """The learners of a table."""
     import deciban
     from deciban.cli.model_files import settings
@@ -119,7 +119,7 @@ def comparison(table: Given, target: str, wished: dict[str, Any]) -> Comparison:
         return deciban.compare(table.source, target=target, progress=rows, **table.reading, **made)
 
 
-def show(found: Comparison, data: Given, as_json: bool, times: bool, recommended: str) -> None:
+def show(found: Comparison, data: TableInput, as_json: bool, times: bool, recommended: str) -> None:
     """The figures, for a program or for a person; then the command that is recommended."""
     from deciban.cli.output import print_json
 
@@ -165,7 +165,7 @@ def _curves(out: Console, found: Comparison) -> None:
         line(out, found.growing)
 
 
-def trained(found: Comparison, data: Given, wished: dict[str, Any]) -> str:
+def trained(found: Comparison, data: TableInput, wished: dict[str, Any]) -> str:
     """The command that trains the learner that is recommended: C is told where that learner has one."""
     from deciban.cli.recommended_command import training
 

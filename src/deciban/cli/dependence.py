@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from deciban.cli import options as a
-from deciban.cli.error_handling import manners
+from deciban.cli.error_handling import handle_errors
 
 if TYPE_CHECKING:
-    from deciban.cli.inputs import Given
+    from deciban.cli.inputs import TableInput
     from deciban.metrics.dependence import Dependence, Pair
 
 EXAMPLE = a.example(
@@ -42,7 +42,7 @@ def command(
     from deciban.cli.inputs import given
     from deciban.cli.train import wanted_target
 
-    with manners(debug), given(data, sql, None, format, encoding, errors, missing, hive) as table:
+    with handle_errors(debug), given(data, sql, None, format, encoding, errors, missing, hive) as table:
         from deciban.cli.output import print_json
 
         found = measured(table, wanted_target(table, target, None), roles, weights)
@@ -52,7 +52,7 @@ def command(
             show(found, table.name, most, data or [])
 
 
-def measured(table: Given, target: str, roles: list[str] | None, weights: str | None) -> Dependence:
+def measured(table: TableInput, target: str, roles: list[str] | None, weights: str | None) -> Dependence:
     """The dependence of a table's columns."""
     import deciban
     from deciban.cli.progress import progress

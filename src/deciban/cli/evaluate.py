@@ -10,11 +10,11 @@ import typer
 from deciban.cli import decision_options as d
 from deciban.cli import evaluate_choose as c
 from deciban.cli import options as a
-from deciban.cli.error_handling import manners
+from deciban.cli.error_handling import handle_errors
 from deciban.cli.train import Calibrate
 
 if TYPE_CHECKING:
-    from deciban.cli.inputs import Given
+    from deciban.cli.inputs import TableInput
     from deciban.metrics.report import Report
 
 EXAMPLE = a.example(
@@ -120,7 +120,7 @@ def command(
         "covariance": covariance, "calibrate": calibrate,
     }  # fmt: skip
     wishes = d.Wishes(cost, reject, threshold, want)
-    with manners(debug), given(data, sql, folders, format, encoding, errors, missing, hive) as table:
+    with handle_errors(debug), given(data, sql, folders, format, encoding, errors, missing, hive) as table:
         if choose:
             c.check(model, wishes)
             check_plain(calibrate)
@@ -151,7 +151,7 @@ def check_alone(target: str | None, wished: dict[str, Any]) -> None:
             raise typer.BadParameter(f"--{option} is for training; --model judges a model that is trained already")
 
 
-def judged(table: Given, path: Path, weights: str | None, allow: bool) -> Report:
+def judged(table: TableInput, path: Path, weights: str | None, allow: bool) -> Report:
     """A model on other rows."""
     import deciban
     from deciban.cli.inputs import roles_are_settled
@@ -170,7 +170,7 @@ def judged(table: Given, path: Path, weights: str | None, allow: bool) -> Report
         )
 
 
-def in_folds(table: Given, target: str, weights: str | None, wished: dict[str, Any]) -> Report:
+def in_folds(table: TableInput, target: str, weights: str | None, wished: dict[str, Any]) -> Report:
     """k models, each on its own fold."""
     import deciban
     from deciban.cli.model_files import settings

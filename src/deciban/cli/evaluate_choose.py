@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from deciban.cli.inputs import Given
+    from deciban.cli.inputs import TableInput
     from deciban.metrics.choice import Choice
 
 Choose = Annotated[
@@ -20,7 +20,7 @@ Choose = Annotated[
 ]
 
 
-def chosen(table: Given, target: str, weights: str | None, wished: dict[str, Any], as_json: bool) -> None:
+def chosen(table: TableInput, target: str, weights: str | None, wished: dict[str, Any], as_json: bool) -> None:
     """Try, and tell."""
     import deciban
     from deciban.cli.model_files import settings
@@ -85,7 +85,7 @@ def advice(choice: Choice) -> list[str]:
     return [str(choice.recommendation.setting)]
 
 
-def trained(choice: Choice, data: Given, target: str, wished: dict[str, Any]) -> str:
+def trained(choice: Choice, data: TableInput, target: str, wished: dict[str, Any]) -> str:
     """The same for the command line."""
     from deciban.cli.recommended_command import training
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from deciban.cli import options as a
-from deciban.cli.error_handling import manners
+from deciban.cli.error_handling import handle_errors
 from deciban.errors import InputError
 
 if TYPE_CHECKING:
-    from deciban.cli.inputs import Given
+    from deciban.cli.inputs import TableInput
 
 EXAMPLE = a.example(
     "deciban explain patients.deciban new-patients.csv --rows 2",
@@ -57,7 +57,7 @@ def command(
     from deciban.cli.inputs import given, roles_are_settled
 
     with (
-        manners(debug),
+        handle_errors(debug),
         roles_are_settled(),
         given(data, sql, folders, format, encoding, errors, missing, hive) as table,
     ):
@@ -77,7 +77,7 @@ def pair_of(classes: str | None) -> tuple[str, str] | None:
 
 def run(
     path: Path,
-    table: Given,
+    table: TableInput,
     start: int,
     count: int,
     pair: tuple[str, str] | None,

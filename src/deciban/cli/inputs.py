@@ -25,7 +25,7 @@ PACKED = {b"\x1f\x8b": ".gz", b"\x28\xb5\x2f\xfd": ".zst"}
 
 
 @dataclass(frozen=True)
-class Given:
+class TableInput:
     """A table that can be opened, and what to call it."""
 
     paths: Sequence[str]
@@ -83,7 +83,7 @@ def given(
     errors: str,
     missing: Sequence[str] | None,
     hive: bool | None = False,
-) -> Iterator[Given]:
+) -> Iterator[TableInput]:
     """The table for the time of the block; standard input is kept in a file meanwhile."""
     paths = list(paths or ())
     if bool(paths) + (sql is not None) + (folders is not None) != 1:
@@ -98,10 +98,10 @@ def given(
     if paths != ["-"]:
         _refuse_absent(paths)
         name = "the query" if sql is not None else paths[0] + (" …" if len(paths) > 1 else "")
-        yield Given(paths, name, sql, format, encoding, texts, errors, bool(hive))
+        yield TableInput(paths, name, sql, format, encoding, texts, errors, bool(hive))
         return
     with spooled() as path, named_as(path, STDIN):
-        yield Given([str(path)], STDIN, None, format, encoding, texts, errors, bool(hive))
+        yield TableInput([str(path)], STDIN, None, format, encoding, texts, errors, bool(hive))
 
 
 def _refuse_absent(paths: Sequence[str]) -> None:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from deciban.cli import options as a
-from deciban.cli.error_handling import manners
+from deciban.cli.error_handling import handle_errors
 
 if TYPE_CHECKING:
-    from deciban.cli.inputs import Given
+    from deciban.cli.inputs import TableInput
     from deciban.metrics.learning_curves import LearningCurve
 
 EXAMPLE = a.example(
@@ -81,7 +81,7 @@ def command(
         "sizes": numbers_in(sizes, "--sizes"),
         "flipped": numbers_in(flipped, "--flipped"),
     }  # fmt: skip
-    with manners(debug), given(data, sql, folders, format, encoding, errors, missing, hive) as table:
+    with handle_errors(debug), given(data, sql, folders, format, encoding, errors, missing, hive) as table:
         target = wanted_target(table, target, classes)
         show(curve(table, target, wished), f"{target} of {table.name}, by how many rows are learned", json)
 
@@ -96,7 +96,7 @@ def numbers_in(text: str | None, option: str) -> list[float] | None:
         raise typer.BadParameter(f"{option} takes numbers between commas, not {text!r}") from None
 
 
-def curve(table: Given, target: str, wished: dict[str, Any]) -> LearningCurve:
+def curve(table: TableInput, target: str, wished: dict[str, Any]) -> LearningCurve:
     """The learning curve of a table."""
     import deciban
     from deciban.cli.model_files import settings

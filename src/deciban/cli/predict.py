@@ -13,11 +13,11 @@ import typer
 
 from deciban.cli import decision_options as d
 from deciban.cli import options as a
-from deciban.cli.error_handling import manners, say
+from deciban.cli.error_handling import handle_errors, say
 from deciban.errors import InputError
 
 if TYPE_CHECKING:
-    from deciban.cli.inputs import Given
+    from deciban.cli.inputs import TableInput
     from deciban.cli.row_views import Carrying
     from deciban.model.model import Model
     from deciban.scores.decision import Decision
@@ -80,7 +80,7 @@ def command(
     from deciban.cli.inputs import given, roles_are_settled
 
     with (
-        manners(debug),
+        handle_errors(debug),
         roles_are_settled(),
         given(data, sql, folders, format, encoding, errors, missing, hive) as table,
     ):
@@ -110,7 +110,7 @@ class Rule:
 def run(
     path: Path,
     how: Rule,
-    table: Given,
+    table: TableInput,
     out: str | None,
     proba: bool,
     keep: list[str],

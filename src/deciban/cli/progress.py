@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from deciban.cli.error_handling import stop_if_interrupted
 
 if TYPE_CHECKING:
-    from deciban.cli.inputs import Given
+    from deciban.cli.inputs import TableInput
 
 
 @contextmanager
-def progress(table: Given, doing: str, again: str = "judging") -> Iterator[Callable[[int], None]]:
+def progress(table: TableInput, doing: str, again: str = "judging") -> Iterator[Callable[[int], None]]:
     """Something to tell the number of rows read, which also notices Ctrl-C.
 
     A number lower than the last one means that a second reading has begun, for what `again` says.

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from deciban.cli.inputs import Given
+    from deciban.cli.inputs import TableInput
 
 SHARED = (
     "learner", "C", "roles", "join", "numbers", "like", "weights", "classes", "prior", "alpha", "parameter_prior",
@@ -18,11 +18,11 @@ USUAL = {"format": None, "encoding": "utf-8", "errors": "strict", "missing": (),
 """How data is read unless something else is said."""
 
 
-def training(data: Given, target: str, given: Mapping[str, Any], settled: Mapping[str, Any]) -> str:
+def training(data: TableInput, target: str, given: Mapping[str, Any], settled: Mapping[str, Any]) -> str:
     """`deciban train` with what was given and, before it, what was found to be best; to be copied.
 
-    >>> from deciban.cli.inputs import Given
-    >>> training(Given(["day 1.csv"], "", missing=("?",)), "ill", {"alpha": 3.0, "folds": 5}, {"numbers": "binned"})
+    >>> from deciban.cli.inputs import TableInput
+    >>> training(TableInput(["day 1.csv"], "", missing=("?",)), "ill", {"alpha": 3.0, "folds": 5}, {"numbers": "binned"})
     "deciban train 'day 1.csv' --target ill --numbers binned --alpha 3 --missing '?'"
     """
     wanted = {**given, **settled}
@@ -35,7 +35,7 @@ def training(data: Given, target: str, given: Mapping[str, Any], settled: Mappin
     return " ".join(["deciban train", *words])
 
 
-def _data(data: Given) -> list[str]:
+def _data(data: TableInput) -> list[str]:
     from deciban.cli.inputs import STDIN
     from deciban.cli.render import quoted
 

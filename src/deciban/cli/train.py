@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from deciban.cli import options as a
-from deciban.cli.error_handling import manners, say, status
+from deciban.cli.error_handling import handle_errors, say, status
 from deciban.errors import list_names
 
 if TYPE_CHECKING:
-    from deciban.cli.inputs import Given
+    from deciban.cli.inputs import TableInput
 
 EXAMPLE = a.example(
     "deciban train patients.csv --target diagnosis",
@@ -84,12 +84,12 @@ def command(
         "most_levels": most_levels, "ngrams": ngrams, "tokens": tokens, "stop_words": stop_words,
         "presence": presence or None, "learner": learner, "C": C, "covariance": covariance, "calibrate": calibrate,
     }  # fmt: skip
-    with manners(debug), given(data, sql, folders, format, encoding, errors, missing, hive) as table:
+    with handle_errors(debug), given(data, sql, folders, format, encoding, errors, missing, hive) as table:
         named = data or ([] if folders is None else [folders])
         run(table, wanted_target(table, target, classes), wished, output, judge, json, named)
 
 
-def wanted_target(table: Given, target: str | None, classes: str | None) -> str:
+def wanted_target(table: TableInput, target: str | None, classes: str | None) -> str:
     """The target, or the columns among which there is one; a folder of documents has its sub-folders."""
     if table.format == "folders" and target in (None, "class"):
         from deciban.sources.document_folders import CLASS, Folders
@@ -107,7 +107,7 @@ def wanted_target(table: Given, target: str | None, classes: str | None) -> str:
 
 
 def run(
-    table: Given, target: str, wished: dict[str, Any], output: str | None, judge: bool, as_json: bool, data: list[str]
+    table: TableInput, target: str, wished: dict[str, Any], output: str | None, judge: bool, as_json: bool, data: list[str]
 ) -> None:
     """Read, learn, write, tell; nothing is written unless all went well."""
     from deciban.cli.model_files import default_file, settings

@@ -11,7 +11,7 @@ from deciban.cli.error_handling import status
 from deciban.cli.plot.picture_options import Picture, To, pictured
 
 if TYPE_CHECKING:
-    from deciban.cli.inputs import Given
+    from deciban.cli.inputs import TableInput
 
 EXAMPLE = a.example(
     "deciban plot boundary flowers.csv --target species --columns petal_length,petal_width -o regions.png",
@@ -59,7 +59,7 @@ def command(
         run(table, picture, a.listed(columns), target, covariance, a.given_prior(prior))
 
 
-def run(table: Given, picture: Picture, columns: list[str], target: str | None, covariance: str, prior: Any) -> None:
+def run(table: TableInput, picture: Picture, columns: list[str], target: str | None, covariance: str, prior: Any) -> None:
     """Read two columns, fit, draw, write."""
     if not 1 <= len(columns) <= 2:
         raise typer.BadParameter(f"--columns wants one column or two, as in height,weight; not {len(columns)}")

@@ -13,7 +13,7 @@ from deciban.cli.plot.picture_options import Picture, To, pictured
 from deciban.cli.plot.shared_options import borrowing, table_of, wishes
 
 if TYPE_CHECKING:
-    from deciban.cli.inputs import Given
+    from deciban.cli.inputs import TableInput
 
 EXAMPLE = a.example(
     "deciban plot comparison patients.csv --target diagnosis -o learners.png",
@@ -33,7 +33,7 @@ def command(
         run(table, to(table.paths), options, figure)
 
 
-def run(table: Given, picture: Picture, options: Mapping[str, Any], figure: str) -> None:
+def run(table: TableInput, picture: Picture, options: Mapping[str, Any], figure: str) -> None:
     """Learn and judge, draw, write."""
     from deciban import plots
     from deciban.cli.train import wanted_target

@@ -14,7 +14,7 @@ from deciban.cli.plot.picture_options import Picture, To, pictured
 from deciban.cli.plot.shared_options import borrowing, table_of
 
 if TYPE_CHECKING:
-    from deciban.cli.inputs import Given
+    from deciban.cli.inputs import TableInput
 
 EXAMPLE = a.example(
     "deciban plot dependence patients.csv --target diagnosis -o dependence.png",
@@ -44,7 +44,7 @@ def command(
         run(table, to(table.paths), options, order)
 
 
-def run(table: Given, picture: Picture, options: Mapping[str, Any], order: Literal["table", "alike"]) -> None:
+def run(table: TableInput, picture: Picture, options: Mapping[str, Any], order: Literal["table", "alike"]) -> None:
     """Measure, draw, write."""
     from deciban import plots
     from deciban.cli.train import wanted_target

@@ -11,7 +11,7 @@ from deciban.cli.error_handling import status
 from deciban.cli.plot.picture_options import Picture, To, pictured
 
 if TYPE_CHECKING:
-    from deciban.cli.inputs import Given
+    from deciban.cli.inputs import TableInput
 
 EXAMPLE = a.example(
     "deciban plot digits -o digits.png",
@@ -77,7 +77,7 @@ def bundled() -> tuple[Any, Any]:
     return X, y
 
 
-def pixels(table: Given, target: str | None) -> tuple[Any, Any]:
+def pixels(table: TableInput, target: str | None) -> tuple[Any, Any]:
     """All columns but the target, as numbers."""
     from deciban.cli.train import wanted_target
     from deciban.plots.plot_rows import numbers_and_classes

@@ -13,7 +13,7 @@ from deciban.cli.plot.picture_options import Picture, To, pictured
 from deciban.errors import InputError
 
 if TYPE_CHECKING:
-    from deciban.cli.inputs import Given
+    from deciban.cli.inputs import TableInput
 
 EXAMPLE = a.example(
     "deciban plot evidence patients.deciban new-patients.csv --row 4 -o why.png",
@@ -56,7 +56,7 @@ def command(
 
 
 def run(
-    path: Path, table: Given, picture: Picture, row: int, pair: tuple[str, str] | None, most: int, allow: bool
+    path: Path, table: TableInput, picture: Picture, row: int, pair: tuple[str, str] | None, most: int, allow: bool
 ) -> None:
     """Read the row, weigh, draw."""
     from deciban.cli.model_files import open_model

@@ -15,7 +15,7 @@ from deciban.cli.plot.picture_options import Picture, To, pictured
 from deciban.errors import InputError
 
 if TYPE_CHECKING:
-    from deciban.cli.inputs import Given
+    from deciban.cli.inputs import TableInput
 
 EXAMPLE = a.example(
     "deciban plot nomogram patients.deciban --classes flu,cold -o sheet.pdf",
@@ -51,7 +51,7 @@ def command(
         run(model, table, picture, row, pair_of(classes), most)
 
 
-def run(path: Path, table: Given | None, picture: Picture, row: int, pair: tuple[str, str] | None, most: int) -> None:
+def run(path: Path, table: TableInput | None, picture: Picture, row: int, pair: tuple[str, str] | None, most: int) -> None:
     """Open the model, draw, write."""
     from deciban.cli.model_files import open_model
     from deciban.cli.row_views import Part

@@ -16,7 +16,7 @@ from deciban.cli.plot.shared_options import table_of, wishes
 from deciban.cli.train import Calibrate
 
 if TYPE_CHECKING:
-    from deciban.cli.inputs import Given
+    from deciban.cli.inputs import TableInput
     from deciban.metrics.report import Report
 
 EXAMPLE = a.example(
@@ -60,7 +60,7 @@ def run(picture: Picture, reports: Mapping[str, Report]) -> None:
     picture.save(ax, f"the reliability of {' and '.join(filter(None, reports)) or 'a model'}, by {first.rows} rows")
 
 
-def judged(table: Given, options: Mapping[str, Any], beside: Path | None) -> dict[str, Report]:
+def judged(table: TableInput, options: Mapping[str, Any], beside: Path | None) -> dict[str, Report]:
     """The reports by name: of two models, or of one alone."""
     if beside is None:
         return {"": report_on(table, options)}
@@ -68,7 +68,7 @@ def judged(table: Given, options: Mapping[str, Any], beside: Path | None) -> dic
     return {name: report_on(table, one) for name, one in pair.items()}
 
 
-def twice(table: Given, options: Mapping[str, Any], method: str) -> dict[str, Report]:
+def twice(table: TableInput, options: Mapping[str, Any], method: str) -> dict[str, Report]:
     """The reports of training, before and after calibration: rows judged by model and map without their folds."""
     from deciban.cli.train import wanted_target
 
@@ -81,7 +81,7 @@ def twice(table: Given, options: Mapping[str, Any], method: str) -> dict[str, Re
     return {name: _trained(table, target, {**wished, "calibrate": which}) for name, which in names.items()}
 
 
-def _trained(table: Given, target: str, wished: dict[str, Any]) -> Report:
+def _trained(table: TableInput, target: str, wished: dict[str, Any]) -> Report:
     import deciban
     from deciban.cli.model_files import settings
     from deciban.cli.progress import progress

@@ -12,7 +12,7 @@ from deciban.cli.plot.picture_options import To
 from deciban.cli.plot.shared_options import borrowing, table_of, wishes
 
 if TYPE_CHECKING:
-    from deciban.cli.inputs import Given
+    from deciban.cli.inputs import TableInput
     from deciban.metrics.report import Report
 
 DECIDING = ("cost", "reject", "threshold", "want", "choose")
@@ -37,7 +37,7 @@ def draw(options: Mapping[str, Any], to: To, drawn: Callable[[Report], Any], wha
         picture.save(ax, f"{what} of {len(report.classes)} classes, by {report.rows} rows")
 
 
-def report_on(table: Given, options: Mapping[str, Any], **more: Any) -> Report:
+def report_on(table: TableInput, options: Mapping[str, Any], **more: Any) -> Report:
     """The report that `deciban evaluate` gives with these options."""
     from deciban.cli.train import wanted_target
 

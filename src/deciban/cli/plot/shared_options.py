@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from deciban.cli.inputs import Given
+    from deciban.cli.inputs import TableInput
 
 Command = Callable[..., None]
 
@@ -45,7 +45,7 @@ def _parameters(command: Command) -> list[inspect.Parameter]:
 
 
 @contextmanager
-def table_of(options: Mapping[str, Any]) -> Iterator[Given]:
+def table_of(options: Mapping[str, Any]) -> Iterator[TableInput]:
     """The table that borrowed options name, for the time of the block."""
     from deciban.cli.inputs import given
 

@@ -13,7 +13,7 @@ from deciban.cli.plot.picture_options import Picture, To, pictured
 from deciban.errors import InputError
 
 if TYPE_CHECKING:
-    from deciban.cli.inputs import Given
+    from deciban.cli.inputs import TableInput
     from deciban.model.model import Model
 
 EXAMPLE = a.example("deciban plot sigmoid patients.deciban patients.csv --class flu -o sigmoid.png")
@@ -46,7 +46,7 @@ def command(
         run(model, table, picture, label, allow_missing_columns)
 
 
-def run(path: Path, table: Given, picture: Picture, label: str | None, allow: bool) -> None:
+def run(path: Path, table: TableInput, picture: Picture, label: str | None, allow: bool) -> None:
     """Ask the model about every row, draw, write."""
     from deciban.cli.model_files import open_model
     from deciban.plots import sigmoid
@@ -75,7 +75,7 @@ def chosen(model: Model, label: str | None) -> int:
     return len(names) - 1 if label is None else names.index(label)
 
 
-def odds_and_hits(model: Model, table: Given, k: int, allow: bool) -> tuple[Any, Any]:
+def odds_and_hits(model: Model, table: TableInput, k: int, allow: bool) -> tuple[Any, Any]:
     """ln[p / (1 − p)] of class k and whether each row is of it, where the class is known."""
     import numpy as np
 
