@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from deciban.cli import options as a
-from deciban.cli.error_handling import manners, say
+from deciban.cli.error_handling import handle_errors, say
 
 ADD = a.example("deciban add patients.deciban new-cases.csv")
 FORGET = a.example("deciban forget patients.deciban withdrawn.csv -o without.deciban")
@@ -66,11 +66,11 @@ def _change(
     hive: bool,
     debug: bool,
 ) -> None:
-    from deciban.cli.inputs import given, roles_are_settled
+    from deciban.cli.inputs import given, direct_role_hints_to_training
 
     with (
-        manners(debug),
-        roles_are_settled(),
+        handle_errors(debug),
+        direct_role_hints_to_training(),
         given(data, sql, folders, format, encoding, errors, missing, hive) as table,
     ):
         from deciban.cli.model_files import open_model

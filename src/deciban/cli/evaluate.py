@@ -154,12 +154,12 @@ def check_alone(target: str | None, wished: dict[str, Any]) -> None:
 def judged(table: TableInput, path: Path, weights: str | None, allow: bool) -> Report:
     """A model on other rows."""
     import deciban
-    from deciban.cli.inputs import roles_are_settled
+    from deciban.cli.inputs import direct_role_hints_to_training
     from deciban.cli.model_files import open_model
     from deciban.cli.progress import progress
 
     model = open_model(path)
-    with roles_are_settled(), progress(table, "judging") as rows:
+    with direct_role_hints_to_training(), progress(table, "judging") as rows:
         return deciban.evaluate(
             table.source,
             model=model,

@@ -54,11 +54,11 @@ def command(
     debug: a.Debug = False,
 ) -> None:
     """Say why each row is predicted as it is: what every column adds to the odds."""
-    from deciban.cli.inputs import given, roles_are_settled
+    from deciban.cli.inputs import given, direct_role_hints_to_training
 
     with (
         handle_errors(debug),
-        roles_are_settled(),
+        direct_role_hints_to_training(),
         given(data, sql, folders, format, encoding, errors, missing, hive) as table,
     ):
         start, count = (0, rows) if row is None else (row - 1, 1)

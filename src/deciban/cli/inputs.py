@@ -141,7 +141,7 @@ def named_as(path: Path, name: str) -> Iterator[None]:
 
 
 @contextmanager
-def roles_are_settled() -> Iterator[None]:
+def direct_role_hints_to_training() -> Iterator[None]:
     """Where a model is there already, advice on roles is for the training, and says so."""
     try:
         yield

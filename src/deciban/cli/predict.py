@@ -77,11 +77,11 @@ def command(
     debug: a.Debug = False,
 ) -> None:
     """Predict every row of a table: one line out for each row in, in the same order."""
-    from deciban.cli.inputs import given, roles_are_settled
+    from deciban.cli.inputs import given, direct_role_hints_to_training
 
     with (
         handle_errors(debug),
-        roles_are_settled(),
+        direct_role_hints_to_training(),
         given(data, sql, folders, format, encoding, errors, missing, hive) as table,
     ):
         rule = Rule(cost, reject, threshold, reject_novel, prior)

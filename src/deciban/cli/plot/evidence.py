@@ -48,9 +48,9 @@ def command(
     hive: a.Hive = False,
 ) -> None:
     """Draw what each column, or word, adds to the odds of a row's two most probable classes, in decibans."""
-    from deciban.cli.inputs import given, roles_are_settled
+    from deciban.cli.inputs import given, direct_role_hints_to_training
 
-    with roles_are_settled(), given(data, sql, folders, format, encoding, errors, missing, hive) as table:
+    with direct_role_hints_to_training(), given(data, sql, folders, format, encoding, errors, missing, hive) as table:
         picture = to([model, *table.paths])
         run(model, table, picture, row, pair_of(classes), most, allow_missing_columns)
 

@@ -41,13 +41,13 @@ def command(
     hive: a.Hive = False,
 ) -> None:
     """Draw a scale of decibans for each column; their sum leads to the probability. With DATA a row is marked."""
-    from deciban.cli.inputs import given, roles_are_settled
+    from deciban.cli.inputs import given, direct_role_hints_to_training
 
     picture = to([model, *(data or ())])
     if not data and sql is None:
         run(model, None, picture, row, pair_of(classes), most)
         return
-    with roles_are_settled(), given(data, sql, None, format, encoding, "strict", missing, hive) as table:
+    with direct_role_hints_to_training(), given(data, sql, None, format, encoding, "strict", missing, hive) as table:
         run(model, table, picture, row, pair_of(classes), most)
 
 

@@ -39,9 +39,9 @@ def command(
     hive: a.Hive = False,
 ) -> None:
     """Draw the curve from log-odds to probability over the rows of DATA, which must have the column to predict."""
-    from deciban.cli.inputs import given, roles_are_settled
+    from deciban.cli.inputs import given, direct_role_hints_to_training
 
-    with roles_are_settled(), given(data, sql, None, format, encoding, "strict", missing, hive) as table:
+    with direct_role_hints_to_training(), given(data, sql, None, format, encoding, "strict", missing, hive) as table:
         picture = to([model, *table.paths])
         run(model, table, picture, label, allow_missing_columns)
 
