@@ -89,7 +89,7 @@ def command(
     few rows; and say in a sentence which one to take.
     """
     from deciban.cli.inputs import given
-    from deciban.cli.train import wanted_target
+    from deciban.cli.train import find_target
 
     wished = {
         "learners": learners, "folds": folds, "groups": groups, "draws": draws, "sizes": sizes, "curve": curve,
@@ -99,7 +99,7 @@ def command(
         "presence": presence or None,
     }  # fmt: skip
     with handle_errors(debug), given(data, sql, folders, format, encoding, errors, missing, hive) as table:
-        target = wanted_target(table, target, classes)
+        target = find_target(table, target, classes)
         found = comparison(table, target, wished)
         show(found, table, json, times, trained(found, table, wished))
 

@@ -40,12 +40,12 @@ def command(
 ) -> None:
     """Measure how much columns tell about each other given the class, which naive Bayes takes for nothing."""
     from deciban.cli.inputs import given
-    from deciban.cli.train import wanted_target
+    from deciban.cli.train import find_target
 
     with handle_errors(debug), given(data, sql, None, format, encoding, errors, missing, hive) as table:
         from deciban.cli.output import print_json
 
-        found = measured(table, wanted_target(table, target, None), roles, weights)
+        found = measured(table, find_target(table, target, None), roles, weights)
         if json:
             print_json(found.to_dict())
         else:

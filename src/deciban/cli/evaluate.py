@@ -110,7 +110,7 @@ def command(
 ) -> None:
     """Judge by all rows: of k models that each learned all folds but one, or of a model on other rows."""
     from deciban.cli.inputs import given
-    from deciban.cli.train import wanted_target
+    from deciban.cli.train import find_target
 
     wished = {
         "roles": roles, "join": join, "numbers": numbers, "like": like, "classes": classes, "prior": prior,
@@ -124,7 +124,7 @@ def command(
         if choose:
             c.check(model, wishes)
             check_plain(calibrate)
-            c.chosen(table, wanted_target(table, target, classes), weights, wished, json)
+            c.chosen(table, find_target(table, target, classes), weights, wished, json)
         elif model is not None:
             check_alone(target, wished)
             report = judged(table, model, weights, allow_missing_columns)
@@ -132,7 +132,7 @@ def command(
         elif allow_missing_columns:
             raise typer.BadParameter("--allow-missing-columns is for --model: training takes the columns there are")
         else:
-            target = wanted_target(table, target, classes)
+            target = find_target(table, target, classes)
             report = in_folds(table, target, weights, wished)
             show(report, f"{target} of {table.name}, predicted for rows not learned from", json, wishes)
 

@@ -71,7 +71,7 @@ def command(
 ) -> None:
     """Judge models of more and more rows by the same rows held out: would more help, and how much noise is borne?"""
     from deciban.cli.inputs import given
-    from deciban.cli.train import wanted_target
+    from deciban.cli.train import find_target
 
     wished = {
         "roles": roles, "join": join, "numbers": numbers, "like": like, "weights": weights,
@@ -82,7 +82,7 @@ def command(
         "flipped": numbers_in(flipped, "--flipped"),
     }  # fmt: skip
     with handle_errors(debug), given(data, sql, folders, format, encoding, errors, missing, hive) as table:
-        target = wanted_target(table, target, classes)
+        target = find_target(table, target, classes)
         show(curve(table, target, wished), f"{target} of {table.name}, by how many rows are learned", json)
 
 

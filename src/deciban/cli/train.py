@@ -86,10 +86,10 @@ def command(
     }  # fmt: skip
     with handle_errors(debug), given(data, sql, folders, format, encoding, errors, missing, hive) as table:
         named = data or ([] if folders is None else [folders])
-        run(table, wanted_target(table, target, classes), wished, output, judge, json, named)
+        run(table, find_target(table, target, classes), wished, output, judge, json, named)
 
 
-def wanted_target(table: TableInput, target: str | None, classes: str | None) -> str:
+def find_target(table: TableInput, target: str | None, classes: str | None) -> str:
     """The target, or the columns among which there is one; a folder of documents has its sub-folders."""
     if table.format == "folders" and target in (None, "class"):
         from deciban.sources.document_folders import CLASS, Folders

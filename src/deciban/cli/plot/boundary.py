@@ -63,13 +63,13 @@ def run(table: TableInput, picture: Picture, columns: list[str], target: str | N
     """Read two columns, fit, draw, write."""
     if not 1 <= len(columns) <= 2:
         raise typer.BadParameter(f"--columns wants one column or two, as in height,weight; not {len(columns)}")
-    from deciban.cli.train import wanted_target
+    from deciban.cli.train import find_target
     from deciban.plots import boundary
     from deciban.plots.plot_rows import numbers_and_classes, thinned
     from deciban.plots.two_columns import join
 
     with status("reading and drawing …"):
-        X, y = numbers_and_classes(table.open(), columns, wanted_target(table, target, None))
+        X, y = numbers_and_classes(table.open(), columns, find_target(table, target, None))
         model = fitted(X, y, covariance, prior)
         rows = thinned(len(X))
         ax = boundary(model, X[rows], y[rows], names=columns, to_scale=covariance in ROUND and comparable(X))

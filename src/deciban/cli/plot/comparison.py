@@ -36,10 +36,10 @@ def command(
 def run(table: TableInput, picture: Picture, options: Mapping[str, Any], figure: str) -> None:
     """Learn and judge, draw, write."""
     from deciban import plots
-    from deciban.cli.train import wanted_target
+    from deciban.cli.train import find_target
 
     wished = wishes(options, "target", "curve") | {"curve": options["curve"]}
-    found = compare.comparison(table, wanted_target(table, options["target"], options["classes"]), wished)
+    found = compare.comparison(table, find_target(table, options["target"], options["classes"]), wished)
     with status("drawing …"):
         drawn = plots.comparison(found, figure="accuracy" if figure == "accuracy" else "log_loss")
     picture.save(drawn, f"the {figure} of {len(found)} learners, by {len(found.weight)} rows")

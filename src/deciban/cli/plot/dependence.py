@@ -47,10 +47,10 @@ def command(
 def run(table: TableInput, picture: Picture, options: Mapping[str, Any], order: Literal["table", "alike"]) -> None:
     """Measure, draw, write."""
     from deciban import plots
-    from deciban.cli.train import wanted_target
+    from deciban.cli.train import find_target
 
     found = dependence.measured(
-        table, wanted_target(table, options["target"], None), options["roles"], options["weights"]
+        table, find_target(table, options["target"], None), options["roles"], options["weights"]
     )
     with status("drawing …"):
         ax = plots.dependence(found, order=order)

@@ -79,11 +79,11 @@ def bundled() -> tuple[Any, Any]:
 
 def pixels(table: TableInput, target: str | None) -> tuple[Any, Any]:
     """All columns but the target, as numbers."""
-    from deciban.cli.train import wanted_target
+    from deciban.cli.train import find_target
     from deciban.plots.plot_rows import numbers_and_classes
 
     source = table.open()
-    target = wanted_target(table, target, None)
+    target = find_target(table, target, None)
     return numbers_and_classes(source, [name for name in source.columns if name != target], target)
 
 

@@ -43,12 +43,12 @@ def command(
 def run(table: TableInput, picture: Picture, options: Mapping[str, Any], figure: str) -> None:
     """Learn and judge, draw, write."""
     from deciban import plots
-    from deciban.cli.train import wanted_target
+    from deciban.cli.train import find_target
 
     wished = wishes(options, "target")
     for name in ("sizes", "flipped"):
         wished[name] = learning.numbers_in(wished[name], f"--{name}")
-    curve = learning.curve(table, wanted_target(table, options["target"], options["classes"]), wished)
+    curve = learning.curve(table, find_target(table, options["target"], options["classes"]), wished)
     with status("drawing …"):
         ax = plots.learning(curve, figure="accuracy" if figure == "accuracy" else "log_loss")
     picture.save(ax, f"the {figure} of {len(curve.points)} models by {curve.held_out} rows held out")

@@ -70,12 +70,12 @@ def judged(table: TableInput, options: Mapping[str, Any], beside: Path | None) -
 
 def twice(table: TableInput, options: Mapping[str, Any], method: str) -> dict[str, Report]:
     """The reports of training, before and after calibration: rows judged by model and map without their folds."""
-    from deciban.cli.train import wanted_target
+    from deciban.cli.train import find_target
 
     for name in ("model", "folds", "groups", "order"):
         if options[name] is not None:
             raise typer.BadParameter(f"--calibrate judges in the ten folds of training, so --{name} is not free")
-    target = wanted_target(table, options["target"], options["classes"])
+    target = find_target(table, options["target"], options["classes"])
     wished = wishes(options, "target", "model", "allow_missing_columns")
     names = {"as learned": None, f"calibrated ({method})": method}
     return {name: _trained(table, target, {**wished, "calibrate": which}) for name, which in names.items()}

@@ -39,7 +39,7 @@ def draw(options: Mapping[str, Any], to: To, drawn: Callable[[Report], Any], wha
 
 def report_on(table: TableInput, options: Mapping[str, Any], **more: Any) -> Report:
     """The report that `deciban evaluate` gives with these options."""
-    from deciban.cli.train import wanted_target
+    from deciban.cli.train import find_target
 
     wished = {**wishes(options, *APART), **more}
     target, model, weights, allow = (options[name] for name in APART)
@@ -48,4 +48,4 @@ def report_on(table: TableInput, options: Mapping[str, Any], **more: Any) -> Rep
         return evaluate.judged(table, model, weights, allow)
     if allow:
         raise typer.BadParameter("--allow-missing-columns is for --model: training takes the columns there are")
-    return evaluate.in_folds(table, wanted_target(table, target, options["classes"]), weights, wished)
+    return evaluate.in_folds(table, find_target(table, target, options["classes"]), weights, wished)
