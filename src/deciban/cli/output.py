@@ -47,7 +47,7 @@ def cannot_write(path: str | Path, error: OSError) -> InputError:
 
 
 @contextmanager
-def whole_file(path: str | Path, mode: int = 0o666) -> Iterator[Path]:
+def atomic_file(path: str | Path, mode: int = 0o666) -> Iterator[Path]:
     """An unfinished file that takes the name when the block ends well, with this mode less the umask."""
     from deciban.atomic_write import whole
 

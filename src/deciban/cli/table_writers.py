@@ -14,7 +14,7 @@ from typing import Any
 
 import typer
 
-from deciban.cli.output import whole_file
+from deciban.cli.output import atomic_file
 from deciban.errors import InputError
 from deciban.formatting import escape_controls
 from deciban.plain_json import json_text
@@ -70,7 +70,7 @@ def table_out(out: str | None, as_json: bool, schema: Any, safe: bool = False) -
         with _sink(form, sys.stdout.buffer, schema, changes) as write:
             yield write
         return
-    with whole_file(out) as unfinished, unfinished.open("wb") as file, _sink(form, file, schema, changes) as write:
+    with atomic_file(out) as unfinished, unfinished.open("wb") as file, _sink(form, file, schema, changes) as write:
         yield write
 
 

@@ -1,18 +1,16 @@
-"""`deciban mail backup`, `merge`, `export` and `import`: stores as copies, together, and as text."""
+"""`deciban mail backup`, `merge`, `export` and `import`: copies of a store, and exchange between stores."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any, Final
 
-import typer
-
-from deciban.cli import options as a
-from deciban.cli.error_handling import manners, say
-from deciban.cli.mail import mail_options as o
-from deciban.cli.mail.learn_messages import KEPT
-from deciban.cli.mail.open_store import judging, learning
+from deciban.cli.error_handling import handle_errors, say
+from deciban.cli.mail import mail_parser as a
+from deciban.cli.mail.learn_mail import KEPT, run_maintenance
+from deciban.cli.mail.mail_inputs import open_to_classify, open_to_learn
 from deciban.errors import InputError
 from deciban.formatting import spaced
 
@@ -20,73 +18,90 @@ if TYPE_CHECKING:
     from deciban.mail.filter import MailFilter
     from deciban.mail.store.text_exchange import Merged
 
-BACKUP = a.example("deciban mail backup mail-copy.db")
-MERGE = a.example("deciban mail merge laptop.db")
-EXPORT = a.example("deciban mail export mail.jsonl", "deciban mail export | gzip > mail.jsonl.gz")
-IMPORT = a.example("deciban mail import mail.jsonl", "deciban mail import - < mail.jsonl")
-TOLD = 5
-"""Messages with two labels that are told one by one."""
-
-Copy = Annotated[Path, typer.Argument(metavar="FILE", help="The copy to write.", show_default=False)]
-Others = Annotated[list[Path], typer.Argument(metavar="OTHER", help="Other mail stores.", show_default=False)]
-Text = Annotated[str, typer.Argument(metavar="FILE", help="The file to write; -: standard output.")]
-Given = Annotated[str, typer.Argument(metavar="FILE", help="The text; -: standard input.", show_default=False)]
+MAX_SHOWN_DISPUTES: Final = 5
+"""Number of messages with two labels that are reported one by one."""
 
 
-def backup(file: Copy, store: o.StoreFile = None, debug: a.Debug = False) -> None:
-    """Copy a store as it is now, whoever learns meanwhile; an earlier copy of that name is replaced."""
-    with manners(debug), judging(store) as mail:
+@a.command(
+    a.argument("file", metavar="FILE", type=Path, help="The copy to write."),
+    a.STORE,
+    a.DEBUG,
+    examples=["deciban mail backup mail-copy.db"],
+)
+def backup(file: Path, store: str | None, debug: bool) -> None:
+    """Copy a store as it is now, even while it is in use; an earlier copy of that name is replaced."""
+    with handle_errors(debug), open_to_classify(store) as mail:
         mail.store.backup(file)
-        say(f"{file}: {spaced(sum(n for n, _ in mail.store.totals().values()))} messages")
+        say(f"{file}: {_count_messages(mail)} messages")
 
 
-def merge(
-    others: Others, store: o.StoreFile = None, no_fit: o.NoFit = False, json: a.AsJson = False,
-    debug: a.Debug = False,
-) -> None:  # fmt: skip
-    """Learn the messages of other stores; those known here under another label stay as they are, and are told."""
-    with manners(debug, interrupted=KEPT), learning(store, create=True) as mail:
-        told = []
-        for other in others:
-            merged = mail.store.merge(other.expanduser())
-            told.append(_told(str(other), merged, json))
-        _settled(mail, store, told, no_fit, json)
+@a.command(
+    a.argument("others", nargs="+", metavar="OTHER", type=Path, help="Other mail stores."),
+    a.STORE,
+    a.NO_FIT,
+    a.JSON,
+    a.DEBUG,
+    examples=["deciban mail merge laptop.db"],
+)
+def merge(others: Sequence[Path], store: str | None, no_fit: bool, json: bool, debug: bool) -> None:
+    """Learn the messages of other stores; those known here under another label stay as they are, and are reported."""
+    with handle_errors(debug, interrupted=KEPT), open_to_learn(store, create=True) as mail:
+        merged = [_report(str(other), mail.store.merge(other.expanduser()), json) for other in others]
+        _finish(mail, store, merged, no_fit, json)
 
 
-def export(file: Text = "-", store: o.StoreFile = None, debug: a.Debug = False) -> None:
-    """Write a store as text: JSON, a line a message. Stores that hold the same write the same."""
-    with manners(debug), judging(store) as mail:
+@a.command(
+    a.argument(
+        "file", nargs="?", metavar="FILE", default="-", help="The file to write; -: standard output."
+    ),
+    a.STORE,
+    a.DEBUG,
+    examples=["deciban mail export mail.jsonl", "deciban mail export | gzip > mail.jsonl.gz"],
+)  # fmt: skip
+def export(file: str, store: str | None, debug: bool) -> None:
+    """Write a store as text: JSON, a line per message. Stores of equal content give equal text."""
+    with handle_errors(debug), open_to_classify(store) as mail:
         lines = mail.store.export()
         if file == "-":
             for line in lines:
                 sys.stdout.buffer.write(line.encode())
             sys.stdout.buffer.flush()
             return
-        from deciban.cli.output import check_output, whole_file
+        from deciban.cli.output import check_output, atomic_file
 
         _refuse_own_file(mail.store.path, file)
         check_output(file)
-        with whole_file(file, 0o600) as unfinished, unfinished.open("wb") as written:
+        with atomic_file(file, 0o600) as unfinished, unfinished.open("wb") as written:
             written.writelines(line.encode() for line in lines)
-        say(f"{file}: {spaced(sum(n for n, _ in mail.store.totals().values()))} messages")
+        say(f"{file}: {_count_messages(mail)} messages")
 
 
-def take_in(
-    file: Given, store: o.StoreFile = None, no_fit: o.NoFit = False, json: a.AsJson = False, debug: a.Debug = False
-) -> None:
+@a.command(
+    a.argument("file", metavar="FILE", help="The text; -: standard input."),
+    a.STORE,
+    a.NO_FIT,
+    a.JSON,
+    a.DEBUG,
+    examples=["deciban mail import mail.jsonl", "deciban mail import - < mail.jsonl"],
+)
+def import_text(file: str, store: str | None, no_fit: bool, json: bool, debug: bool) -> None:
     """Learn the messages of a store's text; an empty store takes over its labels and settings too."""
-    with manners(debug, interrupted="nothing was learned"), learning(store, create=True) as mail:
+    with handle_errors(debug, interrupted="nothing was learned"), open_to_learn(store, create=True) as mail:
         if file == "-":
             merged = mail.store.absorb_text(line.decode("utf-8", "replace") for line in sys.stdin.buffer)
         else:
             _refuse_own_file(mail.store.path, file)
             with Path(file).expanduser().open(encoding="utf-8", errors="replace", newline="\n") as lines:
                 merged = mail.store.absorb_text(lines)
-        _settled(mail, store, [_told(file, merged, json)], no_fit, json)
+        _finish(mail, store, [_report(file, merged, json)], no_fit, json)
+
+
+def _count_messages(mail: MailFilter) -> str:
+    return spaced(sum(n for n, _ in mail.store.totals().values()))
 
 
 def _refuse_own_file(store: Path, file: str) -> None:
-    """Refuse to read or replace the store itself, or what SQLite keeps beside it."""
+    """Refuse to read or replace the store itself, or a file that SQLite keeps next to it."""
     from deciban.mail.store.live_files import companions, is_live
 
     path = Path(file).expanduser()
@@ -94,24 +109,22 @@ def _refuse_own_file(store: Path, file: str) -> None:
         raise InputError(f"{file!r} is the store itself, or a file of it. Hint: name another file")
 
 
-def _told(name: str, merged: Merged, quiet: bool) -> dict[str, Any]:
-    """What came of another store's messages."""
+def _report(name: str, merged: Merged, quiet: bool) -> dict[str, Any]:
+    """Report the messages of another store, and return the figures for JSON."""
     disputed = [{"digest": digest.hex(), "here": here, "there": there} for digest, here, there in merged.disputed]
     if not quiet:
-        said = f"{name}: {spaced(merged.new)} new, {spaced(merged.known)} known already"
-        say(said + (f", {spaced(len(disputed))} known here under another label" if disputed else ""))
-        for message in disputed[:TOLD]:
-            typer.echo(f"  {message['digest']}: {message['here']} here, {message['there']} there", err=True)
-        if len(disputed) > TOLD:
-            typer.echo(f"  … and {spaced(len(disputed) - TOLD)} more", err=True)
+        text = f"{name}: {spaced(merged.new)} new, {spaced(merged.known)} known already"
+        say(text + (f", {spaced(len(disputed))} known here under another label" if disputed else ""))
+        for message in disputed[:MAX_SHOWN_DISPUTES]:
+            say(f"  {message['digest']}: {message['here']} here, {message['there']} there")
+        if len(disputed) > MAX_SHOWN_DISPUTES:
+            say(f"  … and {spaced(len(disputed) - MAX_SHOWN_DISPUTES)} more")
     return {"from": name, "new": merged.new, "known": merged.known, "disputed": disputed}
 
 
-def _settled(mail: MailFilter, store: str | None, told: list[dict[str, Any]], no_fit: bool, json: bool) -> None:
-    from deciban.cli.mail.learn_messages import settle
-
-    done = settle(mail, store, no_fit, json)
+def _finish(mail: MailFilter, store: str | None, merged: list[dict[str, Any]], no_fit: bool, json: bool) -> None:
+    done = run_maintenance(mail, store, no_fit, json)
     if json:
         from deciban.cli.output import print_json
 
-        print_json({"store": str(mail.store.path), "merged": told, **done})
+        print_json({"store": str(mail.store.path), "merged": merged, **done})

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from deciban.cli import options as a
-from deciban.cli.error_handling import manners, say
+from deciban.cli.error_handling import handle_errors, say
 
 ENDINGS = (".png", ".svg", ".pdf")
 KEYWORD_ONLY = inspect.Parameter.KEYWORD_ONLY
@@ -77,7 +77,7 @@ class Picture:
         """
         from matplotlib import pyplot, rc_context
 
-        from deciban.cli.output import whole_file
+        from deciban.cli.output import atomic_file
 
         figure = drawn if hasattr(drawn, "savefig") else drawn.figure
         if self.size is not None:
@@ -86,7 +86,7 @@ class Picture:
             figure.suptitle(self.title, fontsize=12, parse_math=False)
         form = Path(self.path).suffix.lower().removeprefix(".")
         undated = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
-        with whole_file(self.path) as unfinished, rc_context({"svg.hashsalt": "deciban"}):
+        with atomic_file(self.path) as unfinished, rc_context({"svg.hashsalt": "deciban"}):
             figure.savefig(unfinished, format=form, dpi=self.dots, metadata=undated[form])
         pyplot.close(figure)
         say(f"{self.path}: {what}")
@@ -107,7 +107,7 @@ def pictured(draw: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(draw)
     def command(output: str, size: str | None, dots: int, title: str | None, debug: bool, **given: Any) -> None:
-        with manners(debug):
+        with handle_errors(debug):
             draw(to=partial(Picture.to, output, size=size, dots=dots, title=title), **given)
 
     own = list(inspect.signature(draw, eval_str=True).parameters.values())
