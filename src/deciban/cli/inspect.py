@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from deciban.cli import options as a
-from deciban.cli.error_handling import manners
+from deciban.cli.error_handling import handle_errors
 
 if TYPE_CHECKING:
     from deciban.model.description import Description, Strength
@@ -22,7 +22,7 @@ Most = Annotated[
 
 def command(model: a.ModelFile, most: Most = 10, json: a.AsJson = False, debug: a.Debug = False) -> None:
     """Show a model: classes, assumptions, columns with roles and reasons, and what the strongest of them say."""
-    with manners(debug):
+    with handle_errors(debug):
         run(model, most, json)
 
 
@@ -102,7 +102,7 @@ def told(value: Any) -> str:
 
 
 def _show(path: Path, model: Model, description: Description, most: int) -> None:
-    from deciban.cli.output import size_in_words
+    from deciban.cli.output import format_file_size
     from deciban.cli.render import console, count, heading, one_line, pairs, table
     from deciban.cli.train_screen import classes, missing, strongest
 
@@ -118,7 +118,7 @@ def _show(path: Path, model: Model, description: Description, most: int) -> None
             ("made", model.origin.created or "–"),
             *([("trust", model.account.trusted)] if model.account and model.account.trust else []),
             ("parameters", count(description.n_parameters)),
-            ("file", size_in_words(path)),
+            ("file", format_file_size(path)),
         ],
     )
     heading(out, "Classes")

@@ -86,7 +86,7 @@ def for_stdout(text: str) -> str:
     return escape_controls(text, keep="\n") if sys.stdout.isatty() else text
 
 
-def size_in_words(path: str | Path) -> str:
+def format_file_size(path: str | Path) -> str:
     """How large a file is, for people."""
     size = float(os.path.getsize(path))
     for unit in ("bytes", "kB", "MB"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from deciban.cli.output import size_in_words
+from deciban.cli.output import format_file_size
 from deciban.cli.render import (
     command,
     console,
@@ -82,13 +82,13 @@ def report(
 
 def _calibration(out: Console, model: Model, held_out: Report, wished: bool) -> None:
     """What mends the probabilities, or that something should."""
-    from deciban.metrics.calibration_fit import clearly_off
+    from deciban.metrics.calibration_fit import is_clearly_miscalibrated
 
     if model.calibration is not None:
         pairs(out, [("calibration", str(model.calibration))])
     elif wished:
         pairs(out, [("calibration", "none: no map would lower the log-loss by more than its standard error")])
-    elif clearly_off(held_out):
+    elif is_clearly_miscalibrated(held_out):
         line(out, "(the probabilities are off by more than chance explains; --calibrate auto mends them)")
 
 
@@ -203,7 +203,7 @@ def _written(out: Console, path: str, named: bool, model: Model, documents: bool
         return
     heading(out, "Written")
     note = "" if named else "; -o names another file"
-    line(out, f"{path} ({size_in_words(path)}{note})")
+    line(out, f"{path} ({format_file_size(path)}{note})")
     heading(out, "Next")
     new = "NEW.txt --format text" if documents else "NEW.csv"
     for words in ("predict", "explain"):
