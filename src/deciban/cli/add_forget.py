@@ -76,7 +76,7 @@ def _change(
         from deciban.cli.model_files import open_model
         from deciban.cli.output import check_output, save
         from deciban.cli.progress import progress
-        from deciban.cli.render import count, rows_in_words
+        from deciban.cli.render import count, format_row_count
 
         out = output or str(path)
         check_output(out, table.paths)
@@ -89,5 +89,5 @@ def _change(
         after = model.ledger.n_rows
         if out != "-":
             done = "learned" if what == "add" else "forgot"
-            changed = rows_in_words(abs(after - before))
+            changed = format_row_count(abs(after - before))
             say(f"{out}: {done} {changed}, {count(before)} before and {count(after)} now")

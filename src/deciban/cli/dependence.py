@@ -70,15 +70,15 @@ def measured(table: TableInput, target: str, roles: list[str] | None, weights: s
 
 def show(found: Dependence, name: str, most: int, data: list[str]) -> None:
     """Pairs, what to do, and the command that does it."""
-    from deciban.cli.render import console, heading, line, one_line, rows_in_words, table
+    from deciban.cli.render import console, heading, line, one_line, format_row_count, table
     from deciban.metrics.dependence import HEAD
 
     out = console()
-    among = "" if found.rows == found.rows_read else f" of {rows_in_words(found.rows_read)}"
+    among = "" if found.rows == found.rows_read else f" of {format_row_count(found.rows_read)}"
     pairs = len(found.pairs)
     told = f"{pairs} pair{'s' if pairs > 1 else ''}"
     out.print(one_line(f"{found.target} of {name}: {told} of {len(found.features)} features, in "
-                       f"{rows_in_words(found.rows)}{among}"), style="bold", soft_wrap=True)  # fmt: skip
+                       f"{format_row_count(found.rows)}{among}"), style="bold", soft_wrap=True)  # fmt: skip
     heading(out, "Pairs", "what two columns tell about each other, in decibans a row")
     table(out, HEAD, [_row(pair) for pair in found.pairs[:most]], right=[1, 2, 3, 4])
     if pairs > most:

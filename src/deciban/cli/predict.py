@@ -206,11 +206,11 @@ def _tell(called: Counter[str], out: str | None) -> None:
     """How many of what, for the eye; nothing where standard output is being read as data by a person."""
     if out is None or out == "-":
         return
-    from deciban.cli.render import count, rows_in_words
+    from deciban.cli.render import count, format_row_count
 
     undecided = called.pop(UNDECIDED, 0)
     most = ", ".join(f"{label} {count(n)}" for label, n in called.most_common(5) if n)
     more = f" and {len(called) - 5} other classes" if len(called) > 5 else ""
     more += f"; undecided {count(undecided)}" if undecided else ""
     rows = undecided + called.total()
-    say(f"{rows_in_words(rows)} to {out}" + (f": {most}{more}" if most else ""))
+    say(f"{format_row_count(rows)} to {out}" + (f": {most}{more}" if most else ""))

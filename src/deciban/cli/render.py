@@ -120,7 +120,7 @@ def count(n: float) -> str:
     return spaced(n) if float(n).is_integer() else spaced(n, ".4g")
 
 
-def rows_in_words(n: float) -> str:
+def format_row_count(n: float) -> str:
     """1 row, 2 rows."""
     return f"{count(n)} row{'' if n == 1 else 's'}"
 

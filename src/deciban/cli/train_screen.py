@@ -15,7 +15,7 @@ from deciban.cli.render import (
     one_line,
     pairs,
     quoted,
-    rows_in_words,
+    format_row_count,
     short,
     table,
 )
@@ -104,10 +104,10 @@ def _too_large(out: Console, path: str) -> None:
 
 def _rows(out: Console, model: Model, description: Description) -> None:
     without = model.origin.rows_without_class
-    left_out = f"; {rows_in_words(without)} without {one_line(model.target)} left out" if without else ""
+    left_out = f"; {format_row_count(without)} without {one_line(model.target)} left out" if without else ""
     weight = "" if model.weights is None else f", of weight {count(model.ledger.n_rows)}"
     learned = model.origin.rows_read - without
-    words = f"{model.origin.source}: learned from {rows_in_words(learned)}{weight}{left_out}"
+    words = f"{model.origin.source}: learned from {format_row_count(learned)}{weight}{left_out}"
     out.print(one_line(words), style="bold", soft_wrap=True)
     if model.account is not None:
         out.print(one_line(f"by {model.account}"), soft_wrap=True)
