@@ -68,7 +68,7 @@ class Teller:
         ]
 
 
-def open_teller(path: Path, column: str | None) -> Teller:
+def open_telltale_model(path: Path, column: str | None) -> Teller:
     """The model of a file, if it knows any words."""
     from deciban.cli.model_files import load
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from deciban.cli import options as a
-from deciban.cli.error_handling import manners, say
+from deciban.cli.error_handling import handle_errors, say
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -61,7 +61,7 @@ def command(
     debug: a.Debug = False,
 ) -> None:
     """Show the words that tell each class from all others: evidence, how sure it is, and how often they were seen."""
-    with manners(debug):
+    with handle_errors(debug):
         run(model, labels, number, column, output, json, safe_cells)
 
 
@@ -76,13 +76,13 @@ def run(
 ) -> None:
     """Open the file, ask, tell."""
     from deciban.cli.output import check_output, print_json
-    from deciban.cli.read_telltales import open_teller
+    from deciban.cli.read_telltales import open_telltale_model
     from deciban.cli.table_writers import check_safe_cells
 
     if out is not None:
         check_safe_cells(out, as_json, safe_cells)
         check_output(out, [path])
-    told = open_teller(path, column).tell(labels, n)
+    told = open_telltale_model(path, column).tell(labels, n)
     if out is not None:
         _write(told, out, as_json, safe_cells)
     elif as_json:

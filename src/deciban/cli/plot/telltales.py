@@ -35,10 +35,10 @@ def command(
 
 def run(path: Path, picture: Picture, labels: list[str] | None, n: int, column: str | None) -> None:
     """Open the file, draw, write."""
-    from deciban.cli.read_telltales import open_teller
+    from deciban.cli.read_telltales import open_telltale_model
     from deciban.plots import telltales
 
-    teller = open_teller(path, column)
+    teller = open_telltale_model(path, column)
     with status("drawing …"):
         chosen = teller.chosen(labels)
         drawn = telltales(teller.model, chosen, n=n, column=column)
