@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from deciban.cli.mail.describe_tokens import token_in_words
+from deciban.cli.mail.describe_tokens import describe_token
 from deciban.formatting import signed
 from deciban.mail.filter import MailFilter
 from deciban.mail.message.message import read_message
@@ -90,7 +90,7 @@ def section(number: int, label: str, raw: bytes, verdict: Verdict) -> str:
     begun = "messages learned, before this one is read"
     lines.append(f"| {signed(verdict.prior, 1)} | {learned['ham']} | {learned['spam']} | {begun} |")
     for clue in verdict.clues:
-        said = masked(token_in_words(clue.token)).replace("|", "¦").replace("<", "‹").replace(">", "›")
+        said = masked(describe_token(clue.token)).replace("|", "¦").replace("<", "‹").replace(">", "›")
         counts = f"{clue.counts['ham']:.0f} | {clue.counts['spam']:.0f}"
         lines.append(f"| {signed(clue.decibans, 1)} | {counts} | {said} |")
     return "\n".join([*lines, f"| {signed(verdict.others, 1)} | | | all else that it has |", ""])

@@ -109,12 +109,24 @@ def _options(command: str) -> str:
     return "\n".join([f"<!-- options of {command} -->", *lines, "<!-- end -->"])
 
 
+class MailOption:
+    """An option of a mail command, with the attributes of typer's options."""
+
+    def __init__(self, argument: Any) -> None:
+        self.opts, self.secondary_opts, self.is_flag = argument.names, (), argument.is_flag
+        self.help, self.metavar = argument.settings["help"], argument.settings.get("metavar")
+
+
 def options(command: str) -> list[Any]:
     """The options of a command, or of one within another: `plot telltales`."""
     import typer
 
     from deciban.cli.main import app
 
+    if command.startswith("mail "):
+        from deciban.cli.mail.mail_parser import find
+
+        return [MailOption(a) for a in find(command.removeprefix("mail ")).arguments if a.is_option]
     found: Any = typer.main.get_command(app)
     for name in command.split():
         found = found.commands[name]

@@ -13,7 +13,7 @@ import pytest
 from tests.cli.mailroom import EACH, mail, maildir, mbox, program, started, taught
 from tests.mail.spamds import letter
 
-from deciban.cli.mail.describe_tokens import PLACES, SHAPES, token_in_words
+from deciban.cli.mail.describe_tokens import PLACES, SHAPES, describe_token
 from deciban.mail.filter import MailFilter
 from deciban.mail.message.message import read_message
 from deciban.mail.tokens.tokens import extract_tokens
@@ -45,7 +45,7 @@ def test_after_one_message_of_each_it_is_unsure_and_says_why(tmp_path):
     assert mail("learn", "--ham", ham, "--spam", spam, "--store", store).exit_code == 0
     result = program("classify", "--store", store, "--json", stdin=letter("spam", 2))
     assert result.returncode == 2
-    assert json.loads(result.stdout)["why"] == "1 ham, 1 spam learned; 5 of each are the least to be sure by"
+    assert json.loads(result.stdout)["why"] == "1 ham, 1 spam learned; at least 5 of each label are needed"
 
 
 def test_a_label_that_is_neither_has_the_exit_code_of_ham(store, tmp_path):
@@ -202,7 +202,7 @@ def test_an_explanation_adds_up_and_says_its_reasons_in_plain_words(store):
     told = json.loads(result.stdout)
     clues = sum(clue["decibans"] for clue in told["top"])
     assert told["prior"] + clues + told["others"] == pytest.approx(told["decibans"])
-    assert all(clue["in_words"] == token_in_words(clue["token"]) for clue in told["top"])
+    assert all(clue["in_words"] == describe_token(clue["token"]) for clue in told["top"])
 
 
 def test_an_explanation_shows_the_message_the_clues_and_their_sum(store, tmp_path):
@@ -231,7 +231,7 @@ def test_every_token_of_a_message_is_worded():
         b"<a href='mailto:a@d.example'>y</a><div style='display:none'>meadow</div>$9.99 50% !!!"
         b" Donaudampfschifffahrtsgesellschaft</body></html>"
     )
-    worded = {token: token_in_words(token) for token in extract_tokens(read_message(raw))}
+    worded = {token: describe_token(token) for token in extract_tokens(read_message(raw))}
     assert worded["subject:FREE"] == 'subject has "FREE" in capitals'
     assert worded["from:addr:ann@b.example"] == "sender is ann@b.example"
     assert worded["to:2"] == "2 to 3 recipients"

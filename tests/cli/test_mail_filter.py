@@ -15,8 +15,8 @@ import pytest
 from tests.cli.mailroom import command, judged, program, started, taught
 from tests.mail.spamds import letter
 
-from deciban.cli.mail.at_once import at_once
-from deciban.cli.mail.isolated import AsideError, aside
+from deciban.cli.mail.commands import run
+from deciban.cli.mail.isolated import IsolatedError, run_isolated
 
 NEW = letter("spam", 1000)
 HEADER = re.compile(rb"X-Deciban: (\w+); p=[01]\.\d{4}; evidence=[+-]\d+\.\ddB; top=\S+\r?\n")
@@ -178,12 +178,12 @@ def with_little_memory(megabytes, *arguments):
 
 def test_a_filter_that_cannot_even_be_loaded_passes_the_message(capfdbinary, monkeypatch, tmp_path):
     (tmp_path / "message").write_bytes(NEW * 100)
-    monkeypatch.setitem(sys.modules, "deciban.cli.mail.filter_message", None)
+    monkeypatch.setitem(sys.modules, "deciban.cli.mail.filter_mail", None)
     before = os.dup(0)
     with (tmp_path / "message").open("rb") as message:
         os.dup2(message.fileno(), 0)
         try:
-            assert at_once(["filter", "--store", "none.db"]) == 0
+            assert run(["filter", "--store", "none.db"]) == 0
         finally:
             os.dup2(before, 0)
             os.close(before)
@@ -197,11 +197,11 @@ def test_who_judges_does_nothing_else_whatever_happens_to_it(monkeypatch, tmp_pa
 
     def ask():
         try:
-            aside(lambda: 1 / 0)
+            run_isolated(lambda: 1 / 0)
         finally:
             (tmp_path / str(os.getpid())).touch()
 
-    with pytest.raises(AsideError, match="judging broke off"):
+    with pytest.raises(IsolatedError, match="classifying was cut short"):
         ask()
     assert [path.name for path in tmp_path.iterdir()] == [str(os.getpid())]
 
@@ -277,13 +277,13 @@ def test_an_error_escapes_the_characters_that_a_terminal_would_obey(store, tmp_p
     def fail(*_, **__):
         raise FileNotFoundError(2, "No such file", "a\x1b[2J")
 
-    monkeypatch.setattr("deciban.cli.mail.filter_message._judged", fail)
-    monkeypatch.setattr("deciban.cli.mail.classify_one.judge", fail)
+    monkeypatch.setattr("deciban.cli.mail.filter_mail.insert_verdict", fail)
+    monkeypatch.setattr("deciban.cli.mail.classify_mail.classify_stdin", fail)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(NEW)))
-    assert at_once(["filter", "--store", str(store)]) == 0
-    assert at_once(["classify", "--store", str(store)]) == 3
+    assert run(["filter", "--store", str(store)]) == 0
+    assert run(["classify", "--store", str(store)]) == 3
     monkeypatch.setitem(sys.modules, "deciban.cli.error_handling", None)
-    assert at_once(["classify", "--store", str(store)]) == 3
+    assert run(["classify", "--store", str(store)]) == 3
     said = capsys.readouterr().err
     assert said.count("No such file") == 3
     assert "\x1b" not in said
@@ -331,7 +331,7 @@ def test_judging_that_is_killed_lets_the_message_pass_as_it_came(store, tmp_path
     os.kill(int(child[0]), signal.SIGKILL)
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (0, NEW)
-    assert err.startswith(b"error: judging broke off")
+    assert err.startswith(b"error: classifying was cut short")
 
 
 def test_signals_to_all_processes_at_any_moment_pass_the_message_once_or_ask_to_try_again(store):
@@ -415,7 +415,7 @@ def test_a_closed_stream_asks_to_try_again(store, closed, more):
 
 def test_a_closed_output_asks_to_try_again_though_the_filter_cannot_even_be_loaded(monkeypatch, tmp_path):
     """The plainest way of passing a message on has no other stream to write to either."""
-    (tmp_path / "sitecustomize.py").write_text("import sys; sys.modules['deciban.cli.mail.filter_message'] = None")
+    (tmp_path / "sitecustomize.py").write_text("import sys; sys.modules['deciban.cli.mail.filter_mail'] = None")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *filter(None, sys.path)]))
     assert with_closed((1,), "filter", "--store", "none.db") == (75, b"", "")
 

@@ -70,9 +70,9 @@ def test_trusts_are_fitted_when_that_is_due_and_not_if_that_is_not_wanted(tmp_pa
     ham, spam = mbox(tmp_path / "h.mbox", "ham", range(20)), mbox(tmp_path / "s.mbox", "spam", range(20))
     paths = ["--ham", ham, "--spam", spam]
     waits = done("learn", *paths, "--store", tmp_path / "a.db", "--no-fit")
-    assert "to be fitted anew, by deciban mail fit --store" in waits.stderr
+    assert "a refit is due; run deciban mail fit --store" in waits.stderr
     fits = done("learn", *paths, "--store", tmp_path / "b.db")
-    assert "evidence: fitted anew to 40 messages" in fits.stderr
+    assert "evidence: refitted on 40 messages" in fits.stderr
     assert json.loads(done("learn", *paths, "--store", tmp_path / "b.db", "--json").stdout)["fitted"] is False
     assert json.loads(done("learn", *paths, "--store", tmp_path / "a.db", "--json").stdout)["fitted"] is True
 

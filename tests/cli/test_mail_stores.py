@@ -62,7 +62,7 @@ def test_status_says_why_a_store_is_not_ready(tmp_path):
     assert told(tmp_path / "mail.db")["why"] == "3 ham learned; messages of two labels at least are needed"
     spam = mbox(tmp_path / "b.mbox", "spam", range(9))
     done("learn", "--spam", spam, "--store", tmp_path / "mail.db")
-    why = "3 ham, 9 spam learned; 5 of each are the least to be sure by"
+    why = "3 ham, 9 spam learned; at least 5 of each label are needed"
     assert told(tmp_path / "mail.db")["why"] == why
     shown = mail("explain", "--store", tmp_path / "mail.db", stdin=letter("ham", 50)).stdout
     assert why in " ".join(shown.split())
@@ -143,7 +143,7 @@ def test_fitting_is_done_when_asked_for(store, tmp_path):
     done("learn", "--ham", mbox(tmp_path / "a.mbox", "ham", range(3)), "--store", few)
     result = mail("fit", "--store", few)
     assert result.exit_code == 1
-    assert "3 ham learned; to fit it takes 20 messages, and 5 of each label" in result.stderr
+    assert "3 ham learned; a fit needs 20 messages, and 5 of each label" in result.stderr
     done("set", "--model", "fisher", "--store", store)
     assert "nothing to fit" in done("fit", "--store", store).stderr
 

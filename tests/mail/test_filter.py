@@ -66,7 +66,7 @@ def test_from_the_first_message_of_each_label_it_leans_the_right_way_but_stays_u
     spam, ham = mail.classify(letter(SPAM, 3, "y@win.example")), mail.classify(letter(HAM, 4, "uncle@home.example"))
     assert spam.probability > 0.5 > ham.probability
     assert spam.label == ham.label == "unsure"
-    assert spam.why == "1 ham, 1 spam learned; 5 of each are the least to be sure by"
+    assert spam.why == "1 ham, 1 spam learned; at least 5 of each label are needed"
 
 
 def test_a_model_that_knows_nothing_before_it_is_fitted_says_so(tmp_path: Path) -> None:

@@ -8,8 +8,10 @@ from typing import Annotated
 import typer
 
 from deciban import __version__
-from deciban.cli.error_handling import manners
+from deciban.cli.error_handling import handle_errors
 from deciban.cli.lazy_commands import LazyCommand, group
+from deciban.cli.mail.commands import COMMANDS as MAIL_COMMANDS
+from deciban.cli.mail.commands import run as run_mail
 from deciban.cli.options import AsJson, Debug
 from deciban.cli.options import example as in_help
 
@@ -31,7 +33,6 @@ COMMANDS = {
     "sample": LazyCommand("Draw rows from a model.", "deciban.cli.sample"),
     "bayes": LazyCommand("Say what a test result means: Bayes' theorem.", "deciban.cli.bayes"),
     "example": LazyCommand("Write a small table or mailbox to try things on.", "deciban.cli.example"),
-    "mail": LazyCommand("Tell spam from ham, by what you call so.", "deciban.cli.mail.commands", "app"),
 }
 """What there is, and what `deciban --help` says of it."""
 
@@ -64,6 +65,19 @@ def deciban(
 
 
 @app.command(
+    "mail",
+    short_help="Classify mail as spam or ham, as you label it.",
+    add_help_option=False,
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+)
+def mail(
+    arguments: Annotated[list[str] | None, typer.Argument(autocompletion=lambda: list(MAIL_COMMANDS))] = None,
+) -> None:
+    """Run a command for mail, which has a parser of its own."""
+    raise typer.Exit(run_mail(arguments or []))
+
+
+@app.command(
     "demo",
     short_help="See deciban at work on data that needs no download.",
     epilog=in_help("deciban demo --folder demo"),
@@ -76,7 +90,7 @@ def demo(
     debug: Debug = False,
 ) -> None:
     """See deciban at work on data that needs no download: train, judge, explain, forget, draw."""
-    with manners(debug):
+    with handle_errors(debug):
         from deciban.cli.demo import run
 
         run(folder, json)

@@ -53,7 +53,7 @@ class MailFilter:
     ...     _ = mail.learn(b"Subject: win\n\nWin a million, claim now", "spam")
     ...     said = mail.classify(b"Subject: claim\n\nYour million")
     >>> said.label, said.why, said.probability > 0.5
-    ('unsure', '1 ham, 1 spam learned; 5 of each are the least to be sure by', True)
+    ('unsure', '1 ham, 1 spam learned; at least 5 of each label are needed', True)
     """
 
     def __init__(

@@ -1,14 +1,13 @@
-"""`deciban mail`: a filter for one's own mailbox; one file a command, or a few that belong together.
+"""`deciban mail`: a spam filter for one's own mailbox; one module per command or per few related commands.
 
-Exit codes are those of all commands, but for two. `classify` answers by its own (0 spam, 1 ham, 2 unsure, 3 error),
-and `filter` ends with 0 whatever happens, as long as the message could be passed on. Wrong usage is no answer either,
-so that it too is 3 of `classify`, and passes the message on unchanged through `filter`.
+Exit codes are those of all commands, with two exceptions. `classify` of standard input returns its verdict (0 spam,
+1 ham, 2 unsure, 3 error), and `filter` returns 0 in every case in which the message was passed on. Wrong usage is no
+verdict: it is 3 in `classify`, and `filter` then passes the message on unchanged.
 
-To add a command: a file with `command` and `EXAMPLE`, a line in `COMMANDS` (`commands.py`), and a section
+To add a command: a function with the decorator `mail_parser.command`, a line in `COMMANDS` (`commands.py`), and a section
 `### mail NAME` in `docs/cli.md` with `<!-- options of mail NAME -->` and `<!-- end -->`, which `make guide` fills in.
 
-What a mail system calls for each message (`classify` and `filter`, of standard input) must answer at once, and what
-scripts call for a few (`learn`, `classify PATH`) not much later. So `at_once.py` answers the usual calls before any
-library is loaded that reads options, and `one.py`, `many.py`, `passing.py`, `learning.py` and what they use know of
-none. An option of these commands goes the long way until it is named there.
+A mail system starts `classify` or `filter` once for each message, so their start-up time counts: these commands are
+parsed by argparse and import nothing heavy at module level. With typer, `mail classify` of one message took 0.45 s of CPU
+time in place of 0.19 s.
 """

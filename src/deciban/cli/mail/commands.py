@@ -1,70 +1,108 @@
-"""The group of commands for mail."""
+"""The list of mail commands, and the function that runs one of them."""
 
 from __future__ import annotations
 
-from typing import Any
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Final, NamedTuple
 
-import typer
-from typer.core import TyperGroup
+from deciban.cli.exit_codes import NO_VERDICT, TRY_AGAIN
 
-from deciban.cli.exit_codes import NO_VERDICT
-from deciban.cli.lazy_commands import LazyCommand, group
+COPY_BUFFER_BYTES: Final = 1 << 13
+"""Bytes that are copied at a time where there is too little memory for anything else."""
 
-COMMANDS = {
-    "learn": LazyCommand("Learn what is ham and what is spam.", "deciban.cli.mail.learn"),
-    "classify": LazyCommand("Say what messages are.", "deciban.cli.mail.classify"),
-    "filter": LazyCommand("Write what a message is into its header.", "deciban.cli.mail.filter"),
-    "explain": LazyCommand("Say why a message is taken for what it is.", "deciban.cli.mail.explain"),
-    "unlearn": LazyCommand("Forget messages.", "deciban.cli.mail.unlearn", "unlearn", "UNLEARN"),
-    "relabel": LazyCommand("Say that messages are something else.", "deciban.cli.mail.unlearn", "relabel", "RELABEL"),
-    "evaluate": LazyCommand("Measure how good a filter is on mail you know.", "deciban.cli.mail.evaluate"),
-    "status": LazyCommand("Show what was learned, and whether it is enough.", "deciban.cli.mail.status"),
-    "set": LazyCommand("Choose a model, thresholds, ageing, a bound.", "deciban.cli.mail.settings"),
-    "fit": LazyCommand("Fit anew how far words are to be trusted.", "deciban.cli.mail.maintenance", "fit", "FIT"),
-    "tidy": LazyCommand("Keep a store within its bound.", "deciban.cli.mail.maintenance", "tidy", "TIDY"),
-    "check": LazyCommand("See whether a store is as it should be.", "deciban.cli.mail.maintenance", "check", "CHECK"),
-    "backup": LazyCommand("Copy a store, whoever learns meanwhile.", "deciban.cli.mail.exchange", "backup", "BACKUP"),
-    "merge": LazyCommand("Learn what another store has learned.", "deciban.cli.mail.exchange", "merge", "MERGE"),
-    "export": LazyCommand("Write a store as text.", "deciban.cli.mail.exchange", "export", "EXPORT"),
-    "import": LazyCommand("Learn from a store's text.", "deciban.cli.mail.exchange", "take_in", "IMPORT"),
-    "watch": LazyCommand("Learn from what is moved to Junk and back.", "deciban.cli.mail.watch"),
-    "serve": LazyCommand("Answer spamc, in the place of SpamAssassin.", "deciban.cli.mail.serve"),
+WRONG_USAGE: Final = 2
+"""The exit code of a command with wrong arguments."""
+
+DESCRIPTION: Final = "Classify mail as spam or ham: a filter that learns from your own mailbox."
+
+
+class CommandEntry(NamedTuple):
+    """A line of the list of commands, and the module and function that implement it."""
+
+    summary: str
+    module: str
+    function: str
+
+
+COMMANDS: Final = {
+    "learn": CommandEntry("Learn what is ham and what is spam.", "learn_mail", "learn"),
+    "classify": CommandEntry("Classify messages.", "classify_mail", "classify"),
+    "filter": CommandEntry("Write the verdict on a message into its header.", "filter_mail", "filter_message"),
+    "explain": CommandEntry("Show why a message gets its verdict.", "explain_mail", "explain"),
+    "unlearn": CommandEntry("Forget messages.", "unlearn", "unlearn"),
+    "relabel": CommandEntry("Change the label of messages that were learned.", "unlearn", "relabel"),
+    "evaluate": CommandEntry("Measure how good a filter is on labelled mail.", "evaluate_mail", "evaluate"),
+    "status": CommandEntry("Show what was learned, and whether it is enough.", "status", "status"),
+    "set": CommandEntry("Choose a model, thresholds, ageing, a size limit.", "settings", "set_options"),
+    "fit": CommandEntry("Refit the weights of tokens.", "maintenance", "fit"),
+    "tidy": CommandEntry("Keep a store within its size limit.", "maintenance", "tidy"),
+    "check": CommandEntry("Check a store for damage.", "maintenance", "check"),
+    "backup": CommandEntry("Copy a store, even while it is in use.", "exchange", "backup"),
+    "merge": CommandEntry("Learn the messages of another store.", "exchange", "merge"),
+    "export": CommandEntry("Write a store as text.", "exchange", "export"),
+    "import": CommandEntry("Learn the messages of a store's text.", "exchange", "import_text"),
+    "watch": CommandEntry("Learn from what is moved to Junk and back.", "watch_mail", "watch"),
+    "serve": CommandEntry("Answer spamc, in the place of SpamAssassin.", "serve", "serve"),
 }
-"""What there is, and what `deciban mail --help` says of it."""
-
-WRONG_USAGE: Any = typer.BadParameter.__base__
-"""What typer raises where a command is not called as it is to be."""
+"""The commands by name, in the order of `deciban mail --help`."""
 
 
-class Careful(TyperGroup):
-    """Lets wrong usage be no verdict, and no reason to lose a message."""
-
-    def invoke(self, ctx: Any) -> Any:
-        """Call a command."""
-        try:
-            return super().invoke(ctx)
-        except WRONG_USAGE as error:
-            if ctx.invoked_subcommand == "classify":
-                error.exit_code = NO_VERDICT
-            elif ctx.invoked_subcommand == "filter":
-                from deciban.cli.mail.filter_message import pass_on
-
-                pass_on(error.format_message())
-                raise typer.Exit from None
-            raise
+class UsageError(Exception):
+    """A command that was called with wrong arguments; the message states what is wrong."""
 
 
-app = typer.Typer(
-    name="mail",
-    cls=group(COMMANDS, Careful),
-    help="Tell spam from ham, by what you call so: a filter that learns from your own mailbox.",
-    short_help="Tell spam from ham, by what you call so.",
-    epilog="\b\nExample:\n  deciban mail learn --ham ~/Maildir --spam ~/Maildir/.Junk",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+def run(arguments: Sequence[str]) -> int:
+    """Run the command that the arguments name and return its exit code.
+
+    A message must not be lost, and no verdict invented, where memory is too short to load a command: `filter` then
+    copies the message with nothing but system calls, and `classify` returns the exit code of an error.
+    """
+    name, *rest = arguments or [""]
+    is_loaded = False
+    try:
+        from deciban.cli.mail.mail_parser import load
+
+        command = load(name, rest)
+        is_loaded = True
+        return command() or 0
+    except UsageError as error:
+        return _refuse(name, error)
+    except BrokenPipeError:
+        raise
+    except (Exception, KeyboardInterrupt) as error:
+        if name == "filter" and not is_loaded:
+            return _copy_message()
+        if name == "classify" and isinstance(error, Exception):
+            with suppress(Exception):  # the exit code is enough where nothing can be printed
+                print("error:", ascii(str(error) or type(error).__name__), file=sys.stderr, flush=True)
+            return NO_VERDICT
+        raise
 
 
-@app.callback()
-def mail() -> None:
-    """Tell spam from ham, by what you call so: a filter that learns from your own mailbox."""
+def _refuse(name: str, error: UsageError) -> int:
+    """Report wrong usage; `filter` passes the message on all the same."""
+    if name == "filter":
+        from deciban.cli.mail.filter_mail import pass_unchanged
+
+        pass_unchanged(str(error))
+        return 0
+    from deciban.cli.error_handling import say
+    from deciban.cli.mail.mail_parser import usage
+
+    prog = f"deciban mail {name}" if name in COMMANDS else "deciban mail"
+    say(f"{usage(name)}\nTry '{prog} -h' for help.\n\nError: {error}")
+    return NO_VERDICT if name == "classify" else WRONG_USAGE
+
+
+def _copy_message() -> int:
+    """Copy standard input to standard output with system calls only."""
+    try:
+        while piece := os.read(0, COPY_BUFFER_BYTES):
+            while piece:
+                piece = piece[os.write(1, piece) :]
+    except Exception:
+        return TRY_AGAIN
+    return 0

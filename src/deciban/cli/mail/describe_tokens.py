@@ -1,4 +1,4 @@
-"""Tokens in plain words: what a message has that speaks for it or against it."""
+"""Descriptions of tokens in plain English, for explanations of verdicts."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ SHAPES = {
     "reply:other": "answers go elsewhere than to the sender",
     "date:no-zone": "date without a time zone",
 }
-"""Tokens that stand for one thing only."""
+"""Descriptions of tokens that have no variable part."""
 
 
-def token_in_words(token: str) -> str:
-    """What a token says of the message that has it.
+def describe_token(token: str) -> str:
+    """Describe what a message that has this token contains.
 
-    >>> token_in_words("subject:free"), token_in_words("url:example.com"), token_in_words("garden")
+    >>> describe_token("subject:free"), describe_token("url:example.com"), describe_token("garden")
     ('subject has "free"', 'link to example.com', 'says "garden"')
     """
     if token in SHAPES:
@@ -47,7 +47,7 @@ def token_in_words(token: str) -> str:
 
 def _subject(rest: str) -> str:
     if rest.startswith("skip:"):
-        return f"subject {_long(rest[5:])}"
+        return f"subject {_long_word(rest[5:])}"
     if rest.isupper() and len(rest) > 1:
         return f'subject has "{rest}" in capitals'
     if rest[0] in CURRENCIES and rest[1:2] == ":":
@@ -56,7 +56,7 @@ def _subject(rest: str) -> str:
 
 
 def _pair(words: str) -> str:
-    """Two words that stand together are joined by +."""
+    """Separate two neighbouring words, which a token joins by +."""
     return words.replace("+", " ")
 
 
@@ -72,55 +72,55 @@ def _digits(n: str) -> str:
 def _person(header: str) -> Callable[[str], str]:
     who = WHO[header]
 
-    def say(rest: str) -> str:
+    def describe(rest: str) -> str:
         kind, _, value = rest.partition(":")
         if rest == "nameless":
             return f"{who} has no name"
         if kind == "addr":
             return f"{who} is {value}"
         if value.startswith("skip:"):
-            return f"{who}'s name {_long(value[5:])}"
+            return f"{who}'s name {_long_word(value[5:])}"
         if kind == "name":
             return f'{who}\'s name has "{value}"'
         if rest.isdigit():
-            return _number_of(who, int(rest))
+            return _count_people(who, int(rest))
         return f"{who} is at {_host(rest)}"
 
-    return say
+    return describe
 
 
-def _number_of(who: str, power: int) -> str:
-    """As a power of two: how many bits their number has."""
+def _count_people(who: str, power: int) -> str:
+    """Describe a number of people, given as the bits of that number."""
     if power < 2:
         return f"one {who}" if power else f"no address of a {who}"
     return f"{2 ** (power - 1)} to {2**power - 1} {who}s"
 
 
 def _host(name: str) -> str:
-    """A host, a domain, or the last part of one, which shows itself by a dot."""
+    """Return a host or a domain; the last part of one gets a dot in front."""
     return name if "." in name else f".{name}"
 
 
-def _way(rest: str) -> str:
+def _route(rest: str) -> str:
     return f"passed {rest[5:]} machines" if rest.startswith("hops:") else f"came by {_host(rest)}"
 
 
 def _link(rest: str) -> str:
     kind, _, value = rest.partition(":")
-    said = {
+    descriptions = {
         "path": f'link with "{value}" in its path', "port": f"link to port {value}",
         "mailto": f"link that writes to {value}", "scheme": f"link by {value}:",
     }  # fmt: skip
-    return said[kind] if value and kind in said else f"link to {_host(rest)}"
+    return descriptions[kind] if value and kind in descriptions else f"link to {_host(rest)}"
 
 
-def _page(rest: str) -> str:
+def _html(rest: str) -> str:
     kind, _, value = rest.partition(":")
-    said = {
+    descriptions = {
         "color": f"text in the colour #{value}", "ground": f"background in the colour #{value}",
         "size": f"text of size {value}", "event": f"web page that acts by itself ({value})",
     }  # fmt: skip
-    return said[kind] if value and kind in said else f"web page with <{rest}>"
+    return descriptions[kind] if value and kind in descriptions else f"web page with <{rest}>"
 
 
 def _attachment(rest: str) -> str:
@@ -133,30 +133,30 @@ def _attachment(rest: str) -> str:
 
 
 def _size(power: int) -> str:
-    """Bytes, from how many bits their number has."""
+    """Describe a size in bytes, given as the bits of that number."""
     unit = min(max(power - 1, 0) // 10, 3)
     return f"{2 ** (max(power - 1, 0) - 10 * unit)} {('bytes', 'KiB', 'MiB', 'GiB')[unit]}"
 
 
-def _long(rest: str) -> str:
+def _long_word(rest: str) -> str:
     first, _, length = rest.partition(":")
     return f"has a word of {length} letters or more that begins with {first}"
 
 
-def _found(rest: str) -> str:
-    way, _, what = rest.partition("=")
-    return f"the receiving server's check of the sender ({way.upper()}): {what}"
+def _authentication(rest: str) -> str:
+    method, _, result = rest.partition("=")
+    return f"the receiving server's check of the sender ({method.upper()}): {result}"
 
 
 PLACES: dict[str, Callable[[str], str]] = {
     "subject": _subject,
     **{header: _person(header) for header in WHO},
-    "received": _way,
+    "received": _route,
     "url": _link,
-    "html": _page,
+    "html": _html,
     "attachment": _attachment,
-    "skip": _long,
-    "auth": _found,
+    "skip": _long_word,
+    "auth": _authentication,
     "header": lambda rest: f'has a header "{rest}"',
     "no": lambda rest: f'has no header "{rest}"',
     "message-id": lambda rest: f"Message-ID of {_host(rest)}",
@@ -176,4 +176,4 @@ PLACES: dict[str, Callable[[str], str]] = {
     "caps": lambda rest: f'says "{rest.upper()}" in capitals',
     **{sign: _price(sign) for sign in CURRENCIES},
 }
-"""What is said of a token by the place that it stood in."""
+"""Functions that describe a token, by the part of the message that it comes from."""

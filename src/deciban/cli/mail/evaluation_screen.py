@@ -1,11 +1,11 @@
-"""How good a filter was, for people."""
+"""The reports of `deciban mail evaluate` on the screen."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from deciban.cli.mail.describe_tokens import token_in_words
+from deciban.cli.mail.describe_tokens import describe_token
 from deciban.cli.render import console, heading, line, one_line, pairs, table
 from deciban.formatting import signed
 
@@ -16,23 +16,24 @@ if TYPE_CHECKING:
     from deciban.mail.evaluation.filter_metrics import FilterMetrics
     from deciban.mail.evaluation.online import OnlineReport
 
-MOST_SHOWN = 10
-"""Mistakes; --json has them all."""
+MAX_MISTAKES = 10
+"""Number of mistakes that are shown; --json has them all."""
 
-MOST_CLUES = 5
-"""On either side of a mistake."""
+MAX_CLUES = 5
+"""Number of clues for spam, and for ham, that are shown for a mistake."""
 
-POINTS = 12
-"""Of a learning curve that are shown, about."""
+CURVE_POINTS = 12
+"""Approximate number of points of a learning curve that are shown."""
 
-SPREAD = {
+SPREAD_ROWS = {
     "error": ("errors at p ≥ ½", "share"), "one_minus_auc": ("1 − AUC", "share"), "log_loss": ("log-loss", "number"),
     "ham_lost": ("ham lost", "number"), "spam_missed": ("spam missed", "number"), "unsure": ("unsure", "number"),
 }  # fmt: skip
+"""Label and kind of each row of the summary of several draws, by the name of its metric."""
 
 
 def percent(share: float) -> str:
-    """A share of next to nothing keeps its digits.
+    """Format a share as a percentage; one below 1 % keeps three decimals.
 
     >>> percent(0.00551), percent(0.25)
     ('0.551 %', '25.0 %')
@@ -40,71 +41,71 @@ def percent(share: float) -> str:
     return f"{100 * share:.3f} %" if abs(share) < 0.01 else f"{100 * share:.1f} %"
 
 
-def splits(report: SplitReport | DrawsReport) -> None:
-    """The experiment of the lecture, once or often."""
+def show_splits(report: SplitReport | DrawsReport) -> None:
+    """Show the evaluation by one split into three parts, or by several draws of it."""
     from deciban.mail.evaluation.evaluate_filter import DrawsReport
 
     if isinstance(report, DrawsReport):
-        draws(report)
+        _show_draws(report)
         return
     out = console()
     learn, choose, judge = report.sizes
-    title(out, f"{report.model}: {learn} messages learned, {choose} to choose by, {judge} to judge by")
+    _show_title(out, f"{report.model}: {learn} messages learned, {choose} to choose by, {judge} to judge by")
     shown = ", ".join(f"{alpha:g} (log-loss {loss:.4f})" for alpha, loss in sorted(report.tried.items()))
     pairs(out, [
         ("smoothing", f"{report.alpha:g}, of {shown}" if len(report.tried) > 1 else "as usual"),
         ("ham up to, spam from", f"p = {report.thresholds[0]:g} and {report.thresholds[1]:g}"),
     ])  # fmt: skip
-    quality(out, report.figures)
-    wrong(out, report.mistakes)
+    _show_metrics(out, report.figures)
+    _show_mistakes(out, report.mistakes)
 
 
-def draws(report: DrawsReport) -> None:
-    """Means and spread."""
+def _show_draws(report: DrawsReport) -> None:
+    """Show means and standard deviations over several draws."""
     out, first = console(), report.draws[0]
     learn, choose, judge = first.sizes
-    title(out, f"{first.model}: {learn} messages learned, {choose} to choose by, {judge} to judge by; "
+    _show_title(out, f"{first.model}: {learn} messages learned, {choose} to choose by, {judge} to judge by; "
                f"{len(report.draws)} draws")  # fmt: skip
-    from deciban.mail.evaluation.evaluate_filter import SPREAD as OF
+    from deciban.mail.evaluation.evaluate_filter import SPREAD
 
     rows = []
-    for name, (words, kind) in SPREAD.items():
-        mean, deviation = report.spread(OF[name])
+    for name, (words, kind) in SPREAD_ROWS.items():
+        mean, deviation = report.spread(SPREAD[name])
         show = percent if kind == "share" else "{:.3f}".format
         rows.append([words, show(mean), show(deviation)])
     heading(out, "On the messages to judge by", "over all draws")
     table(out, ["", "mean", "deviation"], rows, right=(1, 2))
 
 
-def stream(report: OnlineReport) -> None:
-    """What TREC tells, and how it went."""
+def show_stream(report: OnlineReport) -> None:
+    """Show the online evaluation: the figures of TREC, and the learning curve."""
     out, figures = console(), report.figures
-    title(out, f"{report.model}: each of {figures.ham + figures.spam} messages judged, then learned; "
-               f"fitted anew {report.refits} times")  # fmt: skip
-    quality(out, figures)
+    _show_title(out, f"{report.model}: each of {figures.ham + figures.spam} messages judged, then learned; "
+               f"refitted {report.refits} times")  # fmt: skip
+    _show_metrics(out, figures)
     heading(out, "On the way", "wrong at p ≥ ½, by hundreds")
-    every = max(1, -(-len(report.curve) // POINTS))
+    every = max(1, -(-len(report.curve) // CURVE_POINTS))
     chosen = [step for i, step in enumerate(report.curve) if i < 2 or i % every == 0 or i == len(report.curve) - 1]
     rows = [[str(s.upto), f"{s.ham_wrong} of {s.ham}", f"{s.spam_wrong} of {s.spam}"] for s in chosen]
     table(out, ["up to", "ham", "spam"], rows, right=(0, 1, 2))
 
 
-def folds(report: FoldsReport) -> None:
-    """Every message once."""
+def show_folds(report: FoldsReport) -> None:
+    """Show the evaluation by cross-validation."""
     out = console()
     n = report.figures.ham + report.figures.spam
-    title(out, f"{report.model}: {n} messages in {report.folds} folds, each judged by a filter of the others")
-    quality(out, report.figures)
-    wrong(out, report.mistakes)
+    _show_title(out, f"{report.model}: {n} messages in {report.folds} folds, each judged by a filter of the others")
+    _show_metrics(out, report.figures)
+    _show_mistakes(out, report.mistakes)
 
 
-def title(out: Console, words: str) -> None:
-    """What was done."""
+def _show_title(out: Console, words: str) -> None:
+    """Show what was done."""
     out.print(one_line(words), style="bold", soft_wrap=True)
 
 
-def quality(out: Console, figures: FilterMetrics) -> None:
-    """Verdicts and figures."""
+def _show_metrics(out: Console, figures: FilterMetrics) -> None:
+    """Show the confusion table and the metrics."""
     heading(out, "Verdicts")
     rows = [[name, *map(str, row)] for name, row in zip(("ham", "spam"), figures.confusion)]
     table(out, ["of", "called ham", "spam", "unsure"], rows, right=(1, 2, 3))
@@ -121,17 +122,17 @@ def quality(out: Console, figures: FilterMetrics) -> None:
     ])  # fmt: skip
 
 
-def wrong(out: Console, mistakes: Sequence[Mistake]) -> None:
-    """The mistakes and what led to them."""
+def _show_mistakes(out: Console, mistakes: Sequence[Mistake]) -> None:
+    """Show the mistakes and the clues that led to them."""
     if not mistakes:
         return
-    shown = f"the surest {MOST_SHOWN} of {len(mistakes)}; --json has all" if len(mistakes) > MOST_SHOWN else ""
+    shown = f"the surest {MAX_MISTAKES} of {len(mistakes)}; --json has all" if len(mistakes) > MAX_MISTAKES else ""
     heading(out, "Mistakes", shown or f"{len(mistakes)}, the surest first")
-    for mistake in mistakes[:MOST_SHOWN]:
+    for mistake in mistakes[:MAX_MISTAKES]:
         verdict = mistake.verdict
         line(out, f"{mistake.label}: {mistake.name}")
         line(out, f"p(spam) = {verdict.probability:.4f}, {signed(verdict.decibans, 1)} dB", indent=6)
         for words, sign in (("for spam", 1), ("for ham", -1)):
-            clues = [clue for clue in verdict.clues if clue.decibans * sign > 0][:MOST_CLUES]
-            said = ", ".join(f"{token_in_words(clue.token)} {signed(clue.decibans, 1)}" for clue in clues)
-            line(out, f"{words}: {said or 'little'}", indent=6)
+            clues = [clue for clue in verdict.clues if clue.decibans * sign > 0][:MAX_CLUES]
+            found = ", ".join(f"{describe_token(clue.token)} {signed(clue.decibans, 1)}" for clue in clues)
+            line(out, f"{words}: {found or 'little'}", indent=6)

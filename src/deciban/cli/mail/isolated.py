@@ -1,4 +1,4 @@
-"""Work done by a process of its own: whatever happens to it, whoever asked for it goes on."""
+"""A function run by a child process: whatever happens to the child, the process that called goes on."""
 
 from __future__ import annotations
 
@@ -14,94 +14,95 @@ from typing import Any, Final, NoReturn
 from deciban.errors import DecibanError
 
 DONE, FAILED, END = b"+", b"-", b"\n"
-"""What an answer begins with, and ends with if it is whole."""
+"""The first byte of an answer, and the last byte of a complete one."""
 
-ENDING: Final = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGINT", "SIGHUP") if hasattr(signal, name))
-"""Signals that end the one who works at once, whatever they are to the one who asked."""
+CHILD_SIGNALS: Final = tuple(
+    getattr(signal, name) for name in ("SIGTERM", "SIGINT", "SIGHUP") if hasattr(signal, name)
+)
+"""Signals that end the child at once, however the parent handles them."""
 
-NO_MEMORY: Final = "there is not enough memory to judge"
+OUT_OF_MEMORY: Final = "there is not enough memory to classify"
 
-
-LONGEST_WAIT: Final = 60.0
-"""Seconds after which a verdict is of no use any more."""
-
-
-class AsideError(DecibanError):
-    """What was asked for did not come, and why."""
+TIMEOUT_SECONDS: Final = 60.0
+"""Time after which a verdict is of no use any more."""
 
 
-def aside(work: Callable[[], bytes], debug: bool = False, seconds: float = LONGEST_WAIT) -> bytes:
-    """What `work` returns; an error of it, a crash or more than so many seconds are an AsideError here.
+class IsolatedError(DecibanError):
+    """The function raised an error, or its process crashed or took too long."""
 
-    Libraries end a process that has too little memory, systems kill it, and a lock that is waited for in C hears no
-    signal: none of it happens to the process that asks. With `debug` the error says where it happened.
 
-    >>> aside(lambda: b"done")
+def run_isolated(function: Callable[[], bytes], debug: bool = False, seconds: float = TIMEOUT_SECONDS) -> bytes:
+    """Return what `function` returns; its error, a crash or more than so many seconds are an IsolatedError here.
+
+    Libraries end a process that has too little memory, systems kill it, and a lock that is waited for in C ignores
+    signals: none of it happens to the process that calls. With `debug` the error has a traceback.
+
+    >>> run_isolated(lambda: b"done")
     b'done'
     """
     if not hasattr(os, "fork"):
-        return work()
-    reads, writes = os.pipe()
-    child, held = _forked()
+        return function()
+    read_end, write_end = os.pipe()
+    child, mask = _fork()
     if not child:
-        _work(work, debug, writes, held)
+        _run_child(function, debug, write_end, mask)
     try:
-        signal.pthread_sigmask(signal.SIG_SETMASK, held)
-        os.close(writes)
-        answer = _answer(reads, seconds)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        os.close(write_end)
+        answer = _read_answer(read_end, seconds)
     finally:
-        os.close(reads)
+        os.close(read_end)
         with suppress(ProcessLookupError):
             os.kill(child, signal.SIGKILL)  # it has answered, or is too late
         os.waitpid(child, 0)
     if not answer.endswith(END):
-        raise AsideError("judging broke off. Hint: is there enough memory?")
+        raise IsolatedError("classifying was cut short. Hint: is there enough memory?")
     if answer.startswith(FAILED):
-        raise AsideError(answer[1:-1].decode())
+        raise IsolatedError(answer[1:-1].decode())
     return answer[1:-1]
 
 
-def _forked() -> tuple[int, set[signal.Signals]]:
-    """The other process, or 0 in it; signals wait meanwhile, lest it begin with the errors they are for the other."""
-    held: set[Any] = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+def _fork() -> tuple[int, set[signal.Signals]]:
+    """Fork with signals blocked, lest the child raise the errors that they are in the parent; return the old mask."""
+    mask: set[Any] = signal.pthread_sigmask(signal.SIG_BLOCK, CHILD_SIGNALS)
     try:
-        return os.fork(), held
+        return os.fork(), mask
     except OSError:
-        signal.pthread_sigmask(signal.SIG_SETMASK, held)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         raise
 
 
-def _work(work: Callable[[], bytes], debug: bool, writes: int, held: set[signal.Signals]) -> NoReturn:
-    """The life of the other process: it ends here, lest it do what is still to be done by the one who asked."""
+def _run_child(function: Callable[[], bytes], debug: bool, write_end: int, mask: set[signal.Signals]) -> NoReturn:
+    """Run the function in the child, which ends here lest it do what the parent has still to do."""
     try:
-        for number in ENDING:
+        for number in CHILD_SIGNALS:
             signal.signal(number, signal.SIG_DFL)
-        signal.pthread_sigmask(signal.SIG_SETMASK, held)
-        answer = _tried(work, debug) + END
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        answer = _try(function, debug) + END
         while answer:
-            answer = answer[os.write(writes, answer) :]
+            answer = answer[os.write(write_end, answer) :]
         sys.stderr.flush()
     finally:
         os._exit(0)
 
 
-def _tried(work: Callable[[], bytes], debug: bool) -> bytes:
+def _try(function: Callable[[], bytes], debug: bool) -> bytes:
     try:
-        return DONE + work()
+        return DONE + function()
     except Exception as error:
         from deciban.cli.error_handling import in_words, traceback
 
-        said = traceback() if debug else NO_MEMORY if isinstance(error, MemoryError) else in_words(error)
-        return FAILED + said.encode("utf-8", "replace")
+        text = traceback() if debug else OUT_OF_MEMORY if isinstance(error, MemoryError) else in_words(error)
+        return FAILED + text.encode("utf-8", "replace")
 
 
-def _answer(reads: int, seconds: float) -> bytes:
+def _read_answer(read_end: int, seconds: float) -> bytes:
     read, until = b"", monotonic() + seconds
     while True:
-        ready, _, _ = select.select([reads], [], [], max(0.0, until - monotonic()))
+        ready, _, _ = select.select([read_end], [], [], max(0.0, until - monotonic()))
         if not ready:
-            raise AsideError(f"judging took more than {seconds:g} seconds")
-        piece = os.read(reads, 1 << 16)
+            raise IsolatedError(f"classifying took more than {seconds:g} seconds")
+        piece = os.read(read_end, 1 << 16)
         if not piece:
             return read
         read += piece

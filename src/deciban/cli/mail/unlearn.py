@@ -1,60 +1,51 @@
-"""`deciban mail unlearn` and `deciban mail relabel`: what was learned is taken back, exactly."""
+"""`deciban mail unlearn` and `deciban mail relabel`: messages that were learned are removed, or get another label."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Annotated
+from collections.abc import Sequence
 
-import typer
-
-from deciban.cli import options as a
-from deciban.cli.error_handling import manners, stop_if_interrupted
-from deciban.cli.mail import mail_options as o
-from deciban.cli.mail.open_store import learning
+from deciban.cli.error_handling import handle_errors, say
+from deciban.cli.mail import mail_parser as a
+from deciban.cli.mail.learn_mail import run_maintenance
+from deciban.cli.mail.mail_inputs import open_to_learn, read_messages
 from deciban.errors import ForgetError
 from deciban.formatting import spaced
 
-UNLEARN = a.example("deciban mail unlearn message.eml")
-RELABEL = a.example("deciban mail relabel --to ham message.eml")
-To = Annotated[
-    str, typer.Option("--to", metavar="LABEL", help="What they are: ham, spam or any.", show_default=False)
-]
 
-
-def unlearn(
-    paths: o.Messages = None, store: o.StoreFile = None, no_fit: o.NoFit = False, json: a.AsJson = False,
-    debug: a.Debug = False,
-) -> None:  # fmt: skip
-    """Forget messages: the store is as if they had never come."""
-    from deciban.cli.mail.learn_messages import settle
-
-    with manners(debug, interrupted="nothing was unlearned"), learning(store) as mail:
-        digests = dict.fromkeys(digest for _, digest in _digests(paths))
+@a.command(a.MESSAGES, a.STORE, a.NO_FIT, a.JSON, a.DEBUG, examples=["deciban mail unlearn message.eml"])
+def unlearn(paths: Sequence[str], store: str | None, no_fit: bool, json: bool, debug: bool) -> None:
+    """Forget messages: afterwards the store is as if they had never been learned."""
+    with handle_errors(debug, interrupted="nothing was unlearned"), open_to_learn(store) as mail:
+        digests = list(dict.fromkeys(_read_digests(paths)))
         gone = mail.store.unlearn(digests)
         if not json:
-            typer.echo(f"{spaced(gone)} unlearned, {spaced(len(digests) - gone)} not known", err=True)
-        done = settle(mail, store, no_fit, json)
+            say(f"{spaced(gone)} unlearned, {spaced(len(digests) - gone)} not known")
+        done = run_maintenance(mail, store, no_fit, json)
         if json:
             from deciban.cli.output import print_json
 
             print_json({"store": str(mail.store.path), "unlearned": gone, "unknown": len(digests) - gone, **done})
 
 
-def relabel(
-    to: To, paths: o.Messages = None, store: o.StoreFile = None, no_fit: o.NoFit = False, json: a.AsJson = False,
-    debug: a.Debug = False,
-) -> None:  # fmt: skip
-    """Say that messages that were learned are something else; their times stay."""
-    from deciban.cli.mail.learn_messages import settle
-
-    with manners(debug, interrupted="nothing was relabelled"), learning(store) as mail:
+@a.command(
+    a.argument("--to", metavar="LABEL", required=True, help="The new label: ham, spam or any other."),
+    a.MESSAGES,
+    a.STORE,
+    a.NO_FIT,
+    a.JSON,
+    a.DEBUG,
+    examples=["deciban mail relabel --to ham message.eml"],
+)
+def relabel(to: str, paths: Sequence[str], store: str | None, no_fit: bool, json: bool, debug: bool) -> None:
+    """Change the label of messages that were learned; their times stay."""
+    with handle_errors(debug, interrupted="nothing was relabelled"), open_to_learn(store) as mail:
         from deciban.mail.filter import check_label
 
         check_label(to)
-        known = {digest: mail.store.known(digest) for _, digest in _digests(paths)}
-        moved = [digest for digest, label in known.items() if label not in (None, to)]
-        unknown = sum(label is None for label in known.values())
-        if unknown == len(known):
+        labels = {digest: mail.store.known(digest) for digest in _read_digests(paths)}
+        moved = [digest for digest, label in labels.items() if label not in (None, to)]
+        unknown = sum(label is None for label in labels.values())
+        if unknown == len(labels):
             raise ForgetError(
                 f"none of {spaced(unknown)} messages was ever learned, so none is relabelled. "
                 f"Hint: deciban mail learn --label {to}=PATH"
@@ -63,30 +54,19 @@ def relabel(
             for digest in moved:
                 mail.store.relabel(digest, to)
         if not json:
-            same = len(known) - len(moved) - unknown
+            same = len(labels) - len(moved) - unknown
             parts = [f"{spaced(len(moved))} moved to {to}", f"{spaced(same)} there already" if same else ""]
             parts += [f"{spaced(unknown)} not known, left out" if unknown else ""]
-            typer.echo(", ".join(filter(None, parts)), err=True)
-        done = settle(mail, store, no_fit, json)
+            say(", ".join(filter(None, parts)))
+        done = run_maintenance(mail, store, no_fit, json)
         if json:
             from deciban.cli.output import print_json
 
             print_json({"store": str(mail.store.path), "moved": len(moved), "unknown": unknown, **done})
 
 
-def _digests(paths: list[str] | None) -> Iterator[tuple[str, bytes]]:
-    """Names and digests of all messages; nothing is done with any where one cannot be read."""
+def _read_digests(paths: Sequence[str]) -> list[bytes]:
+    """Return the digests of all messages; an unreadable message is an error before anything is changed."""
     from deciban.mail.message.digest import compute_digest
 
-    if not paths:
-        from deciban.cli.mail.classify_one import standing_input
-
-        yield "-", compute_digest(standing_input())
-        return
-    from deciban.cli.mail.message_progress import Drawn, refuse_absent
-
-    refuse_absent(paths)
-    drawn = Drawn(paths, stop_if_interrupted)
-    for found in drawn:
-        yield found.name, compute_digest(found.raw)
-    drawn.end()
+    return [compute_digest(raw) for _, raw in read_messages(paths, "-")]

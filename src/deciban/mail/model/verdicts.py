@@ -138,7 +138,7 @@ def _least(size: Array, sizes: Sequence[int], most: int) -> list[float]:
 def _called(p: Sequence[float], at: int, learned: LabelTotals, thresholds: tuple[float, float]) -> tuple[str, str]:
     """The label, or unsure and why."""
     if learned.too_few:
-        return UNSURE, f"{learned} learned; {MIN_MESSAGES_PER_LABEL} of each are the least to be sure by"
+        return UNSURE, f"{learned} learned; at least {MIN_MESSAGES_PER_LABEL} of each label are needed"
     ham_at, spam_at = thresholds
     if len(p) == 2:
         if p[1] >= spam_at:

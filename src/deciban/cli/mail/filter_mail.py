@@ -1,0 +1,128 @@
+"""`deciban mail filter`: a message is passed on with its verdict in the header, and passed on despite any error."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from contextlib import suppress
+from types import FrameType
+from typing import Any, Final, NoReturn, Self
+
+from deciban.cli.error_handling import say
+from deciban.cli.exit_codes import TRY_AGAIN
+from deciban.cli.mail import mail_parser as a
+from deciban.cli.mail.classify_mail import SHOWN_CLUES
+from deciban.cli.mail.isolated import run_isolated
+from deciban.cli.mail.mail_inputs import open_to_classify
+
+ENDING_SIGNALS: Final = tuple(
+    getattr(signal, name) for name in ("SIGTERM", "SIGINT", "SIGHUP", "SIGALRM") if hasattr(signal, name)
+)
+"""Signals that end a program: a message that is being classified is passed on first."""
+
+MAX_CLASSIFIED_BYTES: Final = 1 << 24
+"""Bytes of a message that are held in memory and classified, however long it is."""
+
+PIECE_BYTES: Final = 1 << 16
+"""Bytes that are read at a time."""
+
+
+class EndedError(Exception):
+    """A signal asked the program to end."""
+
+
+@a.command(a.STORE, a.MODEL, a.DEBUG, examples=["deciban mail filter < message.eml > classified.eml"])
+def filter_message(store: str | None, model: str | None, debug: bool) -> None:
+    """Pass a message from standard input to standard output, with the header X-Deciban in place of any that came.
+
+    On any error (no store, a full disk, a signal) the message is passed on as it came, and the exit code is 0.
+    """
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # one message needs no threads, nor their memory
+    read: list[bytes] = []
+    with Signals() as signals:
+        try:
+            _read_head(read)
+            start = [insert_verdict(b"".join(read), store, model, debug)] if read else read
+            signals.raise_error = False
+        except Exception as error:
+            signals.raise_error = False
+            start = read
+            _report(error)
+        _pass_on(start)
+
+
+def pass_unchanged(reason: str) -> None:
+    """Pass the message on as it came, and report the reason."""
+    say(f"error: {reason} The message was passed on as it came.")
+    _pass_on([])
+
+
+def insert_verdict(head: bytes, store: str | None, model: str | None, debug: bool) -> bytes:
+    """Return a message, or its first part, with the header of its verdict."""
+    from deciban.mail.message.headers import insert_header
+
+    def classify() -> bytes:
+        with open_to_classify(store, model) as mail:
+            return mail.classify(head, clues=SHOWN_CLUES).header().encode()
+
+    return insert_header(head, run_isolated(classify, debug).decode())
+
+
+def _report(error: Exception) -> None:
+    with suppress(Exception):  # the message is passed on even where the error cannot be printed
+        say(f"error: {str(error) or type(error).__name__}\nThe message was passed on as it came.")
+
+
+def _read_head(into: list[bytes]) -> None:
+    """Read the part of the message that is classified, in pieces that are there to pass on, whatever happens."""
+    left = MAX_CLASSIFIED_BYTES
+    try:
+        while left and (piece := sys.stdin.buffer.read(min(PIECE_BYTES, left))):
+            into.append(piece)
+            left -= len(piece)
+    except (OSError, AttributeError, EndedError) as error:
+        _give_up(f"the message could not be read: {error}")
+
+
+def _pass_on(start: list[bytes]) -> None:
+    """Write these pieces, and then the rest of standard input."""
+    try:
+        for piece in start:
+            sys.stdout.buffer.write(piece)
+        while piece := sys.stdin.buffer.read(PIECE_BYTES):
+            sys.stdout.buffer.write(piece)
+        sys.stdout.buffer.flush()
+    except (OSError, AttributeError, MemoryError) as error:
+        _give_up(f"the message could not be passed on: {error}")
+
+
+def _give_up(reason: str) -> NoReturn:
+    """End at once: an orderly end would try to write the rest, and fail again."""
+    with suppress(OSError):
+        os.write(2, f"error: {reason}\n".encode())
+    os._exit(TRY_AGAIN)
+
+
+class Signals:
+    """A block in which a signal that ends programs raises an error, or is ignored once `raise_error` is False.
+
+    A message that is passed on in part would be worse than one that is passed on late.
+    """
+
+    def __init__(self) -> None:
+        self.raise_error = True
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> Self:
+        self._before = {number: signal.signal(number, self._handle) for number in ENDING_SIGNALS}
+        return self
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        if self.raise_error:
+            self.raise_error = False
+            raise EndedError(f"ended by {signal.Signals(number).name}")
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)

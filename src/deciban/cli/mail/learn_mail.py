@@ -1,0 +1,148 @@
+"""`deciban mail learn`: messages are learned by label, and the maintenance that is due after it is done."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Final
+
+from deciban.cli.error_handling import handle_errors, say, status
+from deciban.cli.mail import mail_parser as a
+from deciban.cli.mail.commands import UsageError
+from deciban.cli.mail.mail_inputs import MessageReader, check_paths, count_messages, open_to_learn, store_path
+from deciban.formatting import spaced
+
+if TYPE_CHECKING:
+    from deciban.mail.filter import MailFilter
+
+KEPT: Final = "what was learned before is kept; the same command again completes it"
+"""The message of an interrupted command that learns."""
+
+
+@a.command(
+    a.HAM,
+    a.SPAM,
+    a.argument(
+        "--label", nargs="+", action="append", metavar="NAME=PATH...",
+        help="Mail of another kind, such as work=PATH. May be repeated.",
+    ),
+    a.STORE,
+    a.SUBFOLDERS,
+    a.TRASHED,
+    a.NO_FIT,
+    a.JSON,
+    a.DEBUG,
+    examples=[
+        "deciban mail learn --ham ~/Maildir --spam ~/Maildir/.Junk",
+        "deciban mail learn --ham kept.mbox letters/*.eml --spam junk.mbox.gz",
+    ],
+)  # fmt: skip
+def learn(
+    ham: Sequence[str] | None, spam: Sequence[str] | None, label: Sequence[Sequence[str]] | None, store: str | None,
+    subfolders: bool, trashed: bool, no_fit: bool, json: bool, debug: bool,
+) -> None:  # fmt: skip
+    """Learn messages by label; a message that is known is not learned twice, and one with another label moves.
+
+    Then the weights of tokens are refitted, if so much was learned that it is due.
+    """
+    paths_of = group_by_label(ham, spam, label)
+    with handle_errors(debug, interrupted=KEPT):
+        from deciban.mail.bulk.reader_processes import ReaderPool
+        from deciban.mail.store.store_entry import LearnCounts
+
+        check_paths([path for paths in paths_of.values() for path in paths])
+        start = perf_counter()
+        with ExitStack() as opened:
+            with count_messages("learning") as tick:
+                readers = {name: MessageReader(paths, tick, subfolders, trashed) for name, paths in paths_of.items()}
+                messages = ((name, m) for name, reader in readers.items() for m in reader.iterate_unopened())
+                pool = opened.enter_context(ReaderPool(messages, None))
+                mail = opened.enter_context(open_to_learn(store, create=True))
+                counts = mail.learn_each(pool.given, pool)
+            learned = {name: counts.get(name, LearnCounts(0, 0, 0)) for name in paths_of}
+            _report(mail, store, learned, perf_counter() - start, no_fit, json)
+        for reader in readers.values():
+            reader.raise_error()
+
+
+def group_by_label(
+    ham: Sequence[str] | None, spam: Sequence[str] | None, labelled: Sequence[Sequence[str]] | None
+) -> dict[str, list[str]]:
+    """Return the paths of each label; all paths of one `--label` option have the label that the first one names.
+
+    >>> group_by_label(["a", "b"], None, [["work=c", "d"]])
+    {'ham': ['a', 'b'], 'work': ['c', 'd']}
+    """
+    paths_of = {"ham": list(ham or ()), "spam": list(spam or ())}
+    for first, *others in labelled or ():
+        name, equals, path = first.partition("=")
+        if not equals or not name or not path:
+            raise UsageError(f"{first!r} is not NAME=PATH, as in --label work=~/Maildir/.Work")
+        paths_of.setdefault(name, []).extend([path, *others])
+    paths_of = {name: paths for name, paths in paths_of.items() if paths}
+    if not paths_of:
+        raise UsageError("nothing to learn from: --ham PATH, --spam PATH or --label NAME=PATH is wanted")
+    return paths_of
+
+
+def _report(
+    mail: MailFilter, store: str | None, learned: dict[str, Any], seconds: float, no_fit: bool, json: bool
+) -> None:
+    """Report what was learned, and do the maintenance that is due."""
+    if not json:
+        for name, (new, known, moved) in learned.items():
+            parts = [f"{spaced(new)} new", f"{spaced(known)} known already" if known else ""]
+            parts += [f"{spaced(moved)} moved here from another label" if moved else ""]
+            say(f"{name}: {', '.join(filter(None, parts))}")
+        if sys.stderr.isatty():
+            n = sum(sum(counts) for counts in learned.values())
+            say(f"{spaced(n)} messages in {seconds:.1f} s, {spaced(n / max(seconds, 1e-3))} a second")
+    done = run_maintenance(mail, store, no_fit, json)
+    if json:
+        from deciban.cli.output import print_json
+
+        print_json({
+            "store": str(mail.store.path), "learned": {name: counts._asdict() for name, counts in learned.items()},
+            "seconds": seconds, **done,
+        })  # fmt: skip
+
+
+def run_maintenance(mail: MailFilter, store: str | None, no_fit: bool, quiet: bool = False) -> dict[str, Any]:
+    """Tidy the store and refit its model where that is due, and return what was done; `store` is the user's name."""
+    from deciban.mail.model.refit import RefitResult
+
+    tidied = mail.store.tidy().unlearned if mail.store.status().tidy_due else 0
+    fitted, due = RefitResult.NOT_DUE, mail.is_fit_due()
+    if due and not no_fit:
+        with status("fitting the weights of tokens …"):
+            fitted = mail.refit()
+    messages = {name: n for name, (n, _) in mail.store.totals().items() if n}
+    if not quiet:
+        if tidied:
+            say(f"tidied: the {spaced(tidied)} oldest messages were unlearned, to keep the size limit")
+        if fitted:
+            say(f"{mail.model}: refitted on {spaced(sum(messages.values()))} messages")
+        elif due and no_fit:
+            say(f"{mail.model}: a refit is due; run {format_command('fit', store)}")
+        elif fitted is RefitResult.INSEPARABLE:
+            say(format_inseparable(mail.model, messages))
+        held = ", ".join(f"{spaced(n)} {name}" for name, n in messages.items()) or "nothing"
+        say(f"{store_path(store)}: {held}")
+    return {"tidied": tidied, "fitted": bool(fitted), "messages": messages}
+
+
+def format_inseparable(model: str, messages: dict[str, int]) -> str:
+    """Return the message for labels that the words of their messages do not separate."""
+    held = " and ".join(f"{spaced(n)} {name}" for name, n in messages.items())
+    return (
+        f"{model}: nothing fitted to {held}: the words of these messages do not separate the labels. "
+        "Hint: is each message learned under its right label? (deciban mail relabel)"
+    )
+
+
+def format_command(command: str, store: str | None) -> str:
+    """Return a mail command for the same store, ready to be copied."""
+    return f"deciban mail {command}" + (f" --store {shlex.quote(store)}" if store else "")

@@ -1,0 +1,151 @@
+"""The mail store and the messages that a command names, opened; a progress bar counts the messages on a terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from deciban.cli.error_handling import stop_if_interrupted
+from deciban.errors import InputError
+
+if TYPE_CHECKING:
+    from deciban.mail.filter import MailFilter
+    from deciban.mail.sources.raw_message import RawMessage, UnreadFile
+
+Message = TypeVar("Message")
+
+READ_TIMEOUT_SECONDS: Final = 5.0
+"""Time that classifying waits for a store that another program has locked; learning waits longer."""
+
+PROGRESS_SECONDS: Final = 0.1
+"""Time between two updates of the progress bar."""
+
+
+def store_path(store: str | None) -> Path:
+    """Return the path of the store that `--store` names, or of the default store."""
+    from deciban.mail.filter import default_store
+
+    return default_store() if store is None else Path(store).expanduser()
+
+
+@contextmanager
+def open_to_classify(store: str | None, model: str | None = None) -> Iterator[MailFilter]:
+    """Open a store read-only, for the time of the block."""
+    from deciban.mail.filter import MailFilter
+    from deciban.mail.store.store import Store
+
+    with (
+        Store(store_path(store), create=False, wait=READ_TIMEOUT_SECONDS, read_only=True) as opened,
+        MailFilter(opened, model=model) as mail,
+    ):
+        yield mail
+
+
+@contextmanager
+def open_to_learn(store: str | None, create: bool = False) -> Iterator[MailFilter]:
+    """Open a store for writing, for the time of the block; with `create`, make one that does not exist."""
+    from deciban.mail.filter import MailFilter
+    from deciban.mail.store.store import Store
+
+    with Store(store_path(store), create=create) as opened, MailFilter(opened) as mail:
+        yield mail
+
+
+def check_paths(paths: Sequence[str]) -> None:
+    """Refuse a path that does not exist or is no address, before any message is read."""
+    from deciban.mail.sources.message_sources import kind_of
+
+    for path in paths:
+        if kind_of(path) == "imap":
+            from deciban.mail.sources.imap_address import Address
+
+            Address.of(path)
+
+
+class MessageReader:
+    """The messages of some paths; after an error the rest of a path is skipped, and the other paths are read."""
+
+    def __init__(
+        self, paths: Sequence[str], tick: Callable[[], None], subfolders: bool = False, trashed: bool = False
+    ) -> None:
+        self._paths, self._tick = paths, tick
+        self._subfolders, self._trashed = subfolders, trashed
+        self._error: InputError | OSError | None = None
+
+    def __iter__(self) -> Iterator[RawMessage]:
+        from deciban.mail.sources.message_sources import messages_in
+
+        return self._read(messages_in)
+
+    def iterate_unopened(self) -> Iterator[RawMessage | UnreadFile]:
+        """Yield the messages for bulk reading: small files are not opened here."""
+        from deciban.mail.sources.message_sources import mail_in
+
+        return self._read(mail_in)
+
+    def _read(self, source: Callable[..., Iterator[Message]]) -> Iterator[Message]:
+        for path in self._paths:
+            try:
+                for message in source(path, subfolders=self._subfolders, trashed=self._trashed):
+                    self._tick()
+                    yield message
+            except (InputError, OSError) as error:
+                self._error = self._error or error
+
+    def raise_error(self) -> None:
+        """Raise the first error, once all paths are read."""
+        if self._error is not None:
+            raise self._error
+
+
+def read_messages(paths: Sequence[str], stdin_name: str) -> Iterator[tuple[str, bytes]]:
+    """Yield the name and the bytes of each message of the paths, or of the one on standard input without paths."""
+    if not paths:
+        yield stdin_name, read_stdin()
+        return
+    check_paths(paths)
+    reader = MessageReader(paths, stop_if_interrupted)
+    for message in reader:
+        yield message.name, message.raw
+    reader.raise_error()
+
+
+def read_stdin() -> bytes:
+    """Return the message on standard input up to the size limit; the rest is read too, so that its writer can end."""
+    from deciban.mail.sources.message_sources import one_message
+
+    if sys.stdin.isatty():
+        print("reading a message from standard input, to its end (Ctrl-D) …", file=sys.stderr)
+    raw = one_message(sys.stdin.buffer)
+    while sys.stdin.buffer.read(1 << 20):
+        pass
+    return raw
+
+
+@contextmanager
+def count_messages(activity: str) -> Iterator[Callable[[], None]]:
+    """Yield a function to call for each message, which raises on Ctrl-C and, on a terminal, updates a bar."""
+    if not sys.stderr.isatty():
+        yield stop_if_interrupted
+        return
+    from deciban.cli.progress import make_progress_bar, rate
+
+    with make_progress_bar("messages") as bar:
+        task = bar.add_task(activity, total=None, rate="")
+        n, start = 0, monotonic()
+        updated = start
+
+        def tick() -> None:
+            nonlocal n, updated
+            stop_if_interrupted()
+            n += 1
+            now = monotonic()
+            if now - updated >= PROGRESS_SECONDS:
+                updated = now
+                bar.update(task, completed=n, rate=rate(n / (now - start), "messages"))
+
+        yield tick
