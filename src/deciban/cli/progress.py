@@ -23,7 +23,7 @@ def progress(table: TableInput, doing: str, again: str = "judging") -> Iterator[
         yield lambda rows: stop_if_interrupted()
         return
     total = table.guessed_rows()
-    with bar_of("rows") as bar:
+    with make_progress_bar("rows") as bar:
         task = bar.add_task(doing, total=total, rate="")
         last = 0
 
@@ -40,7 +40,7 @@ def progress(table: TableInput, doing: str, again: str = "judging") -> Iterator[
         yield tell
 
 
-def bar_of(things: str) -> Any:
+def make_progress_bar(things: str) -> Any:
     """A bar that counts these things."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
