@@ -61,7 +61,7 @@ def measured(table: TableInput, target: str, roles: list[str] | None, weights: s
         return deciban.dependence(
             table.source,
             target=target,
-            roles=a.given_roles(roles),
+            roles=a.parse_roles(roles),
             weights=weights,
             progress=rows,
             **table.reading,

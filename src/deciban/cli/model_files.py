@@ -72,14 +72,14 @@ def default_file(paths: Sequence[str]) -> str:
 
 def settings(given: Mapping[str, Any]) -> dict[str, Any]:
     """The options of training that were given, as `deciban.train` takes them."""
-    from deciban.cli.options import given_prior, given_roles, listed
+    from deciban.cli.options import given_prior, parse_roles, listed
     from deciban.cli.text_options import words_from_options
 
     made = {name: value for name, value in given.items() if value is not None}
     if made.get("like") is not None:
         _check_like(made)
         made["like"] = open_model(made["like"])
-    made["roles"] = given_roles(made.pop("roles", None)) or None
+    made["roles"] = parse_roles(made.pop("roles", None)) or None
     made["words"] = words_from_options(**{name: made.pop(name, None) for name in WORDS})
     if "join" in made:
         groups = made.pop("join")

@@ -257,7 +257,7 @@ def listed(text: str) -> list[str]:
     return [part.strip() for part in next(csv.reader([text], skipinitialspace=True), [])]
 
 
-def given_roles(pairs: list[str] | None) -> dict[str, str]:
+def parse_roles(pairs: list[str] | None) -> dict[str, str]:
     """COL=ROLE taken apart; a column's name may hold '=' itself."""
     roles = {}
     for pair in pairs or ():
