@@ -72,7 +72,7 @@ def default_file(paths: Sequence[str]) -> str:
 
 def settings(given: Mapping[str, Any]) -> dict[str, Any]:
     """The options of training that were given, as `deciban.train` takes them."""
-    from deciban.cli.options import given_prior, parse_roles, listed
+    from deciban.cli.options import parse_prior, parse_roles, listed
     from deciban.cli.text_options import words_from_options
 
     made = {name: value for name, value in given.items() if value is not None}
@@ -87,7 +87,7 @@ def settings(given: Mapping[str, Any]) -> dict[str, Any]:
     if "classes" in made:
         made["classes"] = listed(made["classes"])
     if "prior" in made:
-        made["prior"] = given_prior(made["prior"])
+        made["prior"] = parse_prior(made["prior"])
     return made
 
 

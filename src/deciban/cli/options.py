@@ -268,7 +268,7 @@ def parse_roles(pairs: list[str] | None) -> dict[str, str]:
     return roles
 
 
-def given_prior(text: str | None) -> Any:
+def parse_prior(text: str | None) -> Any:
     """A prior by name, or shares by class."""
     if text is None or "=" not in text:
         return text

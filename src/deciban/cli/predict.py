@@ -102,7 +102,7 @@ class Rule:
         """The model under the priors that are given, and what to call a row by its posterior."""
         from deciban.scores.decision import rule_of
 
-        model = model if self.prior is None else model.with_priors(a.given_prior(self.prior))
+        model = model if self.prior is None else model.with_priors(a.parse_prior(self.prior))
         costs, bars = d.given_costs(self.cost, model.classes), d.given_thresholds(self.threshold, model.classes)
         return model, rule_of(model.classes, costs, self.reject, bars)
 

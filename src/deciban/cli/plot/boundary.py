@@ -56,7 +56,7 @@ def command(
 
     with given(data, sql, None, format, encoding, "strict", missing, hive) as table:
         picture = to(table.paths)
-        run(table, picture, a.listed(columns), target, covariance, a.given_prior(prior))
+        run(table, picture, a.listed(columns), target, covariance, a.parse_prior(prior))
 
 
 def run(table: TableInput, picture: Picture, columns: list[str], target: str | None, covariance: str, prior: Any) -> None:
