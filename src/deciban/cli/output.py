@@ -78,10 +78,10 @@ def print_json(figures: Any) -> None:
     """Figures on standard output, as every reader of JSON takes them."""
     from deciban.plain_json import json_text
 
-    print(for_stdout(json_text(figures, indent=2)))
+    print(escape_for_terminal(json_text(figures, indent=2)))
 
 
-def for_stdout(text: str) -> str:
+def escape_for_terminal(text: str) -> str:
     """Escape what a terminal would obey, line ends apart, where standard output is one; pipes and files stay raw."""
     return escape_controls(text, keep="\n") if sys.stdout.isatty() else text
 

@@ -12,7 +12,7 @@ from deciban.cli.exit_codes import NO_VERDICT, NOT_SPAM, VERDICTS
 from deciban.cli.mail import mail_parser as a
 from deciban.cli.mail.isolated import OUT_OF_MEMORY, IsolatedError, run_isolated
 from deciban.cli.mail.mail_inputs import MessageReader, check_paths, count_messages, open_to_classify, read_stdin
-from deciban.cli.output import for_stdout
+from deciban.cli.output import escape_for_terminal
 from deciban.formatting import one_line
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def classify(
                 open_to_classify(store, model) as mail,
             ):
                 for name, verdict in mail.classify_all(pool.given, pool, clues=top):
-                    print(for_stdout(format_json(name, verdict)) if json else format_line(name, verdict))
+                    print(escape_for_terminal(format_json(name, verdict)) if json else format_line(name, verdict))
         reader.raise_error()
     return 0
 
@@ -78,7 +78,7 @@ def classify_stdin(store: str | None, model: str | None, top: int, json: bool, d
         code, _, line = run_isolated(classify_message, debug).decode("utf-8", "surrogatepass").partition(" ")
     except MemoryError:
         raise IsolatedError(OUT_OF_MEMORY) from None
-    print(for_stdout(line))
+    print(escape_for_terminal(line))
     sys.stdout.flush()
     return int(code)
 

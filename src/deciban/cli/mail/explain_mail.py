@@ -9,7 +9,7 @@ from deciban.cli.error_handling import handle_errors
 from deciban.cli.mail import mail_parser as a
 from deciban.cli.mail.describe_tokens import describe_token
 from deciban.cli.mail.mail_inputs import open_to_classify, read_messages
-from deciban.cli.output import for_stdout
+from deciban.cli.output import escape_for_terminal
 from deciban.formatting import signed, spaced
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def explain(paths: Sequence[str], store: str | None, model: str | None, top: int
         for name, raw in read_messages(paths, "standard input"):
             verdict = mail.classify(raw, clues=top)
             if json:
-                print(for_stdout(_format_json(name, verdict)))
+                print(escape_for_terminal(_format_json(name, verdict)))
             else:
                 _show(name, verdict, raw)
 
