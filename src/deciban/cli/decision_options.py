@@ -68,7 +68,7 @@ class Wishes:
 
     def __post_init__(self) -> None:
         """What is written wrongly is refused before any row is read."""
-        given_costs(self.cost, ())
+        parse_costs(self.cost, ())
         given_thresholds(self.threshold, ())
         given_wants(self.want, ())
 
@@ -77,7 +77,7 @@ class Wishes:
         if not self.cost and self.reject is None and not self.threshold:
             return None
         classes = report.classes
-        return report.decided(given_costs(self.cost, classes), self.reject, given_thresholds(self.threshold, classes))
+        return report.decided(parse_costs(self.cost, classes), self.reject, given_thresholds(self.threshold, classes))
 
     def wanted(self, report: Report) -> list[Found]:
         """A threshold for each wish."""
@@ -92,10 +92,10 @@ class Wishes:
         )
 
 
-def given_costs(options: Sequence[str] | None, classes: Sequence[Any]) -> dict[tuple[Any, Any], float] | None:
+def parse_costs(options: Sequence[str] | None, classes: Sequence[Any]) -> dict[tuple[Any, Any], float] | None:
     """TRUTH:CALLED=NUMBER taken apart; names of classes may hold ':' and '=' themselves.
 
-    >>> given_costs(["sick:healthy=20", "a:b:healthy=2"], ["a:b", "healthy", "sick"])
+    >>> parse_costs(["sick:healthy=20", "a:b:healthy=2"], ["a:b", "healthy", "sick"])
     {('sick', 'healthy'): 20.0, ('a:b', 'healthy'): 2.0}
     """
     if not options:
