@@ -69,7 +69,7 @@ class Wishes:
     def __post_init__(self) -> None:
         """What is written wrongly is refused before any row is read."""
         parse_costs(self.cost, ())
-        given_thresholds(self.threshold, ())
+        parse_thresholds(self.threshold, ())
         given_wants(self.want, ())
 
     def decided(self, report: Report) -> DecisionCosts | None:
@@ -77,7 +77,7 @@ class Wishes:
         if not self.cost and self.reject is None and not self.threshold:
             return None
         classes = report.classes
-        return report.decided(parse_costs(self.cost, classes), self.reject, given_thresholds(self.threshold, classes))
+        return report.decided(parse_costs(self.cost, classes), self.reject, parse_thresholds(self.threshold, classes))
 
     def wanted(self, report: Report) -> list[Found]:
         """A threshold for each wish."""
@@ -113,10 +113,10 @@ def parse_costs(options: Sequence[str] | None, classes: Sequence[Any]) -> dict[t
     return costs
 
 
-def given_thresholds(options: Sequence[str] | None, classes: Sequence[Any]) -> dict[Any, float] | None:
+def parse_thresholds(options: Sequence[str] | None, classes: Sequence[Any]) -> dict[Any, float] | None:
     """CLASS=P taken apart.
 
-    >>> given_thresholds(["3=0.9"], [3, 5])
+    >>> parse_thresholds(["3=0.9"], [3, 5])
     {3: 0.9}
     """
     if not options:

@@ -103,7 +103,7 @@ class Rule:
         from deciban.scores.decision import rule_of
 
         model = model if self.prior is None else model.with_priors(a.parse_prior(self.prior))
-        costs, bars = d.parse_costs(self.cost, model.classes), d.given_thresholds(self.threshold, model.classes)
+        costs, bars = d.parse_costs(self.cost, model.classes), d.parse_thresholds(self.threshold, model.classes)
         return model, rule_of(model.classes, costs, self.reject, bars)
 
 
