@@ -70,7 +70,7 @@ class Wishes:
         """What is written wrongly is refused before any row is read."""
         parse_costs(self.cost, ())
         parse_thresholds(self.threshold, ())
-        given_wants(self.want, ())
+        parse_wants(self.want, ())
 
     def decided(self, report: Report) -> DecisionCosts | None:
         """How such decisions did."""
@@ -81,7 +81,7 @@ class Wishes:
 
     def wanted(self, report: Report) -> list[Found]:
         """A threshold for each wish."""
-        told = given_wants(self.want, report.classes)
+        told = parse_wants(self.want, report.classes)
         return [report.threshold(label, **{figure: share}) for label, figure, share in told]
 
     def to_dict(self, report: Report) -> dict[str, Any]:
@@ -130,10 +130,10 @@ def parse_thresholds(options: Sequence[str] | None, classes: Sequence[Any]) -> d
     return told
 
 
-def given_wants(options: Sequence[str] | None, classes: Sequence[Any]) -> list[tuple[Any, str, float]]:
+def parse_wants(options: Sequence[str] | None, classes: Sequence[Any]) -> list[tuple[Any, str, float]]:
     """CLASS:precision=P or CLASS:recall=P taken apart.
 
-    >>> given_wants(["spam:precision=0.99"], ["ham", "spam"])
+    >>> parse_wants(["spam:precision=0.99"], ["ham", "spam"])
     [('spam', 'precision', 0.99)]
     """
     known = {str(label): label for label in classes}
