@@ -18,7 +18,7 @@ def words_from_options(
 ) -> Words | None:
     """What the options say about words; None where they say nothing."""
     told: dict[str, object] = {
-        "ngrams": None if ngrams is None else given_ngrams(ngrams),
+        "ngrams": None if ngrams is None else parse_ngrams(ngrams),
         "tokens": tokens,
         "stop": None if stop_words is None else given_stop_words(stop_words),
         "values": "presence" if presence else None,
@@ -33,10 +33,10 @@ def words_from_options(
     return Words.from_dict(told)
 
 
-def given_ngrams(text: str) -> tuple[int, int]:
+def parse_ngrams(text: str) -> tuple[int, int]:
     """N, or LOW-HIGH.
 
-    >>> given_ngrams("2"), given_ngrams("3-5")
+    >>> parse_ngrams("2"), parse_ngrams("3-5")
     ((1, 2), (3, 5))
     """
     from deciban.text.words import MAX_NGRAM_LENGTH
