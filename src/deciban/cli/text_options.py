@@ -20,7 +20,7 @@ def words_from_options(
     told: dict[str, object] = {
         "ngrams": None if ngrams is None else parse_ngrams(ngrams),
         "tokens": tokens,
-        "stop": None if stop_words is None else given_stop_words(stop_words),
+        "stop": None if stop_words is None else read_stop_words(stop_words),
         "values": "presence" if presence else None,
     }
     told = {name: value for name, value in told.items() if value is not None}
@@ -50,7 +50,7 @@ def parse_ngrams(text: str) -> tuple[int, int]:
     return low, high
 
 
-def given_stop_words(text: str) -> str | list[str]:
+def read_stop_words(text: str) -> str | list[str]:
     """The name of a list, or the words of a file, small as texts are read: one a line, empty lines left out."""
     if text == "english":
         return text
