@@ -100,7 +100,7 @@ def given(
         name = "the query" if sql is not None else paths[0] + (" …" if len(paths) > 1 else "")
         yield TableInput(paths, name, sql, format, encoding, texts, errors, bool(hive))
         return
-    with spooled() as path, named_as(path, STDIN):
+    with spooled() as path, rename_in_errors(path, STDIN):
         yield TableInput([str(path)], STDIN, None, format, encoding, texts, errors, bool(hive))
 
 
@@ -130,7 +130,7 @@ def spooled() -> Iterator[Path]:
 
 
 @contextmanager
-def named_as(path: Path, name: str) -> Iterator[None]:
+def rename_in_errors(path: Path, name: str) -> Iterator[None]:
     """Say a name that means something to the user where an error names the file."""
     try:
         yield
