@@ -100,7 +100,7 @@ def given(
         name = "the query" if sql is not None else paths[0] + (" …" if len(paths) > 1 else "")
         yield TableInput(paths, name, sql, format, encoding, texts, errors, bool(hive))
         return
-    with spooled() as path, rename_in_errors(path, STDIN):
+    with spool_stdin() as path, rename_in_errors(path, STDIN):
         yield TableInput([str(path)], STDIN, None, format, encoding, texts, errors, bool(hive))
 
 
@@ -114,7 +114,7 @@ def _refuse_absent(paths: Sequence[str]) -> None:
 
 
 @contextmanager
-def spooled() -> Iterator[Path]:
+def spool_stdin() -> Iterator[Path]:
     """Standard input as a file, so that it can be read from its beginning more than once."""
     stream = sys.stdin.buffer
     if sys.stdin.isatty():
