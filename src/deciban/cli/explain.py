@@ -62,10 +62,10 @@ def command(
         given(data, sql, folders, format, encoding, errors, missing, hive) as table,
     ):
         start, count = (0, rows) if row is None else (row - 1, 1)
-        run(model, table, start, count, pair_of(classes), most, allow_missing_columns, json)
+        run(model, table, start, count, parse_pair(classes), most, allow_missing_columns, json)
 
 
-def pair_of(classes: str | None) -> tuple[str, str] | None:
+def parse_pair(classes: str | None) -> tuple[str, str] | None:
     """FOR,AGAINST taken apart."""
     if classes is None:
         return None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from deciban.cli import options as a
-from deciban.cli.explain import Pair, pair_of
+from deciban.cli.explain import Pair, parse_pair
 from deciban.cli.plot.picture_options import Picture, To, pictured
 from deciban.errors import InputError
 
@@ -52,7 +52,7 @@ def command(
 
     with direct_role_hints_to_training(), given(data, sql, folders, format, encoding, errors, missing, hive) as table:
         picture = to([model, *table.paths])
-        run(model, table, picture, row, pair_of(classes), most, allow_missing_columns)
+        run(model, table, picture, row, parse_pair(classes), most, allow_missing_columns)
 
 
 def run(

@@ -9,7 +9,7 @@ import typer
 
 from deciban.cli import options as a
 from deciban.cli.error_handling import status
-from deciban.cli.explain import Pair, pair_of
+from deciban.cli.explain import Pair, parse_pair
 from deciban.cli.plot.evidence import Row
 from deciban.cli.plot.picture_options import Picture, To, pictured
 from deciban.errors import InputError
@@ -45,10 +45,10 @@ def command(
 
     picture = to([model, *(data or ())])
     if not data and sql is None:
-        run(model, None, picture, row, pair_of(classes), most)
+        run(model, None, picture, row, parse_pair(classes), most)
         return
     with direct_role_hints_to_training(), given(data, sql, None, format, encoding, "strict", missing, hive) as table:
-        run(model, table, picture, row, pair_of(classes), most)
+        run(model, table, picture, row, parse_pair(classes), most)
 
 
 def run(path: Path, table: TableInput | None, picture: Picture, row: int, pair: tuple[str, str] | None, most: int) -> None:
