@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from deciban.cli import options as a
-from deciban.cli.error_handling import manners
+from deciban.cli.error_handling import handle_errors
 from deciban.cli.plot.picture_options import DOTS, Dots, Picture, Size, Title
 
 EXAMPLE = a.example(
@@ -60,7 +60,7 @@ def command(
     debug: a.Debug = False,
 ) -> None:
     """Say what a positive and a negative test mean: how many of those people have what is tested for."""
-    with manners(debug):
+    with handle_errors(debug):
         from deciban.metrics.bayes_table import BayesTable
 
         table = BayesTable(prior, sensitivity, specificity, population)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from deciban.cli import options as a
-from deciban.cli.error_handling import manners
+from deciban.cli.error_handling import handle_errors
 from deciban.formatting import number, signed
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def command(
     model: a.ModelFile, other: Second, most: Most = 10, json: a.AsJson = False, debug: a.Debug = False
 ) -> None:
     """Compare two models: rows, classes, priors, roles, assumptions, and whose evidence moved most."""
-    with manners(debug):
+    with handle_errors(debug):
         from deciban.cli.model_files import open_model
         from deciban.cli.output import print_json
 
