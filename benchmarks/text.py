@@ -152,7 +152,9 @@ def against_fasttext(scale: float) -> Iterator[Line]:
         model = learn({}, train)
         program.learn()
         times = alternate(partial(learn, {}, train), program.learn, ROUNDS)
-        note = f"{' '.join(program.settings)}, lines shuffled; the program's wall time, {shown_time(program.until_saving())} of it before it saves its model"
+        training = shown_time(program.until_saving())
+        settings = " ".join(program.settings)
+        note = f"{settings}, lines shuffled; the program's wall time, {training} of it before it saves its model"
         accuracies = hits(model, test), program.accuracy()
     finally:
         program.clean()
