@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from deciban.cli import options as a
-from deciban.cli.error_handling import handle_errors, say
+from deciban.cli.error_handling import handle_errors, print_stderr
 
 ADD = a.example("deciban add patients.deciban new-cases.csv")
 FORGET = a.example("deciban forget patients.deciban withdrawn.csv -o without.deciban")
@@ -66,7 +66,7 @@ def _change(
     hive: bool,
     debug: bool,
 ) -> None:
-    from deciban.cli.inputs import given, direct_role_hints_to_training
+    from deciban.cli.inputs import direct_role_hints_to_training, given
 
     with (
         handle_errors(debug),
@@ -90,4 +90,4 @@ def _change(
         if out != "-":
             done = "learned" if what == "add" else "forgot"
             changed = format_row_count(abs(after - before))
-            say(f"{out}: {done} {changed}, {count(before)} before and {count(after)} now")
+            print_stderr(f"{out}: {done} {changed}, {count(before)} before and {count(after)} now")

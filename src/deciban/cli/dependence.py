@@ -70,7 +70,7 @@ def measured(table: TableInput, target: str, roles: list[str] | None, weights: s
 
 def show(found: Dependence, name: str, most: int, data: list[str]) -> None:
     """Pairs, what to do, and the command that does it."""
-    from deciban.cli.render import console, heading, line, one_line, format_row_count, table
+    from deciban.cli.render import console, format_row_count, heading, line, one_line, table
     from deciban.metrics.dependence import HEAD
 
     out = console()

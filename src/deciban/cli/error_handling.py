@@ -64,12 +64,12 @@ def _is_typers(error: BaseException) -> bool:
     return typer is not None and isinstance(error, (typer.Exit, typer.Abort, typer.BadParameter))
 
 
-def say(what: str) -> None:
+def print_stderr(what: str) -> None:
     """Print words on standard error; characters that a terminal would obey are escaped.
 
     >>> import contextlib
     >>> with contextlib.redirect_stderr(sys.stdout):
-    ...     say("a\\x1b[2J.eml: not read")
+    ...     print_stderr("a\\x1b[2J.eml: not read")
     a\\u001b[2J.eml: not read
     """
     print(escape_controls(what, keep="\n\t"), file=sys.stderr, flush=True)
@@ -77,7 +77,7 @@ def say(what: str) -> None:
 
 def _say(what: str) -> None:
     with suppress(OSError):  # if nobody hears us, the exit code still says it
-        say(what)
+        print_stderr(what)
 
 
 def traceback() -> str:
@@ -159,7 +159,7 @@ def print_warnings() -> Iterator[None]:
         text = _commanding(str(message))
         if issubclass(category, DecibanWarning) and text not in told:
             told.add(text)
-            say(f"warning: {text}")
+            print_stderr(f"warning: {text}")
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", DecibanWarning)

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from deciban.cli import options as a
-from deciban.cli.error_handling import manners, say
+from deciban.cli.error_handling import handle_errors, print_stderr
 
 EXAMPLE = a.example(
     "deciban example patients > patients.csv",
@@ -43,7 +43,7 @@ def command(name: Name, folder: Folder = None, debug: a.Debug = False) -> None:
     """Write a bundled table to stdout as CSV, or a mailbox to a folder. Patients, messages and mail are made up."""
     if folder is not None and name != MAILBOX:
         raise typer.BadParameter(f"--folder is for {MAILBOX}; a table goes to stdout: deciban example {name} > FILE")
-    with manners(debug):
+    with handle_errors(debug):
         if name == MAILBOX:
             _mailbox(Path(MAILBOX) if folder is None else folder.expanduser())
         else:
@@ -64,7 +64,7 @@ def _mailbox(folder: Path) -> None:
     except OSError as error:
         raise InputError(f"cannot write to the folder {str(folder)!r}: {error.strerror}. {HINT}") from None
     new, junk = sum(name.startswith("new/") for name in names), sum(name.startswith(JUNK) for name in names)
-    say(f"{folder}: {len(names) - new - junk} letters, {new} new ones, and {junk} of junk in {JUNK}")
+    print_stderr(f"{folder}: {len(names) - new - junk} letters, {new} new ones, and {junk} of junk in {JUNK}")
 
 
 def unpack_mailbox(folder: Path) -> list[str]:

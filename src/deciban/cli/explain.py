@@ -54,7 +54,7 @@ def command(
     debug: a.Debug = False,
 ) -> None:
     """Say why each row is predicted as it is: what every column adds to the odds."""
-    from deciban.cli.inputs import given, direct_role_hints_to_training
+    from deciban.cli.inputs import direct_role_hints_to_training, given
 
     with (
         handle_errors(debug),

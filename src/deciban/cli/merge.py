@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from deciban.cli import options as a
-from deciban.cli.error_handling import handle_errors, say
+from deciban.cli.error_handling import handle_errors, print_stderr
 
 EXAMPLE = a.example("deciban merge north.deciban south.deciban -o both.deciban")
 Several = Annotated[list[Path], typer.Argument(metavar="MODEL...", help="Two models or more.", show_default=False)]
@@ -29,4 +29,4 @@ def command(models: Several, output: Out, debug: a.Debug = False) -> None:
         merged = reduce(lambda x, y: x + y, (open_model(path) for path in models))
         save(merged, output)
         if output != "-":
-            say(f"{output}: {len(models)} models, {format_row_count(merged.ledger.n_rows)} together")
+            print_stderr(f"{output}: {len(models)} models, {format_row_count(merged.ledger.n_rows)} together")

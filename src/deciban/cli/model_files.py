@@ -72,7 +72,7 @@ def default_file(paths: Sequence[str]) -> str:
 
 def settings(given: Mapping[str, Any]) -> dict[str, Any]:
     """The options of training that were given, as `deciban.train` takes them."""
-    from deciban.cli.options import parse_prior, parse_roles, listed
+    from deciban.cli.options import listed, parse_prior, parse_roles
     from deciban.cli.text_options import words_from_options
 
     made = {name: value for name, value in given.items() if value is not None}

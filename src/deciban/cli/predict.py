@@ -13,7 +13,7 @@ import typer
 
 from deciban.cli import decision_options as d
 from deciban.cli import options as a
-from deciban.cli.error_handling import handle_errors, say
+from deciban.cli.error_handling import handle_errors, print_stderr
 from deciban.errors import InputError
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def command(
     debug: a.Debug = False,
 ) -> None:
     """Predict every row of a table: one line out for each row in, in the same order."""
-    from deciban.cli.inputs import given, direct_role_hints_to_training
+    from deciban.cli.inputs import direct_role_hints_to_training, given
 
     with (
         handle_errors(debug),
@@ -213,4 +213,4 @@ def _tell(called: Counter[str], out: str | None) -> None:
     more = f" and {len(called) - 5} other classes" if len(called) > 5 else ""
     more += f"; undecided {count(undecided)}" if undecided else ""
     rows = undecided + called.total()
-    say(f"{format_row_count(rows)} to {out}" + (f": {most}{more}" if most else ""))
+    print_stderr(f"{format_row_count(rows)} to {out}" + (f": {most}{more}" if most else ""))

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from deciban.cli import options as a
-from deciban.cli.error_handling import manners, say
+from deciban.cli.error_handling import handle_errors, print_stderr
 
 EXAMPLE = a.example("deciban sample patients.deciban -n 5 --seed 1")
 AT_ONCE = 1 << 16
@@ -40,7 +40,7 @@ def command(
     debug: a.Debug = False,
 ) -> None:
     """Draw rows from a model: tables that look to it like the one it learned from."""
-    with manners(debug):
+    with handle_errors(debug):
         run(model, rows, seed, output, json, safe_cells)
 
 
@@ -64,4 +64,4 @@ def run(path: Path, n: int, seed: int | None, out: str | None, as_json: bool, sa
             drawn += first.num_rows
             first = model.sample(min(n - drawn, AT_ONCE), rng) if drawn < n else first.slice(0, 0)
     if out is not None and out != "-":
-        say(f"{drawn} rows to {out}")
+        print_stderr(f"{drawn} rows to {out}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from deciban.cli import options as a
-from deciban.cli.error_handling import handle_errors, say
+from deciban.cli.error_handling import handle_errors, print_stderr
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -104,7 +104,7 @@ def _write(told: list[Telling], out: str, as_json: bool, safe_cells: bool) -> No
     with table_out(out, as_json, schema, safe_cells) as write:
         write(pa.RecordBatch.from_pylist(rows, schema=schema))
     if out != "-":
-        say(f"{len(rows)} words of {len(told)} classes to {out}")
+        print_stderr(f"{len(rows)} words of {len(told)} classes to {out}")
 
 
 def show(path: Path, told: list[Telling]) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from deciban.cli import options as a
-from deciban.cli.error_handling import handle_errors, say, status
+from deciban.cli.error_handling import handle_errors, print_stderr, status
 from deciban.errors import list_names
 
 if TYPE_CHECKING:
@@ -133,4 +133,4 @@ def run(
     report(model, description, out, output is not None, aside, judge, documents, "calibrate" in made)
     if made["words"] is not None and not model.layout.texts:
         unread = "no column was read as text, so nothing came of --ngrams, --tokens, --stop-words or --presence"
-        say(f"warning: {unread}. Hint: --as COLUMN=text")
+        print_stderr(f"warning: {unread}. Hint: --as COLUMN=text")

@@ -10,12 +10,12 @@ from deciban.cli.render import (
     command,
     console,
     count,
+    format_row_count,
     heading,
     line,
     one_line,
     pairs,
     quoted,
-    format_row_count,
     short,
     table,
 )

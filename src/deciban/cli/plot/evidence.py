@@ -48,7 +48,7 @@ def command(
     hive: a.Hive = False,
 ) -> None:
     """Draw what each column, or word, adds to the odds of a row's two most probable classes, in decibans."""
-    from deciban.cli.inputs import given, direct_role_hints_to_training
+    from deciban.cli.inputs import direct_role_hints_to_training, given
 
     with direct_role_hints_to_training(), given(data, sql, folders, format, encoding, errors, missing, hive) as table:
         picture = to([model, *table.paths])

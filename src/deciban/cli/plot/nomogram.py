@@ -41,7 +41,7 @@ def command(
     hive: a.Hive = False,
 ) -> None:
     """Draw a scale of decibans for each column; their sum leads to the probability. With DATA a row is marked."""
-    from deciban.cli.inputs import given, direct_role_hints_to_training
+    from deciban.cli.inputs import direct_role_hints_to_training, given
 
     picture = to([model, *(data or ())])
     if not data and sql is None:

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from deciban.cli import options as a
-from deciban.cli.error_handling import handle_errors, say
+from deciban.cli.error_handling import handle_errors, print_stderr
 
 ENDINGS = (".png", ".svg", ".pdf")
 KEYWORD_ONLY = inspect.Parameter.KEYWORD_ONLY
@@ -89,7 +89,7 @@ class Picture:
         with atomic_file(self.path) as unfinished, rc_context({"svg.hashsalt": "deciban"}):
             figure.savefig(unfinished, format=form, dpi=self.dots, metadata=undated[form])
         pyplot.close(figure)
-        say(f"{self.path}: {what}")
+        print_stderr(f"{self.path}: {what}")
 
 
 To = Callable[[Sequence[str | Path]], Picture]

@@ -39,7 +39,7 @@ def command(
     hive: a.Hive = False,
 ) -> None:
     """Draw the curve from log-odds to probability over the rows of DATA, which must have the column to predict."""
-    from deciban.cli.inputs import given, direct_role_hints_to_training
+    from deciban.cli.inputs import direct_role_hints_to_training, given
 
     with direct_role_hints_to_training(), given(data, sql, None, format, encoding, "strict", missing, hive) as table:
         picture = to([model, *table.paths])
