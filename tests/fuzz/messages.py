@@ -12,7 +12,7 @@ from tests.mail import fuzzing
 from tests.mail.spamds import learn_letters
 
 from deciban.mail.filter import MailFilter
-from deciban.mail.message.header_insertion import HEADER, insert_header
+from deciban.mail.message.headers import HEADER, insert_header
 from deciban.mail.message.message import read_message
 from deciban.mail.sources.message_sources import messages_in
 from deciban.mail.tokens.tokens import extract_tokens

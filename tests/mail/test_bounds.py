@@ -7,7 +7,7 @@ import pytest
 from tests.mail import hostile
 
 from deciban.mail.message.digest import compute_digest
-from deciban.mail.message.header_insertion import insert_header
+from deciban.mail.message.headers import insert_header
 from deciban.mail.message.message import read_message
 from deciban.mail.tokens.tokens import MAX_TOKENS, TokenOptions, extract_tokens, list_omissions
 

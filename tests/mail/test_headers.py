@@ -2,7 +2,7 @@
 
 import pytest
 
-from deciban.mail.message.headers import content_type, fields_of, with_words_decoded
+from deciban.mail.message.headers import decode_words, parse_content_type, parse_headers
 
 
 @pytest.mark.parametrize(
@@ -26,22 +26,22 @@ from deciban.mail.message.headers import content_type, fields_of, with_words_dec
     ],
 )
 def test_encoded_words(written, read):
-    assert with_words_decoded(written) == read
+    assert decode_words(written) == read
 
 
 def test_folded_headers_are_one_line():
-    assert fields_of(b"Subject: one\n two\n\tthree\nX: y\n") == [("subject", "one two three"), ("x", "y")]
+    assert parse_headers(b"Subject: one\n two\n\tthree\nX: y\n") == [("subject", "one two three"), ("x", "y")]
 
 
 def test_eight_bit_headers_are_utf8_or_in_the_charset_of_the_body():
-    assert fields_of("Subject: été".encode()) == [("subject", "été")]
-    assert fields_of(b"Subject: \xe9t\xe9") == [("subject", "été")]
+    assert parse_headers("Subject: été".encode()) == [("subject", "été")]
+    assert parse_headers(b"Subject: \xe9t\xe9") == [("subject", "été")]
     russian = "Subject: Встреча".encode("koi8-r") + b"\nContent-Type: text/plain; charset=koi8-r"
-    assert fields_of(russian)[0] == ("subject", "Встреча")
+    assert parse_headers(russian)[0] == ("subject", "Встреча")
 
 
 def test_lines_that_are_no_headers_are_left_out():
-    assert fields_of(b"what is this\nSubject: x\n: y\nna me: z") == [("subject", "x")]
+    assert parse_headers(b"what is this\nSubject: x\n: y\nna me: z") == [("subject", "x")]
 
 
 @pytest.mark.parametrize(
@@ -59,4 +59,4 @@ def test_lines_that_are_no_headers_are_left_out():
     ],
 )
 def test_types_and_their_parameters(value, kind, parameters):
-    assert content_type(value) == (kind, parameters)
+    assert parse_content_type(value) == (kind, parameters)

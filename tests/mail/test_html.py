@@ -7,15 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.mail.made_up import PAGE
 
-from deciban.mail.message.html import page_of
+from deciban.mail.message.html import parse_page
 
 
 def seen(source):
-    return " ".join(page_of(source).text.split())
+    return " ".join(parse_page(source).text.split())
 
 
 def test_a_page_with_everything():
-    page = page_of(PAGE)
+    page = parse_page(PAGE)
     assert page.text.split() == ["Dear", "friend,", "click", "here", "logo"]
     assert page.hidden.split() == ["meadow", "river", "invisible", "ink"]
     assert page.links == ("http://shop.example.com:8080/offer/now?id=7", "http://203.0.113.9/x.gif")
@@ -56,7 +56,7 @@ def test_text_that_is_seen(source, text):
     ],
 )  # fmt: skip
 def test_styles_that_hide(style):
-    page = page_of(f'a <span style="{style}">poem <span>of</span> words</span> b')
+    page = parse_page(f'a <span style="{style}">poem <span>of</span> words</span> b')
     assert (page.text.split(), page.hidden.split()) == (["a", "b"], ["poem", "of", "words"])
 
 
@@ -73,19 +73,19 @@ def test_styles_that_hide(style):
     ],
 )
 def test_styles_that_do_not(style):
-    assert page_of(f'<span style="{style}">words</span>').hidden == ""
+    assert parse_page(f'<span style="{style}">words</span>').hidden == ""
 
 
 def test_text_in_the_colour_of_its_own_ground():
-    assert page_of("<td bgcolor=navy><font color='#000080'>x</font></td>").hidden == "x"
-    assert page_of("<td bgcolor=navy><font color=white>x</font></td>").hidden == ""
-    assert page_of("<body bgcolor=black><font color=black>x</font> y").hidden == "x"
-    assert page_of("<td background=sky.gif><font color=white>x</font></td>").hidden == ""
-    assert page_of("<style>.a{background:navy}</style><td class=a><font color=white>x</font></td>").hidden == ""
+    assert parse_page("<td bgcolor=navy><font color='#000080'>x</font></td>").hidden == "x"
+    assert parse_page("<td bgcolor=navy><font color=white>x</font></td>").hidden == ""
+    assert parse_page("<body bgcolor=black><font color=black>x</font> y").hidden == "x"
+    assert parse_page("<td background=sky.gif><font color=white>x</font></td>").hidden == ""
+    assert parse_page("<style>.a{background:navy}</style><td class=a><font color=white>x</font></td>").hidden == ""
 
 
 def test_hiding_ends_where_its_tag_does():
-    page = page_of("<div style='display:none'>a<div>b</div>c</div>d")
+    page = parse_page("<div style='display:none'>a<div>b</div>c</div>d")
     assert (page.text.strip(), page.hidden.split()) == ("d", ["a", "b", "c"])
 
 
@@ -99,7 +99,7 @@ def test_hiding_ends_where_its_tag_does():
     ],
 )
 def test_style_sheets_that_hide(sheet):
-    page = page_of(f'<style>{sheet}</style>seen<p class="b X" id=k>poem <b>and</b> prose</p>also')
+    page = parse_page(f'<style>{sheet}</style>seen<p class="b X" id=k>poem <b>and</b> prose</p>also')
     assert (page.hidden.split(), page.text.split()) == (["poem", "and", "prose"], ["seen", "also"])
     assert "hidden:sheet" in page.tags
 
@@ -116,7 +116,7 @@ def test_style_sheets_that_hide(sheet):
     ],
 )
 def test_style_sheets_that_do_not(sheet):
-    page = page_of(f"<style>{sheet}</style><p class=x id=k>shown</p>")
+    page = parse_page(f"<style>{sheet}</style><p class=x id=k>shown</p>")
     assert (page.hidden, page.text.strip()) == ("", "shown")
 
 
@@ -125,12 +125,12 @@ def test_style_sheets_that_do_not(sheet):
 )
 def test_no_style_sheet_keeps_its_reader_waiting(piece):
     begun = time.process_time()
-    page_of("<style>.x{display:none}" + piece * (200_000 // len(piece)) + "<p class=x>poem")
+    parse_page("<style>.x{display:none}" + piece * (200_000 // len(piece)) + "<p class=x>poem")
     assert time.process_time() - begun < 1
 
 
 def test_links_are_found_in_every_kind_of_quotes():
-    page = page_of(
+    page = parse_page(
         """<a href="http://a/">1</a><a href='http://b/'>2</a><A HREF=http://c/>3</A><a href="#top">4</a>"""
     )
     assert page.links == ("http://a/", "http://b/", "http://c/")
@@ -138,23 +138,23 @@ def test_links_are_found_in_every_kind_of_quotes():
 
 @given(st.text(alphabet="<>/!-abst =\"'&;#0none:", max_size=200))
 def test_any_text_is_a_page(source):
-    page = page_of(source)
+    page = parse_page(source)
     assert (page.text + page.hidden).encode().decode() == page.text + page.hidden
     assert all(mark.split() == [mark] for mark in page.tags)
 
 
 @given(st.text(alphabet="abc déf\n", max_size=100))
 def test_text_without_tags_is_shown_as_it_is(source):
-    assert page_of(source).text == source
+    assert parse_page(source).text == source
 
 
 def test_a_size_over_two_lines_is_one_mark_without_spaces():
-    assert page_of('<font size="1\n2">small</font>').tags == ("font", "size:12")
+    assert parse_page('<font size="1\n2">small</font>').tags == ("font", "size:12")
 
 
 def test_among_thousands_of_colours_what_is_hidden_is_found():
     shades = "".join(f'<p style="color:#{n:06x}; background:#{0x800000 + n:06x}">seen</p>' for n in range(3000))
-    page = page_of(f'{shades}<font color="white">poem</font>')
+    page = parse_page(f'{shades}<font color="white">poem</font>')
     assert page.hidden == "poem"
     assert page.text.split() == ["seen"] * 3000
 
@@ -164,4 +164,4 @@ def test_among_thousands_of_colours_what_is_hidden_is_found():
     [("9" * 5000, "\ufffd"), ("0" * 5000 + "65", "A"), ("0" * 5000, "\ufffd"), ("99999999", "\ufffd")],
 )
 def test_a_character_by_a_number_of_any_length_is_read(written, shown):
-    assert page_of(f"x&#{written};y").text == f"x{shown}y"
+    assert parse_page(f"x&#{written};y").text == f"x{shown}y"

@@ -9,7 +9,7 @@ from contextlib import suppress
 from types import FrameType
 from typing import Any, Final, NoReturn, Self
 
-from deciban.cli.error_handling import say
+from deciban.cli.error_handling import print_stderr
 from deciban.cli.exit_codes import TRY_AGAIN
 from deciban.cli.mail import mail_parser as a
 from deciban.cli.mail.classify_mail import SHOWN_CLUES
@@ -54,7 +54,7 @@ def filter_message(store: str | None, model: str | None, debug: bool) -> None:
 
 def pass_unchanged(reason: str) -> None:
     """Pass the message on as it came, and report the reason."""
-    say(f"error: {reason} The message was passed on as it came.")
+    print_stderr(f"error: {reason} The message was passed on as it came.")
     _pass_on([])
 
 
@@ -71,7 +71,7 @@ def insert_verdict(head: bytes, store: str | None, model: str | None, debug: boo
 
 def _report(error: Exception) -> None:
     with suppress(Exception):  # the message is passed on even where the error cannot be printed
-        say(f"error: {str(error) or type(error).__name__}\nThe message was passed on as it came.")
+        print_stderr(f"error: {str(error) or type(error).__name__}\nThe message was passed on as it came.")
 
 
 def _read_head(into: list[bytes]) -> None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from deciban._typing import Codes
 from deciban.errors import InputError
 from deciban.mail.bulk.bulk import Words, read_batches
-from deciban.mail.message.arrival_time import arrived
+from deciban.mail.message.headers import arrival_time
 from deciban.mail.model.token_weights import POSITIVE
 from deciban.mail.sources.message_sources import kind_of, messages_in
 from deciban.mail.store.packing import Numbers
@@ -126,7 +126,7 @@ def read_labelled(
             dated = kind_of(path) in DATED
             for found in messages_in(path):
                 codes.append(code)
-                told = arrived(found.raw), found.time if dated else None, math.nan
+                told = arrival_time(found.raw), found.time if dated else None, math.nan
                 times.append(next(time for time in told if time is not None))
                 if progress is not None:
                     progress(len(codes))

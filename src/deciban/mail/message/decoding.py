@@ -1,6 +1,6 @@
-"""Bytes of a body or a header become text: transfer encodings and charsets, damaged and lying ones included.
+"""Decoding of bodies and headers: transfer encodings and charsets, damaged and wrongly declared ones included.
 
-Nothing here raises. Charsets are looked up in a closed list: what a message calls its charset never reaches Python's
+Nothing here raises. Charsets are looked up in a closed list: the name that a message declares never reaches Python's
 search for codecs, which would import modules by that name.
 """
 
@@ -12,7 +12,7 @@ from encodings.aliases import aliases
 from functools import lru_cache
 
 LATIN = "cp1252"
-"""What ASCII, latin-1, no charset and unknown charsets mean to those who write mail: windows-1252 holds them all."""
+"""The codec for ASCII, latin-1, no charset and unknown charsets: windows-1252 contains them all."""
 
 WIDER = {
     "ascii": LATIN,
@@ -32,7 +32,7 @@ WIDER = {
     "utf_32_le": "utf_32",
     "utf_32_be": "utf_32",
 }
-"""A charset is read by the widest that holds it, as mail programs do."""
+"""For each codec the widest one that contains it, by which it is read, as mail programs do."""
 
 CODEC_NAMES = """
 utf_8 utf_7 utf_16 utf_32 cp1252 gb18030 hz cp950 big5hkscs cp932 euc_jp iso2022_jp_1 iso2022_jp_2
@@ -63,73 +63,73 @@ REPLACED = "\ufffd"
 MARKS = {b"\xff\xfe": "utf_16_le", b"\xfe\xff": "utf_16_be"}
 NOT_BASE64 = bytes(set(range(256)) - set(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"))
 LOOKS_BASE64 = re.compile(rb"\s*[A-Za-z0-9+/]{4,}+[=A-Za-z0-9+/]*+\s*(?:\n|\Z)")
-MOST_CHARSETS = 512
+MAX_CACHED_CHARSETS = 512
 
 
-def _squeezed(name: str) -> str:
+def _squeeze(name: str) -> str:
     return re.sub(r"[\W_]+", "", name)
 
 
 NAMES = {
-    _squeezed(name): WIDER.get(module, module)
+    _squeeze(name): WIDER.get(module, module)
     for name, module in [*aliases.items(), *((m, m) for m in [*CODECS, *WIDER])]
     if WIDER.get(module, module) in CODECS
 } | OTHER_NAMES
 
 
-@lru_cache(MOST_CHARSETS)
-def codec_of(charset: str) -> str | None:
-    """The codec that reads a charset, or None for one that nobody knows.
+@lru_cache(MAX_CACHED_CHARSETS)
+def find_codec(charset: str) -> str | None:
+    """Return the codec that reads a charset, or None for an unknown one.
 
-    >>> codec_of("ISO-8859-1"), codec_of("gb2312"), codec_of("x-unknown"), codec_of("zlib")
+    >>> find_codec("ISO-8859-1"), find_codec("gb2312"), find_codec("x-unknown"), find_codec("zlib")
     ('cp1252', 'gb18030', None, None)
     """
-    return NAMES.get(_squeezed(charset[:60].lower()))
+    return NAMES.get(_squeeze(charset[:60].lower()))
 
 
-def decoded(data: bytes, charset: str = "") -> str:
-    """What bytes say, by their charset where it fits them, and by what they look like where it does not.
+def decode_text(data: bytes, charset: str = "") -> str:
+    """Decode bytes by their charset if it fits them, else by what they look like.
 
-    >>> decoded("naïve".encode(), "us-ascii"), decoded("naïve".encode("cp1252"), "utf-8")
+    >>> decode_text("naïve".encode(), "us-ascii"), decode_text("naïve".encode("cp1252"), "utf-8")
     ('naïve', 'naïve')
     """
-    codec = codec_of(charset) if charset else None
+    codec = find_codec(charset) if charset else None
     if codec in SHIFTING:
-        return _shifted(data, codec)
+        return _decode_shifting(data, codec)
     if data.isascii():
         if 27 in data and (b"\x1b$" in data or b"\x1b(" in data):
-            return _shifted(data, "iso2022_jp_2")
-        return _without_nuls(data)
+            return _decode_shifting(data, "iso2022_jp_2")
+        return _decode_ascii(data)
     if 4 * data.count(0) >= len(data) and _looks_wide(data):
-        return _wide(data)
-    return _eight(data, codec).replace("\0", "")
+        return _decode_wide(data)
+    return _decode_ascii_superset(data, codec).replace("\0", "")
 
 
-def _without_nuls(data: bytes) -> str:
+def _decode_ascii(data: bytes) -> str:
     text = data.decode("ascii")
     if "\0" not in text:
         return text
-    return _wide(data) if _looks_wide(data) else text.replace("\0", "")
+    return _decode_wide(data) if _looks_wide(data) else text.replace("\0", "")
 
 
-def _eight(data: bytes, codec: str | None) -> str:
-    """Bytes above 127, by a codec that keeps ASCII: true UTF-8 is hardly ever something else by chance."""
+def _decode_ascii_superset(data: bytes, codec: str | None) -> str:
+    """Decode by a codec that contains ASCII: valid UTF-8 is hardly ever something else by chance."""
     if codec in (None, LATIN, "utf_8"):
         try:
             return data.decode("utf_8")
         except UnicodeDecodeError:
-            return _nearly_utf8(data) or data.decode(LATIN, "replace")
+            return _decode_damaged_utf8(data) or data.decode(LATIN, "replace")
     assert codec is not None
-    if (true := _truly_utf8(data)) is not None:
-        return true
+    if (text := _decode_undeclared_utf8(data)) is not None:
+        return text
     text = data.decode(codec, "replace")
     if 8 * text.count(REPLACED) > len(text) - len(text.encode("ascii", "ignore")):
-        return _eight(data, None)
+        return _decode_ascii_superset(data, None)
     return text
 
 
-def _truly_utf8(data: bytes) -> str | None:
-    """UTF-8 that calls itself something else; two or three characters may look so by chance, more do not."""
+def _decode_undeclared_utf8(data: bytes) -> str | None:
+    """Decode UTF-8 that was declared as something else; two or three characters may be valid by chance, not more."""
     try:
         text = data.decode("utf_8")
     except UnicodeDecodeError:
@@ -137,8 +137,8 @@ def _truly_utf8(data: bytes) -> str | None:
     return text if len(text) - len(text.encode("ascii", "ignore")) > 3 else None
 
 
-def _nearly_utf8(data: bytes) -> str | None:
-    """UTF-8 with some damage, if more of its characters are whole than broken."""
+def _decode_damaged_utf8(data: bytes) -> str | None:
+    """Decode UTF-8 with some damage, if more of its characters are valid than broken."""
     text = data.decode("utf_8", "replace")
     broken = text.count(REPLACED)
     whole = len(text) - len(text.encode("ascii", "ignore")) - broken
@@ -146,13 +146,13 @@ def _nearly_utf8(data: bytes) -> str | None:
 
 
 def _looks_wide(data: bytes) -> bool:
-    """Whether every other byte is zero, as in Latin letters of two or four bytes."""
+    """Return whether every other byte is zero, as in Latin characters of two or four bytes."""
     even, odd = data[0:400:2], data[1:400:2]
     return len(data) > 3 and (10 * even.count(0) >= 7 * len(even) or 10 * odd.count(0) >= 7 * len(odd))
 
 
-def _wide(data: bytes) -> str:
-    """UTF-16 or UTF-32, whose order of bytes shows in where the zeros stand, or else the bytes that vary less."""
+def _decode_wide(data: bytes) -> str:
+    """Decode UTF-16 or UTF-32, whose byte order shows in the places of zeros, or else of the bytes that vary less."""
     even, odd = data[0:400:2], data[1:400:2]
     if data[:2] == b"\0\0":
         codec = "utf_32_be"
@@ -167,36 +167,39 @@ def _wide(data: bytes) -> str:
     return data.decode(codec, "replace").replace("\0", "").lstrip("\ufeff")
 
 
-def _shifted(data: bytes, codec: str | None) -> str:
+def _decode_shifting(data: bytes, codec: str | None) -> str:
     assert codec is not None
     if codec in ("utf_16", "utf_32"):
-        narrow = data.isascii() and not _looks_wide(data)
-        return decoded(data) if narrow or (_truly_utf8(data) is not None and b"\0" not in data) else _wide(data)
+        is_ascii = data.isascii() and not _looks_wide(data)
+        is_utf8 = b"\0" not in data and _decode_undeclared_utf8(data) is not None
+        return decode_text(data) if is_ascii or is_utf8 else _decode_wide(data)
     text = data.decode(codec, "replace")
     if not data.isascii() and 8 * text.count(REPLACED) > len(text):
-        return _eight(data, None).replace("\0", "")
-    # UTF-7 can spell halves of characters, which no other encoding can write down.
+        return _decode_ascii_superset(data, None).replace("\0", "")
+    # UTF-7 can encode single surrogates, which no other encoding can.
     return text.encode("utf_16", "surrogatepass").decode("utf_16", "replace").replace("\0", "")
 
 
-def unpacked(body: bytes, encoding: str) -> bytes:
-    """The bytes under a transfer encoding; what is not so encoded, although it says so, is left as it is.
+def decode_transfer(body: bytes, encoding: str) -> bytes:
+    """Decode a transfer encoding; bytes that are not encoded, although they are declared so, are left unchanged.
 
-    >>> unpacked(b"SGVsbG8", "base64"), unpacked(b"a=3Db=", "quoted-printable"), unpacked(b"Hi there", "base64")
-    (b'Hello', b'a=b', b'Hi there')
+    >>> decode_transfer(b"SGVsbG8", "base64"), decode_transfer(b"Hi there", "base64")
+    (b'Hello', b'Hi there')
+    >>> decode_transfer(b"a=3Db=", "quoted-printable")
+    b'a=b'
     """
     if encoding == "quoted-printable":
         return binascii.a2b_qp(body)
     if encoding == "base64":
-        return from_base64(body) if LOOKS_BASE64.match(body) else body
+        return decode_base64(body) if LOOKS_BASE64.match(body) else body
     return body
 
 
-def from_base64(body: bytes) -> bytes:
-    """Base64 with whatever is missing at its end or strewn between its letters."""
+def decode_base64(body: bytes) -> bytes:
+    """Decode base64 that may lack its end or contain other characters."""
     try:
         return binascii.a2b_base64(body)
     except binascii.Error:
-        letters = body.translate(None, NOT_BASE64)
-        letters = letters[: len(letters) - (len(letters) % 4 == 1)]
-        return binascii.a2b_base64(letters + b"=" * (-len(letters) % 4))
+        characters = body.translate(None, NOT_BASE64)
+        characters = characters[: len(characters) - (len(characters) % 4 == 1)]
+        return binascii.a2b_base64(characters + b"=" * (-len(characters) % 4))

@@ -1,41 +1,42 @@
-"""Digests: by what a message is known again, wherever it is kept and whoever passed it on."""
+"""Digests: a message has the same one wherever it is stored and whoever delivered it."""
 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from hashlib import blake2b
 
 DIGEST_BYTES = 16
-LONGEST_NAME = 60
-MOST_NAMES = 2000
-LONGEST_HEAD = 1 << 20
-"""Headers are looked for in so many bytes; what follows is taken as it stands."""
-LONGEST_BODY = 1 << 22
-"""Bytes of a body that count. Of a message 16 MiB are read, which hold these in whatever way its lines end."""
+MAX_CACHED_NAME_BYTES = 60
+MAX_CACHED_NAMES = 2000
+MAX_HEADER_BYTES = 1 << 20
+"""Bytes that are searched for headers; the rest is a part of the body."""
+MAX_BODY_BYTES = 1 << 22
+"""Bytes of a body that count. 16 MiB of a message are read, which contain these whatever its line ends are."""
 
 VOLATILE_HEADERS = {
-    "what a mail store keeps in the message": "status x-status x-keywords x-uid x-uidl x-imap x-imapbase lines "
+    "written by mail stores": "status x-status x-keywords x-uid x-uidl x-imap x-imapbase lines "
     "content-length x-mozilla-* x-evolution* x-gmail-* x-gm-* x-label x-folder x-mew* x-pmflags",
-    "what the last machines on the way write": "received x-received delivered-to x-delivered-to x-original-to "
+    "written by the last machines on the way": "received x-received delivered-to x-delivered-to x-original-to "
     "return-path envelope-to x-envelope-to x-envelope-from delivery-date x-originalarrivaltime "
     "authentication-results arc-* received-spf x-ms-exchange-* x-fetchmail-warning",
-    "what filters write": "x-deciban* x-spam* x-bogosity x-rspamd* x-dspam* x-crm114* x-virus* x-amavis* x-sieve "
+    "written by filters": "x-deciban* x-spam* x-bogosity x-rspamd* x-dspam* x-crm114* x-virus* x-amavis* x-sieve "
     "x-spambayes* x-popfile* x-text-classification x-proofpoint* x-ironport* x-mailscanner*",
 }
-"""Headers that do not count, and why: a message learned before delivery is the same after it. A * is any end."""
+"""Headers that do not count, by reason: a message learned before delivery is the same after it. A * is any suffix."""
 
 NAMES = " ".join(VOLATILE_HEADERS.values()).split()
-LEFT_OUT = frozenset(name.encode() for name in NAMES if name[-1] != "*")
-LEFT_OUT_STARTS = tuple(name[:-1].encode() for name in NAMES if name[-1] == "*")
+VOLATILE_NAMES = frozenset(name.encode() for name in NAMES if name[-1] != "*")
+VOLATILE_PREFIXES = tuple(name[:-1].encode() for name in NAMES if name[-1] == "*")
 QUOTED_FROM = re.compile(rb"\n>++From ")
 MAX_UNQUOTED_LINES = 1 << 16
-"""Lines ">From " whose signs do not count."""
+"""Lines ">From " whose > does not count."""
 CR_TO_LF, CR_TO_SPACE = bytes.maketrans(b"\r", b"\n"), bytes.maketrans(b"\r", b" ")
 ENVELOPE = re.compile(rb"\s*+(?:>?From [^\n]*+\n)?+")
 
 
-def in_lines(raw: bytes) -> bytes:
-    """The same bytes with every end of a line written as one line feed."""
+def normalise_line_ends(raw: bytes) -> bytes:
+    """Return the bytes with every line end replaced by one line feed."""
     if b"\r" not in raw:
         return raw
     if b"\n" not in raw:
@@ -46,41 +47,38 @@ def in_lines(raw: bytes) -> bytes:
 
 
 def compute_digest(raw: bytes) -> bytes:
-    r"""16 bytes that tell a message from all others, whatever stores and filters did to it.
+    r"""Compute 16 bytes that identify a message, whatever stores and filters did to it.
 
-    >>> compute_digest(b"Subject: Hi\n\nYou") == compute_digest(b"From me\r\nStatus: RO\r\nSubject: Hi\r\n\r\nYou\r\n\r\n")
+    >>> stored = b"From me\r\nStatus: RO\r\nSubject: Hi\r\n\r\nYou\r\n\r\n"
+    >>> compute_digest(b"Subject: Hi\n\nYou") == compute_digest(stored)
     True
     """
-    raw = in_lines(raw)
+    raw = normalise_line_ends(raw)
     start = ENVELOPE.match(raw)
     raw = raw[start.end() if start else 0 :].rstrip()
-    end = raw.find(b"\n\n", 0, LONGEST_HEAD)
-    end = end + 1 if end >= 0 else min(len(raw), LONGEST_HEAD)
-    digest = blake2b(_lasting(raw[:end]), digest_size=DIGEST_BYTES)
+    end = raw.find(b"\n\n", 0, MAX_HEADER_BYTES)
+    end = end + 1 if end >= 0 else min(len(raw), MAX_HEADER_BYTES)
+    digest = blake2b(_stable_headers(raw[:end]), digest_size=DIGEST_BYTES)
     body: bytes | memoryview = memoryview(raw)[end:]
     if b">From " in raw:
-        body = QUOTED_FROM.sub(b"\nFrom ", body[: 2 * LONGEST_BODY], MAX_UNQUOTED_LINES)
-    digest.update(bytes(body[:LONGEST_BODY]).rstrip() if len(body) > LONGEST_BODY else body)
+        body = QUOTED_FROM.sub(b"\nFrom ", body[: 2 * MAX_BODY_BYTES], MAX_UNQUOTED_LINES)
+    digest.update(bytes(body[:MAX_BODY_BYTES]).rstrip() if len(body) > MAX_BODY_BYTES else body)
     return digest.digest()
 
 
-def _lasting(head: bytes) -> bytes:
-    """The headers that no store and no filter touches, each on one line."""
+def _stable_headers(head: bytes) -> bytes:
+    """Return the headers that no store and no filter changes, each on one line."""
     lines = head.replace(b"\n\t", b" ").replace(b"\n ", b" ").split(b"\n")
-    return b"\n".join([line for line in lines if line and not CHANGES[line.partition(b":")[0]]])
+    return b"\n".join([line for line in lines if line and not _is_volatile(line.partition(b":")[0])])
 
 
-class _Changes(dict[bytes, bool]):
-    """Whether a header of a name does not count; so many names are remembered."""
-
-    def __missing__(self, name: bytes) -> bool:
-        plain = name.rstrip().lower()
-        changes = plain in LEFT_OUT or plain.startswith(LEFT_OUT_STARTS)
-        if len(name) <= LONGEST_NAME:
-            if len(self) >= MOST_NAMES:
-                self.clear()
-            self[name] = changes
-        return changes
+def _is_volatile(name: bytes) -> bool:
+    return _is_volatile_cached(name) if len(name) <= MAX_CACHED_NAME_BYTES else _match_volatile(name)
 
 
-CHANGES = _Changes()
+def _match_volatile(name: bytes) -> bool:
+    name = name.rstrip().lower()
+    return name in VOLATILE_NAMES or name.startswith(VOLATILE_PREFIXES)
+
+
+_is_volatile_cached = lru_cache(MAX_CACHED_NAMES)(_match_volatile)

@@ -1,4 +1,4 @@
-"""Headers: names and values, unfolded and decoded; and the parameters of those that have them."""
+"""Headers: names, values and parameters, decoded; the time of arrival; and the header that a filter inserts."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
-from deciban.mail.message.decoding import decoded, from_base64
+from deciban.mail.message.decoding import decode_base64, decode_text
 
 NAME = re.compile(r"[!-9;-~]++ *+")
 FIRST_FIELD = re.compile(rb"[!-9;-~]++[ \t]*+:")
 FIELDS = re.compile(rb"(?:[!-9;-~]++[ \t]*+:.*+(?:\n|\Z)(?:[ \t].*+(?:\n|\Z))*+)*+")
 WORD = re.compile(r"=\?([^?\s]{1,60})\?([bBqQ])\?((?:[^?=]|=(?!\?[^=])|\?(?!=)){0,1000}+)\?=(\s*+(?==\?))?")
-"""An encoded word; none begins within another, so that no text is looked at twice."""
+"""An encoded word; none begins within another, so that no text is scanned twice."""
 TYPE = re.compile(r"\s*([^\s;/\"]{1,60}/[^\s;\"]{1,80}|[^\s;/\"]{1,60})")
 PARAMETER = re.compile(r";\s*+([^\s;=\"]{1,60})\s*+=\s*+(?:\"((?:[^\"\\]|\\.)*+)\"?|([^;]*+))", re.DOTALL)
 CHARSET = re.compile(r"charset\s*+=\s*+[\"']?([^\"';\s]{1,60})", re.IGNORECASE)
@@ -21,109 +21,97 @@ ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 PERCENT = re.compile(rb"%([0-9A-Fa-f]{2})")
 PIECE = re.compile(r"(.+?)\*(\d{1,3})\*?\Z")
 
-LONGEST_KEPT = 200
-MOST_KEPT = 1 << 13
-"""So many lines of headers are remembered; then all are forgotten."""
+MAX_CACHED_CHARACTERS = 200
+CACHE_SIZE = 1 << 13
+"""Lines of headers that are cached: half of the lines of a message occur in others too."""
+
+HEADER = "X-Deciban"
+"""The header that holds the verdict."""
+ENVELOPE_LINE = re.compile(rb">?From [^\n]*\n")
+CRLF_LINE = re.compile(rb"[^\n]*\r\n")
+FORGED = re.compile(
+    rb"^" + HEADER.encode() + rb"(?:-[^:\s]*+)?+[ \t]*+:[^\n]*+(?:\n[ \t][^\n]*+)*+(?:\n|\Z)",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+MAX_DATE_SEARCH_BYTES = 1 << 16
+MAX_ZONE_SECONDS = 24 * 3600
+"""Seconds from universal time that a time zone may have; one beyond is ignored."""
+HEAD_END = re.compile(rb"\n\r?\n")
+DATED_FIELD = re.compile(rb"^(received|date):((?:[^\n]|\n[ \t])*)", re.IGNORECASE | re.MULTILINE)
 
 Headers = list[tuple[str, str]]
 
 
-def fields_of(head: bytes) -> Headers:
-    """Each header's name in small letters and its value, decoded and on one line, in their order.
+def parse_headers(head: bytes) -> Headers:
+    """Return each header's name in lower case and its value, decoded and on one line, in order.
 
-    >>> fields_of(b"Subject: =?utf-8?q?Caf=C3=A9?=\\n =?utf-8?q?_noir?=\\nTo: me")
+    >>> parse_headers(b"Subject: =?utf-8?q?Caf=C3=A9?=\\n =?utf-8?q?_noir?=\\nTo: me")
     [('subject', 'Café noir'), ('to', 'me')]
     """
     try:
         text = head.decode("utf_8")
     except UnicodeDecodeError:
-        text = _eight_bit(head)
+        text = _decode_lines(head)
     if "\0" in text:
         text = text.replace("\0", "")
     lines = text.replace("\t", " ").replace("\n ", " ").split("\n")
-    return [field for field in map(FIELDS_MET.__getitem__, lines) if field]
+    fields = [_parse_line_cached(x) if len(x) <= MAX_CACHED_CHARACTERS else _parse_line(x) for x in lines]
+    return [field for field in fields if field]
 
 
-class _FieldsMet(dict[str, tuple[str, str] | None]):
-    """Lines of headers and what they say: half of a message's lines stand in others too."""
-
-    def __missing__(self, line: str) -> tuple[str, str] | None:
-        field = _field_of(line)
-        if len(line) <= LONGEST_KEPT:
-            if len(self) >= MOST_KEPT:
-                self.clear()
-            self[line] = field
-        return field
-
-
-FIELDS_MET = _FieldsMet()
-
-
-def _field_of(line: str) -> tuple[str, str] | None:
-    """Name and value of a line, if it is one of a header."""
+def _parse_line(line: str) -> tuple[str, str] | None:
+    """Return the name and the value of a line, or None if it is not a header."""
     written, colon, value = line.partition(":")
-    name = NAMES_MET[written] if colon else None
-    if name is None:
+    if not colon or not NAME.fullmatch(written):
         return None
     if "=?" in value:
-        value = with_words_decoded(value)
-    return name, value.strip() if "  " not in value else " ".join(value.split())
+        value = decode_words(value)
+    return written.lower().rstrip(" "), value.strip() if "  " not in value else " ".join(value.split())
 
 
-class _NamesMet(dict[str, str | None]):
-    """What stands before colons, and the names of headers that it is."""
-
-    def __missing__(self, written: str) -> str | None:
-        name = written.lower().rstrip(" ") if NAME.fullmatch(written) else None
-        if len(written) <= LONGEST_KEPT:
-            if len(self) >= MOST_KEPT:
-                self.clear()
-            self[written] = name
-        return name
+_parse_line_cached = lru_cache(CACHE_SIZE)(_parse_line)
 
 
-NAMES_MET = _NamesMet()
-
-
-def _eight_bit(head: bytes) -> str:
-    """Headers that hold bytes of no stated charset: line by line, by the charset that the body claims."""
+def _decode_lines(head: bytes) -> str:
+    """Decode headers that have bytes beyond ASCII: line by line, by the charset that the body declares."""
     stated = CHARSET.search(head.decode("latin_1"))
     charset = stated[1] if stated else ""
-    return "\n".join([decoded(line, charset) for line in head.split(b"\n")])
+    return "\n".join([decode_text(line, charset) for line in head.split(b"\n")])
 
 
-def with_words_decoded(value: str) -> str:
-    """A value with its encoded words (RFC 2047) read; neighbours join, broken ones stay as they are."""
+def decode_words(value: str) -> str:
+    """Decode the encoded words (RFC 2047) of a value; adjacent words are joined, broken ones unchanged."""
     parts: list[str] = []
-    at, open_charset, waiting = 0, "", b""
+    at, open_charset, pending = 0, "", b""
     for word in WORD.finditer(value):
-        charset, way, text, glued = word.groups()
-        if waiting and charset.lower() != open_charset:
-            parts.append(decoded(waiting, open_charset))
-            waiting = b""
+        charset, encoding, text, joined = word.groups()
+        if pending and charset.lower() != open_charset:
+            parts.append(decode_text(pending, open_charset))
+            pending = b""
         parts.append(value[at : word.start()])
-        # A character may be split between neighbours of one charset: their bytes are read together.
-        waiting += _word_bytes(way, text)
+        # A character may be split between adjacent words of one charset: their bytes are decoded together.
+        pending += _word_bytes(encoding, text)
         open_charset, at = charset.lower().partition("*")[0], word.end()
-        if glued is None:
-            parts.append(decoded(waiting, open_charset))
-            waiting = b""
-    if waiting:
-        parts.append(decoded(waiting, open_charset))
+        if joined is None:
+            parts.append(decode_text(pending, open_charset))
+            pending = b""
+    if pending:
+        parts.append(decode_text(pending, open_charset))
     parts.append(value[at:])
     return "".join(parts)
 
 
-def _word_bytes(way: str, text: str) -> bytes:
+def _word_bytes(encoding: str, text: str) -> bytes:
     raw = text.encode("utf_8", "replace")
-    return from_base64(raw) if way in "bB" else binascii.a2b_qp(raw, header=True)
+    return decode_base64(raw) if encoding in "bB" else binascii.a2b_qp(raw, header=True)
 
 
 @lru_cache(1 << 10)
-def content_type(value: str) -> tuple[str, Mapping[str, str]]:
-    """A type in small letters and its parameters; those in pieces or percents (RFC 2231) put together.
+def parse_content_type(value: str) -> tuple[str, Mapping[str, str]]:
+    """Return a type in lower case and its parameters; those in pieces or percents (RFC 2231) are joined.
 
-    >>> content_type('Text/HTML; charset="utf-8"; name*=utf-8\\'\\'caf%C3%A9.txt')
+    >>> parse_content_type('Text/HTML; charset="utf-8"; name*=utf-8\\'\\'caf%C3%A9.txt')
     ('text/html', {'charset': 'utf-8', 'name': 'café.txt'})
     """
     value = value[:4000]
@@ -135,19 +123,79 @@ def content_type(value: str) -> tuple[str, Mapping[str, str]]:
     for name, quoted, plain in PARAMETER.findall(value):
         name, text = name.lower(), ESCAPED.sub(r"\1", quoted) if quoted else plain.strip()
         if "*" not in name:
-            found.setdefault(name, with_words_decoded(text) if "=?" in text else text)
+            found.setdefault(name, decode_words(text) if "=?" in text else text)
         elif piece := PIECE.match(name):
             pieces.setdefault(piece[1], []).append(text)
         else:
-            found[name.rstrip("*")] = _from_percents(text)
-    found.update((name, _from_percents("".join(texts))) for name, texts in pieces.items())
+            found[name.rstrip("*")] = _decode_percents(text)
+    found.update((name, _decode_percents("".join(texts))) for name, texts in pieces.items())
     return (head[1].lower() if head else ""), found
 
 
-def _from_percents(text: str) -> str:
+def _decode_percents(text: str) -> str:
     if "%" not in text and "'" not in text:
         return text
     charset, _, rest = text.partition("'")
     rest = rest.partition("'")[2] if "'" in rest else text
     data = PERCENT.sub(lambda code: bytes([int(code[1], 16)]), rest.encode("utf_8", "replace"))
-    return decoded(data, charset if rest is not text else "")
+    return decode_text(data, charset if rest is not text else "")
+
+
+def insert_header(raw: bytes, value: str) -> bytes:
+    r"""Insert our header before all others, in place of headers of its name; every other byte is unchanged.
+
+    >>> raw = b"From me\r\nSubject: Hi\r\nx-deciban: ham\r\n  for sure\r\n\r\nX-Deciban: you\r\n"
+    >>> insert_header(raw, "spam; p=0.9")
+    b'From me\r\nX-Deciban: spam; p=0.9\r\nSubject: Hi\r\n\r\nX-Deciban: you\r\n'
+    """
+    envelope = ENVELOPE_LINE.match(raw)
+    start = envelope.end() if envelope else 0
+    end = _find_head_end(raw, start)
+    head = raw[start:end]
+    if HEADER.lower().encode() in head.lower():
+        head = FORGED.sub(b"", head)
+    newline = b"\r\n" if CRLF_LINE.match(head or raw[end : end + 2]) else b"\n"
+    return b"".join((raw[:start], f"{HEADER}: {value}".encode("ascii", "replace"), newline, head, raw[end:]))
+
+
+def _find_head_end(raw: bytes, start: int) -> int:
+    """Return the offset of the first empty line, or of the end of the bytes; no input makes the searches slow."""
+    if raw.startswith((b"\n", b"\r\n"), start):
+        return start
+    plain = raw.find(b"\n\n", start)
+    either = raw.find(b"\n\r\n", start, plain + 1 if plain >= 0 else len(raw))
+    return either + 1 if either >= 0 else plain + 1 if plain >= 0 else len(raw)
+
+
+def arrival_time(raw: bytes) -> float | None:
+    r"""Return seconds since 1970 by the first Received header, else by Date; None if neither has a time.
+
+    The last server on the way writes the first Received header, and has no reason to write a false one.
+    An unknown time zone counts as universal time (RFC 5322, 4.3), whatever the zone of this machine is.
+
+    >>> arrival_time(b"Received: from a by b; Thu, 1 Jan 1970 01:01:40 +0100\nDate: 2 Jan 1970 00:00:00 +0000\n\n")
+    100.0
+    """
+    head = raw[:MAX_DATE_SEARCH_BYTES]
+    end = HEAD_END.search(head)
+    dates: list[bytes] = []
+    for field in DATED_FIELD.finditer(head, 0, end.end() if end else len(head)):
+        if field[1].lower() == b"received":
+            dates.insert(0, field[2].rpartition(b";")[2])
+            break
+        dates.append(field[2])
+    return next((time for time in map(_parse_date, dates) if time is not None), None)
+
+
+def _parse_date(date: bytes) -> float | None:
+    from calendar import timegm
+    from email.utils import parsedate_tz  # slow to load, and only needed here
+
+    try:
+        parsed = parsedate_tz(" ".join(date.decode("latin-1").split()))
+        if parsed is None:
+            return None
+        zone = parsed[9] or 0
+        return float(timegm(parsed[:9]) - (zone if abs(zone) < MAX_ZONE_SECONDS else 0))
+    except (ValueError, OverflowError, IndexError, TypeError):
+        return None

@@ -1,6 +1,6 @@
-"""HTML as its reader sees it: shown text, hidden text, links and tell-tale marks; in one pass, never run.
+"""HTML as its reader sees it: visible text, hidden text, links and marks; in one pass, never executed.
 
-A tag ends at the next '>' or '<', so that no text, however broken, is looked at twice.
+A tag ends at the next '>' or '<', so that no text, however broken, is scanned twice.
 """
 
 from __future__ import annotations
@@ -10,31 +10,29 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from html import unescape
 
-from deciban.mail.message.colours import alike
 from deciban.mail.message.decoding import REPLACED
-from deciban.mail.message.html_tags import EMPTY, GROUNDS, NO_TAG, Tag, tag_of
-from deciban.mail.message.style_sheets import hiding_names
+from deciban.mail.message.html_tags import BACKGROUND_TAGS, EMPTY, NO_TAG, Tag, find_hiding_names, get_tag, look_equal
 
-MOST_LINKS = 300
-MOST_MARKS = 200
-MOST_PAIRS = 1000
-"""Colours with grounds that are compared before it is quicker to walk past all tags."""
-DEEPEST = 100
-"""Grounds within grounds."""
+MAX_LINKS = 300
+MAX_MARKS = 200
+MAX_COLOUR_PAIRS = 1000
+"""Pairs of text and background colours that are compared before it is quicker to pass all tags."""
+MAX_DEPTH = 100
+"""Depth of nested backgrounds."""
 
 TAG = re.compile(r"<([a-zA-Z/!?][^<>]*+)>?")
 COMMENT = re.compile(r"<!--(?:-?>|.*?(?:--!?>|\Z))", re.DOTALL)
-STYLED_GROUND = re.compile(r"<style[^<]*?background", re.IGNORECASE)
+STYLED_BACKGROUND = re.compile(r"<style[^<]*?background", re.IGNORECASE)
 ENTITY_SPACE = re.compile(r"&nbsp;?|&#160;?", re.IGNORECASE)
 LONG_ENTITY = re.compile(r"&#([0-9]{8,}+);?")
-"""A character by a number of more digits than any has, which Python may refuse to read."""
+"""A numeric entity with more digits than any character has, which Python may refuse to convert."""
 
 WHITE = 0xFFFFFF
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What a page holds: text that is shown, text that is not, links, and marks (tags and telling attributes)."""
+    """A page: visible text, hidden text, links, and marks (names of tags and attributes)."""
 
     text: str
     hidden: str
@@ -42,10 +40,10 @@ class Page:
     tags: tuple[str, ...]
 
 
-def page_of(source: str) -> Page:
-    """What a reader sees of a page, and what is kept from sight.
+def parse_page(source: str) -> Page:
+    """Separate the text that a reader sees from the text that is hidden.
 
-    >>> page_of('Buy <b>n</b>ow<br><a href="http://x.example/">here</a> <p style="display:none">poem</p>')
+    >>> parse_page('Buy <b>n</b>ow<br><a href="http://x.example/">here</a> <p style="display:none">poem</p>')
     Page(text='Buy now here  ', hidden='poem', links=('http://x.example/',), tags=('b', 'a', 'hidden:style'))
     """
     marks: list[str] = []
@@ -54,61 +52,61 @@ def page_of(source: str) -> Page:
         marks.append("comment")
         source = COMMENT.sub("", source)
     pieces = TAG.split(source)
-    written = pieces[1::2]
-    tags = {each: tag_of(each) for each in dict.fromkeys(written)}
+    tag_texts = pieces[1::2]
+    tags = {each: get_tag(each) for each in dict.fromkeys(tag_texts)}
     links: list[str] = []
     for tag in tags.values():
         marks += tag.marks
         links += tag.links
-    if any(tag.silent for tag in tags.values()):
-        _mute(pieces, written, tags)
+    if any(tag.is_silent for tag in tags.values()):
+        _remove_silent(pieces, tag_texts, tags)
     hidden: list[str] = []
-    hiding = hiding_names(whole) if "style" in marks else frozenset()
-    if hiding or not _all_is_seen(tags.values()):
+    hiding = find_hiding_names(whole) if "style" in marks else frozenset()
+    if hiding or not _is_all_visible(tags.values()):
         view = _View(source, pieces[::2], hiding)
-        for at, each in enumerate(written, start=1):
+        for at, each in enumerate(tag_texts, start=1):
             tag = tags[each]
-            if view.hider or not tag.quiet or (hiding and tag.named):
-                view.pass_by(tag, at)
-        pieces[::2], hidden = view.texts, view.unseen
+            if view.hiding_tag or not tag.is_neutral or (hiding and tag.selectors):
+                view.apply(tag, at)
+        pieces[::2], hidden = view.texts, view.hidden
         marks += view.marks
-    pieces[1::2] = [tags[each].space for each in written]
-    shown = _spelled("".join(pieces))
-    return Page(shown, _spelled(" ".join(hidden)).strip(), _first(MOST_LINKS, links), _first(MOST_MARKS, marks))
+    pieces[1::2] = [tags[each].space for each in tag_texts]
+    visible, hidden_text = _decode_entities("".join(pieces)), _decode_entities(" ".join(hidden)).strip()
+    return Page(visible, hidden_text, _first_distinct(MAX_LINKS, links), _first_distinct(MAX_MARKS, marks))
 
 
-def _first(n: int, words: list[str]) -> tuple[str, ...]:
-    """The first so many different words."""
+def _first_distinct(n: int, words: list[str]) -> tuple[str, ...]:
+    """Return the first n distinct words."""
     return tuple(dict.fromkeys(words))[:n]
 
 
-def _mute(pieces: list[str], written: list[str], tags: dict[str, Tag]) -> None:
-    """Scripts and style sheets are no text, and what looks like a tag in them is none."""
+def _remove_silent(pieces: list[str], tag_texts: list[str], tags: dict[str, Tag]) -> None:
+    """Remove scripts and style sheets, and with them what looks like a tag in them."""
     tags[""] = NO_TAG
-    openers = {each for each, tag in tags.items() if tag.silent}
-    silent = ""
-    for i, each in enumerate(written):
-        if silent:
+    openers = {each for each, tag in tags.items() if tag.is_silent}
+    open_name = ""
+    for i, each in enumerate(tag_texts):
+        if open_name:
             tag = tags[each]
-            if tag.closes and tag.name == silent:
-                silent = ""
+            if tag.is_closing and tag.name == open_name:
+                open_name = ""
                 continue
-            written[i] = pieces[2 * i + 2] = ""
+            tag_texts[i] = pieces[2 * i + 2] = ""
         elif each in openers:
-            silent, pieces[2 * i + 2] = tags[each].name, ""
+            open_name, pieces[2 * i + 2] = tags[each].name, ""
 
 
-def _all_is_seen(tags: Collection[Tag]) -> bool:
-    """Whether no tag can hide text: none does by itself, and no colour of text is like that of a ground."""
+def _is_all_visible(tags: Collection[Tag]) -> bool:
+    """Return whether no tag can hide text: none does by itself, and no text colour equals a background."""
     colours = {tag.colour for tag in tags if tag.colour is not None}
-    grounds = {tag.ground for tag in tags} | {WHITE}
-    if len(colours) * len(grounds) > MOST_PAIRS or any(tag.hides for tag in tags):
+    backgrounds = {tag.background for tag in tags} | {WHITE}
+    if len(colours) * len(backgrounds) > MAX_COLOUR_PAIRS or any(tag.is_hiding for tag in tags):
         return False
-    return not any(alike(colour, ground) for colour in colours for ground in grounds)
+    return not any(look_equal(colour, background) for colour in colours for background in backgrounds)
 
 
-def _spelled(text: str) -> str:
-    """Text with its entities read, and its hard spaces soft."""
+def _decode_entities(text: str) -> str:
+    """Replace entities by their characters, and non-breaking spaces by spaces."""
     if "&" not in text:
         return text
     text = LONG_ENTITY.sub(_shorten_entity, ENTITY_SPACE.sub(" ", text))
@@ -116,67 +114,70 @@ def _spelled(text: str) -> str:
 
 
 def _shorten_entity(found: re.Match[str]) -> str:
-    """An entity without leading zeros; beyond the last character there is, the sign for a broken one."""
+    """Return an entity without leading zeros; beyond the last character, the replacement character."""
     digits = found[1].lstrip("0")
     return REPLACED if len(digits) > 7 else f"&#{digits or 0};"
 
 
 class _View:
-    """A walk past the tags of a page: what is open that hides or colours the ground."""
+    """The state while the tags of a page are passed: the open tags that hide text or set the background."""
 
     def __init__(self, source: str, texts: list[str], hiding: frozenset[str]) -> None:
         self.source, self.texts, self.hiding = source, texts, hiding
-        self.unseen: list[str] = []
+        self.hidden: list[str] = []
         self.marks: list[str] = []
-        self.hider = ""
-        self.hider_depth = 0
-        self.grounds: list[tuple[str, int | None]] = []
-        self.painted: bool | None = None
+        self.hiding_tag = ""
+        self.hiding_depth = 0
+        self.backgrounds: list[tuple[str, int | None]] = []
+        self.is_background_styled: bool | None = None
 
-    def pass_by(self, tag: Tag, at: int) -> None:
-        """What a tag changes for the text at a place, after it, which is taken away if it is not seen."""
-        if tag.closes:
+    def apply(self, tag: Tag, at: int) -> None:
+        """Apply a tag to the text after it, which is removed if it is hidden."""
+        if tag.is_closing:
             self._close(tag.name)
         elif tag.name not in EMPTY:
             self._open(tag)
-        if self.hider:
-            self.unseen.append(self.texts[at])
+        if self.hiding_tag:
+            self.hidden.append(self.texts[at])
             self.texts[at] = ""
 
     def _open(self, tag: Tag) -> None:
-        if tag.name in GROUNDS and len(self.grounds) < DEEPEST and (tag.ground is not None or self.grounds):
-            self.grounds.append((tag.name, tag.ground if tag.ground is not None else self.grounds[-1][1]))
-        if self.hider:
-            self.hider_depth += tag.name == self.hider
+        if tag.name in BACKGROUND_TAGS and len(self.backgrounds) < MAX_DEPTH:
+            if tag.background is not None:
+                self.backgrounds.append((tag.name, tag.background))
+            elif self.backgrounds:
+                self.backgrounds.append((tag.name, self.backgrounds[-1][1]))
+        if self.hiding_tag:
+            self.hiding_depth += tag.name == self.hiding_tag
             return
-        how = self._hidden_by(tag)
+        how = self._hiding_mark(tag)
         if how:
-            self.hider, self.hider_depth = tag.name, 1
+            self.hiding_tag, self.hiding_depth = tag.name, 1
             if how not in self.marks:
                 self.marks.append(how)
 
-    def _hidden_by(self, tag: Tag) -> str:
-        """What keeps the text of a tag from sight, if anything does."""
-        if tag.hides:
+    def _hiding_mark(self, tag: Tag) -> str:
+        """Return the mark of what hides the text of a tag, or an empty string."""
+        if tag.is_hiding:
             return "hidden:style"
-        if tag.named and not self.hiding.isdisjoint(tag.named):
+        if tag.selectors and not self.hiding.isdisjoint(tag.selectors):
             return "hidden:sheet"
-        if tag.colour is not None and tag.name != "body" and alike(tag.colour, self._ground()):
+        if tag.colour is not None and tag.name != "body" and look_equal(tag.colour, self._background()):
             return "hidden:colour"
         return ""
 
-    def _ground(self) -> int | None:
-        """The colour under the text; not known where a style sheet may have painted it."""
-        if self.painted is None:
-            self.painted = STYLED_GROUND.search(self.source) is not None
-        if self.painted:
+    def _background(self) -> int | None:
+        """Return the background colour of the text; None if a style sheet may have set it."""
+        if self.is_background_styled is None:
+            self.is_background_styled = STYLED_BACKGROUND.search(self.source) is not None
+        if self.is_background_styled:
             return None
-        return self.grounds[-1][1] if self.grounds else WHITE
+        return self.backgrounds[-1][1] if self.backgrounds else WHITE
 
     def _close(self, name: str) -> None:
-        if self.grounds and self.grounds[-1][0] == name:
-            self.grounds.pop()
-        if name == self.hider:
-            self.hider_depth -= 1
-            if not self.hider_depth:
-                self.hider = ""
+        if self.backgrounds and self.backgrounds[-1][0] == name:
+            self.backgrounds.pop()
+        if name == self.hiding_tag:
+            self.hiding_depth -= 1
+            if not self.hiding_depth:
+                self.hiding_tag = ""

@@ -78,9 +78,9 @@ def warn_of_problem(problem: Problem) -> None:
 
 def max_read_bytes() -> int:
     """So many bytes of a message are read: one more than is looked at, so that its reader knows it was cut."""
-    from deciban.mail.message.message import LONGEST_MESSAGE
+    from deciban.mail.message.message import MAX_MESSAGE_BYTES
 
-    return LONGEST_MESSAGE + 1
+    return MAX_MESSAGE_BYTES + 1
 
 
 def report_trashed(name: str, messages: int, problems: ProblemHandler) -> None:

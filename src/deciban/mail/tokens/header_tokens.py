@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from deciban.mail.message.digest import VOLATILE_HEADERS
-from deciban.mail.message.links import MAIL, host_pieces
-from deciban.mail.message.received import hop_tokens
+from deciban.mail.message.links import IPV4, MAIL, host_pieces
 from deciban.mail.tokens.token_options import TokenOptions
 from deciban.mail.tokens.word_tokens import (
     MAX_TOKEN_CHARACTERS,
@@ -27,6 +26,13 @@ MAX_ADDRESSES = 10
 MAX_ADDRESS_CHARACTERS = 1000
 MAX_WORDS = 40
 """Words of one header."""
+
+MAX_HOPS = 20
+MAX_HOP_CHARACTERS = 500
+MAX_HOP_NAMES = 4
+"""Hosts of one hop, and addresses."""
+TO_HOP_SPACES = str.maketrans(dict.fromkeys("()[]<>{};,=@\"'", " "))
+OWN_NETWORKS = ("127.", "10.", "192.168.", *(f"172.{n}." for n in range(16, 32)))
 
 EXCLUDED_NAMES = (
     "x-original-date url x-url x-apparently-to x-egroups-return x-delivery-agent x-return-path x-rcpt-to x-recipient "
@@ -130,6 +136,52 @@ def _reply_tokens(reply_to: str, sender: str) -> list[str]:
     if not one or not other:
         return []
     return ["reply:same" if one[0] == other[0] else "reply:host" if one[2] == other[2] else "reply:other"]
+
+
+def hop_tokens(hops: Sequence[str]) -> list[str]:
+    """Return the hosts and networks that a message passed, and the number of hops.
+
+    Hops within the reader's own machines are the same for all mail, and ignored.
+
+    >>> hop_tokens(["from localhost by me", "from pc (mx.a.example [192.0.2.7]) by me"])[:3]
+    ['received:mx.a.example', 'received:a.example', 'received:example']
+    """
+    tokens: list[str] = []
+    passed = 0
+    for hop in hops[:MAX_HOPS]:
+        clause, _, after = hop[:MAX_HOP_CHARACTERS].partition(" by ")
+        if (found := _clause_tokens(clause)) and not _is_fetched(after[:60].lower()):
+            tokens += found
+            passed += 1
+    tokens.append(f"received:hops:{passed}")
+    return tokens
+
+
+def _is_fetched(by: str) -> bool:
+    """Return whether a hop is no delivery: a mailbox was fetched, or a machine connected to itself."""
+    return "localhost" in by or "fetchmail" in by or "with imap" in by or "with pop3" in by
+
+
+@lru_cache(4096)
+def _clause_tokens(clause: str) -> tuple[str, ...]:
+    """Return tokens of the sending machine as the receiving one noted it; none if both are in one network."""
+    if clause[:5].lower() != "from " or "localhost" in clause:
+        return ()
+    clause = clause[5:]
+    pieces = [piece for piece in clause.translate(TO_HOP_SPACES).split() if "." in piece]
+    addresses = [piece for piece in pieces if IPV4.match(piece)][:MAX_HOP_NAMES]
+    if "[::1]" in clause or any(ip.startswith(OWN_NETWORKS) for ip in addresses):
+        return ()
+    hosts = [piece for piece in pieces if piece.rpartition(".")[2].isalpha()][:MAX_HOP_NAMES]
+    tokens = ["received:" + piece for name in (*hosts, *addresses) for piece in host_pieces(name)]
+    helo = clause.partition(" ")[0].strip("[]()")
+    if IPV4.match(helo):
+        tokens.append("received:helo:numeric")
+    elif "." not in helo:
+        tokens.append("received:helo:bare")
+    if "unknown" in clause[:100]:
+        tokens.append("received:unknown")
+    return tuple(tokens)
 
 
 def truncate(token: str) -> str:

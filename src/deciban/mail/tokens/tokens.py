@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from deciban.mail.message.links import link_tokens, split_links
-from deciban.mail.message.message import Message, Part
-from deciban.mail.message.parts import Kind
+from deciban.mail.message.message import Kind, Message, Part
 from deciban.mail.tokens.header_tokens import header_tokens, truncate
 from deciban.mail.tokens.token_options import DEFAULT_OPTIONS, TokenOptions
 from deciban.mail.tokens.word_tokens import (
