@@ -95,7 +95,7 @@ def statistic(
 
 def _moments(fill: ModuleType, X: NDArray[Any], codes: Codes, w: Array, K: int) -> Moments | None:
     made = _empty_moments(K, X.shape[1], 1)
-    return made if fill.fill_moments(X, codes, w, *made.arrays().values()) else None
+    return made if fill.fill_moments(X, codes, w, tuple(made.arrays().values())) else None
 
 
 def _empty_moments(K: int, d: int, weights: int) -> Moments:
@@ -110,7 +110,7 @@ def _moments_of_column(
 ) -> Moments | None:
     """Moments of a single feature, whose weights have the same shape whether or not values are missing."""
     made = _empty_moments(K, 1, 1)
-    return made if fill.fill_column(x, codes, w, skips, *made.arrays().values()) else None
+    return made if fill.fill_column(x, codes, w, skips, tuple(made.arrays().values())) else None
 
 
 def _moments_of_some(fill: ModuleType, X: NDArray[Any], codes: Codes, w: Array, K: int) -> Moments | None:

@@ -17,6 +17,9 @@ from deciban.kernels.compile import kernel
 from deciban.kernels.double_double import add, divide, multiply, two_sum
 from deciban.ledger.moments import MAX_EXACT_ROWS, MAX_NEAR_DEVIATION, MAX_SQUARE_RATIO, PAIR_ROUNDING
 
+MomentArrays = tuple[Array, Array, Array, Array, Array, Array]
+"""The arrays of `Moments`: weight, mean, rest of the mean, squares, rest of the weight, rest of the squares."""
+
 PORTION_BYTES = 1 << 19
 """Plain sums are taken over this much data: so few rows that an outlier among them shows."""
 
@@ -37,25 +40,16 @@ MAX_NEAR_SQUARE = MAX_NEAR_DEVIATION**2
 
 
 @kernel
-def fill_moments(
-    X: NDArray[Any],
-    codes: Codes,
-    w: Array,
-    n: Array,
-    mean: Array,
-    rest: Array,
-    m2: Array,
-    n_rest: Array,
-    m2_rest: Array,
-) -> bool:
-    """Weight (K×1), mean and centred squares (K×d) of the rows, in two parts; `w` is empty where all weigh one.
+def fill_moments(X: NDArray[Any], codes: Codes, w: Array, moments: MomentArrays) -> bool:
+    """Fill weight (K×1), mean and centred squares (K×d) of the rows, in two parts; `w` is empty where all weigh one.
 
     One pass: sums of x − c and (x − c)², c the median of a few rows of the class. Where the squares of a column in a
-    portion of the rows are too large beside its scale, an outlier is among them, and they are summed again in pairs
-    of doubles. The portions are added in pairs of doubles.
+    block of rows are too large relative to its scale, it has an outlier, and the block is summed again in pairs
+    of doubles. The blocks are added in pairs of doubles.
     """
     rows, d = X.shape
-    K = len(n)
+    mean = moments[1]
+    K = len(mean)
     portion = max(64, PORTION_BYTES // max(1, d * X.itemsize))
     limit = np.empty((K, d))
     find_scales(X, codes, w, mean, limit)
@@ -106,8 +100,8 @@ def fill_moments(
     fine = True
     for k in range(K):
         if n_sum[k] > 0.0:
-            parts = sums[0, k], lows[0, k], sums[1, k], lows[1, k]
-            fine &= _merge(n_sum[k], n_low[k], *parts, n[k], mean[k], rest[k], m2[k], n_rest[k], m2_rest[k])
+            drift_pair, squares_pair = (sums[0, k], lows[0, k]), (sums[1, k], lows[1, k])
+            fine &= _merge((n_sum[k], n_low[k]), drift_pair, squares_pair, moments, k)
         else:
             mean[k] = 0.0
     return fine
@@ -285,16 +279,14 @@ def sum_exactly(
 
 
 @kernel
-def fill_column(
-    x: NDArray[Any], codes: Codes, w: Array, skips: bool,
-    n: Array, mean: Array, rest: Array, m2: Array, n_rest: Array, m2_rest: Array,
-) -> bool:  # fmt: skip
+def fill_column(x: NDArray[Any], codes: Codes, w: Array, skips: bool, moments: MomentArrays) -> bool:
     """Fill the moments of a single column, all K×1, as `fill_moments` does; NaN is left out where `skips` is set.
 
-    Rows take turns in `LANES` sets of sums, lest each addition wait for the one before where a class has long runs.
-    The sums of a class are merged whenever its rows have about doubled, and where a value lies far out: that is
-    merged alone, in pairs of doubles.
+    Rows alternate between `LANES` sets of sums, so that an addition does not wait for the one before where a class
+    has long runs. The sums of a class are merged whenever the number of its rows has about doubled, and at an
+    outlier, which is merged alone, in pairs of doubles.
     """
+    n, mean = moments[0], moments[1]
     K = len(n)
     limit = np.empty((K, 1))
     find_scales(x.reshape((len(x), 1)), codes, w, mean, limit)
@@ -310,18 +302,13 @@ def fill_column(
         k, lane = np.uint32(codes[i]), i & (LANES - 1)
         gap = xi - mean[k, 0]
         away = gap * gap > limit[k, 0]
-        if (away or lanes[k, lane, 0] == 0.0) and not _merge_lanes(
-            lanes[k], turns[k : k + 1], n[k], mean[k], rest[k], m2[k], n_rest[k], m2_rest[k]
-        ):
+        if (away or lanes[k, lane, 0] == 0.0) and not _merge_lanes(lanes, turns, moments, k):
             return False
         if away:
             gap, low = two_sum(xi, -mean[k, 0])
             far[0, 0], far_low[0, 0] = multiply(gap, low, wi, 0.0)
             far[1, 0], far_low[1, 0] = multiply(far[0, 0], far_low[0, 0], gap, low)
-            if not _merge(
-                wi, 0.0, far[0], far_low[0], far[1], far_low[1],
-                n[k], mean[k], rest[k], m2[k], n_rest[k], m2_rest[k],
-            ):  # fmt: skip
+            if not _merge((wi, 0.0), (far[0], far_low[0]), (far[1], far_low[1]), moments, k):
                 return False
             continue
         gap = xi - mean[k, 0]
@@ -331,56 +318,41 @@ def fill_column(
         lanes[k, lane, 3] += wi * gap * gap
     whole = True
     for each in range(K):
-        whole &= _merge_lanes(
-            lanes[each],
-            turns[each : each + 1],
-            n[each],
-            mean[each],
-            rest[each],
-            m2[each],
-            n_rest[each],
-            m2_rest[each],
-        )
+        whole &= _merge_lanes(lanes, turns, moments, each)
         if n[each, 0] == 0.0:
             mean[each] = 0.0
     return whole
 
 
 @kernel
-def _merge_lanes(
-    lanes: Array,
-    turns: NDArray[np.int64],
-    n: Array,
-    mean: Array,
-    rest: Array,
-    m2: Array,
-    n_rest: Array,
-    m2_rest: Array,
-) -> bool:
-    """Merge the sums of one class, which may then go on for twice as long."""
+def _merge_lanes(lanes: Array, turns: NDArray[np.int64], moments: MomentArrays, k: int) -> bool:
+    """Merge the sums of class k into its moments, and double the number of rows until the next merge."""
     here, drift, squares = np.zeros(2), np.zeros((2, 1)), np.zeros((2, 1))
     for lane in range(LANES):
-        here[0], low = two_sum(here[0], lanes[lane, 1])
+        here[0], low = two_sum(here[0], lanes[k, lane, 1])
         here[1] += low
-        drift[0, 0] += lanes[lane, 2]
-        squares[0, 0] += lanes[lane, 3]
-        lanes[lane] = 0.0
-        lanes[lane, 0] = turns[0]
+        drift[0, 0] += lanes[k, lane, 2]
+        squares[0, 0] += lanes[k, lane, 3]
+        lanes[k, lane] = 0.0
+        lanes[k, lane, 0] = turns[k]
     if here[0] == 0.0:
         return True
-    turns[0] = min(2 * turns[0], MOST_TURNS)
-    return _merge(here[0], here[1], drift[0], drift[1], squares[0], squares[1], n, mean, rest, m2, n_rest, m2_rest)
+    turns[k] = min(2 * turns[k], MOST_TURNS)
+    return _merge((here[0], here[1]), (drift[0], drift[1]), (squares[0], squares[1]), moments, k)
 
 
 @kernel
 def _merge(
-    w: float, w_low: float, drift: Array, drift_low: Array, squares: Array, squares_low: Array,
-    n: Array, mean: Array, rest: Array, m2: Array, n_rest: Array, m2_rest: Array,
+    weight: tuple[float, float], drift_pair: tuple[Array, Array], squares_pair: tuple[Array, Array],
+    moments: MomentArrays, k: int,
 ) -> bool:  # fmt: skip
-    """Add sums of one class about its mean so far to its moments, as `Moments.__add__` does; they are zero again.
+    """Add the sums of class k about its mean so far to its moments, as `Moments.__add__` does, and reset them to 0.
 
     Returns False where they are not finite.
     """
+    (w, w_low), (drift, drift_low), (squares, squares_low) = weight, drift_pair, squares_pair
+    n, n_rest = moments[0][k], moments[4][k]
+    mean, rest, m2, m2_rest = moments[1][k], moments[2][k], moments[3][k], moments[5][k]
     total, total_low = add(n[0], n_rest[0], w, w_low)
     inverse, inverse_low = divide(1.0, 0.0, w, w_low)
     share, share_low = divide(w, w_low, total, total_low)

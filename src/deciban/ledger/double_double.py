@@ -7,13 +7,12 @@ of their digits is left. The relative error of an operation is about 2⁻¹⁰�
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from deciban._typing import Array
+from deciban._typing import Array
 
 SPLITTER = 2.0**27 + 1
 """Splits a double into two halves of 26 bits (Veltkamp)."""
