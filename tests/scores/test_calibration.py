@@ -118,7 +118,7 @@ def test_a_calibration_is_read_as_it_was_written(name):
         ("claimed", np.array([-3.0, -3, -1, 1, -9, 0, 9]), "rise"),
         ("true", np.array([-2.0, -3, 0, 0, -1, 0, 1]), "rise"),
         ("true", np.array([-2.0, np.nan, 0, 0, -1, 0, 1]), "between"),
-        ("log_prior", np.full(3, -np.inf), "no class has a chance"),
+        ("log_prior", np.full(3, -np.inf), "prior probability 0"),
         ("log_prior", np.zeros(2), "shape"),
         ("method", "magic", "one of"),
     ],

@@ -30,7 +30,7 @@ MIN_PARALLEL_ROWS = 1 << 14
 
 @dataclass
 class Matrices:
-    """The conversion of rows to the matrices of a layout's blocks: numbers as doubles, levels as codes, texts as words.
+    """The conversion of rows to the matrices of blocks: numbers as doubles, levels as codes, texts as words.
 
     Without `vocabularies`, one for each text (None where words are hashed), texts are not converted.
     """

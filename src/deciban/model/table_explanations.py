@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from deciban import engines
 from deciban.errors import InputError, no_such_class
-from deciban.ledger.schema import Numbered
+from deciban.ledger.schema import NumberedNames
 from deciban.model.columns import JOIN_SEPARATOR, Feature
 from deciban.model.matrices import read_documents
 from deciban.model.text_explanations import TableExplanation
@@ -71,7 +71,7 @@ def _by_column(model: Model, told: Explanation, widths: list[int], batches: list
     evidence = np.column_stack([dense.toarray(), *together.values()])
     documents = {
         column: TextExplanation(
-            words, np.zeros(len(told)), together[column], told.winner, told.runner_up, vocabulary or Numbered(b - a),
+            words, np.zeros(len(told)), together[column], told.winner, told.runner_up, vocabulary or NumberedNames(b - a),
             texts=_texts(batches, column, len(told)), find=Finder(model.options.words, vocabulary), column=column,
         )
         for (column, words), vocabulary, a, b in zip(said.items(), model.scorer.vocabularies, ends, ends[1:])
