@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from deciban.mail.evaluation.evaluate_filter import evaluate_split
-from deciban.mail.evaluation.filter_metrics import FilterMetrics, called
+from deciban.mail.evaluation.filter_metrics import FilterMetrics, apply_thresholds
 from deciban.mail.evaluation.in_memory_filter import InMemoryFilter
 from deciban.mail.evaluation.labelled_mail import LabelledMail
 from deciban.mail.evaluation.message_splits import drawn
@@ -42,7 +42,7 @@ def of_models(seed: int) -> Row:
         taught.learn(learn)
         taught.refit(force=True)
         scores = taught.scores(judge)
-        told[model] = FilterMetrics.of(scores, read.codes[judge], called(scores, taught.thresholds))
+        told[model] = FilterMetrics.of(scores, read.codes[judge], apply_thresholds(scores, taught.thresholds))
     return told
 
 
@@ -53,7 +53,7 @@ def of_peer(kind: type[mail_peers.Filter], learn: Any, judge: Any) -> FilterMetr
     with mail_peers.fresh(kind) as peer:
         peer.learn([files[i] for i in learn], mail.codes[learn])
         scores = peer.scores([files[i] for i in judge])
-        return FilterMetrics.of(scores, mail.codes[judge], called(scores, peer.thresholds or (0.5, 0.5)))
+        return FilterMetrics.of(scores, mail.codes[judge], apply_thresholds(scores, peer.thresholds or (0.5, 0.5)))
 
 
 def of_peer_split(kind: type[mail_peers.Filter], seed: int) -> FilterMetrics | None:
@@ -93,7 +93,7 @@ def of_peer_mailbox(number: int) -> FilterMetrics:
         for i, path in enumerate(files):
             scores[i] = peer.scores([path])[0] if i else DELIVERED  # there is no wordlist yet
             peer.learn([path], mail.codes[i : i + 1])
-    return FilterMetrics.of(scores, mail.codes, called(scores, peer.thresholds or (0.5, 0.5)))
+    return FilterMetrics.of(scores, mail.codes, apply_thresholds(scores, peer.thresholds or (0.5, 0.5)))
 
 
 Slow = dict[str, list[Future[FilterMetrics | None]]]

@@ -12,7 +12,7 @@ from sklearn.metrics import log_loss, roc_auc_score
 from deciban.errors import InputError
 from deciban.mail.evaluation.choose_thresholds import Costs, chosen_thresholds
 from deciban.mail.evaluation.evaluate_filter import evaluate_draws, evaluate_folds, evaluate_split
-from deciban.mail.evaluation.filter_metrics import FilterMetrics, called
+from deciban.mail.evaluation.filter_metrics import FilterMetrics, apply_thresholds
 from deciban.mail.evaluation.in_memory_filter import InMemoryFilter
 from deciban.mail.evaluation.labelled_mail import LabelledMail, read_labelled
 from deciban.mail.evaluation.message_splits import drawn, in_folds, shares, sizes_of
@@ -96,7 +96,7 @@ def test_figures_are_those_of_scikit_learn_and_of_counting() -> None:
     random = np.random.default_rng(0)
     codes = random.integers(0, 2, 300)
     scores = np.round(random.normal(2.0 * codes - 1.0, 1.5), 1)
-    said = called(scores, (0.2, 0.95))
+    said = apply_thresholds(scores, (0.2, 0.95))
     figures, p = FilterMetrics.of(scores, codes, said), 1 / (1 + np.exp(-scores))
     assert figures.misranked == pytest.approx(1 - roc_auc_score(codes, scores))
     assert figures.log_loss == pytest.approx(log_loss(codes, p))
@@ -172,7 +172,7 @@ def test_the_experiment_of_the_lecture_reports_its_choices_and_its_mistakes() ->
     for mistake in report.mistakes:
         assert (mistake.verdict.probability >= 0.5) == (mistake.label == "ham")
         assert mistake.verdict.clues
-    assert report.to_dict()["called"]["spam"]["spam"] == report.figures.confusion[1][1]
+    assert report.to_dict()["apply_thresholds"]["spam"]["spam"] == report.figures.confusion[1][1]
 
 
 def test_draws_are_different_splits_with_their_mean_and_spread() -> None:

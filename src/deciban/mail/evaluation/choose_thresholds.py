@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
-from deciban.mail.evaluation.filter_metrics import FilterMetrics, called, logit
+from deciban.mail.evaluation.filter_metrics import FilterMetrics, apply_thresholds, logit
 from deciban.mail.evaluation.in_memory_filter import InMemoryFilter
 from deciban.mail.evaluation.labelled_mail import LabelledMail
 from deciban.mail.model.mail_models import ModelName
@@ -62,7 +62,7 @@ def chosen_thresholds(scores: Array, codes: NDArray[np.int32], costs: Costs = US
 
     def price(pair: Thresholds) -> tuple[float, float]:
         far = abs(logit(pair[0]) - logit(HAM_AT)) + abs(logit(pair[1]) - logit(SPAM_AT))
-        return round(costs.of(FilterMetrics.of(scores, codes, called(scores, pair))), 9), far
+        return round(costs.of(FilterMetrics.of(scores, codes, apply_thresholds(scores, pair))), 9), far
 
     return min(product(HAM_FROM, SPAM_FROM), key=price)
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.mail.evaluation.choose_thresholds import USUAL_COSTS, Costs, Thresholds, chosen
-from deciban.mail.evaluation.filter_metrics import FilterMetrics, called
+from deciban.mail.evaluation.filter_metrics import FilterMetrics, apply_thresholds
 from deciban.mail.evaluation.in_memory_filter import InMemoryFilter
 from deciban.mail.evaluation.labelled_mail import LABELS, LabelledMail
 from deciban.mail.evaluation.message_splits import Sizes, drawn, in_folds
@@ -82,7 +82,7 @@ def evaluate_split(
     best = chosen(mail, learn, choose, model, costs)
     taught = best.filter
     scores = taught.scores(judge)
-    figures = FilterMetrics.of(scores, mail.codes[judge], called(scores, best.thresholds, taught.too_few))
+    figures = FilterMetrics.of(scores, mail.codes[judge], apply_thresholds(scores, best.thresholds, taught.too_few))
     return SplitReport(model, sizes, seed, best.tried, best.thresholds, figures, mistakes_of(taught, judge))
 
 
@@ -153,7 +153,7 @@ def evaluate_folds(
         taught.learn(learn)
         taught.refit(force=True)
         scores[judge] = taught.scores(judge)
-        verdicts[judge] = called(scores[judge], taught.thresholds, taught.too_few)
+        verdicts[judge] = apply_thresholds(scores[judge], taught.thresholds, taught.too_few)
         mistakes += mistakes_of(taught, judge)
         if progress is not None:
             progress(k + 1)

@@ -14,15 +14,15 @@ from deciban.metrics.intervals import Interval, wilson
 from deciban.metrics.score_curves import Curve
 
 HAM, SPAM, UNSURE_CODE = 0, 1, 2
-"""What a message was called."""
+"""What a message was apply_thresholds."""
 
 NAMES: Final = ("ham", "spam", "unsure")
 
 
-def called(scores: Array, thresholds: tuple[float, float], too_few: bool | NDArray[np.bool_] = False) -> Array:
-    """What messages of these log-odds of spam are called.
+def apply_thresholds(scores: Array, thresholds: tuple[float, float], too_few: bool | NDArray[np.bool_] = False) -> Array:
+    """What messages of these log-odds of spam are apply_thresholds.
 
-    >>> called(np.array([-3.0, 0.0, 5.0]), (0.2, 0.95)).tolist()
+    >>> apply_thresholds(np.array([-3.0, 0.0, 5.0]), (0.2, 0.95)).tolist()
     [0, 2, 1]
     """
     ham_at, spam_at = (logit(p) for p in thresholds)
@@ -40,7 +40,7 @@ class FilterMetrics:
     """
 
     confusion: tuple[tuple[int, ...], tuple[int, ...]]
-    """Of ham and of spam: how many were called ham, spam, unsure."""
+    """Of ham and of spam: how many were apply_thresholds ham, spam, unsure."""
     ham_wrong: int
     spam_wrong: int
     misranked: float
@@ -50,7 +50,7 @@ class FilterMetrics:
 
     @classmethod
     def of(cls, scores: Array, codes: NDArray[Any], verdicts: NDArray[Any]) -> FilterMetrics:
-        """Of log-odds of spam, true codes, and what was called."""
+        """Of log-odds of spam, true codes, and what was apply_thresholds."""
         spam = codes == SPAM
         table = np.bincount(codes * 3 + verdicts, minlength=6).reshape(2, 3).tolist()
         wrong = (scores >= 0) != spam
@@ -72,17 +72,17 @@ class FilterMetrics:
 
     @property
     def lost(self) -> int:
-        """Ham that was called spam."""
+        """Ham that was apply_thresholds spam."""
         return self.confusion[HAM][SPAM]
 
     @property
     def missed(self) -> int:
-        """Spam that was called ham."""
+        """Spam that was apply_thresholds ham."""
         return self.confusion[SPAM][HAM]
 
     @property
     def unsure(self) -> int:
-        """Messages of either kind that were called neither."""
+        """Messages of either kind that were apply_thresholds neither."""
         return self.confusion[HAM][UNSURE_CODE] + self.confusion[SPAM][UNSURE_CODE]
 
     @property
@@ -118,7 +118,7 @@ class FilterMetrics:
         """As JSON has it."""
         table = {name: dict(zip(NAMES, row)) for name, row in zip(NAMES, self.confusion)}
         return {
-            "messages": self.ham + self.spam, "ham": self.ham, "spam": self.spam, "called": table,
+            "messages": self.ham + self.spam, "ham": self.ham, "spam": self.spam, "apply_thresholds": table,
             "ham_lost": self.lost, "spam_missed": self.missed, "unsure": self.unsure,
             "error": self.error, "error_interval": list(self.error_interval),
             "ham_misclassified": 1 - self.ham_recall, "spam_misclassified": 1 - self.spam_recall, "lam": self.lam,

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from deciban.mail.evaluation.filter_metrics import FilterMetrics, called
+from deciban.mail.evaluation.filter_metrics import FilterMetrics, apply_thresholds
 from deciban.mail.evaluation.in_memory_filter import InMemoryFilter
 from deciban.mail.evaluation.labelled_mail import LabelledMail
 from deciban.mail.model.mail_models import USUAL_MODEL, ModelName
@@ -60,7 +60,7 @@ def evaluate_online(
     scores, verdicts = np.zeros(len(mail)), np.zeros(len(mail), dtype=np.int64)
     for i in range(len(mail)):
         scores[i] = taught.scores([i])[0] if taught.knows_both else DELIVERED
-        verdicts[i] = called(scores[i], taught.thresholds, taught.too_few)
+        verdicts[i] = apply_thresholds(scores[i], taught.thresholds, taught.too_few)
         taught.learn([i])
         taught.refit()
         if progress is not None:
