@@ -15,7 +15,7 @@ from deciban.mail.evaluation.evaluate_filter import evaluate_draws, evaluate_fol
 from deciban.mail.evaluation.filter_metrics import FilterMetrics, apply_thresholds
 from deciban.mail.evaluation.in_memory_filter import InMemoryFilter
 from deciban.mail.evaluation.labelled_mail import LabelledMail, read_labelled
-from deciban.mail.evaluation.message_splits import drawn, in_folds, shares, sizes_of
+from deciban.mail.evaluation.message_splits import drawn, in_folds, shares, parse_sizes
 from deciban.mail.evaluation.online import evaluate_online
 from deciban.mail.filter import MailFilter
 from deciban.mail.message.headers import arrival_time
@@ -132,7 +132,7 @@ def test_a_part_never_lacks_a_label() -> None:
 @pytest.mark.parametrize("text", ["400", "400/50", "400/50/x", "400/50/0", "-1/2/3", "", "1/2/3/4"])
 def test_what_is_no_split_is_refused(text: str) -> None:
     with pytest.raises(InputError, match="400/50/50"):
-        sizes_of(text)
+        parse_sizes(text)
 
 
 def test_a_split_of_more_messages_than_there_are_is_refused() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from deciban.cli.error_handling import handle_errors, say
+from deciban.cli.error_handling import handle_errors, print_stderr
 from deciban.cli.mail import mail_parser as a
 from deciban.cli.mail.commands import UsageError
 from deciban.cli.mail.mail_inputs import check_paths, count_messages
@@ -93,10 +93,10 @@ def _check_method(
         raise UsageError("--order is for --online: the other ways draw messages by chance")
     if split is not None:
         from deciban.errors import InputError
-        from deciban.mail.evaluation.message_splits import sizes_of
+        from deciban.mail.evaluation.message_splits import parse_sizes
 
         try:
-            sizes_of(split)
+            parse_sizes(split)
         except InputError as error:
             raise UsageError(str(error)) from None
 
@@ -110,7 +110,7 @@ def _read(ham: Sequence[str], spam: Sequence[str]) -> LabelledMail:
     kept = found.distinct()
     if len(kept) < len(found):
         gone = len(found) - len(kept)
-        say(
+        print_stderr(
             f"{gone} of {len(found)} messages are there more than once: each counts once, or, if it is there as ham "
             "and as spam, not at all"
         )
@@ -122,13 +122,13 @@ def _evaluate_split(
 ) -> Any:
     from deciban.mail.evaluation.choose_thresholds import USUAL_COSTS, Costs
     from deciban.mail.evaluation.evaluate_filter import evaluate_draws, evaluate_split
-    from deciban.mail.evaluation.message_splits import sizes_of
+    from deciban.mail.evaluation.message_splits import parse_sizes
 
     costs = USUAL_COSTS if lost_ham is None else Costs(lost_ham=lost_ham)
     if draws == 1:
-        return evaluate_split(mail, sizes_of(split), seed, model, costs)
+        return evaluate_split(mail, parse_sizes(split), seed, model, costs)
     with count_messages("judging") as tick:
-        return evaluate_draws(mail, sizes_of(split), range(seed, seed + draws), model, costs, lambda _: tick())
+        return evaluate_draws(mail, parse_sizes(split), range(seed, seed + draws), model, costs, lambda _: tick())
 
 
 def _evaluate_online(mail: LabelledMail, order: str | None, model: ModelName) -> Any:

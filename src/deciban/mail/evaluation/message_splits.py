@@ -17,10 +17,10 @@ Sizes = tuple[int, int, int]
 FORM = "three numbers of messages, to learn, to choose by and to judge by, as in 400/50/50"
 
 
-def sizes_of(text: str) -> Sizes:
+def parse_sizes(text: str) -> Sizes:
     """What a split such as 400/50/50 says.
 
-    >>> sizes_of("400/50/50")
+    >>> parse_sizes("400/50/50")
     (400, 50, 50)
     """
     parts = text.split("/")
