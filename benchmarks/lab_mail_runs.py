@@ -11,7 +11,7 @@ from deciban.mail.evaluation.evaluate_filter import evaluate_split
 from deciban.mail.evaluation.filter_metrics import FilterMetrics, apply_thresholds
 from deciban.mail.evaluation.in_memory_filter import InMemoryFilter
 from deciban.mail.evaluation.labelled_mail import LabelledMail
-from deciban.mail.evaluation.message_splits import drawn
+from deciban.mail.evaluation.message_splits import draw_split
 from deciban.mail.evaluation.online import DELIVERED, evaluate_online
 from deciban.mail.model.mail_models import MODELS, ModelName
 
@@ -75,7 +75,7 @@ def of_peer_draw(seed: int) -> FilterMetrics:
     """bogofilter on the same messages."""
     read = tokens("SpamAssassin").distinct()
     number = np.array([int(name) for name in read.names])
-    learn, _, judge = drawn(read.codes, SIZES, seed)
+    learn, _, judge = draw_split(read.codes, SIZES, seed)
     return of_peer(mail_peers.Bogofilter, number[learn], number[judge])
 
 

@@ -15,7 +15,7 @@ from deciban.mail.evaluation.evaluate_filter import evaluate_draws, evaluate_fol
 from deciban.mail.evaluation.filter_metrics import FilterMetrics, apply_thresholds
 from deciban.mail.evaluation.in_memory_filter import InMemoryFilter
 from deciban.mail.evaluation.labelled_mail import LabelledMail, read_labelled
-from deciban.mail.evaluation.message_splits import drawn, in_folds, shares, parse_sizes
+from deciban.mail.evaluation.message_splits import draw_split, in_folds, shares, parse_sizes
 from deciban.mail.evaluation.online import evaluate_online
 from deciban.mail.filter import MailFilter
 from deciban.mail.message.headers import arrival_time
@@ -116,13 +116,13 @@ def test_the_logistic_average_of_equal_shares_is_that_share() -> None:
 
 def test_a_split_has_the_sizes_asked_for_and_nothing_in_two_parts() -> None:
     codes = np.array([0] * 70 + [1] * 30)
-    parts = drawn(codes, (60, 10, 20), seed=4)
+    parts = draw_split(codes, (60, 10, 20), seed=4)
     assert [len(part) for part in parts] == [60, 10, 20]
     assert [int(codes[part].sum()) for part in parts] == [18, 3, 6]
     assert len(np.unique(np.concatenate(parts))) == 90
-    again = drawn(codes, (60, 10, 20), seed=4)
+    again = draw_split(codes, (60, 10, 20), seed=4)
     assert all((a == b).all() for a, b in zip(parts, again))
-    assert (np.sort(parts[2]) != np.sort(drawn(codes, (60, 10, 20), seed=5)[2])).any()
+    assert (np.sort(parts[2]) != np.sort(draw_split(codes, (60, 10, 20), seed=5)[2])).any()
 
 
 def test_a_part_never_lacks_a_label() -> None:
@@ -137,9 +137,9 @@ def test_what_is_no_split_is_refused(text: str) -> None:
 
 def test_a_split_of_more_messages_than_there_are_is_refused() -> None:
     with pytest.raises(InputError, match=r"needs 65 ham, and there are 50"):
-        drawn(np.array([0] * 50 + [1] * 20), (80, 6, 6), 0)
+        draw_split(np.array([0] * 50 + [1] * 20), (80, 6, 6), 0)
     with pytest.raises(InputError, match="both kinds"):
-        drawn(np.zeros(50, dtype=int), (20, 5, 5), 0)
+        draw_split(np.zeros(50, dtype=int), (20, 5, 5), 0)
 
 
 def test_folds_judge_each_message_once_by_filters_that_did_not_learn_it() -> None:

@@ -14,7 +14,7 @@ from deciban.mail.evaluation.choose_thresholds import USUAL_COSTS, Costs, Thresh
 from deciban.mail.evaluation.filter_metrics import FilterMetrics, apply_thresholds
 from deciban.mail.evaluation.in_memory_filter import InMemoryFilter
 from deciban.mail.evaluation.labelled_mail import LABELS, LabelledMail
-from deciban.mail.evaluation.message_splits import Sizes, drawn, in_folds
+from deciban.mail.evaluation.message_splits import Sizes, draw_split, in_folds
 from deciban.mail.model.mail_models import USUAL_MODEL, ModelName
 from deciban.mail.model.verdict import Verdict
 
@@ -78,7 +78,7 @@ def evaluate_split(
     mail: LabelledMail, sizes: Sizes, seed: int = 0, model: ModelName = USUAL_MODEL, costs: Costs = USUAL_COSTS
 ) -> SplitReport:
     """One draw of the lecture's experiment."""
-    learn, choose, judge = drawn(mail.codes, sizes, seed)
+    learn, choose, judge = draw_split(mail.codes, sizes, seed)
     best = chosen(mail, learn, choose, model, costs)
     taught = best.filter
     scores = taught.scores(judge)

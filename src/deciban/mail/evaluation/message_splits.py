@@ -1,4 +1,4 @@
-"""Which messages are learned, which choose the settings, and which judge: drawn by a seed, each kind its share."""
+"""Which messages are learned, which choose the settings, and which judge: draw_split by a seed, each kind its share."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def shares(size: int, counts: tuple[int, int]) -> tuple[int, int]:
     return size - spam, spam
 
 
-def drawn(codes: NDArray[np.integer[Any]], sizes: Sizes, seed: int) -> tuple[Rows, Rows, Rows]:
+def draw_split(codes: NDArray[np.integer[Any]], sizes: Sizes, seed: int) -> tuple[Rows, Rows, Rows]:
     """Messages of the three parts, in a random order, none in two of them."""
     counts = int((codes == 0).sum()), int((codes == 1).sum())
     wanted = [_checked(size, counts) for size in sizes]
