@@ -15,7 +15,7 @@ from deciban.mail.evaluation.evaluate_filter import evaluate_draws, evaluate_fol
 from deciban.mail.evaluation.filter_metrics import FilterMetrics, apply_thresholds
 from deciban.mail.evaluation.in_memory_filter import InMemoryFilter
 from deciban.mail.evaluation.labelled_mail import LabelledMail, read_labelled
-from deciban.mail.evaluation.message_splits import draw_split, in_folds, shares, parse_sizes
+from deciban.mail.evaluation.message_splits import draw_split, draw_folds, shares, parse_sizes
 from deciban.mail.evaluation.online import evaluate_online
 from deciban.mail.filter import MailFilter
 from deciban.mail.message.headers import arrival_time
@@ -144,14 +144,14 @@ def test_a_split_of_more_messages_than_there_are_is_refused() -> None:
 
 def test_folds_judge_each_message_once_by_filters_that_did_not_learn_it() -> None:
     codes = np.array([0] * 33 + [1] * 17)
-    folds = in_folds(codes, 5, seed=0)
+    folds = draw_folds(codes, 5, seed=0)
     assert sorted(np.concatenate([judge for _, judge in folds]).tolist()) == list(range(50))
     for learn, judge in folds:
         assert set(learn) | set(judge) == set(range(50))
         assert not set(learn) & set(judge)
         assert 3 <= codes[judge].sum() <= 4
     with pytest.raises(InputError, match="18 folds"):
-        in_folds(codes, 18, 0)
+        draw_folds(codes, 18, 0)
 
 
 def test_thresholds_stay_unless_moving_them_is_cheaper() -> None:

@@ -14,7 +14,7 @@ from deciban.mail.evaluation.choose_thresholds import USUAL_COSTS, Costs, Thresh
 from deciban.mail.evaluation.filter_metrics import FilterMetrics, apply_thresholds
 from deciban.mail.evaluation.in_memory_filter import InMemoryFilter
 from deciban.mail.evaluation.labelled_mail import LABELS, LabelledMail
-from deciban.mail.evaluation.message_splits import Sizes, draw_split, in_folds
+from deciban.mail.evaluation.message_splits import Sizes, draw_split, draw_folds
 from deciban.mail.model.mail_models import USUAL_MODEL, ModelName
 from deciban.mail.model.verdict import Verdict
 
@@ -148,7 +148,7 @@ def evaluate_folds(
     """Cross-validation with the usual smoothing and thresholds."""
     scores, verdicts = np.zeros(len(mail)), np.zeros(len(mail), dtype=np.int64)
     mistakes: list[Mistake] = []
-    for k, (learn, judge) in enumerate(in_folds(mail.codes, n_folds, seed)):
+    for k, (learn, judge) in enumerate(draw_folds(mail.codes, n_folds, seed)):
         taught = InMemoryFilter(mail, model)
         taught.learn(learn)
         taught.refit(force=True)

@@ -74,7 +74,7 @@ def _check_enough(wanted: list[tuple[int, int]], counts: tuple[int, int]) -> Non
             )
 
 
-def in_folds(codes: NDArray[np.integer[Any]], n_folds: int, seed: int) -> list[tuple[Rows, Rows]]:
+def draw_folds(codes: NDArray[np.integer[Any]], n_folds: int, seed: int) -> list[tuple[Rows, Rows]]:
     """Of each fold the messages to learn, in a random order, and those to judge by."""
     order = np.random.default_rng(seed).permutation(len(codes))
     fold = Stratified(n_folds).of(codes[order])
