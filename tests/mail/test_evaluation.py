@@ -10,7 +10,7 @@ import pytest
 from sklearn.metrics import log_loss, roc_auc_score
 
 from deciban.errors import InputError
-from deciban.mail.evaluation.choose_thresholds import Costs, chosen_thresholds
+from deciban.mail.evaluation.choose_thresholds import Costs, choose_thresholds
 from deciban.mail.evaluation.evaluate_filter import evaluate_draws, evaluate_folds, evaluate_split
 from deciban.mail.evaluation.filter_metrics import FilterMetrics, apply_thresholds
 from deciban.mail.evaluation.in_memory_filter import InMemoryFilter
@@ -156,12 +156,12 @@ def test_folds_judge_each_message_once_by_filters_that_did_not_learn_it() -> Non
 
 def test_thresholds_stay_unless_moving_them_is_cheaper() -> None:
     sure, codes = np.array([-6.0, -5.0, 6.0, 5.0]), np.array([0, 0, 1, 1], dtype=np.int32)
-    assert chosen_thresholds(sure, codes) == (0.2, 0.95)
+    assert choose_thresholds(sure, codes) == (0.2, 0.95)
     shy = np.array([-0.9, -0.9, 6.0, 5.0])
-    assert chosen_thresholds(shy, codes) == (0.3, 0.95)
+    assert choose_thresholds(shy, codes) == (0.3, 0.95)
     dear = np.array([-6.0, 3.2, 6.0, 5.0])  # a ham at p = 0.96
-    assert chosen_thresholds(dear, codes) == (0.2, 0.98)
-    assert chosen_thresholds(dear, codes, Costs(lost_ham=0.1)) == (0.2, 0.95)
+    assert choose_thresholds(dear, codes) == (0.2, 0.98)
+    assert choose_thresholds(dear, codes, Costs(lost_ham=0.1)) == (0.2, 0.95)
 
 
 def test_the_experiment_of_the_lecture_reports_its_choices_and_its_mistakes() -> None:

@@ -53,10 +53,10 @@ class Costs:
 USUAL_COSTS: Final = Costs()
 
 
-def chosen_thresholds(scores: Array, codes: NDArray[np.int32], costs: Costs = USUAL_COSTS) -> Thresholds:
+def choose_thresholds(scores: Array, codes: NDArray[np.int32], costs: Costs = USUAL_COSTS) -> Thresholds:
     """The cheapest thresholds for log-odds of spam whose truth is known.
 
-    >>> chosen_thresholds(np.array([-5.0, 2.0, 6.0]), np.array([0, 1, 1], dtype=np.int32))
+    >>> choose_thresholds(np.array([-5.0, 2.0, 6.0]), np.array([0, 1, 1], dtype=np.int32))
     (0.2, 0.8)
     """
 
@@ -92,5 +92,5 @@ def chosen(
         spam = mail.codes[choose] == 1
         tried[alpha] = float(np.logaddexp(0.0, np.where(spam, -scores, scores)).mean())
     best, scores = found[min(tried, key=lambda alpha: tried[alpha])]
-    best.thresholds = chosen_thresholds(scores, mail.codes[choose], costs)
+    best.thresholds = choose_thresholds(scores, mail.codes[choose], costs)
     return Chosen(best, tried, best.thresholds)
