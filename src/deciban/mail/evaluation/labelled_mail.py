@@ -93,7 +93,7 @@ class LabelledMail:
         spam = int(self.codes.sum())
         return len(self) - spam, spam
 
-    def in_order_of_arrival(self) -> LabelledMail:
+    def sort_by_arrival(self) -> LabelledMail:
         """By time; a message without one stays behind the one before it."""
         if np.isnan(self.times).all():
             raise InputError(
