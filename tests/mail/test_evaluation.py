@@ -205,7 +205,7 @@ def test_mail_is_put_in_order_of_arrival_or_of_names(tmp_path: Path) -> None:
     mail = read_labelled([str(tmp_path / "ham")], [str(tmp_path / "spam")])
     assert mail.counts() == (2, 2)
     assert [name.rpartition("/")[2] for name in mail.sort_by_arrival().names] == ["1", "4", "2", "3"]
-    assert [name.rpartition("/")[2] for name in mail.in_order_of_names().names] == ["1", "2", "3", "4"]
+    assert [name.rpartition("/")[2] for name in mail.sort_by_name().names] == ["1", "2", "3", "4"]
     undated = LabelledMail.read([("a", b"\n\nx")], [0])
     with pytest.raises(InputError, match="--order name"):
         undated.sort_by_arrival()

@@ -134,7 +134,7 @@ def _evaluate_split(
 def _evaluate_online(mail: LabelledMail, order: str | None, model: ModelName) -> Any:
     from deciban.mail.evaluation.online import evaluate_online
 
-    ordered = mail.in_order_of_names() if order == "name" else mail.sort_by_arrival()
+    ordered = mail.sort_by_name() if order == "name" else mail.sort_by_arrival()
     with count_messages("judging") as tick:
         return evaluate_online(ordered, model, lambda _: tick())
 

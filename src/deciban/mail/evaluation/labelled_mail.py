@@ -107,7 +107,7 @@ class LabelledMail:
             times[mine] = np.where(told < 0, -np.inf, times[mine[np.maximum(told, 0)]])
         return self.take(np.argsort(times, kind="stable"))
 
-    def in_order_of_names(self) -> LabelledMail:
+    def sort_by_name(self) -> LabelledMail:
         """By the last part of their names, whatever folder they lie in."""
         order = sorted(range(len(self)), key=lambda i: (self.names[i].rpartition("/")[2], self.names[i]))
         return self.take(np.array(order, dtype=np.intp))
