@@ -16,7 +16,7 @@ from tests.cli.terminal import call, done
 
 from deciban.cli import example
 from deciban.mail.evaluation.evaluate_filter import evaluate_folds
-from deciban.mail.evaluation.labelled_mail import read_labelled
+from deciban.mail.evaluation.labelled_mail import read_labelled_mail
 from deciban.mail.filter import MailFilter
 
 ROOT = Path(__file__).parents[2]
@@ -157,7 +157,7 @@ def test_a_filter_of_one_half_judges_the_other_well_but_not_all_of_it(box, tmp_p
 
 
 def test_evaluating_it_tells_of_mistakes_and_of_what_is_unsure(box):
-    report = evaluate_folds(read_labelled([str(box / "cur")], [str(box / ".Junk")]), 10)
+    report = evaluate_folds(read_labelled_mail([str(box / "cur")], [str(box / ".Junk")]), 10)
     (_, lost, _), (missed, _, unsure) = report.figures.confusion
     assert lost + missed <= 6
     assert unsure > 0

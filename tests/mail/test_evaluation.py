@@ -14,7 +14,7 @@ from deciban.mail.evaluation.choose_thresholds import Costs, choose_thresholds
 from deciban.mail.evaluation.evaluate_filter import evaluate_draws, evaluate_folds, evaluate_split
 from deciban.mail.evaluation.filter_metrics import FilterMetrics, apply_thresholds
 from deciban.mail.evaluation.in_memory_filter import InMemoryFilter
-from deciban.mail.evaluation.labelled_mail import LabelledMail, read_labelled
+from deciban.mail.evaluation.labelled_mail import LabelledMail, read_labelled_mail
 from deciban.mail.evaluation.message_splits import draw_split, draw_folds, shares, parse_sizes
 from deciban.mail.evaluation.online import evaluate_online
 from deciban.mail.filter import MailFilter
@@ -202,7 +202,7 @@ def test_mail_is_put_in_order_of_arrival_or_of_names(tmp_path: Path) -> None:
         (tmp_path / folder).mkdir(exist_ok=True)
         date = f"Date: Thu, 1 Jan 1970 00:00:{second} +0000\n" if second else ""
         (tmp_path / folder / name).write_text(f"{date}Subject: {name}\n\n{name}\n")
-    mail = read_labelled([str(tmp_path / "ham")], [str(tmp_path / "spam")])
+    mail = read_labelled_mail([str(tmp_path / "ham")], [str(tmp_path / "spam")])
     assert mail.counts() == (2, 2)
     assert [name.rpartition("/")[2] for name in mail.sort_by_arrival().names] == ["1", "4", "2", "3"]
     assert [name.rpartition("/")[2] for name in mail.sort_by_name().names] == ["1", "2", "3", "4"]

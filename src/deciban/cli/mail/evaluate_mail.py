@@ -103,10 +103,10 @@ def _check_method(
 
 def _read(ham: Sequence[str], spam: Sequence[str]) -> LabelledMail:
     """Read all of the mail, each message once."""
-    from deciban.mail.evaluation.labelled_mail import read_labelled
+    from deciban.mail.evaluation.labelled_mail import read_labelled_mail
 
     with count_messages("reading") as tick:
-        found = read_labelled(ham, spam, processes=None, progress=lambda _: tick())
+        found = read_labelled_mail(ham, spam, processes=None, progress=lambda _: tick())
     kept = found.distinct()
     if len(kept) < len(found):
         gone = len(found) - len(kept)

@@ -113,7 +113,7 @@ class LabelledMail:
         return self.take(np.array(order, dtype=np.intp))
 
 
-def read_labelled(
+def read_labelled_mail(
     ham: Sequence[str], spam: Sequence[str], reading: TokenOptions = DEFAULT_OPTIONS, processes: int | None = 1,
     progress: Callable[[int], None] | None = None,
 ) -> LabelledMail:  # fmt: skip
