@@ -12,7 +12,7 @@ from deciban.mail.evaluation.filter_metrics import FilterMetrics, apply_threshol
 from deciban.mail.evaluation.in_memory_filter import InMemoryFilter
 from deciban.mail.evaluation.labelled_mail import LabelledMail
 from deciban.mail.evaluation.message_splits import draw_split
-from deciban.mail.evaluation.online import DELIVERED, evaluate_online
+from deciban.mail.evaluation.online import UNTRAINED_LOG_ODDS, evaluate_online
 from deciban.mail.model.mail_models import MODELS, ModelName
 
 from . import mail_data, mail_peers, mail_rspamd
@@ -91,7 +91,7 @@ def of_peer_mailbox(number: int) -> FilterMetrics:
     scores = np.zeros(len(files))
     with mail_peers.fresh(mail_peers.Bogofilter) as peer:
         for i, path in enumerate(files):
-            scores[i] = peer.scores([path])[0] if i else DELIVERED  # there is no wordlist yet
+            scores[i] = peer.scores([path])[0] if i else UNTRAINED_LOG_ODDS  # there is no wordlist yet
             peer.learn([path], mail.codes[i : i + 1])
     return FilterMetrics.of(scores, mail.codes, apply_thresholds(scores, peer.thresholds or (0.5, 0.5)))
 

@@ -17,7 +17,7 @@ STRETCH: Final = 100
 """Messages of one point of the learning curve."""
 
 
-DELIVERED: Final = -1e-12
+UNTRAINED_LOG_ODDS: Final = -1e-12
 """The log-odds of spam while only one label is known: a message that nothing is known of is delivered."""
 
 
@@ -59,7 +59,7 @@ def evaluate_online(
     taught = InMemoryFilter(mail, model)
     scores, verdicts = np.zeros(len(mail)), np.zeros(len(mail), dtype=np.int64)
     for i in range(len(mail)):
-        scores[i] = taught.scores([i])[0] if taught.knows_both else DELIVERED
+        scores[i] = taught.scores([i])[0] if taught.knows_both else UNTRAINED_LOG_ODDS
         verdicts[i] = apply_thresholds(scores[i], taught.thresholds, taught.too_few)
         taught.learn([i])
         taught.refit()
