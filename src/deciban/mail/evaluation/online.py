@@ -22,7 +22,7 @@ UNTRAINED_LOG_ODDS: Final = -1e-12
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class CurvePoint:
     """A hundred messages on the way, the last of them the `upto`-th: how many there were and how many were wrong."""
 
     upto: int
@@ -42,13 +42,13 @@ class OnlineReport:
     model: str
     refits: int
     figures: FilterMetrics
-    curve: tuple[Stretch, ...]
+    curve: tuple[CurvePoint, ...]
     scores: np.ndarray
     """The log-odds of spam of each message, when it came."""
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it."""
-        steps = [{name: getattr(step, name) for name in Stretch.__slots__} for step in self.curve]
+        steps = [{name: getattr(step, name) for name in CurvePoint.__slots__} for step in self.curve]
         return {"model": self.model, "refits": self.refits, **self.figures.to_dict(), "curve": steps}
 
 
@@ -69,7 +69,7 @@ def evaluate_online(
     return OnlineReport(model, taught.refits, figures, _curve(scores, mail.codes), scores)
 
 
-def _curve(scores: np.ndarray, codes: np.ndarray) -> tuple[Stretch, ...]:
+def _curve(scores: np.ndarray, codes: np.ndarray) -> tuple[CurvePoint, ...]:
     wrong, spam = (scores >= 0) != (codes == 1), codes == 1
     found = []
     for start in range(0, len(codes), STRETCH):
@@ -77,5 +77,5 @@ def _curve(scores: np.ndarray, codes: np.ndarray) -> tuple[Stretch, ...]:
         kinds = spam[some], wrong[some]
         n, n_spam = len(kinds[0]), int(kinds[0].sum())
         spam_wrong = int((kinds[0] & kinds[1]).sum())
-        found.append(Stretch(start + n, n - n_spam, n_spam, int(kinds[1].sum()) - spam_wrong, spam_wrong))
+        found.append(CurvePoint(start + n, n - n_spam, n_spam, int(kinds[1].sum()) - spam_wrong, spam_wrong))
     return tuple(found)
