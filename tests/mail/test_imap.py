@@ -14,7 +14,7 @@ from deciban.mail.sources import imap_connection as imap_line
 from deciban.mail.sources.imap import ImapFolder, few_at_a_time, imap_messages
 from deciban.mail.sources.imap_address import Address, off_the_line, on_the_line
 from deciban.mail.sources.imap_connection import RefusedError, password_for
-from deciban.mail.sources.message_sources import kind_of, messages_in
+from deciban.mail.sources.message_sources import source_kind, messages_in
 
 real = pytest.mark.skipif(dovecot.ABSENT is not None, reason=str(dovecot.ABSENT))
 
@@ -60,7 +60,7 @@ def subjects(address, **options):
 @real
 def test_a_folder_is_read_by_uid_with_names_and_times(server):
     found = list(messages_in(server.address()))
-    assert kind_of(server.address()) == "imap"
+    assert source_kind(server.address()) == "imap"
     assert [item.raw for item in found] == [message(number) for number in range(5)]
     assert [item.time for item in found] == [1704103200.0 + number for number in range(5)]
     assert found[2].name == f"imaps://joe%40x.org@127.0.0.1:{server.tls_port}/INBOX;uid=3"

@@ -9,7 +9,7 @@ import pytest
 from deciban.errors import DecibanWarning, InputError
 from deciban.mail.message.message import compute_digest
 from deciban.mail.sources.folders import maildirs_within
-from deciban.mail.sources.message_sources import kind_of, messages_in
+from deciban.mail.sources.message_sources import source_kind, messages_in
 
 ONE = b"Subject: one\n\nHello.\n"
 TWO = b"Subject: two\n\nFarewell.\n"
@@ -48,7 +48,7 @@ def maildir(tmp_path):
 def test_a_maildir_gives_cur_and_new_by_arrival_with_flags(maildir):
     told = []
     found = list(messages_in(maildir, problems=told.append))
-    assert kind_of(maildir) == "maildir"
+    assert source_kind(maildir) == "maildir"
     assert [(message.time, message.flags) for message in found] == [(1700000001.0, "FS"), (1700000003.0, "")]
     assert found[0].name == str(maildir / "cur/1700000001.M1.host,S=20:2,FS")
     assert [problem.messages for problem in told] == [1]
@@ -59,7 +59,7 @@ def test_trash_and_folders_within_are_read_when_asked_for(maildir):
     assert subjects(maildir, trashed=True) == ["old", "thrown away", "fresh"]
     assert subjects(maildir, subfolders=True, problems=lambda _: None) == ["old", "fresh", "junk"]
     assert maildirs_within(maildir) == [maildir / ".Junk"]
-    assert kind_of(maildir / ".Junk") == "maildir"
+    assert source_kind(maildir / ".Junk") == "maildir"
     assert subjects(maildir / ".Junk") == ["junk"]
 
 
@@ -93,7 +93,7 @@ def test_an_mh_folder_is_read_by_number_with_its_sequences(tmp_path):
     box.remove(5)
     (tmp_path / "mh/,6").write_bytes(ONE)
     found = list(messages_in(tmp_path / "mh"))
-    assert kind_of(tmp_path / "mh") == "mh"
+    assert source_kind(tmp_path / "mh") == "mh"
     assert [message.raw.split(b"\n")[0] for message in found] == [
         b"Subject: %d" % number for number in range(1, 12) if number != 5
     ]
@@ -102,7 +102,7 @@ def test_an_mh_folder_is_read_by_number_with_its_sequences(tmp_path):
 
 def test_numbered_files_alone_are_an_mh_folder_and_nonsense_sequences_say_nothing(tmp_path):
     put(tmp_path / "mh", **{"10": TWO, "9": ONE})
-    assert kind_of(tmp_path / "mh") == "mh"
+    assert source_kind(tmp_path / "mh") == "mh"
     assert subjects(tmp_path / "mh") == ["one", "two"]
     put(tmp_path / "mh", **{".mh_sequences": b"\xff unseen 1-\nunseen: x 10-12 " + b"9" * 5000})
     assert [message.flags for message in messages_in(tmp_path / "mh")] == ["S", ""]
@@ -112,7 +112,7 @@ def test_a_folder_is_gone_through_by_name_without_hidden_and_index_files(tmp_pat
     put(tmp_path / "a", **{"2.eml": TWO, "1.eml": ONE, ".hidden": ONE, "cmds": b"mv 1 2", "dovecot.index": b"x"})
     put(tmp_path / "a/deeper", **{"x.txt": TWO, "Inbox.msf": b"// <!-- <mdb", ".mh_profile": b""})
     put(tmp_path / "a/.git", config=b"x")
-    assert kind_of(tmp_path / "a") == "folder"
+    assert source_kind(tmp_path / "a") == "folder"
     assert [message.name for message in messages_in(tmp_path / "a")] == [
         str(tmp_path / "a" / name) for name in ("1.eml", "2.eml", "deeper/x.txt")
     ]
@@ -128,14 +128,14 @@ def test_boxes_and_maildirs_within_a_folder_are_read_as_what_they_are(tmp_path, 
 def test_an_eml_is_one_message_even_if_it_begins_as_a_box(tmp_path):
     stamp = b"From joe Thu Jan  1 00:01:40 1970\n"
     put(tmp_path, **{"a.eml": stamp + ONE + b"\n" + stamp + TWO})
-    assert kind_of(tmp_path / "a.eml") == "message"
+    assert source_kind(tmp_path / "a.eml") == "message"
     assert [message.raw for message in messages_in(tmp_path / "a.eml")] == [stamp + ONE + b"\n" + stamp + TWO]
     assert [message.raw for message in messages_in(tmp_path)] == [stamp + ONE + b"\n" + stamp + TWO]
 
 
 def test_any_bytes_are_a_message(tmp_path):
     put(tmp_path, letter=b"\xff\x00no header at all")
-    assert kind_of(tmp_path / "letter") == "message"
+    assert source_kind(tmp_path / "letter") == "message"
     (message,) = messages_in(tmp_path / "letter")
     assert message.raw == b"\xff\x00no header at all"
     assert message.time == os.stat(tmp_path / "letter").st_mtime
@@ -192,7 +192,7 @@ def test_a_path_that_is_not_there_and_an_empty_folder_name_what_is_accepted(tmp_
     with pytest.raises(
         InputError, match=r"nowhere: there is no such file.*mbox.*Maildir.*MH.*standard input.*imaps://"
     ):
-        kind_of(tmp_path / "nowhere")
+        source_kind(tmp_path / "nowhere")
     (tmp_path / "empty/inner").mkdir(parents=True)
     put(tmp_path / "empty", cmds=b"x")
     with pytest.raises(InputError, match=r"empty: the folder has no files.*Maildir"):

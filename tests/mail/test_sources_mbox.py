@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from deciban.errors import InputError
 from deciban.mail.sources import mbox
-from deciban.mail.sources.message_sources import kind_of, messages_in, one_message
+from deciban.mail.sources.message_sources import source_kind, messages_in, one_message
 
 STAMP = b"From joe@example.org Thu Jan  1 00:01:40 1970\n"
 ONE = b"Subject: one\n\nHello.\n"
@@ -30,7 +30,7 @@ def letters(data, piece=7, longest=10_000):
 def test_messages_are_named_by_number_and_dated_by_their_from_line(tmp_path):
     box = tmp_path / "box"
     box.write_bytes(STAMP + ONE + b"\n" + STAMP + TWO)
-    assert kind_of(box) == "mbox"
+    assert source_kind(box) == "mbox"
     assert [(message.name, message.raw, message.time) for message in messages_in(box)] == [
         (f"{box}:1", ONE, 100.0),
         (f"{box}:2", TWO, 100.0),
@@ -188,7 +188,7 @@ def test_gzip_is_known_by_its_bytes_also_in_several_members(tmp_path):
     data = STAMP + ONE + b"\n" + STAMP + TWO
     (tmp_path / "box").write_bytes(gzip.compress(data[:50]) + gzip.compress(data[50:]) + b"\0" * 512)
     (tmp_path / "one.eml.gz").write_bytes(gzip.compress(ONE))
-    assert kind_of(tmp_path / "box") == "mbox"
+    assert source_kind(tmp_path / "box") == "mbox"
     assert raws(tmp_path / "box") == [ONE, TWO]
     assert raws(tmp_path / "one.eml.gz") == [ONE]
 

@@ -57,10 +57,10 @@ def open_to_learn(store: str | None, create: bool = False) -> Iterator[MailFilte
 
 def check_paths(paths: Sequence[str]) -> None:
     """Refuse a path that does not exist or is no address, before any message is read."""
-    from deciban.mail.sources.message_sources import kind_of
+    from deciban.mail.sources.message_sources import source_kind
 
     for path in paths:
-        if kind_of(path) == "imap":
+        if source_kind(path) == "imap":
             from deciban.mail.sources.imap_address import Address
 
             Address.of(path)

@@ -16,7 +16,7 @@ from deciban.errors import InputError
 from deciban.mail.bulk.bulk import Words, read_batches
 from deciban.mail.message.headers import arrival_time
 from deciban.mail.model.token_weights import POSITIVE
-from deciban.mail.sources.message_sources import kind_of, messages_in
+from deciban.mail.sources.message_sources import source_kind, messages_in
 from deciban.mail.store.packing import Numbers
 from deciban.mail.tokens.token_options import DEFAULT_OPTIONS, TokenOptions
 
@@ -123,7 +123,7 @@ def read_labelled_mail(
 
     def given() -> Iterable[Named]:
         for code, path in chain(((0, path) for path in ham), ((1, path) for path in spam)):
-            dated = kind_of(path) in DATED
+            dated = source_kind(path) in DATED
             for found in messages_in(path):
                 codes.append(code)
                 told = arrival_time(found.raw), found.time if dated else None, math.nan

@@ -52,10 +52,10 @@ LARGE = (*BOXES, ".gz")
 """Files with such names may hold any number of messages, however small they are."""
 
 
-def kind_of(path: str | Path) -> str:
+def source_kind(path: str | Path) -> str:
     """What a path is: one of `mbox`, `maildir`, `mh`, `folder`, `message`, `stdin` and `imap`.
 
-    >>> kind_of("-"), kind_of("imaps://joe@example.org/Junk")
+    >>> source_kind("-"), source_kind("imaps://joe@example.org/Junk")
     ('stdin', 'imap')
     """
     if str(path) == "-":
@@ -87,7 +87,7 @@ def messages_in(
     ...     [found.raw for found in messages_in(box.name)]
     [b'Subject: one\\n\\nHello.\\n', b'Subject: two\\n\\nBye.\\n']
     """
-    kind = kind_of(path)
+    kind = source_kind(path)
     if kind == "imap":
         from deciban.mail.sources.imap import imap_messages
 
@@ -106,7 +106,7 @@ def mail_in(
 
     What is found in a file only then is told of then: that it cannot be read, or is marked as trashed in itself.
     """
-    kind = kind_of(path)
+    kind = source_kind(path)
     if kind not in FOLDERS:
         return messages_in(path, trashed=trashed, problems=problems)
     entries = _entries(_existing(path), kind, subfolders, problems)

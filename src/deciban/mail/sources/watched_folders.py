@@ -17,7 +17,7 @@ from deciban.errors import InputError
 from deciban.mail.sources.folders import maildir_entries
 from deciban.mail.sources.imap import MOST_TOGETHER, ImapFolder, few_at_a_time
 from deciban.mail.sources.imap_address import Address
-from deciban.mail.sources.message_sources import kind_of, message_at
+from deciban.mail.sources.message_sources import source_kind, message_at
 from deciban.mail.sources.raw_message import RawMessage
 
 SETTLED = 2.0
@@ -55,7 +55,7 @@ class Watched(Protocol):
 
 def watched(path: str | Path, states: Mapping[str, Any], password: Callable[[Address], str]) -> Watched:
     """A folder to watch, with what was kept of it under its name; what makes no sense is as good as nothing."""
-    kind = kind_of(path)
+    kind = source_kind(path)
     if kind == "imap":
         address = Address.of(str(path))
         return WatchedImap(address, _state(states.get(str(address))), password)
