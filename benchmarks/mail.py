@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from deciban.mail.filter import MailFilter
-from deciban.mail.sources.message_sources import mail_in
+from deciban.mail.sources.message_sources import list_messages
 
 from . import mail_data, mail_peers, mail_served
 from .case import Group, Line, shown_time
@@ -96,7 +96,7 @@ def learning(scale: float) -> Iterator[Line]:
 
         def by_library() -> None:
             with tempfile.TemporaryDirectory() as folder, MailFilter(Path(folder, "mail.db")) as mail:
-                mail.learn_each((label, found) for label in ("ham", "spam") for found in mail_in(place / label))
+                mail.learn_each((label, found) for label in ("ham", "spam") for found in list_messages(place / label))
 
         def by_command(*options: str) -> None:
             with tempfile.TemporaryDirectory() as folder:
@@ -127,7 +127,7 @@ def judging(scale: float) -> Iterator[Line]:
 
         def by_library() -> None:
             with MailFilter(store, read_only=True) as mail:
-                for _ in mail.classify_all(chain(mail_in(place / "ham"), mail_in(place / "spam"))):
+                for _ in mail.classify_all(chain(list_messages(place / "ham"), list_messages(place / "spam"))):
                     pass
 
         def by_command() -> None:

@@ -83,9 +83,9 @@ class MessageReader:
 
     def iterate_unopened(self) -> Iterator[RawMessage | UnreadFile]:
         """Yield the messages for bulk reading: small files are not opened here."""
-        from deciban.mail.sources.message_sources import mail_in
+        from deciban.mail.sources.message_sources import list_messages
 
-        return self._read(mail_in)
+        return self._read(list_messages)
 
     def _read(self, source: Callable[..., Iterator[Message]]) -> Iterator[Message]:
         for path in self._paths:

@@ -99,7 +99,7 @@ def messages_in(
     return found if trashed else _without_trash(path, found, problems)
 
 
-def mail_in(
+def list_messages(
     path: str | Path, *, trashed: bool = False, subfolders: bool = False, problems: ProblemHandler = warn_of_problem
 ) -> Iterator[RawMessage | UnreadFile]:
     """The same for one who learns or judges many: small files of folders stay closed, for other processes to open.
