@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from deciban.errors import InputError
 from deciban.mail.sources import mbox
-from deciban.mail.sources.message_sources import source_kind, messages_in, one_message
+from deciban.mail.sources.message_sources import source_kind, messages_in, read_stream
 
 STAMP = b"From joe@example.org Thu Jan  1 00:01:40 1970\n"
 ONE = b"Subject: one\n\nHello.\n"
@@ -258,7 +258,7 @@ def test_standard_input_is_a_box_or_one_message(monkeypatch):
     assert [(message.name, message.raw) for message in messages_in("-")] == [("-:1", ONE), ("-:2", TWO)]
     Terminal.buffer = BytesIO(ONE)
     assert [(message.name, message.raw) for message in messages_in("-")] == [("-", ONE)]
-    assert one_message(BytesIO(STAMP + ONE + b"\n" + STAMP + TWO)) == STAMP + ONE + b"\n" + STAMP + TWO
+    assert read_stream(BytesIO(STAMP + ONE + b"\n" + STAMP + TWO)) == STAMP + ONE + b"\n" + STAMP + TWO
 
 
 def test_messages_that_thunderbird_moved_away_are_left_out_and_counted(tmp_path):

@@ -116,11 +116,11 @@ def read_messages(paths: Sequence[str], stdin_name: str) -> Iterator[tuple[str, 
 
 def read_stdin() -> bytes:
     """Return the message on standard input up to the size limit; the rest is read too, so that its writer can end."""
-    from deciban.mail.sources.message_sources import one_message
+    from deciban.mail.sources.message_sources import read_stream
 
     if sys.stdin.isatty():
         print("reading a message from standard input, to its end (Ctrl-D) …", file=sys.stderr)
-    raw = one_message(sys.stdin.buffer)
+    raw = read_stream(sys.stdin.buffer)
     while sys.stdin.buffer.read(1 << 20):
         pass
     return raw

@@ -144,11 +144,11 @@ def message_at(entry: Entry) -> RawMessage:
     return found
 
 
-def one_message(stream: BinaryIO) -> bytes:
+def read_stream(stream: BinaryIO) -> bytes:
     """A message that a mail system hands over by a pipe: all of it is one message, whatever it looks like.
 
     >>> from io import BytesIO
-    >>> one_message(BytesIO(b"From joe Mon Jan  1 10:00:00 2024\\nSubject: hello\\n"))
+    >>> read_stream(BytesIO(b"From joe Mon Jan  1 10:00:00 2024\\nSubject: hello\\n"))
     b'From joe Mon Jan  1 10:00:00 2024\\nSubject: hello\\n'
     """
     return stream.read(max_read_bytes())
