@@ -20,7 +20,7 @@ from typing import IO, TYPE_CHECKING, Final, Generic, Self, TypeVar
 from weakref import finalize
 
 from deciban.mail.sources.folders import Entry
-from deciban.mail.sources.message_sources import held_in
+from deciban.mail.sources.message_sources import read_file_messages
 from deciban.mail.sources.raw_message import Problem
 from deciban.mail.tokens.token_options import DEFAULT_OPTIONS, TokenOptions
 
@@ -168,7 +168,7 @@ def answer_to(sent: Sequence[Sent], numbering: TokenNumberer, digests: bool) -> 
             continue
         path, flags, time, alone, trashed = each
         met: list[Problem] = []
-        found = tuple(held_in(Entry(path, flags, time, alone), trashed, met.append))
+        found = tuple(read_file_messages(Entry(path, flags, time, alone), trashed, met.append))
         opened[i] = [(one.name, one.time) for one in found]
         raws += [one.raw for one in found]
         problems += [(i, one.name, one.reason, one.messages) for one in met]

@@ -125,7 +125,7 @@ def _left_closed(
             yield from _of_folder([entry], problems, names_now)
 
 
-def held_in(entry: Entry, trashed: bool, problems: ProblemHandler) -> Iterable[RawMessage]:
+def read_file_messages(entry: Entry, trashed: bool, problems: ProblemHandler) -> Iterable[RawMessage]:
     """The messages of a file that was left closed."""
     one = _at_once(entry)
     if one and (trashed or "T" not in one.flags):
