@@ -37,7 +37,7 @@ class Mistake:
         return {"path": self.name, "label": self.label, **self.verdict.to_dict()}
 
 
-def mistakes_of(taught: InMemoryFilter, rows: NDArray[Any], clues: int = CLUES) -> tuple[Mistake, ...]:
+def find_mistakes(taught: InMemoryFilter, rows: NDArray[Any], clues: int = CLUES) -> tuple[Mistake, ...]:
     """Those among some messages, the surest first."""
     scores, spam = taught.scores(rows), taught.mail.codes[rows] == 1
     wrong = np.flatnonzero((scores >= 0) != spam)
@@ -83,7 +83,7 @@ def evaluate_split(
     taught = best.filter
     scores = taught.scores(judge)
     figures = FilterMetrics.of(scores, mail.codes[judge], apply_thresholds(scores, best.thresholds, taught.too_few))
-    return SplitReport(model, sizes, seed, best.tried, best.thresholds, figures, mistakes_of(taught, judge))
+    return SplitReport(model, sizes, seed, best.tried, best.thresholds, figures, find_mistakes(taught, judge))
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ def evaluate_folds(
         taught.refit(force=True)
         scores[judge] = taught.scores(judge)
         verdicts[judge] = apply_thresholds(scores[judge], taught.thresholds, taught.too_few)
-        mistakes += mistakes_of(taught, judge)
+        mistakes += find_mistakes(taught, judge)
         if progress is not None:
             progress(k + 1)
     mistakes.sort(key=lambda mistake: -abs(mistake.verdict.decibans))
