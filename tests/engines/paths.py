@@ -22,7 +22,7 @@ from deciban.families.joint import Joint
 from deciban.families.multinomial import Multinomial
 from deciban.families.poisson import Poisson
 from deciban.generative import Assumption, GenerativeModel, learn
-from deciban.kernels import kernel_loading
+from deciban.kernels import execution
 
 FINISHES = ["joint", "log_posterior", "posterior", "winner", "density"]
 
@@ -39,7 +39,7 @@ def by_definition():
 def by_kernel():
     """Kernels, however small the input."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kernel_loading, "MIN_KERNEL_STEPS", 0)
+        patch.setattr(execution, "MIN_KERNEL_STEPS", 0)
         patch.setattr(tally, "ENTRIES_PER_THREAD", 1)
         yield
 

@@ -10,7 +10,7 @@ import pytest
 from deciban.engines import thread_count
 from deciban.engines.threads import LIMITS, row_blocks
 from deciban.errors import InputError
-from deciban.kernels.thread_pool import run
+from deciban.kernels.execution import map_in_threads
 
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
 
@@ -62,7 +62,12 @@ def test_inside_a_worker_of_joblib_there_is_one_thread(backend):
 @pytest.mark.parametrize("threads", [1, 2, 7])
 def test_results_come_in_the_order_of_the_blocks(threads):
     blocks = row_blocks(10, 3)
-    assert [(b.start, b.stop) for b in run(lambda block: block, blocks, threads)] == [(0, 3), (3, 6), (6, 9), (9, 10)]
+    assert [(b.start, b.stop) for b in map_in_threads(lambda block: block, blocks, threads)] == [
+        (0, 3),
+        (3, 6),
+        (6, 9),
+        (9, 10),
+    ]
 
 
 def test_no_rows_are_one_block():
@@ -74,7 +79,7 @@ def test_an_error_in_a_block_is_raised():
         raise ZeroDivisionError(block.start)
 
     with pytest.raises(ZeroDivisionError, match="0"):
-        list(run(fail, row_blocks(9, 2), 3))
+        list(map_in_threads(fail, row_blocks(9, 2), 3))
 
 
 FRESH = """

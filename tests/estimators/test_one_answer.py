@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_info
 import deciban
 from deciban.engines.threads import one_core_products
 from deciban.errors import InputError, SchemaError, UndefinedError
-from deciban.kernels import kernel_loading
+from deciban.kernels import execution
 
 TENTHS = np.repeat([[0.1, 0.1], [0.3, 0.3]], 3, axis=0)
 TWO = np.repeat([0, 1], 3)
@@ -23,7 +23,7 @@ TWO = np.repeat([0, 1], 3)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_what_lies_above_the_threshold_does_not_depend_on_who_compares(dtype, store, kernels, monkeypatch):
     """A single-precision 0.1 is not above 0.1, although as a double it would be."""
-    monkeypatch.setattr(kernel_loading, "MIN_KERNEL_STEPS", 0 if kernels else 1 << 60)
+    monkeypatch.setattr(execution, "MIN_KERNEL_STEPS", 0 if kernels else 1 << 60)
     X = store(TENTHS.astype(dtype))
     model = deciban.BernoulliNB(binarize=0.1).fit(X, TWO)
     assert model.feature_count_.tolist() == [[0, 0], [3, 3]]

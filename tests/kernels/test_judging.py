@@ -5,7 +5,7 @@ import pytest
 
 import deciban
 from deciban.estimators.cross_validate import out_of_fold_scores
-from deciban.kernels import kernel_loading
+from deciban.kernels import execution
 from deciban.metrics import scorecard as metrics
 from deciban.metrics.scorecard import Scorecard
 
@@ -17,9 +17,9 @@ def either(monkeypatch):
     """What a call gives by the definition, and by kernels."""
 
     def both(call):
-        monkeypatch.setattr(kernel_loading, "MIN_KERNEL_STEPS", 1 << 60)
+        monkeypatch.setattr(execution, "MIN_KERNEL_STEPS", 1 << 60)
         plain = call()
-        monkeypatch.setattr(kernel_loading, "MIN_KERNEL_STEPS", 0)
+        monkeypatch.setattr(execution, "MIN_KERNEL_STEPS", 0)
         return plain, call()
 
     return both
@@ -118,6 +118,6 @@ def test_confidence_on_the_edge_of_a_bin_is_in_the_bin_below(either):
 
 
 def test_what_is_no_number_is_refused_by_the_definition(monkeypatch):
-    monkeypatch.setattr(kernel_loading, "MIN_KERNEL_STEPS", 0)
+    monkeypatch.setattr(execution, "MIN_KERNEL_STEPS", 0)
     with pytest.raises(deciban.errors.InputError, match="row 1 has no posterior"):
         metrics.Scorecard.of(np.array([[0.0, -np.inf], [np.nan, np.nan]]), np.array([0, 1]))

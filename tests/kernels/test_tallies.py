@@ -13,7 +13,7 @@ from scipy import sparse
 
 from deciban.engines import sparse as engine
 from deciban.engines import sparse_totals as tally
-from deciban.kernels import kernel_loading, tallies
+from deciban.kernels import execution, tallies
 from deciban.ledger import Needs
 from deciban.scores import SparseLinear
 
@@ -201,7 +201,7 @@ def test_a_form_with_mute_words_takes_the_quick_path(monkeypatch) -> None:
     form = SparseLinear(*feature_lists(case.totals()), *lines, mute=mute)
     needs, prior = Needs("counts", signed=False, skips=False), np.log(np.full(30, 1 / 30))
     slow = {wanted: engine.apply(form, case.X, needs, prior, wanted, 2) for wanted in ("joint", "winner")}
-    monkeypatch.setattr(kernel_loading, "MIN_KERNEL_STEPS", 1)
+    monkeypatch.setattr(execution, "MIN_KERNEL_STEPS", 1)
     monkeypatch.setattr(SparseLinear, "sparse_joint", None)
     for wanted, expected in slow.items():
         found = engine.apply(form, case.X, needs, prior, wanted, 2)

@@ -10,7 +10,7 @@ from deciban.errors import InputError, UndefinedError
 from deciban.families.bernoulli import Bernoulli
 from deciban.families.multinomial import Multinomial
 from deciban.families.poisson import Poisson
-from deciban.kernels import kernel_loading
+from deciban.kernels import execution
 from deciban.ledger import Counts, Needs, Tallies
 from deciban.persistence.score_forms import read_score_form, write_score_form
 from deciban.scores import Diagonal, Full, Linear, Lookup, Steps, Table
@@ -115,7 +115,7 @@ def test_kernels_of_sparse_rows_honour_trust(trust, wanted, monkeypatch):
         for part in (COUNTED, Tallies.from_counts(COUNTED)):
             form = scaled(family.solve(part), trust)
             joint = form.joint(X.toarray()) + prior
-            monkeypatch.setattr(kernel_loading, "MIN_KERNEL_STEPS", 0)
+            monkeypatch.setattr(execution, "MIN_KERNEL_STEPS", 0)
             found = engines.apply([form], [X], [family.needs()], prior, wanted, 1)
             if wanted == "winner":
                 assert found.tolist() == joint.argmax(axis=1).tolist()
@@ -139,7 +139,7 @@ DENSE = {
 @pytest.mark.parametrize("wanted", ["joint", "log_posterior"])
 @pytest.mark.parametrize("holes", [False, True], ids=["whole", "holed"])
 def test_kernels_of_dense_rows_honour_trust(name, wanted, holes, monkeypatch):
-    monkeypatch.setattr(kernel_loading, "MIN_KERNEL_STEPS", 0)
+    monkeypatch.setattr(execution, "MIN_KERNEL_STEPS", 0)
     plain, needs, X = DENSE[name]
     X = X if holes else np.nan_to_num(np.where(X < 0, 1.0, X))
     X = np.where(X < 0, np.nan, X) if name in ("lookup", "table") else X

@@ -10,7 +10,7 @@ from deciban.errors import InputError, ModelFileError
 from deciban.families.bernoulli import Bernoulli
 from deciban.families.multinomial import Multinomial
 from deciban.families.poisson import Poisson
-from deciban.kernels import kernel_loading
+from deciban.kernels import execution
 from deciban.ledger import Counts, Needs, Tallies
 from deciban.persistence.score_forms import read_score_form, write_score_form
 from deciban.scores import Diagonal, Linear, SparseLinear, Steps, sums
@@ -85,7 +85,7 @@ def test_steps_are_cut_wherever_one_of_them_is():
 @pytest.mark.parametrize("family", [Multinomial(0.5), Bernoulli(1.0), Poisson(1.0)], ids=["bag", "flags", "counts"])
 @pytest.mark.parametrize("wanted", ["joint", "winner"])
 def test_sums_of_sparse_scores_are_those_of_dense_ones(family, wanted, monkeypatch):
-    monkeypatch.setattr(kernel_loading, "MIN_KERNEL_STEPS", 0)
+    monkeypatch.setattr(execution, "MIN_KERNEL_STEPS", 0)
     dense = summed([scaled(family.solve(c), t) for c, t in zip(COUNTED, SHARES)])
     sparse = summed([scaled(family.solve(Tallies.from_counts(c)), t) for c, t in zip(COUNTED, SHARES)])
     X, zero = csr_array(BAGS), np.zeros(3)
@@ -127,7 +127,7 @@ def test_lines_and_curves_add():
 
 @pytest.mark.parametrize("wanted", ["joint", "log_posterior"])
 def test_kernels_score_sums(wanted, monkeypatch):
-    monkeypatch.setattr(kernel_loading, "MIN_KERNEL_STEPS", 0)
+    monkeypatch.setattr(execution, "MIN_KERNEL_STEPS", 0)
     rows = np.random.default_rng(5).normal(size=(200, 3))
     for form, kind in ((Diagonal(MEAN, RATE), "moments"), (FORMS["full, shared"][0], "scatter")):
         parts = [scaled(form, t) for t in SHARES]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deciban.kernels import kernel_loading
+from deciban.kernels import execution
 from deciban.sources import arrow_cells as cells
 from deciban.sources.arrow_cells import Names
 
@@ -19,7 +19,7 @@ TEXTS = st.one_of(
 
 @pytest.fixture(autouse=True)
 def kernels_for_every_size(monkeypatch):
-    monkeypatch.setattr(cells, "NAME_STEPS", kernel_loading.MIN_KERNEL_STEPS)
+    monkeypatch.setattr(cells, "NAME_STEPS", execution.MIN_KERNEL_STEPS)
 
 
 def by_definition(values, known, grows):

@@ -10,7 +10,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.preprocessing import normalize
 from tests.text.readers import READERS, any_text
 
-from deciban.kernels import kernel_loading
+from deciban.kernels import execution
 from deciban.ledger import Vocabulary
 from deciban.text import Documents, WordCounter, Words, matrix, shard
 from deciban.text import document_rows as rows
@@ -29,7 +29,7 @@ documents = st.lists(st.tuples(any_text, st.integers(0, 3), st.sampled_from([1.0
 def way(request, monkeypatch):
     """Whether the definition counts, or kernels do, whatever the size."""
     by_kernel = request.param == "kernel"
-    told = kernel_loading.load_kernels("tokenizer", kernel_loading.MIN_KERNEL_STEPS) if by_kernel else None
+    told = execution.load_kernels("tokenizer", execution.MIN_KERNEL_STEPS) if by_kernel else None
     for module in (counting, rows):
         monkeypatch.setattr(module, "load_kernels", lambda name, work: told)
     monkeypatch.setattr(shard, "CHUNK", 64)

@@ -10,8 +10,7 @@ from deciban.engines.dispatch import apply, is_sparse, readable, summarise
 from deciban.engines.observed_cells import observed
 from deciban.engines.score_terms import pieces, side_by_side
 from deciban.engines.threads import thread_count
-from deciban.kernels.kernel_loading import part_of_work
-from deciban.kernels.thread_pool import shared
+from deciban.kernels.execution import map_small_items, part_of_work
 
 __all__ = [
     "FEW_ROWS",

@@ -15,7 +15,7 @@ from deciban.engines import kernel_dispatch as fast
 from deciban.engines.checks import TooLarge, check
 from deciban.engines.threads import one_core_products, row_blocks
 from deciban.errors import InputError
-from deciban.kernels.thread_pool import run
+from deciban.kernels.execution import map_in_threads
 from deciban.ledger import Cells, Counts, Grid, Levels, Moments, Needs, Scatter, Statistic
 from deciban.ledger.statistic import MAX_SQUARABLE
 from deciban.scores import ScoreForm, finish
@@ -44,7 +44,7 @@ def summarise(
         return summarise_block(fill, needs, X[block], codes[block], w, n_classes, block.start)
 
     with one_core_products(needs.kind == "scatter"):
-        return merged(run(one, row_blocks(len(X), size), threads))
+        return merged(map_in_threads(one, row_blocks(len(X), size), threads))
 
 
 def merged(parts: Iterable[Statistic]) -> Statistic:
@@ -113,7 +113,7 @@ def apply(
 
     size = max(FEW_ROWS, BLOCK_SCORES // K)
     with one_core_products(n > FEW_ROWS and any(need.kind == "scatter" for need in needs)):
-        lost = one(slice(0, n)) if n <= size else sum(run(one, row_blocks(n, size), threads))
+        lost = one(slice(0, n)) if n <= size else sum(map_in_threads(one, row_blocks(n, size), threads))
     if lost:
         warn_impossible(lost)
     return out

@@ -12,8 +12,7 @@ from deciban._typing import Array
 from deciban.engines import dense as arrays
 from deciban.engines import kernel_dispatch as fast
 from deciban.engines.threads import row_blocks
-from deciban.kernels.kernel_loading import load_kernels
-from deciban.kernels.thread_pool import run
+from deciban.kernels.execution import load_kernels, map_in_threads
 from deciban.scores import Diagonal, ScoreForm
 from deciban.scores.posterior import Finish
 
@@ -32,7 +31,7 @@ def apply_by_fold(
     if not isinstance(X, np.ndarray) or not X.size or wanted == "winner":
         return None
     diagonal = [form for form in forms if isinstance(form, Diagonal)]
-    loops, finishing = load_kernels("fold_scores", K * X.size), fast.load_kernels("score", K * X.size)
+    loops, finishing = load_kernels("held_out_scores", K * X.size), fast.load_kernels("score", K * X.size)
     if len(diagonal) < F or loops is None or finishing is None:
         return None
     mean, precision = np.stack([form.mean for form in diagonal]), np.stack([form.precision for form in diagonal])
@@ -51,5 +50,5 @@ def apply_by_fold(
         out[block][nobody] = np.nan
         return lost == 0
 
-    fine = all(run(one, row_blocks(len(X), max(arrays.FEW_ROWS, AT_ONCE // K)), threads))
+    fine = all(map_in_threads(one, row_blocks(len(X), max(arrays.FEW_ROWS, AT_ONCE // K)), threads))
     return out if fine else None

@@ -13,7 +13,7 @@ from deciban.engines import dense as arrays
 from deciban.engines import kernel_dispatch as fast
 from deciban.engines import sparse
 from deciban.engines.threads import row_blocks
-from deciban.kernels.thread_pool import run
+from deciban.kernels.execution import map_in_threads
 from deciban.ledger import Needs
 from deciban.scores import ScoreForm
 from deciban.scores.posterior import Finish, warn_impossible
@@ -43,7 +43,7 @@ def apply(
             joint += sparse.apply(form, X[rows], need, np.zeros(K), "joint", 1)
         return arrays.finish_block(kernels, joint, log_prior, wanted, out[rows])
 
-    lost = sum(run(one, row_blocks(n, max(64, sparse.BLOCK_SCORES // K)), threads))
+    lost = sum(map_in_threads(one, row_blocks(n, max(64, sparse.BLOCK_SCORES // K)), threads))
     if lost:
         warn_impossible(lost)
     return out

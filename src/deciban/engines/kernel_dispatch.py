@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array, Codes
 from deciban.engines.checks import MOST_LEVELS
-from deciban.kernels.kernel_loading import load_kernels as load_kernels
+from deciban.kernels.execution import load_kernels as load_kernels
 from deciban.ledger import Counts, Grid, Levels, Moments, Needs, Scatter, Statistic
 from deciban.ledger.double_double import Pair
 from deciban.ledger.grid import KEY_BITS

@@ -13,7 +13,7 @@ from deciban.engines import kernel_dispatch as fast
 from deciban.engines.checks import InvalidValue, Rule
 from deciban.engines.threads import row_blocks
 from deciban.errors import InputError
-from deciban.kernels.thread_pool import run
+from deciban.kernels.execution import map_in_threads
 from deciban.ledger import Counts, Needs, Statistic, Tallies
 from deciban.scores import Linear, ScoreForm, SparseLinear
 from deciban.scores.linear import log_factorials
@@ -100,7 +100,7 @@ def _by_dense_blocks(needs: Needs, X: Any, codes: Codes, weight: Array | None, K
         w = None if weight is None else weight[block]
         return arrays.summarise_block(fill, needs, X[block].toarray(), codes[block], w, K, block.start)
 
-    return arrays.merged(run(one, dense_blocks(X), threads))
+    return arrays.merged(map_in_threads(one, dense_blocks(X), threads))
 
 
 def dense_blocks(X: Any) -> list[slice]:
@@ -134,7 +134,7 @@ def apply(form: ScoreForm, X: Any, needs: Needs, log_prior: Array, wanted: Finis
             arrays.joint_block(kernels, [form], rows, [needs], log_prior, wanted, joint, block.start)
         return arrays.finish_block(kernels, joint, log_prior, wanted, out[block])
 
-    lost = sum(run(one, _score_blocks(X, len(log_prior), product), threads))
+    lost = sum(map_in_threads(one, _score_blocks(X, len(log_prior), product), threads))
     if lost:
         warn_impossible(lost)
     return out

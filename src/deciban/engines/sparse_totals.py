@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from deciban._typing import Codes
 from deciban.kernels import tallies
-from deciban.kernels.thread_pool import run
+from deciban.kernels.execution import map_in_threads
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -238,7 +238,7 @@ def _spans(cumulative: npt.NDArray[Any], n_spans: int) -> list[Span]:
 
 def _share(work: Callable[[Any, Any], T], parts: list[Any]) -> list[T]:
     """The results of `work` on every part, in order, one thread each."""
-    return list(run(lambda part: work(*part), parts, len(parts)))
+    return list(map_in_threads(lambda part: work(*part), parts, len(parts)))
 
 
 def _arrays(X: SparseRows) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:

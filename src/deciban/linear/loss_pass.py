@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array, Codes
 from deciban.engines.threads import row_blocks
-from deciban.kernels.thread_pool import run, shared
+from deciban.kernels.execution import map_in_threads, map_small_items
 from deciban.linear.design import Block, DenseBlock, SharedBlock, SparseBlock
 from deciban.linear.solvers.logistic_objective import losses, margins, residuals
 
@@ -68,7 +68,7 @@ class Rows:
         """Compute s of every row, n×M."""
         weights, bias = self._row_weights(ts, bias)
         out = np.empty((len(self.codes), self.n_scores))
-        shared(
+        map_small_items(
             lambda rows: self._write_scores(rows, weights, bias, out[rows]),
             self._blocks_of(slice(0, len(out))),
             self.threads,
@@ -80,7 +80,9 @@ class Rows:
         weights, shifted = self._row_weights(ts, bias)
         n, by_columns = len(self.codes), any(block.by_columns for block in self.blocks)
         residual = np.empty((n, self.n_scores)) if by_columns else None
-        stripes = run(lambda rows: self._sum_stripe(rows, weights, shifted, residual), self._stripes(), self.threads)
+        stripes = map_in_threads(
+            lambda rows: self._sum_stripe(rows, weights, shifted, residual), self._stripes(), self.threads
+        )
         loss, bias_gradient = 0.0, np.zeros(self.n_scores)
         totals: list[Array | None] = [None] * len(self.blocks)
         for stripe_loss, stripe_bias, sums in stripes:
@@ -100,7 +102,7 @@ class Rows:
     def loss_and_residuals_inplace(self, scores: Array) -> float:
         """Replace the scores of all rows by w·∂ℓ/∂s, and return Σ w·ℓ."""
         blocks = self._blocks_of(slice(0, len(scores)))
-        return sum(shared(lambda rows: self._residuals_inplace(scores[rows], rows), blocks, self.threads))
+        return sum(map_small_items(lambda rows: self._residuals_inplace(scores[rows], rows), blocks, self.threads))
 
     def loss_and_slope_along(self, line: Line, share: float, out: Array) -> tuple[float, float]:
         """Compute Σ w·ℓ after a share of a step and its slope along the step; write w·∂ℓ/∂s of all rows to `out`."""
@@ -114,13 +116,17 @@ class Rows:
             loss = self._residuals_inplace(here, rows)
             return loss, float(np.vdot(here, along)) + float(here.sum(axis=0) @ line.bias_along)
 
-        results = shared(compute, self._blocks_of(slice(0, len(out))), self.threads)
+        results = map_small_items(compute, self._blocks_of(slice(0, len(out))), self.threads)
         return sum(loss for loss, _ in results), sum(slope for _, slope in results)
 
     def column_sums(self, block: SparseBlock, residual: Array) -> Array:
         """Compute Σ_i r_i (x_i − m) of a sparse block, d×M."""
         out, total = np.empty((block.X.shape[1], self.n_scores)), residual.sum(axis=0)
-        list(run(lambda stripe: block.write_sums(residual, total, out, stripe), block.stripes(), self.threads))
+        list(
+            map_in_threads(
+                lambda stripe: block.write_sums(residual, total, out, stripe), block.stripes(), self.threads
+            )
+        )
         return out
 
     def is_fitted_perfectly(self, loss: float, tol: float) -> bool:

@@ -13,8 +13,7 @@ from deciban import engines
 from deciban._typing import Array
 from deciban.errors import InputError
 from deciban.generative import GenerativeModel
-from deciban.kernels.kernel_loading import load_kernels
-from deciban.kernels.thread_pool import run
+from deciban.kernels.execution import load_kernels, map_in_threads
 from deciban.ledger import Moments, Needs
 from deciban.linear.fitted_model import FittedModel
 from deciban.metrics.intervals import effective_rows, standard_error
@@ -282,7 +281,7 @@ def _sum_by_kernel(
         return sums if fine else None
 
     threads = engines.thread_count(None)
-    parts = list(run(sum_block, range(0, n, KERNEL_BLOCK_ROWS), threads))
+    parts = list(map_in_threads(sum_block, range(0, n, KERNEL_BLOCK_ROWS), threads))
     valid = [part for part in parts if part is not None]
     if len(valid) < len(parts):
         return None

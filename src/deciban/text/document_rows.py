@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.kernels.kernel_loading import load_kernels
+from deciban.kernels.execution import load_kernels
 from deciban.ledger import Vocabulary
 from deciban.text.bag_of_words import bag_of, hashed_bag_of
 from deciban.text.documents import Documents

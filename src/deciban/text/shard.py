@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array, Codes
 from deciban.kernels import word_counts as kernel
-from deciban.kernels.thread_pool import run
+from deciban.kernels.execution import map_in_threads
 from deciban.ledger import Bags, Vocabulary
 from deciban.text.documents import Documents, Offsets
 from deciban.text.lexicon import Desk, Lexicon, Numbers, Stream
@@ -150,7 +150,7 @@ def count_together(shards: Sequence[Shard], documents: Documents, codes: Codes, 
     def one(job: tuple[Shard, Numbers]) -> None:
         job[0].count(documents, job[1], codes, weight)
 
-    list(run(one, list(zip(shards, shares)), n))
+    list(map_in_threads(one, list(zip(shards, shares)), n))
 
 
 def _chunks(offsets: Offsets, order: Numbers) -> Iterator[Numbers]:
@@ -246,7 +246,7 @@ def rows_of(lexicon: Lexicon, words: Words, documents: Documents, threads: int) 
 
     n = max(1, min(threads, documents.nbytes // SHARE))
     shares = [chunks[len(chunks) * t // n : len(chunks) * (t + 1) // n] for t in range(n)]
-    return _stacked([rows for share in run(some, shares, n) for rows in share])
+    return _stacked([rows for share in map_in_threads(some, shares, n) for rows in share])
 
 
 def _rows(lexicon: Lexicon, words: Words, times: Codes, stream: Stream) -> Rows:

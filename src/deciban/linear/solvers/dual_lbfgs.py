@@ -20,7 +20,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from deciban._typing import Array
 from deciban.engines.threads import row_blocks
-from deciban.kernels.thread_pool import shared
+from deciban.kernels.execution import map_small_items
 from deciban.linear.design import DenseBlock, SharedBlock, SparseBlock
 from deciban.linear.loss_pass import Line, Rows
 from deciban.linear.solvers.gram import Gram, build_gram
@@ -137,7 +137,7 @@ class LbfgsHistory:
                 mine[0] = present[columns]
             return np.stack([image @ coefficients[i] for i in new]).astype(np.float64)
 
-        found = sum(shared(write_piece, self._pieces(), self.threads))
+        found = sum(map_small_items(write_piece, self._pieces(), self.threads))
         self.products[new, :end] = found
         self.products[:end, new] = np.transpose(found)
         if self.products[s, s + 1] > 0 and self.products[s + 1, s + 1] > 0:
@@ -153,7 +153,7 @@ class LbfgsHistory:
             step.coefficients[columns] = share @ self.coefficients[: len(share), columns]
             step.image[columns] = share @ self.image[: len(share), columns]
 
-        shared(write_piece, self._pieces(), self.threads)
+        map_small_items(write_piece, self._pieces(), self.threads)
         return step
 
     def _pieces(self) -> list[slice]:

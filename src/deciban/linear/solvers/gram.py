@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.engines.threads import row_blocks
-from deciban.kernels.thread_pool import run, shared
+from deciban.kernels.execution import map_in_threads, map_small_items
 from deciban.linear.design import SparseBlock, even_stripes
 from deciban.linear.loss_pass import Rows
 
@@ -64,7 +64,7 @@ class Gram:
                 out[block] += part[block]
             out[block] += level
 
-        shared(combine, row_blocks(len(out), ROWS_PER_BLOCK), self.threads)
+        map_small_items(combine, row_blocks(len(out), ROWS_PER_BLOCK), self.threads)
         if self.extra.shape[1]:
             out += (self.extra @ self.extra_weights(rows)).reshape(out.shape)
         return out
@@ -113,7 +113,7 @@ class Gram:
             first, last = stripes[s].start, stripes[s].stop
             kernels.add_shared(self.data, C.indices, C.indptr, first, last, self.scale, shares, self.buffers[s])
 
-        list(run(add_stripe, range(len(stripes)), self.threads))
+        list(map_in_threads(add_stripe, range(len(stripes)), self.threads))
         return self.buffers
 
 

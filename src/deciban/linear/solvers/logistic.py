@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array, Codes
 from deciban.engines.threads import one_core_products
-from deciban.kernels.kernel_loading import load_kernels
+from deciban.kernels.execution import load_kernels
 from deciban.linear.design import Dense, Part, Shared, Sparse, prepare_block, weight_shape
 from deciban.linear.loss_pass import Rows
 from deciban.linear.solvers import dual_lbfgs, l1_lbfgs, lbfgs, newton

@@ -14,8 +14,7 @@ from deciban.engines.threads import row_blocks
 from deciban.families.family import log
 from deciban.families.gaussian import VARIANCE_FLOOR, Gaussian, pooled_mean, total_variance
 from deciban.generative import GenerativeModel
-from deciban.kernels.kernel_loading import load_kernels
-from deciban.kernels.thread_pool import run
+from deciban.kernels.execution import load_kernels, map_in_threads
 from deciban.ledger import Moments
 from deciban.scores import Diagonal
 from deciban.scores.posterior import Finish
@@ -35,7 +34,7 @@ def quick_bells(
     if not isinstance(X, np.ndarray) or not X.size or not _is_plain(family, part, form):
         return None
     K = form.n_classes
-    loops, finishing = load_kernels("gaussian_leave_one_out", K * X.size), fast.load_kernels("score", K * X.size)
+    loops, finishing = load_kernels("held_out_scores", K * X.size), fast.load_kernels("score", K * X.size)
     if loops is None or finishing is None:
         return None
     assert isinstance(part, Moments)
@@ -54,11 +53,11 @@ def quick_bells(
 
     def one(block: slice) -> bool:
         joint = out[block] if out.ndim == 2 else np.empty((block.stop - block.start, K))
-        if not loops.diagonal(x[block], codes[block], w[block], *known, joint, todo[block]):
+        if not loops.diagonal_leave_one_out(x[block], codes[block], w[block], *known, joint, todo[block]):
             return False
         return wanted == "joint" or fast.finish(finishing, joint, fixed, wanted, out[block]) == 0
 
-    fine = all(run(one, row_blocks(len(X), max(arrays.FEW_ROWS, arrays.BLOCK_SCORES // K)), threads))
+    fine = all(map_in_threads(one, row_blocks(len(X), max(arrays.FEW_ROWS, arrays.BLOCK_SCORES // K)), threads))
     return (out, todo) if fine else None
 
 

@@ -1,7 +1,8 @@
-"""Leave-one-out of independent bells: each row scored by the model of all others, in one pass.
+"""Scores of rows by Gaussian models that were fitted without them: that of a fold, or of all other rows.
 
-Of the row's own class mean and squares change by rank one; of the other classes only by ε, the share of the widest
-column's variance that is added to all: where that is beyond notice it is left as it is.
+Tiles of rows are scored as in `kernels/score.py`; the rows of a tile need not be consecutive. Without a row, mean and
+squares of its own class change by rank one; the other classes change only by ε, the fraction of the widest column's
+variance that is added to all: where that change is negligible the scores stay as they are.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.kernels.compile import kernel
-from deciban.kernels.score import ROWS
+from deciban.kernels.score import COLUMNS, ROWS
 from deciban.ledger.statistic import LEFTOVER_FRACTION
 
 LANES = 8
@@ -77,7 +78,7 @@ def shifted(
 
 
 @kernel
-def diagonal(
+def diagonal_leave_one_out(
     X: NDArray[Any], codes: NDArray[np.int32], w: Array, n: Array, mean: Array, m2: Array, variance: Array,
     precision: Array, constant: Array, smoothing: float, epsilon: float, total: Array, weights: Array, moves: bool,
     fixed: Array, notice: float, out: Array, todo: NDArray[np.bool_],
@@ -152,4 +153,54 @@ def diagonal(
                 if moves:
                     prior = np.log(weights[k] - wi) - shared if k == own else prior - shared
                 out[i, k] = score + prior
+    return True
+
+
+@kernel
+def diagonal_by_fold(
+    X: NDArray[Any], fold: NDArray[np.int32], mean: Array, precision: Array, constant: Array, out: Array
+) -> bool:
+    """constant_fk − ½ Σ_j precision_fkj (x_j − mean_fkj)², f the fold of each row; out of rows in none is NaN.
+
+    Tiles are made of rows of one fold, wherever they stand. Returns False at NaN or ±∞. It is long because the rows
+    are put in order here, by counting, where their tiles are made: an order made before would be another n numbers.
+    """
+    F, K, d = mean.shape
+    start = np.zeros(F + 2, dtype=np.int64)
+    for i in range(len(fold)):
+        start[fold[i] + 2] += 1
+    for f in range(F + 1):
+        start[f + 1] += start[f]
+    order = np.empty(len(fold), dtype=np.int64)
+    for i in range(len(fold)):
+        order[start[fold[i] + 1]] = i
+        start[fold[i] + 1] += 1
+    for at in range(start[0]):  # those in fold −1
+        out[order[at]] = np.nan
+    tile = np.empty((COLUMNS, ROWS))
+    acc = np.empty((K, ROWS))
+    for f in range(F):
+        for first in range(start[f], start[f + 1], ROWS):
+            height = min(ROWS, start[f + 1] - first)
+            acc[:] = 0.0
+            for left in range(0, d, COLUMNS):
+                width = min(COLUMNS, d - left)
+                for r in range(height):
+                    row = order[first + r]
+                    for j in range(width):
+                        tile[j, r] = X[row, left + j]
+                for k in range(K):
+                    for j in range(width):
+                        m = mean[f, k, left + j]
+                        p = precision[f, k, left + j]
+                        for r in range(height):
+                            gap = tile[j, r] - m
+                            acc[k, r] += p * gap * gap
+            for k in range(K):
+                for r in range(height):
+                    if not np.isfinite(acc[k, r]):
+                        return False
+            for r in range(height):
+                for k in range(K):
+                    out[order[first + r], k] = constant[f, k] - 0.5 * acc[k, r]
     return True
