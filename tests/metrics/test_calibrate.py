@@ -12,13 +12,13 @@ import deciban
 from deciban.errors import DecibanWarning, InputError
 from deciban.metrics.calibration_fit import (
     calibrate,
-    checked_method,
-    clearly_off,
+    check_method,
+    cross_fit,
+    is_clearly_miscalibrated,
     isotonic,
     platt,
     targets,
     temperature,
-    without_fold,
 )
 from deciban.metrics.intervals import effective_weights
 from deciban.metrics.scorecard import Scorecard
@@ -59,7 +59,7 @@ def test_temperature_by_maximum_likelihood_is_scikit_learns():
         pytest.skip("this scikit-learn has no temperature")
     L, y = several_classes()
     theirs = module._TemperatureScaling().fit(L, y)
-    assert temperature(L, y, np.ones(len(y)), imagined=0.0).t == pytest.approx(theirs.beta_, rel=1e-5)
+    assert temperature(L, y, np.ones(len(y)), prior_rows=0.0).t == pytest.approx(theirs.beta_, rel=1e-5)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -128,7 +128,7 @@ def test_an_impossible_truth_is_mended_by_isotonic_alone():
 def test_each_row_is_calibrated_by_the_other_folds():
     L, _, y = two_classes(90)
     fold = np.arange(90) % 3
-    found = without_fold("platt", L, y, np.ones(90), fold)
+    found = cross_fit("platt", L, y, np.ones(90), fold)
     for f in range(3):
         rest = platt(L[fold != f], y[fold != f], np.ones((fold != f).sum()))
         np.testing.assert_allclose(found[fold == f], rest.apply(L[fold == f]), atol=1e-6)
@@ -182,16 +182,16 @@ def test_nothing_to_calibrate_by_is_refused(L, y):
 
 def test_an_unknown_method_is_refused():
     with pytest.raises(InputError, match="'auto', 'temperature', 'platt', 'isotonic' or None, not 'magic'"):
-        checked_method("magic")
+        check_method("magic")
     with pytest.raises(InputError, match="calibrate must be"):
         deciban.train(clinic.patients(60), target="diagnosis", calibrate="magic")
 
 
 def test_a_large_calibration_error_is_told_from_chance():
     L, _, y = two_classes(2000, trust=0.2)
-    assert clearly_off(Scorecard.of(L, y).report([0, 1]))
+    assert is_clearly_miscalibrated(Scorecard.of(L, y).report([0, 1]))
     L, _, y = two_classes(60, trust=1.0)
-    assert not clearly_off(Scorecard.of(tilt(L, 0.5), y).report([0, 1]))
+    assert not is_clearly_miscalibrated(Scorecard.of(tilt(L, 0.5), y).report([0, 1]))
 
 
 @pytest.mark.parametrize("method", ["temperature", "platt", "isotonic", "auto"])

@@ -1,4 +1,4 @@
-"""Learners compare_candidates row by row, by arithmetic that is written out here; and where learning curves cross."""
+"""Learners compared row by row, by arithmetic that is written out here; and where learning curves cross."""
 
 import json
 import math
@@ -207,7 +207,7 @@ def test_a_truth_called_impossible_costs_a_bounded_price():
 
 def test_names_that_are_not_there_are_refused():
     found = compare_noisy([1.0, 2.0])[2]
-    with pytest.raises(InputError, match="no learner 'logistics' was compare_candidates"):
+    with pytest.raises(InputError, match="no learner 'logistics' was compared"):
         found["logistics"]
 
 

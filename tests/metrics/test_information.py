@@ -8,10 +8,10 @@ import pytest
 from scipy.stats import norm
 from tests.metrics.exact import mutual
 
-from deciban.metrics.dependence.contingency import compared
-from deciban.metrics.dependence.gaussian_dependence import gain_of_bell
-from deciban.metrics.dependence.level_codes import MOST_BINS
-from deciban.metrics.dependence.mutual_information import Tables, information, of_correlation
+from deciban.metrics.dependence.contingency import compare_models
+from deciban.metrics.dependence.gaussian_dependence import gaussian_gain
+from deciban.metrics.dependence.level_codes import MAX_BINS
+from deciban.metrics.dependence.mutual_information import Tables, gaussian_information, mutual_information
 
 
 def tables(counts):
@@ -34,12 +34,12 @@ def test_information_is_that_of_an_exact_table(seed):
     total = int(counts.sum())
     table = {key: Fraction(int(n), total) for key, n in np.ndenumerate(counts)}
     many = 10**7  # so many that no bias is left
-    found = information(tables(counts * many))
+    found = mutual_information(tables(counts * many))
     assert found.value[0] == pytest.approx(mutual(table), abs=1e-6)
     pooled = {(0, *key[1:]): Fraction(0) for key in table}
     for key, p in table.items():
         pooled[0, *key[1:]] += p
-    assert information(tables(counts * many).pooled).value[0] == pytest.approx(mutual(pooled), abs=1e-6)
+    assert mutual_information(tables(counts * many).pooled).value[0] == pytest.approx(mutual(pooled), abs=1e-6)
 
 
 def test_many_features_side_by_side_are_each_what_they_are_alone():
@@ -47,21 +47,23 @@ def test_many_features_side_by_side_are_each_what_they_are_alone():
     parts = [drawn(rng, 300, 3, B, K=2) for B in (2, 5, 3)]
     together = Tables(np.concatenate(parts, axis=2), np.array([0, 2, 7]))
     for name, i in (("value", 0), ("error", 1), ("p_value", 2), ("rows", 3)):
-        alone = [getattr(information(tables(part)), name)[0] for part in parts]
-        assert information(together)[i] == pytest.approx(alone, abs=1e-12)
-    for i in range(len(compared(together))):
-        assert compared(together)[i] == pytest.approx([compared(tables(part))[i][0] for part in parts], abs=1e-12)
+        alone = [getattr(mutual_information(tables(part)), name)[0] for part in parts]
+        assert mutual_information(together)[i] == pytest.approx(alone, abs=1e-12)
+    for i in range(len(compare_models(together))):
+        assert compare_models(together)[i] == pytest.approx(
+            [compare_models(tables(part))[i][0] for part in parts], abs=1e-12
+        )
 
 
 def test_large_tables_lose_what_miller_and_madow_take_away():
     counts = np.full((2, 3, 4), 1000.0)
-    assert information(tables(counts)).value[0] == pytest.approx(-2 * 2 * 3 / (2 * counts.sum()), rel=1e-3)
+    assert mutual_information(tables(counts)).value[0] == pytest.approx(-2 * 2 * 3 / (2 * counts.sum()), rel=1e-3)
 
 
 @pytest.mark.parametrize(("n", "A", "B", "K"), [(40, 2, 2, 1), (60, 8, 8, 1), (200, 12, 12, 1), (150, 3, 3, 3)])
 def test_independent_features_tell_nothing_on_average(n, A, B, K):
     rng = np.random.default_rng(n)
-    found = [information(tables(drawn(rng, n, A, B, K))) for _ in range(600)]
+    found = [mutual_information(tables(drawn(rng, n, A, B, K))) for _ in range(600)]
     values = np.array([one.value[0] for one in found])
     plain = np.mean([one.value[0] for one in found])
     error = values.std() / math.sqrt(len(values))
@@ -79,12 +81,12 @@ def test_of_small_cells_less_is_taken_away_than_miller_and_madow_would():
         counts = counts[counts.any(axis=1)][:, counts.any(axis=0)]
         table = {(0, *key): Fraction(int(n), 50) for key, n in np.ndenumerate(counts) if n}
         plug_in = mutual(table)
-        taken = plug_in - information(tables(counts[None])).value[0]
+        taken = plug_in - mutual_information(tables(counts[None])).value[0]
         found.append((plug_in, taken, (counts.shape[0] - 1) * (counts.shape[1] - 1) / 100))
     assert np.mean(found, axis=0) == pytest.approx([0.91, 0.92, 1.27], abs=0.02)
 
 
-@pytest.mark.parametrize(("bins", "kept"), [(MOST_BINS, 0.44), (16, 0.48)])
+@pytest.mark.parametrize(("bins", "kept"), [(MAX_BINS, 0.44), (16, 0.48)])
 def test_bins_keep_most_of_what_normal_variables_tell_about_each_other(bins, kept):
     cut, x = norm.ppf(np.linspace(0, 1, bins + 1)), np.linspace(-8, 8, 4001)
     beneath = norm.cdf((cut - 0.8 * x[:, None]) / 0.6)  # p(Y < cut | x), correlation 0.8
@@ -106,7 +108,7 @@ def test_evidence_of_independent_features_is_not_counted_twice_on_average():
         a, b = ((rng.random(400)[:, None] > chance[y]).sum(axis=1) for _ in range(2))
         counts = np.zeros((2, 4, 4))
         np.add.at(counts, (y, a, b), 1)
-        one = compared(tables(counts))
+        one = compare_models(tables(counts))
         found.append((one.twice[0], one.twice_error[0]))
     twice, error = np.array(found).T
     assert abs(twice.mean()) < 4 * twice.std() / math.sqrt(len(twice))
@@ -117,13 +119,13 @@ def test_of_a_copy_all_its_evidence_is_counted_twice():
     p, q = np.array([0.4, 0.3, 0.2, 0.1]), np.array([0.1, 0.2, 0.3, 0.4])
     counts = np.stack([np.diag(p), np.diag(q)]) * 1e7
     divergence = float((p * np.log(p / q)).sum())
-    assert compared(tables(counts)).twice[0] == pytest.approx(divergence, abs=1e-5)
+    assert compare_models(tables(counts)).twice[0] == pytest.approx(divergence, abs=1e-5)
 
 
 def test_what_joining_gains_is_that_of_every_row_left_out():
     rng = np.random.default_rng(2)
     counts = rng.integers(0, 6, (3, 2, 3)).astype(float)
-    found = compared(tables(counts))
+    found = compare_models(tables(counts))
     share = counts.sum(axis=(1, 2)) / counts.sum()
     gains = []
     for k, a, b in [key for key, n in np.ndenumerate(counts) for _ in range(int(n))]:
@@ -145,7 +147,7 @@ def test_one_bell_is_judged_by_every_row_left_out():
     codes = rng.integers(0, 2, 40)
     x = rng.normal(size=(40, 2)) @ np.array([[1, 0.8], [0, 0.6]]) + codes[:, None] * [1.0, -1.0]
     same_bin = np.zeros(40, dtype=np.int64)
-    mean, error = gain_of_bell(x, (same_bin, same_bin), codes, 2)
+    mean, error = gaussian_gain(x, (same_bin, same_bin), codes, 2)
     pooled = sum(np.cov(x[codes == k].T, bias=True) * (codes == k).sum() for k in (0, 1)) / 40
     gains = []
     for i in range(40):
@@ -169,13 +171,13 @@ def test_one_bell_is_judged_by_every_row_left_out():
 def test_gaussian_information_is_that_of_the_correlation():
     rho = np.array([0.0, 0.3, -0.9])
     many = np.full(3, 1e12)
-    assert of_correlation(rho, many) == pytest.approx([-0.5 * math.log(1 - r * r) for r in rho], abs=1e-9)
-    assert of_correlation(np.array([1.0]), many)[0] == math.inf
+    assert gaussian_information(rho, many) == pytest.approx([-0.5 * math.log(1 - r * r) for r in rho], abs=1e-9)
+    assert gaussian_information(np.array([1.0]), many)[0] == math.inf
 
 
 def test_gaussian_information_of_independent_numbers_is_nothing_on_average():
     rng = np.random.default_rng(4)
     x, y = rng.normal(size=(2, 20_000, 9))
     r = np.array([np.corrcoef(a, b)[0, 1] for a, b in zip(x, y)])
-    found = of_correlation(r, np.full(len(r), 9.0 - 1))
+    found = gaussian_information(r, np.full(len(r), 9.0 - 1))
     assert abs(found.mean()) < 4 * found.std() / math.sqrt(len(r))

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.utils._param_validation import StrOptions
 
 from deciban.errors import DecibanWarning, InputError
-from deciban.metrics.calibration_fit import METHODS, calibrate, checked_method
+from deciban.metrics.calibration_fit import METHODS, calibrate, check_method
 from deciban.scores.calibration import Calibration
 from deciban.scores.novelty import Novelty, known_novelty, standardised
 from deciban.scores.posterior import Finish
@@ -54,7 +54,7 @@ class Honest:
         >>> model.calibration_.method, GaussianNB().fit(X, y).calibration_
         ('temperature', None)
         """
-        if checked_method(method) is None:
+        if check_method(method) is None:
             raise InputError("method=None calibrates nothing. Hint: 'auto', or fit(X, y)")
         new = _plain(self).fit(X, y, sample_weight)
         new._scorer = new._mended(X, y, sample_weight, method, folds)

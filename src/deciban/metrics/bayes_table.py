@@ -1,4 +1,4 @@
-"""What a test result means: Bayes' theorem counted out in a population."""
+"""Bayes' theorem for a diagnostic test, in numbers of people of a population."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from deciban.errors import InputError
 from deciban.formatting import short_percent, signed, spaced
 from deciban.scores.explanation import odds as in_words
 
-POPULATION = 10_000
+DEFAULT_POPULATION = 10_000
 
 
 @dataclass(frozen=True)
 class BayesTable:
-    """A test for something rare or common, in a population: who has it, whom the test finds, and what that means.
+    """A test for a condition in a population: true and false positives and negatives, and the predictive values.
 
     `prior` is the share that has it, `sensitivity` p(positive | has it), `specificity` p(negative | has it not).
 
@@ -27,7 +27,7 @@ class BayesTable:
     prior: float
     sensitivity: float
     specificity: float
-    population: int = POPULATION
+    population: int = DEFAULT_POPULATION
 
     def __post_init__(self) -> None:
         for name in ("prior", "sensitivity", "specificity"):
@@ -39,22 +39,22 @@ class BayesTable:
 
     @property
     def true_positives(self) -> float:
-        """How many have it and test positive: N·π·sensitivity."""
+        """The number of people who have it and test positive: N·π·sensitivity."""
         return self.population * self.prior * self.sensitivity
 
     @property
     def false_negatives(self) -> float:
-        """How many have it and test negative: N·π·(1 − sensitivity)."""
+        """The number of people who have it and test negative: N·π·(1 − sensitivity)."""
         return self.population * self.prior * (1 - self.sensitivity)
 
     @property
     def false_positives(self) -> float:
-        """How many have it not and test positive: N·(1 − π)·(1 − specificity)."""
+        """The number of people who do not have it and test positive: N·(1 − π)·(1 − specificity)."""
         return self.population * (1 - self.prior) * (1 - self.specificity)
 
     @property
     def true_negatives(self) -> float:
-        """How many have it not and test negative: N·(1 − π)·specificity."""
+        """The number of people who do not have it and test negative: N·(1 − π)·specificity."""
         return self.population * (1 - self.prior) * self.specificity
 
     @property
@@ -74,17 +74,18 @@ class BayesTable:
 
     @property
     def positive_decibans(self) -> float:
-        """What a positive test adds: 10·log₁₀[sensitivity / (1 − specificity)]."""
+        """The evidence of a positive test: 10·log₁₀[sensitivity / (1 − specificity)]."""
         return decibans_of(self.sensitivity, 1 - self.specificity)
 
     @property
     def negative_decibans(self) -> float:
-        """What a negative test adds: 10·log₁₀[(1 − sensitivity) / specificity], seldom more than 0."""
+        """The evidence of a negative test: 10·log₁₀[(1 − sensitivity) / specificity], seldom above 0."""
         return decibans_of(1 - self.sensitivity, self.specificity)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything by its name; what is undefined or without bound is None."""
-        return {name: _plain(getattr(self, name)) for name in FIGURES}
+        """Return all figures by name; one that is undefined or infinite is None."""
+        values = {name: getattr(self, name) for name in FIGURES}
+        return {name: value if math.isfinite(value) else None for name, value in values.items()}
 
     def __str__(self) -> str:
         n, have = self.population, self.population * self.prior
@@ -111,11 +112,11 @@ class BayesTable:
         )
 
     def _evidence(self) -> list[str]:
-        """The same as a sum of evidence."""
+        """Return the lines that add the evidence of the test to that of the prior."""
         lines = [f"  {'':<10}{'before':>10}{'test':>10}{'after':>10}"]
-        for name, said in (("positive", self.positive_decibans), ("negative", self.negative_decibans)):
-            after = self.prior_decibans + said
-            numbers = "".join(f"{signed(value):>10}" for value in (self.prior_decibans, said, after))
+        for name, evidence in (("positive", self.positive_decibans), ("negative", self.negative_decibans)):
+            after = self.prior_decibans + evidence
+            numbers = "".join(f"{signed(value):>10}" for value in (self.prior_decibans, evidence, after))
             lines.append(f"  {name:<10}{numbers}  {in_words(after) if math.isfinite(after) else ''}".rstrip())
         return [*lines, "  in decibans: 10 is ten to one for, −10 ten to one against."]
 
@@ -128,7 +129,7 @@ FIGURES = (
 
 
 def decibans_of(likely: float, against: float) -> float:
-    """10·log₁₀ of a ratio; ±∞ where one side is 0, nan where both are.
+    """Return 10·log₁₀ of a ratio; ±∞ where one side is 0, nan where both are.
 
     >>> decibans_of(0.9, 0.09), decibans_of(0.5, 0.0)
     (10.0, inf)
@@ -142,12 +143,8 @@ def _share(part: float, rest: float) -> float:
     return part / (part + rest) if part + rest > 0 else math.nan
 
 
-def _plain(value: float) -> float | None:
-    return value if math.isfinite(value) else None
-
-
 def count(people: float) -> str:
-    """People, whole where they are.
+    """Format a number of people, without decimals where it is whole.
 
     >>> count(9405.0), count(12.345)
     ('9 405', '12.35')
@@ -156,7 +153,7 @@ def count(people: float) -> str:
 
 
 def percent(share: float) -> str:
-    """A share to three digits.
+    """Format a share as a percentage to three digits.
 
     >>> percent(90 / 585), percent(1.0)
     ('15.4 %', '100 %')

@@ -7,7 +7,7 @@ from typing import Any
 
 from deciban import engines
 from deciban.errors import InputError, did_you_mean
-from deciban.metrics.calibration_fit import checked_method
+from deciban.metrics.calibration_fit import check_method
 from deciban.metrics.report import Report
 from deciban.metrics.scorecard import Scorecard, evaluate_rows
 from deciban.model.model import Model, file_options
@@ -56,7 +56,7 @@ def evaluate(
     """
     if (model is None) == (target is None):
         raise InputError("evaluate takes a target, to train and judge in folds, or a model to judge; one of the two")
-    method = checked_method(calibrate)
+    method = check_method(calibrate)
     if model is not None:
         if groups is not None or order is not None:
             raise InputError("groups and order are for folds; a model is judged by all rows. Hint: leave them out")

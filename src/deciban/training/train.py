@@ -14,7 +14,7 @@ from deciban import engines
 from deciban._typing import Array
 from deciban.errors import InputError
 from deciban.ledger import Ledger
-from deciban.metrics.calibration_fit import checked_method
+from deciban.metrics.calibration_fit import check_method
 from deciban.metrics.report import Report
 from deciban.model.columns import Column
 from deciban.model.model import Model
@@ -92,7 +92,7 @@ def train(
     >>> {column: round(trust, 2) for column, trust in model.account.trust.items()}
     {'sour': 0.56, 'again': 0.56}
     """
-    method = checked_method(calibrate)
+    method = check_method(calibrate)
     task = plan(
         source, target=target, roles=roles, blocks=blocks, like=like, numbers=numbers, weights=weights,
         classes=classes, prior=prior, sql=sql, learner=learner, C=C, alpha=alpha, parameter_prior=parameter_prior,

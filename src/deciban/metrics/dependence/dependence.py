@@ -1,9 +1,9 @@
-"""Dependence: how far the naive assumption is violated, pair by pair, and what to do about it.
+"""The dependence report: how far the naive assumption is violated, pair by pair, and which columns to drop or join.
 
-What the advice is worth is measured in docs/lab/dependence.md: found in one half of a table, tried on the other.
-While numbers were judged by tables of bins and blocks had no bound, it lost on two tables (thirty columns of
+The value of the advice is measured in docs/lab/dependence.md: found in one half of a table, tried on the other.
+While numbers were compared by tables of bins and blocks had no bound, it lost on two tables (thirty columns of
 ionosphere in one block more than doubled its log-loss; measured once, by a script that is not kept): so blocks of
-numbers are judged as bells, and are only as large as their rarest class can bear.
+numbers are compared as Gaussians, and are only as large as the rows of their rarest class allow.
 """
 
 from __future__ import annotations
@@ -18,44 +18,51 @@ import numpy as np
 from deciban._typing import Array
 from deciban.formatting import aligned, give_or_take, number, percent
 from deciban.ledger.statistic import divide
-from deciban.metrics.dependence.pair_dependence import Sample, correlations, entropies, measured, with_class
+from deciban.metrics.dependence.pair_dependence import (
+    Sample,
+    correlations,
+    entropies,
+    information_with_class,
+    measure_pairs,
+)
 from deciban.plain_json import plain
 
 Action = Literal["drop", "join", "leave"]
 
-SURE = 0.01
-"""Among all pairs together, the chance that one of independent features is taken for dependent (Bonferroni)."""
+FALSE_DEPENDENCE_PROBABILITY = 0.01
+"""The probability, for all pairs together, that independent features are called dependent (Bonferroni)."""
 
-REPEATS = 0.8
-"""A feature repeats another that tells so much of its entropy within the classes."""
+MIN_REPEATED_SHARE = 0.8
+"""The share of a feature's entropy within the classes from which another one that predicts it repeats it."""
 
-SAME_NUMBER = 0.95
-"""Numbers that are correlated so much within the classes repeat each other."""
+MIN_REPEATED_CORRELATION = 0.95
+"""The absolute correlation within the classes from which two numbers repeat each other."""
 
-ERRORS = 2.0
-"""Standard errors by which two joined, or one alone, must tell the class better than both naively."""
+MIN_GAIN_ERRORS = 2.0
+"""The number of standard errors by which two joined features, or one alone, must predict better than both naively."""
 
 ROWS_PER_PARAMETER = 5
-"""Rows that the rarest class should have for each variance and covariance of a block of more than two numbers."""
+"""The rows of the rarest class for each variance and covariance of a block of more than two numbers."""
 
-SHOWN, LONGEST = 12, 32
-"""Pairs that are printed, and characters of their names."""
+MAX_PRINTED_PAIRS, MAX_PAIR_NAME_CHARACTERS = 12, 32
+"""The number of pairs that are printed, and of characters of their names."""
 
 HEAD = ("pair", "given class", "without", "p", "twice", "do")
-"""What stands above the lines that `Pair.cells` makes."""
+"""The headings of the lines that `Pair.cells` returns."""
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two features, in decibans a row (10 is a factor of ten).
+    """The dependence figures of two features, in decibans per row (10 is a factor of ten).
 
-    `conditional` is I(X;Y|C), their mutual information given the class, with its standard error; naive Bayes takes it
-    for 0. `marginal` is I(X;Y), whatever the class. Both are free of bias: on average 0 for independent features, so
-    that they may be below. `p_value` is the chance of as much given the class, were they independent there.
-    `double_counted`: evidence for the true class against another that naive Bayes counts twice; below 0, evidence
-    that it misses. `gain`: how much better the class is told by the two joined than naively, a row left out each
-    time. Both have standard errors. For two numbers also the `correlation` within classes and −½ ln(1 − ρ²),
-    `gaussian`. `repeats`: the share of what one of them says within a class that the other one tells.
+    `conditional` is I(X;Y|C), their mutual information given the class, with its standard error; naive Bayes assumes
+    0. `marginal` is I(X;Y), regardless of the class. Both are corrected for bias: on average 0 for independent
+    features, so that they may be negative. `p_value` is the probability of as much given the class if they are
+    independent given the class. `double_counted`: evidence for the true class against another that naive Bayes counts
+    twice; below 0, evidence that it misses. `gain`: the gain in ln p(class) of joining the two over the naive model,
+    by leave-one-out. Both have standard errors. For two numbers also the `correlation` within classes and
+    −½ ln(1 − ρ²), `gaussian`. `repeats`: the share of the entropy of one of them within a class that the other
+    explains.
     """
 
     first: str
@@ -75,7 +82,7 @@ class Pair:
     action: Action
 
     def cells(self, name: str) -> list[str]:
-        """A line of a table under `HEAD`, worded for people."""
+        """Return a line of a table under `HEAD`, formatted for people."""
         given = give_or_take(self.conditional, self.error, 2)
         twice = give_or_take(self.double_counted, self.double_counted_error, 2)
         chance = "< 0.001" if self.p_value < 0.001 else number(self.p_value, 3)
@@ -84,7 +91,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Advice:
-    """What to do about features that depend on each other: drop the first of these, or join them; and why."""
+    """Advice on features that depend on each other: drop the first of them, or join them; and the reason."""
 
     action: Action
     features: tuple[str, ...]
@@ -97,10 +104,10 @@ class Advice:
 
 @dataclass(frozen=True, eq=False)
 class Dependence:
-    """How much the features tell about each other, given the class and without it; see `Pair` for the figures.
+    """The dependence of all pairs of features, given the class and without it; see `Pair` for the figures.
 
-    `matrix` (given the class) and `marginal` are d×d, `information` is I(X;C) of each feature, in decibans a row;
-    `rows` were looked at, `fewest` of them are of the rarest class.
+    `matrix` (given the class) and `marginal` are d×d, `information` is I(X;C) of each feature, in decibans per row;
+    `rows` is the number of rows of the sample, `fewest` the number of those of the rarest class.
     """
 
     target: str
@@ -114,37 +121,39 @@ class Dependence:
 
     @classmethod
     def of(cls, sample: Sample, target: str, roles: Sequence[str], rows_read: int) -> Dependence:
-        """What a sample of rows says; `roles` of the features."""
-        figures = measured(sample)
+        """Measure the dependence in a sample of rows; `roles` are those of the features."""
+        figures = measure_pairs(sample)
         figures["correlation"], figures["gaussian"] = correlations(sample)
         entropy = entropies(sample)
         figures["repeats"] = divide(figures["conditional"], np.minimum.outer(entropy, entropy))
         names = tuple(feature.name for feature in sample.features)
         seen = np.bincount(sample.codes)
         fewest = int(seen[seen > 0].min())
-        return cls(target, names, tuple(roles), len(sample.codes), rows_read, fewest, with_class(sample), figures)
+        return cls(
+            target, names, tuple(roles), len(sample.codes), rows_read, fewest, information_with_class(sample), figures
+        )
 
     @property
     def matrix(self) -> Array:
-        """I(X;Y|C) of all pairs, d×d; a feature beside itself has none."""
-        return _mirrored(self.figures["conditional"])
+        """I(X;Y|C) of all pairs, d×d; NaN on the diagonal."""
+        return _mirror(self.figures["conditional"])
 
     @property
     def marginal(self) -> Array:
         """I(X;Y) of all pairs, d×d."""
-        return _mirrored(self.figures["marginal"])
+        return _mirror(self.figures["marginal"])
 
     @cached_property
     def actions(self) -> dict[tuple[int, int], Action]:
-        """What to do about each pair that something is to be done about."""
+        """The action for each pair that is to be dropped or joined."""
         f, d = self.figures, len(self.features)
         pairs = max(1, d * (d - 1) // 2)
         with np.errstate(invalid="ignore"):
-            dependent = f["p_value"] * pairs < SURE
-            same = (f["repeats"] >= REPEATS) | (np.abs(f["correlation"]) >= SAME_NUMBER)
-            same |= f["single"] > ERRORS * f["single_error"]
-            more = f["beyond"] > ERRORS * f["beyond_error"]
-            joined = (f["joining"] > ERRORS * f["joining_error"]) & more & self._joinable
+            dependent = f["p_value"] * pairs < FALSE_DEPENDENCE_PROBABILITY
+            same = (f["repeats"] >= MIN_REPEATED_SHARE) | (np.abs(f["correlation"]) >= MIN_REPEATED_CORRELATION)
+            same |= f["single"] > MIN_GAIN_ERRORS * f["single_error"]
+            more = f["beyond"] > MIN_GAIN_ERRORS * f["beyond_error"]
+            joined = (f["joining"] > MIN_GAIN_ERRORS * f["joining_error"]) & more & self._joinable
             drop = np.argwhere(np.triu(dependent & same & ~joined & ~more, 1))
             join = np.argwhere(np.triu(dependent & joined, 1))
         found: dict[tuple[int, int], Action] = dict.fromkeys(((i, j) for i, j in drop.tolist()), "drop")
@@ -153,36 +162,36 @@ class Dependence:
 
     @cached_property
     def _joinable(self) -> Any:
-        """Numbers with numbers, flags and categories with each other."""
+        """d×d: whether two features can be joined: numbers with numbers, flags and categories with each other."""
         kind = np.array([{"flag": 1, "category": 1, "date": -1}.get(role, 0) for role in self.roles])
         return (kind[:, None] == kind) & (kind[:, None] >= 0)
 
     @cached_property
     def pairs(self) -> tuple[Pair, ...]:
-        """All pairs, those first that depend on each other most, given the class."""
+        """All pairs, the most dependent given the class first."""
         rows, columns = np.triu_indices(len(self.features), 1)
         values = self.figures["conditional"][rows, columns]
         order = np.argsort(-np.where(np.isnan(values), -np.inf, values), kind="stable")
         return tuple(self._pair(int(rows[i]), int(columns[i])) for i in order)
 
     def _pair(self, i: int, j: int) -> Pair:
-        told = {name: float(values[i, j]) for name, values in self.figures.items()}
+        figures = {name: float(values[i, j]) for name, values in self.figures.items()}
         same = ("conditional", "error", "marginal", "p_value", "correlation", "gaussian", "repeats", "rows")
         return Pair(
-            self.features[i], self.features[j], double_counted=told["twice"],
-            double_counted_error=told["twice_error"], gain=told["joining"], gain_error=told["joining_error"],
-            action=self.actions.get((i, j), "leave"), **{name: told[name] for name in same},
+            self.features[i], self.features[j], double_counted=figures["twice"],
+            double_counted_error=figures["twice_error"], gain=figures["joining"], gain_error=figures["joining_error"],
+            action=self.actions.get((i, j), "leave"), **{name: figures[name] for name in same},
         )  # fmt: skip
 
     @cached_property
     def advice(self) -> tuple[Advice, ...]:
-        """Which features to drop and which to join; what is dropped is not joined."""
-        dropped = self._dropped()
+        """The features to drop and those to join; a dropped feature is not joined."""
+        dropped = self._find_drops()
         drops = tuple(Advice("drop", (self.features[j], self.features[i]), why) for j, (i, why) in dropped.items())
         return drops + tuple(self._joins(set(dropped)))
 
-    def _dropped(self) -> dict[int, tuple[int, str]]:
-        """Features that repeat one that stays, and which; of two the one that tells less about the class goes."""
+    def _find_drops(self) -> dict[int, tuple[int, str]]:
+        """Return the features that repeat another, with that one and the reason; the less informative one goes."""
         found: dict[int, tuple[int, str]] = {}
         wished = [pair for pair, action in self.actions.items() if action == "drop"]
         for i, j in sorted(wished, key=lambda pair: -self.figures["repeats"][pair]):
@@ -193,17 +202,17 @@ class Dependence:
         return found
 
     def _joins(self, dropped: set[int]) -> list[Advice]:
-        """Blocks by what joining their pairs gains: of numbers all that hang together, of categories two."""
+        """Return the blocks to join, by the gain of their pairs: connected groups of numbers, pairs of categories."""
         gain = self.figures["joining"]
         wished = [pair for pair, action in self.actions.items() if action == "join" and not dropped & {*pair}]
         block: dict[int, list[int]] = {}
-        room = self.fewest / ROWS_PER_PARAMETER
+        max_parameters = self.fewest / ROWS_PER_PARAMETER
         for i, j in sorted(wished, key=lambda pair: -gain[pair]):
             mine, its = block.get(i, [i]), block.get(j, [j])
             levels = self.roles[i] in ("flag", "category")
             together = sorted({*mine, *its})
             d = len(together)
-            if mine is its or (d > 2 if levels else d > 2 and d * (d + 1) / 2 > room):
+            if mine is its or (d > 2 if levels else d > 2 and d * (d + 1) / 2 > max_parameters):
                 continue
             block |= dict.fromkeys(together, together)
         distinct = {tuple(members) for members in block.values()}
@@ -222,34 +231,35 @@ class Dependence:
 
     @property
     def blocks(self) -> list[list[str]]:
-        """The columns that are advised to be joined, as `deciban.train(..., blocks=...)` takes them."""
+        """The columns that should be joined, as `deciban.train(..., blocks=...)` takes them."""
         return [list(advice.features) for advice in self.advice if advice.action == "join"]
 
     @property
     def drop(self) -> list[str]:
-        """The columns that are advised to be dropped."""
+        """The columns that should be dropped."""
         return [advice.features[0] for advice in self.advice if advice.action == "drop"]
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as JSON has it, in decibans; what has no value is null."""
-        told = {
+        """Return all figures as JSON values, in decibans; NaN is null."""
+        values = {
             "target": self.target, "rows": self.rows, "rows_read": self.rows_read, "unit": "decibans a row",
             "features": [
-                {"feature": name, "role": role, "information": told}
-                for name, role, told in zip(self.features, self.roles, self.information.tolist())
+                {"feature": name, "role": role, "information": decibans}
+                for name, role, decibans in zip(self.features, self.roles, self.information.tolist())
             ],
             "pairs": [asdict(pair) for pair in self.pairs],
             "advice": [{**asdict(advice), "text": str(advice)} for advice in self.advice],
             "blocks": self.blocks,
             "drop": self.drop,
         }  # fmt: skip
-        found: dict[str, Any] = plain(told)
-        return found
+        result: dict[str, Any] = plain(values)
+        return result
 
     def __str__(self) -> str:
-        shown = self.pairs[:SHOWN]
+        shown = self.pairs[:MAX_PRINTED_PAIRS]
         table = aligned(
-            [HEAD, *(pair.cells(f"{pair.first}, {pair.second}"[:LONGEST]) for pair in shown)], left=(0, 5)
+            [HEAD, *(pair.cells(f"{pair.first}, {pair.second}"[:MAX_PAIR_NAME_CHARACTERS]) for pair in shown)],
+            left=(0, 5),
         )
         title = f"{self.target}: what {len(self.features)} features tell about each other, in decibans a row"
         more = len(self.pairs) - len(shown)
@@ -258,15 +268,15 @@ class Dependence:
 
 
 def _how_much(found: Dependence, i: int, j: int) -> str:
-    """How much of a feature another one tells."""
+    """Describe how much of a feature another one explains."""
     share, correlation = found.figures["repeats"][i, j], found.figures["correlation"][i, j]
-    if np.isfinite(correlation) and abs(correlation) >= SAME_NUMBER:
+    if np.isfinite(correlation) and abs(correlation) >= MIN_REPEATED_CORRELATION:
         return f"the same (correlation {correlation:.2f} within classes)"
-    if share >= REPEATS:
+    if share >= MIN_REPEATED_SHARE:
         return f"{percent(min(share, 1.0), 0)} of it within classes"
     return f"more alone than both naively, {found.figures['single'][i, j]:.2g} dB a row"
 
 
-def _mirrored(upper: Array) -> Array:
-    """A symmetric matrix of what stands above the diagonal."""
+def _mirror(upper: Array) -> Array:
+    """Return the symmetric matrix of a matrix that is filled above the diagonal."""
     return np.where(np.isnan(upper), upper.T, upper)

@@ -1,4 +1,4 @@
-"""Features as level codes: numbers in bins of equally many rows, the rarer levels of a category as one."""
+"""Features as level codes: numbers in bins of equally many rows, the rarer levels of a category as one level."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-MOST_BINS = 8
-"""Bins of a number. Of two normal variables of correlation 0.8, 8×8 bins keep 0.44 of 0.51 nats; 16×16 keep 0.48.
+MAX_BINS = 8
+"""The number of bins of a number, at most.
 
-(Integrated by a test.)
+Of two normal variables of correlation 0.8, 8×8 bins keep 0.44 of 0.51 nats; 16×16 keep 0.48 (integrated by a test).
 """
 
-MOST_LEVELS = 12
-"""Levels of a category that are told apart; the rarer ones count as one."""
+MAX_DISTINCT_LEVELS = 12
+"""The number of levels of a category that have a code of their own; the rarer ones share one."""
 
-ROWS_IN_CELL = 5
-"""Rows of a class that a cell of two numbers should have, on average: of few rows fewer bins are made."""
+ROWS_PER_CELL = 5
+"""The mean number of rows of a class in a cell of two numbers: of few rows fewer bins are made."""
 
-Coded = NDArray[np.int64]
+LevelCodes = NDArray[np.int64]
 """A level for each row, −1 where the value is missing."""
 
 
@@ -33,40 +33,40 @@ class Feature:
     number: bool
     values: NDArray[Any]
 
-    def within(self, codes: NDArray[Any], n_classes: int) -> Coded:
-        """Its levels given the class: a number by its rank among the rows of its own class.
+    def levels_within_classes(self, codes: NDArray[Any], n_classes: int) -> LevelCodes:
+        """Return the levels given the class: a number by its rank among the rows of its own class.
 
-        What features tell about each other within a class does not change with how a class's values are spread, and
-        classes that lie far apart would share the bins of all rows between them.
+        The mutual information of features within a class does not change with the spread of a class's values, and
+        classes with distant values would share the bins of all rows between them.
         """
         if not self.number:
-            return frequent(self.values)
+            return merge_rare_levels(self.values)
         out = np.full(len(self.values), -1, dtype=np.int64)
         for k in range(n_classes):
             rows = np.flatnonzero(codes == k)
-            out[rows] = binned(self.values[rows], bins_for(np.isfinite(self.values[rows]).sum()))
+            out[rows] = bin_by_rank(self.values[rows], choose_n_bins(np.isfinite(self.values[rows]).sum()))
         return out
 
-    def overall(self, n_classes: int) -> Coded:
-        """Its levels whatever the class, in as many bins as each class has the rows for."""
+    def levels_overall(self, n_classes: int) -> LevelCodes:
+        """Return the levels regardless of the class, in as many bins as each class has the rows for."""
         if not self.number:
-            return frequent(self.values)
-        return binned(self.values, bins_for(np.isfinite(self.values).sum() / max(1, n_classes)))
+            return merge_rare_levels(self.values)
+        return bin_by_rank(self.values, choose_n_bins(np.isfinite(self.values).sum() / max(1, n_classes)))
 
 
-def bins_for(rows: float) -> int:
-    """How many bins a number of so many rows is cut into.
+def choose_n_bins(rows: float) -> int:
+    """Return the number of bins for a number of this many rows.
 
-    >>> [bins_for(rows) for rows in (0, 40, 100, 10_000)]
+    >>> [choose_n_bins(rows) for rows in (0, 40, 100, 10_000)]
     [2, 2, 4, 8]
     """
-    return int(np.clip(np.sqrt(rows / ROWS_IN_CELL), 2, MOST_BINS))
+    return int(np.clip(np.sqrt(rows / ROWS_PER_CELL), 2, MAX_BINS))
 
 
-def binned(values: NDArray[Any], n_bins: int) -> Coded:
-    """Bins of about equally many rows; equal values are never parted.
+def bin_by_rank(values: NDArray[Any], n_bins: int) -> LevelCodes:
+    """Return the bin of each value, bins of about equally many rows; equal values share a bin.
 
-    >>> binned(np.array([5.0, 1.0, 3.0, np.nan, 9.0]), 2).tolist()
+    >>> bin_by_rank(np.array([5.0, 1.0, 3.0, np.nan, 9.0]), 2).tolist()
     [1, 0, 0, -1, 1]
     """
     known = np.isfinite(values)
@@ -77,10 +77,10 @@ def binned(values: NDArray[Any], n_bins: int) -> Coded:
     return np.where(known, np.searchsorted(cuts, values, side="right"), -1).astype(np.int64)
 
 
-def frequent(codes: NDArray[Any], most: int = MOST_LEVELS) -> Coded:
-    """The most frequent levels, each by a code of its own, and all others by one more; −1 stays.
+def merge_rare_levels(codes: NDArray[Any], most: int = MAX_DISTINCT_LEVELS) -> LevelCodes:
+    """Give the most frequent levels a code of their own, and all others one more; −1 stays.
 
-    >>> frequent(np.array([7, 7, 7, 3, 2, 2, -1]), most=2).tolist()
+    >>> merge_rare_levels(np.array([7, 7, 7, 3, 2, 2, -1]), most=2).tolist()
     [0, 0, 0, 1, 1, 1, -1]
     """
     known = codes >= 0
@@ -93,6 +93,6 @@ def frequent(codes: NDArray[Any], most: int = MOST_LEVELS) -> Coded:
     return np.where(known, place[np.where(known, codes, 0)], -1)
 
 
-def sizes(coded: Sequence[Coded]) -> list[int]:
-    """How many levels each feature has: one at least."""
+def count_levels(coded: Sequence[LevelCodes]) -> list[int]:
+    """Return the number of levels of each feature: one at least."""
     return [max(1, int(codes.max(initial=-1)) + 1) for codes in coded]
