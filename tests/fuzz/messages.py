@@ -14,7 +14,7 @@ from tests.mail.spamds import learn_letters
 from deciban.mail.filter import MailFilter
 from deciban.mail.message.headers import HEADER, insert_header
 from deciban.mail.message.message import read_message
-from deciban.mail.sources.message_sources import messages_in
+from deciban.mail.sources.message_sources import read_mail
 from deciban.mail.tokens.tokens import extract_tokens
 
 
@@ -47,7 +47,7 @@ def check(raw: bytes) -> None:
         rest = given_back[at + len(line) :].removeprefix(b"\r").removeprefix(b"\n")
         assert given_back[:at] + rest == raw, "the message was changed"
     box = write_input("box", b"From me@here.example Mon Nov 16 11:00:00 2026\n" + raw)
-    for found in messages_in(box, problems=lambda problem: None):
+    for found in read_mail(box, problems=lambda problem: None):
         read_message(found.raw)
 
 

@@ -14,7 +14,7 @@ from deciban.mail.sources import imap_connection as imap_line
 from deciban.mail.sources.imap import ImapFolder, few_at_a_time, imap_messages
 from deciban.mail.sources.imap_address import Address, off_the_line, on_the_line
 from deciban.mail.sources.imap_connection import RefusedError, password_for
-from deciban.mail.sources.message_sources import source_kind, messages_in
+from deciban.mail.sources.message_sources import source_kind, read_mail
 
 real = pytest.mark.skipif(dovecot.ABSENT is not None, reason=str(dovecot.ABSENT))
 
@@ -53,13 +53,13 @@ def message(about):
 
 def subjects(address, **options):
     return [
-        found.raw.split(b"\r\n")[0].removeprefix(b"Subject: ").decode() for found in messages_in(address, **options)
+        found.raw.split(b"\r\n")[0].removeprefix(b"Subject: ").decode() for found in read_mail(address, **options)
     ]
 
 
 @real
 def test_a_folder_is_read_by_uid_with_names_and_times(server):
-    found = list(messages_in(server.address()))
+    found = list(read_mail(server.address()))
     assert source_kind(server.address()) == "imap"
     assert [item.raw for item in found] == [message(number) for number in range(5)]
     assert [item.time for item in found] == [1704103200.0 + number for number in range(5)]
@@ -70,7 +70,7 @@ def test_a_folder_is_read_by_uid_with_names_and_times(server):
 def test_no_message_becomes_seen_or_old(server):
     with server.reader() as reader:
         before = reader.status("INBOX", "(MESSAGES UNSEEN RECENT UIDNEXT)")
-        list(messages_in(server.address()))
+        list(read_mail(server.address()))
         assert reader.status("INBOX", "(MESSAGES UNSEEN RECENT UIDNEXT)") == before
         assert b"UNSEEN 5" in before[1][0]
 
@@ -78,7 +78,7 @@ def test_no_message_becomes_seen_or_old(server):
 @real
 def test_flags_are_maildirs_letters_and_deleted_messages_are_left_out_and_counted(server):
     told = []
-    (kept,) = messages_in(server.address("Junk"), problems=told.append)
+    (kept,) = read_mail(server.address("Junk"), problems=told.append)
     assert (kept.raw, kept.flags) == (message("kept"), "FS")
     assert [problem.messages for problem in told] == [1]
     assert subjects(server.address("Junk"), trashed=True) == ["kept", "thrown away"]
@@ -102,7 +102,7 @@ def test_many_messages_come_in_batches(server, monkeypatch):
 @real
 def test_a_long_message_is_read_up_to_the_bound(server, monkeypatch):
     monkeypatch.setattr(imap, "max_read_bytes", lambda: 20)
-    assert {len(found.raw) for found in messages_in(server.address())} == {20}
+    assert {len(found.raw) for found in read_mail(server.address())} == {20}
 
 
 @real
@@ -113,7 +113,7 @@ def test_messages_that_vanish_while_reading_are_told_and_the_others_go_on(server
         for number in range(3):
             reader.append("Going", "", None, message(number))
         told = []
-        reading = messages_in(server.address("Going"), problems=told.append)
+        reading = read_mail(server.address("Going"), problems=told.append)
         next(reading)
         reader.select("Going")
         reader.store("2", "+FLAGS", "\\Deleted")
@@ -125,29 +125,29 @@ def test_messages_that_vanish_while_reading_are_told_and_the_others_go_on(server
 @real
 def test_the_certificate_is_checked(server, monkeypatch):
     with pytest.raises(InputError, match=r"certificate is not trusted.*SSL_CERT_FILE"):
-        list(messages_in(server.address(options=False)))
+        list(read_mail(server.address(options=False)))
     monkeypatch.setenv("SSL_CERT_FILE", str(server.ca))
-    assert len(list(messages_in(server.address(options=False)))) == 5
+    assert len(list(read_mail(server.address(options=False)))) == 5
     wrong_host = server.address(options=False).replace("127.0.0.1", "localhost")
     with pytest.raises(InputError, match="certificate is not trusted"):
-        list(messages_in(wrong_host))
+        list(read_mail(wrong_host))
 
 
 @real
 def test_a_plain_line_is_for_loopback_and_goes_on_by_starttls_elsewhere(server, monkeypatch):
-    assert len(list(messages_in(server.address(secure=False)))) == 5
+    assert len(list(read_mail(server.address(secure=False)))) == 5
     monkeypatch.setattr(imap_line, "_is_here", lambda line: False)
     with pytest.raises(InputError, match="certificate is not trusted"):
-        list(messages_in(server.address(secure=False)))
+        list(read_mail(server.address(secure=False)))
     monkeypatch.setenv("SSL_CERT_FILE", str(server.ca))
-    assert len(list(messages_in(server.address(secure=False)))) == 5
+    assert len(list(read_mail(server.address(secure=False)))) == 5
 
 
 def test_a_server_elsewhere_without_starttls_hears_no_password(monkeypatch):
     monkeypatch.setattr(imap_line, "_is_here", lambda line: False)
     with scripted() as (address, heard):
         with pytest.raises(InputError, match="no STARTTLS"):
-            list(messages_in(address))
+            list(read_mail(address))
         assert not any(b"LOGIN" in line for line in heard)
 
 
@@ -156,7 +156,7 @@ def test_a_wrong_password_is_refused_in_words_without_it(server, monkeypatch, ca
     caplog.set_level(logging.DEBUG)
     monkeypatch.setenv("DECIBAN_IMAP_PASSWORD", "wrong-and-secret")
     with pytest.raises(RefusedError, match=r"does not let joe@x\.org in") as caught:
-        list(messages_in(server.address()))
+        list(read_mail(server.address()))
     seen = str(caught.value) + repr(caught.value.__cause__) + caplog.text + "".join(capfd.readouterr())
     assert "secret" not in seen
 
@@ -164,7 +164,7 @@ def test_a_wrong_password_is_refused_in_words_without_it(server, monkeypatch, ca
 @real
 def test_a_folder_that_is_not_there_names_those_that_are(server):
     with pytest.raises(InputError, match=r"no folder 'Jnuk'; did you mean 'Junk'\?.*Gelöscht & weg.*Junk.*Old news"):
-        list(messages_in(server.address("Jnuk")))
+        list(read_mail(server.address("Jnuk")))
 
 
 @real
@@ -190,7 +190,7 @@ def test_a_password_that_an_old_server_cannot_take_is_not_in_the_error(monkeypat
     monkeypatch.setenv("DECIBAN_IMAP_PASSWORD", "sécret")
     with scripted() as (address, heard):
         with pytest.raises(RefusedError, match="ASCII alone") as caught:
-            list(messages_in(address))
+            list(read_mail(address))
         assert "cret" not in str(caught.value)
         assert not any(b"cret" in line for line in heard)
 
@@ -199,7 +199,7 @@ def test_a_server_that_repeats_the_password_does_not_get_it_into_the_error(monke
     monkeypatch.setenv("DECIBAN_IMAP_PASSWORD", "hunter2")
     said = b"{tag} NO wrong password hunter2 for joe\r\n"
     with scripted(LOGIN=said) as (address, _), pytest.raises(RefusedError, match="wrong password … for joe"):
-        list(messages_in(address))
+        list(read_mail(address))
 
 
 @pytest.mark.parametrize("command", ["CAPABILITY", "LOGIN", "EXAMINE", "SEARCH", "RFC822_SIZE", "BODY_PEEK"])
@@ -208,7 +208,7 @@ def test_a_connection_that_drops_is_told(command):
         scripted(**{command: None}) as (address, _),
         pytest.raises(InputError, match=r"127\.0\.0\.1.*connection failed"),
     ):
-        list(messages_in(address))
+        list(read_mail(address))
 
 
 @pytest.mark.parametrize(
@@ -228,10 +228,10 @@ def test_a_server_that_lies_about_sizes_gets_an_error_and_no_memory(answer, monk
     monkeypatch.setattr(imap_line, "PATIENCE", 0.5)
     with scripted(BODY_PEEK=answer) as (address, _):
         if b"{3}" in answer:  # less than there is: the rest is no answer that makes sense
-            assert [found.raw for found in messages_in(address)] == [b"hel"]
+            assert [found.raw for found in read_mail(address)] == [b"hel"]
         else:
             with pytest.raises(InputError, match=r"127\.0\.0\.1"):
-                list(messages_in(address))
+                list(read_mail(address))
 
 
 def test_a_server_that_never_stops_talking_is_left(monkeypatch):
@@ -239,7 +239,7 @@ def test_a_server_that_never_stops_talking_is_left(monkeypatch):
     monkeypatch.setattr(imap, "CHATTER", 100_000)
     endless = (b"* 1 FETCH (UID 1 FLAGS (\\Seen))\r\n" * 100 for _ in range(100_000))
     with scripted(BODY_PEEK=endless) as (address, _), pytest.raises(InputError, match="more than it was asked for"):
-        list(messages_in(address))
+        list(read_mail(address))
 
 
 def test_a_server_that_sends_the_whole_of_a_long_message_is_borne(monkeypatch):
@@ -247,18 +247,18 @@ def test_a_server_that_sends_the_whole_of_a_long_message_is_borne(monkeypatch):
     monkeypatch.setattr(imap, "max_read_bytes", lambda: 10)
     body = b"* 1 FETCH (BODY[] {300000}\r\n" + b"x" * 300_000 + b" UID 1)\r\n* 2 FETCH (UID 9 FLAGS ())\r\n"
     with scripted(BODY_PEEK=body) as (address, _):
-        assert [found.raw for found in messages_in(address)] == [b"x" * 10]
+        assert [found.raw for found in read_mail(address)] == [b"x" * 10]
 
 
 def test_short_messages_may_come_in_quotes():
     with scripted(BODY_PEEK=b'* 1 FETCH (UID 1 BODY[]<0> "a\\"b")\r\n') as (address, _):
-        assert [found.raw for found in messages_in(address)] == [b'a"b']
+        assert [found.raw for found in read_mail(address)] == [b'a"b']
 
 
 def test_only_reading_commands_are_sent(monkeypatch):
     monkeypatch.setenv("DECIBAN_IMAP_PASSWORD", "hunter2")
     with scripted() as (address, heard):
-        assert [(found.raw, found.time, found.flags) for found in messages_in(address)] == [(b"hello", 100.0, "")]
+        assert [(found.raw, found.time, found.flags) for found in read_mail(address)] == [(b"hello", 100.0, "")]
     words = [line.split(b" ", 1)[1].split(b" (")[0].strip() for line in heard]
     assert [word.split()[0] for word in words] == [
         b"CAPABILITY",
@@ -274,7 +274,7 @@ def test_only_reading_commands_are_sent(monkeypatch):
 
 def test_nobody_there_is_told():
     with pytest.raises(InputError, match="Connection refused"):
-        list(messages_in("imap://joe@127.0.0.1:1/INBOX"))
+        list(read_mail("imap://joe@127.0.0.1:1/INBOX"))
 
 
 @pytest.mark.parametrize(
@@ -288,7 +288,7 @@ def test_nobody_there_is_told():
 )
 def test_an_address_with_a_password_is_refused_without_repeating_it(address):
     with pytest.raises(InputError) as caught:
-        messages_in(address)
+        read_mail(address)
     assert not any(part in str(caught.value) for part in ("hunter2", "ter2", "hun/", "34", "12"))
 
 
@@ -297,9 +297,9 @@ def test_an_address_with_a_password_is_refused_without_repeating_it(address):
 )
 def test_an_address_that_makes_no_sense_says_how_it_is_written(address):
     with pytest.raises(InputError, match="imaps://user@host/Folder"):
-        messages_in(address)
+        read_mail(address)
     with pytest.raises(InputError, match=r"\?ca=FILE"):
-        messages_in("imaps://joe@x.org/INBOX?verify=no")
+        read_mail("imaps://joe@x.org/INBOX?verify=no")
 
 
 def test_addresses_are_written_as_they_were_read():
@@ -347,7 +347,7 @@ def refuse(*_):
 def test_a_password_that_could_end_a_line_is_refused(monkeypatch):
     monkeypatch.setenv("DECIBAN_IMAP_PASSWORD", "a\r\nb LOGOUT")
     with pytest.raises(InputError, match="line end"):
-        list(messages_in("imap://joe@127.0.0.1:1/"))
+        list(read_mail("imap://joe@127.0.0.1:1/"))
 
 
 def test_large_messages_are_asked_for_one_at_a_time():

@@ -9,7 +9,7 @@ import pytest
 from deciban.errors import DecibanWarning, InputError
 from deciban.mail.message.message import compute_digest
 from deciban.mail.sources.folders import maildirs_within
-from deciban.mail.sources.message_sources import source_kind, messages_in
+from deciban.mail.sources.message_sources import source_kind, read_mail
 
 ONE = b"Subject: one\n\nHello.\n"
 TWO = b"Subject: two\n\nFarewell.\n"
@@ -23,7 +23,7 @@ def put(folder, **files):
 
 def subjects(path, **options):
     return [
-        message.raw.split(b"\n")[0].removeprefix(b"Subject: ").decode() for message in messages_in(path, **options)
+        message.raw.split(b"\n")[0].removeprefix(b"Subject: ").decode() for message in read_mail(path, **options)
     ]
 
 
@@ -47,7 +47,7 @@ def maildir(tmp_path):
 
 def test_a_maildir_gives_cur_and_new_by_arrival_with_flags(maildir):
     told = []
-    found = list(messages_in(maildir, problems=told.append))
+    found = list(read_mail(maildir, problems=told.append))
     assert source_kind(maildir) == "maildir"
     assert [(message.time, message.flags) for message in found] == [(1700000001.0, "FS"), (1700000003.0, "")]
     assert found[0].name == str(maildir / "cur/1700000001.M1.host,S=20:2,FS")
@@ -64,7 +64,7 @@ def test_trash_and_folders_within_are_read_when_asked_for(maildir):
 
 
 def test_a_message_whose_flags_change_while_its_folder_is_read_is_not_lost(maildir):
-    reading = messages_in(maildir, trashed=True)
+    reading = read_mail(maildir, trashed=True)
     next(reading)
     old = maildir / "new/1700000003.M3.host"
     old.rename(maildir / "cur/1700000003.M3.host:2,S")
@@ -73,7 +73,7 @@ def test_a_message_whose_flags_change_while_its_folder_is_read_is_not_lost(maild
 
 def test_a_message_that_is_gone_meanwhile_is_told_and_the_others_go_on(maildir):
     told = []
-    reading = messages_in(maildir, trashed=True, problems=told.append)
+    reading = read_mail(maildir, trashed=True, problems=told.append)
     next(reading)
     (maildir / "cur/1700000002.M2.host:2,ST").unlink()
     assert len(list(reading)) == 1
@@ -82,7 +82,7 @@ def test_a_message_that_is_gone_meanwhile_is_told_and_the_others_go_on(maildir):
 
 def test_an_empty_maildir_has_no_messages_and_that_is_no_error(tmp_path):
     mailbox.Maildir(tmp_path / "box", create=True)
-    assert list(messages_in(tmp_path / "box")) == []
+    assert list(read_mail(tmp_path / "box")) == []
 
 
 def test_an_mh_folder_is_read_by_number_with_its_sequences(tmp_path):
@@ -92,7 +92,7 @@ def test_an_mh_folder_is_read_by_number_with_its_sequences(tmp_path):
     box.set_sequences({"unseen": [2, 3, 4], "flagged": [10], "replied": [1]})
     box.remove(5)
     (tmp_path / "mh/,6").write_bytes(ONE)
-    found = list(messages_in(tmp_path / "mh"))
+    found = list(read_mail(tmp_path / "mh"))
     assert source_kind(tmp_path / "mh") == "mh"
     assert [message.raw.split(b"\n")[0] for message in found] == [
         b"Subject: %d" % number for number in range(1, 12) if number != 5
@@ -105,7 +105,7 @@ def test_numbered_files_alone_are_an_mh_folder_and_nonsense_sequences_say_nothin
     assert source_kind(tmp_path / "mh") == "mh"
     assert subjects(tmp_path / "mh") == ["one", "two"]
     put(tmp_path / "mh", **{".mh_sequences": b"\xff unseen 1-\nunseen: x 10-12 " + b"9" * 5000})
-    assert [message.flags for message in messages_in(tmp_path / "mh")] == ["S", ""]
+    assert [message.flags for message in read_mail(tmp_path / "mh")] == ["S", ""]
 
 
 def test_a_folder_is_gone_through_by_name_without_hidden_and_index_files(tmp_path):
@@ -113,7 +113,7 @@ def test_a_folder_is_gone_through_by_name_without_hidden_and_index_files(tmp_pat
     put(tmp_path / "a/deeper", **{"x.txt": TWO, "Inbox.msf": b"// <!-- <mdb", ".mh_profile": b""})
     put(tmp_path / "a/.git", config=b"x")
     assert source_kind(tmp_path / "a") == "folder"
-    assert [message.name for message in messages_in(tmp_path / "a")] == [
+    assert [message.name for message in read_mail(tmp_path / "a")] == [
         str(tmp_path / "a" / name) for name in ("1.eml", "2.eml", "deeper/x.txt")
     ]
 
@@ -129,14 +129,14 @@ def test_an_eml_is_one_message_even_if_it_begins_as_a_box(tmp_path):
     stamp = b"From joe Thu Jan  1 00:01:40 1970\n"
     put(tmp_path, **{"a.eml": stamp + ONE + b"\n" + stamp + TWO})
     assert source_kind(tmp_path / "a.eml") == "message"
-    assert [message.raw for message in messages_in(tmp_path / "a.eml")] == [stamp + ONE + b"\n" + stamp + TWO]
-    assert [message.raw for message in messages_in(tmp_path)] == [stamp + ONE + b"\n" + stamp + TWO]
+    assert [message.raw for message in read_mail(tmp_path / "a.eml")] == [stamp + ONE + b"\n" + stamp + TWO]
+    assert [message.raw for message in read_mail(tmp_path)] == [stamp + ONE + b"\n" + stamp + TWO]
 
 
 def test_any_bytes_are_a_message(tmp_path):
     put(tmp_path, letter=b"\xff\x00no header at all")
     assert source_kind(tmp_path / "letter") == "message"
-    (message,) = messages_in(tmp_path / "letter")
+    (message,) = read_mail(tmp_path / "letter")
     assert message.raw == b"\xff\x00no header at all"
     assert message.time == os.stat(tmp_path / "letter").st_mtime
 
@@ -171,7 +171,7 @@ def test_a_folder_within_that_cannot_be_read_is_told_and_the_others_go_on(tmp_pa
     assert subjects(tmp_path, problems=told.append) == ["one", "two"]
     assert str(told[0]) == f"{tmp_path}/b: the folder cannot be read: Permission denied"
     with pytest.raises(InputError, match="b: the folder cannot be read"):
-        messages_in(tmp_path / "b")
+        read_mail(tmp_path / "b")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
@@ -182,13 +182,13 @@ def test_a_file_without_permission_is_told(tmp_path):
     assert subjects(tmp_path / "a", problems=told.append) == ["two"]
     assert "Permission denied" in str(told[0])
     with pytest.raises(InputError, match="Permission denied"):
-        list(messages_in(tmp_path / "a/1.eml"))
+        list(read_mail(tmp_path / "a/1.eml"))
 
 
 def test_a_path_that_is_not_there_and_an_empty_folder_name_what_is_accepted(tmp_path):
     for path in (tmp_path / "nowhere", tmp_path / "nowhere/cur", "a\0b"):
         with pytest.raises(InputError):
-            messages_in(path)
+            read_mail(path)
     with pytest.raises(
         InputError, match=r"nowhere: there is no such file.*mbox.*Maildir.*MH.*standard input.*imaps://"
     ):
@@ -196,7 +196,7 @@ def test_a_path_that_is_not_there_and_an_empty_folder_name_what_is_accepted(tmp_
     (tmp_path / "empty/inner").mkdir(parents=True)
     put(tmp_path / "empty", cmds=b"x")
     with pytest.raises(InputError, match=r"empty: the folder has no files.*Maildir"):
-        messages_in(tmp_path / "empty")
+        read_mail(tmp_path / "empty")
 
 
 def test_a_named_pipe_that_is_given_is_read_as_standard_input_is(tmp_path):
@@ -205,14 +205,14 @@ def test_a_named_pipe_that_is_given_is_read_as_standard_input_is(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     writer = Thread(target=(tmp_path / "pipe").write_bytes, args=(ONE,))
     writer.start()
-    assert [message.raw for message in messages_in(tmp_path / "pipe")] == [ONE]
+    assert [message.raw for message in read_mail(tmp_path / "pipe")] == [ONE]
     writer.join()
 
 
 def test_the_order_is_the_same_every_time(tmp_path):
     put(tmp_path / "a", **{f"{number}.eml": ONE for number in (3, 1, 2, 11)})
-    names = [message.name for message in messages_in(tmp_path / "a")]
-    assert names == sorted(names) == [message.name for message in messages_in(tmp_path / "a")]
+    names = [message.name for message in read_mail(tmp_path / "a")]
+    assert names == sorted(names) == [message.name for message in read_mail(tmp_path / "a")]
 
 
 def test_a_message_is_known_again_wherever_it_lies(tmp_path):
@@ -222,5 +222,5 @@ def test_a_message_is_known_again_wherever_it_lies(tmp_path):
     mailbox.MH(tmp_path / "mh").add(raw)
     put(tmp_path / "folder", **{"a.eml": raw, "a.eml.gz": gzip.compress(raw)})
     places = [tmp_path / place for place in ("box", "maildir", "mh", "folder", "folder/a.eml", "folder/a.eml.gz")]
-    digests = [compute_digest(found.raw) for place in places for found in messages_in(place)]
+    digests = [compute_digest(found.raw) for place in places for found in read_mail(place)]
     assert digests == [compute_digest(raw)] * 7

@@ -16,7 +16,7 @@ from deciban.mail.bulk.token_numbers import TokenNumberer
 from deciban.mail.filter import MailFilter
 from deciban.mail.message.message import compute_digest
 from deciban.mail.sources import folders
-from deciban.mail.sources.message_sources import list_messages, messages_in
+from deciban.mail.sources.message_sources import list_messages, read_mail
 from deciban.mail.sources.raw_message import RawMessage, UnreadFile
 from deciban.mail.sources.small_files import SMALL
 from deciban.mail.tokens.token_options import DEFAULT_OPTIONS
@@ -120,7 +120,7 @@ def learned(tmp_path, source, processes):
 
 
 def test_a_folder_is_learned_as_if_every_file_was_read_here(tmp_path, folder):
-    here = learned(tmp_path, messages_in, 1)
+    here = learned(tmp_path, read_mail, 1)
     assert len(here[1]) >= FEW * 3 // 4
     assert learned(tmp_path, list_messages, 2) == here
 
@@ -135,7 +135,7 @@ def taught(tmp_path):
 
 def test_a_folder_is_judged_as_if_every_file_was_read_here(folder, taught):
     told_here, told = [], []
-    here = [(found.name, taught.classify(found.raw)) for found in messages_in(folder, problems=told_here.append)]
+    here = [(found.name, taught.classify(found.raw)) for found in read_mail(folder, problems=told_here.append)]
     assert list(taught.classify_all(list_messages(folder, problems=told.append), 2)) == here
     assert left_out(told) == left_out(told_here)
     assert len({verdict.probability for _, verdict in here}) > 2
@@ -144,9 +144,9 @@ def test_a_folder_is_judged_as_if_every_file_was_read_here(folder, taught):
 def test_trash_and_subfolders_are_read_when_asked_for(tmp_path, taught):
     for kind, made in FOLDERS.items():
         place, options = made(tmp_path / kind, FEW), {"trashed": True, "subfolders": True, "problems": lambda _: None}
-        here = [(found.name, taught.classify(found.raw)) for found in messages_in(place, **options)]
+        here = [(found.name, taught.classify(found.raw)) for found in read_mail(place, **options)]
         assert list(taught.classify_all(list_messages(place, **options), 1)) == here
-        assert len(here) > len(list(messages_in(place, problems=lambda _: None))) or kind == "mh"
+        assert len(here) > len(list(read_mail(place, problems=lambda _: None))) or kind == "mh"
 
 
 def test_every_problem_is_told_once(tmp_path, taught):
@@ -197,7 +197,7 @@ def test_files_that_change_after_they_were_listed(tmp_path, taught, n, processes
         "1700000009.": lambda file: file.write_bytes(b""),
         "1700000012.": lambda file: (file.unlink(), os.mkfifo(file)),
     }
-    before = [found.name for found in messages_in(place, problems=lambda _: None)]
+    before = [found.name for found in read_mail(place, problems=lambda _: None)]
     given = while_it_is_read(list_messages(place, problems=told.append), changes)
     names = [Path(name).name for name, _ in taught.classify_all(given, processes)]
     expected = [Path(name).name for name in before]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from deciban.errors import InputError
 from deciban.mail.sources import mbox
-from deciban.mail.sources.message_sources import source_kind, messages_in, read_stream
+from deciban.mail.sources.message_sources import source_kind, read_mail, read_stream
 
 STAMP = b"From joe@example.org Thu Jan  1 00:01:40 1970\n"
 ONE = b"Subject: one\n\nHello.\n"
@@ -19,7 +19,7 @@ TWO = b"Subject: two\n\nFarewell.\n"
 
 
 def raws(path, **options):
-    return [message.raw for message in messages_in(path, **options)]
+    return [message.raw for message in read_mail(path, **options)]
 
 
 def letters(data, piece=7, longest=10_000):
@@ -31,7 +31,7 @@ def test_messages_are_named_by_number_and_dated_by_their_from_line(tmp_path):
     box = tmp_path / "box"
     box.write_bytes(STAMP + ONE + b"\n" + STAMP + TWO)
     assert source_kind(box) == "mbox"
-    assert [(message.name, message.raw, message.time) for message in messages_in(box)] == [
+    assert [(message.name, message.raw, message.time) for message in read_mail(box)] == [
         (f"{box}:1", ONE, 100.0),
         (f"{box}:2", TWO, 100.0),
     ]
@@ -109,7 +109,7 @@ def test_empty_messages_and_a_cut_off_last_line():
 def test_a_box_without_a_from_line_is_one_message(tmp_path):
     box = tmp_path / "all.mbox"
     box.write_bytes(ONE)
-    assert [(message.name, message.raw) for message in messages_in(box)] == [(f"{box}:1", ONE)]
+    assert [(message.name, message.raw) for message in read_mail(box)] == [(f"{box}:1", ONE)]
 
 
 def test_what_stands_before_the_first_from_line_is_a_message_only_with_a_header(tmp_path):
@@ -127,7 +127,7 @@ def test_what_stands_before_the_first_from_line_is_a_message_only_with_a_header(
 def test_a_file_with_one_message_and_a_from_line_has_the_name_of_the_file(tmp_path):
     path = tmp_path / "00001.7c53"
     path.write_bytes(STAMP + ONE)
-    assert [(message.name, message.raw) for message in messages_in(path)] == [(str(path), ONE)]
+    assert [(message.name, message.raw) for message in read_mail(path)] == [(str(path), ONE)]
 
 
 def test_an_empty_box_has_no_messages(tmp_path):
@@ -206,14 +206,14 @@ def test_a_gzip_that_ends_early_gives_what_it_holds_then_says_so(tmp_path):
     box.write_bytes(packed[: len(packed) // 2])
     given = list(messages_in_until_error(box))
     with pytest.raises(InputError, match=f"cut.mbox.gz: the gzip data ends early, at byte {len(packed) // 2}"):
-        list(messages_in(box))
+        list(read_mail(box))
     assert len(given) >= 25
     assert given[:-1] == texts[: len(given) - 1]
     assert texts[len(given) - 1].startswith(given[-1])
 
 
 def messages_in_until_error(path):
-    reading = messages_in(path)
+    reading = read_mail(path)
     while True:
         try:
             yield next(reading).raw
@@ -232,7 +232,7 @@ def test_a_gzip_damaged_in_the_middle_gives_all_before_the_damage(tmp_path):
     assert len(given) >= 20
     assert given[:20] == texts[:20]
     with pytest.raises(InputError, match="damaged"):
-        list(messages_in(box))
+        list(read_mail(box))
 
 
 def test_archives_and_other_packings_are_refused_with_a_way_out(tmp_path):
@@ -244,10 +244,10 @@ def test_archives_and_other_packings_are_refused_with_a_way_out(tmp_path):
     ):
         (tmp_path / "file").write_bytes(start + bytes(100))
         with pytest.raises(InputError, match=word):
-            list(messages_in(tmp_path / "file"))
+            list(read_mail(tmp_path / "file"))
     (tmp_path / "file").write_bytes(bytes(257) + b"ustar" + bytes(100))
     with pytest.raises(InputError, match="tar archive"):
-        list(messages_in(tmp_path / "file"))
+        list(read_mail(tmp_path / "file"))
 
 
 def test_standard_input_is_a_box_or_one_message(monkeypatch):
@@ -255,9 +255,9 @@ def test_standard_input_is_a_box_or_one_message(monkeypatch):
         buffer = BytesIO(STAMP + ONE + b"\n" + STAMP + TWO)
 
     monkeypatch.setattr("sys.stdin", Terminal)
-    assert [(message.name, message.raw) for message in messages_in("-")] == [("-:1", ONE), ("-:2", TWO)]
+    assert [(message.name, message.raw) for message in read_mail("-")] == [("-:1", ONE), ("-:2", TWO)]
     Terminal.buffer = BytesIO(ONE)
-    assert [(message.name, message.raw) for message in messages_in("-")] == [("-", ONE)]
+    assert [(message.name, message.raw) for message in read_mail("-")] == [("-", ONE)]
     assert read_stream(BytesIO(STAMP + ONE + b"\n" + STAMP + TWO)) == STAMP + ONE + b"\n" + STAMP + TWO
 
 

@@ -13,7 +13,7 @@ from tests.mail.stores import entry, filled
 
 from deciban.errors import InputError, StoreError
 from deciban.mail.filter import MailFilter
-from deciban.mail.sources.message_sources import messages_in
+from deciban.mail.sources.message_sources import read_mail
 from deciban.mail.store.store import Store
 
 ROOT = Path(__file__).parents[2]
@@ -149,7 +149,7 @@ def test_a_store_that_is_open_is_not_read_as_mail(tmp_path, ending):
         (tmp_path / "link.eml").symlink_to(f"{path}{ending}")
         for named in (Path(f"{path}{ending}"), tmp_path / "link.eml"):
             with pytest.raises(InputError, match="the mail store that is in use"):
-                list(messages_in(named))
+                list(read_mail(named))
 
 
 def test_a_folder_that_holds_the_store_is_learned_without_it(tmp_path):
@@ -157,7 +157,7 @@ def test_a_folder_that_holds_the_store_is_learned_without_it(tmp_path):
     problems = []
     with MailFilter(tmp_path / "mail.db") as mail:
         mail.learn(letter("ham", 2), "ham")
-        found = [one.name for one in messages_in(tmp_path, problems=problems.append)]
+        found = [one.name for one in read_mail(tmp_path, problems=problems.append)]
     assert found == [str(tmp_path / "a.eml")]
     assert {Path(problem.name).name for problem in problems} <= {"mail.db", "mail.db-wal", "mail.db-shm"}
     assert "mail.db" in {Path(problem.name).name for problem in problems}

@@ -77,9 +77,9 @@ class MessageReader:
         self._error: InputError | OSError | None = None
 
     def __iter__(self) -> Iterator[RawMessage]:
-        from deciban.mail.sources.message_sources import messages_in
+        from deciban.mail.sources.message_sources import read_mail
 
-        return self._read(messages_in)
+        return self._read(read_mail)
 
     def iterate_unopened(self) -> Iterator[RawMessage | UnreadFile]:
         """Yield the messages for bulk reading: small files are not opened here."""

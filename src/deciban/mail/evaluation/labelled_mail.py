@@ -16,7 +16,7 @@ from deciban.errors import InputError
 from deciban.mail.bulk.bulk import Words, read_batches
 from deciban.mail.message.headers import arrival_time
 from deciban.mail.model.token_weights import POSITIVE
-from deciban.mail.sources.message_sources import source_kind, messages_in
+from deciban.mail.sources.message_sources import source_kind, read_mail
 from deciban.mail.store.packing import Numbers
 from deciban.mail.tokens.token_options import DEFAULT_OPTIONS, TokenOptions
 
@@ -117,14 +117,14 @@ def read_labelled_mail(
     ham: Sequence[str], spam: Sequence[str], reading: TokenOptions = DEFAULT_OPTIONS, processes: int | None = 1,
     progress: Callable[[int], None] | None = None,
 ) -> LabelledMail:  # fmt: skip
-    """All mail of some places (whatever `messages_in` reads), ham and spam."""
+    """All mail of some places (whatever `read_mail` reads), ham and spam."""
     codes: list[int] = []
     times: list[float] = []
 
     def given() -> Iterable[Named]:
         for code, path in chain(((0, path) for path in ham), ((1, path) for path in spam)):
             dated = source_kind(path) in DATED
-            for found in messages_in(path):
+            for found in read_mail(path):
                 codes.append(code)
                 told = arrival_time(found.raw), found.time if dated else None, math.nan
                 times.append(next(time for time in told if time is not None))

@@ -71,7 +71,7 @@ def source_kind(path: str | Path) -> str:
         return "mbox" if _is_box(next(pieces_of(stream, str(place)), b""), place.name) else "message"
 
 
-def messages_in(
+def read_mail(
     path: str | Path, *, trashed: bool = False, subfolders: bool = False, problems: ProblemHandler = warn_of_problem
 ) -> Iterator[RawMessage]:
     """All messages of a path, one after the other, in an order that is always the same.
@@ -84,7 +84,7 @@ def messages_in(
     >>> with tempfile.NamedTemporaryFile() as box:
     ...     _ = box.write(b"From joe\\nSubject: one\\n\\nHello.\\n\\nFrom ann\\nSubject: two\\n\\nBye.\\n")
     ...     box.flush()
-    ...     [found.raw for found in messages_in(box.name)]
+    ...     [found.raw for found in read_mail(box.name)]
     [b'Subject: one\\n\\nHello.\\n', b'Subject: two\\n\\nBye.\\n']
     """
     kind = source_kind(path)
@@ -108,7 +108,7 @@ def list_messages(
     """
     kind = source_kind(path)
     if kind not in FOLDERS:
-        return messages_in(path, trashed=trashed, problems=problems)
+        return read_mail(path, trashed=trashed, problems=problems)
     entries = _entries(_existing(path), kind, subfolders, problems)
     found = _left_closed(entries, trashed, problems)
     return found if trashed else _without_trash(path, found, problems)
