@@ -1,10 +1,35 @@
-"""How all tests draw their examples: the same ones every time, unless HYPOTHESIS_PROFILE=search asks for new ones."""
+"""Which tests run, and how they draw examples.
 
+`make test` runs a fixed sample of the cases of each long parametrisation; `make thorough` runs the other cases.
+Examples are the same every time, unless HYPOTHESIS_PROFILE=search asks for new ones.
+"""
+
+import hashlib
 import os
+from collections import defaultdict
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 calm = [HealthCheck.too_slow, HealthCheck.data_too_large]
 settings.register_profile("steady", max_examples=40, deadline=None, derandomize=True, suppress_health_check=calm)
 settings.register_profile("search", max_examples=1000, deadline=None, suppress_health_check=calm)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
+
+MAX_CASES = 8
+"""Cases of a test that `make test` runs; tests marked `every_case` or named on the command line run all of theirs."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config, items):
+    """Mark cases beyond the sample as thorough, before pytest deselects by marks."""
+    if any("::" in argument for argument in config.args):
+        return
+    cases = defaultdict(list)
+    for item in items:
+        if hasattr(item, "callspec") and item.get_closest_marker("every_case") is None:
+            cases[item.nodeid.partition("[")[0]].append(item)
+    for group in cases.values():
+        group.sort(key=lambda item: hashlib.sha256(item.nodeid.encode()).digest())
+        for item in group[MAX_CASES:]:
+            item.add_marker(pytest.mark.thorough)
