@@ -89,11 +89,11 @@ def _refuse(name: str, error: UsageError) -> int:
 
         pass_unchanged(str(error))
         return 0
-    from deciban.cli.error_handling import say
+    from deciban.cli.error_handling import print_stderr
     from deciban.cli.mail.mail_parser import usage
 
     prog = f"deciban mail {name}" if name in COMMANDS else "deciban mail"
-    say(f"{usage(name)}\nTry '{prog} -h' for help.\n\nError: {error}")
+    print_stderr(f"{usage(name)}\nTry '{prog} -h' for help.\n\nError: {error}")
     return NO_VERDICT if name == "classify" else WRONG_USAGE
 
 

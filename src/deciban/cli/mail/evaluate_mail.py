@@ -93,7 +93,7 @@ def _check_method(
         raise UsageError("--order is for --online: the other ways draw messages by chance")
     if split is not None:
         from deciban.errors import InputError
-        from deciban.mail.evaluation.message_splits import parse_sizes
+        from deciban.mail.evaluation.labelled_mail import parse_sizes
 
         try:
             parse_sizes(split)
@@ -107,7 +107,7 @@ def _read(ham: Sequence[str], spam: Sequence[str]) -> LabelledMail:
 
     with count_messages("reading") as tick:
         found = read_labelled_mail(ham, spam, processes=None, progress=lambda _: tick())
-    kept = found.distinct()
+    kept = found.deduplicate()
     if len(kept) < len(found):
         gone = len(found) - len(kept)
         print_stderr(
@@ -120,11 +120,11 @@ def _read(ham: Sequence[str], spam: Sequence[str]) -> LabelledMail:
 def _evaluate_split(
     mail: LabelledMail, split: str, draws: int, seed: int, model: ModelName, lost_ham: float | None
 ) -> Any:
-    from deciban.mail.evaluation.choose_thresholds import USUAL_COSTS, Costs
     from deciban.mail.evaluation.evaluate_filter import evaluate_draws, evaluate_split
-    from deciban.mail.evaluation.message_splits import parse_sizes
+    from deciban.mail.evaluation.filter_metrics import DEFAULT_COSTS, Costs
+    from deciban.mail.evaluation.labelled_mail import parse_sizes
 
-    costs = USUAL_COSTS if lost_ham is None else Costs(lost_ham=lost_ham)
+    costs = DEFAULT_COSTS if lost_ham is None else Costs(lost_ham=lost_ham)
     if draws == 1:
         return evaluate_split(mail, parse_sizes(split), seed, model, costs)
     with count_messages("judging") as tick:
@@ -132,7 +132,7 @@ def _evaluate_split(
 
 
 def _evaluate_online(mail: LabelledMail, order: str | None, model: ModelName) -> Any:
-    from deciban.mail.evaluation.online import evaluate_online
+    from deciban.mail.evaluation.evaluate_filter import evaluate_online
 
     ordered = mail.sort_by_name() if order == "name" else mail.sort_by_arrival()
     with count_messages("judging") as tick:

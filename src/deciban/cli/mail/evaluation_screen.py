@@ -12,9 +12,8 @@ from deciban.formatting import signed
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from deciban.mail.evaluation.evaluate_filter import DrawsReport, FoldsReport, Mistake, SplitReport
+    from deciban.mail.evaluation.evaluate_filter import DrawsReport, FoldsReport, Mistake, OnlineReport, SplitReport
     from deciban.mail.evaluation.filter_metrics import FilterMetrics
-    from deciban.mail.evaluation.online import OnlineReport
 
 MAX_MISTAKES = 10
 """Number of mistakes that are shown; --json has them all."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from deciban.cli.error_handling import handle_errors, say
+from deciban.cli.error_handling import handle_errors, print_stderr
 from deciban.cli.mail import mail_parser as a
 from deciban.cli.mail.learn_mail import KEPT, run_maintenance
 from deciban.cli.mail.mail_inputs import open_to_classify, open_to_learn
@@ -32,7 +32,7 @@ def backup(file: Path, store: str | None, debug: bool) -> None:
     """Copy a store as it is now, even while it is in use; an earlier copy of that name is replaced."""
     with handle_errors(debug), open_to_classify(store) as mail:
         mail.store.backup(file)
-        say(f"{file}: {_count_messages(mail)} messages")
+        print_stderr(f"{file}: {_count_messages(mail)} messages")
 
 
 @a.command(
@@ -67,13 +67,13 @@ def export(file: str, store: str | None, debug: bool) -> None:
                 sys.stdout.buffer.write(line.encode())
             sys.stdout.buffer.flush()
             return
-        from deciban.cli.output import check_output, atomic_file
+        from deciban.cli.output import atomic_file, check_output
 
         _refuse_own_file(mail.store.path, file)
         check_output(file)
         with atomic_file(file, 0o600) as unfinished, unfinished.open("wb") as written:
             written.writelines(line.encode() for line in lines)
-        say(f"{file}: {_count_messages(mail)} messages")
+        print_stderr(f"{file}: {_count_messages(mail)} messages")
 
 
 @a.command(
@@ -114,11 +114,11 @@ def _report(name: str, merged: Merged, quiet: bool) -> dict[str, Any]:
     disputed = [{"digest": digest.hex(), "here": here, "there": there} for digest, here, there in merged.disputed]
     if not quiet:
         text = f"{name}: {spaced(merged.new)} new, {spaced(merged.known)} known already"
-        say(text + (f", {spaced(len(disputed))} known here under another label" if disputed else ""))
+        print_stderr(text + (f", {spaced(len(disputed))} known here under another label" if disputed else ""))
         for message in disputed[:MAX_SHOWN_DISPUTES]:
-            say(f"  {message['digest']}: {message['here']} here, {message['there']} there")
+            print_stderr(f"  {message['digest']}: {message['here']} here, {message['there']} there")
         if len(disputed) > MAX_SHOWN_DISPUTES:
-            say(f"  … and {spaced(len(disputed) - MAX_SHOWN_DISPUTES)} more")
+            print_stderr(f"  … and {spaced(len(disputed) - MAX_SHOWN_DISPUTES)} more")
     return {"from": name, "new": merged.new, "known": merged.known, "disputed": disputed}
 
 

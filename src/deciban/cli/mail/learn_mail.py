@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
-from deciban.cli.error_handling import handle_errors, say, status
+from deciban.cli.error_handling import handle_errors, print_stderr, status
 from deciban.cli.mail import mail_parser as a
 from deciban.cli.mail.commands import UsageError
 from deciban.cli.mail.mail_inputs import MessageReader, check_paths, count_messages, open_to_learn, store_path
@@ -96,10 +96,10 @@ def _report(
         for name, (new, known, moved) in learned.items():
             parts = [f"{spaced(new)} new", f"{spaced(known)} known already" if known else ""]
             parts += [f"{spaced(moved)} moved here from another label" if moved else ""]
-            say(f"{name}: {', '.join(filter(None, parts))}")
+            print_stderr(f"{name}: {', '.join(filter(None, parts))}")
         if sys.stderr.isatty():
             n = sum(sum(counts) for counts in learned.values())
-            say(f"{spaced(n)} messages in {seconds:.1f} s, {spaced(n / max(seconds, 1e-3))} a second")
+            print_stderr(f"{spaced(n)} messages in {seconds:.1f} s, {spaced(n / max(seconds, 1e-3))} a second")
     done = run_maintenance(mail, store, no_fit, json)
     if json:
         from deciban.cli.output import print_json
@@ -122,15 +122,15 @@ def run_maintenance(mail: MailFilter, store: str | None, no_fit: bool, quiet: bo
     messages = {name: n for name, (n, _) in mail.store.totals().items() if n}
     if not quiet:
         if tidied:
-            say(f"tidied: the {spaced(tidied)} oldest messages were unlearned, to keep the size limit")
+            print_stderr(f"tidied: the {spaced(tidied)} oldest messages were unlearned, to keep the size limit")
         if fitted:
-            say(f"{mail.model}: refitted on {spaced(sum(messages.values()))} messages")
+            print_stderr(f"{mail.model}: refitted on {spaced(sum(messages.values()))} messages")
         elif due and no_fit:
-            say(f"{mail.model}: a refit is due; run {format_command('fit', store)}")
+            print_stderr(f"{mail.model}: a refit is due; run {format_command('fit', store)}")
         elif fitted is RefitResult.INSEPARABLE:
-            say(format_inseparable(mail.model, messages))
+            print_stderr(format_inseparable(mail.model, messages))
         held = ", ".join(f"{spaced(n)} {name}" for name, n in messages.items()) or "nothing"
-        say(f"{store_path(store)}: {held}")
+        print_stderr(f"{store_path(store)}: {held}")
     return {"tidied": tidied, "fitted": bool(fitted), "messages": messages}
 
 

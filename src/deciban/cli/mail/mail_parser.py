@@ -119,8 +119,9 @@ class Command:
         if "-h" in words or "--help" in words:
             print(self.help(name))
             raise SystemExit(0)
-        values, rest = parser.parse_known_intermixed_args(_split_lists(_expand_patterns(words)))
-        if rest:
+        parse = parser.parse_known_args if "--" in words else parser.parse_known_intermixed_args
+        values, rest = parse(_split_lists(_expand_patterns(words)))
+        if rest and rest != ["--"]:
             is_option = rest[0].startswith("-")
             raise UsageError(
                 f"No such option: {rest[0]}" if is_option else f"Got unexpected extra argument(s) ({' '.join(rest)})"
@@ -170,12 +171,12 @@ def usage(name: str) -> str:
     return find(name).usage(name) if name in COMMANDS else "Usage: deciban mail [OPTIONS] COMMAND [ARGS]..."
 
 
-def _print_list(exit_code: int) -> int:
+def _print_list(exit_code: int) -> NoReturn:
     options, commands = [HELP.help_entry], [(name, entry.summary) for name, entry in COMMANDS.items()]
     example = "  Example:\n    deciban mail learn --ham ~/Maildir --spam ~/Maildir/.Junk"
     sections = [usage(""), _indent(DESCRIPTION), _table("Options", options), _table("Commands", commands), example]
     print("\n\n".join(sections))
-    return exit_code
+    raise SystemExit(exit_code)
 
 
 class _Parser(argparse.ArgumentParser):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deciban.cli.error_handling import handle_errors, say, status
+from deciban.cli.error_handling import handle_errors, print_stderr, status
 from deciban.cli.exit_codes import REFUSED
 from deciban.cli.mail import mail_parser as a
 from deciban.cli.mail.learn_mail import format_inseparable
@@ -23,15 +23,15 @@ def fit(store: str | None, if_due: bool, debug: bool) -> None:
         from deciban.mail.model.refit import RefitResult
 
         if if_due and not mail.is_fit_due():
-            say(f"{mail.model}: not due")
+            print_stderr(f"{mail.model}: not due")
             return
         with status("fitting the weights of tokens …"):
             done = mail.refit(force=True)
         totals = {name: n for name, (n, _) in mail.store.totals().items() if n}
         if done:
-            say(f"{mail.model}: fitted to {spaced(sum(totals.values()))} messages")
+            print_stderr(f"{mail.model}: fitted to {spaced(sum(totals.values()))} messages")
         elif done is RefitResult.NO_PARAMETERS:
-            say("fisher: nothing to fit, it takes counts as they are")
+            print_stderr("fisher: nothing to fit, it takes counts as they are")
         else:
             inseparable = done is RefitResult.INSEPARABLE
             raise InputError(
@@ -61,7 +61,7 @@ def tidy(store: str | None, now: bool, debug: bool) -> None:
     with handle_errors(debug, interrupted="nothing was tidied"), open_to_learn(store) as mail:
         done = mail.store.tidy(now)
         unlearned = f"{spaced(done.unlearned)} messages unlearned" if done.unlearned else "no message unlearned"
-        say(f"{store_path(store)}: {unlearned}{', all weights recomputed' if done.renewed else ''}")
+        print_stderr(f"{store_path(store)}: {unlearned}{', all weights recomputed' if done.renewed else ''}")
 
 
 @a.command(
@@ -96,9 +96,9 @@ def _show_problems(path: str, problems: list[str], mended: bool, left: list[str]
     for problem in problems:
         print(one_line(problem))
     if not problems:
-        say(f"{path}: no problems found")
+        print_stderr(f"{path}: no problems found")
     elif mended and not left:
-        say(f"{path}: mended")
+        print_stderr(f"{path}: mended")
     else:
         hint = "put a backup in its place" if mended else "--mend recounts; else put a backup in its place"
-        say(f"error: {path} is damaged. Hint: {hint}")
+        print_stderr(f"error: {path} is damaged. Hint: {hint}")

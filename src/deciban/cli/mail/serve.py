@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deciban.cli.error_handling import handle_errors, say
+from deciban.cli.error_handling import handle_errors, print_stderr
 from deciban.cli.mail import mail_parser as a
 from deciban.cli.mail.mail_inputs import store_path
 
@@ -41,5 +41,5 @@ def serve(
         path = store_path(store)
         serve(
             spamd, path, limits=limits, learns=not no_learn, anyone=anyone,
-            ready=lambda where: say(f"listening at {where}, with {path}"),
+            ready=lambda where: print_stderr(f"listening at {where}, with {path}"),
         )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any, Final
 
-from deciban.cli.error_handling import handle_errors, say
+from deciban.cli.error_handling import handle_errors, print_stderr
 from deciban.cli.mail import mail_parser as a
 from deciban.cli.mail.commands import UsageError
 from deciban.cli.mail.learn_mail import run_maintenance
@@ -58,7 +58,7 @@ def set_options(
                 ages = half_life != "none"
                 mail.store.age(float(half_life) * SECONDS_PER_DAY if ages else None)
                 changes.append(f"half-life {half_life}" + (" days" if ages else ""))
-        say(f"{store_path(store)}: {', '.join(changes)}")
+        print_stderr(f"{store_path(store)}: {', '.join(changes)}")
         if model is not None:  # another model may never have been fitted
             from deciban.mail.filter import MailFilter
 

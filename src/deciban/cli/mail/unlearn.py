@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from deciban.cli.error_handling import handle_errors, say
+from deciban.cli.error_handling import handle_errors, print_stderr
 from deciban.cli.mail import mail_parser as a
 from deciban.cli.mail.learn_mail import run_maintenance
 from deciban.cli.mail.mail_inputs import open_to_learn, read_messages
@@ -19,7 +19,7 @@ def unlearn(paths: Sequence[str], store: str | None, no_fit: bool, json: bool, d
         digests = list(dict.fromkeys(_read_digests(paths)))
         gone = mail.store.unlearn(digests)
         if not json:
-            say(f"{spaced(gone)} unlearned, {spaced(len(digests) - gone)} not known")
+            print_stderr(f"{spaced(gone)} unlearned, {spaced(len(digests) - gone)} not known")
         done = run_maintenance(mail, store, no_fit, json)
         if json:
             from deciban.cli.output import print_json
@@ -57,7 +57,7 @@ def relabel(to: str, paths: Sequence[str], store: str | None, no_fit: bool, json
             same = len(labels) - len(moved) - unknown
             parts = [f"{spaced(len(moved))} moved to {to}", f"{spaced(same)} there already" if same else ""]
             parts += [f"{spaced(unknown)} not known, left out" if unknown else ""]
-            say(", ".join(filter(None, parts)))
+            print_stderr(", ".join(filter(None, parts)))
         done = run_maintenance(mail, store, no_fit, json)
         if json:
             from deciban.cli.output import print_json

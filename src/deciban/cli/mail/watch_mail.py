@@ -11,7 +11,7 @@ from threading import Event
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final
 
-from deciban.cli.error_handling import handle_errors, say
+from deciban.cli.error_handling import handle_errors, print_stderr
 from deciban.cli.mail import mail_parser as a
 from deciban.cli.mail.learn_mail import KEPT
 from deciban.cli.mail.mail_inputs import open_to_learn
@@ -71,7 +71,7 @@ def _make_watcher(mail: MailFilter, ham: list[str], junk: list[str], learned: Co
         filed=has_spam_header,
         load=lambda: mail.store.setting("watched"),
         save=mail.store.save_watched,
-        problems=lambda problem: say(f"warning: {problem}"),
+        problems=lambda problem: print_stderr(f"warning: {problem}"),
     )
 
 
@@ -90,10 +90,10 @@ def _report(mail: MailFilter, learned: Counter[str], no_fit: bool, with_time: bo
     if not learned:
         return
     counts = ", ".join(f"{n} as {label}" for label, n in sorted(learned.items()))
-    say((time.strftime("%Y-%m-%d %H:%M:%S ") if with_time else "") + f"learned {counts}")
+    print_stderr((time.strftime("%Y-%m-%d %H:%M:%S ") if with_time else "") + f"learned {counts}")
     learned.clear()
     if not no_fit and mail.refit():
-        say(f"{mail.model}: refitted")
+        print_stderr(f"{mail.model}: refitted")
 
 
 @contextmanager
