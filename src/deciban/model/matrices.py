@@ -64,7 +64,7 @@ class Matrices:
             return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
         threads = engines.thread_count(self.n_jobs) if sum(b.num_rows for b in batches) >= MIN_PARALLEL_ROWS else 1
-        read = dict(zip(jobs, engines.shared(one, jobs.values(), threads)))
+        read = dict(zip(jobs, engines.map_small_items(one, jobs.values(), threads)))
         dense = [[read[kind == "levels", feature.name] for feature in features] for kind, features in groups]
         return [*dense, *([self._convert_text(i, text, batches)] for i, text in enumerate(self.layout.texts))]
 

@@ -184,7 +184,7 @@ class TableSummariser:
             except engines.TooLarge:
                 raise _too_large(columns, features) from None
 
-        done = iter(engines.shared(one, jobs, engines.thread_count(self.n_jobs)))
+        done = iter(engines.map_small_items(one, jobs, engines.thread_count(self.n_jobs)))
         return [
             concatenate_features([next(done) for _ in _counted_at_once(group, group.features, len(codes))])
             for group in groups
