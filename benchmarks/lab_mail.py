@@ -46,7 +46,7 @@ def against(done: Asked, slow: Slow, seeds: Sequence[int]) -> tuple[str, list[Fi
 
 
 def add(rows: Sequence[Row], peers: Mapping[str, Sequence[Future[FilterMetrics | None]]]) -> None:
-    """Other filters' figures to ours."""
+    """Other filters' metrics to ours."""
     for name, futures in peers.items():
         for row, future in zip(rows, futures):
             row[name] = future.result()
@@ -63,7 +63,7 @@ def compared(rows: Sequence[Row], seeds: Sequence[int]) -> str:
 
 def mean(rows: Sequence[Row], name: str, of: Callable[[FilterMetrics], float]) -> float:
     """Over the seeds."""
-    return float(np.mean([of(figures) for row in rows if (figures := row[name])]))
+    return float(np.mean([of(metrics) for row in rows if (metrics := row[name])]))
 
 
 def by_seed(
@@ -87,19 +87,19 @@ def verdicts(rows: Sequence[Row], names: Sequence[str], seeds: Sequence[int]) ->
     return markdown(["seed", *names], [*lines, ["*mean*", *means]])
 
 
-def lost(figures: FilterMetrics) -> float:
+def lost(metrics: FilterMetrics) -> float:
     """Ham called spam."""
-    return figures.lost
+    return metrics.lost
 
 
-def missed(figures: FilterMetrics) -> float:
+def missed(metrics: FilterMetrics) -> float:
     """Spam called ham."""
-    return figures.missed
+    return metrics.missed
 
 
-def unsure(figures: FilterMetrics) -> float:
+def unsure(metrics: FilterMetrics) -> float:
     """Neither."""
-    return figures.unsure
+    return metrics.unsure
 
 
 def below(most: float, share: float) -> bool:
@@ -119,10 +119,10 @@ def promised(rows: Sequence[Row]) -> list[Figure]:
     return found
 
 
-def promises(figures: Sequence[Figure]) -> str:
+def promises(metrics: Sequence[Figure]) -> str:
     """What was to be reached, and what was."""
     words = {True: "as expected", False: "**not as expected**", None: ""}
-    lines = [[figure.model, figure.expected, figure.show(figure.ours), words[figure.met]] for figure in figures]
+    lines = [[figure.model, figure.expected, figure.show(figure.ours), words[figure.met]] for figure in metrics]
     return markdown(["", "expected", "found", ""], lines)
 
 
@@ -138,7 +138,7 @@ def lecture(done: Asked) -> str:
         report = DrawsReport(tuple(future.result() for future in futures))
         lines.append([model, *(spread(*report.spread(of), name) for name, of in SPREAD.items())])
     peer = [future.result() for future in done.peer_draws]
-    values = {name: [of(figures) for figures in peer] for name, of in SPREAD.items()}
+    values = {name: [of(metrics) for metrics in peer] for name, of in SPREAD.items()}
     lines.append([
         mail_peers.Bogofilter.name,
         *(spread(float(np.mean(found)), float(np.std(found, ddof=1)), name) for name, found in values.items()),
@@ -156,14 +156,14 @@ def spread(middle: float, deviation: float, name: str) -> str:
 
 def mailboxes(done: Asked) -> tuple[str, list[Figure]]:
     """Recalls of the usual model beside those published, and the others' beside it."""
-    figures, lines = [], []
+    metrics, lines = [], []
     for (number, model), future in done.boxes.items():
         report = future.result()
-        lines.append([f"Enron{number}", model, *recalls(report.figures), str(report.refits)])
+        lines.append([f"Enron{number}", model, *recalls(report.metrics), str(report.refits)])
         if model == MODELS[0]:
-            for kind, ours, known in zip(("spam", "ham"), both(report.figures), PUBLISHED[number]):
+            for kind, ours, known in zip(("spam", "ham"), both(report.metrics), PUBLISHED[number]):
                 name = f"Enron{number}, {model}: {kind} recall"
-                figures.append(Figure(name, f"≥ {percent(known)}", ours, None, partial(reaches, known), percent))
+                metrics.append(Figure(name, f"≥ {percent(known)}", ours, None, partial(reaches, known), percent))
     for number, future in done.peer_boxes.items():
         lines.append([f"Enron{number}", mail_peers.Bogofilter.name, *recalls(future.result()), "–"])
     heads = [
@@ -177,18 +177,18 @@ def mailboxes(done: Asked) -> tuple[str, list[Figure]]:
         "fits",
     ]
     lines.sort(key=lambda line: line[0])
-    return ARRIVAL + "\n" + promises(figures) + "\n" + markdown(heads, lines), figures
+    return ARRIVAL + "\n" + promises(metrics) + "\n" + markdown(heads, lines), metrics
 
 
-def both(figures: FilterMetrics) -> tuple[float, float]:
+def both(metrics: FilterMetrics) -> tuple[float, float]:
     """Recall of spam and of ham."""
-    return figures.spam_recall, figures.ham_recall
+    return metrics.spam_recall, metrics.ham_recall
 
 
-def recalls(figures: FilterMetrics) -> list[str]:
+def recalls(metrics: FilterMetrics) -> list[str]:
     """What TREC tells of a filter."""
-    kinds = f"{figures.lost} / {figures.missed} / {figures.unsure}"
-    return [*map(percent, both(figures)), percent(figures.lam), percent(figures.misranked), kinds]
+    kinds = f"{metrics.lost} / {metrics.missed} / {metrics.unsure}"
+    return [*map(percent, both(metrics)), percent(metrics.lam), percent(metrics.misranked), kinds]
 
 
 def reaches(least: float, share: float) -> bool:
@@ -197,7 +197,7 @@ def reaches(least: float, share: float) -> bool:
 
 
 def measured(quick: bool) -> tuple[str, list[Figure]]:
-    """The page's sections, and the figures in them."""
+    """The page's sections, and the metrics in them."""
     seeds, drawn_seeds, boxes = (SEEDS[:2], DRAWN[:3], [1]) if quick else (SEEDS, DRAWN, [1, 2])
     for mail in mail_data.corpora():  # read before the processes are made, so that all have them
         mail.files()
@@ -210,9 +210,9 @@ def measured(quick: bool) -> tuple[str, list[Figure]]:
         print(draws, arrival, file=sys.stderr)
         turned = lab_mail_switches.told(switches)
         print(turned, file=sys.stderr)
-        peers, figures = against(work, slow, seeds)
+        peers, metrics = against(work, slow, seeds)
     sections = f"{peers}{draws}{arrival}{turned}"
-    return sections, [*figures, *recalled]
+    return sections, [*metrics, *recalled]
 
 
 def main() -> int:
@@ -223,7 +223,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="little of everything; writes no page")
     chosen = parser.parse_args()
     try:
-        sections, figures = measured(chosen.quick)
+        sections, metrics = measured(chosen.quick)
     except (data.DataAbsent, PeerAbsent) as absent:
         print(absent, file=sys.stderr)
         return 2
@@ -232,7 +232,7 @@ def main() -> int:
         head = {"date": date.today().isoformat(), "machine": machine.describe(), "ham_at": HAM_AT, "spam_at": SPAM_AT}
         chosen.page.write_text(PAGE.format(**head, sections=sections), encoding="utf-8")
         print(f"wrote {chosen.page}", file=sys.stderr)
-    return int(any(figure.met is False for figure in figures))
+    return int(any(figure.met is False for figure in metrics))
 
 
 if __name__ == "__main__":

@@ -127,7 +127,7 @@ def told(work: Asked) -> str:
         if (found := usual[name]) is not None
     ]
     first = "\nAs it comes (errors per 1000, log-loss in thousandths): " + "; ".join(
-        f"{name} {figures}" for name, figures in zip(corpora, means)
+        f"{name} {metrics}" for name, metrics in zip(corpora, means)
     )
     return parts[0] + first + ".\n" + parts[1]
 

@@ -158,11 +158,11 @@ def test_a_filter_of_one_half_judges_the_other_well_but_not_all_of_it(box, tmp_p
 
 def test_evaluating_it_tells_of_mistakes_and_of_what_is_unsure(box):
     report = evaluate_folds(read_labelled_mail([str(box / "cur")], [str(box / ".Junk")]), 10)
-    (_, lost, _), (missed, _, unsure) = report.figures.confusion
+    (_, lost, _), (missed, _, unsure) = report.metrics.confusion
     assert lost + missed <= 6
     assert unsure > 0
-    assert 0 < report.figures.error < 0.04
-    assert len(report.mistakes) == report.figures.ham_wrong + report.figures.spam_wrong
+    assert 0 < report.metrics.error < 0.04
+    assert len(report.mistakes) == report.metrics.ham_wrong + report.metrics.spam_wrong
 
 
 def test_a_folder_that_is_not_empty_is_refused_and_left_as_it_is(tmp_path):

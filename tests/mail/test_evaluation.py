@@ -1,4 +1,4 @@
-"""Judging a filter in memory: the same numbers as a store gives, parts that share nothing, figures by hand."""
+"""Judging a filter in memory: the same numbers as a store gives, parts that share nothing, metrics by hand."""
 
 from __future__ import annotations
 
@@ -10,13 +10,17 @@ import pytest
 from sklearn.metrics import log_loss, roc_auc_score
 
 from deciban.errors import InputError
-from deciban.mail.evaluation.choose_thresholds import Costs, choose_thresholds
-from deciban.mail.evaluation.evaluate_filter import evaluate_draws, evaluate_folds, evaluate_split
-from deciban.mail.evaluation.filter_metrics import FilterMetrics, apply_thresholds
+from deciban.mail.evaluation.evaluate_filter import evaluate_draws, evaluate_folds, evaluate_online, evaluate_split
+from deciban.mail.evaluation.filter_metrics import Costs, FilterMetrics, apply_thresholds, choose_thresholds
 from deciban.mail.evaluation.in_memory_filter import InMemoryFilter
-from deciban.mail.evaluation.labelled_mail import LabelledMail, read_labelled_mail
-from deciban.mail.evaluation.message_splits import draw_split, draw_folds, shares, parse_sizes
-from deciban.mail.evaluation.online import evaluate_online
+from deciban.mail.evaluation.labelled_mail import (
+    LabelledMail,
+    draw_folds,
+    draw_split,
+    parse_sizes,
+    read_labelled_mail,
+    stratify_size,
+)
 from deciban.mail.filter import MailFilter
 from deciban.mail.message.headers import arrival_time
 from deciban.mail.model.mail_models import MODELS
@@ -74,7 +78,7 @@ def test_judging_online_is_what_a_store_would_have_said_on_the_way(tmp_path: Pat
             refits += bool(store.refit())
     assert refits == report.refits > 3
     assert sum(step.ham + step.spam for step in report.curve) == len(raws)
-    assert sum(step.ham_wrong + step.spam_wrong for step in report.curve) / len(raws) == report.figures.error
+    assert sum(step.ham_wrong + step.spam_wrong for step in report.curve) / len(raws) == report.metrics.error
 
 
 def test_the_same_message_is_learned_once_and_moves_with_its_label() -> None:
@@ -89,7 +93,7 @@ def test_the_same_message_is_learned_once_and_moves_with_its_label() -> None:
 def test_messages_under_both_labels_judge_nothing_and_repeated_ones_judge_once() -> None:
     raws, codes = mixed(1, 3)
     mail = LabelledMail.read([(str(i), raw) for i, raw in enumerate([*raws, raws[0], raws[1]])], [*codes, 0, 0])
-    assert mail.distinct().names == ("0", "2", "3", "4", "5")
+    assert mail.deduplicate().names == ("0", "2", "3", "4", "5")
 
 
 def test_figures_are_those_of_scikit_learn_and_of_counting() -> None:
@@ -97,14 +101,14 @@ def test_figures_are_those_of_scikit_learn_and_of_counting() -> None:
     codes = random.integers(0, 2, 300)
     scores = np.round(random.normal(2.0 * codes - 1.0, 1.5), 1)
     said = apply_thresholds(scores, (0.2, 0.95))
-    figures, p = FilterMetrics.of(scores, codes, said), 1 / (1 + np.exp(-scores))
-    assert figures.misranked == pytest.approx(1 - roc_auc_score(codes, scores))
-    assert figures.log_loss == pytest.approx(log_loss(codes, p))
-    assert figures.error == np.mean((p >= 0.5) != codes)
-    assert figures.lost == ((p >= 0.95) & (codes == 0)).sum()
-    assert figures.missed == ((p <= 0.2) & (codes == 1)).sum()
-    assert figures.unsure == ((p > 0.2) & (p < 0.95)).sum()
-    assert figures.spam_recall == np.mean(p[codes == 1] >= 0.5)
+    metrics, p = FilterMetrics.compute(scores, codes, said), 1 / (1 + np.exp(-scores))
+    assert metrics.misranked == pytest.approx(1 - roc_auc_score(codes, scores))
+    assert metrics.log_loss == pytest.approx(log_loss(codes, p))
+    assert metrics.error == np.mean((p >= 0.5) != codes)
+    assert metrics.lost == ((p >= 0.95) & (codes == 0)).sum()
+    assert metrics.missed == ((p <= 0.2) & (codes == 1)).sum()
+    assert metrics.unsure == ((p > 0.2) & (p < 0.95)).sum()
+    assert metrics.spam_recall == np.mean(p[codes == 1] >= 0.5)
 
 
 def test_the_logistic_average_of_equal_shares_is_that_share() -> None:
@@ -126,7 +130,7 @@ def test_a_split_has_the_sizes_asked_for_and_nothing_in_two_parts() -> None:
 
 
 def test_a_part_never_lacks_a_label() -> None:
-    assert shares(2, (990, 10)) == (1, 1)
+    assert stratify_size(2, (990, 10)) == (1, 1)
 
 
 @pytest.mark.parametrize("text", ["400", "400/50", "400/50/x", "400/50/0", "-1/2/3", "", "1/2/3/4"])
@@ -166,25 +170,25 @@ def test_thresholds_stay_unless_moving_them_is_cheaper() -> None:
 
 def test_the_experiment_of_the_lecture_reports_its_choices_and_its_mistakes() -> None:
     report = evaluate_split(collected(n=60), (80, 20, 20), seed=1)
-    assert report.figures.ham + report.figures.spam == 20
+    assert report.metrics.ham + report.metrics.spam == 20
     assert report.alpha in report.tried
-    assert len(report.mistakes) == report.figures.ham_wrong + report.figures.spam_wrong
+    assert len(report.mistakes) == report.metrics.ham_wrong + report.metrics.spam_wrong
     for mistake in report.mistakes:
         assert (mistake.verdict.probability >= 0.5) == (mistake.label == "ham")
         assert mistake.verdict.clues
-    assert report.to_dict()["apply_thresholds"]["spam"]["spam"] == report.figures.confusion[1][1]
+    assert report.to_dict()["called"]["spam"]["spam"] == report.metrics.confusion[1][1]
 
 
 def test_draws_are_different_splits_with_their_mean_and_spread() -> None:
     report = evaluate_draws(collected(n=40), (40, 10, 20), range(3))
-    errors = [draw.figures.error for draw in report.draws]
-    assert report.spread(lambda figures: figures.error) == pytest.approx((np.mean(errors), np.std(errors, ddof=1)))
+    errors = [draw.metrics.error for draw in report.draws]
+    assert report.spread(lambda metrics: metrics.error) == pytest.approx((np.mean(errors), np.std(errors, ddof=1)))
     assert report.to_dict()["draws"] == 3
 
 
 def test_folds_report_all_messages() -> None:
     report = evaluate_folds(collected(), 4)
-    assert report.figures.ham == report.figures.spam == N
+    assert report.metrics.ham == report.metrics.spam == N
     assert report.to_dict()["folds"] == 4
 
 

@@ -55,7 +55,7 @@ def show_splits(report: SplitReport | DrawsReport) -> None:
         ("smoothing", f"{report.alpha:g}, of {shown}" if len(report.tried) > 1 else "as usual"),
         ("ham up to, spam from", f"p = {report.thresholds[0]:g} and {report.thresholds[1]:g}"),
     ])  # fmt: skip
-    _show_metrics(out, report.figures)
+    _show_metrics(out, report.metrics)
     _show_mistakes(out, report.mistakes)
 
 
@@ -77,11 +77,11 @@ def _show_draws(report: DrawsReport) -> None:
 
 
 def show_stream(report: OnlineReport) -> None:
-    """Show the online evaluation: the figures of TREC, and the learning curve."""
-    out, figures = console(), report.figures
-    _show_title(out, f"{report.model}: each of {figures.ham + figures.spam} messages judged, then learned; "
+    """Show the online evaluation: the metrics of TREC, and the learning curve."""
+    out, metrics = console(), report.metrics
+    _show_title(out, f"{report.model}: each of {metrics.ham + metrics.spam} messages judged, then learned; "
                f"refitted {report.refits} times")  # fmt: skip
-    _show_metrics(out, figures)
+    _show_metrics(out, metrics)
     heading(out, "On the way", "wrong at p ≥ ½, by hundreds")
     every = max(1, -(-len(report.curve) // CURVE_POINTS))
     chosen = [step for i, step in enumerate(report.curve) if i < 2 or i % every == 0 or i == len(report.curve) - 1]
@@ -92,9 +92,9 @@ def show_stream(report: OnlineReport) -> None:
 def show_folds(report: FoldsReport) -> None:
     """Show the evaluation by cross-validation."""
     out = console()
-    n = report.figures.ham + report.figures.spam
+    n = report.metrics.ham + report.metrics.spam
     _show_title(out, f"{report.model}: {n} messages in {report.folds} folds, each judged by a filter of the others")
-    _show_metrics(out, report.figures)
+    _show_metrics(out, report.metrics)
     _show_mistakes(out, report.mistakes)
 
 
@@ -103,21 +103,21 @@ def _show_title(out: Console, words: str) -> None:
     out.print(one_line(words), style="bold", soft_wrap=True)
 
 
-def _show_metrics(out: Console, figures: FilterMetrics) -> None:
+def _show_metrics(out: Console, metrics: FilterMetrics) -> None:
     """Show the confusion table and the metrics."""
     heading(out, "Verdicts")
-    rows = [[name, *map(str, row)] for name, row in zip(("ham", "spam"), figures.confusion)]
+    rows = [[name, *map(str, row)] for name, row in zip(("ham", "spam"), metrics.confusion)]
     table(out, ["of", "called ham", "spam", "unsure"], rows, right=(1, 2, 3))
-    low, high = figures.error_interval
+    low, high = metrics.error_interval
     heading(out, "At p ≥ ½", "where every message must be ham or spam")
     pairs(out, [
-        ("errors", f"{figures.ham_wrong + figures.spam_wrong}, {percent(figures.error)} "
+        ("errors", f"{metrics.ham_wrong + metrics.spam_wrong}, {percent(metrics.error)} "
                    f"(95 %: {percent(low)} to {percent(high)})"),
-        ("ham misclassified (hm)", percent(1 - figures.ham_recall)),
-        ("spam misclassified (sm)", percent(1 - figures.spam_recall)),
-        ("logistic average (lam)", percent(figures.lam)),
-        ("1 − AUC (1 − ROCA)", percent(figures.misranked)),
-        ("log-loss", f"{figures.log_loss:.4f}"),
+        ("ham misclassified (hm)", percent(1 - metrics.ham_recall)),
+        ("spam misclassified (sm)", percent(1 - metrics.spam_recall)),
+        ("logistic average (lam)", percent(metrics.lam)),
+        ("1 − AUC (1 − ROCA)", percent(metrics.misranked)),
+        ("log-loss", f"{metrics.log_loss:.4f}"),
     ])  # fmt: skip
 
 
