@@ -23,16 +23,11 @@ SHOWN_CLUES: Final = 5
 
 
 @a.command(
-    a.MESSAGES,
-    a.STORE,
-    a.MODEL,
+    a.MESSAGES, a.STORE, a.MODEL,
     a.number("--top", "NUMBER", "How many clues to name, the strongest first.", minimum=0, default=SHOWN_CLUES),
-    a.SUBFOLDERS,
-    a.TRASHED,
-    a.JSON_LINES,
-    a.DEBUG,
+    a.SUBFOLDERS, a.TRASHED, a.JSON_LINES, a.DEBUG,
     examples=["deciban mail classify < message.eml", "deciban mail classify ~/Maildir --json"],
-)
+)  # fmt: skip
 def classify(
     paths: Sequence[str], store: str | None, model: str | None, top: int, subfolders: bool, trashed: bool,
     json: bool, debug: bool,

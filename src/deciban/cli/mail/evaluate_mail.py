@@ -18,8 +18,7 @@ DEFAULT_FOLDS: Final = 10
 
 
 @a.command(
-    a.HAM,
-    a.SPAM,
+    a.HAM, a.SPAM,
     a.argument(
         "--split", metavar="A/B/C",
         help="Learn from A messages, choose smoothing and thresholds by B others, judge by C more; each part has its "
@@ -37,15 +36,15 @@ DEFAULT_FOLDS: Final = 10
     ),
     a.number(
         "--folds", "K", minimum=2,
-        help=f"Judge each of K parts by a filter of all others: {DEFAULT_FOLDS} parts, unless another way is asked for.",
+        help=f"Judge each of K parts by a filter of all others: {DEFAULT_FOLDS} parts, unless another way is asked "
+        "for.",
     ),
     a.number("--seed", "NUMBER", "Of the draw of --split, or of --folds.", minimum=0, default=0),
     a.argument(
         "--model", metavar="MODEL", choices=a.MODEL_NAMES, default="evidence",
         help="The model: evidence, bayes, logistic or fisher.",
     ),
-    a.JSON,
-    a.DEBUG,
+    a.JSON, a.DEBUG,
     examples=[
         "deciban mail evaluate --ham ~/Maildir --spam ~/Maildir/.Junk --split 400/50/50",
         "deciban mail evaluate --ham ~/Maildir --spam ~/Maildir/.Junk --online --json",

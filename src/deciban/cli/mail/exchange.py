@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from deciban.cli.error_handling import handle_errors, print_stderr
 from deciban.cli.mail import mail_parser as a
-from deciban.cli.mail.learn_mail import KEPT, run_maintenance
+from deciban.cli.mail.learn_mail import KEPT, finish
 from deciban.cli.mail.mail_inputs import open_to_classify, open_to_learn
 from deciban.errors import InputError
 from deciban.formatting import spaced
@@ -24,10 +24,9 @@ MAX_SHOWN_DISPUTES: Final = 5
 
 @a.command(
     a.argument("file", metavar="FILE", type=Path, help="The copy to write."),
-    a.STORE,
-    a.DEBUG,
+    a.STORE, a.DEBUG,
     examples=["deciban mail backup mail-copy.db"],
-)
+)  # fmt: skip
 def backup(file: Path, store: str | None, debug: bool) -> None:
     """Copy a store as it is now, even while it is in use; an earlier copy of that name is replaced."""
     with handle_errors(debug), open_to_classify(store) as mail:
@@ -37,25 +36,21 @@ def backup(file: Path, store: str | None, debug: bool) -> None:
 
 @a.command(
     a.argument("others", nargs="+", metavar="OTHER", type=Path, help="Other mail stores."),
-    a.STORE,
-    a.NO_FIT,
-    a.JSON,
-    a.DEBUG,
+    a.STORE, a.NO_FIT, a.JSON, a.DEBUG,
     examples=["deciban mail merge laptop.db"],
-)
+)  # fmt: skip
 def merge(others: Sequence[Path], store: str | None, no_fit: bool, json: bool, debug: bool) -> None:
     """Learn the messages of other stores; those known here under another label stay as they are, and are reported."""
     with handle_errors(debug, interrupted=KEPT), open_to_learn(store, create=True) as mail:
         merged = [_report(str(other), mail.store.merge(other.expanduser()), json) for other in others]
-        _finish(mail, store, merged, no_fit, json)
+        finish(mail, store, no_fit, json, merged=merged)
 
 
 @a.command(
     a.argument(
         "file", nargs="?", metavar="FILE", default="-", help="The file to write; -: standard output."
     ),
-    a.STORE,
-    a.DEBUG,
+    a.STORE, a.DEBUG,
     examples=["deciban mail export mail.jsonl", "deciban mail export | gzip > mail.jsonl.gz"],
 )  # fmt: skip
 def export(file: str, store: str | None, debug: bool) -> None:
@@ -78,12 +73,9 @@ def export(file: str, store: str | None, debug: bool) -> None:
 
 @a.command(
     a.argument("file", metavar="FILE", help="The text; -: standard input."),
-    a.STORE,
-    a.NO_FIT,
-    a.JSON,
-    a.DEBUG,
+    a.STORE, a.NO_FIT, a.JSON, a.DEBUG,
     examples=["deciban mail import mail.jsonl", "deciban mail import - < mail.jsonl"],
-)
+)  # fmt: skip
 def import_text(file: str, store: str | None, no_fit: bool, json: bool, debug: bool) -> None:
     """Learn the messages of a store's text; an empty store takes over its labels and settings too."""
     with handle_errors(debug, interrupted="nothing was learned"), open_to_learn(store, create=True) as mail:
@@ -93,7 +85,7 @@ def import_text(file: str, store: str | None, no_fit: bool, json: bool, debug: b
             _refuse_own_file(mail.store.path, file)
             with Path(file).expanduser().open(encoding="utf-8", errors="replace", newline="\n") as lines:
                 merged = mail.store.absorb_text(lines)
-        _finish(mail, store, [_report(file, merged, json)], no_fit, json)
+        finish(mail, store, no_fit, json, merged=[_report(file, merged, json)])
 
 
 def _count_messages(mail: MailFilter) -> str:
@@ -120,11 +112,3 @@ def _report(name: str, merged: Merged, quiet: bool) -> dict[str, Any]:
         if len(disputed) > MAX_SHOWN_DISPUTES:
             print_stderr(f"  … and {spaced(len(disputed) - MAX_SHOWN_DISPUTES)} more")
     return {"from": name, "new": merged.new, "known": merged.known, "disputed": disputed}
-
-
-def _finish(mail: MailFilter, store: str | None, merged: list[dict[str, Any]], no_fit: bool, json: bool) -> None:
-    done = run_maintenance(mail, store, no_fit, json)
-    if json:
-        from deciban.cli.output import print_json
-
-        print_json({"store": str(mail.store.path), "merged": merged, **done})

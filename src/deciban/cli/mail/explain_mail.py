@@ -28,14 +28,11 @@ MAX_HEADER_CHARACTERS: Final = 200
 
 
 @a.command(
-    a.MESSAGES,
-    a.STORE,
-    a.MODEL,
+    a.MESSAGES, a.STORE, a.MODEL,
     a.number("--top", "NUMBER", "How many clues to show, the strongest first.", minimum=0, default=15),
-    a.JSON_LINES,
-    a.DEBUG,
+    a.JSON_LINES, a.DEBUG,
     examples=["deciban mail explain message.eml", "deciban mail explain < message.eml"],
-)
+)  # fmt: skip
 def explain(paths: Sequence[str], store: str | None, model: str | None, top: int, json: bool, debug: bool) -> None:
     """Show why messages get their verdicts: their clues, the evidence of each in decibans, and where it was seen."""
     paths = [] if paths == ["-"] else paths

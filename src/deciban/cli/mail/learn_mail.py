@@ -23,18 +23,12 @@ KEPT: Final = "what was learned before is kept; the same command again completes
 
 
 @a.command(
-    a.HAM,
-    a.SPAM,
+    a.HAM, a.SPAM,
     a.argument(
         "--label", nargs="+", action="append", metavar="NAME=PATH...",
         help="Mail of another kind, such as work=PATH. May be repeated.",
     ),
-    a.STORE,
-    a.SUBFOLDERS,
-    a.TRASHED,
-    a.NO_FIT,
-    a.JSON,
-    a.DEBUG,
+    a.STORE, a.SUBFOLDERS, a.TRASHED, a.NO_FIT, a.JSON, a.DEBUG,
     examples=[
         "deciban mail learn --ham ~/Maildir --spam ~/Maildir/.Junk",
         "deciban mail learn --ham kept.mbox letters/*.eml --spam junk.mbox.gz",
@@ -100,14 +94,17 @@ def _report(
         if sys.stderr.isatty():
             n = sum(sum(counts) for counts in learned.values())
             print_stderr(f"{spaced(n)} messages in {seconds:.1f} s, {spaced(n / max(seconds, 1e-3))} a second")
-    done = run_maintenance(mail, store, no_fit, json)
+    figures = {name: counts._asdict() for name, counts in learned.items()}
+    finish(mail, store, no_fit, json, learned=figures, seconds=seconds)
+
+
+def finish(mail: MailFilter, store: str | None, no_fit: bool, json: bool, **figures: Any) -> None:
+    """Do the maintenance that is due after a change, and report all figures at the end, as JSON if it is wanted."""
+    done = run_maintenance(mail, store, no_fit, quiet=json)
     if json:
         from deciban.cli.output import print_json
 
-        print_json({
-            "store": str(mail.store.path), "learned": {name: counts._asdict() for name, counts in learned.items()},
-            "seconds": seconds, **done,
-        })  # fmt: skip
+        print_json({"store": str(mail.store.path), **figures, **done})
 
 
 def run_maintenance(mail: MailFilter, store: str | None, no_fit: bool, quiet: bool = False) -> dict[str, Any]:

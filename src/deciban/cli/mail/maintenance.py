@@ -16,7 +16,7 @@ from deciban.formatting import spaced
     a.flag("--if-due", "Only if enough was learned since the last time."),
     a.DEBUG,
     examples=["deciban mail fit --if-due"],
-)
+)  # fmt: skip
 def fit(store: str | None, if_due: bool, debug: bool) -> None:
     """Refit the weights of tokens to all messages that were learned."""
     with handle_errors(debug, interrupted="what was fitted before is kept"), open_to_learn(store) as mail:
@@ -55,7 +55,7 @@ def _format_too_few(model: str, totals: dict[str, int]) -> str:
     a.flag("--now", "Recompute the weights of all messages too, though it is not due yet."),
     a.DEBUG,
     examples=["deciban mail tidy"],
-)
+)  # fmt: skip
 def tidy(store: str | None, now: bool, debug: bool) -> None:
     """Unlearn the oldest messages beyond the size limit, and recompute weights where messages have aged much."""
     with handle_errors(debug, interrupted="nothing was tidied"), open_to_learn(store) as mail:
@@ -67,10 +67,9 @@ def tidy(store: str | None, now: bool, debug: bool) -> None:
 @a.command(
     a.STORE,
     a.flag("--mend", "Recompute counts that are wrong, from the messages."),
-    a.JSON,
-    a.DEBUG,
+    a.JSON, a.DEBUG,
     examples=["deciban mail check", "deciban mail check --mend"],
-)
+)  # fmt: skip
 def check(store: str | None, mend: bool, json: bool, debug: bool) -> int:
     """Check that the file is undamaged, and that all counts are those of its messages. Exit code 1 if not."""
     with handle_errors(debug, interrupted="nothing was changed"):

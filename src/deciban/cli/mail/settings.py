@@ -38,9 +38,7 @@ def parse_half_life(text: str) -> str:
         "--most-messages", metavar="NUMBER", type=int,
         help="Messages that are kept; of more, tidying unlearns the oldest.",
     ),
-    a.STORE,
-    a.NO_FIT,
-    a.DEBUG,
+    a.STORE, a.NO_FIT, a.DEBUG,
     examples=["deciban mail set --spam-at 0.99", "deciban mail set --half-life 180 --most-messages 50000"],
 )  # fmt: skip
 def set_options(

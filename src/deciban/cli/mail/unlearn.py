@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from deciban.cli.error_handling import handle_errors, print_stderr
 from deciban.cli.mail import mail_parser as a
-from deciban.cli.mail.learn_mail import run_maintenance
+from deciban.cli.mail.learn_mail import finish
 from deciban.cli.mail.mail_inputs import open_to_learn, read_messages
 from deciban.errors import ForgetError
 from deciban.formatting import spaced
@@ -20,22 +20,14 @@ def unlearn(paths: Sequence[str], store: str | None, no_fit: bool, json: bool, d
         gone = mail.store.unlearn(digests)
         if not json:
             print_stderr(f"{spaced(gone)} unlearned, {spaced(len(digests) - gone)} not known")
-        done = run_maintenance(mail, store, no_fit, json)
-        if json:
-            from deciban.cli.output import print_json
-
-            print_json({"store": str(mail.store.path), "unlearned": gone, "unknown": len(digests) - gone, **done})
+        finish(mail, store, no_fit, json, unlearned=gone, unknown=len(digests) - gone)
 
 
 @a.command(
     a.argument("--to", metavar="LABEL", required=True, help="The new label: ham, spam or any other."),
-    a.MESSAGES,
-    a.STORE,
-    a.NO_FIT,
-    a.JSON,
-    a.DEBUG,
+    a.MESSAGES, a.STORE, a.NO_FIT, a.JSON, a.DEBUG,
     examples=["deciban mail relabel --to ham message.eml"],
-)
+)  # fmt: skip
 def relabel(to: str, paths: Sequence[str], store: str | None, no_fit: bool, json: bool, debug: bool) -> None:
     """Change the label of messages that were learned; their times stay."""
     with handle_errors(debug, interrupted="nothing was relabelled"), open_to_learn(store) as mail:
@@ -58,11 +50,7 @@ def relabel(to: str, paths: Sequence[str], store: str | None, no_fit: bool, json
             parts = [f"{spaced(len(moved))} moved to {to}", f"{spaced(same)} there already" if same else ""]
             parts += [f"{spaced(unknown)} not known, left out" if unknown else ""]
             print_stderr(", ".join(filter(None, parts)))
-        done = run_maintenance(mail, store, no_fit, json)
-        if json:
-            from deciban.cli.output import print_json
-
-            print_json({"store": str(mail.store.path), "moved": len(moved), "unknown": unknown, **done})
+        finish(mail, store, no_fit, json, moved=len(moved), unknown=unknown)
 
 
 def _read_digests(paths: Sequence[str]) -> list[bytes]:

@@ -32,9 +32,7 @@ FOLDER: Final = "a Maildir, or imaps://user@host/Folder. May be repeated."
     ),
     a.number("--every", "SECONDS", "Time from one look to the next.", minimum=0.1, kind=float, default=30.0),
     a.flag("--once", "Look once and end, as for cron."),
-    a.STORE,
-    a.NO_FIT,
-    a.DEBUG,
+    a.STORE, a.NO_FIT, a.DEBUG,
     examples=[
         "deciban mail watch --ham ~/Maildir --junk ~/Maildir/.Junk",
         "deciban mail watch --ham imaps://joe@example.org/INBOX --junk imaps://joe@example.org/Junk --once",
