@@ -10,8 +10,8 @@ from deciban.engines import InvalidValue, apply, summarise
 from deciban.errors import DecibanWarning, InputError
 from deciban.ledger import Needs
 from deciban.scores import Linear
-from engines.paths import CASES, PATHS, WAYS, by_definition, every_case, many_blocks, near
-from laws.matrix import assert_same
+from tests.engines.paths import CASES, PATHS, WAYS, by_definition, every_case, many_blocks, near
+from tests.laws.matrix import assert_same
 
 every_path = pytest.mark.parametrize("path", PATHS)
 pytestmark = pytest.mark.filterwarnings("ignore::deciban.errors.DecibanWarning")

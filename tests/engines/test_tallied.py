@@ -12,7 +12,7 @@ from deciban.families.complement import Complement
 from deciban.families.multinomial import Multinomial
 from deciban.families.poisson import Poisson
 from deciban.ledger import Counts, Tallies
-from engines.paths import WAYS, Case, flags, near, tallied, words
+from tests.engines.paths import WAYS, Case, flags, near, tallied, words
 
 pytestmark = pytest.mark.filterwarnings("ignore::deciban.errors.DecibanWarning")
 

@@ -8,7 +8,7 @@ import pytest
 
 import deciban
 from deciban.errors import DecibanError, ForgetError, SchemaError, UndefinedError
-from estimators.facades import CLASSES, FACADES, GENERATIVE, IDS
+from tests.estimators.facades import CLASSES, FACADES, GENERATIVE, IDS
 
 every_facade = pytest.mark.parametrize("facade", FACADES, **IDS)
 generative = pytest.mark.parametrize("facade", GENERATIVE, **IDS)

@@ -3,7 +3,7 @@
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import deciban
-from estimators.facades import COVARIANCES
+from tests.estimators.facades import COVARIANCES
 
 ESTIMATORS = [
     deciban.BernoulliNB(),

@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import deciban
-from estimators.facades import CLASSES, FACADES, IDS
+from tests.estimators.facades import CLASSES, FACADES, IDS
 
 every_facade = pytest.mark.parametrize("facade", FACADES, **IDS)
 

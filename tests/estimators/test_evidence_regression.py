@@ -21,7 +21,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import deciban
 from deciban import EvidenceRegression, TextClassifier, Words
 from deciban.errors import DecibanError, DecibanWarning, InputError, ModelFileError, UndefinedError
-from estimators.corpora import ASKED, LABELS, MAIL
+from tests.estimators.corpora import ASKED, LABELS, MAIL
 
 TIGHT = {"tol": 1e-9, "max_iter": 2000}
 KINDS = {

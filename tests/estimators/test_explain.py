@@ -6,7 +6,7 @@ from scipy import sparse
 
 import deciban
 from deciban.errors import UndefinedError
-from estimators.facades import CLASSES, FACADES, GENERATIVE, IDS, LINEAR
+from tests.estimators.facades import CLASSES, FACADES, GENERATIVE, IDS, LINEAR
 
 every_facade = pytest.mark.parametrize("facade", FACADES, **IDS)
 DECIBAN = 10 / np.log(10)

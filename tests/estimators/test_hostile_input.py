@@ -7,7 +7,7 @@ from sklearn.exceptions import NotFittedError
 
 import deciban
 from deciban.errors import InputError
-from estimators.facades import FACADES, GENERATIVE, IDS
+from tests.estimators.facades import FACADES, GENERATIVE, IDS
 
 every_facade = pytest.mark.parametrize("facade", FACADES, **IDS)
 

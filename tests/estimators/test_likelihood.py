@@ -8,7 +8,7 @@ from scipy.special import logsumexp
 
 import deciban
 from deciban.errors import UndefinedError
-from estimators.facades import CLASSES, GENERATIVE, IDS
+from tests.estimators.facades import CLASSES, GENERATIVE, IDS
 
 generative = pytest.mark.parametrize("facade", GENERATIVE, **IDS)
 

@@ -7,7 +7,7 @@ from scipy.stats import multivariate_normal
 
 import deciban
 from deciban.errors import InputError
-from estimators.facades import FACADES, IDS, NAN_REFUSERS, NAN_TAKERS
+from tests.estimators.facades import FACADES, IDS, NAN_REFUSERS, NAN_TAKERS
 
 nan_takers = pytest.mark.parametrize("facade", NAN_TAKERS, **IDS)
 NAIVE = [f for f in NAN_TAKERS if f.name in ("BernoulliNB", "CategoricalNB", "PoissonNB", "GaussianNB")]

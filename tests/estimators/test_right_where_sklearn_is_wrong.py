@@ -10,7 +10,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticD
 
 import deciban
 from deciban.errors import InputError
-from estimators.facades import COVARIANCES, FACADES, IDS
+from tests.estimators.facades import COVARIANCES, FACADES, IDS
 
 rng = np.random.default_rng(3)
 X = np.column_stack([rng.normal(0, 1, 90), rng.normal(0, 1e3, 90)]) + np.linspace(0, 4, 90)[:, None]

@@ -21,7 +21,7 @@ from sklearn.preprocessing import FunctionTransformer
 import deciban
 from deciban import TextClassifier, Words
 from deciban.errors import DecibanError
-from estimators.corpora import ASKED, LABELS, MAIL
+from tests.estimators.corpora import ASKED, LABELS, MAIL
 
 KINDS = {
     "tuple": tuple,

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
-from tests import oracle
 
 from deciban import TextClassifier, Words
 from deciban.errors import UndefinedError
-from estimators.corpora import ASKED, LABELS, MAIL, assert_alike, corpora, few, quiet
+from tests import oracle
+from tests.estimators.corpora import ASKED, LABELS, MAIL, assert_alike, corpora, few, quiet
 
 
 @given(corpora())

@@ -10,7 +10,7 @@ from sklearn.naive_bayes import MultinomialNB
 
 from deciban import TextClassifier, Words
 from deciban.errors import ForgetError, SchemaError
-from estimators.corpora import ADDITIVE, ASKED, LABELS, MAIL, assert_alike, corpora, few, quiet
+from tests.estimators.corpora import ADDITIVE, ASKED, LABELS, MAIL, assert_alike, corpora, few, quiet
 
 every_kind = pytest.mark.parametrize("kind", ADDITIVE)
 

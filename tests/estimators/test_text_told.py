@@ -11,7 +11,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from deciban import TextClassifier, Words
 from deciban.errors import InputError, UndefinedError
-from estimators.corpora import ADDITIVE, ASKED, LABELS, MAIL, assert_alike, corpora, few, quiet
+from tests.estimators.corpora import ADDITIVE, ASKED, LABELS, MAIL, assert_alike, corpora, few, quiet
 
 EXPLAINED = ADDITIVE | {
     "tfidf": {"weighting": "tfidf"},

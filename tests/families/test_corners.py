@@ -11,7 +11,7 @@ from deciban.families.complement import Complement
 from deciban.families.multinomial import Multinomial
 from deciban.generative import Assumption, ClassPrior, GenerativeModel, learn
 from deciban.ledger import Counts
-from engines.paths import Case, flags, words
+from tests.engines.paths import Case, flags, words
 
 
 def test_a_complement_of_no_words_at_all_says_nothing():

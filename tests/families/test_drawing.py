@@ -12,7 +12,7 @@ from deciban.families.gaussian import Gaussian
 from deciban.families.joint import Joint
 from deciban.families.multinomial import Multinomial
 from deciban.families.poisson import Poisson
-from engines.paths import Case, codes, flags, measurements, parted, words
+from tests.engines.paths import Case, codes, flags, measurements, parted, words
 
 N, K = 20_000, 3
 SHAPES = ["full", "tied", "diagonal", "tied_diagonal", "spherical", "tied_spherical", "identity"]

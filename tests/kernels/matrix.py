@@ -7,7 +7,7 @@ from deciban.engines import dense as arrays
 from deciban.engines import kernel_dispatch as fast
 from deciban.kernels import summarise
 from deciban.ledger import Moments, Needs, Scatter
-from laws.matrix import assert_same
+from tests.laws.matrix import assert_same
 
 ROWS = [0, 1, 2, 31, 32, 33, 63, 64, 65, 130]
 COLUMNS = [1, 2, 3, 5, 63, 64, 65, 67]

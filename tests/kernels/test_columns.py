@@ -13,8 +13,8 @@ from deciban.engines import kernel_dispatch as fast
 from deciban.kernels import grid, summarise
 from deciban.ledger import Grid, Moments, Needs
 from deciban.ledger.grid import BIAS, cell_numbers
-from kernels.matrix import GRID, MOMENTS, UNIT, assert_statistic, holed, tables
-from laws.matrix import assert_same
+from tests.kernels.matrix import GRID, MOMENTS, UNIT, assert_statistic, holed, tables
+from tests.laws.matrix import assert_same
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3, 15, 16, 17, 31, 33, 2401, 70_001])

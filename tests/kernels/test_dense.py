@@ -10,7 +10,7 @@ from deciban.engines import kernel_dispatch as fast
 from deciban.kernels import score, summarise
 from deciban.ledger import Counts, Levels, Needs
 from deciban.scores import Diagonal, Linear, Lookup, Steps, finish, log_sum_exp
-from kernels.matrix import (
+from tests.kernels.matrix import (
     BAG,
     COUNTS,
     GRID,
@@ -24,7 +24,7 @@ from kernels.matrix import (
     spoilt,
     tables,
 )
-from laws.matrix import assert_same
+from tests.laws.matrix import assert_same
 
 
 def assert_near(actual, expected, size):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from deciban.errors import ForgetError, InputError, SchemaError, UndefinedError
 from deciban.ledger import Block, Cells, Counts, Ledger, Levels, Schema, Tallies
-from laws.matrix import KINDS, assert_same, frozen, rows_of
+from tests.laws.matrix import KINDS, assert_same, frozen, rows_of
 
 
 def counted(classes=("ham", "spam"), names=("a", "b", "c"), total=None, weight=None):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from deciban.errors import ForgetError, InputError, SchemaError
 from deciban.ledger import Bags, Block, Counts, Ledger, Needs, Schema, Tallies, Vocabulary
-from laws.matrix import frozen
+from tests.laws.matrix import frozen
 
 WORDS = ("ham", "spam", "eggs", "free money", "", "\0", "\ud800")
 documents = st.lists(st.tuples(st.sampled_from("ab"), st.lists(st.sampled_from(WORDS), max_size=5)), max_size=6)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import oracle
 from deciban.errors import ForgetError
 from deciban.ledger import Bags, Cells, Counts, Grid, Levels, Moments, Scatter, Tallies
-from laws.matrix import KINDS, Rows, assert_same, frozen, rows_of
+from tests.laws.matrix import KINDS, Rows, assert_same, frozen, rows_of
 
 SPARSE = {"tallies", "bags", "bags of presence"}
 

@@ -1,0 +1,1 @@
+"""The tests; helpers are imported as `tests.PACKAGE.MODULE`."""
