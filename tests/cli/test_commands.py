@@ -317,7 +317,7 @@ def test_a_training_too_large_for_folds_says_why_and_how_else_to_judge(tmp_path,
 def test_inspect_shows_classes_assumptions_and_every_column(model):
     shown = done("inspect", model).stdout
     facts = json.loads(done("inspect", model, "--json").stdout)
-    for words in ("cold", "alpha", "days_ill", "every value is different", "What they say", "speaks for"):
+    for words in ("cold", "alpha", "days_ill", "every value is different", "What they say", "favours"):
         assert words in shown
     assert [column["name"] for column in facts["columns"]] == HEADER.split(",")[:-1]
     assert facts["options"]["alpha"] == 1.0

@@ -32,7 +32,7 @@ def test_a_level_speaks_for_a_class_by_the_ratio_of_its_smoothed_shares():
     assert ill.evidence == pytest.approx(decibans(Fraction(8 + 1, 10 + 2) / Fraction(3 + 1, 15 + 2)))
     assert (well.value, well.label, well.rows) == ("= none", "well", 14)
     assert well.evidence == pytest.approx(decibans(Fraction(12 + 1, 15 + 2) / Fraction(2 + 1, 10 + 2)))
-    assert str(ill).startswith("pain = chest speaks for ill: +5.0 dB (")
+    assert str(ill).startswith("pain = chest favours ill: +5.0 dB (")
     assert str(ill).endswith("), 11 rows")
 
 
@@ -143,7 +143,7 @@ def test_the_dictionary_is_json_even_where_evidence_has_no_end():
     told = trained({"pain": ["a"] * 5 + ["b"] * 5, "y": ["p"] * 5 + ["q"] * 5}, alpha=0.0).describe()
     found = json.loads(json.dumps(told.to_dict(), allow_nan=False))
     assert found["strongest"][0]["says"][0]["evidence"] is None
-    assert found["strongest"][0]["text"][0].startswith("pain = a speaks for p: +∞ dB")
+    assert found["strongest"][0]["text"][0].startswith("pain = a favours p: +∞ dB")
 
 
 def test_the_strongest_come_first_and_only_they_are_put_into_words():
@@ -185,6 +185,6 @@ def test_the_text_keeps_within_eighty_columns_and_says_what_it_leaves_out():
 def test_the_text_shows_figures_that_a_reader_needs():
     text = str(trained({"pain": PAIN, "y": SICK}).describe())
     assert text.startswith("y from 1 column: 25 rows read; 3 parameters")
-    assert "= chest speaks for ill: +5.0 dB (" in text
+    assert "= chest favours ill: +5.0 dB (" in text
     assert "25 rows, 10 of ill" in text
     assert "40.0%" in text

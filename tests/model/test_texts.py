@@ -129,7 +129,7 @@ def test_a_description_has_the_surest_words_and_the_average_evidence_of_a_text()
     assert 0 < strongest.low < strongest.evidence < strongest.high
     assert {saying.label for saying in strongest.says} == {"good", "bad"}
     assert all(saying.value.startswith('"') and saying.low > 0 for saying in strongest.says)
-    assert " speaks for " in str(told)
+    assert " favours " in str(told)
     json.dumps(told.to_dict(), allow_nan=False)
 
 

@@ -274,7 +274,7 @@ def test_a_model_with_chosen_pseudo_counts_goes_through_a_file_and_learns_on(cli
     loaded = deciban.load(tmp_path / "m.deciban")
     assert loaded.options.alpha == "auto"
     assert loaded.pseudo_counts == model.pseudo_counts
-    assert "pseudo-counts as the rows ask for" in str(loaded.describe())
+    assert "pseudo-counts chosen by marginal likelihood" in str(loaded.describe())
     loaded.add(clinic.slice(100))
     roles = dict(model.roles)
     whole = deciban.train(clinic, target="diagnosis", alpha="auto", judge=False, roles=roles)

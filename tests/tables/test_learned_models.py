@@ -157,7 +157,7 @@ def test_a_description_names_learner_trust_and_what_speaks_for_whom(model):
 def test_weights_of_words_speak_in_descriptions():
     model = deciban.train(reviews(), target="verdict", learner="logistic", judge=False)
     text = next(told for told in model.describe().strongest if told.feature == "text")
-    assert any("speaks for" in str(saying) and '"' in str(saying) for saying in text.says)
+    assert any("favours" in str(saying) and '"' in str(saying) for saying in text.says)
 
 
 def test_an_unknown_level_and_an_absent_column_say_nothing(model):

@@ -1,4 +1,4 @@
-"""Description: what a table model has learned, for people and for programs."""
+"""The description of a table model, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -23,25 +23,26 @@ from deciban.model.feature_summaries import (
     format_row_count,
     make_block_summarisers,
 )
-from deciban.model.weight_summaries import Weight, WeightSummariser, weighed
+from deciban.model.weight_summaries import WeightEffect, WeightSummariser, compute_fitted_strengths
 from deciban.plain_json import plain
 from deciban.scores import DECIBAN
 
 if TYPE_CHECKING:
     from deciban.model.model import Model
 
-WORDED = 10
-"""The strongest features whose evidence is put into words."""
+N_SUMMARISED_FEATURES = 10
+"""Number of the strongest features that are summarised in words."""
 
 SHOWN_CLASSES, SHOWN_FEATURES, SHOWN_COLUMNS = 10, 5, 40
-"""How many of each a terminal is shown; `to_dict` has all."""
+"""Largest number of each in the text; `to_dict` has all."""
 
 WIDTH = 80
+"""Columns of the terminal."""
 
 
 @dataclass(frozen=True)
 class ClassShare:
-    """A class, the weight of its rows, and its share before any evidence."""
+    """A class, the weight of its rows, and its prior probability."""
 
     label: Any
     weight: float
@@ -50,9 +51,9 @@ class ClassShare:
 
 @dataclass(frozen=True)
 class ColumnNote:
-    """A column's role and the reason for it, how many rows have a value, and the share that has none.
+    """A column's role and the reason for it, the number of rows with a value, and the share of rows without.
 
-    Of a column that is left out nothing was counted.
+    A column that is skipped was not counted.
     """
 
     name: str
@@ -66,7 +67,7 @@ class ColumnNote:
 class Strength:
     """Average evidence of a feature for the true class of a row against another, in decibans, and a 90 % interval.
 
-    `rows` is the weight of the rows that have the feature, `fewest` that of the class which has least of them.
+    `rows` is the weight of the rows that have the feature, `fewest` that of the class with the fewest of them.
     """
 
     feature: str
@@ -77,14 +78,14 @@ class Strength:
     rows: float
     fewest: float
     fewest_label: Any
-    says: tuple[FeatureSummary | Weight, ...] = ()
+    says: tuple[FeatureSummary | WeightEffect, ...] = ()
     trust: float | None = None
-    """How much of it is believed, by evidence regression."""
+    """The factor by which evidence regression multiplies the evidence."""
 
 
 @dataclass(frozen=True)
 class Description:
-    """All that a model can say about itself; `strongest` has every feature, the strongest first."""
+    """The classes, columns and parameters of a model; `strongest` has every feature, the strongest first."""
 
     target: str
     classes: tuple[ClassShare, ...]
@@ -95,15 +96,15 @@ class Description:
     columns: tuple[ColumnNote, ...]
     strongest: tuple[Strength, ...]
     pseudo_counts: Mapping[str, float] | None = None
-    """Of each column that has one, where alpha="auto" chose them."""
+    """The pseudo-count of each column that has one, where alpha="auto" chose them."""
     account: Account | None = None
-    """How weights were fitted, where naive Bayes has not learned."""
+    """The report of how weights were fitted, unless the learner is naive Bayes."""
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as JSON has it; a number without end by its name."""
+        """Return the description as JSON values; an infinite number is written by its name."""
         found: dict[str, Any] = plain(asdict(self))
         for entry, strength in zip(found["strongest"], self.strongest):
-            entry["text"] = [str(saying) for saying in strength.says]
+            entry["text"] = [str(summary) for summary in strength.says]
             if strength.trust is None:
                 del entry["trust"]
         if self.account is None:
@@ -111,79 +112,85 @@ class Description:
         return found
 
     def __str__(self) -> str:
-        parts = [self._head() + self._learned() + self._chosen(), self._classes(), self._strongest(), self._columns()]
+        head = self._format_head() + self._format_report() + self._format_pseudo_counts()
+        parts = [head, self._format_classes(), self._format_strongest(), self._format_columns()]
         return "\n\n".join(part for part in parts if part)
 
-    def _head(self) -> str:
+    def _format_head(self) -> str:
         read = format_row_count(self.rows) + " read" if self.rows else ""
         without = f" ({self.rows_without_class} without a class)" if self.rows_without_class else ""
-        counted = format_row_count(self.weight) if self.rows != self.weight else ""
-        told = ", ".join(filter(None, [read + without, counted and f"{counted} learned"]))
+        learned = f"{format_row_count(self.weight)} learned" if self.rows != self.weight else ""
+        rows = ", ".join(filter(None, [read + without, learned]))
         used = sum(note.role != "skip" for note in self.columns)
-        return f"{self.target} from {used} column{'' if used == 1 else 's'}: {told}; {self.n_parameters} parameters"
+        return f"{self.target} from {used} column{'' if used == 1 else 's'}: {rows}; {self.n_parameters} parameters"
 
-    def _learned(self) -> str:
+    def _format_report(self) -> str:
         if self.account is None:
             return ""
-        trust = cut(f"\ntrust: {self.account.trusted}") if self.account.trust else ""
+        trust = shorten(f"\ntrust: {self.account.trusted}") if self.account.trust else ""
         return f"\n{self.account}{trust}"
 
-    def _chosen(self) -> str:
-        told = [f"{name} {alpha:g}" for name, alpha in (self.pseudo_counts or {}).items()]
-        return cut(f"\npseudo-counts as the rows ask for: {', '.join(told)}") if told else ""
+    def _format_pseudo_counts(self) -> str:
+        chosen = [f"{name} {alpha:g}" for name, alpha in (self.pseudo_counts or {}).items()]
+        return shorten(f"\npseudo-counts chosen by marginal likelihood: {', '.join(chosen)}") if chosen else ""
 
-    def _classes(self) -> str:
+    def _format_classes(self) -> str:
         shown = self.classes[:SHOWN_CLASSES]
         width = min(40, max(len(name) for name in ["class", *(str(share.label) for share in shown)]))
         lines = [f"  {'class':<{width}}  {'rows':>12}  {'prior':>8}"]
         lines += [
-            f"  {cut(str(share.label), width):<{width}}  {share.weight:>12.10g}  {share.prior:>8.1%}"
+            f"  {shorten(str(share.label), width):<{width}}  {share.weight:>12.10g}  {share.prior:>8.1%}"
             for share in shown
         ]
-        return "\n".join([*lines, *_more(len(self.classes) - len(shown), "classes")])
+        return "\n".join([*lines, *_format_rest(len(self.classes) - len(shown), "classes")])
 
-    def _strongest(self) -> str:
+    def _format_strongest(self) -> str:
         shown = self.strongest[:SHOWN_FEATURES]
         if not shown:
             return ""
         width = min(24, max(len(strength.feature) for strength in shown))
         lines = ["strongest columns: average evidence for the true class (90 % interval)"]
         for strength in shown:
-            lines += _strength_lines(strength, width)
-        return "\n".join([*lines, *_more(len(self.strongest) - len(shown), "columns or parts of dates")])
+            lines += _format_strength(strength, width)
+        return "\n".join([*lines, *_format_rest(len(self.strongest) - len(shown), "columns or parts of dates")])
 
-    def _columns(self) -> str:
+    def _format_columns(self) -> str:
         shown = self.columns[:SHOWN_COLUMNS]
         if not shown:
             return ""
         width = min(24, max(len(note.name) for note in shown))
-        lines = [f"  {cut(note.name, width):<{width}}  {note.role:<8}  {_gaps(note)}{note.reason}" for note in shown]
-        return "\n".join(["columns", *map(cut, lines), *_more(len(self.columns) - len(shown), "columns")])
+        missing = [f"{note.missing:.1%} missing; " if note.missing else "" for note in shown]
+        lines = [
+            shorten(f"  {shorten(note.name, width):<{width}}  {note.role:<8}  {share}{note.reason}")
+            for note, share in zip(shown, missing)
+        ]
+        return "\n".join(["columns", *lines, *_format_rest(len(self.columns) - len(shown), "columns")])
 
 
 def describe_model(model: Model) -> Description:
-    """What this model has learned; quick for many columns and levels, since only the strongest are put into words."""
-    belief, ledger = model.naive.unsolved(), model.ledger
+    """Describe a model; this is quick for many columns and levels, since only the strongest are summarised."""
+    naive, ledger = model.naive.unsolved(), model.ledger
     n, prior = ledger.rows.tolist(), model.scorer.solved.prior.tolist()
-    weights = _weights(model)
+    weights = _feature_weights(model)
     with np.errstate(all="ignore"):  # of numbers beyond 1e150 the strengths are infinite or unknown
-        strongest = _fitted(model, belief, weights) if model.account else _strengths(model, belief, weights)
+        rank = _rank_fitted_features if model.account else _rank_naive_features
+        strongest = rank(model, naive, weights)
     return Description(
         model.target,
         tuple(ClassShare(*share) for share in zip(model.classes, n, prior)),
         model.origin.rows_read,
         model.origin.rows_without_class,
         ledger.n_rows,
-        model.n_parameters if model.account else belief.n_parameters,
-        tuple(_note(model, column, weights) for column in model.columns),
+        model.n_parameters if model.account else naive.n_parameters,
+        tuple(_describe_column(model, column, weights) for column in model.columns),
         strongest,
         model.pseudo_counts if model.options.auto else None,
         model.account,
     )
 
 
-def _weights(model: Model) -> dict[str, Array]:
-    """The weight of the rows of each class that have each feature."""
+def _feature_weights(model: Model) -> dict[str, Array]:
+    """Return the weight of the rows of each class that have each feature."""
     K = len(model.ledger.rows)
     found: dict[str, Array] = {}
     for part, (_, features) in zip(model.ledger.parts, model.layout.blocks):
@@ -193,7 +200,7 @@ def _weights(model: Model) -> dict[str, Array]:
     return found
 
 
-def _note(model: Model, column: Column, weights: dict[str, Array]) -> ColumnNote:
+def _describe_column(model: Model, column: Column, weights: dict[str, Array]) -> ColumnNote:
     features = model.layout.features_of(column)
     if not features:
         return ColumnNote(column.name, column.role, column.reason, None, None)
@@ -201,97 +208,88 @@ def _note(model: Model, column: Column, weights: dict[str, Array]) -> ColumnNote
     return ColumnNote(column.name, column.role, column.reason, rows, max(0.0, 1 - rows / n) if n else 0.0)
 
 
-def _strengths(model: Model, belief: GenerativeModel, weights: dict[str, Array]) -> tuple[Strength, ...]:
+def _rank_naive_features(model: Model, naive: GenerativeModel, weights: dict[str, Array]) -> tuple[Strength, ...]:
+    """Return the strength of every feature of a generative model, the strongest first and with summaries."""
     rng = np.random.default_rng(0)
     found: list[tuple[Strength, int, range]] = []
-    families = zip(belief.assumption.families, belief.complete.parts, model.layout.blocks)
+    families = zip(naive.assumption.families, naive.complete.parts, model.layout.blocks)
     for block, (family, part, (kind, features)) in enumerate(families):
         solve = strength_together if kind == "scatter" else strengths
-        told = solve(family, part, belief.solved.prior, rng)  # type: ignore[arg-type]
-        spans = np.stack([told.value, told.low, told.high], axis=1) * DECIBAN
-        if kind == "scatter":  # numbers under one bell speak together
+        solved = solve(family, part, naive.solved.prior, rng)  # type: ignore[arg-type]
+        spans = np.stack([solved.value, solved.low, solved.high], axis=1) * DECIBAN
+        if kind == "scatter":  # joined numbers have one strength
             weight = np.max([weights[feature.name] for feature in features], axis=0)
-            said = Feature(JOIN_SEPARATOR.join(feature.name for feature in features), "number")
-            found.append((_strength(model, said, spans[0].tolist(), weight), block, range(len(features))))
+            joined = Feature(JOIN_SEPARATOR.join(feature.name for feature in features), "number")
+            found.append((_make_strength(model, joined, spans[0].tolist(), weight), block, range(len(features))))
             continue
         found += [
-            (_strength(model, feature, span.tolist(), weights[feature.name]), block, range(j, j + 1))
+            (_make_strength(model, feature, span.tolist(), weights[feature.name]), block, range(j, j + 1))
             for j, (feature, span) in enumerate(zip(features, spans))
         ]
     found.sort(key=lambda entry: -entry[0].evidence)
-    voices = make_block_summarisers(belief, model.labels, [group.features for group in model.layout.blocks])
-    return tuple(
-        _with_words(strength, [say for j in said for say in voices[block].says(j)]) if place < WORDED else strength
-        for place, (strength, block, said) in enumerate(found)
-    )
+    summarisers = make_block_summarisers(naive, model.labels, [group.features for group in model.layout.blocks])
+    summarised = [
+        replace(strength, says=tuple(summary for j in columns for summary in summarisers[block].summarise(j)))
+        for strength, block, columns in found[:N_SUMMARISED_FEATURES]
+    ]
+    return (*summarised, *(strength for strength, _, _ in found[N_SUMMARISED_FEATURES:]))
 
 
-def _fitted(model: Model, naive: GenerativeModel, weights: dict[str, Array]) -> tuple[Strength, ...]:
-    """What fitted weights say; of evidence regression what naive Bayes says, as far as it is trusted."""
+def _rank_fitted_features(model: Model, naive: GenerativeModel, weights: dict[str, Array]) -> tuple[Strength, ...]:
+    """Return the strength of every feature of a fitted model; evidence regression scales those of naive Bayes."""
     assert isinstance(model.scorer, FittedModel)
     trust = model.scorer.account.trust
     if trust is not None:
-        told = [_trusted(heard, trust.get(heard.feature, 1.0)) for heard in _strengths(model, naive, weights)]
-        return tuple(sorted(told, key=lambda strength: -strength.evidence))
+        scaled = [_scale(each, trust.get(each.feature, 1.0)) for each in _rank_naive_features(model, naive, weights)]
+        return tuple(sorted(scaled, key=lambda strength: -strength.evidence))
     groups = [group.features for group in model.layout.blocks]
-    found = sorted(weighed(model.scorer, groups), key=lambda told: -told.span[0])
-    voices = [
-        WeightSummariser(model.scorer, naive, b, model.labels, [f.name for f in mine])
-        for b, mine in enumerate(groups)
+    found = sorted(compute_fitted_strengths(model.scorer, groups), key=lambda strength: -strength.span[0])
+    summarisers = [
+        WeightSummariser(model.scorer, naive, block, model.labels, [feature.name for feature in features])
+        for block, features in enumerate(groups)
     ]
-    return tuple(
-        _with_words(
-            _strength(model, told.feature, told.span, weights[told.feature.name]),
-            voices[told.block].says(told.j) if place < WORDED else (),
-        )
-        for place, told in enumerate(found)
-    )
+    strongest = [_make_strength(model, each.feature, each.span, weights[each.feature.name]) for each in found]
+    for rank, each in enumerate(found[:N_SUMMARISED_FEATURES]):
+        strongest[rank] = replace(strongest[rank], says=tuple(summarisers[each.block].summarise(each.j)))
+    return tuple(strongest)
 
 
-def _trusted(strength: Strength, t: float) -> Strength:
-    """As much of a column's evidence as is believed."""
-    span = sorted((t * strength.low, t * strength.high))
-    says = [saying.times(t) if isinstance(saying, LevelEffect) else saying for saying in strength.says]
-    return replace(strength, evidence=t * strength.evidence, low=span[0], high=span[1], trust=t, says=tuple(says))
+def _scale(strength: Strength, trust: float) -> Strength:
+    """Return the strength with its evidence multiplied by the trust of evidence regression."""
+    low, high = sorted((trust * strength.low, trust * strength.high))
+    says = tuple(each.scale(trust) if isinstance(each, LevelEffect) else each for each in strength.says)
+    return replace(strength, evidence=trust * strength.evidence, low=low, high=high, trust=trust, says=says)
 
 
-def _strength(model: Model, feature: Feature, span: Sequence[float], weight: Array) -> Strength:
+def _make_strength(model: Model, feature: Feature, span: Sequence[float], weight: Array) -> Strength:
     known = np.flatnonzero(model.ledger.rows > 0)
-    least = int(known[np.argmin(weight[known])]) if known.size else 0
+    fewest = int(known[np.argmin(weight[known])]) if known.size else 0
     value, low, high = span
-    rests = (float(weight.sum()), float(weight[least]), model.classes[least])
-    return Strength(feature.name, feature.column, value, low, high, *rests)
+    rows = (float(weight.sum()), float(weight[fewest]), model.classes[fewest])
+    return Strength(feature.name, feature.column, value, low, high, *rows)
 
 
-def _with_words(strength: Strength, says: Sequence[FeatureSummary | Weight]) -> Strength:
-    return replace(strength, says=tuple(says))
-
-
-def _strength_lines(strength: Strength, width: int) -> list[str]:
-    name = f"{cut(strength.feature, width):<{width}}"
+def _format_strength(strength: Strength, width: int) -> list[str]:
+    name = f"{shorten(strength.feature, width):<{width}}"
     span = f"{strength.evidence:>6.2f} dB  ({strength.low:.2f} … {strength.high:.2f})"
     trust = "" if strength.trust is None else f"trust {strength.trust:.2f}  "
-    rests = f"{trust}{format_row_count(strength.rows)}, {strength.fewest:.10g} of {strength.fewest_label}"
-    lines = [cut(f"  {name}  {span}  {rests}")]
-    return lines + [_line(saying, strength.feature) for saying in strength.says]
+    rows = f"{trust}{format_row_count(strength.rows)}, {strength.fewest:.10g} of {strength.fewest_label}"
+    lines = [shorten(f"  {name}  {span}  {rows}")]
+    return lines + [_format_summary(summary, strength.feature) for summary in strength.says]
 
 
-def _line(saying: FeatureSummary | Weight, below: str) -> str:
-    """What a feature says, below its name; where that is too long, less of the level's name."""
-    whose = "" if saying.feature == below else f"{saying.feature}: "
-    who = whose + (saying.what if isinstance(saying, ClassMean) else saying.value)
-    room = WIDTH - len(f"       {saying.message()}")
-    return cut(f"      {cut(who, max(room, 10))} {saying.message()}")
+def _format_summary(summary: FeatureSummary | WeightEffect, heading: str) -> str:
+    """Return the line of a summary below the name of its feature; a level's name is shortened if it is too long."""
+    feature = "" if summary.feature == heading else f"{summary.feature}: "
+    name = feature + (summary.what if isinstance(summary, ClassMean) else summary.value)
+    width = WIDTH - len(f"       {summary.message()}")
+    return shorten(f"      {shorten(name, max(width, 10))} {summary.message()}")
 
 
-def _gaps(note: ColumnNote) -> str:
-    return f"{note.missing:.1%} missing; " if note.missing else ""
-
-
-def _more(n: int, what: str) -> list[str]:
+def _format_rest(n: int, what: str) -> list[str]:
     return [f"  … and {n} more {what}"] if n > 0 else []
 
 
-def cut(text: str, width: int = WIDTH) -> str:
-    """The text, or as much of it as fits."""
+def shorten(text: str, width: int = WIDTH) -> str:
+    """Return the text, shortened to `width` characters."""
     return text if len(text) <= width else text[: width - 1] + "…"

@@ -1,8 +1,8 @@
-"""What fitted weights say: each feature's average evidence for the true class, and who it speaks for, in words.
+"""Summaries of fitted weights: each feature's average evidence for the true class, and the classes that it favours.
 
     Σ_k π_k E_k[s_kj(x) − Σ_{l≠k} π_l/(1−π_k) s_lj(x)],  E_k the mean over the rows of class k that have feature j,
 
-for naive Bayes the strength of `families/feature_strength.py`. The means are in what was counted of the rows.
+for naive Bayes the strength of `families/feature_strength.py`. The means are computed from the ledger.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from deciban.ledger.grid import cell_numbers
 from deciban.ledger.levels import sums_by_feature
 from deciban.ledger.statistic import divide
 from deciban.model.columns import Feature
-from deciban.model.feature_summaries import MOST_CLASSES, Z90, BlockSummariser, Table, format_row_count
+from deciban.model.feature_summaries import MAX_SUMMARY_CLASSES, Z90, BlockSummariser, Table, format_row_count
 from deciban.scores import DECIBAN, Diagonal, Linear, Lookup, SparseLinear, Steps
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Weight:
-    """What a level, a word, or a standard deviation more of a number adds for a class, in decibans."""
+class WeightEffect:
+    """Evidence for a class of a level, a word, or an increase of a number by one standard deviation, in decibans."""
 
     feature: str
     value: str
@@ -45,12 +45,12 @@ class Weight:
         return f"{self.feature} {self.value} {self.message()}"
 
     def message(self) -> str:
-        """What it says, without what says it."""
-        return f"speaks for {self.label}: {signed(self.evidence, 1)} dB, {format_row_count(self.rows)}"
+        """Return the effect in words, without the name of the feature and its value."""
+        return f"favours {self.label}: {signed(self.evidence, 1)} dB, {format_row_count(self.rows)}"
 
 
-class Weighed(NamedTuple):
-    """A feature, its average evidence and 90 % interval in decibans, and what it says."""
+class FittedStrength(NamedTuple):
+    """A feature, its average evidence and 90 % interval in decibans, and its block and column in it."""
 
     feature: Feature
     span: tuple[float, float, float]
@@ -59,7 +59,7 @@ class Weighed(NamedTuple):
 
 
 def contrasts(prior: Array) -> Array:
-    """Each class against the others by their shares, K×K: times scores, the evidence for every class.
+    """Return the contrasts of each class with the others by their shares, K×K: times scores, the evidence.
 
     >>> contrasts(np.array([0.5, 0.25, 0.25])).round(3).tolist()
     [[1.0, -0.5, -0.5], [-0.667, 1.0, -0.333], [-0.667, -0.333, 1.0]]
@@ -69,59 +69,61 @@ def contrasts(prior: Array) -> Array:
     return against
 
 
-def weighed(learned: FittedModel, features: Sequence[Sequence[Feature]]) -> Iterator[Weighed]:
-    """Every feature whose weight is known, block by block."""
-    prior, naive = learned.solved.prior, learned.naive
-    for block, (form, part, mine) in enumerate(zip(learned.solved.forms, naive.complete.parts, features)):
-        found = _strengths(form, part, prior)
+def compute_fitted_strengths(model: FittedModel, features: Sequence[Sequence[Feature]]) -> Iterator[FittedStrength]:
+    """Compute the strength of every feature that has weights, block by block."""
+    prior, naive = model.solved.prior, model.naive
+    for block, (form, part, own) in enumerate(zip(model.solved.forms, naive.complete.parts, features)):
+        found = _block_strengths(form, part, prior)
         if found is not None:
             spans = np.stack(found, axis=1) * DECIBAN
-            yield from (Weighed(f, tuple(span), block, j) for j, (f, span) in enumerate(zip(mine, spans.tolist())))
+            yield from (
+                FittedStrength(f, tuple(span), block, j) for j, (f, span) in enumerate(zip(own, spans.tolist()))
+            )
 
 
-def _strengths(form: Any, part: Any, prior: Array) -> Strengths | None:
-    """How strong each feature of a block is, in nats; None where the form is no sum of weights."""
+def _block_strengths(form: Any, part: Any, prior: Array) -> Strengths | None:
+    """Return the strength of each feature of a block in nats; None where the form is no sum of weights."""
     if isinstance(form, Lookup):
-        return _of_levels(form.log_theta, part.widen(np.diff(form.offset)), prior)
+        return _level_strengths(form.log_theta, part.widen(np.diff(form.offset)), prior)
     if isinstance(form, Steps):
-        return _of_levels(form.log_theta, Bins(cell_numbers(form.cuts), form.start).counts(part), prior)
+        return _level_strengths(form.log_theta, Bins(cell_numbers(form.cuts), form.start).counts(part), prior)
     if isinstance(part, Bags) and isinstance(form, (Linear, SparseLinear)):
-        return _of_words(form.linear().weights, part, prior)
+        return _text_strength(form.linear().weights, part, prior)
     if isinstance(form, Linear):
-        return _of_numbers(form, part, prior)
-    return _of_bells(form, part, prior) if isinstance(form, Diagonal) else None
+        return _linear_strengths(form, part, prior)
+    return _gaussian_strengths(form, part, prior) if isinstance(form, Diagonal) else None
 
 
-def _of_levels(log_theta: Array, counts: Levels, prior: Array) -> Strengths:
-    said = contrasts(prior) @ log_theta
+def _level_strengths(log_theta: Array, counts: Levels, prior: Array) -> Strengths:
+    evidence = contrasts(prior) @ log_theta
     n = counts.weight
-    mean = divide(sums_by_feature(counts.table * said, counts.offset), n)
-    square = divide(sums_by_feature(counts.table * said**2, counts.offset), n)
-    return _spread(mean, square - mean**2, n, prior)
+    mean = divide(sums_by_feature(counts.table * evidence, counts.offset), n)
+    square = divide(sums_by_feature(counts.table * evidence**2, counts.offset), n)
+    return _average_over_classes(mean, square - mean**2, n, prior)
 
 
-def _of_numbers(form: Linear, part: Moments | Scatter | Counts, prior: Array) -> Strengths:
+def _linear_strengths(form: Linear, part: Moments | Scatter | Counts, prior: Array) -> Strengths:
     slope = contrasts(prior) @ form.weights
     level = 0.0 if form.offsets is None else contrasts(prior) @ form.offsets
-    mean, variance, n = _centres(part)
-    return _spread(slope * mean + level, slope**2 * variance, n, prior)
+    mean, variance, n = _class_moments(part)
+    return _average_over_classes(slope * mean + level, slope**2 * variance, n, prior)
 
 
-def _of_bells(form: Diagonal, part: Moments, prior: Array) -> Strengths:
-    """Bells that were summed over rounds: what those of all classes say, on average, of rows of class k.
+def _gaussian_strengths(form: Diagonal, part: Moments, prior: Array) -> Strengths:
+    """Return the strengths of Gaussians that were summed over boosting rounds.
 
-    That is a square of x; of normal x it varies by slope² σ² + 2 bend² σ⁴.
+    The evidence is a quadratic function of x; for normal x its variance is slope² σ² + 2 curvature² σ⁴.
     """
-    mean, variance, n = _centres(part)
+    mean, variance, n = _class_moments(part)
     against, gap = contrasts(prior), mean[:, None] - form.mean
-    said = np.einsum("kl,klj->kj", against, form.log_norm - 0.5 * form.precision * (variance[:, None] + gap**2))
+    evidence = np.einsum("kl,klj->kj", against, form.log_norm - 0.5 * form.precision * (variance[:, None] + gap**2))
     slope = -np.einsum("kl,klj->kj", against, form.precision * gap)
-    bend = -0.5 * against @ np.broadcast_to(form.precision, form.mean.shape)
-    return _spread(said, slope**2 * variance + 2 * (bend * variance) ** 2, n, prior)
+    curvature = -0.5 * against @ np.broadcast_to(form.precision, form.mean.shape)
+    return _average_over_classes(evidence, slope**2 * variance + 2 * (curvature * variance) ** 2, n, prior)
 
 
-def _centres(part: Any) -> tuple[Array, Array, Array]:
-    """Means, variances and weights of each class and feature; counts vary as Poisson's do."""
+def _class_moments(part: Any) -> tuple[Array, Array, Array]:
+    """Return means, variances and weights of each class and feature; counts have the variance of a Poisson."""
     if isinstance(part, Counts):
         n = np.broadcast_to(part.weight, part.total.shape)
         rate = divide(part.total, n)
@@ -131,23 +133,18 @@ def _centres(part: Any) -> tuple[Array, Array, Array]:
     return moments.mean + moments.rest, divide(moments.m2, n), n
 
 
-def _of_words(weights: Array, part: Bags, prior: Array) -> Strengths:
-    """A text is one feature: what its words say together."""
-    said = contrasts(prior) @ weights
-    counted = part.occurrences
-    each = said[counted.klass, counted.feature]
+def _text_strength(weights: Array, part: Bags, prior: Array) -> Strengths:
+    """Return the strength of a text, which is one feature: the sum over its words."""
+    tallies = part.occurrences
+    each = (contrasts(prior) @ weights)[tallies.klass, tallies.feature]
     n, K = part.weight[:, 0], part.n_classes
-    mean = divide(_by_class(counted.klass, counted.total * each, K), n)
-    variance = divide(_by_class(counted.klass, counted.total * each**2, K), n)
-    return _spread(mean[:, None], variance[:, None], n[:, None], prior)
+    mean = divide(np.bincount(tallies.klass, tallies.total * each, K), n)
+    variance = divide(np.bincount(tallies.klass, tallies.total * each**2, K), n)
+    return _average_over_classes(mean[:, None], variance[:, None], n[:, None], prior)
 
 
-def _by_class(klass: NDArray[np.int32], values: Array, n_classes: int) -> Array:
-    return np.bincount(klass, values, n_classes).astype(np.float64)
-
-
-def _spread(mean: Array, variance: Array, n: Array, prior: Array) -> Strengths:
-    """The average over classes, and nine of ten of what it might as well have been."""
+def _average_over_classes(mean: Array, variance: Array, n: Array, prior: Array) -> Strengths:
+    """Return the average over classes, and its 90 % interval."""
     live = np.where(n > 0, prior[:, None], 0.0)
     share = divide(live, np.broadcast_to(live.sum(axis=0), live.shape))
     value = (share * mean).sum(axis=0)
@@ -156,64 +153,64 @@ def _spread(mean: Array, variance: Array, n: Array, prior: Array) -> Strengths:
 
 
 class WeightSummariser:
-    """Puts into words what the weights of one block say."""
+    """Summarises the features of one block of a fitted model."""
 
     def __init__(
-        self, learned: FittedModel, naive: GenerativeModel, block: int, labels: NDArray[Any], names: Sequence[str]
+        self, model: FittedModel, naive: GenerativeModel, block: int, labels: NDArray[Any], names: Sequence[str]
     ) -> None:
-        self.form, self.labels, self.names = learned.solved.forms[block], labels, names
-        self.contrasts = contrasts(learned.solved.prior)
+        self.form, self.labels, self.names = model.solved.forms[block], labels, names
+        self.contrasts = contrasts(model.solved.prior)
         self.part: Any = naive.complete.parts[block]
-        self.speaker = BlockSummariser(naive, block, labels, names)
-        self.speaker.form = self.form
+        self.naive = BlockSummariser(naive, block, labels, names)
+        self.naive.form = self.form
 
-    def says(self, j: int) -> list[Weight]:
-        """What speaks for each class, the most telling first."""
-        table = self.speaker.table(j)
+    def summarise(self, j: int) -> list[WeightEffect]:
+        """Return the strongest effects of feature j, the strongest first."""
+        table = self.naive.table(j)
         if table is not None:
-            return self._of_levels(table)
+            return self._level_effects(table)
         if isinstance(self.part, Bags):
-            return self._of_words(j)
-        return self._of_number(j) if isinstance(self.form, Linear) else []
+            return self._word_effects(j)
+        return self._number_effect(j) if isinstance(self.form, Linear) else []
 
-    def _of_levels(self, table: Table) -> list[Weight]:
-        """For each class the level that says most for it over all rows."""
-        said = self.contrasts @ table.log_theta
+    def _level_effects(self, table: Table) -> list[WeightEffect]:
+        """Return for each class the level with the largest sum of evidence for it over all rows."""
+        evidence = self.contrasts @ table.log_theta
         rows = table.counts.sum(axis=0)
-        told = [(said[k] * rows, k) for k in range(len(said))] if rows.size else []
-        best = sorted(((float(gain.max()), k, int(gain.argmax())) for gain, k in told), reverse=True)
+        sums = enumerate(evidence * rows) if rows.size else ()
+        best = sorted(((float(each.max()), k, int(each.argmax())) for k, each in sums), reverse=True)
         return [
-            self._weight(table.feature, table.name(v), k, float(said[k, v]), float(rows[v]))
-            for gain, k, v in best[:MOST_CLASSES]
-            if gain > 0
+            self._effect(table.feature, table.name(v), k, float(evidence[k, v]), float(rows[v]))
+            for total, k, v in best[:MAX_SUMMARY_CLASSES]
+            if total > 0
         ]
 
-    def _of_number(self, j: int) -> list[Weight]:
-        """The class that a larger number speaks for, and how much of it a standard deviation is worth."""
+    def _number_effect(self, j: int) -> list[WeightEffect]:
+        """Return the class that a larger number favours, and the evidence of one standard deviation."""
         assert isinstance(self.form, Linear)
-        mean, variance, n = (each[:, j] for each in _centres(self.part))
-        whole = max(float(n.sum()), np.finfo(np.float64).tiny)
-        middle = float(n @ mean) / whole
-        deviation = float(np.sqrt(n @ (variance + (mean - middle) ** 2) / whole))
+        mean, variance, n = (each[:, j] for each in _class_moments(self.part))
+        total = max(float(n.sum()), np.finfo(np.float64).tiny)
+        overall_mean = float(n @ mean) / total
+        deviation = float(np.sqrt(n @ (variance + (mean - overall_mean) ** 2) / total))
         slope = self.contrasts @ self.form.weights[:, j] * deviation
         k = int(slope.argmax())
-        return [self._weight(self.names[j], f"+{deviation:.3g}", k, float(slope[k]), whole)] if slope[k] > 0 else []
+        return [self._effect(self.names[j], f"+{deviation:.3g}", k, float(slope[k]), total)] if slope[k] > 0 else []
 
-    def _of_words(self, j: int) -> list[Weight]:
-        words: Any = self.speaker.words
+    def _word_effects(self, j: int) -> list[WeightEffect]:
+        words: Any = self.naive.words
         if words is None:
             return []
-        said = self.contrasts @ self.form.linear().weights
-        documents = np.bincount(self.part.documents.feature, self.part.documents.total, said.shape[1])
-        each = max(1, MOST_CLASSES // len(said))
-        most = [np.argsort(-gain * documents, kind="stable")[:each] for gain in said]
-        found = [(k, int(v)) for k, telling in enumerate(most) for v in telling]
-        found.sort(key=lambda at: -said[at] * documents[at[1]])
+        evidence = self.contrasts @ self.form.linear().weights
+        documents = np.bincount(self.part.documents.feature, self.part.documents.total, evidence.shape[1])
+        n_each = max(1, MAX_SUMMARY_CLASSES // len(evidence))
+        strongest = [np.argsort(-each * documents, kind="stable")[:n_each] for each in evidence]
+        found = [(k, int(v)) for k, columns in enumerate(strongest) for v in columns]
+        found.sort(key=lambda at: -evidence[at] * documents[at[1]])
         return [
-            self._weight(self.names[j], f'"{words[v]}"', k, float(said[k, v]), float(documents[v]))
-            for k, v in found[:MOST_CLASSES]
-            if said[k, v] > 0
+            self._effect(self.names[j], f'"{words[v]}"', k, float(evidence[k, v]), float(documents[v]))
+            for k, v in found[:MAX_SUMMARY_CLASSES]
+            if evidence[k, v] > 0
         ]
 
-    def _weight(self, feature: str, value: str, k: int, nats: float, rows: float) -> Weight:
-        return Weight(feature, value, self.labels[k], nats * DECIBAN, rows)
+    def _effect(self, feature: str, value: str, k: int, nats: float, rows: float) -> WeightEffect:
+        return WeightEffect(feature, value, self.labels[k], nats * DECIBAN, rows)
