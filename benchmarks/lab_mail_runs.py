@@ -7,12 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from deciban.mail.evaluation.evaluate_filter import evaluate_split
+from deciban.mail.evaluation.evaluate_filter import UNTRAINED_LOG_ODDS, evaluate_online, evaluate_split
 from deciban.mail.evaluation.filter_metrics import FilterMetrics, apply_thresholds
 from deciban.mail.evaluation.in_memory_filter import InMemoryFilter
-from deciban.mail.evaluation.labelled_mail import LabelledMail
-from deciban.mail.evaluation.message_splits import draw_split
-from deciban.mail.evaluation.online import UNTRAINED_LOG_ODDS, evaluate_online
+from deciban.mail.evaluation.labelled_mail import LabelledMail, draw_split
 from deciban.mail.model.mail_models import MODELS, ModelName
 
 from . import mail_data, mail_peers, mail_rspamd
@@ -42,7 +40,7 @@ def of_models(seed: int) -> Row:
         taught.learn(learn)
         taught.refit(force=True)
         scores = taught.scores(judge)
-        told[model] = FilterMetrics.of(scores, read.codes[judge], apply_thresholds(scores, taught.thresholds))
+        told[model] = FilterMetrics.compute(scores, read.codes[judge], apply_thresholds(scores, taught.thresholds))
     return told
 
 
@@ -53,7 +51,9 @@ def of_peer(kind: type[mail_peers.Filter], learn: Any, judge: Any) -> FilterMetr
     with mail_peers.fresh(kind) as peer:
         peer.learn([files[i] for i in learn], mail.codes[learn])
         scores = peer.scores([files[i] for i in judge])
-        return FilterMetrics.of(scores, mail.codes[judge], apply_thresholds(scores, peer.thresholds or (0.5, 0.5)))
+        return FilterMetrics.compute(
+            scores, mail.codes[judge], apply_thresholds(scores, peer.thresholds or (0.5, 0.5))
+        )
 
 
 def of_peer_split(kind: type[mail_peers.Filter], seed: int) -> FilterMetrics | None:
@@ -68,12 +68,12 @@ def of_peer_split(kind: type[mail_peers.Filter], seed: int) -> FilterMetrics | N
 
 def of_draw(model: ModelName, seed: int) -> Any:
     """The lecture's experiment, once."""
-    return evaluate_split(tokens("SpamAssassin").distinct(), SIZES, seed, model)
+    return evaluate_split(tokens("SpamAssassin").deduplicate(), SIZES, seed, model)
 
 
 def of_peer_draw(seed: int) -> FilterMetrics:
     """bogofilter on the same messages."""
-    read = tokens("SpamAssassin").distinct()
+    read = tokens("SpamAssassin").deduplicate()
     number = np.array([int(name) for name in read.names])
     learn, _, judge = draw_split(read.codes, SIZES, seed)
     return of_peer(mail_peers.Bogofilter, number[learn], number[judge])
@@ -93,7 +93,7 @@ def of_peer_mailbox(number: int) -> FilterMetrics:
         for i, path in enumerate(files):
             scores[i] = peer.scores([path])[0] if i else UNTRAINED_LOG_ODDS  # there is no wordlist yet
             peer.learn([path], mail.codes[i : i + 1])
-    return FilterMetrics.of(scores, mail.codes, apply_thresholds(scores, peer.thresholds or (0.5, 0.5)))
+    return FilterMetrics.compute(scores, mail.codes, apply_thresholds(scores, peer.thresholds or (0.5, 0.5)))
 
 
 Slow = dict[str, list[Future[FilterMetrics | None]]]

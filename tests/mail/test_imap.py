@@ -14,7 +14,7 @@ from deciban.mail.sources import imap_connection as imap_line
 from deciban.mail.sources.imap import ImapFolder, few_at_a_time, imap_messages
 from deciban.mail.sources.imap_address import Address, off_the_line, on_the_line
 from deciban.mail.sources.imap_connection import RefusedError, password_for
-from deciban.mail.sources.message_sources import source_kind, read_mail
+from deciban.mail.sources.message_sources import read_mail, source_kind
 
 real = pytest.mark.skipif(dovecot.ABSENT is not None, reason=str(dovecot.ABSENT))
 

@@ -9,7 +9,7 @@ import pytest
 from deciban.errors import DecibanWarning, InputError
 from deciban.mail.message.message import compute_digest
 from deciban.mail.sources.folders import maildirs_within
-from deciban.mail.sources.message_sources import source_kind, read_mail
+from deciban.mail.sources.message_sources import read_mail, source_kind
 
 ONE = b"Subject: one\n\nHello.\n"
 TWO = b"Subject: two\n\nFarewell.\n"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from deciban.errors import InputError
 from deciban.mail.sources import mbox
-from deciban.mail.sources.message_sources import source_kind, read_mail, read_stream
+from deciban.mail.sources.message_sources import read_mail, read_stream, source_kind
 
 STAMP = b"From joe@example.org Thu Jan  1 00:01:40 1970\n"
 ONE = b"Subject: one\n\nHello.\n"

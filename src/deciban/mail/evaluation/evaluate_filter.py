@@ -122,8 +122,8 @@ SPREAD: Final[dict[str, Callable[[FilterMetrics], float]]] = {
 
 
 def evaluate_draws(
-    mail: LabelledMail, sizes: Sizes, seeds: Sequence[int], model: ModelName = USUAL_MODEL, costs: Costs = DEFAULT_COSTS,
-    progress: Progress | None = None,
+    mail: LabelledMail, sizes: Sizes, seeds: Sequence[int], model: ModelName = USUAL_MODEL,
+    costs: Costs = DEFAULT_COSTS, progress: Progress | None = None,
 ) -> DrawsReport:  # fmt: skip
     """Evaluate one random split for each seed."""
     found = []

@@ -1,56 +1,66 @@
-"""FilterMetrics: how good the verdicts on mail were whose labels are known."""
+"""Metrics of the verdicts on labelled mail, and the choice of thresholds by what verdicts cost.
+
+A missed spam costs 1, a lost ham `LOST_HAM_COST`, and a message that somebody must look at because the filter is
+unsure `UNSURE_COST`. Few messages tell little of rare mistakes, so of equally cheap thresholds those nearest to the
+defaults are chosen.
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
+from deciban.mail.store.store_settings import HAM_AT, SPAM_AT
 from deciban.metrics.intervals import Interval, wilson
 from deciban.metrics.score_curves import Curve
 
 HAM, SPAM, UNSURE_CODE = 0, 1, 2
-"""What a message was apply_thresholds."""
+"""Codes of verdicts."""
 
 NAMES: Final = ("ham", "spam", "unsure")
 
 
-def apply_thresholds(scores: Array, thresholds: tuple[float, float], too_few: bool | NDArray[np.bool_] = False) -> Array:
-    """What messages of these log-odds of spam are apply_thresholds.
+def apply_thresholds(
+    scores: Array, thresholds: tuple[float, float], too_few: bool | NDArray[np.bool_] = False
+) -> Array:
+    """Return the verdict codes of messages with these log-odds of spam.
 
     >>> apply_thresholds(np.array([-3.0, 0.0, 5.0]), (0.2, 0.95)).tolist()
     [0, 2, 1]
     """
     ham_at, spam_at = (logit(p) for p in thresholds)
-    said = np.where(scores >= spam_at, SPAM, np.where(scores <= ham_at, HAM, UNSURE_CODE))
-    return np.where(too_few, UNSURE_CODE, said)
+    verdicts = np.where(scores >= spam_at, SPAM, np.where(scores <= ham_at, HAM, UNSURE_CODE))
+    return np.where(too_few, UNSURE_CODE, verdicts)
 
 
 @dataclass(frozen=True)
 class FilterMetrics:
-    """Counts and shares; "wrong" is at p ≥ ½, where every message must be ham or spam.
+    """Counts and fractions; "wrong" is at p ≥ ½, where every message is either ham or spam.
 
-    >>> figures = FilterMetrics.of(np.array([-3.0, 1.0, 5.0, 4.0]), np.array([0, 0, 1, 1]), np.array([0, 2, 1, 1]))
-    >>> figures.confusion, figures.error, figures.lost, figures.missed, figures.unsure, figures.misranked
+    >>> scores = np.array([-3.0, 1.0, 5.0, 4.0])
+    >>> metrics = FilterMetrics.compute(scores, np.array([0, 0, 1, 1]), np.array([0, 2, 1, 1]))
+    >>> metrics.confusion, metrics.error, metrics.lost, metrics.missed, metrics.unsure, metrics.misranked
     (((1, 0, 1), (0, 2, 0)), 0.25, 0, 0, 1, 0.0)
     """
 
     confusion: tuple[tuple[int, ...], tuple[int, ...]]
-    """Of ham and of spam: how many were apply_thresholds ham, spam, unsure."""
+    """For ham and for spam the numbers of verdicts ham, spam and unsure."""
     ham_wrong: int
     spam_wrong: int
     misranked: float
-    """1 − AUC: the share of pairs of a ham and a spam that are ranked the wrong way; NaN where one kind is absent."""
+    """1 − AUC: the fraction of pairs of a ham and a spam that are ranked wrongly; NaN if one kind is absent."""
     log_loss: float
     """In nats."""
 
     @classmethod
-    def of(cls, scores: Array, codes: NDArray[Any], verdicts: NDArray[Any]) -> FilterMetrics:
-        """Of log-odds of spam, true codes, and what was apply_thresholds."""
+    def compute(cls, scores: Array, codes: NDArray[Any], verdicts: NDArray[Any]) -> FilterMetrics:
+        """Compute the metrics of log-odds of spam, true codes and verdict codes."""
         spam = codes == SPAM
         table = np.bincount(codes * 3 + verdicts, minlength=6).reshape(2, 3).tolist()
         wrong = (scores >= 0) != spam
@@ -62,63 +72,63 @@ class FilterMetrics:
 
     @property
     def ham(self) -> int:
-        """How many messages were ham."""
+        """The number of ham."""
         return sum(self.confusion[HAM])
 
     @property
     def spam(self) -> int:
-        """How many were spam."""
+        """The number of spam."""
         return sum(self.confusion[SPAM])
 
     @property
     def lost(self) -> int:
-        """Ham that was apply_thresholds spam."""
+        """The number of ham with the verdict spam."""
         return self.confusion[HAM][SPAM]
 
     @property
     def missed(self) -> int:
-        """Spam that was apply_thresholds ham."""
+        """The number of spam with the verdict ham."""
         return self.confusion[SPAM][HAM]
 
     @property
     def unsure(self) -> int:
-        """Messages of either kind that were apply_thresholds neither."""
+        """The number of messages with the verdict unsure."""
         return self.confusion[HAM][UNSURE_CODE] + self.confusion[SPAM][UNSURE_CODE]
 
     @property
     def error(self) -> float:
-        """The share that is wrong at p ≥ ½."""
+        """The fraction of messages that is wrong at p ≥ ½."""
         return (self.ham_wrong + self.spam_wrong) / (self.ham + self.spam)
 
     @property
     def error_interval(self) -> Interval:
-        """95 %, Wilson's."""
+        """The 95 % interval of the error by Wilson's method."""
         return wilson(self.error, self.ham + self.spam)
 
     @property
     def ham_recall(self) -> float:
-        """The share of ham that is below ½."""
+        """The fraction of ham below p = ½."""
         return 1.0 - self.ham_wrong / self.ham if self.ham else math.nan
 
     @property
     def spam_recall(self) -> float:
-        """The share of spam that is ½ or above."""
+        """The fraction of spam at p = ½ or above."""
         return 1.0 - self.spam_wrong / self.spam if self.spam else math.nan
 
     @property
     def lam(self) -> float:
-        """TREC's logistic average of both shares of misclassified mail, each with half a message more of n + 1.
+        """TREC's logistic average of the misclassified fractions of ham and of spam, (wrong + ½) / (n + 1) each.
 
-        lam = logit⁻¹ (½ logit hm + ½ logit sm); the half, since 0 has no logit.
+        lam = logit⁻¹ (½ logit hm + ½ logit sm); the ½ is added since 0 has no logit.
         """
         both = ((wrong + 0.5) / (n + 1) for wrong, n in ((self.ham_wrong, self.ham), (self.spam_wrong, self.spam)))
         return 1.0 / (1.0 + math.exp(-sum(logit(share) for share in both) / 2))
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """Return the metrics in the terms of JSON."""
         table = {name: dict(zip(NAMES, row)) for name, row in zip(NAMES, self.confusion)}
         return {
-            "messages": self.ham + self.spam, "ham": self.ham, "spam": self.spam, "apply_thresholds": table,
+            "messages": self.ham + self.spam, "ham": self.ham, "spam": self.spam, "called": table,
             "ham_lost": self.lost, "spam_missed": self.missed, "unsure": self.unsure,
             "error": self.error, "error_interval": list(self.error_interval),
             "ham_misclassified": 1 - self.ham_recall, "spam_misclassified": 1 - self.spam_recall, "lam": self.lam,
@@ -127,7 +137,47 @@ class FilterMetrics:
 
 
 def logit(p: float) -> float:
-    """ln p/(1 − p)."""
+    """Return ln p/(1 − p)."""
     if p <= 0.0 or p >= 1.0:
         return math.copysign(math.inf, p - 0.5)
     return math.log(p) - math.log1p(-p)
+
+
+LOST_HAM_COST: Final = 10.0
+"""A ham taken for spam may never be read; a spam taken for ham is deleted at a glance."""
+UNSURE_COST: Final = 0.2
+"""Five messages in the folder of the unsure are as tedious as one spam among the others."""
+
+HAM_CANDIDATES: Final = (HAM_AT, 0.05, 0.1, 0.3, 0.4, 0.5)
+SPAM_CANDIDATES: Final = (SPAM_AT, 0.5, 0.6, 0.7, 0.8, 0.9, 0.98, 0.99, 0.995)
+
+Thresholds = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """The costs of verdicts, in units of one missed spam."""
+
+    lost_ham: float = LOST_HAM_COST
+    unsure: float = UNSURE_COST
+
+    def total(self, metrics: FilterMetrics) -> float:
+        """Return the total cost of the verdicts."""
+        return self.lost_ham * metrics.lost + metrics.missed + self.unsure * metrics.unsure
+
+
+DEFAULT_COSTS: Final = Costs()
+
+
+def choose_thresholds(scores: Array, codes: NDArray[np.int32], costs: Costs = DEFAULT_COSTS) -> Thresholds:
+    """Choose the cheapest thresholds for log-odds of spam with known labels.
+
+    >>> choose_thresholds(np.array([-5.0, 2.0, 6.0]), np.array([0, 1, 1], dtype=np.int32))
+    (0.2, 0.8)
+    """
+
+    def cost(pair: Thresholds) -> tuple[float, float]:
+        distance = abs(logit(pair[0]) - logit(HAM_AT)) + abs(logit(pair[1]) - logit(SPAM_AT))
+        return round(costs.total(FilterMetrics.compute(scores, codes, apply_thresholds(scores, pair))), 9), distance
+
+    return min(product(HAM_CANDIDATES, SPAM_CANDIDATES), key=cost)

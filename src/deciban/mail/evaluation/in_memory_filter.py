@@ -1,38 +1,42 @@
-"""InMemoryFilter: a filter in memory that says, to the number, what a store of the same messages would say.
+"""A filter in memory that gives exactly the numbers of a store with the same messages.
 
-It is for judging filters: thousands are taught and asked in a minute, and none leaves a file behind.
+It is for evaluation: thousands of them learn and score in a minute, and none leaves a file behind.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
+from deciban.mail.evaluation.filter_metrics import DEFAULT_COSTS, Costs, Thresholds, choose_thresholds
 from deciban.mail.evaluation.labelled_mail import LABELS, LabelledMail
 from deciban.mail.model.mail_models import USUAL_MODEL, MessageScores, ModelName, score_message, token_scores
 from deciban.mail.model.minimum_counts import MIN_MESSAGES_PER_LABEL, MIN_MESSAGES_TO_FIT
 from deciban.mail.model.refit import is_growth_due
 from deciban.mail.model.store_rows import Rows
-from deciban.mail.model.token_weights import WeightParameters
+from deciban.mail.model.token_weights import ALPHA, WeightParameters
 from deciban.mail.model.verdict import Verdict
-from deciban.mail.model.verdicts import Known, LearnCounts, VerdictBuilder
+from deciban.mail.model.verdicts import Known, LabelTotals, VerdictBuilder
 from deciban.mail.model.weight_fitting import USUAL_SETTINGS, Examples, Settings, fit
 from deciban.mail.store.store_settings import HAM_AT, SPAM_AT
 
 Indices = NDArray[np.integer[Any]]
 
+ALPHA_CANDIDATES: Final = (ALPHA, 0.1, 1.0)
+"""The default first: it stays if no other is better."""
+
 
 class InMemoryFilter:
-    """Learns messages of a collection by their places in it, fits trusts, and weighs others."""
+    """A filter that learns messages of a collection by their indices, fits weights, and scores other messages."""
 
     def __init__(
         self, mail: LabelledMail, model: ModelName = USUAL_MODEL, settings: Settings = USUAL_SETTINGS,
-        thresholds: tuple[float, float] = (HAM_AT, SPAM_AT),
+        thresholds: Thresholds = (HAM_AT, SPAM_AT),
     ) -> None:  # fmt: skip
         self.mail, self.model, self.settings, self.thresholds = mail, model, settings, thresholds
         self.refits = 0
@@ -44,7 +48,7 @@ class InMemoryFilter:
         self._since = 0
 
     def learn(self, rows: Iterable[int] | Indices) -> None:
-        """Learn messages; one that is known is learned once, one that is known under another label moves."""
+        """Learn messages; a known one is learned once, one known under another label changes its label."""
         for i in np.asarray(rows).tolist():
             digest = self.mail.digests[i]
             before = self._known.get(digest)
@@ -63,7 +67,7 @@ class InMemoryFilter:
         self._messages[code] += sign
 
     def is_fit_due(self) -> bool:
-        """As `MailFilter.is_fit_due`."""
+        """Return whether a fit is due, as `MailFilter.is_fit_due` does."""
         if (
             self.model == "fisher"
             or self._messages.min() < MIN_MESSAGES_PER_LABEL
@@ -87,7 +91,7 @@ class InMemoryFilter:
         return True
 
     def _rows(self) -> Rows:
-        """What is known, as a store gives it."""
+        """Return the learned messages as a store gives them."""
         learned = list(self._known.values())
         tokens = [np.sort(self.mail.tokens[i]) for i in learned]
         n = len(learned)
@@ -101,7 +105,7 @@ class InMemoryFilter:
 
     @property
     def trust(self) -> WeightParameters:
-        """What was fitted, or what is trusted before that."""
+        """The fitted weights, or the initial ones before the first fit."""
         if self._trust is not None:
             return self._trust
         first = WeightParameters.initial(LABELS, int(self._messages.sum()))
@@ -114,29 +118,61 @@ class InMemoryFilter:
 
     @property
     def too_few(self) -> bool:
-        """Whether no verdict can be sure."""
+        """Whether too few messages were learned for any verdict but unsure."""
         return bool(self._messages.min() < MIN_MESSAGES_PER_LABEL)
 
-    def _weighed(self, i: int, trust: WeightParameters) -> tuple[MessageScores, Indices]:
-        """What a message comes to, and which of its tokens are known."""
+    def _score(self, i: int, trust: WeightParameters) -> tuple[MessageScores, Indices]:
+        """Return the scores of a message, and which of its tokens are known."""
         tokens = self.mail.tokens[i]
         at = tokens[self._any[tokens] > 0]
         counts, totals = self._counts[at], self._messages
-        said = token_scores(self.model, counts, totals, trust, self._own[at])
-        return score_message(self.model, counts, totals, trust, said), at
+        weights = token_scores(self.model, counts, totals, trust, self._own[at])
+        return score_message(self.model, counts, totals, trust, weights), at
 
     def scores(self, rows: Iterable[int] | Indices) -> Array:
-        """The log-odds of spam, in nats, of some messages; 0 while only one label is known."""
+        """Return the log-odds of spam, in nats, of some messages; 0 while only one label is known."""
         rows = np.asarray(rows)
         if not self.knows_both:
             return np.zeros(len(rows))
         trust = self.trust
-        return np.array([self._weighed(i, trust)[0].scores[0][0] for i in rows.tolist()])
+        return np.array([self._score(i, trust)[0].scores[0][0] for i in rows.tolist()])
 
     def verdict(self, i: int, clues: int) -> Verdict:
-        """What a message is, and why; both labels were learned before."""
+        """Return the verdict on a message with its clues; both labels must have been learned."""
         messages = self._messages
-        learned = LearnCounts(LABELS, (0, 1), (int(messages[0]), int(messages[1])), tuple(messages.tolist()))
-        found, at = self._weighed(i, self.trust)
-        teller = VerdictBuilder(learned, self.model, self.thresholds)
-        return next(teller.told(found, Known(at, self.mail.words, self._counts), {}, clues))
+        learned = LabelTotals(LABELS, (0, 1), (int(messages[0]), int(messages[1])), tuple(messages.tolist()))
+        found, at = self._score(i, self.trust)
+        builder = VerdictBuilder(learned, self.model, self.thresholds)
+        return next(builder.told(found, Known(at, self.mail.words, self._counts), {}, clues))
+
+
+@dataclass(frozen=True)
+class ChosenSettings:
+    """A trained filter, the log-loss of each α that was tried, and the thresholds."""
+
+    filter: InMemoryFilter
+    tried: dict[float, float]
+    thresholds: Thresholds
+
+
+def choose_settings(
+    mail: LabelledMail, learn: Indices, choose: Indices, model: ModelName, costs: Costs = DEFAULT_COSTS,
+    alphas: Sequence[float] = ALPHA_CANDIDATES,
+) -> ChosenSettings:  # fmt: skip
+    """Learn some messages with the α and the thresholds that are best on others.
+
+    α is chosen by log-loss, which every message contributes to; thresholds by the costs of verdicts.
+    """
+    found: dict[float, tuple[InMemoryFilter, Array]] = {}
+    tried: dict[float, float] = {}
+    for alpha in alphas if model in ("evidence", "bayes") else alphas[:1]:  # the others have no such smoothing
+        trained = InMemoryFilter(mail, model, Settings(alpha=alpha))
+        trained.learn(learn)
+        trained.refit(force=True)
+        scores = trained.scores(choose)
+        found[alpha] = trained, scores
+        spam = mail.codes[choose] == 1
+        tried[alpha] = float(np.logaddexp(0.0, np.where(spam, -scores, scores)).mean())
+    best, scores = found[min(tried, key=lambda alpha: tried[alpha])]
+    best.thresholds = choose_thresholds(scores, mail.codes[choose], costs)
+    return ChosenSettings(best, tried, best.thresholds)

@@ -1,4 +1,4 @@
-"""LabelledMail: mail whose labels are known, read once and held in memory, to judge filters by."""
+"""Labelled mail in memory, and its random splits into messages to learn, to choose settings by and to test by."""
 
 from __future__ import annotations
 
@@ -16,28 +16,33 @@ from deciban.errors import InputError
 from deciban.mail.bulk.bulk import Words, read_batches
 from deciban.mail.message.headers import arrival_time
 from deciban.mail.model.token_weights import POSITIVE
-from deciban.mail.sources.message_sources import source_kind, read_mail
+from deciban.mail.sources.message_sources import read_mail, source_kind
 from deciban.mail.store.packing import Numbers
 from deciban.mail.tokens.token_options import DEFAULT_OPTIONS, TokenOptions
+from deciban.validation.splits import Stratified
 
 LABELS: Final = ("ham", POSITIVE)
-"""A message's code is its label's place here."""
+"""The labels; a message's code is the index of its label."""
 
-DATED: Final = ("maildir", "mbox", "imap")
-"""Places that know when a message came; the dates of files in other folders say when they were copied there."""
+DATED_SOURCES: Final = ("maildir", "mbox", "imap")
+"""Sources that know when a message arrived; the dates of files in other folders tell when they were copied."""
 
 Named = tuple[str, bytes]
+Rows = NDArray[np.intp]
+Sizes = tuple[int, int, int]
+
+SPLIT_FORM = "three numbers of messages, to learn, to choose by and to judge by, as in 400/50/50"
 
 
 @dataclass(frozen=True)
 class LabelledMail:
-    """Messages with their labels; the tokens of each by their places among `words`, in order of appearance."""
+    """Messages with their labels; the tokens of each are indices of `words`, in order of appearance."""
 
     names: tuple[str, ...]
     digests: tuple[bytes, ...]
     codes: Codes
     times: NDArray[np.float64]
-    """Of arrival, in seconds since 1970; NaN where nothing tells it."""
+    """Times of arrival, in seconds since 1970; NaN if unknown."""
     tokens: tuple[Numbers, ...]
     words: tuple[str, ...]
 
@@ -49,7 +54,7 @@ class LabelledMail:
         cls, found: Iterable[Named], codes: Sequence[int] | Codes, reading: TokenOptions = DEFAULT_OPTIONS,
         processes: int | None = 1, times: Sequence[float] | None = None,
     ) -> Self:  # fmt: skip
-        r"""Names and messages, and the code of each.
+        r"""Read named messages with the code of each.
 
         >>> found = [("1", b"\n\ntea for two"), ("2", b"\n\ntwo pills")]
         >>> mail = LabelledMail.read(found, [0, 1], TokenOptions(names=False))
@@ -58,20 +63,20 @@ class LabelledMail:
         """
         names: list[str] = []
 
-        def given() -> Iterator[bytes]:
+        def contents() -> Iterator[bytes]:
             for name, raw in found:
                 names.append(name)
                 yield raw
 
         words, digests, tokens = Words(), list[bytes](), list[Numbers]()
-        for bundle in read_batches(given(), words, processes, reading):
+        for bundle in read_batches(contents(), words, processes, reading):
             digests += bundle.digests
             tokens += np.split(bundle.which, np.cumsum(bundle.sizes)[:-1])
         when = np.full(len(names), math.nan) if times is None else np.array(times, dtype=np.float64)
         return cls(tuple(names), tuple(digests), np.array(codes, dtype=np.int32), when, tuple(tokens), tuple(words))
 
     def take(self, rows: NDArray[Any]) -> LabelledMail:
-        """Some of the messages, in this order."""
+        """Return some of the messages, in this order."""
         names, digests, tokens = (
             tuple(column[i] for i in rows.tolist()) for column in (self.names, self.digests, self.tokens)
         )
@@ -79,8 +84,8 @@ class LabelledMail:
             self, names=names, digests=digests, tokens=tokens, codes=self.codes[rows], times=self.times[rows]
         )
 
-    def distinct(self) -> LabelledMail:
-        """Each message once; those that are there under both labels not at all, since nobody knows what they are."""
+    def deduplicate(self) -> LabelledMail:
+        """Return each message once, without those that have both labels, as their true label is unknown."""
         codes: dict[bytes, set[int]] = {}
         for digest, code in zip(self.digests, self.codes.tolist()):
             codes.setdefault(digest, set()).add(code)
@@ -89,12 +94,12 @@ class LabelledMail:
         return self if len(kept) == len(self) else self.take(np.array(kept, dtype=np.intp))
 
     def counts(self) -> tuple[int, int]:
-        """How many messages are ham, and spam."""
+        """Return the numbers of ham and of spam."""
         spam = int(self.codes.sum())
         return len(self) - spam, spam
 
     def sort_by_arrival(self) -> LabelledMail:
-        """By time; a message without one stays behind the one before it."""
+        """Sort by time; a message without a time stays behind the one before it."""
         if np.isnan(self.times).all():
             raise InputError(
                 "no message tells when it came, by its Received or Date header or by where it lies, so there is no "
@@ -103,12 +108,12 @@ class LabelledMail:
         times = self.times.copy()
         for code in range(len(LABELS)):
             mine = np.flatnonzero(self.codes == code)
-            told = np.maximum.accumulate(np.where(np.isnan(times[mine]), -1, np.arange(len(mine))))
-            times[mine] = np.where(told < 0, -np.inf, times[mine[np.maximum(told, 0)]])
+            known = np.maximum.accumulate(np.where(np.isnan(times[mine]), -1, np.arange(len(mine))))
+            times[mine] = np.where(known < 0, -np.inf, times[mine[np.maximum(known, 0)]])
         return self.take(np.argsort(times, kind="stable"))
 
     def sort_by_name(self) -> LabelledMail:
-        """By the last part of their names, whatever folder they lie in."""
+        """Sort by the last part of the names, whatever their folders are."""
         order = sorted(range(len(self)), key=lambda i: (self.names[i].rpartition("/")[2], self.names[i]))
         return self.take(np.array(order, dtype=np.intp))
 
@@ -117,20 +122,88 @@ def read_labelled_mail(
     ham: Sequence[str], spam: Sequence[str], reading: TokenOptions = DEFAULT_OPTIONS, processes: int | None = 1,
     progress: Callable[[int], None] | None = None,
 ) -> LabelledMail:  # fmt: skip
-    """All mail of some places (whatever `read_mail` reads), ham and spam."""
+    """Read all mail of some sources (whatever `read_mail` reads), ham and spam."""
     codes: list[int] = []
     times: list[float] = []
 
-    def given() -> Iterable[Named]:
+    def contents() -> Iterable[Named]:
         for code, path in chain(((0, path) for path in ham), ((1, path) for path in spam)):
-            dated = source_kind(path) in DATED
+            dated = source_kind(path) in DATED_SOURCES
             for found in read_mail(path):
                 codes.append(code)
-                told = arrival_time(found.raw), found.time if dated else None, math.nan
-                times.append(next(time for time in told if time is not None))
+                known = arrival_time(found.raw), found.time if dated else None, math.nan
+                times.append(next(time for time in known if time is not None))
                 if progress is not None:
                     progress(len(codes))
                 yield found.name, found.raw
 
-    read = LabelledMail.read(given(), (), reading, processes)
+    read = LabelledMail.read(contents(), (), reading, processes)
     return replace(read, codes=np.array(codes, dtype=np.int32), times=np.array(times, dtype=np.float64))
+
+
+def parse_sizes(text: str) -> Sizes:
+    """Parse the sizes of a split such as 400/50/50.
+
+    >>> parse_sizes("400/50/50")
+    (400, 50, 50)
+    """
+    parts = text.split("/")
+    if len(parts) != 3 or not all(part.strip().isdecimal() and int(part) > 0 for part in parts):
+        raise InputError(f"split {text!r}: a split is {SPLIT_FORM}")
+    return int(parts[0]), int(parts[1]), int(parts[2])
+
+
+def stratify_size(size: int, counts: tuple[int, int]) -> tuple[int, int]:
+    """Divide a number of messages between the labels in proportion to their counts, at least one each.
+
+    >>> stratify_size(50, (4150, 1897))
+    (34, 16)
+    """
+    spam = min(size - 1, max(1, round(size * counts[1] / sum(counts))))
+    return size - spam, spam
+
+
+def draw_split(codes: NDArray[np.integer[Any]], sizes: Sizes, seed: int) -> tuple[Rows, Rows, Rows]:
+    """Draw the messages of the three parts, each in random order, none in two of them."""
+    counts = int((codes == 0).sum()), int((codes == 1).sum())
+    wanted = [_stratify_part(size, counts) for size in sizes]
+    _check_enough(wanted, counts)
+    random = np.random.default_rng(seed)
+    parts: list[list[Rows]] = [[], [], []]
+    for code in range(len(LABELS)):
+        order = random.permutation(np.flatnonzero(codes == code))
+        ends = np.cumsum([want[code] for want in wanted])
+        for part, rows in zip(parts, np.split(order[: ends[-1]], ends[:-1])):
+            part.append(rows)
+    learn, choose, test = (random.permutation(np.concatenate(part)) for part in parts)
+    return learn, choose, test
+
+
+def _stratify_part(size: int, counts: tuple[int, int]) -> tuple[int, int]:
+    if size < 2 or not all(counts):
+        raise InputError(
+            f"a part of {size} messages out of {counts[0]} ham and {counts[1]} spam cannot have both kinds. "
+            f"Hint: give messages of both, and parts of two or more"
+        )
+    return stratify_size(size, counts)
+
+
+def _check_enough(wanted: list[tuple[int, int]], counts: tuple[int, int]) -> None:
+    for code, label in enumerate(LABELS):
+        need = sum(want[code] for want in wanted)
+        if need > counts[code]:
+            raise InputError(
+                f"the split needs {need} {label}, and there are {counts[code]} (of {sum(counts)} messages). "
+                f"Hint: smaller parts, or more mail"
+            )
+
+
+def draw_folds(codes: NDArray[np.integer[Any]], n_folds: int, seed: int) -> list[tuple[Rows, Rows]]:
+    """Draw stratified folds: for each the messages to learn, in random order, and those to test by."""
+    order = np.random.default_rng(seed).permutation(len(codes))
+    fold = Stratified(n_folds).of(codes[order])
+    if min(np.bincount(codes, minlength=2)) < n_folds:
+        raise InputError(
+            f"{n_folds} folds need {n_folds} messages of each label or more. Hint: fewer folds, or more mail"
+        )
+    return [(order[fold != k], order[fold == k]) for k in range(n_folds)]

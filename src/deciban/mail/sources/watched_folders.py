@@ -17,7 +17,7 @@ from deciban.errors import InputError
 from deciban.mail.sources.folders import maildir_entries
 from deciban.mail.sources.imap import MOST_TOGETHER, ImapFolder, few_at_a_time
 from deciban.mail.sources.imap_address import Address
-from deciban.mail.sources.message_sources import source_kind, message_at
+from deciban.mail.sources.message_sources import message_at, source_kind
 from deciban.mail.sources.raw_message import RawMessage
 
 SETTLED = 2.0
