@@ -56,7 +56,7 @@ class Assumption:
         return all(family.probabilistic for family in self.families)
 
 
-def learn(
+def summarise_rows(
     assumption: Assumption,
     classes: Sequence[Any],
     names: Sequence[tuple[str, ...] | None],
@@ -99,7 +99,7 @@ class GenerativeModel(Scorer):
         """The weight of the rows of each class."""
         return self.ledger.rows
 
-    def need_probability(self, what: str) -> None:
+    def require_density(self, what: str) -> None:
         """Refuse what asks for p(x) where the families are no likelihoods."""
         if not self.assumption.probabilistic:
             raise UndefinedError(NO_LIKELIHOOD.format(what=what))
@@ -141,13 +141,13 @@ class GenerativeModel(Scorer):
 
     def log_likelihood(self, parts: Sequence[Any], codes: Codes, weight: Array | None, threads: int) -> float:
         """Σ w ln p(x, y) over rows with known classes and weights above zero."""
-        self.need_probability("likelihood")
+        self.require_density("likelihood")
         joint = self.scores(parts, "joint", threads)[np.arange(len(codes)), codes]
         return float(joint.sum() if weight is None else np.dot(joint, weight))
 
     def training_log_likelihood(self) -> float:
         """Σ w ln p(x, y) over the rows that were learned, from the ledger alone."""
-        self.need_probability("likelihood")
+        self.require_density("likelihood")
         if any(
             isinstance(p, Cells) and not np.allclose(p.count.sum(axis=1), self.ledger.rows) for p in self.ledger.parts
         ):
@@ -162,7 +162,7 @@ class GenerativeModel(Scorer):
 
     def sample(self, n: int, rng: np.random.Generator) -> tuple[list[NDArray[Any]], NDArray[np.intp]]:
         """n rows drawn from the model: the matrix of each block, and the classes' places."""
-        self.need_probability("rows to draw")
+        self.require_density("rows to draw")
         codes = rng.choice(len(self.solved.prior), size=n, p=self.solved.prior / self.solved.prior.sum())
         with np.errstate(over="ignore", invalid="ignore"):  # what is too large to be drawn is refused by the families
             parts = [f.sample(p, codes, rng) for f, p in zip(self.assumption.families, self.complete.parts)]
@@ -173,7 +173,7 @@ class GenerativeModel(Scorer):
 
         Exact where one block of discrete features has few combinations, else over rows drawn from the model.
         """
-        self.need_probability("Bayes error")
+        self.require_density("Bayes error")
         every = self.assumption.families[0].every_row(self.complete.parts[0])
         if every is not None and len(self.assumption.families) == 1:
             rows, log_times = every
@@ -181,7 +181,7 @@ class GenerativeModel(Scorer):
         sure = 0.0
         for start in range(0, n_draws, DRAWN_AT_ONCE):
             parts, _ = self.sample(min(DRAWN_AT_ONCE, n_draws - start), rng)
-            sure += float(self.told(calibration=None).scores(parts, "posterior", threads).max(axis=1).sum())
+            sure += float(self.with_maps(calibration=None).scores(parts, "posterior", threads).max(axis=1).sum())
         return 1 - sure / n_draws
 
     @property

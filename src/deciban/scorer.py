@@ -1,4 +1,4 @@
-"""SCORER: everything that can be asked of score forms, whether a ledger was solved into them or they were fitted."""
+"""Scorer: the methods common to all models made of score forms, whether solved from a ledger or fitted to rows."""
 
 from __future__ import annotations
 
@@ -21,38 +21,38 @@ from deciban.scores.posterior import Finish
 
 
 class Solved(NamedTuple):
-    """All that is needed to predict."""
+    """The class prior and the score forms: all that is needed to predict."""
 
     prior: Array
     log_prior: Array
     forms: tuple[ScoreForm, ...]
     needs: tuple[Needs, ...]
     bias: Array | None = None
-    """What fitted forms add for each class beyond its prior."""
+    """The constant that fitted forms add to the score of each class beyond its prior."""
 
     def start(self, log_prior: Array) -> Array:
-        """What each class has before any feature has spoken, under this prior."""
+        """Return the score of each class before any feature is added, under this prior."""
         return log_prior if self.bias is None else log_prior + self.bias
 
 
 class Scorer(ABC):
-    """Score forms and a class prior, and what follows from them for any row."""
+    """Score forms and a class prior, with the predictions and explanations of rows that follow from them."""
 
     calibration: Calibration | None
-    """What the probabilities claimed are mended by; it belongs to what was learned so far, and to nothing else."""
+    """The map that corrects the claimed probabilities; it is valid only for the data learned so far."""
     novelty: Novelty | None
-    """How probable the rows were that were learned, to tell rows by that are like none of them."""
+    """The distribution of the training rows' densities, by which rows unlike all of them are recognised."""
 
     if TYPE_CHECKING:  # fields of one kind of scorer, computed by another
 
         @property
         def solved(self) -> Solved:
-            """All that is needed to predict."""
+            """The class prior and the score forms."""
             ...
 
         @property
         def schema(self) -> Schema:
-            """The names of what is counted or weighed."""
+            """The names of classes, features and levels."""
             ...
 
         @property
@@ -62,17 +62,17 @@ class Scorer(ABC):
 
         @property
         def n_parameters(self) -> int:
-            """How many numbers were estimated."""
+            """The number of estimated parameters."""
             ...
 
     @abstractmethod
-    def need_probability(self, what: str) -> None:
-        """Refuse what asks for p(x) where there is none."""
+    def require_density(self, what: str) -> None:
+        """Raise an error where the model has no p(x), which `what` needs."""
 
-    def told(self, **known: Calibration | Novelty | None) -> Self:
-        """The same with another calibration or novelty; what was solved stays so."""
+    def with_maps(self, **maps: Calibration | Novelty | None) -> Self:
+        """Return a copy with another calibration or novelty; the solved forms are kept."""
         new = object.__new__(type(self))
-        vars(new).update({**vars(self), **known})
+        vars(new).update({**vars(self), **maps})
         return new
 
     @property
@@ -87,54 +87,55 @@ class Scorer(ABC):
 
     @property
     def vocabularies(self) -> list[Vocabulary | None]:
-        """The words of each block of words; None where their hashes stand for them."""
+        """The vocabulary of each block of words; None where only hashes of the words are kept."""
         return vocabularies(self.outline)
 
     def scores(self, parts: Sequence[Any], wanted: Finish, threads: int) -> NDArray[Any]:
-        """ln p(x, k), p(k|x), argmax_k … of every row, see `scores.finish`; p(k|x) calibrated if there is a map."""
+        """Compute ln p(x, k), p(k|x), argmax_k … of every row, see `scores.finish`; p(k|x) with the calibration."""
         if wanted in ("density", "typicality"):
-            self.need_probability("density p(x)")
+            self.require_density("density p(x)")
         if wanted in ("observed", "typicality"):
-            return self._observed(parts, wanted, threads)
+            return self._count_observed(parts, wanted, threads)
         if self.calibration is not None and wanted not in ("joint", "density"):
-            return self._calibrated(self.calibration, parts, wanted, threads)
-        return self._applied(parts, self.solved.log_prior, wanted, threads)
+            return self._apply_calibrated(self.calibration, parts, wanted, threads)
+        return self._apply(parts, self.solved.log_prior, wanted, threads)
 
-    def _applied(self, parts: Sequence[Any], log_prior: Array, wanted: Finish, threads: int) -> NDArray[Any]:
+    def _apply(self, parts: Sequence[Any], log_prior: Array, wanted: Finish, threads: int) -> NDArray[Any]:
+        """Apply the forms to rows, without calibration."""
         solved = self.solved
         return engines.apply(solved.forms, parts, solved.needs, solved.start(log_prior), wanted, threads)
 
-    def _calibrated(self, by: Calibration, parts: Sequence[Any], wanted: Finish, threads: int) -> NDArray[Any]:
-        """What is wanted of the calibrated ln p(k|x): claimed under the prior of the map, moved to that of today."""
-        claimed = self._applied(parts, by.log_prior, "log_posterior", threads)
+    def _apply_calibrated(self, by: Calibration, parts: Sequence[Any], wanted: Finish, threads: int) -> NDArray[Any]:
+        """Compute the calibrated result: claimed under the prior of the map, then moved to the present prior."""
+        claimed = self._apply(parts, by.log_prior, "log_posterior", threads)
         log_posterior = by.apply(claimed, self.solved.log_prior)
         if wanted == "winner":
             return log_posterior.argmax(axis=1)
         return log_posterior if wanted == "log_posterior" else np.exp(log_posterior)
 
-    def _observed(self, parts: Sequence[Any], wanted: Finish, threads: int) -> Array:
-        """How many cells of each row say something, or words, and how probable the row is for each of them."""
+    def _count_observed(self, parts: Sequence[Any], wanted: Finish, threads: int) -> Array:
+        """Count the observed cells, or words, of each row, or compute the row's standardised density from them."""
         each = [engines.observed(*block) for block in zip(self.solved.forms, parts, self.solved.needs)]
         cells: Array = np.sum(each, axis=0)
         return cells if wanted == "observed" else standardised(self.scores(parts, "density", threads), cells)
 
-    def novel(self, parts: Sequence[Any], share: float, threads: int) -> NDArray[np.bool_]:
-        """Which rows are less probable, a cell, than all but this share of the rows that were learned."""
+    def is_novel(self, parts: Sequence[Any], share: float, threads: int) -> NDArray[np.bool_]:
+        """Return which rows have a lower density per cell than all but this share of the training rows."""
         typicality = self.scores(parts, "typicality", threads)
         return known_novelty(self.novelty).novel(typicality, share)
 
     def boundary(self) -> Boundary:
-        """The score as weights · x + bias, for one block of features."""
-        line, (slope, bias) = self.solved.forms[0].linear(), self._line()
+        """Return the score as weights · x + bias, for one block of features."""
+        line, (slope, bias) = self.solved.forms[0].linear(), self._linear_map()
         return Boundary(slope * line.weights, slope * self.solved.start(line.bias) + bias)
 
     def conic(self) -> Conic:
-        """The score as xᵀAx + weights · x + bias, for one block of features."""
-        curve, (slope, bias) = self.solved.forms[0].quadratic(), self._line()
+        """Return the score as xᵀAx + weights · x + bias, for one block of features."""
+        curve, (slope, bias) = self.solved.forms[0].quadratic(), self._linear_map()
         return Conic(slope * curve.A, slope * curve.weights, slope * self.solved.start(curve.bias) + bias)
 
-    def _line(self) -> tuple[float, Array]:
-        """What the evidence is multiplied by, and what is added to it for each class."""
+    def _linear_map(self) -> tuple[float, Array]:
+        """Return the factor of the evidence and the constant added for each class, by a linear calibration."""
         if self.calibration is None:
             return 1.0, self.solved.log_prior
         return self.calibration.line(self.solved.log_prior)
@@ -142,7 +143,7 @@ class Scorer(ABC):
     def explain(
         self, parts: Sequence[Any], pair: tuple[int, int] | None, labels: NDArray[Any], threads: int
     ) -> Explanation:
-        """Each row's evidence for one class against another: winner and runner-up, or the given pair."""
+        """Explain each row's evidence for one class against another: winner and runner-up, or the given pair."""
         if len(labels) < 2:
             raise InputError("an explanation compares two classes, and this model has one")
         n = parts[0].shape[0]
@@ -151,16 +152,16 @@ class Scorer(ABC):
         k, l = order[:, 0], order[:, 1]
         if pair is not None:
             k, l = np.full(n, pair[0]), np.full(n, pair[1])
-        told = self._explained(parts, labels, k, l, threads)
+        explanation = self._explain_pair(parts, labels, k, l, threads)
         if self.calibration is None:
-            return told
+            return explanation
         log_odds = log_posterior[np.arange(n), k] - log_posterior[np.arange(n), l]
-        return recalibrated(told, self.calibration, self.solved.log_prior, k, l, log_odds)
+        return recalibrated(explanation, self.calibration, self.solved.log_prior, k, l, log_odds)
 
-    def _explained(
+    def _explain_pair(
         self, parts: Sequence[Any], labels: NDArray[Any], k: NDArray[np.intp], l: NDArray[np.intp], threads: int
     ) -> Explanation:
-        """Each row's evidence for class k against l, before any calibration."""
+        """Explain each row's evidence for class k against l, before any calibration."""
         # Evidence that overflows is infinite; between two classes without rows, −∞ − −∞ has no value.
         with np.errstate(over="ignore", invalid="ignore"):
             pieces = [engines.pieces(*block, k, l) for block in zip(self.solved.forms, parts, self.solved.needs)]
@@ -180,6 +181,6 @@ class Scorer(ABC):
 
 
 def vocabularies(schema: Schema) -> list[Vocabulary | None]:
-    """The words of each block of words; None where their hashes stand for them."""
+    """Return the vocabulary of each block of words; None where only hashes of the words are kept."""
     words = [block.names for block in schema.blocks if block.kind == "bags"]
     return [names if isinstance(names, Vocabulary) else None for names in words]

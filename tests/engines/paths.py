@@ -21,7 +21,7 @@ from deciban.families.gaussian import Gaussian
 from deciban.families.joint import Joint
 from deciban.families.multinomial import Multinomial
 from deciban.families.poisson import Poisson
-from deciban.generative import Assumption, GenerativeModel, learn
+from deciban.generative import Assumption, GenerativeModel, summarise_rows
 from deciban.kernels import execution
 
 FINISHES = ["joint", "log_posterior", "posterior", "winner", "density"]
@@ -101,7 +101,7 @@ class Case:
 
     def model(self, X, codes, weight=None, K=3, threads=1):
         assumption = Assumption((self.family,), ClassPrior("empirical"))
-        return GenerativeModel(assumption, learn(assumption, range(K), [None], [X], codes, weight, threads))
+        return GenerativeModel(assumption, summarise_rows(assumption, range(K), [None], [X], codes, weight, threads))
 
 
 def flags(rng, n):

@@ -9,7 +9,7 @@ from deciban.errors import DecibanError
 from deciban.families.bernoulli import Bernoulli
 from deciban.families.complement import Complement
 from deciban.families.multinomial import Multinomial
-from deciban.generative import Assumption, ClassPrior, GenerativeModel, learn
+from deciban.generative import Assumption, ClassPrior, GenerativeModel, summarise_rows
 from deciban.ledger import Counts
 from tests.engines.paths import Case, flags, words
 
@@ -40,8 +40,8 @@ def test_imagined_examples_of_a_class_the_model_has_not_are_refused():
     family = Bernoulli(alpha=0.0)
     X, _, _ = Case("", family, flags).rows(n=4)
     real, codes = Assumption((family,), ClassPrior()), np.array([0, 1, 0, 1], np.int32)
-    imagined = learn(real, ["a", "b", "c"], [None], [X], np.array([0, 1, 2, 2], np.int32), None, 1)
-    ledger = learn(real, ["a", "b"], [None], [X], codes, None, 1)
+    imagined = summarise_rows(real, ["a", "b", "c"], [None], [X], np.array([0, 1, 2, 2], np.int32), None, 1)
+    ledger = summarise_rows(real, ["a", "b"], [None], [X], codes, None, 1)
     with pytest.raises(DecibanError, match="'c'"):
         GenerativeModel(Assumption((family,), ClassPrior(), imagined), ledger).solved  # noqa: B018
 
@@ -50,10 +50,10 @@ def test_imagined_examples_smooth_and_move_the_prior():
     """One example a class with every feature present: θ = (n + 1)/(n_k + 1), π = (n_k + 1)/(n + K)."""
     family = Bernoulli(alpha=0.0)
     plain = Assumption((family,), ClassPrior())
-    ones = learn(plain, range(2), [None], [np.ones((2, 3))], np.array([0, 1], np.int32), None, 1)
+    ones = summarise_rows(plain, range(2), [None], [np.ones((2, 3))], np.array([0, 1], np.int32), None, 1)
     X, codes = np.array([[1.0, 0, 0], [1, 1, 0], [0, 0, 0]]), np.array([0, 0, 1], np.int32)
     model = GenerativeModel(
-        Assumption((family,), ClassPrior(), ones), learn(plain, range(2), [None], [X], codes, None, 1)
+        Assumption((family,), ClassPrior(), ones), summarise_rows(plain, range(2), [None], [X], codes, None, 1)
     )
     np.testing.assert_allclose(family.theta(model.complete.parts[0]), [[1, 2 / 3, 1 / 3], [1 / 2, 1 / 2, 1 / 2]])
     np.testing.assert_allclose(model.solved.prior, [3 / 5, 2 / 5])

@@ -6,7 +6,7 @@ from scipy import sparse
 from scipy.special import log_softmax
 
 from deciban import GaussianBayes, LogisticRegression, MultinomialNB
-from deciban.linear.naive_bayes_start import bayes_start
+from deciban.linear.numeric_regression import bayes_start
 
 TIGHT = {"tol": 1e-9, "max_iter": 5000}
 

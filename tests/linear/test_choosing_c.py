@@ -11,7 +11,13 @@ from sklearn.metrics import log_loss
 
 from deciban import EvidenceRegression, LogisticRegression
 from deciban.linear import penalty_choice as choosing
-from deciban.linear.penalty_choice import Judges, by_folds, chosen_C, known_elsewhere, sample_of
+from deciban.linear.penalty_choice import (
+    FoldedRows,
+    choose_C_by_folds,
+    exclude_single_fold_classes,
+    sample_choice_rows,
+    search_C,
+)
 from deciban.validation.inner_splits import by_content
 
 
@@ -122,7 +128,7 @@ def test_the_path_starts_from_what_was_learned_before_and_ends_when_the_loss_kee
         asked.append(C)
         return C
 
-    found = chosen_C(refit, lambda f, C: abs(math.log10(C) + 2), 1, 1e-4, 1e6)
+    found = search_C(refit, lambda f, C: abs(math.log10(C) + 2), 1, 1e-4, 1e6)
     assert found.C == 0.01
     np.testing.assert_allclose(asked, [1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10**-2.5, 10**-1.5])
     assert starts == [None, *asked[:4], 0.01, 0.01]
@@ -130,7 +136,7 @@ def test_the_path_starts_from_what_was_learned_before_and_ends_when_the_loss_kee
 
 
 def test_a_loss_that_is_the_same_everywhere_chooses_the_smallest():
-    assert chosen_C(lambda f, C, before: C, lambda f, C: 1.0, 2, 1.0, 100.0).C == 10**-0.5
+    assert search_C(lambda f, C, before: C, lambda f, C: 1.0, 2, 1.0, 100.0).C == 10**-0.5
 
 
 PARTNERS = {
@@ -165,7 +171,7 @@ def test_rows_that_come_in_fives_do_not_make_folds_of_their_own():
 def test_a_class_that_one_fold_alone_has_is_known_to_every_model_and_judged_by_none():
     codes = np.array([0, 0, 1, 1, 2, 2], dtype=np.int32)
     fold = np.array([0, 1, 0, 1, 0, 0], dtype=np.int32)
-    assert known_elsewhere(codes, fold).tolist() == [0, 1, 0, 1, -1, -1]
+    assert exclude_single_fold_classes(codes, fold).tolist() == [0, 1, 0, 1, -1, -1]
     asked = []
 
     class Trials:
@@ -176,7 +182,7 @@ def test_a_class_that_one_fold_alone_has_is_known_to_every_model_and_judged_by_n
         def scores(self, f, learned):
             return np.zeros((2, 3))
 
-    found = by_folds(Judges(codes, None, fold), lambda index, rows: Trials(), 1.0, 1.0)
+    found = choose_C_by_folds(FoldedRows(codes, None, fold), lambda index, rows: Trials(), 1.0, 1.0)
     assert {f for f, _ in asked} == {0, 1}
     assert dict(found.path)[1.0] == pytest.approx(4 * math.log(3))  # four rows, three classes alike
 
@@ -184,14 +190,14 @@ def test_a_class_that_one_fold_alone_has_is_known_to_every_model_and_judged_by_n
 def test_where_no_row_can_be_judged_C_is_one():
     codes = np.array([0, 1, 2], dtype=np.int32)
     for fold in ([0, 1, 2], [-1, -1, -1], [0, 0, 0]):
-        assert by_folds(Judges(codes, None, np.array(fold, dtype=np.int32)), None).C == 1.0
+        assert choose_C_by_folds(FoldedRows(codes, None, np.array(fold, dtype=np.int32)), None).C == 1.0
 
 
 def test_of_many_rows_a_fair_sample_is_asked_and_every_class_is_in_it(monkeypatch):
     monkeypatch.setattr(choosing, "ENOUGH_ROWS", 100)
     codes = np.arange(10_000, dtype=np.int32) % 2
     codes[[17, 4711, 9999]] = 2
-    index = sample_of(codes)
+    index = sample_choice_rows(codes)
     assert 100 <= len(index) <= 103
     assert {17, 4711, 9999} <= set(index.tolist())
     assert 30 < (codes[index] == 0).sum() < 70  # by position, every hundredth row would be of one class

@@ -8,7 +8,13 @@ from scipy.special import logsumexp, softmax
 from sklearn import linear_model
 
 from deciban import EvidenceRegression, MultinomialNB, TextClassifier
-from deciban.linear.evidence_weights_of_words import EvidenceSettings, WordRows, balanced, evidence_of, trusted
+from deciban.linear.evidence_weights_of_words import (
+    EvidenceSettings,
+    WordRows,
+    balance_biases,
+    extract_word_evidence,
+    fit_trust,
+)
 
 TIGHT = {"tol": 1e-9, "max_iter": 2000}
 
@@ -33,7 +39,7 @@ def naive_evidence(X, y, K, alpha=1.0):
 def test_trust_1_and_the_prior_for_a_bias_is_naive_bayes(K, kind):
     X, y = bags(K=K)
     model = MultinomialNB().fit(kind(X), y)
-    said = X @ evidence_of(model._scorer.solved.forms[0])
+    said = X @ extract_word_evidence(model._scorer.solved.forms[0])
     if K == 2:
         said = np.column_stack([np.zeros(len(X)), said])
     np.testing.assert_allclose(
@@ -45,13 +51,15 @@ def test_the_evidence_of_words_is_that_of_the_naive_model_of_documents():
     texts = ["a good good film", "a bad film", "good acting", "bad bad acting"]
     model = TextClassifier().fit(texts, [1, 0, 1, 0])
     log_theta = model.feature_log_prob_
-    np.testing.assert_allclose(evidence_of(model._scorer.solved.forms[0])[:, 0], log_theta[1] - log_theta[0])
+    np.testing.assert_allclose(
+        extract_word_evidence(model._scorer.solved.forms[0])[:, 0], log_theta[1] - log_theta[0]
+    )
 
 
 def fit_of(X, y, K, common, C=0.7, weight=None, **settings):
     E = naive_evidence(X, y, K)
     rows = WordRows(csr_array(X), csr_array(X), y, weight, K)
-    return E, trusted(rows, E, EvidenceSettings(common=common, **{**TIGHT, **settings}), C)
+    return E, fit_trust(rows, E, EvidenceSettings(common=common, **{**TIGHT, **settings}), C)
 
 
 @pytest.mark.parametrize("common", [None, 0.1])
@@ -134,7 +142,7 @@ def test_a_search_that_starts_where_another_ended_has_nothing_to_do(K):
     X, y = bags(n=40, V=300, K=K)
     E, first = fit_of(X, y, K, 0.1)
     rows = WordRows(csr_array(X), csr_array(X), y, None, K)
-    again = trusted(rows, E, EvidenceSettings(common=0.1, **TIGHT), 0.7, first)
+    again = fit_trust(rows, E, EvidenceSettings(common=0.1, **TIGHT), 0.7, first)
     assert first.fit.converged
     assert again.fit.n_iter <= 2
     assert again.fit.objective == pytest.approx(first.fit.objective, rel=1e-12)
@@ -154,6 +162,6 @@ def test_balanced_biases_expect_as_much_of_every_class_as_there_is(K):
     y = (np.arange(100) % K).astype(np.int32)
     y[:30] = 0
     w, s = rng.random(100), rng.normal(size=(100, 1 if K == 2 else K)) * 3
-    said = s + balanced(s, np.zeros(s.shape[1]), y, w)
+    said = s + balance_biases(s, np.zeros(s.shape[1]), y, w)
     p = softmax(np.column_stack([np.zeros(100), said]) if K == 2 else said, axis=1)
     np.testing.assert_allclose(w @ p, np.bincount(y, weights=w), rtol=1e-8)

@@ -11,8 +11,7 @@ import deciban
 from deciban import persistence as files
 from deciban.errors import ModelFileError, UndefinedError
 from deciban.ledger import Block, Needs, Schema
-from deciban.linear.fit_report import Account
-from deciban.linear.fitted_model import FittedModel
+from deciban.linear.fitted_model import Account, FittedModel
 from deciban.persistence.generative_models import read_scorer, write_scorer
 from deciban.scores import Linear
 
@@ -62,12 +61,12 @@ def test_a_class_without_rows_is_impossible_and_the_others_share_its_place() -> 
 
 @pytest.mark.parametrize("wanted", ["density", "typicality"])
 def test_what_asks_for_the_probability_of_x_is_refused(wanted: str) -> None:
-    with pytest.raises(UndefinedError, match=r"knows nothing of p\(x\).*Hint"):
+    with pytest.raises(UndefinedError, match=r"has no p\\(x\\).*Hint"):
         fit_matrix().scores([X], wanted, 1)  # type: ignore[arg-type]
 
 
 def test_without_a_belief_to_rest_on_there_is_no_ledger() -> None:
-    with pytest.raises(UndefinedError, match="neither add nor come apart"):
+    with pytest.raises(UndefinedError, match="neither add nor subtract"):
         fit_matrix().ledger  # noqa: B018
 
 

@@ -7,7 +7,7 @@ from sklearn.impute import SimpleImputer
 
 from deciban import LogisticRegression
 from deciban.errors import InputError
-from deciban.linear.mean_imputation import column_means
+from deciban.linear.numeric_regression import column_means
 
 DECIBAN = 10 / np.log(10)
 

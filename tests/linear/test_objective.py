@@ -85,7 +85,7 @@ def test_the_kernel_is_the_definition(n_scores, weighted):
         w = weight if weighted else np.ones(40)
         expected = residuals(scores, codes) * w[:, None]
         loss = w @ losses(scores, codes)
-        assert kernel.settle(scores, codes, weight) == pytest.approx(loss, rel=1e-12)
+        assert kernel.loss_and_residuals_inplace(scores, codes, weight) == pytest.approx(loss, rel=1e-12)
         np.testing.assert_allclose(scores, expected, rtol=1e-12, atol=1e-300)
 
 

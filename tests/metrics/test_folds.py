@@ -7,7 +7,7 @@ from deciban.families.categorical import Categorical
 from deciban.families.class_prior import ClassPrior
 from deciban.families.gaussian import Gaussian
 from deciban.families.poisson import Poisson
-from deciban.generative import Assumption, GenerativeModel, learn
+from deciban.generative import Assumption, GenerativeModel, summarise_rows
 from deciban.metrics import Scorecard, evaluate_rows
 
 K, FOLDS, LEVELS = 3, 5, 4
@@ -42,7 +42,7 @@ def table(families, n=200, holes=True):
 
 def ledger(assumption, parts, codes, weight, rows):
     names = [None] * len(parts)
-    return learn(assumption, range(K), names, [X[rows] for X in parts], codes[rows], weight[rows], 1)
+    return summarise_rows(assumption, range(K), names, [X[rows] for X in parts], codes[rows], weight[rows], 1)
 
 
 def without_by_fitting(assumption, parts, codes, weight, fold):

@@ -148,7 +148,7 @@ def test_the_evidence_of_an_explanation_adds_up_to_the_calibrated_odds():
             continue
         for priors in (None, [0.1, 0.2, 0.7]):
             now = model if priors is None else model.with_priors(priors)
-            belief = now._scorer.told(calibration=Calibration(found, model._scorer.solved.log_prior))
+            belief = now._scorer.with_maps(calibration=Calibration(found, model._scorer.solved.log_prior))
             told = belief.explain([X], (2, 0), model.classes_, 1)
             log_p = belief.scores([X], "log_posterior", 1)
             added = told.prior + told.evidence.sum(axis=1) + sum(told.extras.values())

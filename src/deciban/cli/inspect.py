@@ -116,7 +116,7 @@ def _show(path: Path, model: Model, description: Description, most: int) -> None
             ("weight", count(description.weight)),
             ("learned from", model.origin.source or "–"),
             ("made", model.origin.created or "–"),
-            *([("trust", model.account.trusted)] if model.account and model.account.trust else []),
+            *([("trust", model.account.trust_text)] if model.account and model.account.trust else []),
             ("parameters", count(description.n_parameters)),
             ("file", format_file_size(path)),
         ],

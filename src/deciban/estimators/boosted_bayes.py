@@ -23,8 +23,7 @@ from deciban.estimators.gaussian_nb import GaussianNB
 from deciban.estimators.generative_base import Bayes, generator
 from deciban.generative import GenerativeModel
 from deciban.ledger import Block, Schema
-from deciban.linear.boosted_model import Boosted
-from deciban.linear.boosting import Examples, boosted, weights_by_round
+from deciban.linear.boosting import Boosted, BoostingSettings, Examples, boost, iterate_weights
 from deciban.linear.sample_weights import ALGORITHMS
 from deciban.scorer import Scorer
 from deciban.scores import finish
@@ -112,11 +111,11 @@ class BoostedBayes(Honest, Classifier):
         blocks = tuple(Block(n.kind, X.shape[1], named(self), reading=n.reading) for n in assumption.needs)
         rows, held = self._split(Examples((X,), codes, weight))
         algorithm: Any = self.algorithm
-        return boosted(
-            assumption, Schema(tuple(self.classes_.tolist()), blocks), *rows,
-            algorithm=algorithm, rounds=self.n_estimators, rate=float(self.learning_rate), held=held,
-            patience=self.n_iter_no_change or 0, threads=thread_count(self.n_jobs),
-        )  # fmt: skip
+        settings = BoostingSettings(
+            algorithm, self.n_estimators, float(self.learning_rate), held, self.n_iter_no_change or 0
+        )
+        schema = Schema(tuple(self.classes_.tolist()), blocks)
+        return boost(assumption, schema, rows, settings, threads=thread_count(self.n_jobs))
 
     def _split(self, rows: Examples) -> tuple[Examples, Examples | None]:
         """The rows to learn, and those held out: the same share of each class, one of each at the least left."""
@@ -215,7 +214,7 @@ class BoostedBayes(Honest, Classifier):
         X = checked_X(self, X)
         self._refuse_question(X)
         with self._worded():
-            for scores in model.staged([X], thread_count(self.n_jobs)):
+            for scores in model.iterate_scores([X], thread_count(self.n_jobs)):
                 yield finish(scores, np.zeros(self.n_classes_), wanted)[0]
 
     def staged_weights(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[Array]:
@@ -224,7 +223,7 @@ class BoostedBayes(Honest, Classifier):
         X, y = checked_rows(self, X, y, reset=False)
         rows = Examples((X,), encode_known(y, self.classes_), checked_weight(sample_weight, X))
         with self._worded():
-            yield from weights_by_round(model, rows, float(self.learning_rate), thread_count(self.n_jobs))
+            yield from iterate_weights(model, rows, float(self.learning_rate), thread_count(self.n_jobs))
 
     def _refuse_question(self, X: Any) -> None:
         self._facade(self._fitted().rounds[0])._refuse_question(X)

@@ -69,7 +69,7 @@ class Honest:
         truth = np.where(judged, told.codes, -1)
         log_prior = self._scorer.solved.log_prior
         found = calibrate(method, told.scores, truth, told.weight, told.fold, log_prior)
-        return self._scorer.told(calibration=found.calibration)
+        return self._scorer.with_maps(calibration=found.calibration)
 
     def _say_uncalibrated(self) -> None:
         """A batch alone cannot tell what comes true of the probabilities of a model of all rows."""
@@ -94,7 +94,7 @@ class Honest:
         """
         from deciban.estimators.cross_validate import out_of_fold_scores
 
-        self._fitted().need_probability("density p(x)")
+        self._fitted().require_density("density p(x)")
         with warnings.catch_warnings():
             warnings.simplefilter(
                 "ignore", DecibanWarning
@@ -106,7 +106,7 @@ class Honest:
             told, _, weight, fold = out_of_fold_scores(_plain(self), X, y, folds, sample_weight, wanted)
         judged = fold >= 0
         usual = told[judged] if growing else standardised(told[judged], cells[judged])
-        self._scorer = self._scorer.told(novelty=Novelty.of(usual, None if weight is None else weight[judged]))
+        self._scorer = self._scorer.with_maps(novelty=Novelty.of(usual, None if weight is None else weight[judged]))
         return self
 
     @property
@@ -117,7 +117,7 @@ class Honest:
     def _novel(self, X: Any, share: float) -> NDArray[np.bool_]:
         """Which rows are less probable than all but this share of those learned."""
         belief = self._fitted()
-        belief.need_probability("density p(x)")
+        belief.require_density("density p(x)")
         usual = known_novelty(belief.novelty)
         usual.threshold(share)
         with warnings.catch_warnings():

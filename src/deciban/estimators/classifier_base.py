@@ -107,7 +107,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
 
     def _novel(self, X: Any, share: float) -> NDArray[np.bool_]:
         """Which rows are like none that were learned: a question of p(x)."""
-        self._fitted().need_probability("density p(x)")
+        self._fitted().require_density("density p(x)")
         raise AssertionError
 
     def predict_proba(self, X: Any) -> Array:

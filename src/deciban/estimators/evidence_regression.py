@@ -27,9 +27,9 @@ from deciban.estimators.word_weights import TrustedWords
 from deciban.families.class_prior import ClassPrior
 from deciban.families.marginal_likelihood import FALLBACK
 from deciban.families.multinomial import Multinomial
-from deciban.generative import Assumption, GenerativeModel, learn
+from deciban.generative import Assumption, GenerativeModel, summarise_rows
 from deciban.ledger import Block, Vocabulary
-from deciban.linear.evidence_weights_of_words import EvidenceSettings, WordRows, regress
+from deciban.linear.evidence_weights_of_words import EvidenceSettings, WordRows, fit_evidence_regression
 from deciban.linear.fitted_model import FittedModel
 from deciban.linear.penalty_choice import FOLDS
 from deciban.persistence import Section
@@ -158,14 +158,14 @@ class EvidenceRegression(TrustedWords, Honest, Fitted):
         fold = by_content([rows], codes, weight, FOLDS) if settings.C == "auto" else None
         family: Any = basis.assumption.families[0]
         seen = WordRows(rows, scored, codes, weight, len(self.classes_), size, threads)
-        return regress(basis, seen, settings, family.alpha, fold)
+        return fit_evidence_regression(basis, seen, settings, family.alpha, fold)
 
     def _naive_counts(self, rows: Any, codes: NDArray[np.int32], weight: Array | None, threads: int) -> Any:
         """The naive belief about rows of counts, and these."""
         auto = isinstance(self.alpha, str)
         family = Multinomial(FALLBACK if isinstance(self.alpha, str) else float(self.alpha))
         assumption = Assumption((family,), ClassPrior("empirical"), missing="error", auto=auto)
-        ledger = learn(assumption, self.classes_.tolist(), [named(self)], [rows], codes, weight, threads)
+        ledger = summarise_rows(assumption, self.classes_.tolist(), [named(self)], [rows], codes, weight, threads)
         return GenerativeModel(assumption, ledger), rows
 
     def _naive_words(self, X: Documents, codes: NDArray[np.int32], weight: Array | None, threads: int) -> Any:

@@ -17,7 +17,7 @@ from deciban.estimators.calibration_mixin import Honest
 from deciban.estimators.check_arrays import checked_rows, checked_weight, declared, named, without_weightless
 from deciban.estimators.classifier_base import Classifier
 from deciban.estimators.ledger_mixin import Algebra
-from deciban.generative import DRAWS, Assumption, GenerativeModel, learn
+from deciban.generative import DRAWS, Assumption, GenerativeModel, summarise_rows
 from deciban.ledger import Ledger
 from deciban.persistence.assumptions import write_family
 from deciban.scorer import Scorer
@@ -103,7 +103,7 @@ class Bayes(Algebra, Honest, Classifier):
         assumption = self._assumption(X.shape[1], len(self.classes_))
         classes, threads = self.classes_.tolist(), thread_count(self.n_jobs)
         with self._worded():
-            return learn(assumption, classes, [named(self)], [X], codes, weight, threads)
+            return summarise_rows(assumption, classes, [named(self)], [X], codes, weight, threads)
 
     def _take(self, ledger: Ledger, X: Any = None) -> None:
         """Go on with another ledger; `X` is given where the kind of number is to be remembered."""

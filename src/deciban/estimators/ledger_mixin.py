@@ -74,7 +74,7 @@ class Algebra:
         new._validate_params()
         believed = new.__dict__.pop("_scorer")
         new._take(ledger)
-        new._scorer = new._scorer.told(calibration=believed.calibration, novelty=believed.novelty)
+        new._scorer = new._scorer.with_maps(calibration=believed.calibration, novelty=believed.novelty)
         log_prior = new._scorer.solved.log_prior  # an unusable prior is refused here, not at the first prediction
         if believed.calibration is not None:
             believed.calibration.shift(log_prior)

@@ -19,8 +19,8 @@ from deciban.estimators.check_arrays import checked_rows, checked_weight, floati
 from deciban.estimators.class_weight import with_class_weight
 from deciban.estimators.fitted_base import Fitted
 from deciban.ledger import Block, Schema
-from deciban.linear.fitted_model import NEVER, FittedModel
-from deciban.linear.numeric_regression import LogisticSettings, Weights, regress
+from deciban.linear.fitted_model import IMPOSSIBLE_BIAS, FittedModel
+from deciban.linear.numeric_regression import LogisticSettings, Weights, fit_logistic_regression
 from deciban.linear.penalty_choice import FOLDS
 from deciban.scorer import Scorer
 from deciban.validation.inner_splits import by_content
@@ -123,7 +123,7 @@ class LogisticRegression(Honest, Fitted):
             X, self._dtype = floating(X)
             fold = by_content([X], codes, weight, FOLDS) if settings.C == "auto" else None
             with self._worded():
-                self._scorer = regress(
+                self._scorer = fit_logistic_regression(
                     self._schema(X.shape[1]), X, codes, weight, settings,
                     threads=thread_count(self.n_jobs), fold=fold, warm=warm,
                 )  # fmt: skip
@@ -156,7 +156,7 @@ class LogisticRegression(Honest, Fitted):
         """The weights of the last fit, if it was to the same classes and as many features."""
         if classes is None or "_scorer" not in vars(self) or not np.array_equal(classes, self.classes_):
             return None
-        reached = np.maximum(self.intercept_, NEVER)  # a class without rows had none that would be finite
+        reached = np.maximum(self.intercept_, IMPOSSIBLE_BIAS)  # a class without rows had none that would be finite
         return (self.coef_, reached) if self.coef_.shape[1] == n_features else None
 
     def _is_own(self, believed: Scorer) -> bool:

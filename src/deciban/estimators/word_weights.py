@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.errors import no_such_class
 from deciban.ledger.statistic import divide
-from deciban.linear.evidence_weights_of_words import evidence_of
+from deciban.linear.evidence_weights_of_words import extract_word_evidence
 from deciban.linear.fitted_model import FittedModel
 from deciban.scores import DECIBAN
 
@@ -64,7 +64,7 @@ class TrustedWords:
     @property
     def trust_(self) -> Array:
         """How much of what each word says is believed, one row a class, of two classes one for both."""
-        said = evidence_of(self._fitted().naive.solved.forms[0]).T
+        said = extract_word_evidence(self._fitted().naive.solved.forms[0]).T
         return divide(self.coef_, said * self._setting("size"), self.common_trust_)
 
     @property

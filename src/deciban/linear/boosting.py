@@ -1,34 +1,166 @@
-"""Boosting: a belief a round, each of rows that weigh by what those before it had wrong."""
+"""Boosted naive Bayes: one generative model per round, each on rows weighted by the errors of those before it."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from deciban import engines
 from deciban._typing import Array, Codes
 from deciban.engines.bags_from_rows import bagged
-from deciban.errors import DecibanWarning, InputError
+from deciban.errors import DecibanWarning, InputError, UndefinedError
 from deciban.generative import Assumption, GenerativeModel
 from deciban.ledger import Ledger, Needs, Schema, Statistic
-from deciban.ledger.statistic import place as place
-from deciban.linear.boosted_model import Boosted, Standing
-from deciban.linear.fit_report import Account
-from deciban.linear.sample_weights import ALGORITHMS, WEIGHINGS, Algorithm, Step, own
+from deciban.ledger.statistic import place
+from deciban.linear.fitted_model import Account, FittedModel
+from deciban.linear.sample_weights import ALGORITHMS, WEIGHTINGS, Algorithm, Step, scores_of_class
+from deciban.scores import DECIBAN, Boundary, Conic, Explanation, ScoreForm, finish
 from deciban.scores.calibration import normalised
+from deciban.scores.posterior import Finish
+from deciban.scores.scaled import scaled
+from deciban.scores.sums import summed
 
-CHANCE = (
+NO_FORM_OF_VOTES = (
+    "learners that vote have no {what}: a vote jumps where the learner's prediction changes. "
+    "Hint: algorithm='logistic', or 'SAMME.R', adds the learners' scores; explain(X) shows each learner's vote"
+)
+
+NO_BETTER_THAN_CHANCE = (
     "the first learner is no better than chance (error {error:.3g}, {K} classes), so there is nothing to build on: "
     "the model is that learner alone. Hint: other columns, or another learner"
 )
 
 
+@dataclass(frozen=True, eq=False)
+class Boosted(FittedModel):
+    """The learners of all rounds in order, with their shares and errors.
+
+    Where the learners' scores are added, `solved` is their sum: one form for each block, with all the methods of a
+    form. Where they vote its forms are zero, and the votes are counted.
+    """
+
+    rounds: tuple[GenerativeModel, ...] = ()
+    shares: Array = field(default_factory=lambda: np.zeros(0))
+    errors: Array = field(default_factory=lambda: np.zeros(0))
+
+    @classmethod
+    def combine(
+        cls,
+        schema: Schema,
+        rounds: Sequence[GenerativeModel],
+        shares: Array,
+        errors: Array,
+        rows: Array,
+        account: Account,
+        basis: GenerativeModel | None = None,
+    ) -> Boosted:
+        """Combine the learners of these rounds into one model."""
+        algorithm = cast(Algorithm, account.settings["algorithm"])
+        if algorithm == "SAMME":
+            forms, bias = [scaled(form, 0.0) for form in rounds[0].solved.forms], np.zeros(len(rows))
+        else:
+            weights = learner_weights(algorithm, shares, len(rows))
+            forms = [_add_forms([b.solved.forms[i] for b in rounds], weights) for i in range(len(schema.blocks))]
+            bias = np.stack([b.solved.log_prior for b in rounds]).T @ weights
+        solved = FittedModel.of(schema, forms, rounds[0].solved.needs, bias, rows, account).solved
+        return cls(schema, solved, rows, account, basis, rounds=tuple(rounds), shares=shares, errors=errors)
+
+    @property
+    def algorithm(self) -> Algorithm:
+        """SAMME, SAMME.R or logistic."""
+        return cast(Algorithm, self.account.settings["algorithm"])
+
+    @property
+    def votes(self) -> bool:
+        """Whether the learners vote; otherwise their scores are added."""
+        return self.algorithm == "SAMME"
+
+    def iterate_scores(self, parts: Sequence[Any], threads: int) -> Iterator[Array]:
+        """Yield the scores of all classes after each round, n×K."""
+        scores = RunningScores(self.algorithm, parts[0].shape[0], len(self.rows))
+        for model, share in zip(self.rounds, self.shares.tolist()):
+            yield scores.add(model, share, parts, threads)
+
+    def _apply(self, parts: Sequence[Any], log_prior: Array, wanted: Finish, threads: int) -> NDArray[Any]:
+        if not self.votes:
+            return super()._apply(parts, log_prior, wanted, threads)
+        *_, counted = self.iterate_scores(parts, threads)
+        return finish(counted + self.solved.start(log_prior), log_prior, wanted)[0]
+
+    def _explain_pair(
+        self, parts: Sequence[Any], labels: NDArray[Any], k: NDArray[np.intp], l: NDArray[np.intp], threads: int
+    ) -> Explanation:
+        """See `Scorer.explain`; where learners vote there is an entry for each round."""
+        if not self.votes:
+            return super()._explain_pair(parts, labels, k, l, threads)
+        winners = np.stack([model.scores(parts, "winner", threads) for model in self.rounds], axis=1)
+        names = [f"round {m}" for m in range(1, len(self.rounds) + 1)]
+        with np.errstate(over="ignore", invalid="ignore"):
+            each = learner_weights("SAMME", self.shares, len(labels)) * DECIBAN
+            evidence = each * (winners == k[:, None]) - each * (winners == l[:, None])
+            start = self.solved.start(self.solved.log_prior) * DECIBAN
+            prior = start[k] - start[l]
+            return Explanation(evidence, prior, prior + evidence.sum(axis=1), labels[k], labels[l], names)
+
+    def boundary(self) -> Boundary:
+        """See `Scorer.boundary`."""
+        if self.votes:
+            raise UndefinedError(NO_FORM_OF_VOTES.format(what="weights"))
+        return super().boundary()
+
+    def conic(self) -> Conic:
+        """See `Scorer.conic`."""
+        if self.votes:
+            raise UndefinedError(NO_FORM_OF_VOTES.format(what="quadratic form"))
+        return super().conic()
+
+
+class RunningScores:
+    """The scores of rows after some rounds."""
+
+    def __init__(self, algorithm: Algorithm, n: int, n_classes: int) -> None:
+        self._algorithm, self._shares = algorithm, 0.0
+        self._total: Array = np.zeros((n, n_classes))
+
+    def add(self, model: GenerativeModel, share: float, parts: Sequence[Any], threads: int) -> Array:
+        """Add one learner, and return the scores of all classes, n×K."""
+        if self._algorithm == "SAMME":
+            winner = model.scores(parts, "winner", threads)
+            self._total[np.arange(len(winner)), winner] += share
+        else:
+            self._total += share * model.scores(parts, "joint", threads)
+        self._shares += share
+        return self._total * score_per_share(self._algorithm, self._shares, self._total.shape[1])
+
+
+def score_per_share(algorithm: Algorithm, shares: float, n_classes: int) -> float:
+    """Return the score of a share of 1; the normalised exponential of the score is the probability.
+
+    Votes: p ∝ exp f/(K − 1), f the mean of 1 for the class voted for and −1/(K − 1) for the others, as in
+    scikit-learn. Scores: their mean, so that p is the geometric mean of the learners'. Fitted shares count unchanged.
+    """
+    if algorithm == "logistic":
+        return 1.0
+    K = max(n_classes, 2)
+    return (K / (K - 1) ** 2 if algorithm == "SAMME" else 1.0) / shares
+
+
+def learner_weights(algorithm: Algorithm, shares: Array, n_classes: int) -> Array:
+    """Return the weight of each learner in the score."""
+    return shares * score_per_share(algorithm, float(shares.sum()), n_classes)
+
+
+def _add_forms(forms: Sequence[ScoreForm], shares: Array) -> ScoreForm:
+    return summed([scaled(form, t) for form, t in zip(forms, shares)])
+
+
 class Examples(NamedTuple):
-    """Rows in memory: a matrix for each block, the places of their classes, and their weights."""
+    """Rows in memory: a matrix for each block, class codes, and weights."""
 
     parts: Sequence[Any]
     codes: Codes
@@ -36,16 +168,16 @@ class Examples(NamedTuple):
 
     @property
     def weights(self) -> Array:
-        """Their weights, written out."""
+        """The weights as an array."""
         return np.ones(len(self.codes)) if self.weight is None else self.weight
 
 
 @dataclass(frozen=True)
-class Plan:
-    """How many rounds at most, how much of each learner's share is taken, and how rows are weighed.
+class BoostingSettings:
+    """The algorithm, the greatest number of rounds, and the fraction of each learner's share that is used.
 
     With rows held out (`held`), boosting stops after `patience` rounds without a lower loss of theirs, and the rounds
-    after the least are dropped: the loss is their error where learners vote, else their log-loss.
+    after the minimum are dropped: the loss is their error where learners vote, else their log-loss.
     """
 
     algorithm: Algorithm = "logistic"
@@ -56,8 +188,8 @@ class Plan:
 
     def __post_init__(self) -> None:
         if self.algorithm not in ALGORITHMS:
-            known = ", ".join(map(repr, ALGORITHMS))
-            raise InputError(f"algorithm is one of {known}, not {self.algorithm!r}. Hint: algorithm='logistic'")
+            names = ", ".join(map(repr, ALGORITHMS))
+            raise InputError(f"algorithm is one of {names}, not {self.algorithm!r}. Hint: algorithm='logistic'")
         if self.rounds < 1 or not 0 < self.rate < np.inf:
             raise InputError(
                 f"boosting takes 1 round or more and a rate above 0, not {self.rounds} rounds and {self.rate}. "
@@ -65,141 +197,138 @@ class Plan:
             )
 
 
-def boosted(
-    assumption: Assumption,
-    schema: Schema,
-    parts: Sequence[Any],
-    codes: Codes,
-    weight: Array | None,
-    *,
-    algorithm: Algorithm = "logistic",
-    rounds: int = 10,
-    rate: float = 0.3,
-    held: Examples | None = None,
-    patience: int = 5,
-    threads: int = 1,
-    basis: GenerativeModel | None = None,
-) -> Boosted:
-    """AdaBoost over beliefs about one block of features or more: each round is one weighted ledger. See `Plan`.
-
-    The rows together weigh in every round what they weigh in the first, so that a pseudo-count means the same in all.
-    """
-    rows, plan = Examples(parts, codes, weight), Plan(algorithm, rounds, rate, held, patience)
-    by_class = np.bincount(codes, weights=weight, minlength=len(schema.classes)).astype(np.float64)
-    if algorithm != "SAMME" and not by_class.all():  # ln 0 has no mean, but votes can be counted
-        return _among(assumption, schema, rows, plan, threads, by_class, basis)
-    done = list(_rounds(assumption, schema, rows, plan, threads))
-    losses = [loss for _, _, loss in done if loss is not None]
-    if losses:
-        done = done[: int(np.argmin(losses)) + 1]
-    believed, steps = [belief for belief, _, _ in done], [step for _, step, _ in done]
-    shares, errors = np.array([step.share for step in steps]), np.array([step.error for step in steps])
-    settings = {"algorithm": plan.algorithm, "rounds": plan.rounds, "rate": float(plan.rate)}
-    numbers = sum(belief.n_parameters + 1 for belief in believed)
-    told = Account("boosted", settings, loss=min(losses, default=np.nan), n_iter=len(steps), n_parameters=numbers)
-    return Boosted.together(schema, believed, shares, errors, by_class, told, basis)
-
-
-def _among(
+def boost(
     assumption: Assumption,
     schema: Schema,
     rows: Examples,
-    plan: Plan,
+    settings: BoostingSettings,
+    *,
+    threads: int = 1,
+    basis: GenerativeModel | None = None,
+) -> Boosted:
+    """Boost generative models of one block of features or more: each round is one weighted ledger.
+
+    The rows have the same total weight in every round, so that a pseudo-count has the same effect in all.
+    """
+    by_class = np.bincount(rows.codes, weights=rows.weight, minlength=len(schema.classes)).astype(np.float64)
+    if settings.algorithm != "SAMME" and not by_class.all():  # ln 0 has no mean, but votes can be counted
+        return _boost_seen_classes(assumption, schema, rows, settings, threads, by_class, basis)
+    done = list(_iterate_rounds(assumption, schema, rows, settings, threads))
+    losses = [loss for _, _, loss in done if loss is not None]
+    if losses:
+        done = done[: int(np.argmin(losses)) + 1]
+    models, steps = [model for model, _, _ in done], [step for _, step, _ in done]
+    shares, errors = np.array([step.share for step in steps]), np.array([step.error for step in steps])
+    values = {"algorithm": settings.algorithm, "rounds": settings.rounds, "rate": float(settings.rate)}
+    n_parameters = sum(model.n_parameters + 1 for model in models)
+    loss = min(losses, default=np.nan)
+    account = Account("boosted", values, loss=loss, n_iter=len(steps), n_parameters=n_parameters)
+    return Boosted.combine(schema, models, shares, errors, by_class, account, basis)
+
+
+def _boost_seen_classes(
+    assumption: Assumption,
+    schema: Schema,
+    rows: Examples,
+    settings: BoostingSettings,
     threads: int,
     by_class: Array,
     basis: GenerativeModel | None,
 ) -> Boosted:
-    """Boosting of the classes that have rows; to each learner the others are classes of which it knows nothing."""
+    """Boost the classes that have rows; in each learner the others are classes without counts."""
     seen = np.flatnonzero(by_class)
-    place = np.cumsum(by_class > 0).astype(np.int32) - np.int32(1)
-    held = None if plan.held is None else plan.held._replace(codes=place[plan.held.codes])
-    some = boosted(
-        assumption, Schema(tuple(schema.classes[k] for k in seen.tolist()), schema.blocks), rows.parts,
-        place[rows.codes], rows.weight, algorithm=plan.algorithm, rounds=plan.rounds, rate=plan.rate, held=held,
-        patience=plan.patience, threads=threads,
-    )  # fmt: skip
+    code = np.cumsum(by_class > 0).astype(np.int32) - np.int32(1)
+    held = None if settings.held is None else settings.held._replace(codes=code[settings.held.codes])
+    narrow = Schema(tuple(schema.classes[k] for k in seen.tolist()), schema.blocks)
+    some = boost(
+        assumption, narrow, rows._replace(codes=code[rows.codes]), replace(settings, held=held), threads=threads
+    )
     K = len(schema.classes)
     wide = [
         Ledger(
-            replace(belief.ledger.schema, classes=schema.classes),
-            place(belief.ledger.rows, seen, K),
-            tuple(part.spread(seen, K) for part in belief.ledger.parts),
+            replace(model.ledger.schema, classes=schema.classes),
+            place(model.ledger.rows, seen, K),
+            tuple(part.spread(seen, K) for part in model.ledger.parts),
         )
-        for belief in some.rounds
+        for model in some.rounds
     ]
-    believed = [GenerativeModel(assumption, ledger) for ledger in wide]
-    return Boosted.together(schema, believed, some.shares, some.errors, by_class, some.account, basis)
+    models = [GenerativeModel(assumption, ledger) for ledger in wide]
+    return Boosted.combine(schema, models, some.shares, some.errors, by_class, some.account, basis)
 
 
-def _rounds(
-    assumption: Assumption, schema: Schema, rows: Examples, plan: Plan, threads: int
+def _iterate_rounds(
+    assumption: Assumption, schema: Schema, rows: Examples, settings: BoostingSettings, threads: int
 ) -> Iterator[tuple[GenerativeModel, Step, float | None]]:
-    """Learner after learner, with the loss of the rows held out, until there are enough or no better ones."""
+    """Yield learner after learner, with the loss of the held-out rows, until there are enough or no better ones."""
     K, mass = len(schema.classes), float(rows.weights.sum())
-    weighing = WEIGHINGS[plan.algorithm](rows.codes, rows.weights, K, plan.rate)
-    steps = plan.rounds * K * sum(int(np.prod(block.shape)) for block in rows.parts)
-    watched = None if plan.held is None else _Watched(plan, plan.held, K)
-    for m in range(plan.rounds):
-        weight = rows.weight if m == 0 else weighing.weight * mass
+    weighting = WEIGHTINGS[settings.algorithm](rows.codes, rows.weights, K, settings.rate)
+    steps = settings.rounds * K * sum(int(np.prod(block.shape)) for block in rows.parts)
+    held_out = None if settings.held is None else _HeldOutLoss(settings, settings.held, K)
+    for m in range(settings.rounds):
+        weight = rows.weight if m == 0 else weighting.weight * mass
         with engines.part_of_work(steps):  # each pass may be small where all of them together are not
-            belief = GenerativeModel(assumption, ledger_of(assumption, schema, rows, weight, threads))
-            step = weighing.learned(belief, rows.parts, threads)
+            model = GenerativeModel(assumption, summarise_weighted(assumption, schema, rows, weight, threads))
+            step = weighting.update(model, rows.parts, threads)
         if not step.keep:
             if m == 0:
-                warnings.warn(CHANCE.format(error=step.error, K=K), DecibanWarning, stacklevel=3)
-                yield belief, step._replace(share=1.0), None  # alone, it has the whole of the score
+                warnings.warn(NO_BETTER_THAN_CHANCE.format(error=step.error, K=K), DecibanWarning, stacklevel=3)
+                yield model, step._replace(share=1.0), None  # a single learner has the whole score
             return
-        yield belief, step, None if watched is None else watched.loss(belief, step, threads)
-        if not step.more or (watched is not None and watched.tired):
+        yield model, step, None if held_out is None else held_out.add(model, step, threads)
+        if not step.more or (held_out is not None and held_out.should_stop):
             return
 
 
-class _Watched:
-    """The rows held out: what each round did to their loss."""
+class _HeldOutLoss:
+    """The loss of the held-out rows after each round."""
 
-    def __init__(self, plan: Plan, held: Examples, n_classes: int) -> None:
-        self._plan, self._held, self._losses = plan, held, list[float]()
-        self._standing = Standing(plan.algorithm, len(held.codes), n_classes)
+    def __init__(self, settings: BoostingSettings, held: Examples, n_classes: int) -> None:
+        self._settings, self._held, self._losses = settings, held, list[float]()
+        self._scores = RunningScores(settings.algorithm, len(held.codes), n_classes)
 
-    def loss(self, belief: GenerativeModel, step: Step, threads: int) -> float:
-        """The loss after one round more."""
-        scores = self._standing.after(belief, step.share, self._held.parts, threads)
-        if self._plan.algorithm == "SAMME":
+    def add(self, model: GenerativeModel, step: Step, threads: int) -> float:
+        """Add one learner, and return the loss."""
+        scores = self._scores.add(model, step.share, self._held.parts, threads)
+        if self._settings.algorithm == "SAMME":
             each: Array = (scores.argmax(axis=1) != self._held.codes).astype(np.float64)
         else:
-            each = -own(normalised(scores), self._held.codes)
+            each = -scores_of_class(normalised(scores), self._held.codes)
         self._losses.append(float(np.average(each, weights=self._held.weights)))
         return self._losses[-1]
 
     @property
-    def tired(self) -> bool:
-        """Whether the last rounds brought nothing."""
-        return len(self._losses) - 1 - int(np.argmin(self._losses)) >= self._plan.patience
+    def should_stop(self) -> bool:
+        """Whether the last `patience` rounds did not lower the loss."""
+        return len(self._losses) - 1 - int(np.argmin(self._losses)) >= self._settings.patience
 
 
-def weights_by_round(model: Boosted, rows: Examples, rate: float, threads: int) -> Iterator[Array]:
-    """How the rows weighed in each round, from the learners as they are: weights that add up to one.
+def iterate_weights(model: Boosted, rows: Examples, rate: float, threads: int) -> Iterator[Array]:
+    """Yield the weights of the rows in each round, which add up to one, computed from the learners.
 
-    They are found again from the rows, so that a model need not keep rounds × rows of them.
+    They are computed again from the rows, so that a model need not keep rounds × rows of them.
     """
-    weighing = WEIGHINGS[model.algorithm](rows.codes, rows.weights, len(model.rows), rate)
-    for belief in model.rounds:
-        yield weighing.weight / weighing.weight.sum()
-        if not weighing.learned(belief, rows.parts, threads).more:
+    weighting = WEIGHTINGS[model.algorithm](rows.codes, rows.weights, len(model.rows), rate)
+    for learner in model.rounds:
+        yield weighting.weight / weighting.weight.sum()
+        if not weighting.update(learner, rows.parts, threads).more:
             return
 
 
-def ledger_of(assumption: Assumption, schema: Schema, rows: Examples, weight: Array | None, threads: int) -> Ledger:
-    """What is remembered of these rows, weighed so."""
+def summarise_weighted(
+    assumption: Assumption, schema: Schema, rows: Examples, weight: Array | None, threads: int
+) -> Ledger:
+    """Summarise these rows, with these weights, into a ledger."""
     K = len(schema.classes)
     blocks = tuple(replace(block, levels=None) for block in schema.blocks)
     by_class = np.bincount(rows.codes, weights=weight, minlength=K).astype(np.float64)
-    sums = [_sums(needs, X, rows.codes, weight, K, threads) for needs, X in zip(assumption.needs, rows.parts)]
+    sums = [
+        _summarise_block(needs, X, rows.codes, weight, K, threads) for needs, X in zip(assumption.needs, rows.parts)
+    ]
     return Ledger(Schema(schema.classes, blocks), by_class, tuple(sums))
 
 
-def _sums(needs: Needs, X: Any, codes: Codes, weight: Array | None, K: int, threads: int) -> Statistic:
-    """The statistic of a block; of words that are known already both their sums and their documents."""
+def _summarise_block(needs: Needs, X: Any, codes: Codes, weight: Array | None, K: int, threads: int) -> Statistic:
+    """Return the statistic of a block; of known words both their sums and their documents."""
     if needs.kind != "bags":
         return engines.summarise(needs, X, codes, weight, K, threads)
     return bagged(X, codes, weight, K, threads)

@@ -1,7 +1,8 @@
-"""Trust in a table's columns: score_k(x) = b_k + Σ_j t_j ln p(x_j|k), so that evidence told twice is counted once.
+"""Evidence regression of a table: score_k(x) = b_k + Σ_j t_j ln p(x_j|k), so that repeated evidence counts once.
 
-One trust for each column, shared by all classes; numbers that are joined under one bell have one, and so has a text,
-whose words are weighed first (`texts.py`). Trust 1 everywhere and b = ln π is naive Bayes.
+Each column has one evidence weight t_j, its *trust*, shared by all classes; numbers that are joined in one Gaussian
+have one, and so has a text, whose words are weighed first (`evidence_weights_of_words.py`). Trust 1 everywhere and
+b = ln π is naive Bayes.
 """
 
 from __future__ import annotations
@@ -20,89 +21,95 @@ from deciban.generative import GenerativeModel
 from deciban.ledger import Needs
 from deciban.ledger.hashing import sample_row_numbers
 from deciban.linear.design import Shared
-from deciban.linear.fit_report import Account
-from deciban.linear.fitted_model import FittedModel
-from deciban.linear.penalty_choice import FEW_C, Judges
-from deciban.linear.table_design import Honest, predictor
-from deciban.linear.text_columns import Text
+from deciban.linear.evidence_weights_of_words import TextWeights
+from deciban.linear.fitted_model import Account, FittedModel
+from deciban.linear.penalty_choice import DEFAULT_C, FoldedRows
+from deciban.linear.table_design import FoldDesign, fit_predictor
 from deciban.scores import Full, Linear, Pieces, ScoreForm, SparseLinear
 from deciban.scores.scaled import scaled
 
-MOST_NUMBERS = 1 << 26
-"""Evidence that is kept in memory: half a gigabyte. Of more rows as many as fit tell a few trusts as well."""
+MAX_EVIDENCE_CELLS = 1 << 26
+"""The greatest number of evidence values kept in memory: half a gigabyte. Of more rows as many as fit suffice for the
+few weights."""
 
-LOUDEST = 1e6
-"""Nats that a column says at most to those who weigh it: beyond, squares of the evidence would drown all others."""
+MAX_EVIDENCE_NATS = 1e6
+"""The greatest evidence of a column in the fit: beyond it squares of the evidence would dominate all others."""
 
 
-def together(form: ScoreForm) -> bool:
-    """Whether the features of a block are trusted as one."""
+def has_one_weight(form: ScoreForm) -> bool:
+    """Return whether the features of a block share one weight."""
     return isinstance(form, (Full, SparseLinear))
 
 
-def n_trusts(basis: GenerativeModel) -> int:
-    """How many trusts there are."""
+def _weights_per_block(basis: GenerativeModel) -> list[int]:
+    """Return the number of weights of each block."""
     blocks = zip(basis.solved.forms, basis.schema.blocks)
-    return sum(1 if together(form) else block.width for form, block in blocks)
+    return [1 if has_one_weight(form) else block.width for form, block in blocks]
 
 
-def enough(n: int, basis: GenerativeModel) -> NDArray[np.intp]:
-    """The rows whose evidence is weighed: all, or as many as fit in memory, drawn at random but always the same."""
-    room = max(1, MOST_NUMBERS // (n_trusts(basis) * len(basis.ledger.rows)))
-    return sample_row_numbers(n, room)
+def count_weights(basis: GenerativeModel) -> int:
+    """Return the number of evidence weights."""
+    return sum(_weights_per_block(basis))
 
 
-def text_places(basis: GenerativeModel) -> list[int]:
-    """Which of the trusts are in texts."""
-    kinds = zip(basis.solved.forms, basis.schema.blocks)
-    each = [b.kind == "bags" for form, b in kinds for _ in range(1 if together(form) else b.width)]
-    return np.flatnonzero(each).tolist()
+def sample_evidence_rows(n: int, basis: GenerativeModel) -> NDArray[np.intp]:
+    """Return the rows whose evidence is used: all, or a fixed random sample of as many as fit in memory."""
+    return sample_row_numbers(n, max(1, MAX_EVIDENCE_CELLS // (count_weights(basis) * len(basis.ledger.rows))))
 
 
-def heard(belief: GenerativeModel, parts: Sequence[Any]) -> Array:
-    """ln p(x_j|k) − ln p(x_j|0) of these rows, n×d×K: what all classes share tells none from another.
+def text_weight_indices(basis: GenerativeModel) -> list[int]:
+    """Return the indices of the weights that belong to texts."""
+    is_text = [block.kind == "bags" for block in basis.schema.blocks]
+    return np.flatnonzero(np.repeat(is_text, _weights_per_block(basis))).tolist()
 
-    Nothing of texts, whose words are weighed by themselves.
+
+def compute_column_evidence(model: GenerativeModel, parts: Sequence[Any]) -> Array:
+    """Compute ln p(x_j|k) − ln p(x_j|0) of these rows, n×d×K: a term common to all classes has no effect.
+
+    Texts have zeros, as their words are weighed separately.
     """
-    K = len(belief.ledger.rows)
-    blocks = zip(belief.solved.forms, parts, belief.solved.needs, belief.schema.blocks)
-    said = np.concatenate(
-        [np.zeros((X.shape[0], 1, K)) if b.kind == "bags" else _heard(form, X, n, K) for form, X, n, b in blocks],
+    K = len(model.ledger.rows)
+    blocks = zip(model.solved.forms, parts, model.solved.needs, model.schema.blocks)
+    evidence = np.concatenate(
+        [
+            np.zeros((X.shape[0], 1, K)) if b.kind == "bags" else _block_evidence(form, X, n, K)
+            for form, X, n, b in blocks
+        ],
         axis=1,
     )
-    if not np.isfinite(said).all():
-        _refuse_infinite(belief)
-        said = np.nan_to_num(said)
-    return np.clip(said, -LOUDEST, LOUDEST)
+    if not np.isfinite(evidence).all():
+        _refuse_zero_alpha(model)
+        evidence = np.nan_to_num(evidence)
+    return np.clip(evidence, -MAX_EVIDENCE_NATS, MAX_EVIDENCE_NATS)
 
 
-def _refuse_infinite(belief: GenerativeModel) -> None:
-    families: Sequence[Any] = belief.assumption.families
+def _refuse_zero_alpha(model: GenerativeModel) -> None:
+    families: Sequence[Any] = model.assumption.families
     if any(np.any(np.asarray(family.alpha) == 0) for family in families if hasattr(family, "alpha")):
         raise InputError(
-            "evidence without end cannot be weighed: with alpha=0 what a class never had is impossible in it. "
+            "infinite evidence cannot be weighed: with alpha=0 a value that a class never had is impossible in it. "
             "Hint: alpha > 0, or 'auto'"
         )
 
 
-def _heard(form: ScoreForm, X: Any, needs: Needs, K: int) -> Array:
+def _block_evidence(form: ScoreForm, X: Any, needs: Needs, K: int) -> Array:
     n = X.shape[0]
-    out = np.zeros((n, 1 if together(form) else X.shape[1], K))
+    out = np.zeros((n, 1 if has_one_weight(form) else X.shape[1], K))
     first = np.zeros(n, dtype=np.intp)
     for k in range(1, K):
-        out[:, :, k] = _each_trust(form, engines.pieces(form, X, needs, np.full(n, k), first))
+        out[:, :, k] = _evidence_per_weight(form, engines.pieces(form, X, needs, np.full(n, k), first))
     return out
 
 
-def _each_trust(form: ScoreForm, pieces: Pieces) -> Array:
-    if not together(form):
+def _evidence_per_weight(form: ScoreForm, pieces: Pieces) -> Array:
+    if not has_one_weight(form):
         return np.asarray(pieces.features)
-    said = np.asarray(pieces.features.sum(axis=1)).reshape(-1) + sum(pieces.extras.values())
-    return np.asarray(said)[:, None]
+    total = np.asarray(pieces.features.sum(axis=1)).reshape(-1) + sum(pieces.extras.values())
+    return np.asarray(total)[:, None]
 
 
-def names(basis: GenerativeModel, texts: Sequence[str]) -> list[str]:
-    """What each trust is in: a column, those that are joined, or one of these texts."""
+def name_weights(basis: GenerativeModel, texts: Sequence[str]) -> list[str]:
+    """Return the name of each weight: a column, columns that are joined, or one of these texts."""
     words = iter(texts)
     found: list[str] = []
     for form, block in zip(basis.solved.forms, basis.schema.blocks):
@@ -110,32 +117,32 @@ def names(basis: GenerativeModel, texts: Sequence[str]) -> list[str]:
             found.append(next(words))
         else:
             own = [str(name) for name in block.names or range(block.width)]
-            found += [" & ".join(own)] if together(form) else own
+            found += [" & ".join(own)] if has_one_weight(form) else own
     return found
 
 
-def evidence(
+def fit_evidence_weights(
     basis: GenerativeModel,
-    said: Array,
-    rows: Judges,
+    evidence: Array,
+    rows: FoldedRows,
     C: float | str,
-    texts: Mapping[str, Text],
+    texts: Mapping[str, TextWeights],
     threads: int,
-    honest: Honest | None = None,
+    fold_design: FoldDesign | None = None,
 ) -> FittedModel:
-    """The naive belief, with as much trust in each column as rows that it had not learned say it deserves.
+    """Fit a weight for the evidence of each column of the naive Bayes model.
 
-    `said` is what was heard of these rows, texts included.
+    `evidence` is that of these rows, texts included, by models that had not learned them.
     """
-    found = predictor([Shared(said, 1.0)], rows, len(basis.ledger.rows), C, threads, honest)
+    found = fit_predictor([Shared(evidence, 1.0)], rows, len(basis.ledger.rows), C, threads, fold_design)
     account = found.account("evidence", len(rows.codes))
-    return _believed(basis, found.blocks[0], texts, found.bias, account)
+    return _weigh_forms(basis, found.blocks[0], texts, found.bias, account)
 
 
-def untried(basis: GenerativeModel, n_rows: int, texts: Sequence[str]) -> FittedModel:
-    """The naive belief itself: where no row can be left out, nothing speaks against trust 1."""
-    trust = dict.fromkeys(names(basis, texts), 1.0)
-    settings = {"C": FEW_C, "C_chosen": False, "rows": n_rows}
+def use_unit_weights(basis: GenerativeModel, n_rows: int, texts: Sequence[str]) -> FittedModel:
+    """Return the naive Bayes model with weight 1 for every column, for rows of which none can be held out."""
+    trust = dict.fromkeys(name_weights(basis, texts), 1.0)
+    settings = {"C": DEFAULT_C, "C_chosen": False, "rows": n_rows}
     account = Account("evidence", settings, n_parameters=len(trust) + basis.n_parameters, trust=trust)
     solved = basis.solved
     return FittedModel.of(
@@ -143,21 +150,22 @@ def untried(basis: GenerativeModel, n_rows: int, texts: Sequence[str]) -> Fitted
     )
 
 
-def _believed(
-    basis: GenerativeModel, trust: Array, texts: Mapping[str, Text], bias: Array, account: Account
+def _weigh_forms(
+    basis: GenerativeModel, weights: Array, texts: Mapping[str, TextWeights], bias: Array, account: Account
 ) -> FittedModel:
-    """What was counted, so far as it is trusted."""
-    ends = np.cumsum([1 if together(f) else b.width for f, b in zip(basis.solved.forms, basis.schema.blocks)])
+    """Return the model whose forms are those of naive Bayes times their weights."""
+    ends = np.cumsum(_weights_per_block(basis))
     forms = [
-        scaled(form, t[0] if together(form) else t) for form, t in zip(basis.solved.forms, np.split(trust, ends[:-1]))
+        scaled(form, t[0] if has_one_weight(form) else t)
+        for form, t in zip(basis.solved.forms, np.split(weights, ends[:-1]))
     ]
-    told = dict(zip(names(basis, list(texts)), trust.tolist()))
+    trust = dict(zip(name_weights(basis, list(texts)), weights.tolist()))
     places = [b for b, block in enumerate(basis.schema.blocks) if block.kind == "bags"]
     settings = dict(account.settings)
     for b, (name, text) in zip(places, texts.items()):
-        forms[b] = Linear(told[name] * text.weights, np.zeros(len(text.weights)))
-        told[name] *= text.common
+        forms[b] = Linear(trust[name] * text.weights, np.zeros(len(text.weights)))
+        trust[name] *= text.common
         settings |= {f"C of {name}": text.C, f"C of {name}_chosen": text.chosen}
     n_parameters = account.n_parameters + basis.n_parameters + sum(text.n_parameters for text in texts.values())
-    account = replace(account, settings=settings, n_parameters=n_parameters, trust=told)
+    account = replace(account, settings=settings, n_parameters=n_parameters, trust=trust)
     return FittedModel.of(basis.schema, forms, basis.solved.needs, bias, basis.ledger.rows, account, basis)

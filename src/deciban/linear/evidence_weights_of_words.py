@@ -1,11 +1,16 @@
-"""Trust in words: logistic regression whose features are what each word says under naive Bayes.
+"""Evidence regression of words: logistic regression whose features are each word's evidence under naive Bayes.
 
     score_k = b_k + Σ_j t_jk e_jk z_j,   e_jk = ln θ_kj − mean_c ln θ_cj,   z_j = x_j · c/|x|
 
-of two classes with one trust for each word, in e_j = ln θ_1j − ln θ_0j. The trusts are fitted so that evidence told
-twice is counted once: ½/C (Σ (t_jk − t̄)² + ρ V t̄²) holds them back, t̄ is the trust that all words have in common.
-Trust 1 and b = ln π is naive Bayes: of documents that are all as long as the usual one, c, or where rows are scored
-as they were counted, of these very ones.
+with one weight (*trust*) for each word of two classes, in e_j = ln θ_1j − ln θ_0j. The weights are fitted so that
+repeated evidence counts once. Their penalty is ½/C (Σ (t_jk − t̄)² + ρ V t̄²), where t̄ is the weight common to all
+words. Weight 1 and b = ln π is naive Bayes: of documents that are all as long as the usual one, c, or where rows are
+scored as they were counted, of these very ones.
+
+A text in a table is one column: its words are weighed by evidence regression of the text alone, once on all rows and
+once without each fold. The weight of the text as a whole is fitted to evidence of rows whose labels its words have
+not seen. If words weighed on all rows were used together with evidence computed without the row's fold, the
+difference of the two would reveal the label.
 """
 
 from __future__ import annotations
@@ -17,24 +22,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array, Codes
+from deciban.errors import InputError
 from deciban.families.multinomial import Multinomial
 from deciban.generative import GenerativeModel
 from deciban.ledger import Counts
 from deciban.ledger.statistic import divide
-from deciban.linear.fit_report import Account, Setting
-from deciban.linear.fitted_model import FittedModel
-from deciban.linear.penalty_choice import FEW_C, Judges, by_folds
+from deciban.linear.fitted_model import Account, FittedModel, Setting
+from deciban.linear.penalty_choice import DEFAULT_C, FoldedRows, choose_C_by_folds
 from deciban.linear.solvers.logistic import LogisticFit, Shared, Sparse, fit_parts
 from deciban.linear.solvers.logistic_objective import contrast, expand_to_classes, residuals, score_count
 from deciban.scores import Linear, ScoreForm, SparseLinear
 
-BALANCED, MOST_ROUNDS = 1e-10, 1000
-"""How near the classes' shares come when biases are balanced, and after how many rounds that must be enough."""
+BALANCE_TOL = 1e-10
+"""The greatest change of a bias at which biases are balanced."""
+
+MAX_BALANCE_ROUNDS = 1000
+"""The greatest number of rounds in which biases are balanced."""
 
 
 @dataclass(frozen=True)
 class EvidenceSettings:
-    """How trust is to be fitted."""
+    """Settings of evidence regression."""
 
     C: float | str = 1.0
     common: float | None = 0.1
@@ -45,7 +53,7 @@ class EvidenceSettings:
 
 @dataclass(frozen=True)
 class WordRows:
-    """Rows of words (CSR): as counted, and as scored; classes, weights, and what a scored row is long."""
+    """Rows of words (CSR), as counted and as scored; class codes, weights, and the length of a scored row."""
 
     counted: Any
     scored: Any
@@ -56,7 +64,7 @@ class WordRows:
     threads: int = 1
 
     def take(self, index: NDArray[np.intp]) -> WordRows:
-        """These rows alone."""
+        """Return these rows only."""
         weight = None if self.weight is None else self.weight[index]
         return replace(
             self, counted=self.counted[index], scored=self.scored[index], codes=self.codes[index], weight=weight
@@ -64,145 +72,199 @@ class WordRows:
 
 
 @dataclass(frozen=True)
-class Trusted:
-    """The trust in each word (V×M, M scores), the bias of each score, and the search that found them."""
+class TrustFit:
+    """The weight of each word (V×M, M scores), the weight common to all, and the fit with the bias of each score."""
 
     trust: Array
     common: float
     fit: LogisticFit
 
     @property
-    def reached(self) -> tuple[list[Array], Array]:
-        """Where a search at another C begins: what each word is trusted beyond the others, what all are, the bias."""
+    def start(self) -> tuple[list[Array], Array]:
+        """The start of a search at another C: each word's deviation from the common weight, that weight, the bias."""
         return [(self.trust - self.common).T, np.array([self.common])], self.fit.bias
 
 
-def evidence_of(form: ScoreForm) -> Array:
-    """What each word says under naive Bayes, V×M: for each class beside the mean of all, of two the log-odds."""
+def extract_word_evidence(form: ScoreForm) -> Array:
+    """Return each word's evidence under naive Bayes, V×M: relative to the mean of classes, of two the log-odds."""
     if isinstance(form, SparseLinear):
-        said = np.empty((len(form.base), form.n_classes))
-        said[:] = form.slope
-        said += np.outer(form.base, form.scale)
-        said[form.feature, form.klass] += form.delta
+        evidence = np.empty((len(form.base), form.n_classes))
+        evidence[:] = form.slope
+        evidence += np.outer(form.base, form.scale)
+        evidence[form.feature, form.klass] += form.delta
         if form.mute is not None:
-            said[form.mute] = 0.0
+            evidence[form.mute] = 0.0
     else:
-        said = np.ascontiguousarray(form.linear().weights.T)
-    return contrast(said, axis=1)
+        evidence = np.ascontiguousarray(form.linear().weights.T)
+    return contrast(evidence, axis=1)
 
 
-def regress(
+def fit_evidence_regression(
     basis: GenerativeModel, rows: WordRows, settings: EvidenceSettings, alpha: float, fold: NDArray[np.int32] | None
 ) -> FittedModel:
-    """The naive belief, with as much trust in each of its words as these rows say they deserve.
-
-    `fold` says which rows are left out together where C is to be chosen.
-    """
-    C = settings.C if not isinstance(settings.C, str) else best_C(rows, settings, alpha, fold)
-    E = evidence_of(basis.solved.forms[0])
-    found = trusted(rows, E, settings, float(C))
+    """Fit a weight for each word of the naive Bayes model; `fold` holds out rows where C is to be chosen."""
+    C = settings.C if not isinstance(settings.C, str) else choose_C(rows, settings, alpha, fold)
+    E = extract_word_evidence(basis.solved.forms[0])
+    found = fit_trust(rows, E, settings, float(C))
     weights, bias = found.trust, found.fit.bias
     if settings.beta is not None:
         weights = (1 - settings.beta) * np.abs(weights).mean() + settings.beta * weights
     weights *= E
     weights *= rows.size
     if settings.beta is not None:
-        bias = balanced(np.asarray(rows.scored @ weights), bias, rows.codes, rows.weight)
+        bias = balance_biases(np.asarray(rows.scored @ weights), bias, rows.codes, rows.weight)
     form, bias = Linear(expand_to_classes(weights.T), np.zeros(rows.n_classes)), expand_to_classes(bias)
     account = _account(found, settings, float(C), rows)
     return FittedModel.of(basis.schema, [form], basis.solved.needs, bias, basis.ledger.rows, account, basis)
 
 
-def _account(found: Trusted, settings: EvidenceSettings, C: float, rows: WordRows) -> Account:
-    told: dict[str, Setting] = {
+def _account(found: TrustFit, settings: EvidenceSettings, C: float, rows: WordRows) -> Account:
+    values: dict[str, Setting] = {
         "C": C, "C_chosen": isinstance(settings.C, str), "beta": settings.beta, "common": settings.common,
         "common_trust": found.common, "size": rows.size,
     }  # fmt: skip
     fit, n_parameters = found.fit, found.trust.size + found.fit.bias.size + (settings.common is not None)
-    return Account("evidence", told, fit.objective, fit.loss, fit.n_iter, fit.converged, False, n_parameters)
+    return Account("evidence", values, fit.objective, fit.loss, fit.n_iter, fit.converged, False, n_parameters)
 
 
-def trusted(
-    rows: WordRows, evidence: Array, settings: EvidenceSettings, C: float, start: Trusted | None = None
-) -> Trusted:
-    """The trusts that these rows are least surprised by, at this C."""
+def fit_trust(
+    rows: WordRows, evidence: Array, settings: EvidenceSettings, C: float, start: TrustFit | None = None
+) -> TrustFit:
+    """Fit the weights of words to these rows at this C."""
     V = max(int((evidence != 0).any(axis=1).sum()), 1)
     c = 0.0 if settings.common is None else 1 / (settings.common * V)
     E = evidence * rows.size
     parts: list[Any] = [Sparse(rows.scored, 1 / C, scale=E.T)]
-    if c:  # the trust that all words have in common is one more weight, of what they say together
-        said = np.asarray(rows.scored @ E)
-        parts.append(Shared(expand_to_classes(said, axis=1)[:, None, :], 1 / (C * c)))
-    first = None if start is None else (start.reached[0][: len(parts)], start.reached[1])
+    if c:  # the weight common to all words is one more weight, of their total evidence
+        total = np.asarray(rows.scored @ E)
+        parts.append(Shared(expand_to_classes(total, axis=1)[:, None, :], 1 / (C * c)))
+    first = None if start is None else (start.start[0][: len(parts)], start.start[1])
     fit = fit_parts(
         parts, rows.codes, rows.weight, rows.n_classes, start=first,
         tol=settings.tol, max_iter=settings.max_iter, threads=rows.threads,
     )  # fmt: skip
     trust, common = np.ascontiguousarray(fit.parts[0].T), float(fit.parts[1][0]) if c else 0.0
     trust += common
-    return Trusted(trust, common, replace(fit, parts=()))
+    return TrustFit(trust, common, replace(fit, parts=()))
 
 
-def balanced(scores: Array, bias: Array, codes: Codes, weight: Array | None) -> Array:
-    """The biases under which as much of every class is expected as there is."""
+def balance_biases(scores: Array, bias: Array, codes: Codes, weight: Array | None) -> Array:
+    """Return the biases under which the expected weight of every class equals its actual weight."""
     w = np.ones(len(codes)) if weight is None else weight
     M = scores.shape[1]
-    there = np.bincount(codes, weights=w, minlength=max(M, 2)).astype(np.float64)[-M:]
-    for _ in range(MOST_ROUNDS):
-        wrong = w @ residuals(scores + bias, codes)
-        step = np.log(divide(there, there + wrong, 1.0))
+    actual = np.bincount(codes, weights=w, minlength=max(M, 2)).astype(np.float64)[-M:]
+    for _ in range(MAX_BALANCE_ROUNDS):
+        excess = w @ residuals(scores + bias, codes)
+        step = np.log(divide(actual, actual + excess, 1.0))
         if M == 1:
-            step -= np.log(divide(w.sum() - there, w.sum() - there - wrong, 1.0))
+            step -= np.log(divide(w.sum() - actual, w.sum() - actual - excess, 1.0))
         bias = bias + step
-        if np.abs(step).max() < BALANCED:
+        if np.abs(step).max() < BALANCE_TOL:
             break
     return bias
 
 
 @dataclass(frozen=True)
-class _Trials:
-    """Trusts fitted without a fold, in words counted without it."""
+class _FoldFits:
+    """Weights fitted without a fold, of words counted without it."""
 
     rows: WordRows
     settings: EvidenceSettings
     fold: NDArray[np.int32]
     rest: list[WordRows]
-    said: list[Array]
+    evidence: list[Array]
 
-    def refit(self, f: int, C: float, before: Trusted | None) -> Trusted:
-        """See `Trials.refit`."""
-        return trusted(self.rest[f], self.said[f], self.settings, C, before)
+    def refit(self, f: int, C: float, before: TrustFit | None) -> TrustFit:
+        """See `FoldFits.refit`."""
+        return fit_trust(self.rest[f], self.evidence[f], self.settings, C, before)
 
-    def scores(self, f: int, learned: Trusted) -> Array:
-        """See `Trials.scores`."""
+    def scores(self, f: int, state: TrustFit) -> Array:
+        """See `FoldFits.scores`."""
         mine = self.rows.scored[np.flatnonzero(self.fold == f)]
-        return np.asarray(mine @ (learned.trust * self.said[f])) * self.rows.size + learned.fit.bias
+        return np.asarray(mine @ (state.trust * self.evidence[f])) * self.rows.size + state.fit.bias
 
 
-def best_C(rows: WordRows, settings: EvidenceSettings, alpha: float, fold: NDArray[np.int32] | None) -> float:
-    """The C by which rows are told best by words counted without them."""
+def choose_C(rows: WordRows, settings: EvidenceSettings, alpha: float, fold: NDArray[np.int32] | None) -> float:
+    """Choose C by the loss of each fold under weights and counts without it."""
     if fold is None:
-        return FEW_C
+        return DEFAULT_C
 
-    def trials(index: NDArray[np.intp], some: Judges) -> _Trials:
+    def prepare(index: NDArray[np.intp], some: FoldedRows) -> _FoldFits:
         few = rows if len(index) == len(rows.codes) else rows.take(index)
         folds = range(int(some.fold.max()) + 1)
         rest = [few.take(np.flatnonzero(some.fold != f)) for f in folds]
-        return _Trials(few, settings, some.fold, rest, [evidence_in(each, alpha) for each in rest])
+        return _FoldFits(few, settings, some.fold, rest, [count_word_evidence(each, alpha) for each in rest])
 
-    return by_folds(Judges(rows.codes, rows.weight, fold), trials).C
+    return choose_C_by_folds(FoldedRows(rows.codes, rows.weight, fold), prepare).C
 
 
-def evidence_in(rows: WordRows, alpha: float) -> Array:
-    """What each word says by these rows alone; nothing where they have not got it."""
+def count_word_evidence(rows: WordRows, alpha: float) -> Array:
+    """Compute each word's evidence from the counts of these rows; zero for words that they do not have."""
     from scipy.sparse import csr_array
 
     n, V = rows.counted.shape
     w = np.ones(n) if rows.weight is None else rows.weight
-    share = csr_array((w, (rows.codes, np.arange(n))), shape=(rows.n_classes, n))
-    total = (share @ rows.counted).toarray()
-    met = np.flatnonzero(total.any(axis=0))
-    theta = Multinomial(alpha).log_theta(Counts(total[:, met], np.ones((rows.n_classes, 1))))
+    by_class = csr_array((w, (rows.codes, np.arange(n))), shape=(rows.n_classes, n))
+    total = (by_class @ rows.counted).toarray()
+    present = np.flatnonzero(total.any(axis=0))
+    theta = Multinomial(alpha).log_theta(Counts(total[:, present], np.ones((rows.n_classes, 1))))
     out = np.zeros((V, score_count(rows.n_classes)))
-    out[met] = contrast(np.ascontiguousarray(theta.T), axis=1)
+    out[present] = contrast(np.ascontiguousarray(theta.T), axis=1)
     return out
+
+
+@dataclass(frozen=True)
+class TextWeights:
+    """The weight of each word of a text for each class (K×V), the weight common to all, and C."""
+
+    weights: Array
+    common: float
+    C: float
+    chosen: bool
+
+    @property
+    def n_parameters(self) -> int:
+        """The number of fitted parameters."""
+        return score_count(len(self.weights)) * self.weights.shape[1] + 1
+
+
+def fit_text_weights(rows: WordRows, alpha: float, C: float | str, fold: NDArray[np.int32]) -> TextWeights:
+    """Fit the weights of a text's words to these rows; C may be chosen by these folds."""
+    chosen = isinstance(C, str)
+    own, seen = _keep_seen_classes(rows)
+    best = choose_C(own, EvidenceSettings(C="auto"), alpha, fold) if chosen and len(seen) > 1 else DEFAULT_C
+    return replace(_fit_text_weights(rows, alpha, best if isinstance(C, str) else float(C)), chosen=chosen)
+
+
+def out_of_fold_text_evidence(rows: WordRows, alpha: float, C: float, fold: NDArray[np.int32]) -> Array:
+    """Compute the evidence of each row's text by words weighed without its fold: n×K."""
+    out = np.zeros((len(rows.codes), rows.n_classes))
+    for f in range(int(fold.max(initial=-1)) + 1):
+        mine = np.flatnonzero(fold == f)
+        rest = _fit_text_weights(rows.take(np.flatnonzero(fold != f)), alpha, C)
+        out[mine] = rows.scored[mine] @ rest.weights.T
+    return out
+
+
+def _fit_text_weights(rows: WordRows, alpha: float, C: float) -> TextWeights:
+    """Fit the weights at this C; a class without rows has zero weights."""
+    own, seen = _keep_seen_classes(rows)
+    weights = np.zeros((rows.n_classes, rows.scored.shape[1]))
+    if len(seen) < 2:
+        return TextWeights(weights, 0.0, C, False)
+    evidence = count_word_evidence(own, alpha)
+    if not np.isfinite(evidence).all():
+        raise InputError(
+            "infinite evidence cannot be weighed: with alpha=0 a word that a class never had is impossible in it. "
+            "Hint: alpha > 0, or 'auto'"
+        )
+    found = fit_trust(own, evidence, EvidenceSettings(C=C), C)
+    weights[seen] = expand_to_classes((found.trust * evidence).T)
+    return TextWeights(weights, found.common, C, False)
+
+
+def _keep_seen_classes(rows: WordRows) -> tuple[WordRows, NDArray[np.intp]]:
+    """Return the rows with codes among the classes that have rows, and these classes."""
+    seen, codes = np.unique(rows.codes, return_inverse=True)
+    own = replace(rows, codes=codes.reshape(-1).astype(np.int32), n_classes=len(seen))
+    return own, seen.astype(np.intp)

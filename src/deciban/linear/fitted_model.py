@@ -1,44 +1,130 @@
-"""FittedModel: score forms that were fitted to tell the classes apart."""
+"""FittedModel: score forms whose weights were fitted to rows, and the account of the fit."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import NoReturn
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, NoReturn
 
 import numpy as np
 
 from deciban._typing import Array
 from deciban.errors import UndefinedError
 from deciban.families.family import log
+from deciban.formatting import number
 from deciban.generative import Assumption, GenerativeModel
 from deciban.ledger import Ledger, Needs, Schema
-from deciban.linear.fit_report import Account
 from deciban.scorer import Scorer, Solved
 from deciban.scores import ScoreForm
 from deciban.scores.calibration import Calibration
 from deciban.scores.novelty import Novelty
 
+LearnerName = Literal["logistic", "evidence", "boosted"]
+
+LEARNERS: tuple[LearnerName, ...] = ("logistic", "evidence", "boosted")
+"""The learners that fit score forms to rows."""
+
+LEARNER_TITLES: Mapping[LearnerName, str] = {
+    "logistic": "logistic regression",
+    "evidence": "evidence regression",
+    "boosted": "boosted naive Bayes",
+}
+"""The name of each learner in a sentence."""
+
+Setting = float | int | str | bool | None
+
 NO_DENSITY = (
-    "{what}: this model was fitted to p(class | x) and knows nothing of p(x). "
-    "Hint: naive Bayes does, --learner bayes (learner='bayes', or a facade such as GaussianNB)"
+    "{what}: this model was fitted to p(class | x) and has no p(x). "
+    "Hint: naive Bayes has one, --learner bayes (learner='bayes', or an estimator such as GaussianNB)"
 )
 
 NO_SUMS = (
-    "a fitted model {what}: its weights were fitted to all rows together, so they neither add nor come apart. "
+    "a fitted model {what}: its weights were fitted to all rows together, so they neither add nor subtract. "
     "Hint: train on all rows again; or by naive Bayes, whose ledgers add: --learner bayes (learner='bayes')"
 )
 
-NEVER = -745.0
-"""The bias of a class without rows: ln of the least probability there is."""
+IMPOSSIBLE_BIAS = -745.0
+"""The bias of a class without rows: the logarithm of the least positive double."""
+
+
+@dataclass(frozen=True)
+class Account:
+    """The learner that fitted the forms, its settings, and the result of its search.
+
+    `objective` is the minimised sum of the `loss` −Σ w ln p(y|x) and the penalty. `separable`: without a penalty the
+    loss has no minimum, and the weights were stopped on their way to infinity.
+    """
+
+    learner: LearnerName
+    settings: Mapping[str, Setting] = field(default_factory=dict)
+    objective: float = float("nan")
+    loss: float = float("nan")
+    n_iter: int = 0
+    converged: bool = True
+    separable: bool = False
+    n_parameters: int = 0
+    trust: Mapping[str, float] | None = None
+    """The weight of each column's evidence, in evidence regression."""
+
+    def __str__(self) -> str:
+        """Describe the fit in one line: learner, settings, number of iterations.
+
+        >>> str(Account("logistic", {"C": 10.0, "C_chosen": True, "rows": 303}, n_iter=9))
+        'logistic regression: C = 10 (chosen by cross-validation), rows = 303, 9 iterations'
+        >>> str(Account("boosted", {"algorithm": "logistic", "rounds": 30, "rate": 0.3}, n_iter=12))
+        'boosted naive Bayes: 12 rounds, rate 0.3'
+        """
+        title = LEARNER_TITLES[self.learner]
+        if self.learner == "boosted":
+            algorithm = self.settings.get("algorithm", "logistic")
+            suffix = "" if algorithm == "logistic" else f", {algorithm}"
+            rate = _format_setting(self.settings.get("rate"))
+            return f"{title}: {_format_count(self.n_iter, 'round')}, rate {rate}{suffix}"
+        chosen = {name.removesuffix("_chosen") for name, value in self.settings.items() if value is True}
+        words = [
+            f"{name} = {_format_setting(value)}{' (chosen by cross-validation)' if name in chosen else ''}"
+            for name, value in self.settings.items()
+            if not name.endswith("_chosen") and value is not None
+        ]
+        words.append(_format_count(self.n_iter, "iteration"))
+        return f"{title}: {', '.join(words)}{'' if self.converged else '; not converged'}"
+
+    @property
+    def short(self) -> str:
+        """The learner and its main setting in a few words.
+
+        >>> Account("evidence", {"C": 0.1, "C_chosen": True, "rows": 303}).short
+        'evidence, C 0.1'
+        """
+        if self.learner == "boosted":
+            return f"boosted, {_format_count(self.n_iter, 'round')}"
+        return f"{self.learner}, C {_format_setting(self.settings.get('C'))}"
+
+    @property
+    def trust_text(self) -> str:
+        """The weight of each column's evidence, the largest first; empty for other learners.
+
+        >>> Account("evidence", trust={"age": 0.1, "hair": 1.25}).trust_text
+        'hair 1.25, age 0.10'
+        """
+        largest_first = sorted((self.trust or {}).items(), key=lambda item: -item[1])
+        return ", ".join(f"{name} {number(t, 2)}" for name, t in largest_first)
+
+
+def _format_count(n: int, noun: str) -> str:
+    return f"{n} {noun}{'' if n == 1 else 's'}"
+
+
+def _format_setting(value: Setting) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 @dataclass(frozen=True, eq=False)
 class FittedModel(Scorer):
-    """Forms, and an account of how they were fitted.
+    """Score forms and an account of how they were fitted.
 
-    `rows` is the weight of the rows of each class. `basis` is the naive belief about the same rows, where there is
-    one: it has the names of levels and words, and its evidence is what evidence regression weighs.
+    `rows` is the weight of the rows of each class. `basis` is the naive Bayes model of the same rows, where there is
+    one: it has the names of levels and words, and evidence regression weighs its evidence.
     """
 
     schema: Schema
@@ -60,37 +146,37 @@ class FittedModel(Scorer):
         account: Account,
         basis: GenerativeModel | None = None,
     ) -> FittedModel:
-        """Forms and the intercept of each class.
+        """Build a model from forms and the intercept of each class.
 
-        The intercept is told as the classes' log-shares of the rows, the prior, and what it is beyond them, the
-        bias: so an explanation names both, and other priors can be put in the place of those of the rows. A class
-        without rows is impossible: ln 0 is its prior, and nothing was fitted that could speak for it under another.
+        The intercept is split into the classes' log-shares of the rows, the prior, and the rest, the bias: so an
+        explanation names both, and another prior can replace that of the rows. A class without rows is impossible:
+        its prior is ln 0, and no weights were fitted that could support it under another prior.
         """
         log_prior = log(rows / rows.sum())
         with np.errstate(invalid="ignore"):
-            beyond = np.where(rows > 0, bias - log_prior, NEVER)
+            beyond = np.where(rows > 0, bias - log_prior, IMPOSSIBLE_BIAS)
         solved = Solved(rows / rows.sum(), log_prior, tuple(forms), tuple(needs), beyond)
         return cls(schema, solved, rows, account, basis)
 
     @property
     def naive(self) -> GenerativeModel:
-        """The naive belief about the same rows."""
+        """The naive Bayes model of the same rows."""
         if self.basis is None:
-            self.need_sums("remembers nothing of its rows")
+            self.refuse_sums("keeps no ledger of its rows")
         return self.basis
 
-    def under(self, prior: Array) -> FittedModel:
-        """The same evidence under another class prior, in the place of the classes' shares of the rows."""
+    def with_prior(self, prior: Array) -> FittedModel:
+        """Return the model with this class prior in place of the classes' shares of the rows."""
         return replace(self, solved=self.solved._replace(prior=prior, log_prior=log(prior)))
 
     @property
     def assumption(self) -> Assumption:
-        """What the naive belief about the same rows assumes."""
+        """The assumption of the naive Bayes model of the same rows."""
         return self.naive.assumption
 
     @property
     def ledger(self) -> Ledger:
-        """What the naive belief about the same rows remembers."""
+        """The ledger of the naive Bayes model of the same rows."""
         return self.naive.ledger
 
     @property
@@ -103,15 +189,15 @@ class FittedModel(Scorer):
         """The names of the levels, for each feature that has levels with names."""
         return super().level_names if self.basis is None else self.basis.level_names
 
-    def need_probability(self, what: str) -> None:
-        """There is no p(x)."""
+    def require_density(self, what: str) -> None:
+        """Raise an error: a fitted model has no p(x)."""
         raise UndefinedError(NO_DENSITY.format(what=what))
 
-    def need_sums(self, what: str) -> NoReturn:
-        """There are no sums."""
+    def refuse_sums(self, what: str) -> NoReturn:
+        """Raise an error: a fitted model has no sums to add or subtract."""
         raise UndefinedError(NO_SUMS.format(what=what))
 
     @property
     def n_parameters(self) -> int:
-        """Numbers fitted."""
+        """The number of fitted parameters."""
         return self.account.n_parameters

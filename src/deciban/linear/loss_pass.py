@@ -153,7 +153,9 @@ class Rows:
         """Replace the scores of some rows by w·∂ℓ/∂s, and return Σ w·ℓ."""
         codes, weight = self.codes[rows], None if self.weight is None else self.weight[rows]
         if self.kernels is not None:
-            return float(self.kernels.settle(scores, codes, np.empty(0) if weight is None else weight))
+            return float(
+                self.kernels.loss_and_residuals_inplace(scores, codes, np.empty(0) if weight is None else weight)
+            )
         loss = losses(scores, codes)
         scores[:] = residuals(scores, codes)
         if weight is not None:

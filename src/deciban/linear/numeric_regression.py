@@ -1,41 +1,57 @@
-"""Logistic regression of numbers, from rows to score forms: missing cells, C, the start, the fit and its account."""
+"""Logistic regression of numeric features, from rows to score forms: missing cells, C, start, fit and account."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban import engines
 from deciban._typing import Array, Codes
 from deciban.engines import is_sparse
+from deciban.errors import DecibanError
+from deciban.families.class_prior import ClassPrior
+from deciban.families.family import Family, log
+from deciban.families.gaussian import Gaussian
+from deciban.families.multinomial import Multinomial
+from deciban.generative import Assumption, GenerativeModel, summarise_rows
 from deciban.ledger import Needs, Schema
 from deciban.ledger.hashing import sample_row_numbers
-from deciban.linear.fit_report import Account, Setting
-from deciban.linear.fitted_model import FittedModel
-from deciban.linear.mean_imputation import column_means, filled
-from deciban.linear.naive_bayes_start import bayes_start
-from deciban.linear.penalty_choice import ROUGH, Chosen, Judges, by_folds
+from deciban.ledger.statistic import divide
+from deciban.linear.fitted_model import Account, FittedModel, Setting
+from deciban.linear.penalty_choice import CHOICE_TOL, FoldedRows, PenaltyChoice, choose_C_by_folds
 from deciban.linear.solvers.logistic import LogisticFit, fit_matrix
-from deciban.linear.solvers.logistic_objective import expand_to_classes
+from deciban.linear.solvers.logistic_objective import contrast, expand_to_classes, losses
 from deciban.scores import Linear
 
 Weights = tuple[Array, Array]
-"""Of the features, one row a score (one for two classes), and the intercepts."""
+"""The weights of the features, one row per score (one for two classes), and the intercepts."""
 
-SAMPLE = 20_000
-"""So many rows tell well enough how far the columns spread."""
+MAX_SAMPLE_ROWS = 20_000
+"""The number of rows that suffices to estimate the columns' variances, and the length of the naive Bayes start."""
 
-FREE = 1e3
-"""At C of so many times what a column's spread asks for, hardly anything is held back any more."""
+WEAK_PENALTY_FACTOR = 1e3
+"""At C of this many times the inverse of a column's variance there is hardly any penalty left."""
 
-LEAST_C, MOST_C = 1e-12, 1e12
+MIN_SEARCHED_C, MAX_SEARCHED_C = 1e-12, 1e12
+"""The least and the greatest C that cross-validation tries."""
+
+MAX_START_FACTOR = 4.0
+"""Naive Bayes is over-confident where features repeat each other; four times its weights is the longest start."""
+
+MIN_START_FACTOR = 1e-16
+"""A column that never varies within a class has unbounded evidence; shorter starts than this are not tried."""
+
+COLUMN_SUMS = {True: Needs("counts"), False: Needs("counts", skips=False)}
+"""The statistic that sums columns, with missing cells left out (True) or refused (False)."""
 
 
 @dataclass(frozen=True)
 class LogisticSettings:
-    """How logistic regression is to be fitted; the letters are scikit-learn's."""
+    """Settings of logistic regression, with scikit-learn's letters."""
 
     C: float | Literal["auto"] = 1.0
     l1_ratio: float = 0.0
@@ -46,13 +62,13 @@ class LogisticSettings:
     max_iter: int = 100
 
     def penalty(self, C: float) -> tuple[float, float]:
-        """What Σ W² / 2 and Σ |W| cost: nothing at C = ∞."""
+        """Return the factors of Σ W² / 2 and Σ |W|: zero at C = ∞."""
         return (1 - self.l1_ratio) / C, self.l1_ratio / C
 
 
 @dataclass(frozen=True)
 class NumberRows:
-    """Rows without missing cells, the place of each one's class, its weight, and how many classes there are."""
+    """Rows without missing cells, their class codes and weights, and the number of classes."""
 
     X: Any
     codes: Codes
@@ -61,7 +77,7 @@ class NumberRows:
     threads: int = 1
 
     def take(self, index: NDArray[np.intp]) -> NumberRows:
-        """These rows alone."""
+        """Return these rows only."""
         if len(index) == len(self.codes):
             return self
         weight = None if self.weight is None else self.weight[index]
@@ -70,7 +86,7 @@ class NumberRows:
     def fit(
         self, settings: LogisticSettings, C: float, start: Weights | None, weight: Array | None = None
     ) -> LogisticFit:
-        """The best weights at this C; rows may weigh otherwise."""
+        """Fit the weights at this C; `weight` replaces the weights of the rows."""
         weight, (l2, l1) = self.weight if weight is None else weight, settings.penalty(C)
         return fit_matrix(
             self.X, self.codes, weight, self.n_classes, l2=l2, l1=l1, intercept=settings.intercept, start=start,
@@ -78,13 +94,13 @@ class NumberRows:
         )  # fmt: skip
 
     def naive_start(self, settings: LogisticSettings, C: float) -> Weights | None:
-        """Where naive Bayes would have the weights."""
+        """Return a start in the direction of naive Bayes, see `bayes_start`."""
         l2, l1 = settings.penalty(C)
-        given = self.X, self.codes, self.weight, self.n_classes
-        return bayes_start(*given, l2=l2, l1=l1, intercept=settings.intercept, threads=self.threads)
+        rows = self.X, self.codes, self.weight, self.n_classes
+        return bayes_start(*rows, l2=l2, l1=l1, intercept=settings.intercept, threads=self.threads)
 
 
-def regress(
+def fit_logistic_regression(
     schema: Schema,
     X: Any,
     codes: Codes,
@@ -95,78 +111,77 @@ def regress(
     fold: NDArray[np.int32] | None = None,
     warm: Weights | None = None,
 ) -> FittedModel:
-    """Weights fitted to rows of numbers (dense or CSR, of one block), as a linear form about the columns' means.
+    """Fit weights to rows of numbers (dense or CSR, of one block), as a linear form about the columns' means.
 
-    `fold` says which rows are left out together where C is to be chosen, `warm` where to start instead of
-    `settings.start`. A missing cell counts for the mean m_j of its column: its evidence w_j (x_j − m_j) is 0.
+    `fold` is the fold in which each row is held out where C is to be chosen; `warm` replaces `settings.start`. A
+    missing cell counts as the mean m_j of its column: its evidence w_j (x_j − m_j) is 0.
     """
     K = len(schema.classes)
     means = column_means(X, weight, settings.missing == "skip", threads)
-    rows = NumberRows(filled(X, means), codes, weight, K, threads)
+    rows = NumberRows(fill_missing(X, means), codes, weight, K, threads)
     fold = np.full(len(codes), -1, dtype=np.int32) if fold is None else fold
-    C = settings.C if not isinstance(settings.C, str) else _best_C(rows, settings, fold).C
+    C = settings.C if not isinstance(settings.C, str) else _choose_C(rows, settings, fold).C
     if warm is None and settings.start == "bayes":
         warm = rows.naive_start(settings, C)
     fit = rows.fit(settings, C, warm)
-    form, bias = about_means(fit, means)
-    of_class = np.bincount(codes, weights=weight, minlength=K).astype(np.float64)
+    form, bias = _centre_form(fit, means)
+    class_weights = np.bincount(codes, weights=weight, minlength=K).astype(np.float64)
     needs = Needs("moments", skips=settings.missing == "skip")
-    return FittedModel.of(schema, [form], [needs], bias, of_class, _account(fit, settings, C, X.shape[1], K))
+    return FittedModel.of(schema, [form], [needs], bias, class_weights, _account(fit, settings, C, X.shape[1], K))
 
 
-def about_means(fit: LogisticFit, means: Array) -> tuple[Linear, Array]:
-    """Σ_j w_kj (x_j − m_j) over the cells that are there, as a form, and each class's score where all are at m."""
+def _centre_form(fit: LogisticFit, means: Array) -> tuple[Linear, Array]:
+    """Return Σ_j w_kj (x_j − m_j) over the cells present, as a form, and each class's score at the means."""
     weights = expand_to_classes(fit.weights)
     offsets = -weights * means
     return Linear(weights, np.zeros(len(weights)), offsets), expand_to_classes(fit.bias) - offsets.sum(axis=1)
 
 
 def _account(fit: LogisticFit, settings: LogisticSettings, C: float, d: int, K: int) -> Account:
-    told: dict[str, Setting] = {
+    values: dict[str, Setting] = {
         "C": C, "C_chosen": settings.C == "auto", "l1_ratio": settings.l1_ratio, "start": settings.start
     }  # fmt: skip
-    n_parameters, ended = (K - 1) * (d + settings.intercept), (bool(fit.converged), bool(fit.separable))
-    return Account("logistic", told, float(fit.objective), float(fit.loss), int(fit.n_iter), *ended, n_parameters)
+    n_parameters, flags = (K - 1) * (d + settings.intercept), (bool(fit.converged), bool(fit.separable))
+    return Account("logistic", values, float(fit.objective), float(fit.loss), int(fit.n_iter), *flags, n_parameters)
 
 
 @dataclass(frozen=True)
-class _Trials:
-    """Fits without a fold: rows that are left out weigh nothing, so that they need not be copied."""
+class _FoldFits:
+    """Fits without a fold: held-out rows have weight zero, so that no rows need be copied."""
 
     rows: NumberRows
     fold: NDArray[np.int32]
     settings: LogisticSettings
 
     def refit(self, f: int, C: float, before: Weights | None) -> Weights:
-        """See `Trials.refit`."""
+        """See `FoldFits.refit`."""
         w = 1.0 if self.rows.weight is None else self.rows.weight
         fit = self.rows.fit(self.settings, C, before, np.where(self.fold == f, 0.0, w))
         return fit.weights, fit.bias
 
-    def scores(self, f: int, learned: Weights) -> Array:
-        """See `Trials.scores`."""
+    def scores(self, f: int, state: Weights) -> Array:
+        """See `FoldFits.scores`."""
         mine = np.flatnonzero(self.fold == f)
-        return np.asarray(self.rows.X[mine] @ learned[0].T, dtype=np.float64) + learned[1]
+        return np.asarray(self.rows.X[mine] @ state[0].T, dtype=np.float64) + state[1]
 
 
-def _best_C(rows: NumberRows, settings: LogisticSettings, fold: NDArray[np.int32]) -> Chosen:
-    """C by cross-validation, between what the columns' spreads call for."""
-    rough = replace(settings, tol=max(settings.tol, ROUGH))
+def _choose_C(rows: NumberRows, settings: LogisticSettings, fold: NDArray[np.int32]) -> PenaltyChoice:
+    """Choose C by cross-validation, in the range that suits the columns' variances."""
+    rough = replace(settings, tol=max(settings.tol, CHOICE_TOL))
 
-    def trials(index: NDArray[np.intp], judges: Judges) -> _Trials:
-        return _Trials(rows.take(index), judges.fold, rough)
+    def prepare(index: NDArray[np.intp], folded: FoldedRows) -> _FoldFits:
+        return _FoldFits(rows.take(index), folded.fold, rough)
 
-    judges = Judges(rows.codes, rows.weight, fold)
-    reach = _reach(rows.X, float(judges.weights.sum()), settings.l1_ratio)
-    return by_folds(judges, trials, *reach)
+    folded = FoldedRows(rows.codes, rows.weight, fold)
+    return choose_C_by_folds(folded, prepare, *_search_range(rows.X, float(folded.weights.sum()), settings.l1_ratio))
 
 
-def _reach(X: Any, n: float, l1_ratio: float) -> tuple[float, float]:
-    """The C at which the penalty outweighs all rows in the widest column, and that at which the columns are free.
+def _search_range(X: Any, n: float, l1_ratio: float) -> tuple[float, float]:
+    """Return the C at which the penalty outweighs all rows in the widest column, and one with hardly any penalty.
 
-    A weight is worth one over its column's spread, and its square one over the variance.
+    A weight has the scale of one over its column's standard deviation, and its square of one over the variance.
     """
-    rows = X[sample_row_numbers(X.shape[0], SAMPLE)]
+    rows = X[sample_row_numbers(X.shape[0], MAX_SAMPLE_ROWS)]
     rows = rows.astype(np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
         squares = rows.multiply(rows) if is_sparse(rows) else rows * rows
@@ -176,5 +191,99 @@ def _reach(X: Any, n: float, l1_ratio: float) -> tuple[float, float]:
         spread = np.sqrt(spread)
     if not len(spread):
         return 1.0, 1.0
-    least, most = np.clip([1 / (n * spread.max()), FREE / np.median(spread)], LEAST_C, MOST_C)
+    bounds = [1 / (n * spread.max()), WEAK_PENALTY_FACTOR / np.median(spread)]
+    least, most = np.clip(bounds, MIN_SEARCHED_C, MAX_SEARCHED_C)
     return float(least), float(max(most, least))
+
+
+def column_means(X: Any, weight: Array | None, skips: bool, threads: int) -> Array:
+    """Compute m_j, the mean of the values present; 0 where there are none. Infinite values raise an error here.
+
+    >>> column_means(np.array([[1.0, np.nan], [3.0, np.nan]]), None, True, 1).tolist()
+    [2.0, 0.0]
+    """
+    one_class = np.zeros(X.shape[0], dtype=np.int32)
+    part: Any = engines.summarise(COLUMN_SUMS[skips], X, one_class, weight, 1, threads)
+    return np.asarray(divide(part.total[0], np.broadcast_to(part.weight[0], part.total[0].shape)))
+
+
+def fill_missing(X: Any, means: Array) -> Any:
+    """Return the rows with missing cells at the mean of their column; X itself is not changed.
+
+    >>> fill_missing(np.array([[1.0, 5.0], [np.nan, 7.0]]), np.array([1.0, 6.0])).tolist()
+    [[1.0, 5.0], [1.0, 7.0]]
+    """
+    sparse = is_sparse(X)
+    with np.errstate(over="ignore", invalid="ignore"):
+        is_complete = not np.isnan((X.data if sparse else X).sum())
+    if is_complete:
+        return X
+    X = X.copy()
+    if sparse:
+        missing = np.isnan(X.data)
+        X.data[missing] = means[X.indices[missing]]
+    else:
+        rows, columns = np.nonzero(np.isnan(X))
+        X[rows, columns] = means[columns]
+    return X
+
+
+def bayes_start(
+    X: Any, codes: Codes, weight: Array | None, K: int, *, l2: float, l1: float, intercept: bool, threads: int
+) -> tuple[Array, Array] | None:
+    """Return weights and bias in the direction of naive Bayes, at the best length; None where it has no direction.
+
+    Numbers are Gaussian with a shared variance for each column (then naive Bayes is linear), sparse counts are
+    multinomial. The evidence is scaled by the one factor t that minimises the penalised loss, as a temperature would:
+    naive Bayes counts repeated evidence twice, so its own weights may be worse than a start at zero.
+    """
+    try:
+        weights, bias, log_prior = _fit_naive_bayes(X, codes, weight, K, threads)
+    except DecibanError:  # for instance values whose squares overflow: the search needs no start
+        return None
+    weights, bias, log_prior = (contrast(each) for each in (weights, bias, log_prior))
+    if not intercept:
+        bias, log_prior = np.zeros_like(bias), np.zeros_like(bias)
+    t = _best_factor(X, codes, weight, weights, bias, log_prior, l2, l1)
+    return (t * weights, log_prior + t * bias) if t > 0 else None
+
+
+def _fit_naive_bayes(X: Any, codes: Codes, weight: Array | None, K: int, threads: int) -> tuple[Array, Array, Array]:
+    """Return weights, bias and log-prior of naive Bayes, K×d, K and K."""
+    are_counts = is_sparse(X) and (X.nnz == 0 or X.data.min() >= 0)
+    family: Family = Multinomial() if are_counts else Gaussian("tied_diagonal")
+    assumption = Assumption((family,), ClassPrior("smoothed"))
+    ledger = summarise_rows(assumption, list(range(K)), [None], [X], codes, weight, threads)
+    solved = GenerativeModel(assumption, ledger).solved
+    line = solved.forms[0].linear()
+    return line.weights, line.bias, log(solved.prior)
+
+
+def _best_factor(
+    X: Any, codes: Codes, weight: Array | None, weights: Array, bias: Array, log_prior: Array, l2: float, l1: float
+) -> float:
+    """Find the t that minimises Σ w ℓ(y, log-prior + t·evidence) and penalty; one product serves every t."""
+    rows = sample_row_numbers(X.shape[0], MAX_SAMPLE_ROWS)
+    w = np.ones(len(rows)) if weight is None else weight[rows]
+    share = float(w.sum()) / (X.shape[0] if weight is None else float(weight.sum()))
+    evidence, y = np.asarray(X[rows] @ weights.T, dtype=np.float64) + bias, codes[rows]
+    squares, sizes = share * 0.5 * l2 * float((weights**2).sum()), share * l1 * float(np.abs(weights).sum())
+
+    def objective(t: float) -> float:
+        return float(w @ losses(log_prior + t * evidence, y)) + squares * t * t + sizes * t
+
+    return _minimise_convex(objective)
+
+
+def _minimise_convex(objective: Callable[[float], float]) -> float:
+    """Minimise a convex function of t ≥ 0: divide the greatest t by four while it falls, then search in between."""
+    from scipy.optimize import minimize_scalar
+
+    t, value = MAX_START_FACTOR, objective(MAX_START_FACTOR)
+    while t > MIN_START_FACTOR and (nearer := objective(t / 4)) < value:
+        t, value = t / 4, nearer
+    found = minimize_scalar(
+        objective, bounds=(t / 4, min(4 * t, MAX_START_FACTOR)), method="bounded", options={"xatol": t / 50}
+    )
+    best = float(found.x) if found.fun < value else t
+    return best if objective(best) < objective(0.0) else 0.0

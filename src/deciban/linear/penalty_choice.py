@@ -1,4 +1,4 @@
-"""How much weights are held back: C chosen by what rows that were left out say of it."""
+"""Choice of the penalty: C by cross-validation."""
 
 from __future__ import annotations
 
@@ -17,34 +17,36 @@ from deciban.linear.solvers.logistic_objective import losses
 State = TypeVar("State")
 
 FOLDS = 5
-"""Folds that C is chosen by."""
+"""The number of folds by which C is chosen."""
 
-ENOUGH_ROWS = 20_000
-"""Rows that C is chosen by at most: it is sought in steps of √10, no finer."""
+MAX_CHOICE_ROWS = 20_000
+"""The greatest number of rows by which C is chosen: C is searched in steps of √10, no finer."""
 
-LEAST_C, MOST_C = 1e-3, 1e3
-"""Where C is sought if weights are numbers about 1: beyond, a thousand rows are not heard, or a column is free."""
+MIN_C, MAX_C = 1e-3, 1e3
+"""The range of C where weights are numbers about 1: below it a thousand rows have no effect, above it there is hardly
+any penalty."""
 
-FEW_C = 1.0
+DEFAULT_C = 1.0
 """C where no row can be left out."""
 
-ROUGH = 1e-2
-"""How near to their least value fits come that only tell one C from another."""
+CHOICE_TOL = 1e-2
+"""The tolerance of fits that only serve to compare one C with another."""
 
-PATIENCE = 2
-"""Steps of ever larger losses after which the path ends: beyond its least value the loss goes on rising."""
+MAX_RISES = 2
+"""The number of consecutive rises of the loss after which the search ends: beyond its minimum the loss goes on
+rising."""
 
 
 @dataclass(frozen=True)
-class Chosen:
-    """The C that was chosen, and the mean loss of the rows left out at every C that was tried, by rising C."""
+class PenaltyChoice:
+    """The chosen C, and the total loss of the held-out rows at every C that was tried, by rising C."""
 
     C: float
     path: tuple[tuple[float, float], ...]
 
 
-class Judges(NamedTuple):
-    """Rows to fit a predictor to: classes' codes, weights, and the fold in which each is left out; −1: none."""
+class FoldedRows(NamedTuple):
+    """Rows to fit a predictor to: class codes, weights, and the fold in which each is held out; −1: none."""
 
     codes: Codes
     weight: Array | None
@@ -52,95 +54,95 @@ class Judges(NamedTuple):
 
     @property
     def weights(self) -> Array:
-        """The weights, written out."""
+        """The weights as an array."""
         return np.ones(len(self.codes)) if self.weight is None else self.weight
 
-    def take(self, index: NDArray[np.intp]) -> Judges:
-        """These rows alone."""
-        return Judges(self.codes[index], None if self.weight is None else self.weight[index], self.fold[index])
+    def take(self, index: NDArray[np.intp]) -> FoldedRows:
+        """Return these rows only."""
+        return FoldedRows(self.codes[index], None if self.weight is None else self.weight[index], self.fold[index])
 
 
-class Trials(Protocol[State]):
-    """Models that are learned without a fold, and what they say of it."""
+class FoldFits(Protocol[State]):
+    """Models that are fitted without a fold, and their scores of its rows."""
 
     def refit(self, f: int, C: float, before: State | None) -> State:
-        """FittedModel without fold f at this C, starting from what was learned before."""
+        """Fit a model without fold f at this C, starting from the result `before`."""
 
-    def scores(self, f: int, learned: State) -> Array:
-        """What it says of the rows of fold f, in their order."""
+    def scores(self, f: int, state: State) -> Array:
+        """Return the model's scores of the rows of fold f, in their order."""
 
 
-def by_folds(
-    rows: Judges,
-    trials: Callable[[NDArray[np.intp], Judges], Trials[State]],
-    least: float = LEAST_C,
-    most: float = MOST_C,
-    n_judged: int | None = None,
-) -> Chosen:
-    """C by cross-validation: the one by which the rows of each fold are told best by models without them.
+def choose_C_by_folds(
+    rows: FoldedRows,
+    prepare: Callable[[NDArray[np.intp], FoldedRows], FoldFits[State]],
+    least: float = MIN_C,
+    most: float = MAX_C,
+    max_folds: int | None = None,
+) -> PenaltyChoice:
+    """Choose C by cross-validation: the one whose models without each fold have the least loss on it.
 
-    Of many rows a fair sample is asked, of many folds the first `n_judged`; `trials(index, rows)` makes ready the
-    rows at these places. Where no row can be judged by others, C is `FEW_C`.
+    Of many rows a sample is used, of many folds the first `max_folds`; `prepare(index, rows)` prepares the rows at
+    these indices. Where no row can be held out, C is `DEFAULT_C`.
     """
-    index = sample_of(rows.codes)
+    index = sample_choice_rows(rows.codes)
     rows = rows if len(index) == len(rows.codes) else rows.take(index)
-    rows = rows._replace(fold=known_elsewhere(rows.codes, rows.fold))
-    folds = np.unique(rows.fold[rows.fold >= 0]).tolist()[:n_judged]
+    rows = rows._replace(fold=exclude_single_fold_classes(rows.codes, rows.fold))
+    folds = np.unique(rows.fold[rows.fold >= 0]).tolist()[:max_folds]
     if not folds:
-        return Chosen(FEW_C, ())
-    made, weight = trials(index, rows), rows.weights
+        return PenaltyChoice(DEFAULT_C, ())
+    fits, weight = prepare(index, rows), rows.weights
 
-    def loss(i: int, learned: State) -> float:
+    def loss(i: int, state: State) -> float:
         mine = rows.fold == folds[i]
-        lost = float(weight[mine] @ losses(made.scores(folds[i], learned), rows.codes[mine]))
-        return lost if math.isfinite(lost) else math.inf
+        total = float(weight[mine] @ losses(fits.scores(folds[i], state), rows.codes[mine]))
+        return total if math.isfinite(total) else math.inf
 
-    return chosen_C(lambda i, C, before: made.refit(folds[i], C, before), loss, len(folds), least, most)
+    return search_C(lambda i, C, before: fits.refit(folds[i], C, before), loss, len(folds), least, most)
 
 
-def sample_of(codes: Codes) -> NDArray[np.intp]:
-    """The places of `ENOUGH_ROWS` rows, always the same, and a few more of classes that are hardly among them."""
+def sample_choice_rows(codes: Codes) -> NDArray[np.intp]:
+    """Return the indices of `MAX_CHOICE_ROWS` rows, always the same, and some more of classes rare among them."""
     n = len(codes)
-    index = sample_row_numbers(n, ENOUGH_ROWS)
+    index = sample_row_numbers(n, MAX_CHOICE_ROWS)
     if len(index) == n:
         return index
     order, counts = np.argsort(codes, kind="stable"), np.bincount(codes)
-    end, few = np.cumsum(counts), np.bincount(codes[index], minlength=len(counts)) < FOLDS
+    end, is_rare = np.cumsum(counts), np.bincount(codes[index], minlength=len(counts)) < FOLDS
     more = [
         order[end[k] - counts[k] + sample_row_numbers(int(counts[k]), FOLDS)]
-        for k in np.flatnonzero(few & (counts > 0))
+        for k in np.flatnonzero(is_rare & (counts > 0))
     ]
     return np.unique(np.concatenate([index, *more]))
 
 
-def known_elsewhere(codes: Codes, fold: NDArray[np.int32]) -> NDArray[np.int32]:
-    """The same folds, but rows of a class that only one of them has are in none (−1): every model knows every class.
+def exclude_single_fold_classes(codes: Codes, fold: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the folds, with −1 for rows of a class that only one fold has: so every model has seen every class.
 
-    >>> known_elsewhere(np.array([0, 0, 1, 1, 2]), np.array([0, 1, 0, 1, 1])).tolist()
+    >>> exclude_single_fold_classes(np.array([0, 0, 1, 1, 2]), np.array([0, 1, 0, 1, 1])).tolist()
     [0, 1, 0, 1, -1]
     """
     if not len(codes):
         return fold
     n_folds = int(fold.max()) + 1
-    met = np.zeros((int(codes.max()) + 1, n_folds + 1), dtype=np.bool_)
-    met[codes, fold] = True  # the last place is that of rows in no fold, which every model knows
-    elsewhere = (met.sum(axis=1) > 1)[codes]
-    return np.where(elsewhere, fold, -1).astype(np.int32)
+    occurs = np.zeros((int(codes.max()) + 1, n_folds + 1), dtype=np.bool_)
+    occurs[codes, fold] = True  # the last column stands for rows in no fold, which every model has seen
+    return np.where((occurs.sum(axis=1) > 1)[codes], fold, -1).astype(np.int32)
 
 
-def chosen_C(
+def search_C(
     refit: Callable[[int, float, State | None], State],
     loss: Callable[[int, State], float],
     n_folds: int,
     least: float,
     most: float,
-) -> Chosen:
-    """The C whose models without each fold lose least on it.
+) -> PenaltyChoice:
+    """Search the C whose models without each fold have the least loss on it.
 
-    `refit(f, C, before)` learns without fold f, starting from what was learned before; `loss(f, learned)` judges fold
-    f. C rises by tens, from held back to free, so that each start is near; then halfway on either side of the best.
+    `refit(f, C, before)` fits without fold f, starting from the result `before`; `loss(f, state)` is its loss on fold
+    f. C rises by tens, from a strong penalty to a weak one, so that each start is near; then the two values halfway
+    on either side of the best are tried.
 
-    >>> chosen_C(lambda f, C, before: C, lambda f, C: abs(math.log10(C) - 0.6), 2, 0.001, 1000.0).C
+    >>> search_C(lambda f, C, before: C, lambda f, C: abs(math.log10(C) - 0.6), 2, 0.001, 1000.0).C
     3.1622776601683795
     """
     tried: dict[float, float] = {}
@@ -159,10 +161,10 @@ def chosen_C(
             best, best_states, rises = exponent, list(states), 0
         else:
             rises += 1
-        if rises == PATIENCE:
+        if rises == MAX_RISES:
             break
     for half in (best - 0.5, best + 0.5):
         states[:] = best_states
         tried[half] = attempt(half)
     best = min(sorted(tried), key=lambda e: tried[e])
-    return Chosen(10.0**best, tuple((10.0**e, tried[e]) for e in sorted(tried)))
+    return PenaltyChoice(10.0**best, tuple((10.0**e, tried[e]) for e in sorted(tried)))

@@ -1,43 +1,48 @@
-"""Weighing a table's columns: one linear predictor over all blocks, its penalty chosen by rows that were left out."""
+"""Logistic regression of a table: one linear predictor over all blocks of columns, its penalty chosen by folds.
+
+Numbers are standardised by the training rows, so that one penalty suits all; each level and each bin has an
+indicator; words count as they were read. A missing cell is no evidence: the mean of a number, no level at all.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from typing import Any
+from functools import cache, cached_property
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
+from deciban.families.categorical import Categorical
 from deciban.generative import GenerativeModel
-from deciban.linear.design import Part, Shared, weight_shape
-from deciban.linear.fit_report import Account, LearnerName
-from deciban.linear.fitted_model import NEVER, FittedModel
-from deciban.linear.penalty_choice import ENOUGH_ROWS, LEAST_C, MOST_C, ROUGH, Judges, by_folds
+from deciban.linear.design import Dense, Part, Shared, Sparse, weight_shape
+from deciban.linear.fitted_model import IMPOSSIBLE_BIAS, Account, FittedModel, LearnerName
+from deciban.linear.penalty_choice import CHOICE_TOL, MAX_C, MAX_CHOICE_ROWS, MIN_C, FoldedRows, choose_C_by_folds
 from deciban.linear.solvers.logistic import LogisticFit, fit_parts
 from deciban.linear.solvers.logistic_objective import as_scores, expand_to_classes
-from deciban.linear.table_blocks import weighable
+from deciban.scores import Linear, Lookup, ScoreForm, Steps
 
-USUAL_C = 1e-2, 10.0
-"""Where it is sought for very many cells: fits beyond take longest. A C that is given is taken as it is."""
+LARGE_DESIGN_C_RANGE = 1e-2, 10.0
+"""The range in which C is searched for very many cells: fits beyond it take longest. A C that is given is used as it
+is."""
 
-MOST_ITERATIONS, TOLERANCE = 1000, 1e-6
-"""How far the fit goes that is kept."""
+FINAL_MAX_ITER, FINAL_TOL = 1000, 1e-6
+"""The iteration limit and the tolerance of the final fit."""
 
 MANY_CELLS = 1 << 17
-"""Cells, times classes, from which on fewer folds are judged for the sake of C."""
+"""The number of cells, times classes, from which on C is chosen by fewer folds."""
 
 Design = Sequence[Part]
-"""Blocks of features beside each other."""
+"""Blocks of features side by side."""
 
-Honest = Callable[[int], Design]
-"""All rows as they are by what was settled without this fold: cuts and evidence that have seen no label of it."""
+FoldDesign = Callable[[int], Design]
+"""All rows as designed without this fold: cuts and evidence that have seen no label of it."""
 
 
 @dataclass(frozen=True)
-class Found:
+class PredictorFit:
     """Weights of each block of a predictor for all K classes, and the fit that they come from."""
 
     blocks: list[Array]
@@ -47,7 +52,7 @@ class Found:
     chosen: bool
 
     def account(self, learner: LearnerName, n_rows: int) -> Account:
-        """How these weights were come by."""
+        """Return the account of this fit."""
         fit = self.fit
         settings = {"C": self.C, "C_chosen": self.chosen, "rows": n_rows}
         n_parameters = sum(t.size for t in fit.parts) + len(fit.bias)
@@ -57,139 +62,274 @@ class Found:
         )  # fmt: skip
 
 
-def logistic(
+def fit_table_logistic(
     basis: GenerativeModel,
     parts: Sequence[Any],
-    rows: Judges,
+    rows: FoldedRows,
     C: float | str,
     threads: int,
-    honest: Honest | None = None,
+    fold_design: FoldDesign | None = None,
 ) -> FittedModel:
-    """Logistic regression of a table: the columns' weights, in the place of what the naive belief says of them."""
-    blocks = weighable(basis, parts, rows.weight)
-    found = predictor([block.part for block in blocks], rows, len(basis.ledger.rows), C, threads, honest)
+    """Fit logistic regression to a table: weights of the columns replace the forms of the naive Bayes model."""
+    blocks = build_table_blocks(basis, parts, rows.weight)
+    found = fit_predictor([block.part for block in blocks], rows, len(basis.ledger.rows), C, threads, fold_design)
     forms = [block.form(weights) for block, weights in zip(blocks, found.blocks)]
     account = found.account("logistic", len(rows.codes))
     return FittedModel.of(basis.schema, forms, basis.solved.needs, found.bias, basis.ledger.rows, account, basis)
 
 
-def predictor(
-    parts: Design, rows: Judges, n_classes: int, C: float | str, threads: int, honest: Honest | None = None
-) -> Found:
-    """The predictor that these rows are least surprised by; a class that has none is left out of the fit.
+def fit_predictor(
+    parts: Design,
+    rows: FoldedRows,
+    n_classes: int,
+    C: float | str,
+    threads: int,
+    fold_design: FoldDesign | None = None,
+) -> PredictorFit:
+    """Fit a predictor to these rows; a class without rows is left out of the fit.
 
-    The penalties of the parts are those at C = 1. C is chosen by folds of the same design, or of `honest` ones.
+    The penalties of the parts are those at C = 1. C is chosen by folds of the same design, or of `fold_design`.
     """
     seen = np.flatnonzero(np.bincount(rows.codes, rows.weight, n_classes) > 0)
     place = np.zeros(n_classes, dtype=np.int32)
     place[seen] = np.arange(len(seen))
     if len(seen) < 2:
-        return _certain(parts, seen, n_classes)
-    own, known = rows._replace(codes=place[rows.codes]), [_of_classes(part, seen, n_classes) for part in parts]
-    apart = None if honest is None else _among(honest, seen, n_classes)
-    asked = _chosen(known, apart, own, len(seen), threads) if isinstance(C, str) else C
-    fit = _fitted(known, own, len(seen), asked, TOLERANCE, threads)
+        return _fit_one_class(parts, seen, n_classes)
+    own, narrow = rows._replace(codes=place[rows.codes]), [_keep_classes(part, seen, n_classes) for part in parts]
+    by_fold = (
+        None if fold_design is None else lambda f: [_keep_classes(part, seen, n_classes) for part in fold_design(f)]
+    )
+    value = _choose_C(narrow, by_fold, own, len(seen), threads) if isinstance(C, str) else C
+    fit = _fit(narrow, own, len(seen), value, FINAL_TOL, threads)
     blocks = [
-        t if isinstance(part, Shared) else _all_classes(_of_cells(part, t), seen, n_classes, 0.0)
-        for part, t in zip(known, fit.parts)
+        t if isinstance(part, Shared) else _to_all_classes(_scale_weights(part, t), seen, n_classes, 0.0)
+        for part, t in zip(narrow, fit.parts)
     ]
-    bias = _all_classes(fit.bias[:, None], seen, n_classes, NEVER)[:, 0]
-    return Found(blocks, bias, fit, float(asked), isinstance(C, str))
+    bias = _to_all_classes(fit.bias[:, None], seen, n_classes, IMPOSSIBLE_BIAS)[:, 0]
+    return PredictorFit(blocks, bias, fit, float(value), isinstance(C, str))
 
 
-def _of_classes(part: Part, seen: NDArray[np.intp], n_classes: int) -> Part:
-    """The same with what it says of these classes alone; of two that are left, their difference."""
+def _keep_classes(part: Part, seen: NDArray[np.intp], n_classes: int) -> Part:
+    """Return the part with its values of these classes only; of two that are left, their difference."""
     if len(seen) == n_classes:
         return part
     if isinstance(part, Shared):
         return replace(part, values=part.values[:, :, seen])
-    if part.scale is None:
-        return part
-    return replace(part, scale=as_scores(part.scale[seen]))
+    return part if part.scale is None else replace(part, scale=as_scores(part.scale[seen]))
 
 
-def _among(honest: Honest, seen: NDArray[np.intp], n_classes: int) -> Honest:
-    """Honest designs that speak of these classes alone."""
-    return lambda f: [_of_classes(part, seen, n_classes) for part in honest(f)]
-
-
-def _of_cells(part: Part, t: Array) -> Array:
-    """What weights of a part's features are of its cells."""
+def _scale_weights(part: Part, t: Array) -> Array:
+    """Convert weights of scaled features to weights of the cells."""
     return t if isinstance(part, Shared) or part.scale is None else t * part.scale
 
 
-def _certain(parts: Sequence[Part], seen: NDArray[np.intp], n_classes: int) -> Found:
-    """Rows of one class: there is nothing to tell apart, and no weights are needed."""
-    fit = LogisticFit(
-        tuple(np.zeros(weight_shape(part, 1)) for part in parts), np.zeros(1), 0.0, 0.0, 0, 0.0, True, False
-    )
+def _fit_one_class(parts: Sequence[Part], seen: NDArray[np.intp], n_classes: int) -> PredictorFit:
+    """Return zero weights for rows of a single class, which is certain."""
+    zeros = tuple(np.zeros(weight_shape(part, 1)) for part in parts)
+    fit = LogisticFit(zeros, np.zeros(1), 0.0, 0.0, 0, 0.0, True, False)
     blocks = [t if t.ndim == 1 else np.zeros((n_classes, t.shape[1])) for t in fit.parts]
-    bias = np.full(n_classes, NEVER)
+    bias = np.full(n_classes, IMPOSSIBLE_BIAS)
     bias[seen] = 0.0
-    return Found(blocks, bias, fit, 1.0, False)
+    return PredictorFit(blocks, bias, fit, 1.0, False)
 
 
-def _all_classes(t: Array, seen: NDArray[np.intp], n_classes: int, absent: float) -> Array:
-    """Weights for every class, those that were not seen too."""
+def _to_all_classes(t: Array, seen: NDArray[np.intp], n_classes: int, absent: float) -> Array:
+    """Return weights of every class, `absent` for those without rows."""
     out = np.full((n_classes, t.shape[1]), absent)
     out[seen] = expand_to_classes(t)
     return out
 
 
-def _fitted(
-    parts: Design, rows: Judges, n_classes: int, C: float, tol: float, threads: int, start: LogisticFit | None = None
+def _fit(
+    parts: Design,
+    rows: FoldedRows,
+    n_classes: int,
+    C: float,
+    tol: float,
+    threads: int,
+    start: LogisticFit | None = None,
 ) -> LogisticFit:
-    """The fit to these rows; the penalties of the parts are those at C = 1."""
-    held = [replace(part, l1=part.l1 / C, l2=part.l2 / C) for part in parts]
+    """Fit the parts to these rows; their penalties are those at C = 1."""
+    penalised = [replace(part, l1=part.l1 / C, l2=part.l2 / C) for part in parts]
     return fit_parts(
-        held, rows.codes, rows.weight, n_classes, start=None if start is None else (start.parts, start.bias),
-        tol=tol, max_iter=MOST_ITERATIONS, threads=threads,
+        penalised, rows.codes, rows.weight, n_classes, start=None if start is None else (start.parts, start.bias),
+        tol=tol, max_iter=FINAL_MAX_ITER, threads=threads,
     )  # fmt: skip
 
 
-def _taken(design: Design, index: NDArray[np.intp]) -> Design:
-    """The same with these rows alone."""
+def _take_rows(design: Design, index: NDArray[np.intp]) -> Design:
+    """Return the design with these rows only."""
     return [
         replace(part, values=part.values[index]) if isinstance(part, Shared) else replace(part, X=part.X[index])
         for part in design
     ]
 
 
-class _Trials:
-    """Fits without a fold, whose rows weigh nothing in it: of one design, or of honest ones."""
+class _FoldFits:
+    """Fits without a fold, whose rows have weight zero in it: of one design, or of a design for each fold."""
 
-    def __init__(self, design: Honest, rows: Judges, n_classes: int, threads: int) -> None:
+    def __init__(self, design: FoldDesign, rows: FoldedRows, n_classes: int, threads: int) -> None:
         self._rows, self._n_classes, self._threads = rows, n_classes, threads
         self._design = cache(design)
 
     def refit(self, f: int, C: float, before: LogisticFit | None) -> LogisticFit:
-        """See `Trials.refit`."""
+        """See `FoldFits.refit`."""
         rest = self._rows._replace(weight=np.where(self._rows.fold == f, 0.0, self._rows.weights))
-        return _fitted(self._design(f), rest, self._n_classes, C, ROUGH, self._threads, before)
+        return _fit(self._design(f), rest, self._n_classes, C, CHOICE_TOL, self._threads, before)
 
-    def scores(self, f: int, learned: LogisticFit) -> Array:
-        """See `Trials.scores`."""
-        design = _taken(self._design(f), np.flatnonzero(self._rows.fold == f))
-        return np.asarray(sum(part.scores(t) for part, t in zip(design, learned.parts)) + learned.bias)
+    def scores(self, f: int, state: LogisticFit) -> Array:
+        """See `FoldFits.scores`."""
+        design = _take_rows(self._design(f), np.flatnonzero(self._rows.fold == f))
+        return np.asarray(sum(part.scores(t) for part, t in zip(design, state.parts)) + state.bias)
 
 
-def _chosen(parts: Design, honest: Honest | None, rows: Judges, n_classes: int, threads: int) -> float:
-    """The C by which rows of each fold are told best without them."""
+def _choose_C(parts: Design, fold_design: FoldDesign | None, rows: FoldedRows, n_classes: int, threads: int) -> float:
+    """Choose the C whose models without each fold have the least loss on it."""
     n, n_folds = len(rows.codes), int(rows.fold.max(initial=-1)) + 1
-    few = _judging(parts, min(1.0, ENOUGH_ROWS / n), n_classes, n_folds)
+    max_folds = _count_choice_folds(parts, min(1.0, MAX_CHOICE_ROWS / n), n_classes, n_folds)
 
-    def trials(index: NDArray[np.intp], some: Judges) -> _Trials:
-        def fewer(design: Design) -> Design:
-            return design if len(index) == n else _taken(design, index)
+    def prepare(index: NDArray[np.intp], some: FoldedRows) -> _FoldFits:
+        def sample(design: Design) -> Design:
+            return design if len(index) == n else _take_rows(design, index)
 
-        same = fewer(parts) if honest is None else []
-        return _Trials(lambda f: same if honest is None else fewer(honest(f)), some, n_classes, threads)
+        same = sample(parts) if fold_design is None else []
+        return _FoldFits(lambda f: same if fold_design is None else sample(fold_design(f)), some, n_classes, threads)
 
-    return by_folds(rows, trials, *((LEAST_C, MOST_C) if few == n_folds else USUAL_C), n_judged=few).C
+    least, most = (MIN_C, MAX_C) if max_folds == n_folds else LARGE_DESIGN_C_RANGE
+    return choose_C_by_folds(rows, prepare, least, most, max_folds).C
 
 
-def _judging(parts: Design, share: float, n_classes: int, n_folds: int) -> int:
-    """How many of the folds are left out and judged: of many cells one or two, which have many rows."""
+def _count_choice_folds(parts: Design, share: float, n_classes: int, n_folds: int) -> int:
+    """Return how many folds are held out to choose C: of many cells one or two, which have many rows."""
     size = sum(part.values.size if isinstance(part, Shared) else part.X.size for part in parts)
     cells = share * n_classes * size
     return n_folds if cells <= MANY_CELLS else min(n_folds, 2 if cells <= 10 * MANY_CELLS else 1)
+
+
+class TableBlock(Protocol):
+    """One block of a table, as features of a linear predictor and as the score form of its weights."""
+
+    @property
+    def part(self) -> Part:
+        """The design of its rows, with a penalty of 1."""
+        ...
+
+    def form(self, weights: Array) -> ScoreForm:
+        """Convert weights of the design (K × its columns) to a score form of the block's own cells."""
+        ...
+
+
+@dataclass(frozen=True)
+class NumberBlock:
+    """Standardised numbers z_j = (x_j − m_j) / s_j, 0 where x_j is missing; s_j is 1 for a constant column.
+
+    >>> block = NumberBlock.of(np.array([[1.0], [3.0], [np.nan]]), None)
+    >>> block.standard.ravel().round(9).tolist(), block.form(np.array([[1.0], [2.0]])).offsets.tolist()
+    ([-1.0, 1.0, 0.0], [[-2.0], [-4.0]])
+    """
+
+    standard: Array
+    mean: Array
+    deviation: Array
+
+    @classmethod
+    def of(cls, X: NDArray[Any], weight: Array | None) -> NumberBlock:
+        """Standardise these rows; they are divided by the largest number first, so that 1e300² does not overflow."""
+        x = np.asarray(X, dtype=np.float64)
+        top = np.nanmax(np.abs(x), axis=0, initial=0.0)
+        top[top == 0] = 1.0
+        x = x / top
+        present = ~np.isnan(x)
+        w = present * (1.0 if weight is None else weight[:, None])
+        n = np.maximum(w.sum(axis=0), np.finfo(np.float64).tiny)
+        mean = np.nansum(x * w, axis=0) / n
+        x -= mean
+        deviation = np.sqrt(np.nansum(x * x * w, axis=0) / n)
+        constant = deviation <= np.finfo(np.float64).eps * np.abs(mean)
+        deviation[constant] = 1.0
+        return cls(np.where(present & ~constant, x / deviation, 0.0), mean * top, deviation * top)
+
+    @property
+    def part(self) -> Part:
+        """See `TableBlock.part`."""
+        return Dense(self.standard, 1.0)
+
+    def form(self, weights: Array) -> Linear:
+        """See `TableBlock.form`."""
+        slopes = weights / self.deviation
+        return Linear(slopes, np.zeros(len(weights)), -slopes * self.mean)
+
+
+@dataclass(frozen=True)
+class IndicatorBlock:
+    """One indicator for each distinguished level or bin; `column` is its place for each code, −1 for none."""
+
+    codes: NDArray[np.int64]
+    offset: NDArray[np.int64]
+    column: NDArray[np.int64]
+    solved: Lookup | Steps
+
+    @classmethod
+    def of_levels(cls, X: NDArray[Any], form: Lookup, family: Categorical, counted: Any) -> IndicatorBlock:
+        """Build indicators of levels as the family distinguishes them: the rarest of very many are one."""
+        return cls(X, form.offset, family.told(family.full(counted)).column, form)
+
+    @classmethod
+    def of_bins(cls, X: NDArray[Any], form: Steps) -> IndicatorBlock:
+        """Build indicators of the bins between the cuts."""
+        offset = form.lookup.offset
+        return cls(form.bins(X), offset, np.arange(offset[-1]), form)
+
+    @cached_property
+    def matrix(self) -> Any:
+        """The indicators, n × levels, CSR."""
+        from scipy.sparse import csr_array
+
+        valid = (self.codes >= 0) & (self.codes < np.diff(self.offset))
+        at = self.column[np.where(valid, self.codes + self.offset[:-1], 0)] if len(self.column) else self.codes
+        valid &= at >= 0
+        ends = np.concatenate([[0], np.cumsum(valid.sum(axis=1))])
+        width = int(self.column.max(initial=-1)) + 1
+        return csr_array((np.ones(int(ends[-1])), at[valid], ends), shape=(len(self.codes), width))
+
+    @property
+    def part(self) -> Part:
+        """See `TableBlock.part`."""
+        return Sparse(self.matrix, 1.0)
+
+    def form(self, weights: Array) -> Lookup | Steps:
+        """See `TableBlock.form`."""
+        table = np.where(self.column < 0, 0.0, np.column_stack([weights, np.zeros(len(weights))])[:, self.column])
+        if isinstance(self.solved, Steps):
+            return Steps(self.solved.cuts, self.solved.start, table)
+        return Lookup(table, self.offset, np.zeros_like(self.solved.unseen))
+
+
+@dataclass(frozen=True)
+class WordBlock:
+    """Words, by the values that they count with."""
+
+    matrix: Any
+
+    @property
+    def part(self) -> Part:
+        """See `TableBlock.part`."""
+        return Sparse(self.matrix, 1.0)
+
+    def form(self, weights: Array) -> Linear:
+        """See `TableBlock.form`."""
+        return Linear(weights, np.zeros(len(weights)))
+
+
+def build_table_blocks(basis: GenerativeModel, parts: Sequence[Any], weight: Array | None) -> list[TableBlock]:
+    """Build the blocks of these rows; the cuts of bins and the distinguished levels are those of naive Bayes."""
+    blocks = zip(basis.solved.forms, basis.assumption.families, basis.complete.parts, parts)
+    return [_build_table_block(form, family, counted, X, weight) for form, family, counted, X in blocks]
+
+
+def _build_table_block(form: ScoreForm, family: Any, counted: Any, X: Any, weight: Array | None) -> TableBlock:
+    if isinstance(form, Lookup):
+        return IndicatorBlock.of_levels(X, form, family, counted)
+    if isinstance(form, Steps):
+        return IndicatorBlock.of_bins(X, form)
+    return WordBlock(X) if hasattr(X, "tocsr") else NumberBlock.of(X, weight)

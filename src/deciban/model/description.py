@@ -13,8 +13,7 @@ from deciban.families.feature_strength import strengths
 from deciban.families.joint_feature_strength import strength_together
 from deciban.generative import GenerativeModel
 from deciban.ledger import Scatter
-from deciban.linear.fit_report import Account
-from deciban.linear.fitted_model import FittedModel
+from deciban.linear.fitted_model import Account, FittedModel
 from deciban.model.columns import JOIN_SEPARATOR, Column, Feature
 from deciban.model.feature_summaries import (
     ClassMean,
@@ -127,7 +126,7 @@ class Description:
     def _format_report(self) -> str:
         if self.account is None:
             return ""
-        trust = shorten(f"\ntrust: {self.account.trusted}") if self.account.trust else ""
+        trust = shorten(f"\ntrust: {self.account.trust_text}") if self.account.trust else ""
         return f"\n{self.account}{trust}"
 
     def _format_pseudo_counts(self) -> str:

@@ -15,8 +15,7 @@ from deciban.errors import InputError
 from deciban.families.family import one_each
 from deciban.generative import GenerativeModel
 from deciban.ledger import Ledger
-from deciban.linear.fit_report import Account
-from deciban.linear.fitted_model import FittedModel
+from deciban.linear.fitted_model import Account, FittedModel
 from deciban.model.columns import Column, Layout
 from deciban.model.matrices import Matrices, check_columns, make_level_encoders, row_blocks
 from deciban.model.model_algebra import Algebra, Origin
@@ -147,11 +146,11 @@ class Model(Algebra):
 
     def tell(self, calibration: Calibration | None, novelty: Novelty | None) -> None:
         """Know from now on what came true of the model's probabilities, and which rows are usual."""
-        self._scorer = self._scorer.told(calibration=calibration, novelty=novelty)
+        self._scorer = self._scorer.with_maps(calibration=calibration, novelty=novelty)
 
     def _novel(self, parts: Sequence[Any], share: float) -> NDArray[np.bool_]:
         """Which rows are less probable than all but this share of those learned."""
-        return self._scorer.novel(parts, share, engines.thread_count(None))
+        return self._scorer.is_novel(parts, share, engines.thread_count(None))
 
     @property
     def n_parameters(self) -> int:
@@ -299,7 +298,7 @@ class Model(Algebra):
         if n < 0:
             raise InputError(f"n rows are drawn for a whole number n ≥ 0, not {n!r}")
         if isinstance(self._scorer, FittedModel):
-            self._scorer.need_probability("rows to draw")
+            self._scorer.require_density("rows to draw")
         return sampled(self, n, np.random.default_rng(random_state))
 
     def telltales(self, label: Any, n: int = 10, column: str | None = None) -> list[Telltale]:

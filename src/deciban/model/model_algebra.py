@@ -113,7 +113,7 @@ class Algebra:
         """Refuse what only ledgers can do where weights were fitted; `what` a fitted model does not."""
         for model in (self, *others):
             if isinstance(model._scorer, FittedModel):
-                model._scorer.need_sums(what)
+                model._scorer.refuse_sums(what)
 
     def _take(self, ledger: Ledger) -> None:
         """Go on with another ledger, what was judged of the old one forgotten."""
@@ -169,7 +169,7 @@ class Algebra:
         new.options = replace(self.options, prior=class_prior(priors, self.ledger.schema.classes))
         if isinstance(self._scorer, FittedModel):
             naive = GenerativeModel(new.options.assumption(self.layout), self.ledger)
-            new._scorer = replace(self._scorer.under(naive.solved.prior), basis=naive)
+            new._scorer = replace(self._scorer.with_prior(naive.solved.prior), basis=naive)
         else:
             told = self._scorer.calibration, self._scorer.novelty
             new._scorer = GenerativeModel(new.options.assumption(self.layout), self.ledger, *told)

@@ -13,7 +13,7 @@ import numpy as np
 from deciban.errors import DecibanError
 from deciban.generative import Assumption, GenerativeModel
 from deciban.ledger import Block, Ledger, Schema
-from deciban.linear.boosted_model import Boosted
+from deciban.linear.boosting import Boosted
 from deciban.linear.fitted_model import FittedModel
 from deciban.linear.sample_weights import ALGORITHMS
 from deciban.persistence import Section
@@ -134,7 +134,7 @@ def read_scorer(section: Section) -> Scorer:
     model = read_fitted_model(section.part("learned"), schema, basis)
     if section.has("rounds"):
         model = _read_rounds(section.part("rounds"), model)
-    return model.told(calibration=_read_optional_calibration(section, len(schema.classes)))
+    return model.with_maps(calibration=_read_optional_calibration(section, len(schema.classes)))
 
 
 def _write_rounds(boosted: Boosted) -> Section:

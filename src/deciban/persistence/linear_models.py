@@ -9,8 +9,7 @@ import numpy as np
 
 from deciban.generative import GenerativeModel
 from deciban.ledger import Block, Needs, Schema
-from deciban.linear.fit_report import LEARNERS, Account, Setting
-from deciban.linear.fitted_model import FittedModel
+from deciban.linear.fitted_model import LEARNERS, Account, FittedModel, Setting
 from deciban.persistence import Section
 from deciban.persistence.score_forms import FITTED_FORMS, read_priors, read_score_form, write_score_form
 from deciban.persistence.section import MAX_NUMBER

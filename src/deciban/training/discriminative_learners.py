@@ -16,17 +16,14 @@ from deciban.errors import InputError
 from deciban.families.class_prior import ClassPrior
 from deciban.generative import GenerativeModel
 from deciban.ledger import Ledger
-from deciban.linear import boosting
 from deciban.linear import evidence_weights as trusting
 from deciban.linear import evidence_weights_of_words as words
 from deciban.linear import table_design as weighing
-from deciban.linear import text_columns as texts
-from deciban.linear.boosting import boosted
+from deciban.linear.boosting import BoostingSettings, Examples, boost
 from deciban.linear.design import Shared
 from deciban.linear.fitted_model import FittedModel
-from deciban.linear.penalty_choice import FOLDS, Judges, known_elsewhere
-from deciban.linear.table_blocks import weighable
-from deciban.linear.table_design import Design
+from deciban.linear.penalty_choice import FOLDS, FoldedRows, exclude_single_fold_classes
+from deciban.linear.table_design import Design, build_table_blocks
 from deciban.model.columns import OPEN
 from deciban.model.model_options import Options
 from deciban.model.summarise_table import Rows
@@ -71,7 +68,7 @@ class Settled:
         """What was learned, under the class prior that was asked for, if it is not that of the rows."""
         asked = self.basis.assumption.prior
         usual = asked == ClassPrior()
-        return replace(self.known, scorer=learned if usual else learned.under(self.basis.solved.prior))
+        return replace(self.known, scorer=learned if usual else learned.with_prior(self.basis.solved.prior))
 
     @property
     def parts(self) -> list[Any]:
@@ -79,9 +76,9 @@ class Settled:
         return chosen_parts(self.rows, self.known.kept)
 
     @cached_property
-    def judges(self) -> Judges:
+    def judges(self) -> FoldedRows:
         """The rows' classes and weights, and the folds that a penalty is chosen by."""
-        return Judges(self.rows.codes, self.rows.weight, inner_folds(self.rows, FOLDS))
+        return FoldedRows(self.rows.codes, self.rows.weight, inner_folds(self.rows, FOLDS))
 
     def apart(self, fold: NDArray[np.int32], n_folds: int) -> list[Ledger]:
         """What was counted of all rows but those of each fold; rows that are in none (−1) are in all."""
@@ -102,7 +99,7 @@ class Settled:
 def inner_folds(rows: Rows, n_folds: int) -> NDArray[np.int32]:
     """Folds with their share of every class; a class that would be in one alone is in none (−1): all stay known."""
     columns = [column for block in rows.columns for column in block]
-    return known_elsewhere(rows.codes, by_content(columns, rows.codes, rows.weight, n_folds))
+    return exclude_single_fold_classes(rows.codes, by_content(columns, rows.codes, rows.weight, n_folds))
 
 
 @dataclass(frozen=True)
@@ -119,14 +116,14 @@ class Logistic:
         it = Settled.of(task, options, rest, rows, sure)
         cut = any(column.role == "binned" or column.role in OPEN for column in task.columns)
         honest = partial(self._without, it) if cut else None  # else no label has a say in the design
-        found = weighing.logistic(it.basis, it.parts, it.judges, self.C, engines.thread_count(None), honest)
+        found = weighing.fit_table_logistic(it.basis, it.parts, it.judges, self.C, engines.thread_count(None), honest)
         return it.taught(found)
 
     def _without(self, it: Settled, f: int) -> Design:
         """All rows as the model of those outside a fold would have them."""
         rows, other = it.rows, it.without[f]
         weight = np.where(it.judges.fold == f, 0.0, 1.0 if rows.weight is None else rows.weight)
-        return [block.part for block in weighable(other.basis, chosen_parts(rows, other.known.kept), weight)]
+        return [block.part for block in build_table_blocks(other.basis, chosen_parts(rows, other.known.kept), weight)]
 
 
 @dataclass(frozen=True)
@@ -141,24 +138,26 @@ class Evidence:
     ) -> Without:
         """See `Learner.learn`."""
         whole = Settled.of(task, options, rest, rows, sure)
-        index = trusting.enough(len(whole.rows.codes), whole.basis)
+        index = trusting.sample_evidence_rows(len(whole.rows.codes), whole.basis)
         it = whole if len(index) == len(whole.rows.codes) else replace(whole, rows=whole.rows[index])
         names = [feature.column for feature in task.layout.texts]
         if (it.judges.fold < 0).all():
-            return it.taught(trusting.untried(it.basis, len(it.rows.codes), names))
+            return it.taught(trusting.use_unit_weights(it.basis, len(it.rows.codes), names))
         found, read = _texts(it, self.C)
         said = _with_texts(heard(it, EVIDENCE_FOLDS), it, read)
         told = dict(zip(names, found))
         honest = partial(self._without, it, read)
         return it.taught(
-            trusting.evidence(it.basis, said, it.judges, self.C, told, engines.thread_count(None), honest)
+            trusting.fit_evidence_weights(it.basis, said, it.judges, self.C, told, engines.thread_count(None), honest)
         )
 
     def _without(self, it: Settled, texts_read: Sequence[Array], f: int) -> Design:
         """All rows as the model of those outside a fold would hear them, each of these without a fold of its own."""
         other, mine = it.without[f], it.judges.fold == f
-        out = np.zeros((len(mine), trusting.n_trusts(other.basis), len(other.basis.ledger.rows)))
-        out[mine] = trusting.heard(other.basis, chosen_parts(it.rows[np.flatnonzero(mine)], other.known.kept))
+        out = np.zeros((len(mine), trusting.count_weights(other.basis), len(other.basis.ledger.rows)))
+        out[mine] = trusting.compute_column_evidence(
+            other.basis, chosen_parts(it.rows[np.flatnonzero(mine)], other.known.kept)
+        )
         out[~mine] = heard(other, FOLDS)
         return [Shared(_with_texts(out, other, texts_read), 1.0)]
 
@@ -167,15 +166,17 @@ def heard(it: Settled, n_folds: int) -> Array:
     """ln p(x_j|k) of rows by the belief without their fold, n×d×K; nothing of a row that is alone in its class."""
     rows, kept, assumption = it.rows, it.known.kept, it.basis.assumption
     fold = inner_folds(rows, n_folds)
-    out = np.zeros((len(fold), trusting.n_trusts(it.basis), len(it.basis.ledger.rows)))
+    out = np.zeros((len(fold), trusting.count_weights(it.basis), len(it.basis.ledger.rows)))
     for f, rest in enumerate(it.apart(fold, n_folds)):
         mine = np.flatnonzero(fold == f)
         if len(mine):
-            out[mine] = trusting.heard(GenerativeModel(assumption, rest.choose(kept)), chosen_parts(rows[mine], kept))
+            out[mine] = trusting.compute_column_evidence(
+                GenerativeModel(assumption, rest.choose(kept)), chosen_parts(rows[mine], kept)
+            )
     return out
 
 
-def _texts(it: Settled, C: float | str) -> tuple[list[texts.Text], list[Array]]:
+def _texts(it: Settled, C: float | str) -> tuple[list[words.TextWeights], list[Array]]:
     """Each text with its words weighed, and what they say of rows without their fold."""
     found, said = [], []
     for X, block, family in zip(it.parts, it.basis.schema.blocks, it.basis.assumption.families):
@@ -183,14 +184,14 @@ def _texts(it: Settled, C: float | str) -> tuple[list[texts.Text], list[Array]]:
             alpha: float = getattr(family, "alpha", 1.0)
             K, threads = len(it.basis.ledger.rows), engines.thread_count(None)
             rows = words.WordRows(X, X, it.rows.codes, it.rows.weight, K, threads=threads)
-            found.append(texts.weighed(rows, alpha, C, it.judges.fold))
-            said.append(texts.heard(rows, alpha, found[-1].C, it.judges.fold))
+            found.append(words.fit_text_weights(rows, alpha, C, it.judges.fold))
+            said.append(words.out_of_fold_text_evidence(rows, alpha, found[-1].C, it.judges.fold))
     return found, said
 
 
 def _with_texts(said: Array, it: Settled, read: Sequence[Array]) -> Array:
     """What was heard of all rows, with what their texts say in its place."""
-    for j, text in zip(trusting.text_places(it.basis), read):
+    for j, text in zip(trusting.text_weight_indices(it.basis), read):
         said[:, j] = text
     return said
 
@@ -211,13 +212,16 @@ class Boosted:
         learn, held = fold != 0, np.flatnonzero(fold == 0)
         rounds = ROUNDS
         if len(held) and len(np.unique(codes[learn])) > 1:
-            aside = boosting.Examples(_taken(parts, held), codes[held], None if weight is None else weight[held])
+            aside = Examples(_taken(parts, held), codes[held], None if weight is None else weight[held])
             mine, own = np.flatnonzero(learn), None if weight is None else weight[learn]
-            tried = boosted(
-                assumption, schema, _taken(parts, mine), codes[mine], own, rounds=ROUNDS, held=aside, threads=threads
+            rest, settings = (
+                Examples(_taken(parts, mine), codes[mine], own),
+                BoostingSettings(rounds=ROUNDS, held=aside),
             )
+            tried = boost(assumption, schema, rest, settings, threads=threads)
             rounds = len(tried.rounds)
-        found = boosted(assumption, schema, parts, codes, weight, rounds=rounds, threads=threads, basis=it.basis)
+        examples, settings = Examples(parts, codes, weight), BoostingSettings(rounds=rounds)
+        found = boost(assumption, schema, examples, settings, threads=threads, basis=it.basis)
         return it.taught(found)
 
 

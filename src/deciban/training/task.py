@@ -10,7 +10,7 @@ from typing import Any
 from deciban.errors import InputError, did_you_mean, list_names
 from deciban.families.class_prior import ClassPrior
 from deciban.ledger.schema import sort_classes
-from deciban.linear import fit_report as account
+from deciban.linear import fitted_model
 from deciban.model.columns import Column, Layout
 from deciban.model.model import Model, file_options
 from deciban.model.model_options import MOST_LEVELS, Options
@@ -21,7 +21,7 @@ from deciban.text import Words
 from deciban.training.column_blocks import Blocks, check_shape, joined
 from deciban.training.infer_roles import HEAD, infer
 
-LEARNERS = ("bayes", *account.LEARNERS)
+LEARNERS = ("bayes", *fitted_model.LEARNERS)
 """Who may learn: naive Bayes from what was counted, or one of its partners from the rows."""
 
 PENALISED = ("logistic", "evidence")

@@ -111,7 +111,7 @@ class Gram:
         def add_stripe(s: int) -> None:
             self.buffers[s].fill(0.0)
             first, last = stripes[s].start, stripes[s].stop
-            kernels.add_shared(self.data, C.indices, C.indptr, first, last, self.scale, shares, self.buffers[s])
+            kernels.add_gram_product(self.data, C.indices, C.indptr, first, last, self.scale, shares, self.buffers[s])
 
         list(map_in_threads(add_stripe, range(len(stripes)), self.threads))
         return self.buffers
