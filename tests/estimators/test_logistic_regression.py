@@ -229,9 +229,9 @@ def test_it_can_be_calibrated_and_asked_for_decisions(tmp_path):
 def test_questions_about_the_rows_themselves_are_refused_with_a_way_out():
     X, y = drawn()
     model = LogisticRegression().fit(X, y)
-    with pytest.raises(UndefinedError, match=r"knows nothing of.*Hint: naive Bayes does"):
+    with pytest.raises(UndefinedError, match=r"has no p\(x\).*Hint: naive Bayes has one"):
         model.fit_novelty(X, y)
-    with pytest.raises(UndefinedError, match=r"knows nothing of.*Hint: naive Bayes does"):
+    with pytest.raises(UndefinedError, match=r"has no p\(x\).*Hint: naive Bayes has one"):
         model.predict(X, reject_novel=0.01)
 
 
