@@ -120,14 +120,14 @@ def test_numbers_that_share_a_cell_with_infinity_are_left_to_the_definition():
 def test_grids_do_not_depend_on_what_was_in_memory():
     rng = np.random.default_rng(0)
     x, codes = rng.normal(size=3000), rng.integers(0, 3, 3000).astype(np.int32)
-    for place in (np.zeros(grid.SLOTS), np.full(grid.SLOTS, 2**32 - 1), rng.integers(0, 500, grid.SLOTS)):
+    for place in (np.zeros(grid.SLOT_COUNT), np.full(grid.SLOT_COUNT, 2**32 - 1), rng.integers(0, 500, grid.SLOT_COUNT)):
         slots, count = np.full(3000, 7, np.int32), np.full((3000, 3), np.nan)
         rows, used = grid.count_column(
             x.view(np.int64), codes, UNIT, True, 0, place.astype(np.uint32), slots, 0, count
         )
         cells, at = np.unique(cell_numbers(x), return_inverse=True)
         assert rows == 3000
-        assert sorted(grid.cells_at(slots[:used]) - BIAS) == cells.tolist()
+        assert sorted(grid.slots_to_cells(slots[:used]) - BIAS) == cells.tolist()
         expected = np.zeros((len(cells), 3))
         np.add.at(expected, (at, codes), 1)
-        np.testing.assert_array_equal(count[np.argsort(grid.cells_at(slots[:used]))], expected)
+        np.testing.assert_array_equal(count[np.argsort(grid.slots_to_cells(slots[:used]))], expected)

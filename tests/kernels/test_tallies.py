@@ -276,6 +276,6 @@ def test_read_only_rows_need_no_second_compilation() -> None:
 def test_smoothing_by_table_agrees_with_numpy(totals: list[float], alpha: float) -> None:
     total, klass = np.array(totals, np.float64), (np.arange(len(totals)) % 3).astype(np.int32)
     sums, delta, table = np.zeros(3), np.empty(len(totals)), np.log1p(np.arange(4096) / alpha)
-    tallies.smooth(klass, total, alpha, table, sums, delta)
+    tallies.smooth_entries(klass, total, alpha, table, sums, delta)
     np.testing.assert_allclose(delta, np.log1p(total / alpha), rtol=1e-15)
     np.testing.assert_allclose(sums, np.bincount(klass, total, 3), rtol=1e-12)

@@ -216,7 +216,7 @@ def _grid(needs: Needs, X: NDArray[Any], codes: Codes, w: Array, K: int) -> Stat
     grid = import_module("deciban.kernels.grid")
     bits = plain(X.astype(np.float64, copy=False)).view(np.int64)
     keys: list[NDArray[np.int64]] = []
-    tables, place = [], np.empty(grid.SLOTS, dtype=np.uint32)
+    tables, place = [], np.empty(grid.SLOT_COUNT, dtype=np.uint32)
     for first in range(0, X.shape[1], GRID_COLUMNS):
         for column in plain(bits[:, first : first + GRID_COLUMNS].T, whole=True):
             part = _cells(grid, column, codes, w, K, needs.skips, place)
@@ -237,7 +237,7 @@ def _cells(
     while 0 <= row < len(bits):
         slots, count = (np.concatenate([a, np.empty_like(a)]) for a in (slots, count))
         row, used = grid.count_column(bits, codes, w, skips, row, place, slots, used, count)
-    cells = grid.cells_at(slots[:used])
+    cells = grid.slots_to_cells(slots[:used])
     order = np.argsort(cells)
     return None if row < 0 else (cells[order], count[order])
 

@@ -108,7 +108,7 @@ def tally_sparse(
 
     def spread(t: int, span: Span) -> None:
         _, feature, total, ends = lists[t]
-        tallies.spread_features(span[0], span[1], feature, total, ends, slots[t], klass, totals)
+        tallies.transpose_to_features(span[0], span[1], feature, total, ends, slots[t], klass, totals)
 
     _share(spread, list(enumerate(spans)))
     flawed = any(flaws for flaws, *_ in lists)
@@ -141,7 +141,7 @@ def score_dense(
         return tallies.score_rows_dense(i0, i1, indptr, indices, data, table, bias, bar, binary, scores, best)
 
     flaws = sum(_share(score, _spans(indptr, _threads(indptr, n_threads))))
-    return _first_flaw(data, -tallies.HIGHEST) if flaws else -1
+    return _first_flaw(data, -tallies.MAX_FLOAT) if flaws else -1
 
 
 def score_sparse(
@@ -178,7 +178,7 @@ def score_sparse(
         )  # fmt: skip
 
     flaws = sum(_share(score, _spans(indptr, _threads(indptr, n_threads))))
-    return _first_flaw(data, -tallies.HIGHEST) if flaws else -1
+    return _first_flaw(data, -tallies.MAX_FLOAT) if flaws else -1
 
 
 def _common_rows(start: Ints, klass: Codes, delta: Floats, n_classes: int, entries: int) -> tuple[Codes, Floats]:
@@ -270,7 +270,7 @@ def _rows_of(codes: Codes, weight: Floats | None) -> tuple[Codes, Floats]:
 
 def _reading(threshold: float | None) -> tuple[float, float, bool]:
     """The lowest entry allowed, the threshold, and whether there is one."""
-    return (0.0, 0.0, False) if threshold is None else (-tallies.HIGHEST, float(threshold), True)
+    return (0.0, 0.0, False) if threshold is None else (-tallies.MAX_FLOAT, float(threshold), True)
 
 
 def _wanted(out: Floats | None, winner: Codes | None) -> tuple[Floats, Codes]:

@@ -115,8 +115,8 @@ def smoothed_entries(part: Tallies, alpha: float) -> tuple[Array, Array]:
     """Σ n_kv of each class, and ln(1 + n_kv/α) of each entry; most counts of words are small, and looked up."""
     if len(part.total) < MANY_ENTRIES:
         return part.per_class(part.total), np.log1p(part.total / alpha)
-    from deciban.kernels.tallies import smooth
+    from deciban.kernels.tallies import smooth_entries
 
     sums, delta = np.zeros(part.n_classes), np.empty(len(part.total))
-    smooth(part.klass, part.total, alpha, np.log1p(np.arange(SMALL_TOTALS) / alpha), sums, delta)
+    smooth_entries(part.klass, part.total, alpha, np.log1p(np.arange(SMALL_TOTALS) / alpha), sums, delta)
     return sums, delta

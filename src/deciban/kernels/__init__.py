@@ -1,5 +1,5 @@
-"""HOW IT IS FAST: the Numba loops. Each is a function of `ledger` or `scores` again, for large inputs.
+"""Numba kernels: each computes the same function as a definition in NumPy, for large inputs.
 
-One core each and free of the interpreter's lock; engines run them on blocks of rows in threads. Importing
-any module of this room imports Numba, so engines do so only for large work.
+A kernel uses one core and releases the interpreter's lock; engines run kernels on blocks of rows in threads.
+Importing any module of this package except `execution` imports Numba, so that is done only for large work.
 """

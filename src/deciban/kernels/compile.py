@@ -1,4 +1,4 @@
-"""How a loop becomes a kernel: compiled on first use, cached on disk, free of the interpreter's lock."""
+"""Compilation of kernels: on first use, cached on disk, without the interpreter's lock."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _warned = False
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile `function` with Numba, one core, no lock, and keep the machine code between runs.
+    """Compile `function` with Numba for one core, without the interpreter's lock, and cache the machine code.
 
     Where neither the package's folder nor the user's cache can be written, Numba refuses to cache;
-    then the kernel is compiled anew in each process, and one warning says how to mend that.
+    then the kernel is compiled again in each process, and one warning tells how to change that.
     """
     try:
         return numba.njit(nogil=True, cache=True)(function)
@@ -35,18 +35,18 @@ def _warn_once() -> None:
     if not _warned:
         _warned = True
         warnings.warn(
-            "deciban found no folder to keep its compiled kernels in, so each process compiles them anew "
+            "deciban found no folder to keep its compiled kernels in, so each process compiles them again "
             "(a second or two). Hint: set NUMBA_CACHE_DIR to a writable folder.",
             stacklevel=4,
         )
 
 
 def _trailing_zeros(typing_context: Any, x: Any) -> Any:
-    def built(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
 
-    return types.uint64(types.uint64), built
+    return types.uint64(types.uint64), build
 
 
 trailing_zeros: Any = intrinsic(_trailing_zeros)
-"""How many zeros a number that is not zero ends with in binary: one instruction, for which NumPy has no name."""
+"""The number of trailing zero bits of a non-zero number: one instruction, which NumPy does not offer."""

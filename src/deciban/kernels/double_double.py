@@ -9,7 +9,7 @@ SPLITTER = 2.0**27 + 1
 
 @kernel
 def two_sum(a: float, b: float) -> tuple[float, float]:
-    """a + b, rounded, and what the rounding lost."""
+    """Return a + b, rounded, and the rounding error."""
     total = a + b
     back = total - a
     return total, (a - (total - back)) + (b - back)
@@ -17,7 +17,7 @@ def two_sum(a: float, b: float) -> tuple[float, float]:
 
 @kernel
 def two_product(a: float, b: float) -> tuple[float, float]:
-    """a · b, rounded, and what the rounding lost."""
+    """Return a · b, rounded, and the rounding error."""
     product = a * b
     wide = a * SPLITTER
     a_high = wide - (wide - a)
@@ -30,7 +30,7 @@ def two_product(a: float, b: float) -> tuple[float, float]:
 
 @kernel
 def add(a: float, a_low: float, b: float, b_low: float) -> tuple[float, float]:
-    """The sum of two pairs."""
+    """Return the sum of two pairs."""
     high, error = two_sum(a, b)
     low, rest = two_sum(a_low, b_low)
     error += low
@@ -42,7 +42,7 @@ def add(a: float, a_low: float, b: float, b_low: float) -> tuple[float, float]:
 
 @kernel
 def multiply(a: float, a_low: float, b: float, b_low: float) -> tuple[float, float]:
-    """The product of two pairs."""
+    """Return the product of two pairs."""
     high, error = two_product(a, b)
     error += a * b_low + a_low * b
     total = high + error
@@ -51,7 +51,7 @@ def multiply(a: float, a_low: float, b: float, b_low: float) -> tuple[float, flo
 
 @kernel
 def divide(a: float, a_low: float, b: float, b_low: float) -> tuple[float, float]:
-    """The quotient of two pairs."""
+    """Return the quotient of two pairs."""
     first = a / b
     p, p_low = multiply(b, b_low, first, 0.0)
     r, r_low = add(a, a_low, -p, -p_low)

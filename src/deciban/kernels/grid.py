@@ -1,4 +1,4 @@
-"""The loop that counts numbers into the cells of a grid."""
+"""The kernel that counts numbers into the cells of a `Grid`."""
 
 from __future__ import annotations
 
@@ -12,34 +12,37 @@ from deciban.ledger.grid import BIAS, FIRST_CELL, IGNORED_BITS, MAGNITUDE, MANTI
 Bits = NDArray[np.int64]
 Places = NDArray[np.uint32]
 
-ROWS = 1024
-"""So many rows are looked up before they are counted."""
+BLOCK_ROWS = 1024
+"""Rows whose slots are found before they are counted."""
 
-REST = (1 << MANTISSA) - 1
+MANTISSA_MASK = (1 << MANTISSA) - 1
 """All bits of the mantissa."""
 
-INFINITY = 0x7FF << MANTISSA
+INFINITY_BITS = 0x7FF << MANTISSA
 """The bits of +∞; those of NaN are above."""
 
-ODD = 2 * BIAS - 1
-"""The slot of −0.0, +∞ and NaN, which are told apart when they are met: none is ever at home there."""
+SPECIAL_SLOT = 2 * BIAS - 1
+"""The slot of −0.0, +∞ and NaN, which are distinguished when they occur: no number has this slot."""
 
-LOWEST = ODD - 1
+LOWEST_SLOT = SPECIAL_SLOT - 1
 """The slot that −∞ shares with the numbers next to it."""
 
-SLOTS = 2 * BIAS
-"""Each cell has a slot: from 0 on those of the numbers upwards, from BIAS on those below zero downwards."""
+SLOT_COUNT = 2 * BIAS
+"""Number of slots, one for each cell: from 0 on those of x ≥ 0 upwards, from BIAS on those of x < 0 downwards."""
 
-POWERS = 1 << 12
-"""Signs and exponents."""
-
-
-def _by_power(above: Bits, below: Bits, odd: int) -> Bits:
-    """A table by sign and exponent; `odd` where no number is."""
-    return np.concatenate([above[:-1], [odd], below[:-1], [odd]])
+POWER_COUNT = 1 << 12
+"""Number of combinations of sign and exponent."""
 
 
-START, SHIFT = _by_power(FIRST_CELL, BIAS + FIRST_CELL, ODD), _by_power(IGNORED_BITS, IGNORED_BITS, MANTISSA)
+def _table_by_power(above: Bits, below: Bits, special: int) -> Bits:
+    """Build a table by sign and exponent, with `special` where there is no number."""
+    return np.concatenate([above[:-1], [special], below[:-1], [special]])
+
+
+START, SHIFT = (
+    _table_by_power(FIRST_CELL, BIAS + FIRST_CELL, SPECIAL_SLOT),
+    _table_by_power(IGNORED_BITS, IGNORED_BITS, MANTISSA),
+)
 
 
 @kernel
@@ -48,27 +51,27 @@ def count_column(
 ) -> tuple[int, int]:
     """Add the weights of one column's numbers, given as bits, from `row` on to their rows of `count` (m×K).
 
-    Row p belongs to the cell of `slots[p]`, in order of appearance, and `place` finds p: what it holds is believed
-    only where `slots` says so too, thus it needs no clearing (Briggs & Torczon 1993). Returns the row that found no
-    room, or the number of rows, or −1 at ±∞, or at NaN unless it `skips` that; then how many places are `used`.
+    Row p belongs to the cell of `slots[p]`, in order of appearance, and `place` maps slots to p: an entry is valid
+    only where `slots` agrees, so `place` needs no clearing (Briggs & Torczon 1993). Returns the row at which `slots`
+    was full, or the number of rows, or −1 at ±∞ or at NaN (unless it `skips` NaN); then the number of `used` slots.
     """
-    wanted = np.empty(ROWS, dtype=np.int32)
-    for start in range(row, len(bits), ROWS):
-        _find_slots(bits[start : start + ROWS], wanted)
-        for i in range(start, min(len(bits), start + ROWS)):
+    wanted = np.empty(BLOCK_ROWS, dtype=np.int32)
+    for start in range(row, len(bits), BLOCK_ROWS):
+        _find_slots(bits[start : start + BLOCK_ROWS], wanted)
+        for i in range(start, min(len(bits), start + BLOCK_ROWS)):
             slot = wanted[i - start]
-            p = place[np.uint32(slot)]  # an unsigned index is not asked whether it is negative
+            p = place[np.uint32(slot)]  # an unsigned index needs no test for negative values
             if p >= used or slots[p] != slot:
-                if slot == ODD:
+                if slot == SPECIAL_SLOT:
                     size = bits[i] & MAGNITUDE
-                    if size > INFINITY and skips:
+                    if size > INFINITY_BITS and skips:
                         continue
                     if size > 0:
                         return -1, used
                     slot = np.int32(0)
                     p = place[0]
                 if p >= used or slots[p] != slot:
-                    if slot == LOWEST:
+                    if slot == LOWEST_SLOT:
                         return -1, used
                     if used == len(slots):
                         return i, used
@@ -81,13 +84,13 @@ def count_column(
 
 @kernel
 def _find_slots(bits: Bits, out: Codes) -> None:
-    """The slot of each number; apart from what is done with it, so that several are found at once."""
+    """Find the slot of each number, in a separate loop that can be vectorised."""
     for i in range(len(bits)):
-        size = bits[i] + (bits[i] >> 63)  # one less below zero, for towards zero is up; −0.0 becomes a NaN
-        power = (size >> MANTISSA) & (POWERS - 1)
-        out[i] = START[power] + ((size & REST) >> SHIFT[power])
+        size = bits[i] + (bits[i] >> 63)  # one less below zero, to round towards zero; −0.0 becomes a NaN
+        power = (size >> MANTISSA) & (POWER_COUNT - 1)
+        out[i] = START[power] + ((size & MANTISSA_MASK) >> SHIFT[power])
 
 
-def cells_at(slots: Codes) -> Bits:
-    """The cells, counted from −BIAS, that have these slots."""
+def slots_to_cells(slots: Codes) -> Bits:
+    """Return the cells, counted from −BIAS, that have these slots."""
     return np.where(slots < BIAS, slots, BIAS - 1 - slots).astype(np.int64) + BIAS

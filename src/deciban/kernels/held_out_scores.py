@@ -18,28 +18,28 @@ from deciban.kernels.score import COLUMNS, ROWS
 from deciban.ledger.statistic import LEFTOVER_FRACTION
 
 LANES = 8
-"""Products and sums that are kept side by side."""
+"""Number of independent products and sums, for vector instructions."""
 
 TURNS = 8
 """Variance ratios multiplied in each lane before a logarithm is taken: one for 64 features, and no underflow."""
 
-UNDERFLOW = 1e-200
-"""Products beyond this and its inverse are taken apart before a logarithm is taken."""
+MIN_PRODUCT = 1e-200
+"""Products below this, or above its inverse, are not formed: the logarithm of each factor is taken."""
 
-CANCELLED = 1e-6
-"""If less than this share of the squares is left without a row, too many digits are gone: the row is counted anew, as
-in `validation/leave_one_out/rows.py`."""
+MIN_SQUARES_FRACTION = 1e-6
+"""If less than this fraction of the squares is left without a row, too many digits are lost: the model is computed
+without the row, as in `validation/leave_one_out/rows.py`."""
 
 
 @kernel
-def shifted(
+def sum_log_variance_ratios(
     x: NDArray[Any], mean: Array, squares: Array, precision: Array, c: float, share: float, more: float, lanes: Array
 ) -> float:
-    """Σ_j ln(v_j/σ²_j) of new variances v = (squares − c (x − mean)²) · share + more, given 1/σ².
+    """Return Σ_j ln(v_j/σ²_j) of new variances v = (squares − c (x − mean)²) · share + more, given 1/σ².
 
-    Leaves Σ_j (x − mean)²/v in lanes[1], and in lanes[2] what is below 0 where too little is left of the squares.
-    The step of a feature stands here twice, in lanes and for what is left over: as a function it would not be made
-    into vector instructions.
+    Writes Σ_j (x − mean)²/v to lanes[1], and to lanes[2] a number below 0 where too little is left of the squares.
+    The step of a feature is written twice, in lanes and for the remaining features: as a function it would not be
+    vectorised.
     """
     d = len(mean)
     total = 0.0
@@ -56,7 +56,7 @@ def shifted(
                 v = rest * share + more
                 lanes[0, l] *= v * precision[j]
                 lanes[1, l] += square / v
-                low = rest - CANCELLED * squares[j]
+                low = rest - MIN_SQUARES_FRACTION * squares[j]
                 lanes[2, l] = low if low < lanes[2, l] else lanes[2, l]
         for j in range(last - (last - first) % LANES, last):
             gap = x[j] - mean[j]
@@ -65,11 +65,11 @@ def shifted(
             v = rest * share + more
             lanes[0, 0] *= v * precision[j]
             lanes[1, 0] += square / v
-            lanes[2, 0] = min(lanes[2, 0], rest - CANCELLED * squares[j])
+            lanes[2, 0] = min(lanes[2, 0], rest - MIN_SQUARES_FRACTION * squares[j])
         product = 1.0
         for l in range(LANES):
             product *= lanes[0, l]
-        if product > UNDERFLOW and product < 1 / UNDERFLOW:
+        if product > MIN_PRODUCT and product < 1 / MIN_PRODUCT:
             total += np.log(product)
         else:
             for l in range(LANES):
@@ -83,7 +83,7 @@ def diagonal_leave_one_out(
     precision: Array, constant: Array, smoothing: float, epsilon: float, total: Array, weights: Array, moves: bool,
     fixed: Array, notice: float, out: Array, todo: NDArray[np.bool_],
 ) -> bool:  # fmt: skip
-    """ln π_k + ln p(x|k) of each row without itself, into `out`; `todo` is set where too many digits would be lost.
+    """Write ln π_k + ln p(x|k) of each row without itself to `out`; set `todo` where too many digits would be lost.
 
     `total` is 2×d: the mean of each column, and its sum of squares about it. The prior is `fixed`, or follows the
     `weights` of the classes if it `moves`. Returns False at NaN or ±∞. It is one long loop so that a tile of rows is
@@ -142,12 +142,14 @@ def diagonal_leave_one_out(
                 score = constant[k] - 0.5 * acc[k, r]
                 drift = new - epsilon
                 if k == own:
-                    logs = shifted(X[i], mean[k], m2[k], precision[k], wi * n[k] / left, 1 / left, new, lanes)
+                    logs = sum_log_variance_ratios(
+                        X[i], mean[k], m2[k], precision[k], wi * n[k] / left, 1 / left, new, lanes
+                    )
                     stretch = n[k] / left
                     score = constant[k] - 0.5 * (logs + stretch * stretch * lanes[1].sum())
                     todo[i] = lanes[2].min() < 0.0
                 elif 0.5 * abs(drift) * steep[k] * (d + acc[k, r]) > notice:
-                    logs = shifted(X[i], mean[k], variance[k], precision[k], 0.0, 1.0, drift, lanes)
+                    logs = sum_log_variance_ratios(X[i], mean[k], variance[k], precision[k], 0.0, 1.0, drift, lanes)
                     score = constant[k] - 0.5 * (logs + lanes[1].sum())
                 prior = fixed[k]
                 if moves:
@@ -160,10 +162,10 @@ def diagonal_leave_one_out(
 def diagonal_by_fold(
     X: NDArray[Any], fold: NDArray[np.int32], mean: Array, precision: Array, constant: Array, out: Array
 ) -> bool:
-    """constant_fk − ½ Σ_j precision_fkj (x_j − mean_fkj)², f the fold of each row; out of rows in none is NaN.
+    """Write constant_fk − ½ Σ_j precision_fkj (x_j − mean_fkj)², f the fold of each row; NaN for rows in no fold.
 
-    Tiles are made of rows of one fold, wherever they stand. Returns False at NaN or ±∞. It is long because the rows
-    are put in order here, by counting, where their tiles are made: an order made before would be another n numbers.
+    Tiles consist of rows of one fold, which need not be consecutive. Returns False at NaN or ±∞. It is long because
+    the rows are sorted by fold here, by counting, where the tiles are filled.
     """
     F, K, d = mean.shape
     start = np.zeros(F + 2, dtype=np.int64)
@@ -175,7 +177,7 @@ def diagonal_by_fold(
     for i in range(len(fold)):
         order[start[fold[i] + 1]] = i
         start[fold[i] + 1] += 1
-    for at in range(start[0]):  # those in fold −1
+    for at in range(start[0]):  # rows of fold −1
         out[order[at]] = np.nan
     tile = np.empty((COLUMNS, ROWS))
     acc = np.empty((K, ROWS))

@@ -1,4 +1,4 @@
-"""Logistic loss and the products with sparse rows that it needs: the definitions of `discriminative/`, in loops."""
+"""Kernels of the logistic loss and of products with sparse rows; `linear/` has the definitions."""
 
 from __future__ import annotations
 
@@ -11,28 +11,29 @@ from deciban._typing import Array
 from deciban.kernels.compile import kernel
 
 
-def settle(scores: Array, codes: NDArray[np.int32], weight: Array) -> float:
-    """Replace the scores of rows by w·∂ℓ/∂s, and give Σ w·ℓ. No weights at all: all are one.
+def loss_and_residuals_inplace(scores: Array, codes: NDArray[np.int32], weight: Array) -> float:
+    """Replace the scores of rows by w·∂ℓ/∂s, and return Σ w·ℓ; an empty `weight` means that all weights are one.
 
-    NumPy's exponentials are quicker than a loop's (226 000 scores: 1.1 ms against 2.4), so the loops stop for them.
+    NumPy's exponentials are faster than a loop's (226 000 scores: 1.1 ms against 2.4): they are called between
+    two loops.
     """
     if scores.shape[1] == 1:
-        return settle_odds(scores, codes, weight)
+        return _two_class_loss_inplace(scores, codes, weight)
     gap = np.empty(len(scores))
-    set_below_top(scores, codes, gap)
+    _subtract_top_inplace(scores, codes, gap)
     np.exp(scores, out=scores)
-    return settle_shares(scores, codes, gap, weight)
+    return _softmax_loss_inplace(scores, codes, gap, weight)
 
 
 @kernel
-def settle_odds(scores: Array, codes: NDArray[np.int32], weight: Array) -> float:
-    """The same of two classes, whose score is the log-odds of the second."""
+def _two_class_loss_inplace(scores: Array, codes: NDArray[np.int32], weight: Array) -> float:
+    """Replace log-odds of the second of two classes by w·∂ℓ/∂s, and return Σ w·ℓ."""
     weighted = len(weight) > 0
     loss = 0.0
     for i in range(len(scores)):
         w = weight[i] if weighted else 1.0
         wrong = -1.0 if codes[i] == 1 else 1.0
-        s = wrong * scores[i, 0]  # how much the other class is ahead
+        s = wrong * scores[i, 0]  # by how much the other class leads
         small = np.exp(-abs(s))
         loss += w * (max(s, 0.0) + np.log1p(small))
         scores[i, 0] = w * wrong * (1.0 if s > 0.0 else small) / (1.0 + small)
@@ -40,8 +41,8 @@ def settle_odds(scores: Array, codes: NDArray[np.int32], weight: Array) -> float
 
 
 @kernel
-def set_below_top(scores: Array, codes: NDArray[np.int32], gap: Array) -> None:
-    """Replace the scores of rows by what they are beside the highest, and tell how far that of the class is below."""
+def _subtract_top_inplace(scores: Array, codes: NDArray[np.int32], gap: Array) -> None:
+    """Subtract the highest score of each row, and write to `gap` how far the score of the row's class is below it."""
     n, M = scores.shape
     for i in range(n):
         top = scores[i, 0]
@@ -53,26 +54,26 @@ def set_below_top(scores: Array, codes: NDArray[np.int32], gap: Array) -> None:
 
 
 @kernel
-def settle_shares(said: Array, codes: NDArray[np.int32], gap: Array, weight: Array) -> float:
-    """Replace e^{s−top} of rows by w·∂ℓ/∂s, and give Σ w·ℓ.
+def _softmax_loss_inplace(shares: Array, codes: NDArray[np.int32], gap: Array, weight: Array) -> float:
+    """Replace e^{s−top} of rows by w·∂ℓ/∂s, and return Σ w·ℓ.
 
-    The other classes are summed by themselves: 1 − p(y|x) keeps its digits where p(y|x) is nearly 1.
+    The other classes are summed separately: 1 − p(y|x) keeps its digits where p(y|x) is nearly 1.
     """
-    n, M = said.shape
+    n, M = shares.shape
     weighted = len(weight) > 0
     loss = 0.0
     for i in range(n):
         w, y = weight[i] if weighted else 1.0, codes[i]
-        own = said[i, y]
-        said[i, y] = 0.0
+        own = shares[i, y]
+        shares[i, y] = 0.0
         others = 0.0
         for k in range(M):
-            others += said[i, k]
+            others += shares[i, k]
         loss += w * (gap[i] + np.log1p(np.expm1(-gap[i]) + others))
         total = others + own
         for k in range(M):
-            said[i, k] *= w / total
-        said[i, y] = -w * others / total
+            shares[i, k] *= w / total
+        shares[i, y] = -w * others / total
     return loss
 
 
@@ -101,7 +102,7 @@ def column_sums(
     total: Array,
     out: Array,
 ) -> None:
-    """out_j = Σ_i (x_ij − centre_j) · rows_i (n×M) for some columns, stored by columns; total is Σ_i rows_i."""
+    """Compute out_j = Σ_i (x_ij − centre_j) · rows_i (n×M) for a range of columns (CSC); total is Σ_i rows_i."""
     M = rows.shape[1]
     for j in range(first, last):
         for k in range(M):
@@ -113,7 +114,7 @@ def column_sums(
 
 
 @kernel
-def add_shared(
+def add_gram_product(
     data: NDArray[Any],
     indices: NDArray[Any],
     indptr: NDArray[Any],
@@ -123,9 +124,9 @@ def add_shared(
     rows: NDArray[Any],
     out: NDArray[Any],
 ) -> None:
-    """out_i += Σ_j x_ij s_j² Σ_l x_lj · rows_l (n×M) over columns of several rows; s is `scale`, d×M; empty: one.
+    """Add Σ_j x_ij s_j² Σ_l x_lj · rows_l (n×M) to out_i over columns with several rows; s: `scale`, d×M; empty: one.
 
-    Four rows are summed at a time: the sum is read and written a quarter as often (1.7 million numbers, 20 classes:
+    Four rows are summed at a time: a quarter of the reads and writes (1.7 million numbers, 20 classes:
     30 ms against 52). All but the scale are of one type; in single precision twice as many rows stay in the cache.
     """
     M = rows.shape[1]

@@ -1,7 +1,7 @@
-"""The loops of `summarise` and `score` for rows with missing values: NaN is left out, weights are per feature.
+"""Kernels of `summarise` and `score` for rows with missing values: NaN is left out, weights are per feature.
 
-They run only on blocks in which the plain loops met something odd, and return False at ±∞ (or, where it has
-no meaning, a negative value).
+They run only on blocks in which the plain kernels met a value that they cannot handle, and return False at ±∞ (or,
+where it has no meaning, a negative value).
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ from deciban.kernels.compile import kernel
 from deciban.kernels.double_double import two_sum
 
 ROWS = 32
+"""Rows of a tile."""
 
 
 @kernel
 def fill_moments(
     X: NDArray[Any], codes: Codes, w: Array, n: Array, mean: Array, rest: Array, m2: Array, n_rest: Array
 ) -> bool:
-    """Weight and mean in two parts and centred squares, all K×d, of a block of rows without outliers."""
+    """Fill weight and mean in two parts and centred squares, all K×d, of a block of rows without outliers."""
     rows, d = X.shape
     for i in range(rows):
         k = codes[i]
@@ -60,7 +61,7 @@ def fill_moments(
 def fill_counts(
     X: NDArray[Any], codes: Codes, w: Array, threshold: float, signed: bool, total: Array, weight: Array
 ) -> bool:
-    """Σ w [x > threshold], or Σ w x where the threshold is NaN, and Σ w of the rows that have the value; K×d."""
+    """Sum w [x > threshold], or w x where the threshold is NaN, and w of the rows that have the value; K×d."""
     plain = np.isnan(threshold)
     for i in range(X.shape[0]):
         k = codes[i]
@@ -77,12 +78,12 @@ def fill_counts(
 
 @kernel
 def diagonal(X: NDArray[Any], mean: Array, precision: Array, log_norm: Array, bias: Array, out: Array) -> bool:
-    """bias_k + Σ_j log_norm_kj − ½ precision_kj (x_j − mean_kj)² over the features that are present."""
+    """Add bias_k + Σ_j log_norm_kj − ½ precision_kj (x_j − mean_kj)² over the features that are present."""
     rows, d = X.shape
     K = len(bias)
     tile = np.empty((d, ROWS))
     acc = np.empty(ROWS)
-    odd = 0.0
+    non_finite = 0.0
     for start in range(0, rows, ROWS):
         height = min(ROWS, rows - start)
         for r in range(height):
@@ -96,16 +97,16 @@ def diagonal(X: NDArray[Any], mean: Array, precision: Array, log_norm: Array, bi
                     part = log_norm[k, j] - 0.5 * precision[k, j] * gap * gap
                     acc[r] += part if gap == gap else 0.0
             for r in range(height):
-                odd += acc[r] - acc[r]
+                non_finite += acc[r] - acc[r]
                 out[start + r, k] += acc[r]
-    return odd == 0.0
+    return non_finite == 0.0
 
 
 @kernel
 def linear(
     X: NDArray[Any], weights: Array, offsets: Array, bias: Array, threshold: float, signed: bool, out: Array
 ) -> bool:
-    """bias_k + Σ_j weights_kj x_j + offsets_kj over the features that are present."""
+    """Add bias_k + Σ_j weights_kj x_j + offsets_kj over the features that are present."""
     rows, d = X.shape
     K = len(bias)
     plain = np.isnan(threshold)

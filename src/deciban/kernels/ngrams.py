@@ -1,4 +1,4 @@
-"""The loops that take neighbours together: words with the next ones, and characters."""
+"""Kernels of n-grams of words and of characters."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from deciban.kernels.utf8 import (
     Bytes,
     Hashes,
     Ints,
-    decoded,
-    encoded,
-    folded,
-    hash_of,
-    joined,
-    mixed,
+    add_chunk,
+    decode_character,
+    encode_character,
+    finish_hash,
+    join_hashes,
+    mix_bits,
 )  # fmt: skip
-from deciban.kernels.word_lookup import AT, BLOCK, DOC, END, OUT, SINGLE, UNKNOWN, WORDS, held, slot_of
+from deciban.kernels.word_lookup import AT, BLOCK, DOC, END, NO_NGRAM, OUT, UNKNOWN, WORDS, find_slot, pack_slot
 
 BLANK = np.uint64(32)
 
 
 @kernel
-def pair_slot(key: Any, pairs: Hashes, pair: Hashes) -> Any:
-    """Where a beginning with its last word is in the table, or the empty place where it belongs."""
-    mask, h = np.uint64(len(pairs) - 1), mixed(key)
+def find_ngram_slot(key: Any, pairs: Hashes, pair: Hashes) -> Any:
+    """Return the slot of an n-gram (its first n − 1 words and its last), or the empty slot where it belongs."""
+    mask, h = np.uint64(len(pairs) - 1), mix_bits(key)
     s = h & mask
     while pairs[s] != U0:
         if (pairs[s] ^ h) >> U32 == U0 and pair[(pairs[s] & LOW32) - U1] == key:
@@ -46,22 +46,22 @@ def pair_slot(key: Any, pairs: Hashes, pair: Hashes) -> Any:
 
 
 @kernel
-def enter_pairs(count: int, pair: Hashes, pairs: Hashes) -> None:
-    """Put runs of words into a larger table."""
+def insert_ngrams(count: int, pair: Hashes, pairs: Hashes) -> None:
+    """Insert n-grams into a larger table."""
     for i in range(count):
-        if pair[i] != SINGLE:
-            pairs[pair_slot(pair[i], pairs, pair)] = held(mixed(pair[i]), i)
+        if pair[i] != NO_NGRAM:
+            pairs[find_ngram_slot(pair[i], pairs, pair)] = pack_slot(mix_bits(pair[i]), i)
 
 
 @kernel
-def pair_up(
+def number_ngrams(
     n: int, first: Ints, tokens: Ints, bounds: Ints, grow: bool, limit: int, pairs: Hashes, hashes: Hashes,
     begin: Ints, pair: Hashes, state: Ints, out: Ints,
 ) -> bool:  # fmt: skip
-    """Numbers for the runs of n words that begin at each token, of that of one word less, and the last word.
+    """Number the n-gram that begins at each token, from the number of its first n − 1 words and its last word.
 
-    UNKNOWN where the document ends before, or holds an unknown word. False: the tables are full, give them room. The
-    places of a block of runs are fetched before the first of them is looked at, so as not to wait for each.
+    UNKNOWN where the document ends before, or has an unknown word. Returns False where the tables are full. The
+    slots of a block of n-grams are fetched before the first of them is examined, so as not to wait for each.
     """
     if not len(tokens):
         return True
@@ -77,20 +77,20 @@ def pair_up(
             while p >= end:
                 i += U1
                 end = np.uint64(bounds[i + U1])
-            key = SINGLE
+            key = NO_NGRAM
             if p + further < end and first[p] != UNKNOWN and tokens[p + further] != UNKNOWN:
                 key = np.uint64(first[p]) << U32 | np.uint64(tokens[p + further])
-            keys[p - t], found[p - t] = key, pairs[mixed(key) & mask]
+            keys[p - t], found[p - t] = key, pairs[mix_bits(key) & mask]
         for p in range(t, stop):
             key, place = keys[p - t], found[p - t]
-            if key == SINGLE:
+            if key == NO_NGRAM:
                 out[p] = UNKNOWN
                 continue
-            if (place ^ mixed(key)) >> U32 != U0 or place == U0 or pair[(place & LOW32) - U1] != key:
-                s = pair_slot(key, pairs, pair)
+            if (place ^ mix_bits(key)) >> U32 != U0 or place == U0 or pair[(place & LOW32) - U1] != key:
+                s = find_ngram_slot(key, pairs, pair)
                 if pairs[s] == U0 and grow:
-                    pairs[s], pair[n_words] = held(mixed(key), n_words), key
-                    hashes[n_words], begin[n_words] = joined(hashes[key >> U32], hashes[key & LOW32]), -1
+                    pairs[s], pair[n_words] = pack_slot(mix_bits(key), n_words), key
+                    hashes[n_words], begin[n_words] = join_hashes(hashes[key >> U32], hashes[key & LOW32]), -1
                     n_words += 1
                 place = pairs[s]
             out[p] = np.int64(place & LOW32) - 1
@@ -100,8 +100,8 @@ def pair_up(
 
 
 @kernel
-def gather_runs(levels: Any, bounds: Ints, stream: Ints, out_bounds: Ints) -> Any:
-    """The runs of every length, document by document; those that are unknown are left out."""
+def collect_ngrams(levels: Any, bounds: Ints, stream: Ints, out_bounds: Ints) -> Any:
+    """Collect the n-grams of every length, document by document, without unknown ones; return their number."""
     out = U0
     for i in range(len(bounds) - 1):
         for level in range(len(levels)):
@@ -113,17 +113,17 @@ def gather_runs(levels: Any, bounds: Ints, stream: Ints, out_bounds: Ints) -> An
 
 
 @kernel
-def hash_together(
+def hash_ngrams(
     tokens: Ints, bounds: Ints, lowest: int, highest: int, column_mask: Any, stream: Ints, out_bounds: Ints
 ) -> int:
-    """Columns for runs of words whose hashes stand for them; how many were put out."""
+    """Write the hashed columns of n-grams of words, which are given by their hashes; return their number."""
     out = 0
     for i in range(len(bounds) - 1):
         for t in range(bounds[i], bounds[i + 1]):
             h = np.uint64(tokens[t])
             for n in range(1, min(highest, bounds[i + 1] - t) + 1):
                 if n > 1:
-                    h = joined(h, np.uint64(tokens[t + n - 1]))
+                    h = join_hashes(h, np.uint64(tokens[t + n - 1]))
                 if n >= lowest:
                     stream[out] = np.int64(h & column_mask)
                     out += 1
@@ -132,44 +132,44 @@ def hash_together(
 
 
 @kernel
-def copy(text: Bytes, at: int, source: int, n: int) -> int:
-    """Write n bytes of the same texts once more, and say where they end."""
+def copy_bytes(text: Bytes, at: int, source: int, n: int) -> int:
+    """Copy n bytes within `text`, and return where the copy_bytes ends."""
     for j in range(n):
         text[at + j] = text[source + j]
     return at + n
 
 
 @kernel
-def spell(count: int, text: Bytes, begin: Ints, size: Ints, pair: Hashes, at: int) -> int:
-    """Write the texts of runs of words behind those of single words, where there is room; the new end."""
+def write_ngram_texts(count: int, text: Bytes, begin: Ints, size: Ints, pair: Hashes, at: int) -> int:
+    """Append the texts of n-grams to those of single words, in an array that is large enough; return the new end."""
     for v in range(count):
         if begin[v] < 0:
             begin[v], prefix, last = at, pair[v] >> U32, pair[v] & LOW32
-            at = copy(text, at, begin[prefix], size[prefix])
+            at = copy_bytes(text, at, begin[prefix], size[prefix])
             text[at] = 32
-            at = copy(text, at + 1, begin[last], size[last])
+            at = copy_bytes(text, at + 1, begin[last], size[last])
     return at
 
 
 @kernel
-def measure(count: int, begin: Ints, size: Ints, pair: Hashes) -> int:
-    """How many bytes `spell` will write; the sizes are known from now on."""
-    room = 0
+def measure_ngram_texts(count: int, begin: Ints, size: Ints, pair: Hashes) -> int:
+    """Return how many bytes `write_ngram_texts` will write, and set the sizes of the n-grams."""
+    total = 0
     for v in range(count):
         if begin[v] < 0:
             size[v] = size[pair[v] >> U32] + 1 + size[pair[v] & LOW32]
-            room += size[v]
-    return room
+            total += size[v]
+    return total
 
 
 @kernel
 def prepare_characters(
     blob: Bytes, at: Any, end: Any, page: Any, entry: Any, in_words: bool, text: Bytes, marks: Ints
 ) -> int:
-    """A document in lower case, its runs of white space as one space, and where each character begins.
+    """Write a document in lower case, with runs of white space as one space, and where each character begins.
 
-    `in_words`: white space of any kind is one space, with one before the first and behind the last word. How many
-    characters there are, or −1 for a document whose lower case takes more to know.
+    `in_words`: any white space is one space, with one before the first and after the last word. Returns the number of
+    characters, or −1 for a document with a character whose lower case depends on its context.
     """
     n, size = 0, U0
     spaces, first_space = 0, U0
@@ -177,10 +177,10 @@ def prepare_characters(
         text[0], marks[0], n, size, spaces = 32, 0, 1, U1, 1
     while at < end:
         if blob[at] < 128:
-            char, taken = np.uint64(blob[at]), U1
+            char, n_bytes = np.uint64(blob[at]), U1
         else:
-            char, taken = decoded(blob, at, end)
-        at += taken
+            char, n_bytes = decode_character(blob, at, end)
+        at += n_bytes
         e = entry[page[char >> U8], char & LOW8]
         if e & SPECIAL:
             return -1
@@ -195,11 +195,11 @@ def prepare_characters(
         else:
             spaces = 0
         marks[n] = np.int64(size)
-        size += encoded(char, text, size)
+        size += encode_character(char, text, size)
         n += 1
     if in_words and spaces == 0:
         marks[n] = np.int64(size)
-        size += encoded(BLANK, text, size)
+        size += encode_character(BLANK, text, size)
         n += 1
     marks[n] = np.int64(size)
     return n
@@ -207,33 +207,33 @@ def prepare_characters(
 
 @kernel
 def hash_bytes(text: Bytes, at: Any, end: Any) -> Any:
-    """The hash of a text: of its parts between single spaces, joined."""
+    """Return the hash of a text: those of its parts between single spaces, join_hashes."""
     whole, first = U0, True
     n, chunk, shift, h = U0, U0, U0, U0
     while at <= end:
         if at == end or text[at] == 32:
-            part = hash_of(chunk, h, n)
-            whole = part if first else joined(whole, part)
+            part = finish_hash(chunk, h, n)
+            whole = part if first else join_hashes(whole, part)
             first, n, chunk, shift, h = False, U0, U0, U0, U0
         else:
             chunk |= np.uint64(text[at]) << shift
             n += U1
             shift += U8
             if shift == U64:
-                h, chunk, shift = folded(h, chunk), U0, U0
+                h, chunk, shift = add_chunk(h, chunk), U0, U0
         at += U1
     return whole
 
 
 @kernel
-def read_characters(
+def number_character_ngrams(
     lowered: Bytes, marks: Ints, n_chars: int, in_words: bool, lowest: int, highest: int, column_mask: Any,
     grow: bool, limit: int, slots: Hashes, hashes: Hashes, begin: Ints, size: Ints, text: Bytes, state: Ints,
     stream: Ints,
 ) -> bool:  # fmt: skip
-    """Runs of characters of one prepared document, from the run that `state` says; False: give the tables room.
+    """Number the character n-grams of a prepared document, from the one in `state` on; False: tables are full.
 
-    `in_words`: no run reaches beyond the spaces about a word, and a word shorter than a run is taken once.
+    `in_words`: no n-gram reaches beyond the spaces around a word, and a word shorter than n counts once.
     """
     a, n_words, end_of_text, out = state[AT], state[WORDS], np.uint64(state[END]), state[OUT]
     while a < n_chars:
@@ -263,11 +263,11 @@ def read_characters(
                 stream[out] = np.int64(h & column_mask)
                 out += 1
                 continue
-            s = slot_of(h, lowered, np.uint64(marks[a]), np.uint64(n_bytes), slots, hashes, text, begin, size)
+            s = find_slot(h, lowered, np.uint64(marks[a]), np.uint64(n_bytes), slots, hashes, text, begin, size)
             if slots[s] == U0:
                 if not grow:
                     continue
-                slots[s] = held(h, n_words)
+                slots[s] = pack_slot(h, n_words)
                 hashes[n_words], begin[n_words], size[n_words] = h, np.int64(end_of_text), n_bytes
                 for j in range(n_bytes):
                     text[end_of_text + np.uint64(j)] = lowered[marks[a] + j]

@@ -1,9 +1,9 @@
-"""Loops that apply a score form to a block of dense rows, adding ln p(x|k) to `out` (rows × K).
+"""Kernels that apply a score form to a block of dense rows, adding ln p(x|k) to `out` (rows × K).
 
-Rows are taken in tiles, turned so that the innermost loop runs over the rows of a tile side by side: no
+Rows are processed in transposed tiles, so that the innermost loop runs over the rows of a tile: no
 sums across vector lanes, so the compiler vectorises without being allowed to reorder additions.
 A tile that holds NaN or ±∞ (or, where it has no meaning, a negative value) ends the loop before anything of
-it is written: a loop returns how many rows it has done.
+it is written: a kernel returns the number of rows that it has scored.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from deciban.kernels.compile import kernel
 
 ROWS = 32
 COLUMNS = 64
-"""A tile of so many rows and columns of doubles is a third of a core's first cache."""
+"""Rows and columns of a tile; its doubles take a third of a core's first-level cache."""
 
-FEW_CUTS = 8
-"""So few cuts are compared one by one."""
+MAX_LINEAR_SEARCH_CUTS = 8
+"""Up to this many cuts are compared one by one."""
 
 
 @kernel
 def diagonal(X: NDArray[Any], mean: Array, precision: Array, constant: Array, out: Array) -> int:
-    """constant_k − ½ Σ_j precision_kj (x_j − mean_kj)²."""
+    """Add constant_k − ½ Σ_j precision_kj (x_j − mean_kj)²."""
     rows, d = X.shape
     K = len(constant)
     tile = np.empty((COLUMNS, ROWS))
@@ -58,7 +58,7 @@ def diagonal(X: NDArray[Any], mean: Array, precision: Array, constant: Array, ou
 
 @kernel
 def linear(X: NDArray[Any], weights: Array, bias: Array, threshold: float, signed: bool, out: Array) -> int:
-    """bias_k + Σ_j weights_kj x_j, x read as [x > threshold] unless the threshold is NaN."""
+    """Add bias_k + Σ_j weights_kj x_j, x read as [x > threshold] unless the threshold is NaN."""
     rows, d = X.shape
     K = len(bias)
     plain = np.isnan(threshold)
@@ -80,7 +80,7 @@ def linear(X: NDArray[Any], weights: Array, bias: Array, threshold: float, signe
                 if odd != 0.0 or (low < 0.0 and not signed):
                     return start
             for k in range(K):
-                for j in range(0, width - 3, 4):  # four at a time: the sums are read and written a quarter as often
+                for j in range(0, width - 3, 4):  # four columns at a time: a quarter of the reads and writes
                     w0, w1 = weights[k, left + j], weights[k, left + j + 1]
                     w2, w3 = weights[k, left + j + 2], weights[k, left + j + 3]
                     for r in range(height):
@@ -97,9 +97,9 @@ def linear(X: NDArray[Any], weights: Array, bias: Array, threshold: float, signe
 
 @kernel
 def lookup(X: NDArray[Any], table: Array, offset: NDArray[np.int64], unseen: Array, missing: bool, out: Array) -> int:
-    """Σ_j table[offset_j + x_j, k], a row a level; unseen[j, k] beyond the levels.
+    """Add Σ_j table[offset_j + x_j, k], one row per level; unseen[j, k] for codes beyond the levels.
 
-    A negative code adds nothing if it stands for a `missing` value; otherwise it ends the loop, its row half done.
+    A negative code adds nothing if it stands for a `missing` value; otherwise it ends the loop within its row.
     """
     rows, d = X.shape
     K = table.shape[1]
@@ -121,9 +121,9 @@ def lookup(X: NDArray[Any], table: Array, offset: NDArray[np.int64], unseen: Arr
 
 @kernel
 def steps(X: NDArray[Any], cuts: Array, start: NDArray[np.int64], table: Array, missing: bool, out: Array) -> int:
-    """Σ_j table[bin of x_j, k], a row a bin, feature j's from row start[j] + j on; its bin is how many cuts are ≤ x.
+    """Add Σ_j table[bin of x_j, k]; bin: number of cuts ≤ x. Feature j has the rows from start[j] + j on.
 
-    NaN adds nothing if values may be `missing`; otherwise it ends the loop, as ±∞ does, its row half done.
+    NaN adds nothing if values may be `missing`; otherwise it ends the loop within its row, as ±∞ does.
     """
     rows, d = X.shape
     K = table.shape[1]
@@ -135,14 +135,14 @@ def steps(X: NDArray[Any], cuts: Array, start: NDArray[np.int64], table: Array, 
                     return i
                 continue
             low, high = start[j], start[j + 1]
-            while high - low > FEW_CUTS:
+            while high - low > MAX_LINEAR_SEARCH_CUTS:
                 middle = (low + high) // 2
                 if x >= cuts[middle]:
                     low = middle + 1
                 else:
                     high = middle
             at = low + j
-            for c in range(low, high):  # no branch to guess wrong
+            for c in range(low, high):  # without a branch that could be mispredicted
                 at += x >= cuts[c]
             for k in range(K):
                 out[i, k] += table[at, k]
@@ -151,18 +151,18 @@ def steps(X: NDArray[Any], cuts: Array, start: NDArray[np.int64], table: Array, 
 
 @kernel
 def normalise(joint: Array, log_prior: Array, logarithm: bool) -> int:
-    """Turn ln p(x, k) into p(k|x), or its logarithm, in place; the prior where every class is impossible.
+    """Convert ln p(x, k) to p(k|x), or its logarithm, in place; to the prior where every class is impossible.
 
-    Returns how many such rows there are, or −1 at a score that is no number below +∞.
+    Returns the number of such rows, or −1 at a score that is NaN or +∞.
     """
     rows, K = joint.shape
-    lost = 0
+    impossible = 0
     for i in range(rows):
         top = joint[i, 0]
         for k in range(1, K):
             top = max(top, joint[i, k])
         if top == -np.inf:
-            lost += 1
+            impossible += 1
             for k in range(K):
                 joint[i, k] = log_prior[k] if logarithm else np.exp(log_prior[k])
             continue
@@ -183,12 +183,12 @@ def normalise(joint: Array, log_prior: Array, logarithm: bool) -> int:
                 return -1
             for k in range(K):
                 joint[i, k] /= total
-    return lost
+    return impossible
 
 
 @kernel
 def densities(joint: Array, out: Array) -> None:
-    """ln p(x) = ln Σ_k p(x, k) of each row; −∞ where every class is impossible."""
+    """Compute ln p(x) = ln Σ_k p(x, k) of each row; −∞ where every class is impossible."""
     rows, K = joint.shape
     for i in range(rows):
         top = joint[i, 0]
@@ -203,16 +203,16 @@ def densities(joint: Array, out: Array) -> None:
 
 @kernel
 def winners(joint: Array, log_prior: Array, out: NDArray[np.intp]) -> int:
-    """argmax_k of each row, the first of equals; the likeliest class where every class is impossible.
+    """Compute argmax_k of each row, the first of equals; the class of largest prior where every class is impossible.
 
-    Returns as `normalise` does.
+    Returns the number of such rows, or −1 at a score that is NaN or +∞.
     """
     rows, K = joint.shape
-    favourite = 0
+    largest_prior = 0
     for k in range(1, K):
-        if log_prior[k] > log_prior[favourite]:
-            favourite = k
-    lost = 0
+        if log_prior[k] > log_prior[largest_prior]:
+            largest_prior = k
+    impossible = 0
     odd = False
     for i in range(rows):
         best = 0
@@ -226,6 +226,6 @@ def winners(joint: Array, log_prior: Array, out: NDArray[np.intp]) -> int:
             return -1
         out[i] = best
         if top == -np.inf:
-            lost += 1
-            out[i] = favourite
-    return lost
+            impossible += 1
+            out[i] = largest_prior
+    return impossible

@@ -1,4 +1,4 @@
-"""The loop that judges posteriors: what each row was called, how surely, and what that lost."""
+"""The kernel of `Scorecard`: predicted class, confidence and losses of rows of log-posteriors."""
 
 from __future__ import annotations
 
@@ -8,38 +8,37 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.kernels.compile import kernel
 
-NEGLIGIBLE = -40.0
-"""The square of a probability below exp of this is lost beside the others, which come to 1/K at least."""
+NEGLIGIBLE_LOG_PROBABILITY = -40.0
+"""Log-probability below which a squared probability is negligible in the sum of squares, which is at least 1/K."""
 
 
 @kernel
-def judge(
+def score_posteriors(
     scores: Array, truth: NDArray[np.int32], w: Array, known: NDArray[np.bool_], edges: Array,
     confusion: Array, unknown: Array, bins: Array, squares: Array, rows: NDArray[np.int64], losses: Array,
 ) -> bool:  # fmt: skip
-    """Fill what a `Scorecard` remembers of rows of ln p(k|x), all of it sums but the losses (n×2).
+    """Add rows of ln p(k|x) to the sums of a `Scorecard`, and write their losses (n×2).
 
     `w` is empty where all rows weigh one; `known` has one line for all rows or one for each. Returns False at NaN.
-    It is long because each row is looked at once: what it was called, how surely and what that lost need the same
-    few numbers.
+    It is one long loop because predicted class, confidence and losses of a row need the same few numbers.
     """
     n, K = scores.shape
     B = bins.shape[1]
     for i in range(n):
-        called = 0
+        predicted = 0
         top = scores[i, 0]
-        odd = top != top
+        has_nan = top != top
         for k in range(1, K):
             s = scores[i, k]
-            odd = odd or s != s
+            has_nan = has_nan or s != s
             if s > top:
                 top = s
-                called = k
-        if odd:
+                predicted = k
+        if has_nan:
             return False
         wi = w[i] if len(w) else 1.0
         t = truth[i]
-        sure = t >= 0 and known[i if len(known) > 1 else 0, t]
+        has_truth = t >= 0 and known[i if len(known) > 1 else 0, t]
         confidence = np.exp(top)
         b = min(B - 1, int(confidence * B))
         while b > 0 and confidence <= edges[b - 1]:
@@ -52,19 +51,19 @@ def judge(
         losses[i, 0] = np.nan
         losses[i, 1] = np.nan
         rows[0] += 1
-        if not sure:
+        if not has_truth:
             rows[1] += 1
-            unknown[t if t >= 0 else K, called] += wi
+            unknown[t if t >= 0 else K, predicted] += wi
             continue
-        confusion[t, called] += wi
-        bins[2, b] += wi if called == t else 0.0
+        confusion[t, predicted] += wi
+        bins[2, b] += wi if predicted == t else 0.0
         total = 0.0
         for k in range(K):
             s = scores[i, k]
             if k == t:
                 gap = np.expm1(s)
                 total += gap * gap
-            elif s > NEGLIGIBLE:
+            elif s > NEGLIGIBLE_LOG_PROBABILITY:
                 p = np.exp(s)
                 total += p * p
         losses[i, 1] = total

@@ -1,4 +1,4 @@
-"""The loop that finds the codes of short texts: up to 15 bytes are two machine words, told apart at a glance."""
+"""Kernels that find the codes of short texts: up to 15 bytes are two machine words, compared in two steps."""
 
 from __future__ import annotations
 
@@ -8,40 +8,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.kernels.compile import kernel
+from deciban.kernels.utf8 import word_at
 
 Words = NDArray[np.uint64]
 LevelCodes = NDArray[np.int64]
 
-LONGEST = 15
-"""Bytes that two words hold beside the length."""
+MAX_TEXT_BYTES = 15
+"""Bytes that two words hold in addition to the length."""
 
 MASKS = np.array([(1 << 8 * n) - 1 for n in range(9)], dtype=np.uint64)
-"""The first n of eight bytes."""
+"""Bit masks of the first n of eight bytes."""
 
 UNKNOWN = -2
 """The code of a text that is not in the table."""
 
 
 @kernel
-def slot_of(low: np.uint64, high: np.uint64, lows: Words, highs: Words, codes: LevelCodes) -> np.uint64:
-    """Where a text is in the table, or the empty place where it belongs; the size is a power of two."""
+def find_slot(low: np.uint64, high: np.uint64, lows: Words, highs: Words, codes: LevelCodes) -> np.uint64:
+    """Return the slot of a text in the table, or the empty slot where it belongs; the size is a power of two."""
     mixed = (low * np.uint64(0x9E3779B97F4A7C15)) ^ (high * np.uint64(0xC2B2AE3D27D4EB4F))
     mask = np.uint64(len(codes) - 1)
-    slot = (
-        mixed >> np.uint64(40)
-    ) & mask  # the upper bits: texts of a column often begin alike, and those are the lower
+    slot = (mixed >> np.uint64(40)) & mask  # the upper bits: texts of a column often have equal lower ones
     while codes[slot] >= 0 and (lows[slot] != low or highs[slot] != high):
         slot = (slot + np.uint64(1)) & mask
     return slot
-
-
-@kernel
-def word_at(utf8: NDArray[np.uint8], at: np.uint64) -> np.uint64:
-    """Eight bytes as one number: the compiler makes one load of it, as the place is unsigned and never wraps."""
-    word = np.uint64(0)
-    for j in range(8):
-        word |= np.uint64(utf8[at + np.uint64(j)]) << np.uint64(8 * j)
-    return word
 
 
 @kernel
@@ -54,9 +44,9 @@ def find_codes(
     codes: LevelCodes,
     out: LevelCodes,
 ) -> int:
-    """The code of each text, −1 where it is missing, UNKNOWN where it is new; how many are new, or −1 at a long text.
+    """Write the code of each text, −1 if missing, UNKNOWN if new; return the number of new ones, −1 at a long text.
 
-    The length stands in the highest byte of the second word: "a" and "a" with a NUL behind it differ.
+    The length is in the highest byte of the second word: "a" and "a" followed by NUL differ.
     """
     new, whole = 0, len(utf8) - 16
     for i in range(len(out)):
@@ -64,7 +54,7 @@ def find_codes(
         if len(missing) and missing[i]:
             continue
         start, size = offsets[i], offsets[i + 1] - offsets[i]
-        if size > LONGEST:
+        if size > MAX_TEXT_BYTES:
             return -1
         low, high = np.uint64(0), np.uint64(0)
         if start <= whole:
@@ -77,21 +67,21 @@ def find_codes(
             for j in range(8, size):
                 high |= np.uint64(utf8[start + j]) << np.uint64(8 * (j - 8))
         high |= np.uint64(size) << np.uint64(56)
-        code = codes[slot_of(low, high, lows, highs, codes)]
+        code = codes[find_slot(low, high, lows, highs, codes)]
         out[i] = code if code >= 0 else UNKNOWN
         new += code < 0
     return new
 
 
 @kernel
-def enter(low: Words, high: Words, code: LevelCodes, lows: Words, highs: Words, codes: LevelCodes) -> None:
-    """Put texts with their codes into the table, which has room for them."""
+def insert_texts(low: Words, high: Words, code: LevelCodes, lows: Words, highs: Words, codes: LevelCodes) -> None:
+    """Insert texts with their codes into the table, which is large enough."""
     for i in range(len(code)):
-        slot = slot_of(low[i], high[i], lows, highs, codes)
+        slot = find_slot(low[i], high[i], lows, highs, codes)
         lows[slot], highs[slot], codes[slot] = low[i], high[i], code[i]
 
 
-def two_words(text: bytes) -> tuple[Any, Any]:
-    """A short text as the two words that the loops make of it."""
-    padded = text.ljust(LONGEST, b"\0")
+def pack_text(text: bytes) -> tuple[Any, Any]:
+    """Pack a short text into two words, as `find_codes` does."""
+    padded = text.ljust(MAX_TEXT_BYTES, b"\0")
     return int.from_bytes(padded[:8], "little"), int.from_bytes(padded[8:], "little") | len(text) << 56

@@ -1,8 +1,8 @@
-"""Loops that fill a statistic from a block of dense rows.
+"""Kernels that fill a statistic from a block of dense rows.
 
 Each returns False when it meets a value that it cannot count (NaN, ±∞, or negative where that has no
-meaning); then the caller goes through the definition, which knows what to do or to say. The check costs
-nothing of its own: it reads the sums that are made anyway.
+meaning); then the caller uses the definition in NumPy, which handles or reports it. The check costs
+nothing: it reads sums that are computed anyway.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from deciban.ledger.moments import MAX_EXACT_ROWS, MAX_NEAR_DEVIATION, MAX_SQUAR
 MomentArrays = tuple[Array, Array, Array, Array, Array, Array]
 """The arrays of `Moments`: weight, mean, rest of the mean, squares, rest of the weight, rest of the squares."""
 
-PORTION_BYTES = 1 << 19
-"""Plain sums are taken over this much data: so few rows that an outlier among them shows."""
+BLOCK_BYTES = 1 << 19
+"""Plain sums are n_chosen over blocks of this size, which have so few rows that an outlier among them shows."""
 
 LANES = 2
-"""Sets of sums that the rows of a single column take turns in; a power of two."""
+"""Number of sets of sums between which the rows of a single column alternate; a power of two."""
 
-FIRST_TURNS, MOST_TURNS = 8, 1 << 14
-"""Rows of a class that each lane adds up before they are merged: at first, and at most."""
+FIRST_TURNS, MAX_TURNS = 8, 1 << 14
+"""Rows of a class that each lane sums before the lanes are merged: initially, and at most."""
 
 SCALE_ROWS = 16
-"""Rows of a class that its scales are taken from."""
+"""Rows of a class from which its scales are estimated."""
 
 MAX_SCALE_DEVIATIONS = 8
-"""Deviations that are not zero, the least of which is the scale where the rows of the sample are all the same."""
+"""Number of nonzero deviations, the smallest of which is the scale where all rows of the sample are equal."""
 
 MAX_NEAR_SQUARE = MAX_NEAR_DEVIATION**2
-"""Values whose deviation squared is beyond this many times the square of the scale are summed in pairs of doubles."""
+"""Values whose squared deviation exceeds this many times the squared scale are summed in pairs of doubles."""
 
 
 @kernel
@@ -50,15 +50,15 @@ def fill_moments(X: NDArray[Any], codes: Codes, w: Array, moments: MomentArrays)
     rows, d = X.shape
     mean = moments[1]
     K = len(mean)
-    portion = max(64, PORTION_BYTES // max(1, d * X.itemsize))
+    block = max(64, BLOCK_BYTES // max(1, d * X.itemsize))
     limit = np.empty((K, d))
     find_scales(X, codes, w, mean, limit)
     here, drift, squares = np.zeros(K), np.zeros((K, d)), np.zeros((K, d))
     n_sum, n_low = np.zeros(K), np.zeros(K)
     sums, lows = np.zeros((2, K, d)), np.zeros((2, K, d))
     wide = np.empty(d, dtype=np.bool_)
-    for start in range(0, rows, portion):
-        stop = min(rows, start + portion)
+    for start in range(0, rows, block):
+        stop = min(rows, start + block)
         for i in range(start, stop):
             k = codes[i]
             wi = w[i] if len(w) else 1.0
@@ -73,13 +73,13 @@ def fill_moments(X: NDArray[Any], codes: Codes, w: Array, moments: MomentArrays)
                 drift[k, j] += wi * gap
                 squares[k, j] += wi * gap * gap
         wide[:] = False
-        odd = 0.0
+        non_finite = 0.0
         for k in range(K):
             most = here[k]
             for j in range(d):
                 wide[j] |= squares[k, j] > most * limit[k, j]
-                odd += drift[k, j] - drift[k, j]
-        if odd != 0.0:
+                non_finite += drift[k, j] - drift[k, j]
+        if non_finite != 0.0:
             return False
         if wide.any():
             columns = np.flatnonzero(wide)
@@ -93,8 +93,8 @@ def fill_moments(X: NDArray[Any], codes: Codes, w: Array, moments: MomentArrays)
                     lows[1, k, columns[c]] += exact[5, k, c]
         for k in range(K):
             if here[k] > 0.0:
-                _add_up(drift[k], sums[0, k], lows[0, k])
-                _add_up(squares[k], sums[1, k], lows[1, k])
+                _add_block(drift[k], sums[0, k], lows[0, k])
+                _add_block(squares[k], sums[1, k], lows[1, k])
                 n_sum[k] += 0.0 if len(w) else here[k]
                 here[k] = 0.0
     fine = True
@@ -108,8 +108,8 @@ def fill_moments(X: NDArray[Any], codes: Codes, w: Array, moments: MomentArrays)
 
 
 @kernel
-def _add_up(part: Array, total: Array, low: Array) -> None:
-    """Add sums to those of the portions before, in pairs of doubles; they are zero again."""
+def _add_block(part: Array, total: Array, low: Array) -> None:
+    """Add the sums of a block to the totals, in pairs of doubles, and reset them to zero."""
     for j in range(len(part)):
         total[j], error = two_sum(total[j], part[j])
         low[j] += error
@@ -118,20 +118,20 @@ def _add_up(part: Array, total: Array, low: Array) -> None:
 
 @kernel
 def find_scales(X: NDArray[Any], codes: Codes, w: Array, centre: Array, limit: Array) -> None:
-    """Estimate the median of each class and column from a few rows, and the mean square up to which plain sums do.
+    """Estimate median and largest mean square that plain sums can handle, of each class and column, from a few rows.
 
-    As in `ledger/moments.py` the scale is the lower quartile of the deviations from the median that are not zero.
-    Where the few rows are all the same, the first rows that are not tell the scale.
+    As in `ledger/moments.py` the scale is the lower quartile of the nonzero deviations from the median.
+    Where the few rows are all equal, the first rows that differ determine the scale.
     """
     K, d = centre.shape
     chosen = np.empty((K, SCALE_ROWS), dtype=np.int64)
-    taken, all_taken = _choose_rows(codes, w, chosen)
+    n_chosen, all_chosen = _choose_rows(codes, w, chosen)
     values = np.empty(SCALE_ROWS)
     constant = np.zeros(d, dtype=np.bool_)
     for k in range(K):
         for j in range(d):
             m = 0
-            for r in range(taken[k]):
+            for r in range(n_chosen[k]):
                 x = np.float64(X[chosen[k, r], j])
                 if x - x == 0.0:
                     place = m
@@ -142,8 +142,8 @@ def find_scales(X: NDArray[Any], codes: Codes, w: Array, centre: Array, limit: A
                     m += 1
             centre[k, j] = values[(m - 1) // 2] if m else np.nan
             scale = _lower_quartile(values, m)
-            limit[k, j] = MAX_SQUARE_RATIO * scale * scale if taken[k] > MAX_EXACT_ROWS else 0.0
-            if scale == 0.0 and not all_taken[k]:
+            limit[k, j] = MAX_SQUARE_RATIO * scale * scale if n_chosen[k] > MAX_EXACT_ROWS else 0.0
+            if scale == 0.0 and not all_chosen[k]:
                 limit[k, j] = -1.0
                 constant[j] = True
     if constant.any():
@@ -155,42 +155,42 @@ def find_scales(X: NDArray[Any], codes: Codes, w: Array, centre: Array, limit: A
 
 @kernel
 def _choose_rows(codes: Codes, w: Array, chosen: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Some rows of each class, with weight, from all over the block; how many, and whether that is all of them."""
+    """Choose rows with weight of each class from the whole block; return their number, and whether these are all."""
     rows, (K, most) = len(codes), chosen.shape
-    taken, lacking = np.zeros(K, dtype=np.int64), K
+    n_chosen, lacking = np.zeros(K, dtype=np.int64), K
     step = max(1, int(0.618 * rows))
     while np.gcd(step, rows) > 1:
         step += 1
     i, probes = 0, 0
     while lacking and probes < min(rows, 4 * most * K):
         k = codes[i]
-        if taken[k] < most and (len(w) == 0 or w[i] > 0.0):
-            chosen[k, taken[k]] = i
-            taken[k] += 1
-            lacking -= taken[k] == most
+        if n_chosen[k] < most and (len(w) == 0 or w[i] > 0.0):
+            chosen[k, n_chosen[k]] = i
+            n_chosen[k] += 1
+            lacking -= n_chosen[k] == most
         i += step
         i -= rows if i >= rows else 0
         probes += 1
     if not lacking:
-        return taken, np.zeros(K, dtype=np.bool_)
+        return n_chosen, np.zeros(K, dtype=np.bool_)
     total, seen = np.zeros(K, dtype=np.int64), np.zeros(K, dtype=np.int64)
     for i in range(rows):
         total[codes[i]] += 1 if len(w) == 0 or w[i] > 0.0 else 0
-    taken[:] = 0
+    n_chosen[:] = 0
     for i in range(rows):
         k = codes[i]
         if len(w) and w[i] == 0.0:
             continue
-        if taken[k] < most and seen[k] * most >= taken[k] * total[k]:
-            chosen[k, taken[k]] = i
-            taken[k] += 1
+        if n_chosen[k] < most and seen[k] * most >= n_chosen[k] * total[k]:
+            chosen[k, n_chosen[k]] = i
+            n_chosen[k] += 1
         seen[k] += 1
-    return taken, taken == total
+    return n_chosen, n_chosen == total
 
 
 @kernel
 def _lower_quartile(ordered: Array, m: int) -> float:
-    """The lower quartile of the deviations of m ordered numbers from their median that are not zero; 0 if none."""
+    """Return the lower quartile of the nonzero deviations of m sorted numbers from their median; 0 if none."""
     middle = (m - 1) // 2
     low, high = middle, middle
     while low >= 0 and ordered[low] == ordered[middle]:
@@ -213,7 +213,7 @@ def _lower_quartile(ordered: Array, m: int) -> float:
 def _find_scales_of_constant(
     X: NDArray[Any], codes: Codes, w: Array, columns: NDArray[np.int64], centre: Array, limit: Array
 ) -> None:
-    """The limits that are negative yet, from the least of the first few deviations that are not zero."""
+    """Set the limits that are still negative, from the smallest of the first few nonzero deviations."""
     found = np.zeros(limit.shape, dtype=np.int64)
     for i in range(len(X)):
         k = codes[i]
@@ -237,9 +237,9 @@ def _find_scales_of_constant(
 def sum_exactly(
     X: NDArray[Any], codes: Codes, w: Array, columns: NDArray[np.int64], centre: Array, limit: Array, sums: Array
 ) -> None:
-    """Σ w, Σ w (x − centre) and Σ w (x − centre)² of some columns, K×m each, in pairs of doubles; NaN is left out.
+    """Sum w, w (x − centre) and w (x − centre)² over some columns, K×m each, in pairs of doubles; NaN is left out.
 
-    Values that lie near are added up in plain doubles first.
+    Values near the centre are first summed in plain doubles.
     """
     m, K = len(columns), len(centre)
     c, most = np.empty((K, m)), np.empty((K, m))
@@ -312,7 +312,7 @@ def fill_column(x: NDArray[Any], codes: Codes, w: Array, skips: bool, moments: M
                 return False
             continue
         gap = xi - mean[k, 0]
-        lanes[k, lane, 0] -= 1.0  # no view of the four: counting references to it takes longer than all the rest
+        lanes[k, lane, 0] -= 1.0  # no view of the four: its reference counting would take longer than the rest
         lanes[k, lane, 1] += wi
         lanes[k, lane, 2] += wi * gap
         lanes[k, lane, 3] += wi * gap * gap
@@ -337,7 +337,7 @@ def _merge_lanes(lanes: Array, turns: NDArray[np.int64], moments: MomentArrays, 
         lanes[k, lane, 0] = turns[k]
     if here[0] == 0.0:
         return True
-    turns[k] = min(2 * turns[k], MOST_TURNS)
+    turns[k] = min(2 * turns[k], MAX_TURNS)
     return _merge((here[0], here[1]), (drift[0], drift[1]), (squares[0], squares[1]), moments, k)
 
 
@@ -357,14 +357,14 @@ def _merge(
     inverse, inverse_low = divide(1.0, 0.0, w, w_low)
     share, share_low = divide(w, w_low, total, total_low)
     pull, pull_low = multiply(n[0], n_rest[0], share, share_low)
-    odd = 0.0
+    non_finite = 0.0
     for j in range(len(mean)):
         drift[j], drift_low[j] = two_sum(drift[j], drift_low[j])
         squares[j], squares_low[j] = two_sum(squares[j], squares_low[j])
         shift, shift_low = multiply(drift[j], drift_low[j], inverse, inverse_low)
         p, p_low = multiply(drift[j], drift_low[j], shift, shift_low)
         inner, inner_low = add(squares[j], squares_low[j], -p, -p_low)
-        nothing = inner <= PAIR_ROUNDING * squares[j]  # not so if it overflowed
+        nothing = inner <= PAIR_ROUNDING * squares[j]  # false if it overflowed
         inner, inner_low = 0.0 if nothing else inner, 0.0 if nothing else inner_low
         gap, gap_low = add(shift, shift_low, -rest[j], 0.0)
         p, p_low = multiply(gap, gap_low, share, share_low)
@@ -373,18 +373,18 @@ def _merge(
         p, p_low = multiply(p, p_low, pull, pull_low)
         inner, inner_low = add(inner, inner_low, p, p_low)
         m2[j], m2_rest[j] = add(m2[j], m2_rest[j], inner, inner_low)
-        odd += shift - shift
+        non_finite += shift - shift
         drift[j] = 0.0
         drift_low[j] = 0.0
         squares[j] = 0.0
         squares_low[j] = 0.0
     n[0], n_rest[0] = total, total_low
-    return odd == 0.0
+    return non_finite == 0.0
 
 
 @kernel
 def centre_rows(X: NDArray[Any], codes: Codes, w: Array, mean: Array, start: NDArray[np.int64], out: Array) -> None:
-    """The rows of each class together, less their class mean, times √w; class k from row `start[k]` on."""
+    """Group the rows by class, subtract their class mean, multiply by √w; class k begins at row `start[k]`."""
     place = start.copy()
     for i in range(X.shape[0]):
         k = codes[i]
@@ -401,8 +401,8 @@ def centre_near_values(
 ) -> None:  # fmt: skip
     """Centre rows about `centre`, with zero for outliers; products of outliers are summed in pairs of doubles.
 
-    The latter are, in `products` (K×d×d), a matrix whose sum with its transpose is Σ w (x_i − c_i)(x_j − c_j) over
-    the rows in which at least one of the two lies far out.
+    `products` (K×d×d) receives a matrix whose sum with its transpose is Σ w (x_i − c_i)(x_j − c_j) over
+    the rows in which at least one of the two values is an outlier.
     """
     d = X.shape[1]
     place = start.copy()
@@ -423,7 +423,7 @@ def centre_near_values(
         for a in range(m if wi > 0.0 else 0):
             j = far[a]
             p, p_low = multiply(gap[j], low[j], wi, 0.0)
-            for b in range(m):  # pairs that are both far out come twice
+            for b in range(m):  # pairs of two outliers occur twice
                 gap[far[b]] *= 0.5
                 low[far[b]] *= 0.5
             for c in range(d):
@@ -436,11 +436,11 @@ def centre_near_values(
 
 @kernel
 def fill_counts(X: NDArray[Any], codes: Codes, w: Array, threshold: float, total: Array) -> bool:
-    """Σ w [x > threshold], or Σ w x where the threshold is NaN; K×d, added to `total`."""
+    """Add Σ w [x > threshold], or Σ w x where the threshold is NaN, to `total` (K×d)."""
     rows, d = X.shape
     K = total.shape[0]
     plain = np.isnan(threshold)
-    odd = 0.0
+    non_finite = 0.0
     for i in range(rows):
         k = codes[i]
         wi = w[i] if len(w) else 1.0
@@ -450,13 +450,13 @@ def fill_counts(X: NDArray[Any], codes: Codes, w: Array, threshold: float, total
                 x = wi * X[i, j]
                 total[k, j] += x
                 low = min(low, x)
-            odd += low
+            non_finite += low
         else:
             for j in range(d):
                 x = np.float64(X[i, j])
-                odd += x - x
+                non_finite += x - x
                 total[k, j] += wi if x > threshold else 0.0
-    if odd != 0.0:
+    if non_finite != 0.0:
         return False
     for k in range(K):
         for j in range(d):
@@ -467,10 +467,10 @@ def fill_counts(X: NDArray[Any], codes: Codes, w: Array, threshold: float, total
 
 @kernel
 def count_small(X: NDArray[Any], codes: Codes, threshold: int, total: NDArray[np.int64]) -> bool:
-    """How often x > threshold, for unsigned bytes or Booleans of unit weight; K×d, added to `total`.
+    """Add the number of x > threshold to `total` (K×d), for unsigned bytes or Booleans of unit weight.
 
-    Sixteen-bit counters in between: four times as many lanes as with doubles (200 000×784 bytes: see
-    docs/benchmarks.md), emptied before they can overflow.
+    Intermediate counters have sixteen bits: four times as many vector lanes as with doubles (200 000×784 bytes: see
+    docs/benchmarks.md); they are emptied before they can overflow.
     """
     rows, d = X.shape
     K = total.shape[0]
@@ -491,10 +491,10 @@ def count_small(X: NDArray[Any], codes: Codes, threshold: int, total: NDArray[np
 def fill_levels(
     X: NDArray[Any], codes: Codes, w: Array, offset: NDArray[np.int64], missing: bool, table: Array
 ) -> int:
-    """Σ w per class, feature and level code, side by side as in `Levels`.
+    """Sum w per class, feature and level code into `table`, laid out as in `Levels`.
 
-    Stops with 1 at a code beyond the room that `offset` gives, with −1 at a negative code, unless negative
-    codes stand for `missing` values.
+    Returns 1 at a code beyond the size that `offset` gives, −1 at a negative code unless negative codes stand
+    for `missing` values, otherwise 0.
     """
     rows, d = X.shape
     for i in range(rows):

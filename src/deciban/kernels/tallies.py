@@ -1,11 +1,11 @@
-"""Loops over sparse rows: count what each class has shown, and weigh what a row shows for each class.
+"""Kernels over sparse rows: totals of each class and feature, and scores of rows.
 
-Rows come as the three arrays of a CSR matrix, of any numeric type. Every loop takes a range (of classes when
-counting, of rows when scoring) and touches nothing outside it, so threads share the work without sharing a
-sum and their number cannot change a bit of the result. Class codes and column indices are trusted.
+Rows are the three arrays of a CSR matrix, of any numeric type. Every kernel takes a range (of classes when
+counting, of rows when scoring) and writes nothing outside it, so threads share the work without sharing a
+sum and their number cannot change a bit of the result. Class codes and column indices are not checked.
 
 Positions are unsigned (`np.uintp`): a signed one makes Numba test for Python's negative indices at each
-access. Each row is inspected in a loop of its own before it is used: that loop vectorises and pulls the row
+access. Each row is checked in a separate loop before it is used: that loop vectorises and loads the row
 into the cache (counting 5.6 million entries class by class, 20 classes, one thread: 36 ms, and 53 ms with the
 test inside the counting loop).
 """
@@ -23,24 +23,24 @@ from deciban.kernels.compile import kernel
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
-Stored = npt.NDArray[Any]  # indptr, indices or data as the caller keeps them
+Stored = npt.NDArray[Any]  # indptr, indices or data in the caller's type
 
-HIGHEST = float(np.finfo(np.float64).max)
+MAX_FLOAT = float(np.finfo(np.float64).max)
 ONE, TWO, THREE, FOUR = np.uintp(1), np.uintp(2), np.uintp(3), np.uintp(4)
 
 
 @kernel
-def _flaws(data: Stored, begin: Any, end: Any, lowest: float) -> int:
-    """How many of these entries are no finite number, or lie below `lowest`."""
-    flaws = 0
+def _count_invalid(data: Stored, begin: Any, end: Any, lowest: float) -> int:
+    """Count the entries that are not finite or lie below `lowest`."""
+    invalid = 0
     for p in range(begin, end):
-        flaws += int(not (lowest <= np.float64(data[p]) <= HIGHEST))
-    return flaws
+        invalid += int(not (lowest <= np.float64(data[p]) <= MAX_FLOAT))
+    return invalid
 
 
 @kernel
-def _shown(x: Any, threshold: float, binary: bool) -> float:
-    """What an entry counts for: itself, or one when it exceeds the threshold."""
+def _read_value(x: Any, threshold: float, binary: bool) -> float:
+    """Return the value to count for an entry: itself, or one if it exceeds the threshold."""
     if binary:
         return 1.0 if x > threshold else 0.0
     return np.float64(x)
@@ -51,20 +51,20 @@ def tally_classes(
     k0: int, k1: int, codes: Codes, indptr: Stored, indices: Stored, data: Stored, weight: Floats,
     lowest: float, threshold: float, binary: bool, totals: Floats,
 ) -> int:  # fmt: skip
-    """Add the rows of classes k0 ≤ k < k1 to their rows of `totals`; return the number of flawed entries.
+    """Add the rows of classes k0 ≤ k < k1 to their rows of `totals`; return the number of invalid entries.
 
-    Rows are read in order and other threads' rows skipped: reading the rows class by class keeps the sums in
-    cache but loses the stream (20 classes, one thread: 36 ms against 28).
+    Rows are read in order and those of other threads skipped: reading the rows class by class keeps the sums in
+    the cache but is not sequential (20 classes, one thread: 36 ms against 28).
     """
-    flaws = 0
+    invalid = 0
     for i in range(codes.size):
         k = codes[i]
         if k0 <= k < k1:
             begin, end, w = np.uintp(indptr[i]), np.uintp(indptr[i + 1]), weight[i]
-            flaws += _flaws(data, begin, end, lowest)
+            invalid += _count_invalid(data, begin, end, lowest)
             for p in range(begin, end):
-                totals[k, np.uintp(indices[p])] += w * _shown(data[p], threshold, binary)
-    return flaws
+                totals[k, np.uintp(indices[p])] += w * _read_value(data[p], threshold, binary)
+    return invalid
 
 
 @kernel
@@ -73,23 +73,23 @@ def gather_classes(
     lowest: float, threshold: float, binary: bool,
     running: Floats, count: Ints, feature: Stored, total: Floats, ends: Ints,
 ) -> int:  # fmt: skip
-    """Write the nonzero totals of classes k0 ≤ k < k1 one class after another; return the number of flaws.
+    """Write the nonzero totals of classes k0 ≤ k < k1 one class after another; return the number of invalid entries.
 
     `order[first[k]:first[k + 1]]` are the rows of class k. `running` (zeros, one per feature) holds the sums of
-    one class at a time; a feature joins the class's list when its sum leaves zero. Weights that cancel can
-    bring it back to zero and list it twice, so the second loop keeps only what is not zero. `count` receives
+    one class at a time; a feature is appended to the class's list when its sum becomes nonzero. Weights that cancel
+    can make it zero again and list it twice, so the second loop keeps only nonzero sums. `count` receives
     the number of classes of each feature, `ends` where each class's list stops. `feature` needs one spare slot.
     """
-    flaws, m = 0, np.uintp(0)
+    invalid, m = 0, np.uintp(0)
     for k in range(k0, k1):
         begin_class = m
         for r in range(first[k], first[k + 1]):
             i = order[r]
             begin, end, w = np.uintp(indptr[i]), np.uintp(indptr[i + 1]), weight[i]
-            flaws += _flaws(data, begin, end, lowest)
+            invalid += _count_invalid(data, begin, end, lowest)
             for p in range(begin, end):
                 v = np.uintp(indices[p])
-                z, before = w * _shown(data[p], threshold, binary), running[v]
+                z, before = w * _read_value(data[p], threshold, binary), running[v]
                 feature[m] = v
                 m += np.uintp(before == 0.0 and z != 0.0)
                 running[v] = before + z
@@ -103,18 +103,18 @@ def gather_classes(
                 kept += ONE
         m = kept
         ends[k - k0] = m
-    return flaws
+    return invalid
 
 
 @kernel
-def spread_features(
+def transpose_to_features(
     k0: int, k1: int, feature: Stored, total: Floats, ends: Ints, slot: Ints, klass: Codes, out: Floats
 ) -> None:
-    """Deal the class-by-class totals to their features; `slot[v]` is where the next class of v belongs.
+    """Transpose the class-by-class totals to lists by feature; `slot[v]` is the place of the next class of v.
 
-    Classes come in ascending order, so each feature's list is sorted without sorting. Gathering by class in
-    cache and dealing afterwards took 140 to 167 ms where appending each entry to its feature at once took 187
-    to 217 (1000 classes, Zipf's words, one thread); with evenly spread words the two tied.
+    Classes come in ascending order, so each feature's list is sorted without sorting. Gathering by class in the
+    cache and transposing afterwards took 140 to 167 ms where appending each entry to its feature directly took 187
+    to 217 (1000 classes, words with Zipf's frequencies, one thread); with evenly spread words the two tied.
     """
     q = np.uintp(0)
     for k in range(k0, k1):
@@ -128,8 +128,8 @@ def spread_features(
 
 
 @kernel
-def _settle(i: int, scores: Floats, out: Floats, winner: Codes) -> None:
-    """Keep row i's scores, its best class (the lowest of equals), or both: an empty array asks for nothing."""
+def _write_scores(i: int, scores: Floats, out: Floats, winner: Codes) -> None:
+    """Write the scores of row i, its best class (the lowest of equals), or both; an empty array is not written."""
     if out.shape[0] > 0:
         for k in range(scores.size):
             out[i, k] = scores[k]
@@ -142,8 +142,8 @@ def _settle(i: int, scores: Floats, out: Floats, winner: Codes) -> None:
 
 
 @kernel
-def _weigh(scores: Floats, z: float, weights: Floats, v: Any) -> None:
-    """Add z times row v of the weights; an entry of zero says nothing, even about impossible classes."""
+def _add_weighted(scores: Floats, z: float, weights: Floats, v: Any) -> None:
+    """Add z times row v of the weights; an entry of zero adds nothing, even to impossible classes (weight −∞)."""
     if z != 0.0:
         for k in range(scores.size):
             scores[k] += z * weights[v, k]
@@ -154,23 +154,23 @@ def score_rows_dense(
     i0: int, i1: int, indptr: Stored, indices: Stored, data: Stored, weights_t: Floats, bias: Floats,
     threshold: float, binary: bool, out: Floats, winner: Codes,
 ) -> int:  # fmt: skip
-    """Score rows i0 ≤ i < i1 by a dense table of feature × class; return the number of flawed entries.
+    """Score rows i0 ≤ i < i1 by a dense table of feature × class; return the number of invalid entries.
 
-    Four entries at a time, added in the same order as one at a time: the same bits, and a quarter of the
-    trips through `scores` (one thread, evenly spread words: 5 classes 46 ms against 74, 20 classes 91 against 105).
+    Four entries at a time, added in the order of one at a time: equal bits, and a quarter of the
+    passes over `scores` (one thread, evenly spread words: 5 classes 46 ms against 74, 20 classes 91 against 105).
     """
-    flaws, scores = 0, np.empty(bias.size)
+    invalid, scores = 0, np.empty(bias.size)
     for i in range(i0, i1):
         for k in range(scores.size):
             scores[k] = bias[k]
         p, end = np.uintp(indptr[i]), np.uintp(indptr[i + 1])
-        flaws += _flaws(data, p, end, -HIGHEST)
+        invalid += _count_invalid(data, p, end, -MAX_FLOAT)
         while p + FOUR <= end:
-            a, b = _shown(data[p], threshold, binary), _shown(data[p + ONE], threshold, binary)
-            c, d = _shown(data[p + TWO], threshold, binary), _shown(data[p + THREE], threshold, binary)
+            a, b = _read_value(data[p], threshold, binary), _read_value(data[p + ONE], threshold, binary)
+            c, d = _read_value(data[p + TWO], threshold, binary), _read_value(data[p + THREE], threshold, binary)
             if a == 0.0 or b == 0.0 or c == 0.0 or d == 0.0:
                 for j in range(p, p + FOUR):
-                    _weigh(scores, _shown(data[j], threshold, binary), weights_t, np.uintp(indices[j]))
+                    _add_weighted(scores, _read_value(data[j], threshold, binary), weights_t, np.uintp(indices[j]))
             else:
                 s, t = np.uintp(indices[p]), np.uintp(indices[p + ONE])
                 u, v = np.uintp(indices[p + TWO]), np.uintp(indices[p + THREE])
@@ -179,9 +179,9 @@ def score_rows_dense(
                     scores[k] = (first_two + c * weights_t[u, k]) + d * weights_t[v, k]
             p += FOUR
         for j in range(p, end):
-            _weigh(scores, _shown(data[j], threshold, binary), weights_t, np.uintp(indices[j]))
-        _settle(i, scores, out, winner)
-    return flaws
+            _add_weighted(scores, _read_value(data[j], threshold, binary), weights_t, np.uintp(indices[j]))
+        _write_scores(i, scores, out, winner)
+    return invalid
 
 
 @kernel
@@ -190,38 +190,38 @@ def score_rows_sparse(
     common: Codes, common_delta: Floats, bias: Floats, slope: Floats, base: Floats, scale: Floats,
     mute: Flags, threshold: float, binary: bool, out: Floats, winner: Codes,
 ) -> int:  # fmt: skip
-    """Score rows i0 ≤ i < i1 by each feature's list of classes; return the number of flawed entries.
+    """Score rows i0 ≤ i < i1 by each feature's list of classes; return the number of invalid entries.
 
     A feature whose `common[v]` is not negative is read from that row of `common_delta` instead of its list; one that
-    is `mute` says nothing (an empty array: none is).
+    is `mute` adds nothing (an empty array: none is).
     """
-    flaws, scores, any_common, any_mute = 0, np.zeros(bias.size), common_delta.shape[0] > 0, mute.size > 0
+    invalid, scores, any_common, any_mute = 0, np.zeros(bias.size), common_delta.shape[0] > 0, mute.size > 0
     for i in range(i0, i1):
         begin, end, amount, level = np.uintp(indptr[i]), np.uintp(indptr[i + 1]), 0.0, 0.0
-        flaws += _flaws(data, begin, end, -HIGHEST)
+        invalid += _count_invalid(data, begin, end, -MAX_FLOAT)
         for p in range(begin, end):
-            z, v = _shown(data[p], threshold, binary), np.uintp(indices[p])
+            z, v = _read_value(data[p], threshold, binary), np.uintp(indices[p])
             if z != 0.0 and not (any_mute and mute[v]):
                 amount += z
                 level += z * base[v]
                 if any_common and common[v] >= 0:
-                    _weigh(scores, z, common_delta, np.uintp(common[v]))
+                    _add_weighted(scores, z, common_delta, np.uintp(common[v]))
                 else:
                     for q in range(np.uintp(start[v]), np.uintp(start[v + ONE])):
                         scores[np.uintp(klass[q])] += z * delta[q]
         for k in range(scores.size):
             scores[k] += bias[k] + slope[k] * amount + scale[k] * level
-        _settle(i, scores, out, winner)
+        _write_scores(i, scores, out, winner)
         for k in range(scores.size):
             scores[k] = 0.0
-    return flaws
+    return invalid
 
 
 @kernel
-def smooth(klass: Codes, total: Floats, alpha: float, table: Floats, sums: Floats, delta: Floats) -> None:
-    """Σ total of each class into `sums`, ln(1 + total/α) of each entry into `delta`; `table` has it for 0, 1, 2, …
+def smooth_entries(klass: Codes, total: Floats, alpha: float, table: Floats, sums: Floats, delta: Floats) -> None:
+    """Add totals of each class to `sums`, write ln(1 + total/α) of entries to `delta`; `table` has it for 0, 1, 2, …
 
-    One pass for what NumPy does in several: at 4 million entries 10 ms in place of 42.
+    One pass in place of several of NumPy: with 4 million entries 10 ms against 42.
     """
     for i in range(len(total)):
         x = total[i]

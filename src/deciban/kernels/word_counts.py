@@ -1,4 +1,4 @@
-"""The loops that count words: streams of numbers into sums by class and word, or into rows of a sparse matrix."""
+"""Kernels that count words: streams of word numbers to totals by class and word, or to rows of a sparse matrix."""
 
 from __future__ import annotations
 
@@ -14,27 +14,30 @@ from deciban.kernels.utf8 import U0, U1, Bytes, Hashes, Ints
 Floats = NDArray[np.float64]
 
 CLASS, TOUCHED, ENTRIES, SERIAL = range(4)
-"""Places in a counter's state: the class being summed, its words so far, the entries of the classes before, and how
-many documents there were."""
+"""Indices into a counter's state: the class being summed, the number of its words so far, the number of entries of
+the classes before, and the number of documents."""
 
 TOTAL, DOCUMENTS, SEEN = range(3)
-"""Places in the sums of a word: its values, its documents, and which document had it last."""
+"""Indices into the sums of a word: its values, its documents, and the last document that contained it."""
 
 COUNTS, PRESENCE, LOG = range(3)
+"""Kinds of values of a word: occurrences, presence, ln(1 + occurrences)."""
+
 PLAIN, SUM, EUCLID = range(3)
+"""Kinds of normalisation of a document: none, by the sum of its values, by their Euclidean norm."""
 
 
 @kernel
 def value_of(n: int, values: int) -> float:
-    """What a word counts for that occurs n times."""
+    """Return the value of a word that occurs n times."""
     if values == COUNTS:
         return float(n)
     return 1.0 if values == PRESENCE else np.log1p(n)
 
 
 @kernel
-def length_of(times: Codes, distinct: Codes, m: int, values: int, length: int) -> float:
-    """What the values of a document are divided by."""
+def find_divisor(times: Codes, distinct: Codes, m: int, values: int, length: int) -> float:
+    """Return the divisor of the values of a document."""
     if length == PLAIN:
         return 1.0
     whole = 0.0
@@ -46,7 +49,7 @@ def length_of(times: Codes, distinct: Codes, m: int, values: int, length: int) -
 
 @kernel
 def flush(state: Ints, sums: Floats, touched: Codes, word: Codes, klass: Codes, entries: Floats) -> None:
-    """The sums of a class become entries, and all is zero again."""
+    """Convert the sums of a class to entries, and reset the sums to zero."""
     at = state[ENTRIES]
     for j in range(state[TOUCHED]):
         v = np.uint64(touched[j])
@@ -63,10 +66,10 @@ def count_documents(
     times: Codes, distinct: Codes, sums: Floats, touched: Codes, state: Ints, word: Codes, klass: Codes,
     entries: Floats,
 ) -> int:  # fmt: skip
-    """Add documents to the sums of their classes; the first one for which the entries have no room, or their number.
+    """Add documents to the sums of their classes; return the first one at which `entries` is full, or their number.
 
-    Documents that follow each other should be of one class: its words are summed in one place, and become entries
-    when another class comes.
+    Consecutive documents should be of one class: its words are summed in one array, and become entries
+    when the class changes.
     """
     whole = length == PLAIN and values != LOG
     for i in range(first, len(codes)):
@@ -91,7 +94,7 @@ def count_documents(
 def add_whole(
     stream: Ints, a: Any, b: Any, w: float, values: int, serial: float, sums: Floats, touched: Codes, n_touched: int
 ) -> int:
-    """Add the tokens of a document, each in one place: what it has of a word, and whether it is the first of them."""
+    """Add the tokens of a document without normalisation: occurrences or presence, and documents."""
     for t in range(a, b):
         v = np.uint64(stream[t])
         if sums[v, SEEN] != serial:
@@ -111,7 +114,7 @@ def add_shares(
     stream: Ints, a: Any, b: Any, w: float, values: int, length: int, times: Codes, distinct: Codes, sums: Floats,
     touched: Codes, n_touched: int,
 ) -> int:  # fmt: skip
-    """Add what each different word of a document counts for, which takes the whole document to know."""
+    """Add the value of each distinct word of a document, which depends on the whole document."""
     m = 0
     for t in range(a, b):
         v = np.uint64(stream[t])
@@ -119,7 +122,7 @@ def add_shares(
             distinct[m] = v
             m += 1
         times[v] += 1
-    share = w / length_of(times, distinct, m, values, length) if m else w
+    share = w / find_divisor(times, distinct, m, values, length) if m else w
     for j in range(m):
         v = np.uint64(distinct[j])
         if sums[v, DOCUMENTS] == 0.0:
@@ -136,7 +139,7 @@ def fill_rows(
     stream: Ints, bounds: Ints, place: Codes, values: int, length: int, times: Codes, distinct: Codes, indptr: Ints,
     indices: Codes, data: Floats,
 ) -> None:  # fmt: skip
-    """Documents as rows of a sparse matrix, columns ascending; `place` is the column of a word, −1 for none."""
+    """Convert documents to rows of a sparse matrix, columns ascending; `place`: column of a word, −1 for none."""
     at = 0
     for i in range(len(bounds) - 1):
         m = 0
@@ -151,7 +154,7 @@ def fill_rows(
                 m += 1
             times[v] += 1
         distinct[:m].sort()
-        whole = length_of(times, distinct, m, values, length)
+        whole = find_divisor(times, distinct, m, values, length)
         for j in range(m):
             v = distinct[j]
             indices[at], data[at] = v, value_of(times[v], values) / whole
@@ -162,9 +165,9 @@ def fill_rows(
 
 @kernel
 def place_words(order: Ints, hashes: Hashes, begin: Ints, size: Ints, text: Bytes, place: Ints, first: Ints) -> int:
-    """Number words in the order of their hashes, equal ones alike; how many there are.
+    """Number words in the order of their hashes, equal words alike; return the number of distinct words.
 
-    `order` sorts them by hash; where different words have equal hashes it is sorted on, by their bytes.
+    `order` sorts them by hash; where different words have equal hashes it is sorted further, by their bytes.
     """
     n, i = 0, 0
     while i < len(order):
@@ -173,7 +176,7 @@ def place_words(order: Ints, hashes: Hashes, begin: Ints, size: Ints, text: Byte
             end += 1
         sort_run(order, i, end, begin, size, text)
         for j in range(i, end):
-            if j == i or compared(order[j - 1], order[j], begin, size, text) != 0:
+            if j == i or compare_words(order[j - 1], order[j], begin, size, text) != 0:
                 first[n] = order[j]
                 n += 1
             place[order[j]] = n - 1
@@ -183,17 +186,17 @@ def place_words(order: Ints, hashes: Hashes, begin: Ints, size: Ints, text: Byte
 
 @kernel
 def sort_run(order: Ints, a: int, b: int, begin: Ints, size: Ints, text: Bytes) -> None:
-    """Words of one hash by their bytes: nearly always one word, as often as there are parts to be joined."""
+    """Sort words of equal hash by their bytes: nearly always one word, once for each part that is merged."""
     for i in range(a + 1, b):
         j = i
-        while j > a and compared(order[j - 1], order[j], begin, size, text) > 0:
+        while j > a and compare_words(order[j - 1], order[j], begin, size, text) > 0:
             order[j - 1], order[j] = order[j], order[j - 1]
             j -= 1
 
 
 @kernel
-def compared(a: int, b: int, begin: Ints, size: Ints, text: Bytes) -> int:
-    """Below zero, zero or above: word a comes before b, is the same, or comes after."""
+def compare_words(a: int, b: int, begin: Ints, size: Ints, text: Bytes) -> int:
+    """Return a number below zero, zero or above zero: word a comes before b, equals it, or comes after."""
     for j in range(min(size[a], size[b])):
         x, y = text[begin[a] + j], text[begin[b] + j]
         if x != y:
@@ -203,7 +206,7 @@ def compared(a: int, b: int, begin: Ints, size: Ints, text: Bytes) -> int:
 
 @kernel
 def copy_words(first: Ints, begin: Ints, text: Bytes, offsets: Ints, blob: Bytes) -> None:
-    """Texts of words, one after another."""
+    """Copy the texts of words one after another to `blob`."""
     for i in range(len(first)):
         source, n = np.uint64(begin[first[i]]), np.uint64(offsets[i + 1] - offsets[i])
         at, j = np.uint64(offsets[i]), U0
@@ -216,10 +219,10 @@ def copy_words(first: Ints, begin: Ints, text: Bytes, offsets: Ints, blob: Bytes
 def sort_entries(
     place: Any, word: Codes, klass: Codes, entries: Floats, cursor: Ints, out_klass: Codes, out: Floats
 ) -> None:
-    """Entries to their words: `cursor` says where those of each begin, and in the end where they end.
+    """Move entries to their words: `cursor` is where those of each begin, and finally where they end.
 
-    Those of a word are kept by class; an entry of a class that is there already is added to it. Documents come by
-    class, so that nearly always only the last entry is looked at.
+    The entries of a word are sorted by class; an entry of a class that is present is added to it. Documents come by
+    class, so that nearly always only the last entry is examined.
     """
     for i in range(len(word)):
         v = place[word[i]]
@@ -239,7 +242,7 @@ def sort_entries(
 
 @kernel
 def close_gaps(cursor: Ints, klass: Codes, entries: Floats, start: Ints) -> int:
-    """Move entries up over the room that was left for those that were added to others; how many there are."""
+    """Close the gaps of entries that were added to others; return the number of entries."""
     at = 0
     for v in range(len(cursor)):
         for j in range(cursor[v, 0], cursor[v, 1]):

@@ -1,7 +1,7 @@
-"""The loops that look words up: their numbers from a table of hashes, in which new ones are remembered.
+"""Kernels that look up the numbers of words in a hash table and insert new words.
 
-Never an array is replaced inside a loop: where a table is full the loop stops, the caller gives it more room, and it
-goes on from the same place.
+No array is replaced inside a kernel: where a table is full the kernel returns, the caller enlarges it and calls the
+kernel again, which continues at the bytes_are_equal token.
 """
 
 from __future__ import annotations
@@ -14,43 +14,44 @@ from deciban.kernels.compile import kernel
 from deciban.kernels.utf8 import LOW32, TOP, U0, U1, U7, U32, Bytes, Hashes, Ints, store
 
 BLOCK = 64
-"""Tokens whose places in a table are fetched together."""
+"""Tokens whose slots of the table are fetched together."""
 
-SINGLE = np.uint64((1 << 64) - 1)
-"""In place of the two words that a run is made of: it is none."""
+NO_NGRAM = np.uint64((1 << 64) - 1)
+"""Stands for the key of an n-gram where a word is none."""
 
 DOC, AT, WORDS, END, OUT = range(5)
-"""Places in a reader's state: the next document and token; words known, bytes of their texts, numbers put out."""
+"""Indices into a reader's state: next document, next token, number of words, bytes of their texts, output length."""
 
 UNKNOWN = -1
+"""The number of a word that is not in the table."""
 
 
 @kernel
-def slot_of(
+def find_slot(
     h: Any, token: Bytes, at: Any, n: Any, slots: Hashes, hashes: Hashes, text: Bytes, begin: Ints, size: Ints
 ) -> Any:
-    """Where a token is in the table, or the empty place where it belongs; long ones are compared byte by byte.
+    """Return the slot of a token in the table, or the empty slot where it belongs; long ones are compared by bytes.
 
-    A place holds the upper half of the hash and the number of the word, counted from 1. Both halves of the hash stand
-    with the words: common ones come early, so theirs lie close together, and the table is half as large.
+    A slot holds the upper half of the hash and the number of the word, counted from 1. The whole hash is stored
+    with the words: common ones come early, so their hashes lie close together, and the table is half as large.
     """
     mask = np.uint64(len(slots) - 1)
     s = h & mask
     while slots[s] != U0:
         if (slots[s] ^ h) >> U32 == U0:
-            held = (slots[s] & LOW32) - U1
-            if hashes[held] == h:
+            word = (slots[s] & LOW32) - U1
+            if hashes[word] == h:
                 if h < TOP:
                     return s
-                if np.uint64(size[held]) == n and same(text, np.uint64(begin[held]), token, at, n):
+                if np.uint64(size[word]) == n and bytes_are_equal(text, np.uint64(begin[word]), token, at, n):
                     return s
         s = (s + U1) & mask
     return s
 
 
 @kernel
-def same(text: Bytes, a: Any, token: Bytes, b: Any, n: Any) -> Any:
-    """Whether n bytes here and there are the same."""
+def bytes_are_equal(text: Bytes, a: Any, token: Bytes, b: Any, n: Any) -> Any:
+    """Return whether n bytes at a of `text` equal those at b of `token`."""
     j = U0
     while j < n and text[a + j] == token[b + j]:
         j += U1
@@ -58,21 +59,21 @@ def same(text: Bytes, a: Any, token: Bytes, b: Any, n: Any) -> Any:
 
 
 @kernel
-def enter(count: int, hashes: Hashes, pair: Hashes, slots: Hashes) -> None:
-    """Put single words into a larger table; all are different, so none is compared."""
+def insert_words(count: int, hashes: Hashes, pair: Hashes, slots: Hashes) -> None:
+    """Insert single words into a larger table; all are different, so none is compared."""
     mask = np.uint64(len(slots) - 1)
     for i in range(count):
-        if len(pair) and pair[i] != SINGLE:
+        if len(pair) and pair[i] != NO_NGRAM:
             continue
         s = hashes[i] & mask
         while slots[s] != U0:
             s = (s + U1) & mask
-        slots[s] = held(hashes[i], i)
+        slots[s] = pack_slot(hashes[i], i)
 
 
 @kernel
-def held(h: Any, number: Any) -> Any:
-    """What a place of the table holds for a word."""
+def pack_slot(h: Any, number: Any) -> Any:
+    """Return the content of the slot of a word."""
     return (h & ~LOW32) | np.uint64(number + 1)
 
 
@@ -81,9 +82,9 @@ def look_up(
     hashes: Hashes, content: Hashes, sizes: Ints, paper: Bytes, n_tokens: int, grow: bool, limit: int, slots: Hashes,
     known: Hashes, begin: Ints, size: Ints, text: Bytes, state: Ints, out: Ints,
 ) -> bool:  # fmt: skip
-    """The numbers of tokens, UNKNOWN where one may not be remembered; False: the table is full, give it room.
+    """Write the numbers of tokens, UNKNOWN for a new one unless `grow`; return False where the table is full.
 
-    The places of a block of tokens are fetched before the first of them is looked at.
+    The slots of a block of tokens are fetched before the first of them is examined.
     """
     found, mask = np.empty(BLOCK, np.uint64), np.uint64(len(slots) - 1)
     t, n_words, end = np.uint64(state[AT]), state[WORDS], np.uint64(state[END])
@@ -98,12 +99,12 @@ def look_up(
             h, n, place = hashes[p], np.uint64(sizes[p]), found[p - t]
             word = np.int64(place & LOW32) - 1
             if place == U0 or h >= TOP or known[np.uint64(word)] != h:
-                s = slot_of(h, paper, content[p], n, slots, known, text, begin, size)
+                s = find_slot(h, paper, content[p], n, slots, known, text, begin, size)
                 word = np.int64(slots[s] & LOW32) - 1
                 if word == UNKNOWN and grow:
-                    word, slots[s] = n_words, held(h, n_words)
+                    word, slots[s] = n_words, pack_slot(h, n_words)
                     known[word], begin[word], size[word] = h, np.int64(end), np.int64(n)
-                    keep(text, end, n, content[p], paper)
+                    append_text(text, end, n, content[p], paper)
                     end, n_words = end + n, n_words + 1
             out[p] = word
         t = stop
@@ -112,8 +113,8 @@ def look_up(
 
 
 @kernel
-def keep(text: Bytes, at: Any, n: Any, content: Any, paper: Bytes) -> None:
-    """Write the text of a new word behind those that are known."""
+def append_text(text: Bytes, at: Any, n: Any, content: Any, paper: Bytes) -> None:
+    """Append the text of a new word to those of the known words."""
     if n <= U7:
         store(text, at, content)
     else:
@@ -122,8 +123,8 @@ def keep(text: Bytes, at: Any, n: Any, content: Any, paper: Bytes) -> None:
 
 
 @kernel
-def leave_out(n_stop: int, numbers: Ints, bounds: Ints, out_bounds: Ints) -> int:
-    """Close the gaps that stop words, which have the lowest numbers, leave; how many tokens there are then."""
+def remove_stop_words(n_stop: int, numbers: Ints, bounds: Ints, out_bounds: Ints) -> int:
+    """Remove stop words, which have the lowest numbers, in place; return the number of tokens that are left."""
     out = 0
     for i in range(len(bounds) - 1):
         for t in range(bounds[i], bounds[i + 1]):

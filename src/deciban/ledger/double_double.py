@@ -56,7 +56,7 @@ class Pair(NamedTuple):
         high, error = two_product(self.high, other.high)
         return Pair(*_fast_two_sum(high, error + (self.high * other.low + self.low * other.high)))
 
-    def scaled(self, factor: float | Array) -> Pair:
+    def scale(self, factor: float | Array) -> Pair:
         """Return the product with a double."""
         high, error = two_product(self.high, np.asarray(factor, dtype=np.float64))
         return Pair(*_fast_two_sum(high, _finite(error + self.low * factor)))
@@ -66,7 +66,7 @@ class Pair(NamedTuple):
         zero = other.high == 0
         divisor = Pair(np.where(zero, 1.0, other.high), other.low)
         first = np.where(zero, 0.0, self.high / divisor.high)
-        left = self.minus(divisor.scaled(first))
+        left = self.minus(divisor.scale(first))
         return Pair(*_fast_two_sum(first, np.where(zero, 0.0, left.high / divisor.high)))
 
     def where(self, keep: NDArray[np.bool_], other: Pair | None = None) -> Pair:

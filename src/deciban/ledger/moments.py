@@ -46,9 +46,8 @@ MAX_EXACT_ROWS = 8
 """A class with at most this many rows has no reliable scale: all of them are summed exactly."""
 
 MAX_SQUARE_RATIO = 2000.0
-"""Where the mean square is at most this many times the square of the scale (for a Gaussian it is about 10 times, and
-seldom beyond 1000 in a sample of 16), plain sums are enough: their rounding is below 1e-12 of the squares of any
-fiftieth of the rows."""
+"""Largest mean square, in squared scales, at which plain sums are used (for a Gaussian it is about 10, and seldom
+beyond 1000 in a sample of 16): their rounding is below 1e-12 of the squares of any fiftieth of the rows."""
 
 MAX_NEAR_DEVIATION = 64.0
 """Rows within this many scales (about 20 standard deviations) are summed in plain doubles, others exactly."""
@@ -172,9 +171,9 @@ class Moments(CentredStatistic):
             raise NotLearnedError("mean", k, j, float(self.mean[k, j]), float(other.mean[k, j]))
 
     def __mul__(self, factor: float) -> Self:
-        weight = self.weight_pair.scaled(factor)
+        weight = self.weight_pair.scale(factor)
         kept = weight.high != 0
-        mean, m2 = self.mean_pair.where(kept), self.squares.scaled(factor).where(kept)
+        mean, m2 = self.mean_pair.where(kept), self.squares.scale(factor).where(kept)
         return type(self)(weight.high, *mean, m2.high, weight.low, m2.low)
 
     def reorder(self, order: NDArray[np.intp]) -> Self:
@@ -192,7 +191,7 @@ def sum_about(x: Array, w: Array, centre: Array) -> tuple[Pair, Pair]:
     """Return Σ w (x − centre) and Σ w (x − centre)² over the rows, in pairs of doubles."""
     with np.errstate(over="ignore", invalid="ignore"):
         gap = difference(x, centre)
-        weighted = gap.scaled(w)
+        weighted = gap.scale(w)
         return weighted.sum_rows(), weighted.times(gap).sum_rows()
 
 

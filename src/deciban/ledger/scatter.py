@@ -149,9 +149,9 @@ class Scatter(CentredStatistic):
         return replace(self, mean=mean.high, rest=mean.low)
 
     def __mul__(self, factor: float) -> Self:
-        weight = self.weight_pair.scaled(factor)
+        weight = self.weight_pair.scale(factor)
         kept = weight.high != 0
-        mean, total = self.mean_pair.where(kept), self.products.scaled(factor).where(kept)
+        mean, total = self.mean_pair.where(kept), self.products.scale(factor).where(kept)
         return type(self)(weight.high, *mean, total.high, weight.low, total.low)
 
     def reorder(self, order: NDArray[np.intp]) -> Self:
@@ -215,7 +215,7 @@ def _one_class_exactly(
 ) -> tuple[Pair, Pair, Pair]:
     """Compute weight, mean and co-moment of one class in pairs of doubles."""
     gap = difference(np.where(missing, centre, X.astype(np.float64, copy=False)), centre)
-    weighted = gap.scaled(w[:, None])
+    weighted = gap.scale(w[:, None])
     present = (~missing).astype(np.float64)
     if wide:
         n = _pair_weights(present, w)
@@ -228,7 +228,7 @@ def _one_class_exactly(
     mean = Pair.of(centre[:, None]).plus(shift).where(n.high != 0)
     product = _subtract_products(matrix_product(weighted, gap), drift.times(Pair(shift.high.T, shift.low.T)))
     mirrored = Pair(product.high.T, product.low.T)
-    return n, mean, product.plus(mirrored).scaled(0.5)
+    return n, mean, product.plus(mirrored).scale(0.5)
 
 
 def comoment_about(products: Pair, n: Pair, shift: Pair) -> Pair:

@@ -277,7 +277,9 @@ def _sum_by_kernel(
         rows = slice(start, start + KERNEL_BLOCK_ROWS)
         sums = np.zeros((K, K)), np.zeros((K + 1, K)), np.zeros((3, bins)), np.zeros(3), np.zeros(3, dtype=np.int64)
         block_known = lines if len(lines) == 1 else lines[rows]
-        fine = loops.judge(scores[rows], places[rows], weight[rows], block_known, edges, *sums, losses[rows])
+        fine = loops.score_posteriors(
+            scores[rows], places[rows], weight[rows], block_known, edges, *sums, losses[rows]
+        )
         return sums if fine else None
 
     threads = engines.thread_count(None)

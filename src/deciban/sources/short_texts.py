@@ -39,11 +39,11 @@ class ShortTexts:
         if 2 * len(names) > len(self.codes):
             self._make_room(1 << (4 * len(names)).bit_length())
         fresh = [(i, name.encode("utf-8", SURROGATES)) for i, name in enumerate(names[self.n_known :], self.n_known)]
-        short = [(i, *self.kernels.two_words(text)) for i, text in fresh if len(text) <= self.kernels.LONGEST]
+        short = [(i, *self.kernels.pack_text(text)) for i, text in fresh if len(text) <= self.kernels.MAX_TEXT_BYTES]
         if short:
             code, low, high = zip(*short)
             words = [np.array(each, dtype=np.uint64) for each in (low, high)]
-            self.kernels.enter(*words, np.array(code, dtype=np.int64), self.lows, self.highs, self.codes)
+            self.kernels.insert_texts(*words, np.array(code, dtype=np.int64), self.lows, self.highs, self.codes)
         self.n_known = len(names)
         return True
 

@@ -91,10 +91,10 @@ class Lexicon:
         self.hashes, self.begin, self.size = (_longer(a, room) for a in (self.hashes, self.begin, self.size))
         if self.paired:
             self.pair, self.pairs = _longer(self.pair, room), np.zeros(2 * room, dtype=np.uint64)
-            self.pair[self.n_words :] = known.SINGLE
-            grams.enter_pairs(self.n_words, self.pair, self.pairs)
+            self.pair[self.n_words :] = known.NO_NGRAM
+            grams.insert_ngrams(self.n_words, self.pair, self.pairs)
         self.slots = np.zeros(2 * room, dtype=np.uint64)
-        known.enter(self.n_words, self.hashes, self.pair, self.slots)
+        known.insert_words(self.n_words, self.hashes, self.pair, self.slots)
 
     def _read_stops(self, stops: Iterable[str]) -> None:
         listed = Documents([word for word in stops if word and " " not in word])
@@ -144,7 +144,7 @@ class Lexicon:
         if not self.n_stop:
             return Stream(desk.numbers[:n], bounds)
         kept = np.zeros_like(bounds)
-        n = known.leave_out(self.n_stop, desk.numbers, bounds, kept)
+        n = known.remove_stop_words(self.n_stop, desk.numbers, bounds, kept)
         return Stream(desk.numbers[:n], kept)
 
     def _columns(self, tokens: Stream) -> Stream:
@@ -175,10 +175,10 @@ class Lexicon:
         numbers = desk.runs(len(tokens.numbers) * (high - low + 1) + 1)
         bounds = np.zeros_like(tokens.bounds)
         if self.words.hashed is not None:
-            n = grams.hash_together(*tokens, low, high, np.uint64(self.mask), numbers, bounds)
+            n = grams.hash_ngrams(*tokens, low, high, np.uint64(self.mask), numbers, bounds)
             return Stream(numbers[:n], bounds)
         levels = self._levels(tokens, low, high)
-        n = grams.gather_runs(levels, tokens.bounds, numbers, bounds)
+        n = grams.collect_ngrams(levels, tokens.bounds, numbers, bounds)
         return Stream(numbers[:n], bounds)
 
     def _levels(self, tokens: Stream, low: int, high: int) -> Any:
@@ -187,7 +187,7 @@ class Lexicon:
         levels[0] = tokens.numbers
         for n in range(2, high + 1):
             state = np.array([0, 0, self.n_words, self.end, 0])
-            while not grams.pair_up(
+            while not grams.number_ngrams(
                 n, levels[n - 2], *tokens, self.grows, self.room, self.pairs, self.hashes, self.begin, self.pair,
                 state, levels[n - 1],
             ):  # fmt: skip
@@ -215,7 +215,7 @@ class Lexicon:
         high = max(low, min(high, n))  # n-grams longer than the document take no memory
         numbers = np.empty(n * (high - low + 1) + 1, dtype=np.int64)
         state = np.array([0, 0, self.n_words, self.end, 0])
-        while not grams.read_characters(
+        while not grams.number_character_ngrams(
             lowered, marks, n, in_words, low, high, np.uint64(self.mask), self.grows, self.room, self.slots,
             self.hashes, self.begin, self.size, self.text, state, numbers,
         ):  # fmt: skip
@@ -229,8 +229,10 @@ class Lexicon:
     def spelled(self) -> None:
         """Write out the texts of words that are known as runs of others."""
         if self.paired:
-            self._more_text(int(grams.measure(self.n_words, self.begin, self.size, self.pair)) + 16)
-            self.end = int(grams.spell(self.n_words, self.text, self.begin, self.size, self.pair, self.end))
+            self._more_text(int(grams.measure_ngram_texts(self.n_words, self.begin, self.size, self.pair)) + 16)
+            self.end = int(
+                grams.write_ngram_texts(self.n_words, self.text, self.begin, self.size, self.pair, self.end)
+            )
 
 
 def _longer(array: Any, room: int, used: int | None = None) -> Any:
@@ -271,7 +273,7 @@ def _knowing(words: Words, vocabulary: Vocabulary) -> Lexicon:
         lexicon.hashes = np.ascontiguousarray(vocabulary.hashes)
         lexicon.begin, lexicon.size = vocabulary.offsets[:-1].copy(), np.diff(vocabulary.offsets)
         lexicon.slots = np.zeros(2 * lexicon.room, dtype=np.uint64)
-        known.enter(n, lexicon.hashes, lexicon.pair, lexicon.slots)
+        known.insert_words(n, lexicon.hashes, lexicon.pair, lexicon.slots)
         lexicon.n_stop = 0
     lexicon.grows = False
     return lexicon
