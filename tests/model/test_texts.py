@@ -8,13 +8,13 @@ from math import log10
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.tables.reviews import reviews
 
 import deciban
 from deciban import persistence as files
 from deciban.errors import DecibanWarning, InputError, ModelFileError, UndefinedError
 from deciban.persistence.table_models import compute_fingerprint
 from deciban.text import Words
+from tests.tables.reviews import reviews
 
 ROLES = {"text": "text", "stars": "number", "head": "text", "country": "category"}
 MAIL = ["cheap pills, buy now", "buy cheap watches", "lunch at noon today", "the report is at noon"]
@@ -169,7 +169,7 @@ def test_what_makes_no_text_is_not_drawn(words):
 
 def test_a_row_without_a_known_word_is_told_by_the_prior_and_that_is_said():
     model = mail_model()
-    with pytest.warns(DecibanWarning, match="2 rows have no known word; there the class prior speaks"):
+    with pytest.warns(DecibanWarning, match="2 rows have no known word; there the class prior decides"):
         p = model.predict_proba({"mail": ["zebra", "cheap", None]})
     assert np.allclose(p[[0, 2]], 0.5)
     hashed = mail_model(words={"hashed": 10})

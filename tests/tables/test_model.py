@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from tests.tables import clinic
-from tests.tables.dealt import stratified
 
 import deciban
 from deciban.errors import DecibanWarning, ForgetError, InputError, SchemaError
+from tests.tables import clinic
+from tests.tables.dealt import stratified
 
 TABLE = clinic.patients()
 SETTINGS = {"target": "diagnosis", "numbers": "number", "roles": {"visits": "count"}}
@@ -171,7 +171,7 @@ def test_many_classes_give_up_the_folds_and_nothing_else(monkeypatch):
     from deciban.model import summarise_table as gathering
 
     kept = deciban.train(TABLE, **SETTINGS)
-    monkeypatch.setattr(gathering, "MOST_CELLS", 10)
+    monkeypatch.setattr(gathering, "MAX_FOLD_CELLS", 10)
     model = deciban.train(TABLE, **SETTINGS)
     assert model.held_out is None
     assert_same(model.ledger, kept.ledger)

@@ -37,7 +37,7 @@ class Passages:
 
 def passages(told: Explanation, row: int) -> Passages | None:
     """The words of a row; None where the model reads no texts."""
-    from deciban.model.text_explanations import TableExplanation
+    from deciban.model.table_explanations import TableExplanation
 
     if not isinstance(told, TableExplanation):
         return None

@@ -1,4 +1,4 @@
-"""Model: a table's columns with their roles, a target, and the belief learned about it."""
+"""The model of a table: columns with roles, a target, and the generative or fitted model that scores rows."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from deciban.ledger import Ledger
 from deciban.linear.fitted_model import Account, FittedModel
 from deciban.model.columns import Column, Layout
 from deciban.model.matrices import Matrices, check_columns, make_level_encoders, row_blocks
-from deciban.model.model_algebra import Algebra, Origin
+from deciban.model.model_algebra import ModelAlgebra, Origin
 from deciban.model.model_options import Options
-from deciban.model.output_frames import answer
-from deciban.model.unseen_values import Watch
+from deciban.model.output_frames import to_source_type
+from deciban.model.unseen_values import UnseenValueMonitor
 from deciban.scorer import Scorer
 from deciban.scores import Explanation
 from deciban.scores.calibration import Calibration
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from deciban.model.description import Description
 
 
-class Model(Algebra):
-    """What was learned of a table: made by `deciban.train` or `deciban.load`.
+class Model(ModelAlgebra):
+    """A model of a table, made by `deciban.train` or `deciban.load`.
 
     `add` and `forget` change the model and return it; `+`, `-`, `*` and `with_priors` give a new one. A refused
     operation changes nothing.
@@ -71,27 +71,27 @@ class Model(Algebra):
 
     @property
     def scorer(self) -> GenerativeModel | FittedModel:
-        """The ledger under the families that the roles name, or what was fitted to the rows."""
+        """The generative model with the families of the roles, or the model that was fitted to the rows."""
         return self._scorer
 
     @property
     def naive(self) -> GenerativeModel:
-        """What naive Bayes believes of the rows: all of it, or what the weights that were fitted rest on."""
+        """The naive Bayes model of the rows: the scorer itself, or the model that fitted weights are based on."""
         return self._scorer if isinstance(self._scorer, GenerativeModel) else self._scorer.naive
 
     @property
     def account(self) -> Account | None:
-        """How the weights were come by: learner, penalty, loss and trust; None where naive Bayes needs none."""
+        """The report of how weights were fitted: learner, penalty, loss and trust; None for naive Bayes."""
         return self._scorer.account if isinstance(self._scorer, FittedModel) else None
 
     @property
     def learner(self) -> str:
-        """Who has learned: "bayes", "logistic", "evidence" or "boosted"."""
+        """The name of the learner: "bayes", "logistic", "evidence" or "boosted"."""
         return self._scorer.account.learner if isinstance(self._scorer, FittedModel) else "bayes"
 
     @property
     def ledger(self) -> Ledger:
-        """All that is remembered of the data."""
+        """The sufficient statistics of the data."""
         return self._scorer.ledger
 
     @property
@@ -107,15 +107,15 @@ class Model(Algebra):
     @cached_property
     def labels(self) -> NDArray[Any]:
         """The classes, in order, as the target column had them."""
-        told = [str(label) for label in self._scorer.outline.classes]
+        names = [str(label) for label in self._scorer.outline.classes]
         if self.target_type == "string":
-            return np.array(told, dtype=object)
+            return np.array(names, dtype=object)
         import pyarrow as pa
 
         try:
-            typed = pa.array(told, pa.string()).cast(pa.type_for_alias(self.target_type))
-        except pa.ArrowInvalid:  # a later label is of another kind
-            return np.array(told, dtype=object)
+            typed = pa.array(names, pa.string()).cast(pa.type_for_alias(self.target_type))
+        except pa.ArrowInvalid:  # a later label is of another type
+            return np.array(names, dtype=object)
         return np.asarray(typed.to_numpy(zero_copy_only=False))
 
     @property
@@ -125,61 +125,58 @@ class Model(Algebra):
 
     @property
     def priors(self) -> dict[Any, float]:
-        """The share of each class before any evidence."""
+        """The prior probability of each class."""
         return dict(zip(self.classes, self._scorer.solved.prior.tolist()))
 
     @property
     def pseudo_counts(self) -> dict[str, float]:
-        """What is added to every count of each column that has any: alpha, or what alpha="auto" has chosen."""
+        """The pseudo-count of each column that has one: alpha, or the value that alpha="auto" has chosen."""
         families: Sequence[Any] = self._scorer.assumption.families
-        told = [(group, family) for group, family in zip(self.layout.blocks, families) if hasattr(family, "alpha")]
         return {
             feature.name: float(alpha)
-            for (_, features), family in told
+            for (_, features), family in zip(self.layout.blocks, families)
+            if hasattr(family, "alpha")
             for feature, alpha in zip(features, one_each(family.alpha, len(features)))
         }
 
     @property
     def calibration(self) -> Calibration | None:
-        """What the probabilities are mended by, as `train(..., calibrate=...)` has fitted it."""
+        """The calibration of the probabilities, as `train(..., calibrate=...)` has fitted it."""
         return self._scorer.calibration
 
-    def tell(self, calibration: Calibration | None, novelty: Novelty | None) -> None:
-        """Know from now on what came true of the model's probabilities, and which rows are usual."""
+    def set_calibration(self, calibration: Calibration | None, novelty: Novelty | None) -> None:
+        """Set the calibration of the probabilities, and the novelty detector."""
         self._scorer = self._scorer.with_maps(calibration=calibration, novelty=novelty)
-
-    def _novel(self, parts: Sequence[Any], share: float) -> NDArray[np.bool_]:
-        """Which rows are less probable than all but this share of those learned."""
-        return self._scorer.is_novel(parts, share, engines.thread_count(None))
 
     @property
     def n_parameters(self) -> int:
-        """How many numbers the model estimates."""
+        """The number of parameters that the model estimates."""
         return self._scorer.n_parameters
 
     def _open(self, source: Any, sql: str | None, reading: Mapping[str, Any]) -> Source:
         return open_source(source, sql, file_options(reading))
 
     def blocks(self, source: Source, allow_missing_columns: bool = False) -> Iterator[tuple[list[Any], list[Any]]]:
-        """The source's rows in blocks: as Arrow batches, and as the matrices of the model's blocks of features."""
+        """Yield the source's rows in blocks: as Arrow batches, and as the matrices of the model's features."""
         wanted = check_columns(source, self.layout.readings(), allow_missing_columns)
         matrices = self.matrices()
-        with Watch(self.layout, matrices.names, self.naive.solved.forms if self.layout.texts else ()) as watch:
+        forms = self.naive.solved.forms if self.layout.texts else ()
+        with UnseenValueMonitor(self.layout, matrices.names, forms) as monitor:
             for batches in row_blocks(source, wanted, self.layout):
                 parts = matrices.convert(batches)
-                watch.look(batches, parts)
+                monitor.count(batches, parts)
                 if self.options.unseen == "error":
-                    watch.refuse(batches, parts)
+                    monitor.refuse_unseen(batches, parts)
                 yield batches, parts
 
     def matrices(self) -> Matrices:
-        """How rows become the matrices of the model's blocks: by the names of levels and the words that it knows."""
+        """Return the conversion of rows to matrices, with the levels and words that the model has learned."""
         names = make_level_encoders(self.layout, self._scorer.level_names)
         vocabularies = self._scorer.vocabularies if self.layout.texts else ()
         return Matrices(self.layout, names, words=self.options.words, vocabularies=vocabularies)
 
     def scores(self, parts: Sequence[Any], wanted: Finish, threads: int | None = None) -> NDArray[Any]:
-        """See `GenerativeModel.scores`; a value that has no meaning is named by its column."""
+        """Return the scores of rows, see `GenerativeModel.scores`; an invalid value is reported with its column."""
         try:
             return self._scorer.scores(parts, wanted, threads or engines.thread_count(None))
         except engines.InvalidValue as bad:
@@ -193,7 +190,7 @@ class Model(Algebra):
                     ) from None
             raise
 
-    def _answer(
+    def _predict(
         self,
         source: Any,
         sql: str | None,
@@ -203,15 +200,15 @@ class Model(Algebra):
         rule: Decision | None = None,
         reject_novel: float | None = None,
     ) -> Any:
-        opened = self._open(source, sql, reading)
-        check_columns(opened, self.layout.readings(), allow)
+        rows = self._open(source, sql, reading)
+        check_columns(rows, self.layout.readings(), allow)
         labels = self.labels
 
-        def each() -> Iterator[NDArray[Any]]:
-            for _, parts in self.blocks(opened, allow):
+        def predict_blocks() -> Iterator[NDArray[Any]]:
+            for _, parts in self.blocks(rows, allow):
                 if rule is not None or reject_novel is not None:
                     log_posterior = self.scores(parts, "log_posterior")
-                    yield labelled(labels, self.called(parts, log_posterior, rule, reject_novel))
+                    yield labelled(labels, self.decide(parts, log_posterior, rule, reject_novel))
                 else:
                     scores = self.scores(parts, wanted)
                     yield labels[scores] if wanted == "winner" else scores
@@ -219,7 +216,8 @@ class Model(Algebra):
         names = [self.target] if wanted == "winner" else ["log_density"]
         if wanted in ("posterior", "log_posterior"):
             names = [str(label) for label in labels.tolist()]
-        return answer(source if sql is None else None, each, names, labels if wanted == "winner" else None)
+        labels_or_none = labels if wanted == "winner" else None
+        return to_source_type(source if sql is None else None, predict_blocks, names, labels_or_none)
 
     def predict(
         self,
@@ -233,40 +231,42 @@ class Model(Algebra):
         allow_missing_columns: bool = False,
         **reading: Any,
     ) -> Any:
-        """The most probable class of each row, in the source's own kind of frame; a stream for a file or query.
+        """Return the most probable class of each row, in the source's type of frame; a stream for a file or query.
 
-        `costs`, `reject` and `thresholds` call the class with the least expected cost instead, see `Decision`;
+        `costs`, `reject` and `thresholds` choose the class with the least expected cost instead, see `Decision`;
         `reject_novel` is the share of usual rows that may be taken for novel. An undecided or novel row is None.
         `reading` is how a file is read: `encoding`, `errors`, `format`, `hive`, and `missing`, texts that stand for a
         missing value.
         """
         rule = rule_of(self.classes, costs, reject, thresholds)
-        return self._answer(source, sql, "winner", allow_missing_columns, reading, rule, reject_novel)
+        return self._predict(source, sql, "winner", allow_missing_columns, reading, rule, reject_novel)
 
-    def called(
+    def decide(
         self, parts: Sequence[Any], log_posterior: NDArray[Any], rule: Decision | None, reject_novel: float | None
     ) -> NDArray[np.intp]:
-        """The place of the class that each row is called; −1 where it is undecided or novel."""
+        """Return the index of the class decided on for each row; −1 where it is undecided or novel."""
         codes = log_posterior.argmax(axis=1) if rule is None else rule.apply(np.exp(log_posterior))
-        return codes if reject_novel is None else np.where(self._novel(parts, reject_novel), REJECTED, codes)
+        if reject_novel is None:
+            return codes
+        return np.where(self._scorer.is_novel(parts, reject_novel, engines.thread_count(None)), REJECTED, codes)
 
     def predict_proba(
         self, source: Any = None, *, sql: str | None = None, allow_missing_columns: bool = False, **reading: Any
     ) -> Any:
-        """p(k|x) of each row, a column for each class."""
-        return self._answer(source, sql, "posterior", allow_missing_columns, reading)
+        """Return p(k|x) of each row, a column for each class."""
+        return self._predict(source, sql, "posterior", allow_missing_columns, reading)
 
     def predict_log_proba(
         self, source: Any = None, *, sql: str | None = None, allow_missing_columns: bool = False, **reading: Any
     ) -> Any:
-        """ln p(k|x) of each row, a column for each class."""
-        return self._answer(source, sql, "log_posterior", allow_missing_columns, reading)
+        """Return ln p(k|x) of each row, a column for each class."""
+        return self._predict(source, sql, "log_posterior", allow_missing_columns, reading)
 
     def score_samples(
         self, source: Any = None, *, sql: str | None = None, allow_missing_columns: bool = False, **reading: Any
     ) -> Any:
-        """ln p(x) of each row: low for rows unlike anything learned."""
-        return self._answer(source, sql, "density", allow_missing_columns, reading)
+        """Return ln p(x) of each row: low for rows unlike all that were learned."""
+        return self._predict(source, sql, "density", allow_missing_columns, reading)
 
     def explain(
         self,
@@ -278,7 +278,7 @@ class Model(Algebra):
         allow_missing_columns: bool = False,
         **reading: Any,
     ) -> Explanation:
-        """The evidence of each column in decibans, for the winner against the runner-up or for two given classes.
+        """Return the evidence of each column in decibans, for the winner against the runner-up or for given classes.
 
         `rows` stops after that many.
         """
@@ -289,35 +289,35 @@ class Model(Algebra):
         return explain_rows(self, self._open(source, sql, reading), classes, rows, allow_missing_columns)
 
     def sample(self, n: int = 1, random_state: Any = None) -> Any:
-        """n rows drawn from a naive model, as an Arrow table with the target in its place at the end.
+        """Return n rows drawn from a naive model, as an Arrow table with the target as the last column.
 
         Texts are words in any order; where words overlap (n-grams) or were not kept, a text is left out.
         """
-        from deciban.model.row_sampling import sampled
+        from deciban.model.row_sampling import sample_table
 
         if n < 0:
             raise InputError(f"n rows are drawn for a whole number n ≥ 0, not {n!r}")
         if isinstance(self._scorer, FittedModel):
             self._scorer.require_density("rows to draw")
-        return sampled(self, n, np.random.default_rng(random_state))
+        return sample_table(self, n, np.random.default_rng(random_state))
 
     def telltales(self, label: Any, n: int = 10, column: str | None = None) -> list[Telltale]:
-        """The n words that tell a class most surely from all others, in decibans, with a 90 % interval and counts.
+        """Return the n words with the strongest evidence for a class, in decibans, with a 90 % interval and counts.
 
         `column` names the column of texts where there are several.
         """
-        from deciban.model.model_telltales import told
+        from deciban.model.model_telltales import find_telltales
 
-        return told(self, label, n, column)
+        return find_telltales(self, label, n, column)
 
     def describe(self) -> Description:
-        """Classes, priors, roles, parameters, and the strongest columns with what they rest on."""
+        """Return classes, priors, roles, parameters, and the strongest columns with their numbers of rows."""
         from deciban.model.description import describe_model
 
         return describe_model(self)
 
     def save(self, path: str | Path) -> None:
-        """Write the model into one file, whole or not at all; `deciban.load` reads it."""
+        """Write the model into one file, atomically; `deciban.load` reads it."""
         import_module("deciban.persistence.table_models").save(self, path)  # by name: it is a layer above
 
     def __repr__(self) -> str:
@@ -330,7 +330,7 @@ class Model(Algebra):
 
 
 def file_options(reading: Mapping[str, Any]) -> FileOptions:
-    """How a file is read, checked."""
+    """Return the checked options of how a file is read."""
     unknown = [name for name in reading if name not in ("format", "encoding", "errors", "missing", "hive")]
     if unknown:
         raise TypeError(

@@ -1,4 +1,4 @@
-"""What a table model assumes beyond the roles of its columns."""
+"""The options of a table model beyond the roles of its columns: pseudo-counts, priors and tokenizer."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ from deciban.model.columns import Feature, Layout
 from deciban.sources.arrow_cells import label_text
 from deciban.text import Words
 
-PAIRED: tuple[Covariance, ...] = ("full", "tied")
-"""Shapes of covariance for numbers that are joined; the others are for numbers that are not."""
+JOINT_COVARIANCES: tuple[Covariance, ...] = ("full", "tied")
+"""Types of covariance for joined numbers; the others are for numbers that are not joined."""
 
-MOST_LEVELS = 1000
-"""Levels of a category that are told apart; the rarer ones count as one."""
+MAX_DISTINCT_LEVELS = 1000
+"""Number of levels of a category that are distinguished; the rarer ones are counted as one."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """Pseudo-counts and priors, and how texts are read.
+    """Pseudo-counts, priors and the tokenizer of texts.
 
-    `alpha` is added to every count of a level, bin, rate or word; `parameter_prior` imagines that many rows with the
-    column's own pooled variance in every class; of a category the `most_levels` most frequent levels are told apart.
-    `alpha="auto"`: for each kind of column the pseudo-count that what was counted asks for.
+    `alpha` is added to every count of a level, bin, rate or word; `parameter_prior` adds that many imagined rows with
+    the column's own pooled variance to every class; of a category the `most_levels` most frequent levels are distinct.
+    `alpha="auto"`: for each kind of column the pseudo-count with the largest marginal likelihood.
     """
 
     alpha: float | str = 1.0
     parameter_prior: float = 1.0
     unseen: Unseen = "ignore"
-    most_levels: int = MOST_LEVELS
+    most_levels: int = MAX_DISTINCT_LEVELS
     prior: ClassPrior = field(default_factory=ClassPrior)
     words: Words = field(default_factory=Words)
     covariance: Covariance | None = None
-    """The shape of bells: of numbers that are joined (full, unless said otherwise), or else of all others."""
+    """The covariance of Gaussians: of joined numbers if it is full (their default) or tied, else of all others."""
 
     def __post_init__(self) -> None:
         for name in ("alpha", "parameter_prior"):
@@ -58,17 +58,17 @@ class Options:
         if not isinstance(self.most_levels, int) or self.most_levels < 1:
             raise InputError(f"most_levels must be a whole number ≥ 1, not {self.most_levels!r}")
         if self.covariance not in (None, *get_args(Covariance)):
-            told = ", ".join(map(repr, get_args(Covariance)))
-            raise InputError(f"covariance must be one of {told}, not {self.covariance!r}")
+            names = ", ".join(map(repr, get_args(Covariance)))
+            raise InputError(f"covariance must be one of {names}, not {self.covariance!r}")
         if not isinstance(self.words, Words):
             raise InputError(f"words must be deciban.Words, not {self.words!r}")
 
     def assumption(self, layout: Layout) -> Assumption:
-        """A family for each block of features."""
+        """Return the assumption with a family for each block of features."""
         families = tuple(self._family(kind, features) for kind, features in layout.blocks)
         if self.auto and layout.texts and not self.words.whole:
             raise InputError(
-                f"alpha='auto' asks under which pseudo-count the counts of the words are most probable, and "
+                f"alpha='auto' chooses the pseudo-count under which the counts of the words are most probable, and "
                 f"Words(values={self.words.values!r}, length={self.words.length!r}) does not count them. "
                 f"Hint: alpha as a number, such as 0.1"
             )
@@ -76,45 +76,46 @@ class Options:
 
     @property
     def auto(self) -> bool:
-        """Whether pseudo-counts are left to what was counted."""
+        """Whether pseudo-counts are chosen by marginal likelihood."""
         return self.alpha == "auto"
 
     @property
     def pseudo_count(self) -> float:
-        """alpha; where it is open, what stands for it until it is chosen: roles are settled by Laplace's."""
+        """The value of alpha; with "auto" Laplace's pseudo-count, by which roles are decided before one is chosen."""
         return FALLBACK if self.auto else float(self.alpha)
 
-    def _shape(self, usual: Covariance) -> Covariance:
-        """The shape of bells that are joined, or of those that are not; the one that was named is for one kind."""
-        named = self.covariance
-        return named if named is not None and (named in PAIRED) == (usual in PAIRED) else usual
+    def _choose_covariance(self, default: Covariance) -> Covariance:
+        """Return the covariance of joined numbers, or of others; the option applies to one of these only."""
+        is_joint = default in JOINT_COVARIANCES
+        return (
+            default
+            if self.covariance is None or (self.covariance in JOINT_COVARIANCES) != is_joint
+            else self.covariance
+        )
 
     def _family(self, kind: Kind, features: tuple[Feature, ...]) -> Family:
-        made: dict[Kind, Any] = {
-            "moments": lambda: Gaussian(self._shape("diagonal"), prior_rows=float(self.parameter_prior)),
-            "scatter": lambda: Gaussian(self._shape("full"), prior_rows=float(self.parameter_prior)),
-            "grid": lambda: Binned(self.pseudo_count),
-            "counts": lambda: Poisson(self.pseudo_count),
-            "levels": lambda: Categorical(
-                self.pseudo_count,
-                self.unseen,
-                tuple(map(_least_levels, features)),
-                holes="unseen",
-                most=self.most_levels,
-            ),
-            "bags": lambda: Text(self.words.reading, alpha=self.pseudo_count),
-        }
-        family: Family = made[kind]()
-        return family
+        match kind:
+            case "moments":
+                return Gaussian(self._choose_covariance("diagonal"), prior_rows=float(self.parameter_prior))
+            case "scatter":
+                return Gaussian(self._choose_covariance("full"), prior_rows=float(self.parameter_prior))
+            case "grid":
+                return Binned(self.pseudo_count)
+            case "counts":
+                return Poisson(self.pseudo_count)
+            case "bags":
+                return Text(self.words.reading, alpha=self.pseudo_count)
+        min_levels = tuple(map(_min_levels, features))
+        return Categorical(self.pseudo_count, self.unseen, min_levels, holes="unseen", most=self.most_levels)
 
 
-def _least_levels(feature: Feature) -> int:
-    """A flag has two values, and a year twelve months, whether or not they have all been seen."""
+def _min_levels(feature: Feature) -> int:
+    """Return the number of levels known in advance: 2 of a flag, 12 months of a year, even if not all were seen."""
     return 2 if feature.role == "flag" else len(feature.fixed_levels)
 
 
-def class_prior(given: Any, classes: tuple[Any, ...]) -> ClassPrior:
-    """A prior by its name, or a share for each class by the class's name."""
+def parse_class_prior(given: Any, classes: tuple[Any, ...]) -> ClassPrior:
+    """Return the class prior of a name, or of a share for each class."""
     if given is None or isinstance(given, ClassPrior):
         return given or ClassPrior()
     if isinstance(given, str):

@@ -1,4 +1,4 @@
-"""The words that tell a class from the others, by name."""
+"""Telltales of a table model: the words with the strongest evidence for a class."""
 
 from __future__ import annotations
 
@@ -20,55 +20,55 @@ if TYPE_CHECKING:
     from deciban.model.model import Model
 
 
-def told(model: Model, label: Any, n: int, column: str | None) -> list[Telltale]:
-    """The n most telling words of a class in a column of texts."""
-    text = _which(model, column)
-    belief = model.naive.unsolved()
-    known = [str(name) for name in belief.schema.classes]
+def find_telltales(model: Model, label: Any, n: int, column: str | None) -> list[Telltale]:
+    """Return the n words with the strongest evidence for a class in a column of texts."""
+    text = _find_text_index(model, column)
+    naive = model.naive.unsolved()
+    known = [str(name) for name in naive.schema.classes]
     if label_text(label) not in known:
         raise no_such_class(label, known)
-    block = len(belief.complete.parts) - len(model.layout.texts) + text
-    words = belief.complete.schema.blocks[block].names
+    k, block = known.index(label_text(label)), len(naive.complete.parts) - len(model.layout.texts) + text
+    words = naive.complete.schema.blocks[block].names
     if words is None:
         raise UndefinedError(
             f"words were hashed (hashed={model.options.words.hashed}), so there are none to name. "
             f"Hint: train without hashed, and the words are kept"
         )
     if isinstance(model.scorer, FittedModel):
-        return _weighed(model.scorer, block, known.index(label_text(label)), n)
-    family: Any = belief.assumption.families[block]
-    part: Any = belief.complete.parts[block]
-    return telltales(family, part, known.index(label_text(label)), n, words)
+        return _find_fitted_telltales(model.scorer, block, k, n)
+    family: Any = naive.assumption.families[block]
+    part: Any = naive.complete.parts[block]
+    return telltales(family, part, k, n, words)
 
 
-def _weighed(learned: FittedModel, block: int, k: int, n: int) -> list[Telltale]:
-    """The words that come to most in a class's documents, by what they say; a weight has no interval (NaN)."""
-    part: Any = learned.naive.complete.parts[block]
-    words: Any = learned.naive.complete.schema.blocks[block].names
-    said = DECIBAN * (contrasts(learned.solved.prior) @ learned.solved.forms[block].linear().weights)[k]
-    counted, documents = _tallies_of(part.occurrences, k), _tallies_of(part.documents, k)
-    best = np.lexsort((-said, -np.where(said > 0, said * documents[0], said)))[:n]
-    best = best[np.argsort(-said[best], kind="stable")]
+def _find_fitted_telltales(model: FittedModel, block: int, k: int, n: int) -> list[Telltale]:
+    """Return the words with the largest sum of evidence over a class's documents; weights have no interval (NaN)."""
+    part: Any = model.naive.complete.parts[block]
+    words: Any = model.naive.complete.schema.blocks[block].names
+    evidence = DECIBAN * (contrasts(model.solved.prior) @ model.solved.forms[block].linear().weights)[k]
+    counts, documents = _split_by_class(part.occurrences, k), _split_by_class(part.documents, k)
+    best = np.lexsort((-evidence, -np.where(evidence > 0, evidence * documents[0], evidence)))[:n]
+    best = best[np.argsort(-evidence[best], kind="stable")]
     return [
-        Telltale(words[v], float(said[v]), math.nan, math.nan, *(float(each[v]) for each in (*counted, *documents)))
+        Telltale(words[v], float(evidence[v]), math.nan, math.nan, *(float(n[v]) for n in (*counts, *documents)))
         for v in best.tolist()
     ]
 
 
-def _tallies_of(part: Tallies, k: int) -> tuple[Array, Array]:
-    """What class k has of every word, and all others together."""
+def _split_by_class(part: Tallies, k: int) -> tuple[Array, Array]:
+    """Return the totals of every word in class k, and in all other classes."""
     own = np.where(part.klass == k, part.total, 0.0)
-    here, every = (np.bincount(part.feature, each, part.n_features).astype(float) for each in (own, part.total))
-    return here, every - here
+    inside, total = (np.bincount(part.feature, each, part.n_features).astype(float) for each in (own, part.total))
+    return inside, total - inside
 
 
-def _which(model: Model, column: str | None) -> int:
-    """The number of the text that is meant: the only one, or the one that is named."""
+def _find_text_index(model: Model, column: str | None) -> int:
+    """Return the index of the text column: the only one, or the one that is named."""
     names = [feature.column for feature in model.layout.texts]
     if not names:
         raise UndefinedError(
-            "the model has no column of texts, so no words tell its classes apart. "
-            "Hint: describe() tells what its columns say; --as COLUMN=text (roles={'COLUMN': 'text'}) reads words"
+            "the model has no column of texts, so it has no telltales. "
+            "Hint: describe() summarises its columns; --as COLUMN=text (roles={'COLUMN': 'text'}) reads words"
         )
     if column is None:
         if len(names) > 1:

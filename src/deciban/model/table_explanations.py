@@ -1,9 +1,13 @@
-"""Explanations of table rows: evidence in the order of the table, beside the values it comes from."""
+"""Explanations of table rows: the evidence of each column in the order of the table, with the values of the row.
+
+A text is one feature among others; its words are listed below it.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +17,9 @@ from deciban.errors import InputError, no_such_class
 from deciban.ledger.schema import NumberedNames
 from deciban.model.columns import JOIN_SEPARATOR, Feature
 from deciban.model.matrices import read_documents
-from deciban.model.text_explanations import TableExplanation
 from deciban.scores import Explanation
-from deciban.scores.passages import TextExplanation, clipped, visible
+from deciban.scores.explanation import Reason, decibans
+from deciban.scores.passages import WIDTH, TextExplanation, WordEvidence, clipped, in_context, visible
 from deciban.sources.arrow_cells import DATE_PARTS, date_part, label_text
 from deciban.sources.source import Source
 from deciban.text.token_positions import Finder
@@ -23,36 +27,84 @@ from deciban.text.token_positions import Finder
 if TYPE_CHECKING:
     from deciban.model.model import Model
 
-SHOWN_TEXT = 40
-"""Characters of a text that stand for it."""
+MAX_TEXT_CHARACTERS = 40
+"""Largest number of characters of a text that are shown as its value."""
+
+SHOWN_WORDS = 5
+"""Number of words that are listed below a text."""
+
+INDENT = 6
+"""Spaces before a word below a text."""
+
+
+@dataclass(frozen=True, eq=False)
+class TableExplanation(Explanation):
+    """An explanation in which each text is one feature; `documents` explains the texts of a column by their words."""
+
+    documents: Mapping[str, TextExplanation] = field(default_factory=dict)
+
+    def __getitem__(self, rows: int | slice) -> Self:
+        """Return the explanation of these rows alone."""
+        documents = {column: explanation[rows] for column, explanation in self.documents.items()}
+        return replace(super().__getitem__(rows), documents=documents)
+
+    def words(self, row: int = 0) -> list[WordEvidence]:
+        """Return every word that has evidence in a row, in whichever text it is, the strongest first."""
+        row = range(len(self))[row]
+        found = [word for documents in self.documents.values() for word in documents.words(row)]
+        return sorted(found, key=lambda word: -abs(word.decibans))
+
+    def _behind(self, j: int) -> TextExplanation | None:
+        """Return the explanation of feature j by its words, if it is a text."""
+        return self.documents.get(self.features[j])
+
+    def _lines(self, row: int, reason: Reason, width: int) -> list[str]:
+        """Return the line of a feature; below a text its strongest words, each where it occurs first."""
+        line = self._line(reason, width)
+        return [line] if reason.behind is None else [line, *_format_words(reason.behind, row)]
+
+
+def _format_words(documents: TextExplanation, row: int) -> list[str]:
+    """Return the lines of the strongest words of a text, each with the text around it."""
+    words = documents.words(row)
+    shown = words[:SHOWN_WORDS]
+    width = max([len(word.shown) for word in shown], default=0)
+    lines = []
+    for word in shown:
+        line = f"{'':{INDENT}}{word.shown:<{width}}  {word.times:>3}×  {decibans(word.decibans)}  "
+        lines.append(line + in_context(documents.texts[row], word, WIDTH - len(line)))
+    left = len(words) - len(shown)
+    return lines + ([f"{'':{INDENT}}… and {left} words more"] if left else [])
 
 
 def explain_rows(
     model: Model, source: Source, classes: tuple[Any, Any] | None, rows: int | None, allow_missing: bool
 ) -> Explanation:
-    """The explanation of all rows, or the first ones."""
+    """Explain all rows, or the first `rows` of them."""
     pair = None if classes is None else class_pair(model, classes)
     kept: list[tuple[list[Any], list[Any]]] = []
-    wanted = rows
+    remaining = rows
     for batches, parts in model.blocks(source, allow_missing):
         n = parts[0].shape[0] if parts else sum(batch.num_rows for batch in batches)
-        take = n if wanted is None else min(n, wanted)
+        take = n if remaining is None else min(n, remaining)
         kept.append((batches, [part[:take] for part in parts]))
-        wanted = None if wanted is None else wanted - take
-        if wanted == 0:
+        remaining = None if remaining is None else remaining - take
+        if remaining == 0:
             break
     if not kept:
         raise InputError(f"{source.name} has no rows to explain")
-    parts = [_below(block) for block in zip(*(parts for _, parts in kept))]
-    told = model.scorer.explain(parts, pair, model.labels, engines.thread_count(None))
+    parts = [_stack_rows(block) for block in zip(*(parts for _, parts in kept))]
+    result = model.scorer.explain(parts, pair, model.labels, engines.thread_count(None))
     batches = [batch for each, _ in kept for batch in each]
-    told = _by_column(model, told, [part.shape[1] for part in parts], batches) if model.layout.texts else told
-    order, values = model.layout.table_order(), _values(model, batches, len(told))
-    return replace(told, evidence=told.evidence[:, order], features=[told.features[i] for i in order], values=values)
+    if model.layout.texts:
+        result = _sum_words(model, result, [part.shape[1] for part in parts], batches)
+    order, values = model.layout.table_order(), _cell_values(model, batches, len(result))
+    features = [result.features[i] for i in order]
+    return replace(result, evidence=result.evidence[:, order], features=features, values=values)
 
 
-def _below(parts: tuple[Any, ...]) -> Any:
-    """Blocks of rows, one below the other."""
+def _stack_rows(parts: tuple[Any, ...]) -> Any:
+    """Concatenate blocks of rows."""
     if not engines.is_sparse(parts[0]):
         return np.concatenate(parts)
     from scipy.sparse import csr_array, vstack
@@ -60,34 +112,35 @@ def _below(parts: tuple[Any, ...]) -> Any:
     return parts[0] if len(parts) == 1 else csr_array(vstack(parts, format="csr"))
 
 
-def _by_column(model: Model, told: Explanation, widths: list[int], batches: list[Any]) -> TableExplanation:
-    """The same with one feature for each text: what its words say together."""
+def _sum_words(model: Model, result: Explanation, widths: list[int], batches: list[Any]) -> TableExplanation:
+    """Return the explanation with one feature for each text, whose evidence is the sum over its words."""
     texts = model.layout.texts
     ends = np.cumsum([0, *widths])[len(widths) - len(texts) :].tolist()
-    said = {text.column: told.evidence[:, a:b] for text, a, b in zip(texts, ends, ends[1:])}
+    word_evidence = {text.column: result.evidence[:, a:b] for text, a, b in zip(texts, ends, ends[1:])}
     with np.errstate(invalid="ignore"):  # impossible under both classes: the total is undefined
-        together = {column: np.asarray(words.sum(axis=1)).reshape(-1) for column, words in said.items()}
-    dense = told.evidence[:, : ends[0]]
-    evidence = np.column_stack([dense.toarray(), *together.values()])
+        totals = {column: np.asarray(words.sum(axis=1)).reshape(-1) for column, words in word_evidence.items()}
+    dense = result.evidence[:, : ends[0]]
+    evidence = np.column_stack([dense.toarray(), *totals.values()])
     documents = {
         column: TextExplanation(
-            words, np.zeros(len(told)), together[column], told.winner, told.runner_up, vocabulary or NumberedNames(b - a),
-            texts=_texts(batches, column, len(told)), find=Finder(model.options.words, vocabulary), column=column,
+            words, np.zeros(len(result)), totals[column], result.winner, result.runner_up,
+            vocabulary or NumberedNames(b - a), texts=_read_texts(batches, column, len(result)),
+            find=Finder(model.options.words, vocabulary), column=column,
         )
-        for (column, words), vocabulary, a, b in zip(said.items(), model.scorer.vocabularies, ends, ends[1:])
+        for (column, words), vocabulary, a, b in zip(word_evidence.items(), model.scorer.vocabularies, ends, ends[1:])
     }  # fmt: skip
     features = [feature.name for feature in model.layout.all_features()]
-    return TableExplanation(**{**vars(told), "evidence": evidence, "features": features}, documents=documents)
+    return TableExplanation(**{**vars(result), "evidence": evidence, "features": features}, documents=documents)
 
 
-def _texts(batches: list[Any], column: str, n: int) -> list[str]:
-    """The texts of the first n rows; nothing for one that is missing."""
+def _read_texts(batches: list[Any], column: str, n: int) -> list[str]:
+    """Return the texts of the first n rows; the empty text for one that is missing."""
     found = [read_documents(column, batch) for batch in batches]
     return [part.text(i) or "" for part in found for i in range(len(part))][:n]
 
 
 def class_pair(model: Model, classes: tuple[Any, Any]) -> tuple[int, int]:
-    """The places of two classes that are named."""
+    """Return the indices of two classes given by name."""
     known = {str(label): k for k, label in enumerate(model.scorer.outline.classes)}
     try:
         first, second = (label_text(label) for label in classes)
@@ -101,26 +154,26 @@ def class_pair(model: Model, classes: tuple[Any, Any]) -> tuple[int, int]:
     return known[first], known[second]
 
 
-def _values(model: Model, batches: list[Any], n: int) -> NDArray[Any]:
-    """What each feature was read from, as it stood in the table; of a date the part that counts."""
+def _cell_values(model: Model, batches: list[Any], n: int) -> NDArray[Any]:
+    """Return the cells of the table that each feature was read from; for a date the part that is the feature."""
     features = model.layout.features_in_table_order()
     out = np.empty((n, len(features)), dtype=object)
     for j, feature in enumerate(features):
-        columns = [_column(batches, name, feature, n) for name in feature.columns]
-        out[:, j] = columns[0] if len(columns) == 1 else [_together(cells) for cells in zip(*columns)]
+        columns = [_format_column(batches, name, feature, n) for name in feature.columns]
+        out[:, j] = columns[0] if len(columns) == 1 else [_join_cells(cells) for cells in zip(*columns)]
     return out
 
 
-def _column(batches: list[Any], name: str, feature: Feature, n: int) -> list[str | None]:
-    """The cells of a column as they are shown; none where the column is absent."""
-    held = [batch.column(name) for batch in batches if batch.schema.get_field_index(name) >= 0]
-    cells = [cell for array in held for cell in _cells(array, feature)]
-    show = _beginning if feature.role == "text" else _shown
-    return [show(cell) for cell in cells[:n]] if cells else [None] * n
+def _format_column(batches: list[Any], name: str, feature: Feature, n: int) -> list[str | None]:
+    """Return the cells of a column as text; None where the column is absent."""
+    arrays = [batch.column(name) for batch in batches if batch.schema.get_field_index(name) >= 0]
+    cells = [cell for array in arrays for cell in _cells(array, feature)]
+    format_cell = _shorten_text if feature.role == "text" else _format_cell
+    return [format_cell(cell) for cell in cells[:n]] if cells else [None] * n
 
 
-def _together(cells: tuple[str | None, ...]) -> str | None:
-    """The cells of columns that are joined; one that lacks a cell says nothing."""
+def _join_cells(cells: tuple[str | None, ...]) -> str | None:
+    """Return the cells of joined columns as one text; None where one of them is missing."""
     return None if None in cells else JOIN_SEPARATOR.join(map(str, cells))
 
 
@@ -131,12 +184,14 @@ def _cells(array: Any, feature: Feature) -> list[Any]:
     return [names[i] if i >= 0 else None for i in date_part(array, feature.part, feature.column)]
 
 
-def _shown(cell: Any) -> str | None:
+def _format_cell(cell: Any) -> str | None:
     if cell is None or cell != cell:
         return None
     return f"{cell:g}" if isinstance(cell, float) else str(cell)
 
 
-def _beginning(text: Any) -> str | None:
-    """As much of a text as fits on a line."""
-    return None if text is None else clipped(visible(str(text)[: 4 * SHOWN_TEXT]).strip(), SHOWN_TEXT)
+def _shorten_text(text: Any) -> str | None:
+    """Return as much of a text as fits on a line."""
+    return (
+        None if text is None else clipped(visible(str(text)[: 4 * MAX_TEXT_CHARACTERS]).strip(), MAX_TEXT_CHARACTERS)
+    )

@@ -37,7 +37,7 @@ def settle(trained: Trained, method: str | None, judge: bool) -> None:
         return
     calibration, log_posterior = calibrated(trained, scored, method)
     likely = isinstance(model.scorer, GenerativeModel) and model.scorer.assumption.probabilistic
-    model.tell(calibration, _usual(scored) if likely else None)
+    model.set_calibration(calibration, _usual(scored) if likely else None)
     if judge:
         model.held_out = trained.report(log_posterior, "" if calibration is None else told_map(calibration))
 

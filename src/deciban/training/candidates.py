@@ -12,7 +12,7 @@ from deciban.families.gaussian import Covariance
 from deciban.ledger import Block, Schema
 from deciban.metrics.comparison_advice import DEFAULT_LEARNER, DISCRIMINATIVE_PARTNER
 from deciban.model.columns import Column, Layout
-from deciban.model.model_options import PAIRED
+from deciban.model.model_options import JOINT_COVARIANCES
 from deciban.model.summarise_table import Rows
 from deciban.training.column_blocks import BELLS
 from deciban.training.learners import learner_of
@@ -124,13 +124,13 @@ class Field:
             return [shape for shape in ("diagonal", "tied_diagonal") if d]
         if d * d * K > MOST_PAIRS:
             notes.append(f"full and tied covariances are left out: {d} columns have too many pairs")
-            return [shape for shape in SHAPES if shape not in PAIRED]
+            return [shape for shape in SHAPES if shape not in JOINT_COVARIANCES]
         return SHAPES
 
     def _gaussian(self, shape: str) -> Contender:
         """Numbers as bells of this shape, joined where it has covariances; other columns stay naive beside them."""
         names = tuple(self.numbers)
-        block = names if shape in PAIRED else ()
+        block = names if shape in JOINT_COVARIANCES else ()
         columns = [replace(c, role="number", block=block) if c.name in names else c for c in self.task.columns]
         options: Any = replace(self.task.options, covariance=shape)  # type: ignore[arg-type]
         task = replace(self.task, columns=columns, options=options)

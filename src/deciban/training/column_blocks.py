@@ -9,7 +9,7 @@ from typing import Any
 
 from deciban.errors import InputError, did_you_mean
 from deciban.model.columns import JOIN_SEPARATOR, JOINABLE, OPEN, Column, Role
-from deciban.model.model_options import PAIRED
+from deciban.model.model_options import JOINT_COVARIANCES
 from deciban.sources.source import as_role
 
 BELLS: tuple[Role, ...] = ("number", "binned", "count", *OPEN)
@@ -51,14 +51,14 @@ def check_shape(covariance: str | None, columns: Sequence[Column]) -> None:
     if covariance is None:
         return
     together = [column.name for column in columns if column.block and column.role == "number"]
-    if covariance in PAIRED and not together:
+    if covariance in JOINT_COVARIANCES and not together:
         raise InputError(
             f"covariance={covariance!r} is the shape of numbers that are joined, and none are. "
             f"Hint: blocks='numbers' joins them all"
         )
-    if covariance not in PAIRED and together:
+    if covariance not in JOINT_COVARIANCES and together:
         raise InputError(
-            f"column {together[0]!r} is joined with others, whose covariance is {' or '.join(map(repr, PAIRED))}, "
+            f"column {together[0]!r} is joined with others, whose covariance is {' or '.join(map(repr, JOINT_COVARIANCES))}, "
             f"not {covariance!r}. Hint: leave the block out, and each number has a bell of its own"
         )
 

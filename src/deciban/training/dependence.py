@@ -81,7 +81,7 @@ def _read(task: Task, progress: Progress | None) -> tuple[TableSummariser, Rows]
     sample.room = min(sample.room, max(1, MOST_STEPS // (d * (d - 1) // 2)))
     for rows in gathering.read(task.source, progress):
         sample.offer(rows)
-    total, _ = gathering.books  # refuses a table without rows
+    total, _ = gathering.total_and_folds  # refuses a table without rows
     if (total.rows > 0).sum() < 2:
         raise InputError(
             f"column {task.target!r} has one class only, so nothing can be said given the class. Hint: another target"

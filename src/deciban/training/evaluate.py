@@ -12,7 +12,7 @@ from deciban.metrics.report import Report
 from deciban.metrics.scorecard import Scorecard, evaluate_rows
 from deciban.model.model import Model, file_options
 from deciban.model.summarise_table import Progress
-from deciban.model.unseen_values import Watch
+from deciban.model.unseen_values import UnseenValueMonitor
 from deciban.sources.source import Source, open_source
 from deciban.training.calibrate_model import calibrated, told_map
 from deciban.training.fold_assignment import Dealt, Stratifying, by_column
@@ -133,11 +133,11 @@ def _of_model(
 ) -> Report:
     matrices = model.matrices()
     asked = Question(source, model.target, [str(k) for k in model.scorer.schema.classes], weights, allow_missing)
-    watch = Watch(model.layout, matrices.names)
+    watch = UnseenValueMonitor(model.layout, matrices.names)
     card = Scorecard.empty(len(model.labels))
     for batches, rows in asked.rows(matrices, progress):
         if model.options.unseen == "error":
-            watch.refuse(batches, matrices.convert(batches))
+            watch.refuse_unseen(batches, matrices.convert(batches))
         card += evaluate_rows(
             model.scorer, rows.parts, rows.codes, rows.weight, engines.thread_count(None),
             keep=True, number=rows.number,

@@ -13,7 +13,7 @@ from deciban.ledger.schema import sort_classes
 from deciban.linear import fitted_model
 from deciban.model.columns import Column, Layout
 from deciban.model.model import Model, file_options
-from deciban.model.model_options import MOST_LEVELS, Options
+from deciban.model.model_options import MAX_DISTINCT_LEVELS, Options
 from deciban.model.summarise_table import FoldAssigner, TableSummariser
 from deciban.sources.arrow_cells import label_text
 from deciban.sources.source import Source, as_role, first_rows, open_source
@@ -78,7 +78,7 @@ def plan(
     parameter_prior: float = 1.0,
     covariance: Any = None,
     unseen: Any = "ignore",
-    most_levels: int = MOST_LEVELS,
+    most_levels: int = MAX_DISTINCT_LEVELS,
     words: Any = None,
     format: str | None = None,
     encoding: str = "utf-8",

@@ -19,7 +19,7 @@ from deciban.metrics.report import Report
 from deciban.model.columns import Column
 from deciban.model.model import Model
 from deciban.model.model_algebra import Origin
-from deciban.model.model_options import MOST_LEVELS, class_prior
+from deciban.model.model_options import MAX_DISTINCT_LEVELS, parse_class_prior
 from deciban.model.summarise_table import FoldAssigner, Progress, Rows, TableSummariser
 from deciban.scorer import vocabularies
 from deciban.sources.document_folders import FOLDS
@@ -54,7 +54,7 @@ def train(
     parameter_prior: float = 1.0,
     covariance: str | None = None,
     unseen: str = "ignore",
-    most_levels: int = MOST_LEVELS,
+    most_levels: int = MAX_DISTINCT_LEVELS,
     words: Any = None,
     format: str | None = None,
     encoding: str = "utf-8",
@@ -160,10 +160,10 @@ def learned(task: Task, n_folds: int, progress: Progress | None, deal: FoldAssig
     for rows in gathering.read(task.source, progress):
         if n_folds > 1 or learner.needs_rows:
             sample.offer(rows)
-    total, folds = gathering.books
+    total, folds = gathering.total_and_folds
     _check_classes(total, task.target, gathering)
     columns, _, sure = decide(task.layout, total, task.options)
-    wished = task.options.prior if task.prior is None else class_prior(task.prior, total.schema.classes)
+    wished = task.options.prior if task.prior is None else parse_class_prior(task.prior, total.schema.classes)
     options = replace(task.options, prior=wished)
     drawn = by_names(gathering, total, sample.rows(len(total.schema.classes)))
     known = learner.learn(task, options, total, drawn, {column.name: column for column in columns})
@@ -199,7 +199,7 @@ def by_names(gathering: TableSummariser, total: Ledger, sample: Rows | None) -> 
     columns = list(sample.columns)
     levels = gathering.layout.block_index("levels")
     if levels is not None:
-        columns[levels] = [np.append(where, -1)[v] for where, v in zip(gathering.level_places(), columns[levels])]
+        columns[levels] = [np.append(where, -1)[v] for where, v in zip(gathering.level_ranks(), columns[levels])]
     known = vocabularies(total.schema)
     for i, words in enumerate(known, len(columns) - len(known)):
         columns[i] = [matrix(gathering.words, words, columns[i][0], engines.thread_count(gathering.n_jobs))]

@@ -59,7 +59,9 @@ def command(
         run(table, picture, a.listed(columns), target, covariance, a.parse_prior(prior))
 
 
-def run(table: TableInput, picture: Picture, columns: list[str], target: str | None, covariance: str, prior: Any) -> None:
+def run(
+    table: TableInput, picture: Picture, columns: list[str], target: str | None, covariance: str, prior: Any
+) -> None:
     """Read two columns, fit, draw, write."""
     if not 1 <= len(columns) <= 2:
         raise typer.BadParameter(f"--columns wants one column or two, as in height,weight; not {len(columns)}")
@@ -83,12 +85,12 @@ def fitted(X: Any, y: Any, covariance: str, prior: Any) -> Any:
     """A Gaussian for each class, with priors by name or by class."""
     import deciban
     from deciban.errors import InputError
-    from deciban.model.model_options import class_prior
+    from deciban.model.model_options import parse_class_prior
 
     classes = tuple(sorted(set(y.tolist())))
     if len(classes) < 2:
         raise InputError(f"a boundary lies between two classes, and the table has {classes[0]!r} alone")
-    wanted = class_prior(prior, classes)
+    wanted = parse_class_prior(prior, classes)
     priors = wanted.given if wanted.given is not None else wanted.kind
     return deciban.GaussianBayes(covariance=covariance, priors=priors).fit(X, y)
 
