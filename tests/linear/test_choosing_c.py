@@ -10,7 +10,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.metrics import log_loss
 
 from deciban import EvidenceRegression, LogisticRegression
-from deciban.linear import penalty_choice as choosing
+from deciban.linear import penalty_choice
 from deciban.linear.penalty_choice import (
     FoldedRows,
     choose_C_by_folds,
@@ -194,7 +194,7 @@ def test_where_no_row_can_be_judged_C_is_one():
 
 
 def test_of_many_rows_a_fair_sample_is_asked_and_every_class_is_in_it(monkeypatch):
-    monkeypatch.setattr(choosing, "ENOUGH_ROWS", 100)
+    monkeypatch.setattr(penalty_choice, "MAX_CHOICE_ROWS", 100)
     codes = np.arange(10_000, dtype=np.int32) % 2
     codes[[17, 4711, 9999]] = 2
     index = sample_choice_rows(codes)
@@ -207,5 +207,5 @@ def test_of_many_rows_a_fair_sample_is_asked_and_every_class_is_in_it(monkeypatc
 def test_the_C_of_a_sample_is_about_that_of_all_rows(monkeypatch):
     X, y = noisy(n=3000)
     whole = LogisticRegression(C="auto").fit(X, y).C_
-    monkeypatch.setattr(choosing, "ENOUGH_ROWS", 1500)
+    monkeypatch.setattr(penalty_choice, "MAX_CHOICE_ROWS", 1500)
     assert abs(math.log10(LogisticRegression(C="auto").fit(X, y).C_ / whole)) <= 1.01

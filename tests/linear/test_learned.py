@@ -22,7 +22,7 @@ LABELS = np.array(["a", "b", "c"], dtype=object)
 ACCOUNT = Account("logistic", {"C": 1.0, "penalty": None}, 3.5, 2.5, 7, True, False, 9, {"x0": 0.5, "x1": 1.25})
 
 
-def fit_matrix(rows: list[float] | None = None) -> FittedModel:
+def build_model(rows: list[float] | None = None) -> FittedModel:
     schema = Schema(("a", "b", "c"), (Block("moments", 2, ("x0", "x1"), reading="x"),))
     forms = [Linear(WEIGHTS, np.zeros(3))]
     return FittedModel.of(schema, forms, [Needs("moments")], BIAS, np.array(rows or [6.0, 3.0, 1.0]), ACCOUNT)
@@ -35,51 +35,51 @@ def softmax(scores: np.ndarray) -> np.ndarray:
 
 def test_the_posterior_is_the_softmax_of_weights_and_intercepts() -> None:
     expected = softmax(np.nan_to_num(X) @ WEIGHTS.T + BIAS)
-    assert np.allclose(fit_matrix().scores([X], "posterior", 1), expected, atol=1e-15)
+    assert np.allclose(build_model().scores([X], "posterior", 1), expected, atol=1e-15)
 
 
 def test_an_intercept_is_told_as_the_prior_of_the_rows_and_a_bias_beyond_it() -> None:
-    told = fit_matrix().explain([X], (0, 1), LABELS, 1)
+    told = build_model().explain([X], (0, 1), LABELS, 1)
     decibans = 10 / np.log(10)
     assert np.allclose(told.prior, decibans * np.log(6 / 3))
     assert np.allclose(told.prior + told.extras["bias"], decibans * (BIAS[0] - BIAS[1]))
-    log_posterior = np.log(fit_matrix().scores([X], "posterior", 1))
+    log_posterior = np.log(build_model().scores([X], "posterior", 1))
     assert np.allclose(told.total, decibans * (log_posterior[:, 0] - log_posterior[:, 1]))
 
 
 def test_the_boundary_has_the_whole_intercept() -> None:
-    line = fit_matrix().boundary()
+    line = build_model().boundary()
     assert np.allclose(line.bias, BIAS)
     assert np.array_equal(line.weights, WEIGHTS)
 
 
 def test_a_class_without_rows_is_impossible_and_the_others_share_its_place() -> None:
-    said, usual = fit_matrix([6.0, 3.0, 0.0]).scores([X], "posterior", 1), fit_matrix().scores([X], "posterior", 1)
+    said, usual = build_model([6.0, 3.0, 0.0]).scores([X], "posterior", 1), build_model().scores([X], "posterior", 1)
     assert (said[:, 2] == 0).all()
     assert np.allclose(said[:, :2], usual[:, :2] / usual[:, :2].sum(axis=1, keepdims=True))
 
 
 @pytest.mark.parametrize("wanted", ["density", "typicality"])
 def test_what_asks_for_the_probability_of_x_is_refused(wanted: str) -> None:
-    with pytest.raises(UndefinedError, match=r"has no p\\(x\\).*Hint"):
-        fit_matrix().scores([X], wanted, 1)  # type: ignore[arg-type]
+    with pytest.raises(UndefinedError, match=r"has no p\(x\).*Hint"):
+        build_model().scores([X], wanted, 1)  # type: ignore[arg-type]
 
 
 def test_without_a_belief_to_rest_on_there_is_no_ledger() -> None:
     with pytest.raises(UndefinedError, match="neither add nor subtract"):
-        fit_matrix().ledger  # noqa: B018
+        build_model().ledger  # noqa: B018
 
 
 def test_a_file_brings_back_forms_and_account(tmp_path: Path) -> None:
-    again = through_a_file(fit_matrix(), tmp_path)
+    again = through_a_file(build_model(), tmp_path)
     assert again.account == ACCOUNT
-    assert again.schema == fit_matrix().schema
-    assert np.array_equal(again.scores([X], "log_posterior", 1), fit_matrix().scores([X], "log_posterior", 1))
+    assert again.schema == build_model().schema
+    assert np.array_equal(again.scores([X], "log_posterior", 1), build_model().scores([X], "log_posterior", 1))
 
 
 def test_a_figure_that_is_unknown_stays_unknown_in_a_file(tmp_path: Path) -> None:
     account = Account("boosted")
-    again = through_a_file(replace(fit_matrix(), account=account), tmp_path)
+    again = through_a_file(replace(build_model(), account=account), tmp_path)
     assert np.isnan(again.account.objective)
     assert again.account.trust is None
 
@@ -97,7 +97,7 @@ def test_a_figure_that_is_unknown_stays_unknown_in_a_file(tmp_path: Path) -> Non
 def test_a_file_that_tells_nonsense_is_refused(
     tmp_path: Path, where: tuple[str, ...], value: object, complaint: str
 ) -> None:
-    section = write_scorer(fit_matrix())
+    section = write_scorer(build_model())
     inner = section.header["learned"]
     for name in where[:-1]:
         inner = inner[name]

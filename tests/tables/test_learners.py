@@ -12,7 +12,7 @@ from tests.tables.test_blocks import people
 
 import deciban
 from deciban.errors import InputError
-from deciban.linear import evidence_weights as trusting
+from deciban.linear import evidence_weights
 from deciban.training import learners, reservoir
 from deciban.training.discriminative_learners import inner_folds
 from deciban.training.memory_ledgers import counted
@@ -252,7 +252,7 @@ def test_of_more_rows_than_memory_holds_a_sample_is_learned_and_said_so(monkeypa
 
 def test_of_too_much_evidence_some_rows_are_weighed(monkeypatch):
     whole = deciban.train(people(2000), target="group", numbers="number", learner="evidence", C=1.0, judge=False)
-    monkeypatch.setattr(trusting, "MOST_NUMBERS", 6 * 3 * 1000)
+    monkeypatch.setattr(evidence_weights, "MAX_EVIDENCE_CELLS", 6 * 3 * 1000)
     part = deciban.train(people(2000), target="group", numbers="number", learner="evidence", C=1.0, judge=False)
     assert (whole.account.settings["rows"], part.account.settings["rows"]) == (2000, 1000)
     assert [*part.account.trust.values()] == pytest.approx([*whole.account.trust.values()], abs=0.8)
