@@ -302,7 +302,7 @@ def test_diff_names_what_differs_and_nothing_else(tmp_path, model):
 
 
 def test_a_training_too_large_for_folds_says_why_and_how_else_to_judge(tmp_path, monkeypatch):
-    monkeypatch.setattr("deciban.model.summarise_table.MOST_CELLS", 10)
+    monkeypatch.setattr("deciban.model.summarise_table.MAX_FOLD_CELLS", 10)
     path = tmp_path / "m.deciban"
     shown = " ".join(done("train", PATIENTS, "--target", "diagnosis", "-o", path).stdout.split())
     assert "not measured: so many classes and levels are too much for ten ledgers at once" in shown

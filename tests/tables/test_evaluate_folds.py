@@ -104,7 +104,7 @@ def test_rows_left_out_in_small_pieces_are_the_same(monkeypatch):
     t = table(40)
     whole = deciban.evaluate(t, folds="loo", **settings(t))
     monkeypatch.setattr(crossed, "AT_ONCE", 7)
-    monkeypatch.setattr("deciban.model.summarise_table.MOST_CELLS", 2000)
+    monkeypatch.setattr("deciban.model.summarise_table.MAX_FOLD_CELLS", 2000)
     pieces = deciban.evaluate(t, folds="loo", **settings(t))
     np.testing.assert_allclose(pieces.log_proba, whole.log_proba, rtol=1e-9, atol=1e-9)
 

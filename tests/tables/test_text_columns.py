@@ -204,7 +204,7 @@ def test_the_total_of_the_folds_is_the_ledger_without_folds():
 
 def test_where_folds_take_too_much_memory_they_are_given_up_and_nothing_else(monkeypatch):
     expected = trained(reviews(), roles=ROLES)
-    monkeypatch.setattr("deciban.model.summarise_table.MOST_CELLS", 1000)
+    monkeypatch.setattr("deciban.model.summarise_table.MAX_FOLD_CELLS", 1000)
     model = deciban.train(reviews(), target="verdict", roles=ROLES)
     assert model.held_out is None
     assert model.ledger.parts[-2:] == expected.ledger.parts[-2:]

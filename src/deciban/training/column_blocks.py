@@ -58,8 +58,8 @@ def check_shape(covariance: str | None, columns: Sequence[Column]) -> None:
         )
     if covariance not in JOINT_COVARIANCES and together:
         raise InputError(
-            f"column {together[0]!r} is joined with others, whose covariance is {' or '.join(map(repr, JOINT_COVARIANCES))}, "
-            f"not {covariance!r}. Hint: leave the block out, and each number has a bell of its own"
+            f"column {together[0]!r} is joined with others, whose covariance is "
+            f"{' or '.join(map(repr, JOINT_COVARIANCES))}, not {covariance!r}. Hint: leave the block out, and each number has a bell of its own"
         )
 
 
