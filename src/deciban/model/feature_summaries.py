@@ -112,7 +112,7 @@ class BlockSummariser:
         self.names, self.words = names, model.complete.schema.blocks[block].names
         self.levels = model.ledger.schema.blocks[block].levels
         self.prior, self.labels = model.solved.prior, labels
-        self._told: Told | None = None
+        self._pooled: Told | None = None
         self._binned: Levels | None = None
 
     def summarise(self, j: int) -> list[FeatureSummary]:
@@ -135,10 +135,10 @@ class BlockSummariser:
         """Return the distinct levels of feature j; one more stands for all levels that the family pools."""
         family: Categorical = self.family
         full = family.full(self.part)
-        self._told = self._told or family.told(full)
-        counts, form = self._told.counts, self.form
+        self._pooled = self._pooled or family.told(full)
+        counts, form = self._pooled.counts, self.form
         assert isinstance(form, Lookup)
-        first, last = self._told.codes(full, j)
+        first, last = self._pooled.codes(full, j)
         a, size = int(full.offset[j]), int(counts.sizes[j])
         names = () if self.levels is None else self.levels[j]
 
