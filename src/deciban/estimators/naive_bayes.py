@@ -33,7 +33,7 @@ from deciban.ledger import Block, Ledger, Schema
 from deciban.model.columns import Column, Layout
 from deciban.model.model import Model
 from deciban.model.model_algebra import Origin
-from deciban.model.model_options import MOST_LEVELS, Options
+from deciban.model.model_options import MAX_DISTINCT_LEVELS, Options
 from deciban.persistence import Section
 from deciban.persistence.table_models import read_columns, write_columns
 from deciban.scores import Explanation
@@ -104,7 +104,7 @@ class NaiveBayes(Bayes):
         parameter_prior: float = 1.0,
         priors: Any = None,
         unseen: str = "ignore",
-        most_levels: int = MOST_LEVELS,
+        most_levels: int = MAX_DISTINCT_LEVELS,
         words: Words | Mapping[str, Any] | None = None,
         calibrate: str | None = None,
         n_jobs: int | None = None,
