@@ -12,13 +12,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.mail import hostile, made_up
-
 from deciban.mail.bulk.token_numbers import TokenNumberer
 from deciban.mail.message.digest import compute_digest
 from deciban.mail.message.message import read_message
-from deciban.mail.store.store_entry import DIGEST_BYTES
+from deciban.mail.store.stored_message import DIGEST_BYTES
 from deciban.mail.tokens.tokens import DEFAULT_OPTIONS, TokenOptions, extract_tokens, list_omissions
+from tests.mail import hostile, made_up
 
 ALL = TokenOptions(pairs=True, others=True)
 MOST_REAL = 1500

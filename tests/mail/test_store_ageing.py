@@ -8,7 +8,7 @@ import pytest
 from deciban.errors import InputError, StoreError
 from deciban.mail.store.ageing import HEAVIEST, REACH, Ageing
 from deciban.mail.store.store import Store
-from deciban.mail.store.store_entry import Entry
+from deciban.mail.store.stored_message import Entry
 
 DAY = 86400.0
 

@@ -12,8 +12,8 @@ import pytest
 from deciban.errors import InputError, SchemaError, StoreError
 from deciban.mail.filter import MailFilter
 from deciban.mail.store.store import Store
-from deciban.mail.store.store_entry import Entry
 from deciban.mail.store.store_file import MOST_NOTES
+from deciban.mail.store.stored_message import Entry
 
 
 def entry(i: int, label: str = "ham", tokens: tuple[str, ...] = ("a",)) -> Entry:

@@ -11,7 +11,6 @@ import traceback
 from pathlib import Path
 
 import pytest
-from tests.mail.stores import entry, filled
 
 import deciban.mail.model.store_rows
 import deciban.mail.store.store_updates
@@ -19,6 +18,7 @@ import deciban.mail.store.text_exchange  # noqa: F401  loaded here, since who ha
 from deciban.errors import StoreError
 from deciban.mail.store.store import Store
 from deciban.mail.store.store_schema import APPLICATION
+from tests.mail.stores import entry, filled
 
 NOBODY = 65534
 
@@ -141,7 +141,7 @@ def test_what_a_killed_writer_left_is_read_even_without_rights(open_folder):
     path = open_folder / "mail.db"
     code = f"""
 import os, signal
-from deciban.mail.store.store_entry import Entry
+from deciban.mail.store.stored_message import Entry
 from deciban.mail.store.store import Store
 store = Store({str(path)!r})
 store.learn([Entry(bytes(16), "ham", ["late"], 0.0)])

@@ -15,8 +15,8 @@ import pytest
 
 from deciban.errors import StoreError
 from deciban.mail.store.store import Store
-from deciban.mail.store.store_entry import Entry
 from deciban.mail.store.store_schema import APPLICATION, VERSION, header
+from deciban.mail.store.stored_message import Entry
 
 KILLS = 200
 

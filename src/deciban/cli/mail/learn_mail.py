@@ -45,7 +45,7 @@ def learn(
     paths_of = group_by_label(ham, spam, label)
     with handle_errors(debug, interrupted=KEPT):
         from deciban.mail.bulk.reader_processes import ReaderPool
-        from deciban.mail.store.store_entry import LearnCounts
+        from deciban.mail.store.stored_message import LearnCounts
 
         check_paths([path for paths in paths_of.values() for path in paths])
         start = perf_counter()

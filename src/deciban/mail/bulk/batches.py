@@ -12,7 +12,7 @@ from deciban.mail.bulk.bulk import Waiting, Words, read_batches
 from deciban.mail.bulk.reader_processes import ReaderPool
 from deciban.mail.sources.raw_message import MessageInput
 from deciban.mail.store.packing import Numbers
-from deciban.mail.store.store_entry import Entry
+from deciban.mail.store.stored_message import Entry
 from deciban.mail.store.token_arrays import Flat, Memory
 from deciban.mail.tokens.token_options import TokenOptions
 

@@ -17,9 +17,9 @@ import numpy as np
 from deciban.errors import InputError
 from deciban.mail.bulk.reader_processes import Answer, Heads, ReaderPool, Sent, Worker, answer_to
 from deciban.mail.bulk.token_numbers import Said, TokenNumberer
-from deciban.mail.sources.raw_message import MessageInput, Problem, RawMessage, UnreadFile, name_and_content
+from deciban.mail.sources.raw_message import MessageFile, MessageInput, Problem, RawMessage, name_and_content
 from deciban.mail.store.packing import Numbers
-from deciban.mail.store.store_entry import DIGEST_BYTES, replace_surrogates
+from deciban.mail.store.stored_message import DIGEST_BYTES, replace_surrogates
 from deciban.mail.tokens.token_options import DEFAULT_OPTIONS, TokenOptions
 
 CHUNK: Final = 100
@@ -32,7 +32,7 @@ AHEAD: Final = 8
 NOT_ASKED: Final = -2
 """The place of a word, before it was asked for."""
 
-Chunk = list[bytes | UnreadFile]
+Chunk = list[bytes | MessageFile]
 
 
 class TokenBatch(NamedTuple):
@@ -55,7 +55,7 @@ class Waiting:
     def __init__(self) -> None:
         self._heads: deque[tuple[str, str, float | None]] = deque()
 
-    def given(self, labelled: Iterable[tuple[str, MessageInput]]) -> Iterator[bytes | UnreadFile]:
+    def given(self, labelled: Iterable[tuple[str, MessageInput]]) -> Iterator[bytes | MessageFile]:
         """What there is to be read, of labels and messages."""
         for label, each in labelled:
             name, raw = name_and_content(each)
@@ -104,7 +104,7 @@ class Words(defaultdict[str, int]):
 
 
 def read_batches(
-    given: Iterable[bytes | UnreadFile], words: Places, processes: int | ReaderPool[Any] | None, reading: TokenOptions = DEFAULT_OPTIONS,
+    given: Iterable[bytes | MessageFile], words: Places, processes: int | ReaderPool[Any] | None, reading: TokenOptions = DEFAULT_OPTIONS,
     digests: bool = True,
 ) -> Iterator[TokenBatch]:  # fmt: skip
     r"""Messages in order, read by so many processes beside this one, or by those that were started for it.
@@ -130,12 +130,12 @@ def read_batches(
             yield _bundled(chunk, ours, answer_to(_sent(chunk), here, digests))
 
 
-def _chunks(given: Iterable[bytes | UnreadFile]) -> Iterator[Chunk]:
+def _chunks(given: Iterable[bytes | MessageFile]) -> Iterator[Chunk]:
     chunk: Chunk = []
     size = 0
     for each in given:
         chunk.append(each)
-        size += each.size if isinstance(each, UnreadFile) else len(each)
+        size += each.size if isinstance(each, MessageFile) else len(each)
         if len(chunk) >= CHUNK or size >= CHUNK_BYTES:
             yield chunk
             chunk, size = [], 0
@@ -163,7 +163,7 @@ def _read_beside(chunks: Iterator[Chunk], words: Places, workers: Sequence[Worke
 
 def _sent(chunk: Chunk) -> list[Sent]:
     """Messages, and where files are."""
-    return [(e.name, e.flags, e.time, e.alone, e.trashed) if isinstance(e, UnreadFile) else e for e in chunk]
+    return [(e.name, e.flags, e.time, e.is_single, e.trashed) if isinstance(e, MessageFile) else e for e in chunk]
 
 
 def _bundled(chunk: Chunk, ours: Translation, answer: Answer) -> TokenBatch:
@@ -171,7 +171,7 @@ def _bundled(chunk: Chunk, ours: Translation, answer: Answer) -> TokenBatch:
     said, opened, problems = answer
     for i, name, reason, messages in problems:
         file = chunk[i]
-        assert isinstance(file, UnreadFile)
+        assert isinstance(file, MessageFile)
         file.problems(Problem(name, reason, messages))
     return ours.of(said)._replace(given=len(chunk), opened=opened)
 

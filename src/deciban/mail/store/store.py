@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from deciban.errors import ForgetError, InputError
 from deciban.mail.store.ageing import check_half_life
 from deciban.mail.store.sqlite_errors import in_words
-from deciban.mail.store.store_entry import Entry, LearnCounts, check_digest, checked, together
 from deciban.mail.store.store_file import StoreFile, check_same_reading
 from deciban.mail.store.store_reader import WAIT, Status, StoreReader
 from deciban.mail.store.store_schema import MOST_MESSAGES
+from deciban.mail.store.stored_message import Entry, LearnCounts, check_digest, checked, together
 from deciban.mail.store.stored_weights import Fit, forget_fit, save_fit
 
 if TYPE_CHECKING:

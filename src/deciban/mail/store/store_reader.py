@@ -17,9 +17,9 @@ from deciban.mail.store.ageing import HEAVIEST, Ageing, check_time
 from deciban.mail.store.batched_queries import AT_ONCE, ask
 from deciban.mail.store.sqlite_errors import MEND_HINT, in_words, invalid_value
 from deciban.mail.store.store_connection import file_size
-from deciban.mail.store.store_entry import check_digest, replace_surrogates
 from deciban.mail.store.store_file import StoreFile
 from deciban.mail.store.store_schema import MOST_MESSAGES, columns
+from deciban.mail.store.stored_message import check_digest, replace_surrogates
 from deciban.mail.store.stored_weights import Fit, find_fit
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from deciban.errors import StoreError
 from deciban.mail.store.ageing import HEAVIEST, Ageing
 from deciban.mail.store.batched_queries import AT_ONCE, ask
 from deciban.mail.store.packing import Numbers, pack, unpack
-from deciban.mail.store.store_entry import Entry, LearnCounts, together
 from deciban.mail.store.store_file import StoreFile
 from deciban.mail.store.store_schema import TOKEN_INDEX, column
+from deciban.mail.store.stored_message import Entry, LearnCounts, together
 from deciban.mail.store.token_arrays import Flat, Memory, distinct, flattened, only
 
 SCAN: Final = 4

@@ -18,11 +18,11 @@ from deciban.errors import InputError
 from deciban.mail.store.ageing import check_half_life, check_time
 from deciban.mail.store.packing import unpack
 from deciban.mail.store.sqlite_errors import report_damage
-from deciban.mail.store.store_entry import Entry, checked, together
 from deciban.mail.store.store_file import MOST_LABELS, StoreFile, check_label_name, check_same_reading
 from deciban.mail.store.store_maintenance import newest_time
 from deciban.mail.store.store_settings import RESERVED, check_settings, check_threshold_order
 from deciban.mail.store.store_updates import current_ageing, labels_of, learn
+from deciban.mail.store.stored_message import Entry, checked, together
 
 FORMAT: Final = "deciban mail store"
 VERSION: Final = 1
