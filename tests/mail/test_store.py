@@ -10,7 +10,7 @@ from deciban.errors import ForgetError, InputError, StoreError
 from deciban.mail.store import store_updates as learning
 from deciban.mail.store.store import Store
 from deciban.mail.store.stored_message import Entry, LearnCounts, together
-from deciban.mail.store.token_arrays import Memory, flattened
+from deciban.mail.store.token_batch import Memory, flattened
 
 
 def digest(i: int) -> bytes:

@@ -13,7 +13,7 @@ from deciban.mail.bulk.reader_processes import ReaderPool
 from deciban.mail.sources.raw_message import MessageInput
 from deciban.mail.store.packing import Numbers
 from deciban.mail.store.stored_message import Entry
-from deciban.mail.store.token_arrays import Flat, Memory
+from deciban.mail.store.token_batch import Flat, Memory
 from deciban.mail.tokens.token_options import TokenOptions
 
 Batch = tuple[list[Entry], Flat]

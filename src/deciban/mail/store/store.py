@@ -19,7 +19,7 @@ from deciban.mail.store.stored_weights import Fit, forget_fit, save_fit
 if TYPE_CHECKING:
     from deciban.mail.store.store_maintenance import Tidied
     from deciban.mail.store.text_exchange import Merged
-    from deciban.mail.store.token_arrays import Flat
+    from deciban.mail.store.token_batch import Flat
 
 
 class Store(StoreReader):
@@ -55,7 +55,7 @@ class Store(StoreReader):
     def learn_flat(self, heads: Sequence[Entry], flat: Flat) -> dict[str, LearnCounts]:
         """The same for messages whose tokens are all in a row, which is faster; what came of it, by label."""
         from deciban.mail.store.store_updates import learn_flat
-        from deciban.mail.store.token_arrays import fitting
+        from deciban.mail.store.token_batch import fitting
 
         entries = checked(heads)
         fitting(flat, len(entries))

@@ -17,7 +17,7 @@ from deciban.mail.store.packing import Numbers, pack, unpack
 from deciban.mail.store.store_file import StoreFile
 from deciban.mail.store.store_schema import TOKEN_INDEX, column
 from deciban.mail.store.stored_message import Entry, LearnCounts, together
-from deciban.mail.store.token_arrays import Flat, Memory, distinct, flattened, only
+from deciban.mail.store.token_batch import Flat, Memory, distinct, flattened, only
 
 SCAN: Final = 4
 """Looking a word up costs as much as reading so many rows in turn."""
