@@ -6,7 +6,7 @@ from scipy.stats import multivariate_normal
 
 from deciban.families.feature_strength import strengths
 from deciban.families.gaussian import Gaussian
-from deciban.families.joint_feature_strength import strength_together
+from deciban.families.joint_feature_strength import block_strength
 from deciban.ledger import Moments, Scatter
 
 PRIOR = np.array([0.5, 0.3, 0.2])
@@ -31,7 +31,7 @@ def test_it_is_the_mean_evidence_of_rows_drawn_from_the_bells():
         for l in set(range(3)) - {k}:
             kl = (bells[k].logpdf(rows) - bells[l].logpdf(rows)).mean()
             expected += PRIOR[k] * PRIOR[l] / (1 - PRIOR[k]) * kl
-    found = strength_together(Gaussian("full"), part, PRIOR, np.random.default_rng(0))
+    found = block_strength(Gaussian("full"), part, PRIOR, np.random.default_rng(0))
     assert found.value[0] == pytest.approx(expected, rel=0.02)
     assert found.low[0] < found.value[0] < found.high[0]
 
@@ -39,7 +39,7 @@ def test_it_is_the_mean_evidence_of_rows_drawn_from_the_bells():
 def test_of_one_number_it_is_the_strength_of_that_number():
     X, codes, part = scatter(d=1)
     alone = strengths(Gaussian(), Moments.of(X, codes, None, 3), PRIOR, np.random.default_rng(0))
-    together = strength_together(Gaussian("full"), part, PRIOR, np.random.default_rng(0))
+    together = block_strength(Gaussian("full"), part, PRIOR, np.random.default_rng(0))
     assert together.value == pytest.approx(alone.value, rel=1e-9)
     assert together.low == pytest.approx(alone.low, rel=0.1)
     assert together.high == pytest.approx(alone.high, rel=0.1)
@@ -48,7 +48,7 @@ def test_of_one_number_it_is_the_strength_of_that_number():
 def test_more_rows_leave_less_doubt():
     spans = []
     for n in (60, 6000):
-        found = strength_together(Gaussian("full"), scatter(n)[2], PRIOR, np.random.default_rng(0))
+        found = block_strength(Gaussian("full"), scatter(n)[2], PRIOR, np.random.default_rng(0))
         spans.append((found.high[0] - found.low[0]) / found.value[0])
     assert spans[1] < spans[0] / 3
 
@@ -56,7 +56,7 @@ def test_more_rows_leave_less_doubt():
 def test_a_class_without_rows_is_left_out_and_one_class_has_no_strength():
     X, codes, _ = scatter(90)
     part = Scatter.of(X[codes < 2], codes[codes < 2], None, 3)
-    found = strength_together(Gaussian("full"), part, PRIOR, np.random.default_rng(0))
+    found = block_strength(Gaussian("full"), part, PRIOR, np.random.default_rng(0))
     assert np.isfinite(found.value[0])
     one = Scatter.of(X[codes == 0], codes[codes == 0], None, 3)
-    assert strength_together(Gaussian("full"), one, PRIOR, np.random.default_rng(0)).value[0] == 0
+    assert block_strength(Gaussian("full"), one, PRIOR, np.random.default_rng(0)).value[0] == 0

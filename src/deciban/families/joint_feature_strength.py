@@ -25,13 +25,13 @@ MOST_NUMBERS = 1 << 22
 FEWEST_DRAWS = 20
 
 
-def strength_together(family: Gaussian, part: Scatter, prior: Array, rng: np.random.Generator) -> Strengths:
+def block_strength(family: Gaussian, part: Scatter, prior: Array, rng: np.random.Generator) -> Strengths:
     """How strong a block of numbers is as a whole; each figure an array of one.
 
     >>> codes = np.repeat([0, 1], 4).astype(np.int32)
     >>> square = np.array([[0.0, 0.0], [0.0, 2.0], [2.0, 0.0], [2.0, 2.0]])
     >>> part = Scatter.of(np.concatenate([square, square + 3.0]), codes, None, 2)
-    >>> strength_together(Gaussian("full"), part, np.array([0.5, 0.5]), np.random.default_rng(0)).value.tolist()
+    >>> block_strength(Gaussian("full"), part, np.array([0.5, 0.5]), np.random.default_rng(0)).value.tolist()
     [9.0]
     """
     form = family.solve(part)

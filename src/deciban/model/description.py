@@ -10,7 +10,7 @@ import numpy as np
 
 from deciban._typing import Array
 from deciban.families.feature_strength import strengths
-from deciban.families.joint_feature_strength import strength_together
+from deciban.families.joint_feature_strength import block_strength
 from deciban.generative import GenerativeModel
 from deciban.ledger import Scatter
 from deciban.linear.fitted_model import Account, FittedModel
@@ -213,7 +213,7 @@ def _rank_naive_features(model: Model, naive: GenerativeModel, weights: dict[str
     found: list[tuple[Strength, int, range]] = []
     families = zip(naive.assumption.families, naive.complete.parts, model.layout.blocks)
     for block, (family, part, (kind, features)) in enumerate(families):
-        solve = strength_together if kind == "scatter" else strengths
+        solve = block_strength if kind == "scatter" else strengths
         solved = solve(family, part, naive.solved.prior, rng)  # type: ignore[arg-type]
         spans = np.stack([solved.value, solved.low, solved.high], axis=1) * DECIBAN
         if kind == "scatter":  # joined numbers have one strength
