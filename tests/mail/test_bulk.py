@@ -5,18 +5,18 @@ import signal
 import subprocess
 
 import pytest
-from tests.mail import made_up
 
 from deciban.errors import InputError
 from deciban.mail.bulk import batches as gathering
-from deciban.mail.bulk import bulk
+from deciban.mail.bulk import read_batches as bulk
 from deciban.mail.bulk import reader_processes as workers_module
 from deciban.mail.bulk import token_numbers as numbering
-from deciban.mail.bulk.bulk import Words
+from deciban.mail.bulk.read_batches import Words
 from deciban.mail.bulk.reader_processes import FEW, ReaderPool
 from deciban.mail.message.digest import compute_digest
 from deciban.mail.message.message import read_message
 from deciban.mail.tokens.tokens import MAX_TOKENS, TokenOptions, extract_tokens
+from tests.mail import made_up
 
 LETTERS = [
     *made_up.BROKEN.values(),

@@ -11,8 +11,8 @@ import pytest
 
 from deciban.errors import ForgetError, InputError
 from deciban.mail import filter as filter_module
-from deciban.mail.bulk import bulk
 from deciban.mail.bulk import bulk_scoring as bundle_judge
+from deciban.mail.bulk import read_batches as bulk
 from deciban.mail.bulk.reader_processes import FEW
 from deciban.mail.filter import MailFilter, default_store
 from deciban.mail.model.mail_models import MODELS

@@ -9,16 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from deciban.mail.bulk.bulk import TokenBatch, Waiting, Words
+from deciban.mail.bulk.read_batches import TokenBatch, Waiting, Words
 from deciban.mail.bulk.reader_processes import FEW as TOO_FEW
 from deciban.mail.bulk.reader_processes import answer_to
 from deciban.mail.bulk.token_numbers import TokenNumberer
 from deciban.mail.filter import MailFilter
 from deciban.mail.message.message import compute_digest
 from deciban.mail.sources import folders
-from deciban.mail.sources.message_sources import list_messages, read_mail
-from deciban.mail.sources.raw_message import RawMessage, UnreadFile
-from deciban.mail.sources.small_files import SMALL
+from deciban.mail.sources.message_sources import MAX_SMALL_FILE_BYTES, list_messages, read_mail
+from deciban.mail.sources.raw_message import MessageFile, RawMessage
 from deciban.mail.tokens.token_options import DEFAULT_OPTIONS
 
 STAMP = b"From joe@example.org Thu Jan  1 00:01:40 1970\n"
@@ -73,9 +72,9 @@ def nested(root: Path, n: int) -> Path:
         "packed.gz": gzip.compress(letter(-12)),
         "packed too.eml": gzip.compress(letter(-13)),
         "packed and cut.eml": gzip.compress(letter(-14))[:-9],
-        "large.eml": letter(-15) + b"many words " * (SMALL // 10),
-        "just too large.eml": letter(-16).ljust(SMALL, b"x"),
-        "just small.eml": letter(-17).ljust(SMALL - 1, b"x"),
+        "large.eml": letter(-15) + b"many words " * (MAX_SMALL_FILE_BYTES // 10),
+        "just too large.eml": letter(-16).ljust(MAX_SMALL_FILE_BYTES, b"x"),
+        "just small.eml": letter(-17).ljust(MAX_SMALL_FILE_BYTES - 1, b"x"),
         "no header": b"\xff\0 bytes",
         "blank line first": b"\n" + letter(-18),
         "servers' ends.eml": letter(-19).replace(b"\n", b"\r\n"),
@@ -171,7 +170,7 @@ def test_small_files_stay_closed_and_others_do_not(tmp_path):
     assert {name for name, kind in kinds.items() if kind is RawMessage} == {
         "an.mbox", "late.mbox", "packed.gz", "an empty one.eml", "large.eml", "just too large.eml",
     }  # fmt: skip
-    assert kinds["just small.eml"] is kinds["packed too.eml"] is kinds["a box of two"] is UnreadFile
+    assert kinds["just small.eml"] is kinds["packed too.eml"] is kinds["a box of two"] is MessageFile
 
 
 def _mail(place, **options):
@@ -223,7 +222,7 @@ def test_a_worker_answers_for_files_and_messages_alike(tmp_path):
 
 def test_what_waits_is_matched_with_the_messages_that_files_turn_out_to_hold():
     waiting = Waiting()
-    closed = [UnreadFile(name, "", None, True, 1, False, print) for name in ("none", "one", "two")]
+    closed = [MessageFile(name, "", None, True, 1, False, print) for name in ("none", "one", "two")]
     given = [("ham", ("first", b"x")), *(("spam", each) for each in closed), ("ham", RawMessage("last", b"y", 7.0))]
     assert list(waiting.given(given)) == [b"x", *closed, b"y"]
     empty = Words().places([], 0)
@@ -253,11 +252,11 @@ def test_labels_stay_with_their_messages_when_the_last_files_of_a_bundle_hold_no
 
 
 def test_a_maildir_whose_files_were_all_renamed_is_listed_once(tmp_path, taught, monkeypatch):
-    place, listed, entries = maildir(tmp_path / "mail", FEW), [], folders.maildir_entries
+    place, listed, entries = maildir(tmp_path / "mail", FEW), [], folders.list_maildir
     given = _mail(place)
     for file in list((place / "new").iterdir()):
         file.rename(place / "cur" / f"{file.name}:2,S")
-    monkeypatch.setattr(folders, "maildir_entries", lambda folder: listed.append(folder) or entries(folder))
+    monkeypatch.setattr(folders, "list_maildir", lambda folder: listed.append(folder) or entries(folder))
     names = [name for name, _ in taught.classify_all(given, 1)]
     assert sum(name.endswith("host:2,S") for name in names) > FEW // 3
     assert len(listed) == 1

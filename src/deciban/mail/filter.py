@@ -146,8 +146,8 @@ class MailFilter:
         self, found: Iterable[MessageInput], processes: int | ReaderPool[Any] | None = None, clues: int = CLUES
     ) -> Iterator[tuple[str, Verdict]]:
         """What each of many messages is, in their order: many by what was learned when it began, few by what is."""
-        from deciban.mail.bulk.bulk import Waiting, read_batches
         from deciban.mail.bulk.bulk_scoring import BatchClassifier
+        from deciban.mail.bulk.read_batches import Waiting, read_batches
 
         judge, waiting = BatchClassifier(self._judge), Waiting()
         given = waiting.given(("", each) for each in found)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from deciban.mail.bulk.bulk import Waiting, Words, read_batches
+from deciban.mail.bulk.read_batches import Waiting, Words, read_batches
 from deciban.mail.bulk.reader_processes import ReaderPool
 from deciban.mail.sources.raw_message import MessageInput
 from deciban.mail.store.packing import Numbers

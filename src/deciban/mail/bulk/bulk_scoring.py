@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from deciban.mail.bulk.bulk import TokenBatch
+from deciban.mail.bulk.read_batches import TokenBatch
 from deciban.mail.model.scoring import Scorer
 from deciban.mail.model.verdict import Verdict
 from deciban.mail.store.packing import Numbers

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from deciban._typing import Codes
 from deciban.errors import InputError
-from deciban.mail.bulk.bulk import Words, read_batches
+from deciban.mail.bulk.read_batches import Words, read_batches
 from deciban.mail.message.headers import arrival_time
 from deciban.mail.model.token_weights import POSITIVE
 from deciban.mail.sources.message_sources import read_mail, source_kind
