@@ -87,7 +87,7 @@ def table_strength(theta: Array, prior: Array) -> Array:
     return np.maximum(np.where(theta == 0, 0.0, pi * theta * gap).sum(axis=(-2, -1)), 0.0)
 
 
-def bell_strength(mean: Array, variance: Array, pi: Array) -> Array:
+def gaussian_strength(mean: Array, variance: Array, pi: Array) -> Array:
     """From means and variances (… K×d), and priors (K×d): KL = ½[(σ_k² + (μ_k−μ_l)²)/σ_l² − 1 + ln σ_l²/σ_k²]."""
     mean = mean - (pi * mean).sum(axis=-2, keepdims=True)  # so that no digits are lost far from zero
     precision, log_variance = 1 / variance, np.log(variance)
@@ -140,7 +140,7 @@ def _of_bells(family: Gaussian, part: Moments | Scatter, prior: Array, rng: np.r
     free = np.maximum(n + family.prior_rows - 1, 1.0)
     spread = variance * free / np.maximum(rng.chisquare(free, (DRAWS, K, d)), TINY)
     centre = mean + rng.standard_normal((DRAWS, K, d)) * np.sqrt(spread / np.maximum(n, 1.0))
-    return _about(bell_strength(mean, variance, pi), bell_strength(centre, spread, pi))
+    return _about(gaussian_strength(mean, variance, pi), gaussian_strength(centre, spread, pi))
 
 
 def _of_rates(family: Poisson, part: Any, prior: Array, rng: np.random.Generator) -> Strengths:
