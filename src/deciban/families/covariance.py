@@ -57,7 +57,7 @@ def share_of_sphere(shrinkage: float | Literal["oas"] | None, squares: Array, d:
     return np.where(sphere, 1.0, np.minimum(1.0, divide(m + 1, (rows + 1) * beyond, 1.0)))
 
 
-def reconciled(covariance: Array, weight: Array) -> Array:
+def floor_correlations(covariance: Array, weight: Array) -> Array:
     """The same matrices, no eigenvalue of the correlations below what missing cells alone may make of it.
 
     A variance over n rows and a covariance over n_ij of them differ, even for columns that repeat each other, by

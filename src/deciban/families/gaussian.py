@@ -12,7 +12,7 @@ from deciban._typing import Array
 from deciban.errors import UndefinedError
 from deciban.families.covariance import (
     class_covariances,
-    reconciled,
+    floor_correlations,
     share_of_sphere,
     shrunk,
     sound,
@@ -69,10 +69,10 @@ class Gaussian:
     def _covariances(self, part: Scatter) -> Array:
         if self.covariance == "tied":
             raw, rows = tied_covariance(part), np.array([part.moments.weight.max(axis=1).sum()])
-            raw = reconciled(raw, part.weight.sum(axis=0, keepdims=True))
+            raw = floor_correlations(raw, part.weight.sum(axis=0, keepdims=True))
         else:
             raw, rows = class_covariances(part, self.prior_rows), part.moments.weight.max(axis=1)
-            raw = reconciled(raw, part.weight)
+            raw = floor_correlations(raw, part.weight)
         total = total_variance(part.moments)
         if not total.any():
             return np.broadcast_to(UNIT_SCALE * np.eye(part.n_features), raw.shape).copy()
