@@ -39,11 +39,11 @@ def shrunk(covariance: Array, rows: Array, shrinkage: float | Literal["oas"] | N
     d = covariance.shape[1]
     mean_variance = np.trace(covariance, axis1=1, axis2=2) / d
     unit = divide(covariance, mean_variance[:, None, None])  # shares do not depend on scale, and squares may overflow
-    a = share_of_sphere(shrinkage, (unit**2).sum(axis=(1, 2)), d, rows)
+    a = shrinkage_intensity(shrinkage, (unit**2).sum(axis=(1, 2)), d, rows)
     return (1 - a)[:, None, None] * covariance + (a * target)[:, None, None] * np.eye(d)
 
 
-def share_of_sphere(shrinkage: float | Literal["oas"] | None, squares: Array, d: int, rows: Array) -> Array:
+def shrinkage_intensity(shrinkage: float | Literal["oas"] | None, squares: Array, d: int, rows: Array) -> Array:
     """a, how far each matrix is pulled towards the sphere: as given, or by oracle-approximating shrinkage.
 
     `squares` is the sum of all squared entries of a matrix whose mean variance is one. OAS (Chen et al. 2010) in the

@@ -13,7 +13,7 @@ from deciban.errors import UndefinedError
 from deciban.families.covariance import (
     class_covariances,
     floor_correlations,
-    share_of_sphere,
+    shrinkage_intensity,
     shrunk,
     sound,
     tied_covariance,
@@ -112,7 +112,7 @@ class Gaussian:
         if "tied" in self.covariance:
             rows = np.broadcast_to(rows.sum(axis=-1, keepdims=True), rows.shape)
         unit = divide(spread, spread.mean(axis=-1, keepdims=True))
-        a = share_of_sphere(self.shrinkage, (unit**2).sum(axis=-1), spread.shape[-1], rows)
+        a = shrinkage_intensity(self.shrinkage, (unit**2).sum(axis=-1), spread.shape[-1], rows)
         return (1 - a)[..., None] * spread + (a * pooled_variance(part).mean(axis=-1)[..., None])[..., None]
 
     def epsilon(self, part: Moments) -> Any:
