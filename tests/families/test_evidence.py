@@ -39,7 +39,7 @@ def close(family, part, alpha, probabilities):
     """Whether ln p of the family, of every owner together, is the logarithm of the product."""
     told = drawn(family, part)
     m = len(told.levels) if hasattr(told, "levels") else 1
-    found = told.log_evidence(np.full(m, float(alpha))).sum()
+    found = told.log_marginal_likelihood(np.full(m, float(alpha))).sum()
     return found == pytest.approx(math.log(math.prod(probabilities)), rel=1e-12, abs=1e-12)
 
 
@@ -122,7 +122,7 @@ def test_rates_are_negative_binomial_one_after_another(alpha):
             exact += nbinom.logpmf(value, alpha * mean + total, (alpha + rows) / (alpha + rows + 1))
             exact += math.lgamma(value + 1)  # Σ ln x! is what α does not change
             total, rows = total + value, rows + 1
-    assert found.log_evidence(np.array([alpha]))[0] == pytest.approx(exact, rel=1e-12)
+    assert found.log_marginal_likelihood(np.array([alpha]))[0] == pytest.approx(exact, rel=1e-12)
 
 
 @pytest.mark.parametrize("event", ["multinomial", "bernoulli", "complement"])
@@ -134,7 +134,7 @@ def test_text_draws_what_its_event_draws_of_the_words_that_are_kept(event):
     same = drawn(family, Counts(kept, BAG.weight))
     found = drawn(Text("words", event, least=2.0), part)
     at = np.array([0.3])
-    assert found.log_evidence(at) == pytest.approx(same.log_evidence(at), rel=1e-12)
+    assert found.log_marginal_likelihood(at) == pytest.approx(same.log_marginal_likelihood(at), rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -152,11 +152,11 @@ def test_text_draws_what_its_event_draws_of_the_words_that_are_kept(event):
 def test_the_best_pseudo_count_is_the_highest_of_a_fine_grid_and_its_slope_is_the_difference(family, part):
     told = drawn(family, part)
     grid = np.geomspace(LEAST, MOST, 6001)
-    height = [told.log_evidence(np.array([alpha]))[0] for alpha in grid]
+    height = [told.log_marginal_likelihood(np.array([alpha]))[0] for alpha in grid]
     assert best_alpha(family, part) == pytest.approx(grid[int(np.argmax(height))], rel=0.01)
     for alpha in (0.05, 1.0, 900.0, 3000.0):
         step = alpha * 1e-5
-        up, down = (told.log_evidence(np.array([alpha + s]))[0] for s in (step, -step))
+        up, down = (told.log_marginal_likelihood(np.array([alpha + s]))[0] for s in (step, -step))
         assert told.slope(np.array([alpha]))[0] == pytest.approx((up - down) / (2 * step), rel=2e-3, abs=1e-8)
 
 
@@ -202,7 +202,7 @@ def test_where_nothing_was_counted_it_is_laplaces(family, part, expected):
 
 def test_weights_count_as_so_many_draws():
     half = Counts(WORDS * 0.5, BAG.weight * 0.5)
-    told = drawn(Multinomial(), half).log_evidence(np.array([0.7]))[0]
+    told = drawn(Multinomial(), half).log_marginal_likelihood(np.array([0.7]))[0]
     exact = sum(
         sum(math.lgamma(n / 2 + 0.7) - math.lgamma(0.7) for n in row)
         + math.lgamma(2.8)

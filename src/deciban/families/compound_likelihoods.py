@@ -43,7 +43,7 @@ def _slope_of_rising(a: Array, n: Array) -> Array:
 class Drawn(Protocol):
     """What was counted, as it looks to a prior: for one pseudo-count, or for several independently."""
 
-    def log_evidence(self, alpha: Array) -> Array:
+    def log_marginal_likelihood(self, alpha: Array) -> Array:
         """ln p(counts | α) for each α, up to what it does not change."""
         ...
 
@@ -59,7 +59,7 @@ class Urns:
     An urn has as many kinds as its owner has `levels`. Equal counts of one owner are told once, with their `times`.
 
     >>> coin = Urns.of(np.array([3.0, 2.0]), np.zeros(2), np.array([5.0]), np.zeros(1), np.array([2.0]))
-    >>> np.exp(-coin.log_evidence(np.ones(1))).round(9).tolist()  # heads 1/2 2/3 3/4, tails 1/5 2/6
+    >>> np.exp(-coin.log_marginal_likelihood(np.ones(1))).round(9).tolist()  # heads 1/2 2/3 3/4, tails 1/5 2/6
     [60.0]
     """
 
@@ -84,8 +84,8 @@ class Urns:
         """Urns with as many kinds each, under one α."""
         return cls.of(count, np.zeros(len(count)), total, np.zeros(len(total)), np.array([levels]), times)
 
-    def log_evidence(self, alpha: Array) -> Array:
-        """See `Drawn.log_evidence`."""
+    def log_marginal_likelihood(self, alpha: Array) -> Array:
+        """See `Drawn.log_marginal_likelihood`."""
         each = self.times * log_rising(alpha[self.owner], self.count)
         whole = self.urns * log_rising((alpha * self.levels)[self.urn_owner], self.total)
         return self._sums(each, whole)
@@ -120,8 +120,8 @@ class Rates:
     weight: Array
     mean: Array
 
-    def log_evidence(self, alpha: Array) -> Array:
-        """See `Drawn.log_evidence`."""
+    def log_marginal_likelihood(self, alpha: Array) -> Array:
+        """See `Drawn.log_marginal_likelihood`."""
         shape, rows = alpha * self.mean, self.weight + alpha
         each = log_rising(shape, self.total) + shape * np.log(alpha / rows) - self.total * np.log(rows)
         return each.sum(keepdims=True)

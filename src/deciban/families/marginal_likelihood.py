@@ -176,7 +176,7 @@ def best_alpha(family: Family, part: Any) -> Alpha | None:
 def _highest(told: Drawn, least: Array) -> Array:
     """The α of the highest evidence from `least` to MOST, where it depends on α at all."""
     steps = np.geomspace(least, np.full(len(least), MOST), STEPS)
-    height = np.array([told.log_evidence(alpha) for alpha in steps])
+    height = np.array([told.log_marginal_likelihood(alpha) for alpha in steps])
     top, each = height.argmax(axis=0), np.arange(len(least))
     low, high = np.log(steps[np.maximum(top - 1, 0), each]), np.log(steps[np.minimum(top + 1, STEPS - 1), each])
     for _ in range(HALVINGS):
