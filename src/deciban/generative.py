@@ -15,7 +15,7 @@ from deciban._typing import Array, Codes
 from deciban.errors import InputError, SchemaError, UndefinedError
 from deciban.families.class_prior import ClassPrior
 from deciban.families.family import NO_LIKELIHOOD, Family, log
-from deciban.families.marginal_likelihood import with_evidence
+from deciban.families.marginal_likelihood import with_best_alphas
 from deciban.ledger import Block, Cells, Ledger, Needs, Schema
 from deciban.scorer import Scorer, Solved
 from deciban.scores import has_scores
@@ -86,7 +86,7 @@ class GenerativeModel(Scorer):
 
     def __post_init__(self) -> None:
         if self.assumption.auto:
-            families = with_evidence(self.assumption.families, self.ledger.parts)
+            families = with_best_alphas(self.assumption.families, self.ledger.parts)
             object.__setattr__(self, "assumption", replace(self.assumption, families=families))
 
     @property

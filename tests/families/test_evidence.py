@@ -14,7 +14,7 @@ from deciban.families.complement import Complement
 from deciban.families.compound_likelihoods import log_rising
 from deciban.families.gaussian import Gaussian
 from deciban.families.joint import Joint
-from deciban.families.marginal_likelihood import LEAST, MOST, best_alpha, drawn, with_evidence
+from deciban.families.marginal_likelihood import LEAST, MOST, best_alpha, drawn, with_best_alphas
 from deciban.families.multinomial import Multinomial
 from deciban.families.poisson import Poisson
 from deciban.families.text_family import Text
@@ -220,4 +220,4 @@ def test_rising_factorials_keep_their_digits_far_from_zero():
 def test_a_family_without_a_pseudo_count_stays_as_it_is():
     bell, part = Gaussian(), Moments.of(np.array([[1.0], [2.0]]), np.zeros(2, np.int32), None, 1)
     assert best_alpha(bell, part) is None
-    assert with_evidence([bell], [part]) == (bell,)
+    assert with_best_alphas([bell], [part]) == (bell,)

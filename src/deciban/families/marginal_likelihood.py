@@ -188,7 +188,7 @@ def _highest(told: Drawn, least: Array) -> Array:
     return np.array([float(f"{alpha:.{DIGITS}g}") for alpha in found.tolist()])
 
 
-def with_evidence(families: Sequence[Family], parts: Sequence[Any]) -> tuple[Family, ...]:
+def with_best_alphas(families: Sequence[Family], parts: Sequence[Any]) -> tuple[Family, ...]:
     """The families with the pseudo-counts that their parts ask for."""
     return tuple(with_alpha(family, best_alpha(family, part)) for family, part in zip(families, parts))
 
