@@ -174,7 +174,7 @@ class GenerativeModel(Scorer):
         Exact where one block of discrete features has few combinations, else over rows drawn from the model.
         """
         self.require_density("Bayes error")
-        every = self.assumption.families[0].every_row(self.complete.parts[0])
+        every = self.assumption.families[0].enumerate_rows(self.complete.parts[0])
         if every is not None and len(self.assumption.families) == 1:
             rows, log_times = every
             return float(1 - np.exp(self.scores([rows], "joint", threads).max(axis=1) + log_times).sum())

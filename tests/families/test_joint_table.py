@@ -84,7 +84,7 @@ def test_codes_beyond_a_byte_are_told_apart():
 def test_the_probabilities_of_every_row_sum_to_one(alpha, unseen, n, least):
     *_, part = counted(0, n)
     family = Joint(alpha, unseen, least)
-    rows, log_times = family.every_row(part)
+    rows, log_times = family.enumerate_rows(part)
     assert len(rows) == len(log_times) <= len(part.cell) + 1
     assert len(np.unique(rows, axis=0)) == len(rows)
     p = np.exp(family.solve(part).joint(rows) + log_times[:, None])
@@ -106,7 +106,7 @@ def test_more_cells_than_a_float_can_count(alpha, unseen):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         scores = [family.solve(part).joint(rows) for rows in (X, holes, 1 - X, np.full_like(X, -1))]
-        rows, log_times = family.every_row(part)
+        rows, log_times = family.enumerate_rows(part)
         p = np.exp(family.solve(part).joint(rows) + log_times[:, None])
         draws = family.sample(part, y, rng)
         likelihood = family.log_likelihood(part, part)

@@ -72,7 +72,7 @@ def test_tables_are_as_strong_as_their_entropies(family):
     for j in range(3):
         alone = Categorical(family.alpha, family.unseen, None, family.holes, family.most)
         mine = Levels.of(CODES[:, [j]], Y, None, K)
-        rows, _ = alone.every_row(mine)
+        rows, _ = alone.enumerate_rows(mine)
         shares = np.exp(alone.solve(mine).joint(rows))
         expected.append(averaged(lambda k, l, p=shares: entropy(p[:, k], p[:, l])))
     np.testing.assert_allclose(strong(family, part).value, expected, rtol=1e-9, atol=1e-12)

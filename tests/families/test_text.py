@@ -252,7 +252,7 @@ def test_what_it_needs():
     assert (needs.kind, needs.reading, needs.signed, needs.skips, needs.threshold) == (
         "bags", "lower words", False, False, None,
     )  # fmt: skip
-    assert Text("words").every_row(Bags.empty(1, 1)) is None
+    assert Text("words").enumerate_rows(Bags.empty(1, 1)) is None
 
 
 @pytest.mark.parametrize(

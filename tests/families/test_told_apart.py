@@ -106,7 +106,7 @@ def brute(family, table, codes):
 
 @pytest.mark.parametrize("family", OTHERS, ids=str)
 def test_rows_stand_for_all_there_can_be(family):
-    rows, log_times = family.every_row(PART)
+    rows, log_times = family.enumerate_rows(PART)
     np.testing.assert_allclose(np.exp(family.solve(PART).joint(rows) + log_times[:, None]).sum(axis=0), 1)
 
 
@@ -115,7 +115,7 @@ def test_rows_drawn_have_the_levels_shares(family):
     k = np.repeat([0, 1], 40_000)
     draws = family.sample(PART, k, np.random.default_rng(0))[:, 0]
     form = family.solve(PART)
-    rows, _ = family.every_row(PART)
+    rows, _ = family.enumerate_rows(PART)
     for code in rows[:, 0]:
         same = np.isclose(form.log_theta, form.joint(np.array([[code]])).T).all(axis=0)
         group = np.flatnonzero(same) if code < 6 else np.array([6])

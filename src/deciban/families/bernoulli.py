@@ -82,8 +82,8 @@ class Bernoulli:
         theta = self.theta(to_dense(part))
         return self._shown(rng.random((len(codes), part.n_features)) < theta[codes])
 
-    def every_row(self, part: Counts | Tallies) -> EveryRow | None:
-        """See `Family.every_row`."""
+    def enumerate_rows(self, part: Counts | Tallies) -> EveryRow | None:
+        """See `Family.enumerate_rows`."""
         every = combinations([2] * part.n_features)
         return None if every is None else (self._shown(every[0]), every[1])
 

@@ -99,11 +99,11 @@ class Binned:
             X[:, j] = _within(cell, rng)
         return X
 
-    def every_row(self, part: Grid) -> EveryRow | None:
-        """See `Family.every_row`: a number for each bin, which stands for all of it."""
+    def enumerate_rows(self, part: Grid) -> EveryRow | None:
+        """See `Family.enumerate_rows`: a number for each bin, which stands for all of it."""
         form = self.solve(part)
         assert isinstance(form, Steps)
-        every = Categorical().every_row(self.bins(part).counts(part))
+        every = Categorical().enumerate_rows(self.bins(part).counts(part))
         if every is None:
             return None
         numbers = [_one_each(form.cuts[a:b]) for a, b in zip(form.start[:-1], form.start[1:])]

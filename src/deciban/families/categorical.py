@@ -150,8 +150,8 @@ class Categorical:
                 X[:, j] = _drawn(column, *told.codes(part, j), part.table[:, part.offset[j] :].sum(axis=0), rng)
         return X
 
-    def every_row(self, part: Levels) -> EveryRow | None:
-        """See `Family.every_row`; levels that are not told apart have one code to stand for all."""
+    def enumerate_rows(self, part: Levels) -> EveryRow | None:
+        """See `Family.enumerate_rows`; levels that are not told apart have one code to stand for all."""
         part = self.full(part)
         told = self.told(part)
         every = combinations([max(1, int(v) + (self.unseen == "smooth")) for v in told.counts.sizes])

@@ -80,7 +80,7 @@ class Complement:
         """There is nothing to draw from."""
         raise UndefinedError(NO_LIKELIHOOD.format(what="rows to draw"))
 
-    def every_row(self, part: Counts | Tallies) -> EveryRow | None:
+    def enumerate_rows(self, part: Counts | Tallies) -> EveryRow | None:
         """Bags have no end."""
         return None
 

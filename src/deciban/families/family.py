@@ -55,7 +55,7 @@ class Family(Protocol):
         """A row for each class code, drawn from the solved model."""
         ...
 
-    def every_row(self, part: Any) -> EveryRow | None:
+    def enumerate_rows(self, part: Any) -> EveryRow | None:
         """Rows that between them stand for all there can be, each with the logarithm of how many; None: too many."""
         ...
 

@@ -133,7 +133,7 @@ class Gaussian:
             turned[rows] = noise[rows] @ lower[0 if form.shared else k].T
         return form.mean[codes] + turned
 
-    def every_row(self, part: Moments | Scatter) -> EveryRow | None:
+    def enumerate_rows(self, part: Moments | Scatter) -> EveryRow | None:
         """Numbers have no end."""
         return None
 

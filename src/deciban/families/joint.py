@@ -51,11 +51,11 @@ class Joint:
             X[mine] = part.cell[rng.choice(len(weight), size=len(mine), p=weight / weight.sum())]
         return X
 
-    def every_row(self, part: Cells) -> EveryRow | None:
+    def enumerate_rows(self, part: Cells) -> EveryRow | None:
         """The cells seen, and one of those never seen for all of them, which are alike.
 
         >>> part = Cells.of(np.array([[0, 0], [1, 1]]), np.array([0, 1], np.int32), None, 2)
-        >>> rows, log_times = Joint(alpha=1.0).every_row(part)
+        >>> rows, log_times = Joint(alpha=1.0).enumerate_rows(part)
         >>> rows.tolist(), np.exp(log_times).round(3).tolist()
         ([[0, 0], [1, 1], [0, 1]], [1.0, 1.0, 2.0])
         """

@@ -77,7 +77,7 @@ class Multinomial:
             bags[i] = rng.multinomial(n, theta[k] / theta[k].sum())
         return bags
 
-    def every_row(self, part: Counts | Tallies) -> EveryRow | None:
+    def enumerate_rows(self, part: Counts | Tallies) -> EveryRow | None:
         """Bags have no end."""
         return None
 

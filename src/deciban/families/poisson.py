@@ -75,7 +75,7 @@ class Poisson:
         rates = self.rates(part)
         return draw_counts(rates[codes], rng)
 
-    def every_row(self, part: Counts | Tallies) -> EveryRow | None:
+    def enumerate_rows(self, part: Counts | Tallies) -> EveryRow | None:
         """Counts have no end."""
         return None
 

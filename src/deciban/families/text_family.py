@@ -156,7 +156,7 @@ class Text:
         own, flat = -np.log1p(-urn.total / (n + a)[urn.klass]), np.log1p(a / (n + a))
         return Rates(own, flat, urn.per_class(own) + flat * urn.n_features)
 
-    def every_row(self, part: Bags) -> EveryRow | None:
+    def enumerate_rows(self, part: Bags) -> EveryRow | None:
         """Bags have no end."""
         return None
 
