@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.errors import InputError
 from deciban.families.categorical import combinations
-from deciban.families.family import Alpha, EveryRow, dot, log, share, smoothed_entries, to_dense
+from deciban.families.family import Alpha, EnumeratedRows, dot, log, share, smoothed_entries, to_dense
 from deciban.ledger import Counts, Needs, Tallies
 from deciban.scores import Linear, ScoreForm, SparseLinear
 from deciban.scores.linear import Barrier
@@ -82,7 +82,7 @@ class Bernoulli:
         theta = self.theta(to_dense(part))
         return self._shown(rng.random((len(codes), part.n_features)) < theta[codes])
 
-    def enumerate_rows(self, part: Counts | Tallies) -> EveryRow | None:
+    def enumerate_rows(self, part: Counts | Tallies) -> EnumeratedRows | None:
         """See `Family.enumerate_rows`."""
         every = combinations([2] * part.n_features)
         return None if every is None else (self._shown(every[0]), every[1])

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.families.bin_edges import best_cuts
 from deciban.families.categorical import Categorical
-from deciban.families.family import Alpha, EveryRow, dot
+from deciban.families.family import Alpha, EnumeratedRows, dot
 from deciban.ledger import Grid, Levels, Needs
 from deciban.ledger.grid import cell_numbers, edges
 from deciban.scores import ScoreForm, Steps
@@ -99,7 +99,7 @@ class Binned:
             X[:, j] = _within(cell, rng)
         return X
 
-    def enumerate_rows(self, part: Grid) -> EveryRow | None:
+    def enumerate_rows(self, part: Grid) -> EnumeratedRows | None:
         """See `Family.enumerate_rows`: a number for each bin, which stands for all of it."""
         form = self.solve(part)
         assert isinstance(form, Steps)

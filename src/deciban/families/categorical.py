@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
-from deciban.families.family import Alpha, EveryRow, dot, log, one_each, pool_empty
+from deciban.families.family import Alpha, EnumeratedRows, dot, log, one_each, pool_empty
 from deciban.ledger import Levels, Needs
 from deciban.ledger.levels import sums_by_feature
 from deciban.ledger.statistic import divide
@@ -23,7 +23,7 @@ ENUMERABLE = 1 << 18
 """Most combinations of levels that are ever written out."""
 
 
-def combinations(sizes: Sequence[int]) -> EveryRow | None:
+def combinations(sizes: Sequence[int]) -> EnumeratedRows | None:
     """Every row of level codes, each once, or None where they are too many."""
     if math.prod(sizes) > ENUMERABLE:
         return None
@@ -150,7 +150,7 @@ class Categorical:
                 X[:, j] = _drawn(column, *told.codes(part, j), part.table[:, part.offset[j] :].sum(axis=0), rng)
         return X
 
-    def enumerate_rows(self, part: Levels) -> EveryRow | None:
+    def enumerate_rows(self, part: Levels) -> EnumeratedRows | None:
         """See `Family.enumerate_rows`; levels that are not told apart have one code to stand for all."""
         part = self.full(part)
         told = self.told(part)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.errors import InputError, UndefinedError
-from deciban.families.family import NO_LIKELIHOOD, Alpha, EveryRow, one_each, to_dense
+from deciban.families.family import NO_LIKELIHOOD, Alpha, EnumeratedRows, one_each, to_dense
 from deciban.ledger import Counts, Needs, Tallies
 from deciban.ledger.statistic import divide
 from deciban.scores import Linear, ScoreForm, SparseLinear
@@ -80,7 +80,7 @@ class Complement:
         """There is nothing to draw from."""
         raise UndefinedError(NO_LIKELIHOOD.format(what="rows to draw"))
 
-    def enumerate_rows(self, part: Counts | Tallies) -> EveryRow | None:
+    def enumerate_rows(self, part: Counts | Tallies) -> EnumeratedRows | None:
         """Bags have no end."""
         return None
 

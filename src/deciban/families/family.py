@@ -32,7 +32,7 @@ MANY_ENTRIES = 1 << 20
 """From so many entries on they are smoothed by a kernel."""
 
 
-EveryRow = tuple[NDArray[Any], Array]
+EnumeratedRows = tuple[NDArray[Any], Array]
 
 
 class Family(Protocol):
@@ -55,7 +55,7 @@ class Family(Protocol):
         """A row for each class code, drawn from the solved model."""
         ...
 
-    def enumerate_rows(self, part: Any) -> EveryRow | None:
+    def enumerate_rows(self, part: Any) -> EnumeratedRows | None:
         """Rows that between them stand for all there can be, each with the logarithm of how many; None: too many."""
         ...
 

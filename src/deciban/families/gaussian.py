@@ -18,7 +18,7 @@ from deciban.families.covariance import (
     sound,
     tied_covariance,
 )
-from deciban.families.family import EveryRow, pool_empty
+from deciban.families.family import EnumeratedRows, pool_empty
 from deciban.families.parameter_count import GAUSSIAN
 from deciban.ledger import Moments, Needs, Scatter
 from deciban.ledger.statistic import divide
@@ -133,7 +133,7 @@ class Gaussian:
             turned[rows] = noise[rows] @ lower[0 if form.shared else k].T
         return form.mean[codes] + turned
 
-    def enumerate_rows(self, part: Moments | Scatter) -> EveryRow | None:
+    def enumerate_rows(self, part: Moments | Scatter) -> EnumeratedRows | None:
         """Numbers have no end."""
         return None
 

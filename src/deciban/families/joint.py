@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.families.categorical import Unseen
-from deciban.families.family import EveryRow, dot
+from deciban.families.family import EnumeratedRows, dot
 from deciban.ledger import Cells, Needs
 from deciban.scores import Table
 
@@ -51,7 +51,7 @@ class Joint:
             X[mine] = part.cell[rng.choice(len(weight), size=len(mine), p=weight / weight.sum())]
         return X
 
-    def enumerate_rows(self, part: Cells) -> EveryRow | None:
+    def enumerate_rows(self, part: Cells) -> EnumeratedRows | None:
         """The cells seen, and one of those never seen for all of them, which are alike.
 
         >>> part = Cells.of(np.array([[0, 0], [1, 1]]), np.array([0, 1], np.int32), None, 2)

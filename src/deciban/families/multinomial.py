@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
-from deciban.families.family import Alpha, EveryRow, dot, draw_counts, log, share, smoothed_entries, to_dense
+from deciban.families.family import Alpha, EnumeratedRows, dot, draw_counts, log, share, smoothed_entries, to_dense
 from deciban.ledger import Counts, Needs, Tallies
 from deciban.scores import Linear, ScoreForm, SparseLinear
 from deciban.scores.linear import Barrier
@@ -77,7 +77,7 @@ class Multinomial:
             bags[i] = rng.multinomial(n, theta[k] / theta[k].sum())
         return bags
 
-    def enumerate_rows(self, part: Counts | Tallies) -> EveryRow | None:
+    def enumerate_rows(self, part: Counts | Tallies) -> EnumeratedRows | None:
         """Bags have no end."""
         return None
 

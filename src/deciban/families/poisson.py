@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.errors import InputError, UndefinedError
-from deciban.families.family import Alpha, EveryRow, draw_counts, log, share, to_dense
+from deciban.families.family import Alpha, EnumeratedRows, draw_counts, log, share, to_dense
 from deciban.ledger import Counts, Needs, Tallies
 from deciban.ledger.statistic import divide
 from deciban.scores import Linear, ScoreForm, SparseLinear
@@ -75,7 +75,7 @@ class Poisson:
         rates = self.rates(part)
         return draw_counts(rates[codes], rng)
 
-    def enumerate_rows(self, part: Counts | Tallies) -> EveryRow | None:
+    def enumerate_rows(self, part: Counts | Tallies) -> EnumeratedRows | None:
         """Counts have no end."""
         return None
 

@@ -13,7 +13,7 @@ from deciban.errors import InputError, UndefinedError
 from deciban.families.bag_sampling import Rates, draw
 from deciban.families.bernoulli import Bernoulli
 from deciban.families.complement import Complement
-from deciban.families.family import NO_LIKELIHOOD, EveryRow, share
+from deciban.families.family import NO_LIKELIHOOD, EnumeratedRows, share
 from deciban.families.multinomial import Multinomial
 from deciban.families.word_selection import By, capped, kept_words
 from deciban.ledger import Bags, Needs, Tallies
@@ -156,7 +156,7 @@ class Text:
         own, flat = -np.log1p(-urn.total / (n + a)[urn.klass]), np.log1p(a / (n + a))
         return Rates(own, flat, urn.per_class(own) + flat * urn.n_features)
 
-    def enumerate_rows(self, part: Bags) -> EveryRow | None:
+    def enumerate_rows(self, part: Bags) -> EnumeratedRows | None:
         """Bags have no end."""
         return None
 
