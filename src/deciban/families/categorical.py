@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
-from deciban.families.family import Alpha, EnumeratedRows, dot, log, one_each, pool_empty
+from deciban.families.family import Alpha, EnumeratedRows, dot, log, broadcast_alpha, pool_empty
 from deciban.ledger import Levels, Needs
 from deciban.ledger.levels import sums_by_feature
 from deciban.ledger.statistic import divide
@@ -105,7 +105,7 @@ class Categorical:
     def _log_shares(self, part: Levels) -> Array:
         """ln θ of levels that are all told apart."""
         weight = self._denominator(part)[:, part.owner]
-        theta = divide(part.table + one_each(self.alpha, part.n_features)[part.owner], weight)
+        theta = divide(part.table + broadcast_alpha(self.alpha, part.n_features)[part.owner], weight)
         together = divide(part.table.sum(axis=0), part.weight.sum(axis=0)[part.owner])
         return log(pool_empty(theta, weight, together))
 

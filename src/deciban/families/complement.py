@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.errors import InputError, UndefinedError
-from deciban.families.family import NO_LIKELIHOOD, Alpha, EnumeratedRows, one_each, to_dense
+from deciban.families.family import NO_LIKELIHOOD, Alpha, EnumeratedRows, broadcast_alpha, to_dense
 from deciban.ledger import Counts, Needs, Tallies
 from deciban.ledger.statistic import divide
 from deciban.scores import Linear, ScoreForm, SparseLinear
@@ -64,7 +64,7 @@ class Complement:
         Each difference is taken before α is added: α stays in it where counts are too large for α to change them.
         """
         K = part.n_classes
-        alpha, everywhere = one_each(self.alpha, part.n_features), part.per_feature(part.total)
+        alpha, everywhere = broadcast_alpha(self.alpha, part.n_features), part.per_feature(part.total)
         anywhere = everywhere + alpha
         slope = np.log(np.maximum(everywhere.sum() - part.per_class(part.total), 0.0) + alpha.sum())
         base = -np.log(anywhere)

@@ -90,7 +90,7 @@ def draw_counts(rates: Array, rng: np.random.Generator) -> NDArray[np.int64]:
     return rng.poisson(rates)
 
 
-def one_each(alpha: Alpha, n_features: int) -> Array:
+def broadcast_alpha(alpha: Alpha, n_features: int) -> Array:
     """The pseudo-count of each feature."""
     return np.broadcast_to(np.asarray(alpha, dtype=np.float64), (n_features,))
 

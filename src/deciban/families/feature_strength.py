@@ -20,7 +20,7 @@ from deciban._typing import Array
 from deciban.errors import UndefinedError
 from deciban.families.binned import Binned
 from deciban.families.categorical import Categorical
-from deciban.families.family import Alpha, log, one_each, to_dense
+from deciban.families.family import Alpha, log, broadcast_alpha, to_dense
 from deciban.families.gaussian import Gaussian
 from deciban.families.poisson import Poisson
 from deciban.families.text_family import Text, mean_length
@@ -153,7 +153,7 @@ def _of_rates(family: Poisson, part: Any, prior: Array, rng: np.random.Generator
 
 
 def _of_tables(counts: Levels, alpha: Alpha, prior: Array, rng: np.random.Generator) -> Strengths:
-    pi, own = _live(prior, counts.weight), one_each(alpha, counts.n_features)
+    pi, own = _live(prior, counts.weight), broadcast_alpha(alpha, counts.n_features)
     most = MOST_TOGETHER // max(1, counts.table.size)
     tables, found = counts.tables(), np.zeros((3, counts.n_features))
     for a, b in feature_runs(counts.offset, RUN_CELLS // (DRAWS * max(1, counts.n_classes))):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.families.binned import Bins
 from deciban.families.categorical import Categorical, Told
-from deciban.families.family import one_each
+from deciban.families.family import broadcast_alpha
 from deciban.families.gaussian import means
 from deciban.families.telltales import telltales
 from deciban.formatting import signed
@@ -129,7 +129,7 @@ class BlockSummariser:
         return self._bin_table(j) if isinstance(self.part, Grid) else None
 
     def _alpha(self, j: int) -> float:
-        return float(one_each(self.family.alpha, self.part.n_features)[j])
+        return float(broadcast_alpha(self.family.alpha, self.part.n_features)[j])
 
     def _level_table(self, j: int) -> Table:
         """Return the distinct levels of feature j; one more stands for all levels that the family pools."""

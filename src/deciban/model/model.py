@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from deciban import engines
 from deciban.errors import InputError
-from deciban.families.family import one_each
+from deciban.families.family import broadcast_alpha
 from deciban.generative import GenerativeModel
 from deciban.ledger import Ledger
 from deciban.linear.fitted_model import Account, FittedModel
@@ -136,7 +136,7 @@ class Model(ModelAlgebra):
             feature.name: float(alpha)
             for (_, features), family in zip(self.layout.blocks, families)
             if hasattr(family, "alpha")
-            for feature, alpha in zip(features, one_each(family.alpha, len(features)))
+            for feature, alpha in zip(features, broadcast_alpha(family.alpha, len(features)))
         }
 
     @property
