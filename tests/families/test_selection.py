@@ -8,7 +8,7 @@ from scipy.stats import chi2_contingency
 from sklearn.metrics import mutual_info_score
 from tests.families.bags import bags, corpus
 
-from deciban.families.word_selection import best, chi2, information, kept_words
+from deciban.families.word_selection import best, chi2, information, find_kept_words
 from deciban.ledger import Tallies
 
 K = 4
@@ -67,13 +67,13 @@ def test_rare_words_are_gone_before_the_best_are_chosen(by):
     measure = {"information": information, "chi2": chi2}[by](part)
     common = [v for v in range(60) if df[v] >= 4]
     expected = sorted(sorted(common, key=lambda v: (-measure[v], v))[:6])
-    assert np.flatnonzero(kept_words(part, 4, 6, by)).tolist() == expected
-    assert np.flatnonzero(kept_words(part, 4, None, by)).tolist() == common
-    assert np.flatnonzero(kept_words(part, 4, 10_000, by)).tolist() == common
+    assert np.flatnonzero(find_kept_words(part, 4, 6, by)).tolist() == expected
+    assert np.flatnonzero(find_kept_words(part, 4, None, by)).tolist() == common
+    assert np.flatnonzero(find_kept_words(part, 4, 10_000, by)).tolist() == common
 
 
 def test_words_of_no_document_are_never_kept():
     part = bags([[1.0, 0, 2], [1, 0, 0]], [0, 1], 2).documents
-    assert kept_words(part, 0, None, "information").tolist() == [True, False, True]
-    assert kept_words(part, 0, 1, "information").tolist() == [False, False, True]
-    assert kept_words(part, 9, 1, "chi2").tolist() == [False] * 3
+    assert find_kept_words(part, 0, None, "information").tolist() == [True, False, True]
+    assert find_kept_words(part, 0, 1, "information").tolist() == [False, False, True]
+    assert find_kept_words(part, 9, 1, "chi2").tolist() == [False] * 3

@@ -15,7 +15,7 @@ from deciban.families.bernoulli import Bernoulli
 from deciban.families.complement import Complement
 from deciban.families.family import NO_LIKELIHOOD, EnumeratedRows, share
 from deciban.families.multinomial import Multinomial
-from deciban.families.word_selection import By, capped, kept_words
+from deciban.families.word_selection import By, capped, find_kept_words
 from deciban.ledger import Bags, Needs, Tallies
 from deciban.scores import SparseLinear
 
@@ -79,7 +79,7 @@ class Text:
     def _kept(self, part: Bags, solved: Bags) -> Kept:
         """What `part` has of the words that `solved` keeps, weighed as it says."""
         self._refuse()
-        mask = kept_words(solved.documents, self.least, self.most, self.by)
+        mask = find_kept_words(solved.documents, self.least, self.most, self.by)
         places = np.flatnonzero(mask)
         counted = part.occurrences
         if self.event == "bernoulli":
@@ -179,7 +179,7 @@ class Text:
 
     def n_parameters(self, part: Bags) -> int:
         """K(V − 1), Bernoulli KV, of the words that are kept."""
-        kept = int(kept_words(part.documents, self.least, self.most, self.by).sum())
+        kept = int(find_kept_words(part.documents, self.least, self.most, self.by).sum())
         return part.n_classes * (kept if self.event == "bernoulli" else max(kept - 1, 0))
 
 

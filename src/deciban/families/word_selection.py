@@ -56,7 +56,7 @@ def chi2(documents: Tallies) -> Array:
 MEASURES: dict[By, Callable[[Tallies], Array]] = {"information": information, "chi2": chi2}
 
 
-def kept_words(documents: Tallies, least: float, most: int | None, by: By) -> NDArray[np.bool_]:
+def find_kept_words(documents: Tallies, least: float, most: int | None, by: By) -> NDArray[np.bool_]:
     """The words of at least `least` documents, and of these the `most` best; of equals those that come first.
 
     A word that no document has any more (it was forgotten, or its documents are held out) is not one of the words.
