@@ -199,7 +199,7 @@ def document_strength(family: Text, counted: Tallies, pi: Array) -> float:
     K, V, alpha = counted.n_classes, counted.n_features, family.alpha
     if K < 2 or not V:
         return 0.0
-    form = family.of_kept(counted)
+    form = family.solve_kept(counted)
     if form.hard is not None and len(counted.total) < K * V:
         return float("inf")
     own = counted.per_class(counted.total) + alpha * V

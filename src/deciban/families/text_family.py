@@ -109,10 +109,10 @@ class Text:
         V, K = part.n_features, part.n_classes
         if not len(places):
             return _says_nothing(K, V)
-        form = self.of_kept(counted)
+        form = self.solve_kept(counted)
         return form if len(places) == V else _laid_out(form, places, V)
 
-    def of_kept(self, counted: Tallies) -> SparseLinear:
+    def solve_kept(self, counted: Tallies) -> SparseLinear:
         """The score of the words that are kept, by themselves."""
         family: Multinomial | Bernoulli | Complement = Multinomial(self.alpha)
         if self.event != "multinomial":
