@@ -27,7 +27,7 @@ from .lab_mail_words import AGAINST, ARRIVAL, DRAWS, MANNER, PAGE, SLOWER
 from .lab_tables import markdown
 from .text_peers import PeerAbsent
 
-SEEDS, DRAWN = range(10), range(50)
+SEEDS, COMPOUND_LIKELIHOODS = range(10), range(50)
 PUBLISHED = {1: (0.960, 0.953), 2: (0.967, 0.978)}
 """Metsis et al. 2006, multinomial Boolean: recall of spam and of ham in Enron1 and Enron2."""
 
@@ -198,7 +198,7 @@ def reaches(least: float, share: float) -> bool:
 
 def measured(quick: bool) -> tuple[str, list[Figure]]:
     """The page's sections, and the metrics in them."""
-    seeds, drawn_seeds, boxes = (SEEDS[:2], DRAWN[:3], [1]) if quick else (SEEDS, DRAWN, [1, 2])
+    seeds, drawn_seeds, boxes = (SEEDS[:2], COMPOUND_LIKELIHOODS[:3], [1]) if quick else (SEEDS, COMPOUND_LIKELIHOODS, [1, 2])
     for mail in mail_data.corpora():  # read before the processes are made, so that all have them
         mail.files()
     mail_peers.found("bogofilter", "bogofilter")

@@ -70,7 +70,7 @@ MOST_CELLS = 1e300
 
 def drawn(family: Family, part: Any) -> Drawn | None:
     """What this family draws its probabilities from; None where it has no pseudo-count."""
-    told = next((told for kind, told in DRAWN.items() if isinstance(family, kind)), None)
+    told = next((told for kind, told in COMPOUND_LIKELIHOODS.items() if isinstance(family, kind)), None)
     return None if told is None else told(family, part)
 
 
@@ -144,7 +144,7 @@ def _text(family: Text, part: Any) -> Urns:
     return _other_words(Complement(), counted) if family.event == "complement" else _words(Multinomial(), counted)
 
 
-DRAWN: dict[type, Callable[[Any, Any], Drawn]] = {
+COMPOUND_LIKELIHOODS: dict[type, Callable[[Any, Any], Drawn]] = {
     Bernoulli: _flags,
     Multinomial: _words,
     Complement: _other_words,
