@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.errors import InputError
 from deciban.families.categorical import combinations
-from deciban.families.family import Alpha, EnumeratedRows, dot, log, share, smoothed_entries, to_dense
+from deciban.families.family import Alpha, EnumeratedRows, dot, log, share, smooth_tallies, to_dense
 from deciban.ledger import Counts, Needs, Tallies
 from deciban.scores import Linear, ScoreForm, SparseLinear
 from deciban.scores.linear import Barrier
@@ -71,7 +71,7 @@ class Bernoulli:
             )
         a, V, n = float(self.alpha), part.n_features, part.weight[:, 0]
         absent = np.log(np.maximum(n[part.klass] - part.total, 0.0) + a) - np.log(n + a)[part.klass]
-        delta = smoothed_entries(part, a)[1] - absent
+        delta = smooth_tallies(part, a)[1] - absent
         bias = V * (np.log(n + a) - np.log(n + 2 * a)) + part.per_class(absent)
         slope, base = -np.log(n + a), np.full(V, np.log(a))
         ones = np.ones(part.n_classes)

@@ -111,7 +111,7 @@ def to_dense(part: Counts | Tallies) -> Counts:
     return part.to_dense() if isinstance(part, Tallies) else part
 
 
-def smoothed_entries(part: Tallies, alpha: float) -> tuple[Array, Array]:
+def smooth_tallies(part: Tallies, alpha: float) -> tuple[Array, Array]:
     """Σ n_kv of each class, and ln(1 + n_kv/α) of each entry; most counts of words are small, and looked up."""
     if len(part.total) < MANY_ENTRIES:
         return part.per_class(part.total), np.log1p(part.total / alpha)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
-from deciban.families.family import Alpha, EnumeratedRows, dot, draw_counts, log, share, smoothed_entries, to_dense
+from deciban.families.family import Alpha, EnumeratedRows, dot, draw_counts, log, share, smooth_tallies, to_dense
 from deciban.ledger import Counts, Needs, Tallies
 from deciban.scores import Linear, ScoreForm, SparseLinear
 from deciban.scores.linear import Barrier
@@ -59,7 +59,7 @@ class Multinomial:
             total = part.per_class(part.total)
             delta = np.where(a == 0, np.log(part.total), np.log1p(part.total / np.where(a == 0, 1.0, a)))
         else:
-            total, delta = smoothed_entries(part, float(self.alpha))
+            total, delta = smooth_tallies(part, float(self.alpha))
         total = total + alpha.sum()
         slope = -np.log(np.where(total == 0, 1.0, total))  # no words at all: nothing is known of any class
         base = np.log(np.where(hard, 1.0, alpha))
