@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import multivariate_normal
 from sklearn.covariance import oas as sklearn_oas
 
-from deciban.families.covariance import shrunk
+from deciban.families.covariance import shrink_covariance
 from deciban.families.gaussian import Gaussian
 from deciban.ledger import Moments, Scatter
 
@@ -72,7 +72,7 @@ def test_oas_is_that_of_scikit_learn(n):
     X, _ = rows(n, seed=n)
     raw = np.cov(X.T, ddof=0)
     _, a = sklearn_oas(X)
-    pulled = shrunk(raw[None], np.array([float(n)]), "oas", 7.0)[0]
+    pulled = shrink_covariance(raw[None], np.array([float(n)]), "oas", 7.0)[0]
     np.testing.assert_allclose(pulled, (1 - a) * raw + a * 7.0 * np.eye(len(raw)), rtol=1e-10)
 
 
@@ -105,7 +105,7 @@ def test_oas_never_leaves_the_range_between_data_and_sphere(shape, seed):
 @pytest.mark.parametrize("d", range(1, 12))
 def test_oas_of_a_sphere_is_complete(d):
     for variance in np.random.default_rng(d).random(20):
-        pulled = shrunk(np.eye(d)[None] * variance, np.array([10.0]), "oas", 7.0)[0]
+        pulled = shrink_covariance(np.eye(d)[None] * variance, np.array([10.0]), "oas", 7.0)[0]
         assert pulled.tolist() == (7.0 * np.eye(d)).tolist()
 
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 from scipy.stats import entropy, norm, poisson
-from tests.families.bags import bags, corpus
 
 from deciban.errors import UndefinedError
 from deciban.families.bernoulli import Bernoulli
@@ -17,6 +16,7 @@ from deciban.families.gaussian import Gaussian
 from deciban.families.poisson import Poisson
 from deciban.families.text_family import Text
 from deciban.ledger import Counts, Grid, Levels, Moments, Scatter
+from tests.families.bags import bags, corpus
 
 K, N = 3, 300
 RNG = np.random.default_rng(1)
@@ -173,7 +173,7 @@ def test_a_family_of_other_features_says_so():
 def test_a_text_is_as_strong_as_its_words_together(event, choice):
     X, y = corpus(K=K)
     family, part = Text("words", event, 0.5, **choice), bags(X, y, K)
-    kept = family.kept(part).places
+    kept = family.select_words(part).places
     theta = np.exp(family.log_theta(part))[:, kept]
     length = np.array([X[y == k][:, kept].sum() / (y == k).sum() for k in range(K)])
 

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from tests.families.bags import bags, corpus
 
 from deciban.errors import InputError, UndefinedError
 from deciban.families.telltales import telltales
 from deciban.families.text_family import Text
 from deciban.ledger import Bags, Counts, Tallies
+from tests.families.bags import bags, corpus
 
 DECIBAN = 10 / np.log(10)
 K = 4
@@ -26,7 +26,7 @@ def test_of_two_classes_they_are_the_models_own_evidence(event, choice):
     family, part = Text("words", event, **choice), bags(X, y, 2)
     weights = family.solve(part).linear().weights
     told = telltales(family, part, 1, 1000)
-    assert sorted(t.word for t in told) == [v for v in family.kept(part).places if X[y == 1][:, v].any()]
+    assert sorted(t.word for t in told) == [v for v in family.select_words(part).places if X[y == 1][:, v].any()]
     for each in told:
         assert each.decibans == pytest.approx(DECIBAN * (weights[1] - weights[0])[each.word], rel=1e-10, abs=1e-10)
 
@@ -36,7 +36,7 @@ def test_of_many_classes_the_others_are_taken_together(event):
     X, y = corpus()
     family = Text("words", event, most=12)
     part = bags(X, y, K)
-    kept = family.kept(part).places
+    kept = family.select_words(part).places
     two = bags(X[:, kept], (y == 2) * 1, 2)  # the same words, class 2 against the rest
     for one, other in zip(telltales(family, part, 2, 99), telltales(Text("words", event), two, 1, 99), strict=True):
         assert one.word == kept[other.word]

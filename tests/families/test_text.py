@@ -11,13 +11,13 @@ from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
-from tests.families.bags import bags, corpus
 
 from deciban.errors import InputError, ModelFileError, UndefinedError
 from deciban.families.text_family import Text
 from deciban.ledger import Bags, Tallies
 from deciban.persistence.assumptions import read_family, write_family
 from deciban.scores import SparseLinear
+from tests.families.bags import bags, corpus
 
 K = 4
 EVENTS = ["multinomial", "bernoulli", "complement"]
@@ -56,7 +56,7 @@ def theirs(event, X, y, alpha, norm=False):
 def test_scores_are_those_of_scikit_learn_on_the_kept_words(event, alpha, choice):
     X, y = corpus()
     family, part = Text("words", event, alpha, **choice), bags(X, y, K)
-    kept = family.kept(part).places
+    kept = family.select_words(part).places
     form = family.solve(part)
     expected = theirs(event, X[:, kept], y, alpha)
     np.testing.assert_allclose(form.joint(csr_array(X)), expected, rtol=1e-12, atol=1e-11)
@@ -68,7 +68,7 @@ def test_scores_are_those_of_scikit_learn_on_the_kept_words(event, alpha, choice
 def test_normalised_complements_are_normalised_over_the_kept_words(choice):
     X, y = corpus(seed=3)
     family, part = Text("words", "complement", norm=True, **choice), bags(X, y, K)
-    expected = theirs("complement", X[:, family.kept(part).places], y, 1.0, norm=True)
+    expected = theirs("complement", X[:, family.select_words(part).places], y, 1.0, norm=True)
     np.testing.assert_allclose(family.solve(part).joint(csr_array(X)), expected, rtol=1e-12, atol=1e-12)
 
 
@@ -77,7 +77,7 @@ def test_normalised_complements_are_normalised_over_the_kept_words(choice):
 def test_idf_is_that_of_scikit_learn_before_any_words_are_left_out(event, choice):
     X, y = corpus(seed=1)
     family, part = Text("words", event, idf=True, **choice), bags(X, y, K)
-    kept = family.kept(part).places
+    kept = family.select_words(part).places
     seen = X.sum(axis=0) > 0
     weighed = TfidfTransformer(norm=None).fit_transform(X).toarray()
     np.testing.assert_allclose((X * family.idf_of(part))[:, seen], weighed[:, seen], rtol=1e-13)
@@ -105,7 +105,7 @@ def test_a_bernoulli_text_counts_documents_whatever_the_values_are():
 def test_without_a_pseudo_count_words_that_a_class_never_had_rule_it_out(most):
     X, y = corpus()
     family, part = Text("words", alpha=0.0, most=most), bags(X, y, K)
-    kept = family.kept(part).places
+    kept = family.select_words(part).places
     with np.errstate(divide="ignore", invalid="ignore"):
         totals = np.array([X[y == k][:, kept].sum(axis=0) for k in range(K)])
         logs = np.log(totals / totals.sum(axis=1, keepdims=True))
@@ -176,7 +176,7 @@ def test_the_likelihood_of_words_weighed_by_idf_is_that_of_weighed_rows():
 def test_documents_are_drawn_as_the_model_says(event, alpha):
     X, y = corpus(V=12)
     family, part = Text("words", event, alpha, most=8), bags(X, y, K)
-    kept, codes = family.kept(part).places, np.repeat(np.arange(K), 20_000)
+    kept, codes = family.select_words(part).places, np.repeat(np.arange(K), 20_000)
     drawn = family.sample(part, codes, np.random.default_rng(1))
     assert drawn.shape == (len(codes), 12)
     assert drawn.has_canonical_format

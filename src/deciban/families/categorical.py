@@ -32,7 +32,7 @@ def combinations(sizes: Sequence[int]) -> EnumeratedRows | None:
 
 
 @dataclass(frozen=True)
-class Told:
+class SeparateLevels:
     """The levels that are told apart, side by side as in `Levels`, and the column there of each level; −1: unseen."""
 
     counts: Levels
@@ -81,10 +81,10 @@ class Categorical:
         """The counts, with room for the levels that are known to exist."""
         return part if self.min_levels is None else part.widen(np.array(self.min_levels, dtype=np.int64))
 
-    def told(self, part: Levels) -> Told:
+    def separate_levels(self, part: Levels) -> SeparateLevels:
         """Which levels of the full counts are told apart."""
         if self.holes == "level" and self.most is None:
-            return Told(part, np.arange(part.table.shape[1]))
+            return SeparateLevels(part, np.arange(part.table.shape[1]))
         owner, total = part.owner, part.table.sum(axis=0)
         known = self._known(part, total)
         order = np.lexsort((-total, ~known, owner))  # stable: of equals the lower code comes first
@@ -118,17 +118,17 @@ class Categorical:
 
     def log_theta(self, part: Levels) -> Array:
         """ln θ_kjv, the tables of all features side by side."""
-        told = self.told(part)
-        shares = self._log_shares(told.counts)
-        if told.counts is part:
+        separate = self.separate_levels(part)
+        shares = self._log_shares(separate.counts)
+        if separate.counts is part:
             return shares
-        unseen = self._log_unseen(told.counts)[:, part.owner]
-        return np.where(told.column < 0, unseen, np.column_stack([shares, unseen[:, :1]])[:, told.column])
+        unseen = self._log_unseen(separate.counts)[:, part.owner]
+        return np.where(separate.column < 0, unseen, np.column_stack([shares, unseen[:, :1]])[:, separate.column])
 
     def solve(self, part: Levels) -> ScoreForm:
         """See `Family.solve`."""
         part = self.full(part)
-        return Lookup(self.log_theta(part), part.offset, self._log_unseen(self.told(part).counts))
+        return Lookup(self.log_theta(part), part.offset, self._log_unseen(self.separate_levels(part).counts))
 
     def sample(self, part: Levels, codes: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.int64]:
         """See `Family.sample`; the code after the last level stands for one never seen, if it has a share.
@@ -136,9 +136,9 @@ class Categorical:
         Of levels that are not told apart, each is drawn as often as it was seen in all classes together.
         """
         part = self.full(part)
-        told = self.told(part)
-        shares = Levels(np.exp(self._log_shares(told.counts)), told.counts.offset)
-        unseen = np.exp(self._log_unseen(told.counts))
+        separate = self.separate_levels(part)
+        shares = Levels(np.exp(self._log_shares(separate.counts)), separate.counts.offset)
+        unseen = np.exp(self._log_unseen(separate.counts))
         draw = rng.random((len(codes), part.n_features))
         X = np.zeros(draw.shape, dtype=np.int64)
         for j, share in enumerate(shares.tables()):
@@ -147,17 +147,17 @@ class Categorical:
             steps = np.cumsum(share, axis=1)
             if steps.size:
                 column = (draw[:, j, None] * steps[codes, -1:] >= steps[codes]).sum(axis=1)
-                X[:, j] = _drawn(column, *told.codes(part, j), part.table[:, part.offset[j] :].sum(axis=0), rng)
+                X[:, j] = _drawn(column, *separate.codes(part, j), part.table[:, part.offset[j] :].sum(axis=0), rng)
         return X
 
     def enumerate_rows(self, part: Levels) -> EnumeratedRows | None:
         """See `Family.enumerate_rows`; levels that are not told apart have one code to stand for all."""
         part = self.full(part)
-        told = self.told(part)
-        every = combinations([max(1, int(v) + (self.unseen == "smooth")) for v in told.counts.sizes])
-        if every is None or told.counts is part:
+        separate = self.separate_levels(part)
+        every = combinations([max(1, int(v) + (self.unseen == "smooth")) for v in separate.counts.sizes])
+        if every is None or separate.counts is part:
             return every
-        rows = [told.codes(part, j)[0][column] for j, column in enumerate(every[0].T)]
+        rows = [separate.codes(part, j)[0][column] for j, column in enumerate(every[0].T)]
         return np.stack(rows, axis=1), every[1]
 
     def log_likelihood(self, part: Levels, solved: Levels) -> float:
@@ -167,11 +167,11 @@ class Categorical:
 
     def n_parameters(self, part: Levels) -> int:
         """K Σ_j (V_j − 1)."""
-        sizes = self.told(self.full(part)).counts.sizes
+        sizes = self.separate_levels(self.full(part)).counts.sizes
         return part.n_classes * int(np.maximum(sizes - 1, 0).sum())
 
 
-def _gathered(part: Levels, apart: NDArray[np.bool_], other: NDArray[np.bool_]) -> Told:
+def _gathered(part: Levels, apart: NDArray[np.bool_], other: NDArray[np.bool_]) -> SeparateLevels:
     """The counts of the levels told apart, in their order, and after them those of all the others of a feature."""
     alone, rest = (sums_by_feature(mask[None].astype(np.float64), part.offset)[0] for mask in (apart, other))
     offset = np.concatenate([[0], np.cumsum(alone + (rest > 0))]).astype(np.int64)
@@ -180,7 +180,7 @@ def _gathered(part: Levels, apart: NDArray[np.bool_], other: NDArray[np.bool_]) 
     column = np.where(apart | other, column, -1)
     seen = column >= 0
     table = [np.bincount(column[seen], weights=row[seen], minlength=offset[-1]) for row in part.table]
-    return Told(Levels(np.array(table, dtype=np.float64).reshape(part.n_classes, -1), offset), column)
+    return SeparateLevels(Levels(np.array(table, dtype=np.float64).reshape(part.n_classes, -1), offset), column)
 
 
 def _drawn(

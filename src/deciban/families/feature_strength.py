@@ -20,7 +20,7 @@ from deciban._typing import Array
 from deciban.errors import UndefinedError
 from deciban.families.binned import Binned
 from deciban.families.categorical import Categorical
-from deciban.families.family import Alpha, log, broadcast_alpha, to_dense
+from deciban.families.family import Alpha, broadcast_alpha, log, to_dense
 from deciban.families.gaussian import Gaussian
 from deciban.families.poisson import Poisson
 from deciban.families.text_family import Text, mean_length
@@ -67,7 +67,7 @@ def strengths(family: Any, part: Any, prior: Array, rng: np.random.Generator) ->
     if isinstance(family, Binned):
         return _of_tables(family.bins(part).counts(part), family.alpha, prior, rng)
     if isinstance(family, Categorical):
-        counts = family.told(family.full(part)).counts
+        counts = family.separate_levels(family.full(part)).counts
         room = counts.sizes + (family.unseen == "smooth")
         return _of_tables(counts.widen(room), family.alpha, prior, rng)
     if isinstance(family, Text) and family.probabilistic:
@@ -180,7 +180,7 @@ def _drawn_tables(smoothed: Array, rng: np.random.Generator, most: int) -> Array
 
 def _of_text(family: Text, part: Bags, prior: Array, rng: np.random.Generator) -> Strengths:
     """One value for all words together; the counts of words that a class has are drawn anew."""
-    counted, pi = family.kept(part).counted, _live(prior, part.weight)[:, 0]
+    counted, pi = family.select_words(part).counted, _live(prior, part.weight)[:, 0]
     live = np.flatnonzero(pi > 0)
     counted, pi = counted.take(live), pi[live]
     value = document_strength(family, counted, pi)

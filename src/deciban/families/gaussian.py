@@ -13,9 +13,9 @@ from deciban.errors import UndefinedError
 from deciban.families.covariance import (
     class_covariances,
     floor_correlations,
+    floor_eigenvalues,
+    shrink_covariance,
     shrinkage_intensity,
-    shrunk,
-    sound,
     tied_covariance,
 )
 from deciban.families.family import EnumeratedRows, pool_empty
@@ -76,7 +76,9 @@ class Gaussian:
         total = total_variance(part.moments)
         if not total.any():
             return np.broadcast_to(UNIT_SCALE * np.eye(part.n_features), raw.shape).copy()
-        return sound(shrunk(raw, rows, self.shrinkage, pooled_variance(part.moments).mean()), scale(total))
+        return floor_eigenvalues(
+            shrink_covariance(raw, rows, self.shrinkage, pooled_variance(part.moments).mean()), scale(total)
+        )
 
     def variances(self, part: Moments) -> Array:
         """σ²_kj, K×d, for the shapes without cross terms; of many ledgers at once (…×K×d), those of each."""

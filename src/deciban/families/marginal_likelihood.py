@@ -113,7 +113,7 @@ def _other_words(family: Complement, part: Counts | Tallies) -> Urns:
 
 
 def _levels(family: Categorical, part: Levels) -> Urns:
-    counts = family.told(family.full(part)).counts
+    counts = family.separate_levels(family.full(part)).counts
     K, owner, each = counts.n_classes, counts.owner, np.arange(counts.n_features)
     sizes = (counts.sizes + (family.unseen == "smooth")).astype(np.float64)
     table, weight = counts.table.ravel(), counts.weight.ravel()
@@ -138,7 +138,7 @@ def _rates(family: Poisson, part: Counts | Tallies) -> Rates:
 
 
 def _text(family: Text, part: Any) -> Urns:
-    counted = family.kept(part).counted
+    counted = family.select_words(part).counted
     if family.event == "bernoulli":
         return _sparse_flags(counted)
     return _other_words(Complement(), counted) if family.event == "complement" else _words(Multinomial(), counted)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.errors import InputError, UndefinedError
 from deciban.families.family import log
-from deciban.families.text_family import Kept, Text
+from deciban.families.text_family import SelectedWords, Text
 from deciban.ledger import Bags, Tallies
 from deciban.ledger.statistic import divide
 from deciban.scores import DECIBAN, SparseLinear
@@ -97,7 +97,7 @@ def telltales(family: Text, part: Bags, k: int, n: int, names: Sequence[str] | N
         raise UndefinedError("telltales tell one class from the others, and this model has one class.")
     if not 0 <= k < K:
         raise InputError(f"there is no class {k}. Hint: the {K} classes have the numbers 0 to {K - 1}")
-    kept = family.kept(part)
+    kept = family.select_words(part)
     told = _against(kept.counted, k)
     evidence, low, high = (DECIBAN * each for each in _evidence(family, part, kept, told, k))
     documents = _numbers(part.documents, k, kept.places[told.words])[0]
@@ -125,7 +125,7 @@ def _numbers(part: Tallies, k: int, words: NDArray[np.intp]) -> tuple[Array, Arr
     return here[words], np.maximum(part.per_feature(part.total)[words] - here[words], 0.0)
 
 
-def _evidence(family: Text, part: Bags, kept: Kept, told: _Against, k: int) -> tuple[Array, Array, Array]:
+def _evidence(family: Text, part: Bags, kept: SelectedWords, told: _Against, k: int) -> tuple[Array, Array, Array]:
     """What each word says in nats, and both ends of the interval."""
     alpha, cautious = family.alpha, max(family.alpha, LEAST_ALPHA)
     if family.event == "bernoulli":

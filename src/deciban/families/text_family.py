@@ -15,7 +15,7 @@ from deciban.families.bernoulli import Bernoulli
 from deciban.families.complement import Complement
 from deciban.families.family import NO_LIKELIHOOD, EnumeratedRows, share
 from deciban.families.multinomial import Multinomial
-from deciban.families.word_selection import By, capped, find_kept_words
+from deciban.families.word_selection import By, cap_documents, find_kept_words
 from deciban.ledger import Bags, Needs, Tallies
 from deciban.scores import SparseLinear
 
@@ -23,7 +23,7 @@ Event = Literal["multinomial", "bernoulli", "complement"]
 """What is taken to happen in a document: words are drawn one by one, or each is there or not, or Rennie's."""
 
 
-class Kept(NamedTuple):
+class SelectedWords(NamedTuple):
     """The places of the words that are kept, what the event counts of them, and their idf, if they are weighed."""
 
     places: NDArray[np.intp]
@@ -35,7 +35,7 @@ class Kept(NamedTuple):
 class Text:
     """Multinomial, Bernoulli or complement over the words that are kept; the others carry no evidence at all.
 
-    `reading` says how documents become words. Kept are words of at least `least` documents, over all classes, and of
+    `reading` says how documents become words. SelectedWords are words of at least `least` documents, over all classes, and of
     these the `most` best by `by` (`families/word_selection.py`); V in the smoothing is their number. A word that
     no document has is not kept. With `idf`, n_kv counts idf_v = ln((1 + n)/(1 + df_v)) + 1 times over, n documents of
     which df_v have the word: documents to be scored must be weighed alike (`idf_of`). The Bernoulli event counts
@@ -69,27 +69,27 @@ class Text:
         """idf of each word, kept or not; None where words are not weighed."""
         if not self.idf:
             return None
-        df = part.documents.per_feature(capped(part.documents))
+        df = part.documents.per_feature(cap_documents(part.documents))
         return np.log((1 + part.weight.sum()) / (1 + df)) + 1
 
-    def kept(self, part: Bags) -> Kept:
+    def select_words(self, part: Bags) -> SelectedWords:
         """Which words are kept, and what is counted of them."""
-        return self._kept(part, part)
+        return self._select_words(part, part)
 
-    def _kept(self, part: Bags, solved: Bags) -> Kept:
+    def _select_words(self, part: Bags, solved: Bags) -> SelectedWords:
         """What `part` has of the words that `solved` keeps, weighed as it says."""
         self._refuse()
         mask = find_kept_words(solved.documents, self.least, self.most, self.by)
         places = np.flatnonzero(mask)
         counted = part.occurrences
         if self.event == "bernoulli":
-            counted = replace(part.documents, total=capped(part.documents))
+            counted = replace(part.documents, total=cap_documents(part.documents))
         if not mask.all():
             counted = counted.reorder(places)
         idf = self.idf_of(solved)
         if idf is None:
-            return Kept(places, counted, None)
-        return Kept(places, replace(counted, total=counted.total * idf[places][counted.feature]), idf[places])
+            return SelectedWords(places, counted, None)
+        return SelectedWords(places, replace(counted, total=counted.total * idf[places][counted.feature]), idf[places])
 
     def _refuse(self) -> None:
         if self.event == "bernoulli" and self.idf:
@@ -105,7 +105,7 @@ class Text:
 
     def solve(self, part: Bags) -> SparseLinear:
         """See `Family.solve`."""
-        places, counted, _ = self.kept(part)
+        places, counted, _ = self.select_words(part)
         V, K = part.n_features, part.n_classes
         if not len(places):
             return _says_nothing(K, V)
@@ -136,7 +136,7 @@ class Text:
         With `idf` the bag is one that has been weighed.
         """
         self._need_likelihood("rows to draw")
-        places, counted, _ = self.kept(part)
+        places, counted, _ = self.select_words(part)
         urn = counted if self.alpha else counted.fill_empty_classes()
         bags = draw(urn, self._rates(urn, mean_length(counted)), codes, rng)
         if self.event == "bernoulli":
@@ -169,7 +169,7 @@ class Text:
                 f"the documents), so the ledger does not give the likelihood. Hint: ask for that of the documents."
             )
         form = self.solve(solved)
-        places, counted, _ = self._kept(part, solved)
+        places, counted, _ = self._select_words(part, solved)
         weight = form.weights(counted.klass, places[counted.feature])
         return float(np.dot(part.weight[:, 0], form.bias) + np.dot(counted.total, weight))
 

@@ -32,7 +32,7 @@ def information(documents: Tallies) -> Array:
     >>> information(Tallies.from_counts(two)).round(4).tolist()  # ln 2: the first word tells all
     [0.6931, 0.0]
     """
-    N, n, N_k = documents.weight.sum(), capped(documents), documents.weight[documents.klass, 0]
+    N, n, N_k = documents.weight.sum(), cap_documents(documents), documents.weight[documents.klass, 0]
     df = documents.per_feature(n)
     present = n * np.log(divide(n * N, df[documents.feature] * N_k, 1.0))
     told = documents.per_feature(present + _log_times(N_k - n, -divide(n, N_k)))
@@ -45,7 +45,7 @@ def chi2(documents: Tallies) -> Array:
 
     χ² = N²/(df (N − df)) · Σ_k (n_kv − df N_k/N)²/N_k; the classes without the word add df²/N² · N_k each.
     """
-    N, n, N_k = documents.weight.sum(), capped(documents), documents.weight[documents.klass, 0]
+    N, n, N_k = documents.weight.sum(), cap_documents(documents), documents.weight[documents.klass, 0]
     df = documents.per_feature(n)
     gap = divide((n - divide(df, N)[documents.feature] * N_k) ** 2, N_k)
     elsewhere = np.maximum(N - documents.per_feature(N_k), 0.0)
@@ -83,7 +83,7 @@ def best(score: Array, most: int) -> NDArray[np.bool_]:
     return kept
 
 
-def capped(documents: Tallies) -> Array:
+def cap_documents(documents: Tallies) -> Array:
     """n_kv, never more than the documents of class k: sums of fractional weights round each in its own way."""
     return np.minimum(documents.total, documents.weight[documents.klass, 0])
 

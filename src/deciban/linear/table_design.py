@@ -272,7 +272,7 @@ class IndicatorBlock:
     @classmethod
     def of_levels(cls, X: NDArray[Any], form: Lookup, family: Categorical, counted: Any) -> IndicatorBlock:
         """Build indicators of levels as the family distinguishes them: the rarest of very many are one."""
-        return cls(X, form.offset, family.told(family.full(counted)).column, form)
+        return cls(X, form.offset, family.separate_levels(family.full(counted)).column, form)
 
     @classmethod
     def of_bins(cls, X: NDArray[Any], form: Steps) -> IndicatorBlock:

@@ -135,7 +135,7 @@ class BlockSummariser:
         """Return the distinct levels of feature j; one more stands for all levels that the family pools."""
         family: Categorical = self.family
         full = family.full(self.part)
-        self._pooled = self._pooled or family.told(full)
+        self._pooled = self._pooled or family.separate_levels(full)
         counts, form = self._pooled.counts, self.form
         assert isinstance(form, Lookup)
         first, last = self._pooled.codes(full, j)

@@ -14,7 +14,7 @@ from deciban.families.bernoulli import Bernoulli
 from deciban.families.complement import Complement
 from deciban.families.family import Family, to_dense
 from deciban.families.text_family import Text
-from deciban.families.word_selection import capped
+from deciban.families.word_selection import cap_documents
 from deciban.ledger import Bags, Counts, Needs
 from deciban.scores import ScoreForm, SparseLinear
 from deciban.validation.leave_one_out.bags import drawn, leaving
@@ -41,7 +41,7 @@ def documents(
         return complement(total, np.where(kept, family.alpha, 0.0), family.norm, X, going, rows)
     if not _one_weight(rows):
         return None
-    counts = replace(part.documents, total=capped(part.documents)).to_dense()
+    counts = replace(part.documents, total=cap_documents(part.documents)).to_dense()
     present = kept[X.indices] & (X.data > 0)
     return bernoulli(counts, family.alpha, form, X, need, present, going, kept, rows, threads)
 

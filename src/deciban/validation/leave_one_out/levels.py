@@ -23,7 +23,7 @@ def categories(family: Categorical, part: Levels, form: Lookup, X: LevelCodes, r
     None where pooled levels change places, or a class has nothing of a feature but what all have in common.
     """
     part = family.full(part)
-    told = family.told(part)
+    told = family.separate_levels(part)
     V = told.counts.sizes
     if family.most is not None and (family.most < V).any():
         return None
