@@ -6,13 +6,13 @@ import re
 import time
 
 import pytest
-from tests import patterns
-from tests.patterns import Use
 
 from deciban.mail.message import links
 from deciban.mail.sources import mbox
 from deciban.mail.tokens import word_tokens as words
 from deciban.sources import csv_files as delimited
+from tests import patterns
+from tests.patterns import Use
 
 
 @pytest.mark.thorough
@@ -42,7 +42,7 @@ def test_every_pattern_is_found():
 def test_a_megabyte_of_times_in_a_box_takes_no_time():
     line = b"\nFrom " + b" 1:00" * 800
     begun = time.process_time()
-    assert len(list(mbox.letters_in(iter([b"From a\nTo: b\n\n" + line * 260]), 1 << 24))) == 1
+    assert len(list(mbox.split_mbox(iter([b"From a\nTo: b\n\n" + line * 260]), 1 << 24))) == 1
     assert time.process_time() - begun < 1
 
 

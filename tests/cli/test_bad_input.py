@@ -10,6 +10,7 @@ import sys
 import time
 
 import pytest
+
 from tests.cli.terminal import NEW, PATIENTS, call, done, program, table
 
 DIGITS = [(i * 0.5, i % 3, "nm"[i % 2]) for i in range(60)]

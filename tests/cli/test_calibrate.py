@@ -3,9 +3,9 @@
 import json
 
 import pytest
-from tests.cli.terminal import PATIENTS, call, done, table
 
 import deciban
+from tests.cli.terminal import PATIENTS, call, done, table
 
 
 @pytest.fixture(scope="module")

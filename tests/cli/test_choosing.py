@@ -3,9 +3,9 @@
 import json
 
 import pytest
-from tests.cli.terminal import PATIENTS, call, done
 
 import deciban
+from tests.cli.terminal import PATIENTS, call, done
 
 FEW = ["--numbers", "number", "--parameter-prior", "1", "--folds", "3"]
 

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
-from tests.cli.terminal import NEW, PATIENTS, call, done, program, table
 
 import deciban
+from tests.cli.terminal import NEW, PATIENTS, call, done, program, table
 
 HEADER, *ROWS = PATIENTS.read_text().splitlines()
 

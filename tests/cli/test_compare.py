@@ -4,9 +4,9 @@ import json
 import shlex
 
 import pytest
-from tests.cli.terminal import PATIENTS, call, done
 
 import deciban
+from tests.cli.terminal import PATIENTS, call, done
 
 FEW = ["--learners", "bayes,tied,full", "--folds", "3", "--draws", "2", "--sizes", "20,80"]
 TOLD = {"learners": ["bayes", "tied", "full"], "folds": 3, "draws": 2, "sizes": [20, 80]}

@@ -5,9 +5,9 @@ import io
 import json
 
 import pytest
-from tests.cli.terminal import NEW, PATIENTS, call, done
 
 import deciban
+from tests.cli.terminal import NEW, PATIENTS, call, done
 
 
 @pytest.fixture(scope="module")

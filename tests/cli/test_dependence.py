@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+
 from tests.cli.terminal import call, done
 
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 import typer
-from tests.cli.replay import quicker_than
-from tests.cli.terminal import EXAMPLES, done
 
 from deciban.cli.mail.commands import COMMANDS as MAIL_COMMANDS
 from deciban.cli.main import app
+from tests.cli.replay import quicker_than
+from tests.cli.terminal import EXAMPLES, done
 
 ROOT = Path(__file__).parents[2]
 

@@ -12,12 +12,12 @@ from email import policy
 from pathlib import Path
 
 import pytest
-from tests.cli.terminal import call, done
 
 from deciban.cli import example
 from deciban.mail.evaluation.evaluate_filter import evaluate_folds
 from deciban.mail.evaluation.labelled_mail import read_labelled_mail
 from deciban.mail.filter import MailFilter
+from tests.cli.terminal import call, done
 
 ROOT = Path(__file__).parents[2]
 LANGUAGES = {

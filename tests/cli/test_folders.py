@@ -4,6 +4,7 @@ import csv
 import io
 
 import pytest
+
 from tests.cli.terminal import call, done
 
 POSTS = {

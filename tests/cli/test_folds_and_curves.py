@@ -4,9 +4,9 @@ import csv
 import json
 
 import pytest
-from tests.cli.terminal import PATIENTS, call, done
 
 import deciban
+from tests.cli.terminal import PATIENTS, call, done
 
 TARGET = ("--target", "diagnosis")
 

@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from tests.cli.terminal import PATIENTS, done, table
 
 import deciban
 from deciban.plain_json import json_text, plain
+from tests.cli.terminal import PATIENTS, done, table
 
 
 def strict(text):

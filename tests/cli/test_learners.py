@@ -4,10 +4,10 @@ import json
 import re
 
 import pytest
-from tests.cli.terminal import PATIENTS, call, done
-from tests.tables.reviews import reviews
 
 import deciban
+from tests.cli.terminal import PATIENTS, call, done
+from tests.tables.reviews import reviews
 
 ASKED = (PATIENTS, "--target", "diagnosis")
 

@@ -10,13 +10,13 @@ import sys
 import time
 
 import pytest
-from tests.cli.mailroom import EACH, mail, maildir, mbox, program, started, taught
-from tests.mail.spamds import letter
 
 from deciban.cli.mail.describe_tokens import PLACES, SHAPES, describe_token
 from deciban.mail.filter import MailFilter
 from deciban.mail.message.message import read_message
 from deciban.mail.tokens.tokens import extract_tokens
+from tests.cli.mailroom import EACH, mail, maildir, mbox, program, started, taught
+from tests.mail.spamds import letter
 
 
 @pytest.fixture(scope="module")

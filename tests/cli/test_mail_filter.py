@@ -12,11 +12,11 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.cli.mailroom import command, judged, program, started, taught
-from tests.mail.spamds import letter
 
 from deciban.cli.mail.commands import run
 from deciban.cli.mail.isolated import IsolatedError, run_isolated
+from tests.cli.mailroom import command, judged, program, started, taught
+from tests.mail.spamds import letter
 
 NEW = letter("spam", 1000)
 HEADER = re.compile(rb"X-Deciban: (\w+); p=[01]\.\d{4}; evidence=[+-]\d+\.\ddB; top=\S+\r?\n")

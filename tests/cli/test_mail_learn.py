@@ -8,11 +8,11 @@ import subprocess
 import time
 
 import pytest
-from tests.cli.mailroom import EACH, command, mail, maildir, mbox, program, started, taught
-from tests.mail.spamds import letter
 
 from deciban.mail.filter import MailFilter
 from deciban.mail.store.store import Store
+from tests.cli.mailroom import EACH, command, mail, maildir, mbox, program, started, taught
+from tests.mail.spamds import letter
 
 
 def learned(store):

@@ -8,10 +8,10 @@ import stat
 import time
 
 import pytest
-from tests.cli.mailroom import EACH, mail, mbox, program, taught
-from tests.mail.spamds import letter
 
 from deciban.mail.filter import MailFilter
+from tests.cli.mailroom import EACH, mail, mbox, program, taught
+from tests.mail.spamds import letter
 
 
 @pytest.fixture(scope="module")

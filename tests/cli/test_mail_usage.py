@@ -9,12 +9,12 @@ import sys
 import time
 
 import pytest
-from tests.cli.mailroom import mail, maildir, mbox, program, started, taught
-from tests.mail.spamds import letter
 
 from deciban.cli.mail.learn_mail import KEPT
 from deciban.cli.mail.mail_parser import load
 from deciban.mail.store.store import Store
+from tests.cli.mailroom import mail, maildir, mbox, program, started, taught
+from tests.mail.spamds import letter
 
 UNWANTED = ("typer", "click", "pydantic", "rich", "numba", "asyncio")
 """Libraries that take long to load; scipy does too, and is for those who fit."""

@@ -7,12 +7,12 @@ import subprocess
 import time
 
 import pytest
+
+from deciban.mail.store.store import Store
 from tests.cli.mailroom import mail, program, started
 from tests.mail import dovecot
 from tests.mail.mail_readers import ImapReader, MaildirReader
 from tests.mail.spamds import ABSENT, letter
-
-from deciban.mail.store.store import Store
 
 
 def learned(store):

@@ -3,6 +3,7 @@
 import os
 
 import pytest
+
 from tests.cli.terminal import PATIENTS, done, program
 
 

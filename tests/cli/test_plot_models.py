@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from matplotlib import pyplot
 from scipy.stats import multivariate_normal, norm
-from tests.cli.terminal import NEW, PATIENTS, call, done, table
-from tests.plots.looks import assert_readable
 
 from deciban.cli.plot.picture_options import Picture
+from tests.cli.terminal import NEW, PATIENTS, call, done, table
+from tests.plots.looks import assert_readable
 
 rng = np.random.default_rng(11)
 MIX = np.array([[1.0, 0.6], [-0.3, 0.8]])

@@ -7,13 +7,13 @@ import matplotlib
 matplotlib.use("Agg")
 
 import pytest
-from tests.cli.terminal import PATIENTS, call, done
 
 import deciban
 from deciban.cli import evaluate, learning
 from deciban.cli.plot import confusion, reliability, roc
 from deciban.cli.plot import learning as drawn_learning
 from deciban.cli.plot.reports import DECIDING
+from tests.cli.terminal import PATIENTS, call, done
 
 JUDGED = ("confusion", "reliability", "roc")
 FIRST = {".png": b"\x89PNG", ".svg": b"<?xml", ".pdf": b"%PDF"}

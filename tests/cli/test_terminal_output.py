@@ -10,6 +10,7 @@ import sys
 
 import pyarrow as pa
 import pytest
+
 from tests.cli.terminal import call, done, program, table
 
 HOSTILE = "\x1b[2Jwiped\x07 \x9b31m \u202etxt.exe\u2066 \x7f zero\u200bwidth"

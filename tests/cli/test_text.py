@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 from benchmarks import data
+
+import deciban
 from tests.cli.terminal import EXAMPLES, call, done, table
 from tests.cli.test_documents import ROOT, make_guide, script
 from tests.tables.reviews import as_csv, reviews
-
-import deciban
 
 MESSAGES, NEW = EXAMPLES / "messages.csv", EXAMPLES / "new-messages.csv"
 POSTS = [

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 import typer
-from tests.cli.terminal import done
 
 import deciban.plots
 from deciban.cli.main import app
+from tests.cli.terminal import done
 
 ROOT = Path(__file__).parents[2]
 spec = importlib.util.spec_from_file_location("make_gallery", ROOT / "docs" / "make_gallery.py")

@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn import naive_bayes as theirs
 
 import deciban
-import oracle
+from tests import oracle
 
 SHAPES = st.tuples(st.integers(2, 30), st.integers(1, 5))
 ALPHAS = st.sampled_from([1.0, 0.5, 1e-3, 10.0])

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
-from tests.estimators.facades import FACADES
 
 import deciban
 from deciban.errors import DecibanWarning, InputError, UndefinedError
 from deciban.metrics.calibration_fit import platt
 from deciban.scores.explanation import DECIBAN
+from tests.estimators.facades import FACADES
 
 METHODS = ["temperature", "platt", "isotonic"]
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from tests.estimators.facades import FACADES, IDS
 
 import deciban
 from deciban.errors import InputError
 from deciban.scores.decision import Decision
+from tests.estimators.facades import FACADES, IDS
 
 COSTS = {("ant", "bee"): 9.0, ("cat", "bee"): 3.0}
 RULES = {

@@ -3,10 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
-from tests.estimators.test_naive_bayes_table import ROLES, patients
 
 from deciban import NaiveBayes
 from deciban.errors import DecibanError
+from tests.estimators.test_naive_bayes_table import ROLES, patients
 
 TABLE, Y = patients(30)
 REFUSED = {

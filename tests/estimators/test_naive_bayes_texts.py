@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from tests.tables.reviews import reviews
 
 import deciban
 from deciban import NaiveBayes
 from deciban.errors import SchemaError
+from tests.tables.reviews import reviews
 
 ROLES = {"text": "text", "stars": "number", "head": "text", "country": "category"}
 

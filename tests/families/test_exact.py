@@ -9,7 +9,6 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-import oracle
 from deciban.families.bernoulli import Bernoulli
 from deciban.families.categorical import Categorical
 from deciban.families.class_prior import ClassPrior
@@ -19,6 +18,7 @@ from deciban.families.joint import Joint
 from deciban.families.multinomial import Multinomial
 from deciban.families.poisson import Poisson
 from deciban.ledger import Cells, Counts, Levels, Moments, Tallies
+from tests import oracle
 
 K = 3
 SIZES = [2, 3, 2]

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2_contingency
 from sklearn.metrics import mutual_info_score
-from tests.families.bags import bags, corpus
 
-from deciban.families.word_selection import best, chi2, information, find_kept_words
+from deciban.families.word_selection import best, chi2, find_kept_words, information
 from deciban.ledger import Tallies
+from tests.families.bags import bags, corpus
 
 K = 4
 

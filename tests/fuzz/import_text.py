@@ -10,14 +10,13 @@ from collections import Counter
 from functools import cache
 from pathlib import Path
 
+from deciban.errors import DecibanError
+from deciban.mail.filter import MailFilter
+from deciban.mail.store.store import Store
 from tests.fuzz.json_lines import VALUES
 from tests.fuzz.json_lines import WORDS as MARKS
 from tests.fuzz.mutation import mutate_bytes, write_input
 from tests.mail.spamds import letter
-
-from deciban.errors import DecibanError
-from deciban.mail.filter import MailFilter
-from deciban.mail.store.store import Store
 
 HOSTILE = (
     *VALUES,

@@ -7,15 +7,14 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from tests.fuzz.mutation import write_input
-from tests.mail import fuzzing
-from tests.mail.spamds import learn_letters
-
 from deciban.mail.filter import MailFilter
 from deciban.mail.message.headers import HEADER, insert_header
 from deciban.mail.message.message import read_message
 from deciban.mail.sources.message_sources import read_mail
 from deciban.mail.tokens.tokens import extract_tokens
+from tests.fuzz.mutation import write_input
+from tests.mail import fuzzing
+from tests.mail.spamds import learn_letters
 
 
 @cache

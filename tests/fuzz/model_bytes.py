@@ -9,16 +9,16 @@ from pathlib import Path
 
 import numpy as np
 from scipy.sparse import csr_array
-from tests.estimators.facades import FACADES
-from tests.fuzz.mutation import memory_folder, write_input
-from tests.persistence.mutate import MUTATIONS
-from tests.tables import clinic
-from tests.tables.reviews import reviews
 
 import deciban
 from deciban.engines import sparse
 from deciban.errors import DecibanError, ModelFileError
 from deciban.persistence import container
+from tests.estimators.facades import FACADES
+from tests.fuzz.mutation import memory_folder, write_input
+from tests.persistence.mutate import MUTATIONS
+from tests.tables import clinic
+from tests.tables.reviews import reviews
 
 WIDEST = 1 << 20
 """Rows of more features than this take that memory themselves; a large file tells its width before its arrays."""

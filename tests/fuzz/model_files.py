@@ -19,18 +19,18 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from tests.estimators.facades import FACADES
-from tests.fuzz import model_bytes
-from tests.fuzz.mutation import write_input
-from tests.fuzz.runner import begin_operation
-from tests.tables import clinic
-from tests.tables.reviews import reviews
 
 import deciban
 from deciban.errors import DecibanError, ModelFileError
 from deciban.ledger.hashing import SURROGATES, hash_words
 from deciban.persistence import container
 from deciban.persistence.array_layout import DTYPE_NAMES, DTYPES, checksum, format_array_entry
+from tests.estimators.facades import FACADES
+from tests.fuzz import model_bytes
+from tests.fuzz.mutation import write_input
+from tests.fuzz.runner import begin_operation
+from tests.tables import clinic
+from tests.tables.reviews import reviews
 
 MAX_FEATURES = 1 << 16
 """Rows of wider models would take the memory themselves; a mapped file tells its width before its arrays."""

@@ -6,11 +6,11 @@ import random
 
 import duckdb
 import pyarrow as pa
+
+from deciban.sources.source import open_source
 from tests.fuzz.mutation import mutate_bytes, write_input
 from tests.fuzz.tables import assert_valid, seed, use
 from tests.tables import clinic
-
-from deciban.sources.source import open_source
 
 
 def seeds() -> list[bytes]:

@@ -21,9 +21,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from tests.fuzz.mutation import memory_folder
-
 from deciban.errors import DecibanError
+from tests.fuzz.mutation import memory_folder
 
 os.environ["ARROW_DEFAULT_MEMORY_POOL"] = "system"  # mimalloc reserves a GiB of address space at a time
 TARGETS = sorted(

@@ -9,14 +9,13 @@ import zlib
 from functools import cache
 from pathlib import Path
 
-from tests.fuzz.mutation import mutate_bytes
-from tests.mail.spamds import Running, learn_letters, letter, request, running
-
 from deciban.errors import InputError
 from deciban.mail.message.digest import compute_digest
 from deciban.mail.spamd import client_connection as spamd_line
 from deciban.mail.spamd.client_connection import Limits
 from deciban.mail.store.store import Store
+from tests.fuzz.mutation import mutate_bytes
+from tests.mail.spamds import Running, learn_letters, letter, request, running
 
 COMMANDS = (
     "CHECK",

@@ -8,11 +8,10 @@ import tempfile
 from pathlib import Path
 from unittest.mock import patch
 
+from deciban.mail.filter import MailFilter
 from tests.fuzz.import_text import recount
 from tests.fuzz.mutation import mutate_bytes, write_input
 from tests.mail.spamds import learn_letters, letter
-
-from deciban.mail.filter import MailFilter
 
 TABLES = ("label", "token", "message", "fit", "setting", "journal", "fitted_1")
 VALUES = ("NULL", "-1", "0", "1e308", "'x'", "''", "x'ff'", "zeroblob(100)", "'{}'", "'[1, 2]'", "'5'", "'nan'",

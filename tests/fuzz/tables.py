@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from tests.fuzz.runner import begin_operation
-from tests.tables import clinic
 
 import deciban
 from deciban.errors import DecibanError
 from deciban.sources.source import open_source
+from tests.fuzz.runner import begin_operation
+from tests.tables import clinic
 
 ROWS = 40
 MAX_TRAINED_COLUMNS = 500

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from tests.fuzz import runner
 from tests.fuzz.runner import TARGETS
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from benchmarks import data, lab_mail_explanations, lab_mail_runs, mail_data, mail_peers
 from benchmarks.text_peers import PeerAbsent
+
 from tests.mail.spamds import letter
 
 pytestmark = pytest.mark.corpus

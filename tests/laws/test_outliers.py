@@ -10,13 +10,13 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-import oracle
 from deciban.engines import kernel_dispatch as fast
 from deciban.errors import PrecisionWarning
 from deciban.kernels import summarise
 from deciban.ledger import Block, Counts, Ledger, Moments, Needs, Scatter, Schema, Tallies
 from deciban.ledger.double_double import Pair, matrix_product
 from deciban.ledger.statistic import ROUNDING
+from tests import oracle
 
 EXACT = Q(1, 10**12)
 SHIFTS = [0.0, 1e8, -1e8]

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import oracle
 from deciban.errors import ForgetError
 from deciban.ledger import Bags, Cells, Counts, Grid, Levels, Moments, Scatter, Tallies
+from tests import oracle
 from tests.laws.matrix import KINDS, Rows, assert_same, frozen, rows_of
 
 SPARSE = {"tallies", "bags", "bags of presence"}

@@ -4,12 +4,12 @@ import time
 from itertools import chain
 
 import pytest
-from tests.mail import hostile
 
 from deciban.mail.message.digest import compute_digest
 from deciban.mail.message.headers import insert_header
 from deciban.mail.message.message import read_message
 from deciban.mail.tokens.tokens import MAX_TOKENS, TokenOptions, extract_tokens, list_omissions
+from tests.mail import hostile
 
 MOST_SECONDS = 1.0
 LONGEST_MESSAGE_SECONDS = 0.3

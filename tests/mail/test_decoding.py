@@ -7,9 +7,9 @@ import sys
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.mail.made_up import TEXTS
 
 from deciban.mail.message.decoding import CODECS, decode_text, decode_transfer, find_codec
+from tests.mail.made_up import TEXTS
 
 
 @pytest.mark.parametrize("language", TEXTS)

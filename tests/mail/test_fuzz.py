@@ -2,9 +2,9 @@
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.mail import fuzzing, made_up
 
 from deciban.mail.message.message import read_message
+from tests.mail import fuzzing, made_up
 
 PIECES = st.one_of(st.sampled_from([*fuzzing.WORDS, *made_up.BROKEN.values()]), st.binary(max_size=30))
 

@@ -5,9 +5,9 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.mail.made_up import PAGE
 
 from deciban.mail.message.html import parse_page
+from tests.mail.made_up import PAGE
 
 
 def seen(source):

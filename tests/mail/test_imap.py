@@ -5,8 +5,6 @@ import os
 import time
 
 import pytest
-from tests.mail import dovecot
-from tests.mail.scripted import scripted
 
 from deciban.errors import InputError
 from deciban.mail.sources import imap
@@ -15,6 +13,8 @@ from deciban.mail.sources.imap import ImapFolder, few_at_a_time, imap_messages
 from deciban.mail.sources.imap_address import Address, off_the_line, on_the_line
 from deciban.mail.sources.imap_connection import RefusedError, password_for
 from deciban.mail.sources.message_sources import read_mail, source_kind
+from tests.mail import dovecot
+from tests.mail.scripted import scripted
 
 real = pytest.mark.skipif(dovecot.ABSENT is not None, reason=str(dovecot.ABSENT))
 

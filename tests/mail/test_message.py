@@ -3,9 +3,9 @@
 from email import message_from_bytes, policy
 
 import pytest
-from tests.mail import made_up
 
 from deciban.mail.message.message import read_message
+from tests.mail import made_up
 
 LETTERS = {
     **{

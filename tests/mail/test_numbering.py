@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from tests.mail import hostile, made_up
-from tests.mail.fuzzing import Heard, held_by
 
 from deciban.mail.bulk import token_numbers as numbering
 from deciban.mail.bulk.token_numbers import TokenNumberer
 from deciban.mail.tokens.token_options import DEFAULT_OPTIONS, TokenOptions
+from tests.mail import hostile, made_up
+from tests.mail.fuzzing import Heard, held_by
 
 
 @pytest.fixture(scope="module")

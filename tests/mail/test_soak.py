@@ -17,12 +17,12 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from tests.cli.mailroom import command, mbox
-from tests.mail.spamds import Running, learn_letters, letter, request
-from tests.mail.stores import deleted_files
 
 from deciban.mail.message.digest import compute_digest
 from deciban.mail.store.store import Store
+from tests.cli.mailroom import command, mbox
+from tests.mail.spamds import Running, learn_letters, letter, request
+from tests.mail.stores import deleted_files
 
 CLIENTS = 8
 LOAD_SECONDS = 0.8

@@ -8,7 +8,7 @@ import pytest
 
 from deciban.errors import DecibanWarning, InputError
 from deciban.mail.message.message import compute_digest
-from deciban.mail.sources.folders import maildirs_within
+from deciban.mail.sources.folders import find_maildirs
 from deciban.mail.sources.message_sources import read_mail, source_kind
 
 ONE = b"Subject: one\n\nHello.\n"
@@ -58,7 +58,7 @@ def test_a_maildir_gives_cur_and_new_by_arrival_with_flags(maildir):
 def test_trash_and_folders_within_are_read_when_asked_for(maildir):
     assert subjects(maildir, trashed=True) == ["old", "thrown away", "fresh"]
     assert subjects(maildir, subfolders=True, problems=lambda _: None) == ["old", "fresh", "junk"]
-    assert maildirs_within(maildir) == [maildir / ".Junk"]
+    assert find_maildirs(maildir) == [maildir / ".Junk"]
     assert source_kind(maildir / ".Junk") == "maildir"
     assert subjects(maildir / ".Junk") == ["junk"]
 

@@ -24,7 +24,7 @@ def raws(path, **options):
 
 def letters(data, piece=7, longest=10_000):
     pieces = (data[at : at + piece] for at in range(0, len(data), piece))
-    return [letter.raw for letter in mbox.letters_in(pieces, longest)]
+    return [letter.raw for letter in mbox.split_mbox(pieces, longest)]
 
 
 def test_messages_are_named_by_number_and_dated_by_their_from_line(tmp_path):
@@ -177,7 +177,7 @@ def test_memory_stays_small_in_a_box_far_larger_than_it():
         yield b"\n\n" + STAMP + TWO
 
     tracemalloc.start()
-    sizes = [len(letter.raw) for letter in mbox.letters_in(pieces(), 1 << 20)]
+    sizes = [len(letter.raw) for letter in mbox.split_mbox(pieces(), 1 << 20)]
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert sizes == [1 << 20, len(TWO)]
@@ -272,6 +272,6 @@ def test_messages_that_thunderbird_moved_away_are_left_out_and_counted(tmp_path)
 
 
 def test_zones_in_from_lines_are_heeded_and_nonsense_is_no_time():
-    assert mbox.time_of(b"From a Thu Jan  1 02:00:00 +0200 1970") == 0.0
-    assert mbox.time_of(b"From a Thu Jan  1 00:00:00 1970 -0130") == 5400.0
-    assert mbox.time_of(b"From a Thu Foo 99 99:99:99 1970") is None
+    assert mbox.parse_time(b"From a Thu Jan  1 02:00:00 +0200 1970") == 0.0
+    assert mbox.parse_time(b"From a Thu Jan  1 00:00:00 1970 -0130") == 5400.0
+    assert mbox.parse_time(b"From a Thu Foo 99 99:99:99 1970") is None

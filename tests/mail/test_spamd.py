@@ -5,11 +5,11 @@ import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from tests.mail import spamds
-from tests.mail.spamds import learn_letters, letter, running
 
 from deciban.mail.filter import MailFilter
 from deciban.mail.spamd.client_connection import Limits
+from tests.mail import spamds
+from tests.mail.spamds import learn_letters, letter, running
 
 pytestmark = pytest.mark.skipif(spamds.ABSENT is not None, reason=str(spamds.ABSENT))
 

@@ -8,11 +8,11 @@ import time
 import zlib
 
 import pytest
-from tests.mail.spamds import everything, learn_letters, letter, request, running
 
 from deciban.mail.spamd import client_connection as spamd_line
 from deciban.mail.spamd import spamd_server as spamd
 from deciban.mail.spamd.client_connection import Limits
+from tests.mail.spamds import everything, learn_letters, letter, request, running
 
 SMALL = Limits(message=200_000, seconds=1.5, connections=12, held=2_000_000)
 

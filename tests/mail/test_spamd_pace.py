@@ -12,10 +12,10 @@ from contextlib import contextmanager
 
 import psutil
 import pytest
-from tests.mail import hostile, spamds
-from tests.mail.spamds import Running, learn_letters, letter, request, running
 
 from deciban.mail.spamd.client_connection import AT_A_TIME, Holding, Limits, Line
+from tests.mail import hostile, spamds
+from tests.mail.spamds import Running, learn_letters, letter, request, running
 
 
 @pytest.mark.thorough

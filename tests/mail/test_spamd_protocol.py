@@ -3,12 +3,12 @@
 import zlib
 
 import pytest
-from tests.mail.made_up import BROKEN, TEXTS, plain
 
-from deciban.mail.message.header_insertion import insert_header
+from deciban.mail.message.headers import insert_header
 from deciban.mail.model.verdict import Clue, Verdict
 from deciban.mail.spamd.protocol import Code, Refusal, first_line, inflated, refused, request_of
 from deciban.mail.spamd.responses import points, symbols
+from tests.mail.made_up import BROKEN, TEXTS, plain
 
 
 def verdict(label, decibans, of="spam", **more):

@@ -12,7 +12,6 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 
 import pytest
-from tests.mail.spamds import Running, await_fit, everything, learn_letters, letter, request, running
 
 from deciban.errors import InputError, StoreError
 from deciban.mail.filter import MailFilter
@@ -23,6 +22,7 @@ from deciban.mail.spamd.listen_address import address_of
 from deciban.mail.spamd.spamd_server import serve
 from deciban.mail.spamd.worker_pool import Desk, Jobs, QueuedJob, keep_up
 from deciban.mail.store.store import Store
+from tests.mail.spamds import Running, await_fit, everything, learn_letters, letter, request, running
 
 PROGRAM = """
 import sys

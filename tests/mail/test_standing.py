@@ -3,11 +3,11 @@
 import random
 
 import pytest
-from tests.mail.spamds import letter
 
 from deciban.mail.filter import MailFilter
 from deciban.mail.model import caching_filter as standing
 from deciban.mail.model.caching_filter import CachingMailFilter
+from tests.mail.spamds import letter
 
 
 @pytest.mark.parametrize("most", [50_000, 30], ids=["all", "few"])

@@ -13,12 +13,12 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from tests.mail.spamds import learn_letters, letter
-from tests.mail.stores import entry, filled
 
 from deciban.errors import DecibanError, StoreError
 from deciban.mail.filter import MailFilter
 from deciban.mail.store.store import Store
+from tests.mail.spamds import learn_letters, letter
+from tests.mail.stores import entry, filled
 
 
 @pytest.fixture

@@ -7,14 +7,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.cli.mailroom import command, maildir, mbox
-from tests.mail.spamds import Running, await_fit, letter, request
-from tests.mail.stores import entry, filled
 
 from deciban.errors import InputError, StoreError
 from deciban.mail.filter import MailFilter
 from deciban.mail.sources.message_sources import read_mail
 from deciban.mail.store.store import Store
+from tests.cli.mailroom import command, maildir, mbox
+from tests.mail.spamds import Running, await_fit, letter, request
+from tests.mail.stores import entry, filled
 
 ROOT = Path(__file__).parents[2]
 

@@ -3,10 +3,10 @@
 from dataclasses import fields, replace
 
 import pytest
-from tests.mail import made_up
 
 from deciban.mail.message.message import read_message
 from deciban.mail.tokens.tokens import DEFAULT_OPTIONS, TokenOptions, extract_tokens
+from tests.mail import made_up
 
 OFF = TokenOptions(**{each.name: False for each in fields(TokenOptions) if isinstance(each.default, bool)})
 

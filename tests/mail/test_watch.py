@@ -6,8 +6,6 @@ import time
 from threading import Event, Thread
 
 import pytest
-from tests.mail import dovecot
-from tests.mail.mail_readers import ImapReader, MaildirReader
 
 from deciban.errors import InputError
 from deciban.mail import watch as watching
@@ -15,6 +13,8 @@ from deciban.mail.message.message import compute_digest
 from deciban.mail.sources import watched_folders as watched
 from deciban.mail.sources.imap_connection import RefusedError
 from deciban.mail.watch import Watcher, watch
+from tests.mail import dovecot
+from tests.mail.mail_readers import ImapReader, MaildirReader
 
 real = pytest.mark.skipif(dovecot.ABSENT is not None, reason=str(dovecot.ABSENT))
 
@@ -215,8 +215,8 @@ def test_a_quiet_maildir_is_not_listed_again(maildir, monkeypatch):
         notes.news(watcher)
         time.sleep(0.1)
         notes.news(watcher)
-        entries = watched.maildir_entries
-        monkeypatch.setattr(watched, "maildir_entries", lambda path: listed.append(path) or entries(path))
+        entries = watched.list_maildir
+        monkeypatch.setattr(watched, "list_maildir", lambda path: listed.append(path) or entries(path))
         notes.news(watcher)
         assert listed == []
         maildir.deliver("filed", "Junk")

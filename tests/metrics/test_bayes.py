@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib import pyplot
-from tests.cli.terminal import call, done
-from tests.plots.looks import assert_readable
 
 from deciban import BayesTable
 from deciban.errors import InputError
 from deciban.plots import bayes
 from deciban.plots.bayes import whole_people
+from tests.cli.terminal import call, done
+from tests.plots.looks import assert_readable
 
 LECTURE = BayesTable(prior=0.01, sensitivity=0.9, specificity=0.95)
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from sklearn.calibration import _SigmoidCalibration
 from sklearn.isotonic import IsotonicRegression
-from tests.tables import clinic
 
 import deciban
 from deciban.errors import DecibanWarning, InputError
@@ -23,6 +22,7 @@ from deciban.metrics.calibration_fit import (
 from deciban.metrics.intervals import effective_weights
 from deciban.metrics.scorecard import Scorecard
 from deciban.scores.calibration import normalised
+from tests.tables import clinic
 
 
 def two_classes(n=400, seed=0, trust=0.4):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+
 from tests.estimators.facades import FACADES, IDS, NAN_TAKERS, cells, codes, counts, flags
 from tests.metrics.refits import assert_as_refitted
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from tests.metrics.refits import assert_as_refitted
 
 import deciban
+from tests.metrics.refits import assert_as_refitted
 
 pd = pytest.importorskip("pandas")
 

@@ -17,11 +17,11 @@ from sklearn.model_selection import (
 )
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from tests.estimators.facades import FACADES, IDS
 
 import deciban
 from deciban.errors import DecibanWarning, InputError
 from deciban.validation.splits import Stratified, by_group, by_order
+from tests.estimators.facades import FACADES, IDS
 
 GAUSS = next(facade for facade in FACADES if facade.name == "GaussianNB")
 

@@ -7,10 +7,10 @@ from itertools import product
 
 import numpy as np
 import pytest
-from tests.metrics.exact import mutual
 
 import deciban
 from deciban.errors import InputError
+from tests.metrics.exact import mutual
 
 DECIBAN = 10 / math.log(10)
 

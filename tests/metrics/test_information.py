@@ -6,12 +6,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy.stats import norm
-from tests.metrics.exact import mutual
 
 from deciban.metrics.dependence.contingency import compare_models
 from deciban.metrics.dependence.gaussian_dependence import gaussian_gain
 from deciban.metrics.dependence.level_codes import MAX_BINS
 from deciban.metrics.dependence.mutual_information import Tables, gaussian_information, mutual_information
+from tests.metrics.exact import mutual
 
 
 def tables(counts):

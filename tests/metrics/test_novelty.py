@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from scipy.stats import norm
-from tests.estimators.facades import FACADES
-from tests.tables import clinic
-from tests.tables.reviews import reviews
 
 import deciban
 from deciban.errors import DecibanWarning, InputError, UndefinedError
 from deciban.persistence.calibration_maps import read_novelty, write_novelty
 from deciban.scores.novelty import Novelty, standardised
+from tests.estimators.facades import FACADES
+from tests.tables import clinic
+from tests.tables.reviews import reviews
 
 
 @pytest.mark.parametrize("n", [5, 300, 5000])

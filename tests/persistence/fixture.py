@@ -12,12 +12,12 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 from scipy.sparse import csr_array
-from tests.estimators.facades import FACADES
 
 import deciban
 import deciban.engines.sparse
 from deciban.errors import DecibanWarning
 from deciban.metrics.calibration_fit import METHODS
+from tests.estimators.facades import FACADES
 
 HERE = Path(__file__).parent
 

@@ -4,9 +4,9 @@ import copy
 import json
 
 import numpy as np
-from tests.persistence.test_container import forge, raw, retext
 
 from deciban import persistence as files
+from tests.persistence.test_container import forge, raw, retext
 
 NUMBERS = [
     -1,

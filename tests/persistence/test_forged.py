@@ -6,11 +6,11 @@ import warnings
 
 import numpy as np
 import pytest
-from tests.fuzz import model_bytes, model_files
 
 import deciban
 from deciban import persistence as files
 from deciban.errors import InputError, ModelFileError
+from tests.fuzz import model_bytes, model_files
 
 
 def forge(path, model, change):

@@ -6,6 +6,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+
+import deciban
+from deciban import persistence as files
 from tests.persistence.fixture import (
     ASKED,
     PATIENTS,
@@ -15,9 +18,6 @@ from tests.persistence.fixture import (
     table_answers,
     text_answers,
 )
-
-import deciban
-from deciban import persistence as files
 
 HERE = Path(__file__).parent
 EXPECTED = json.loads((HERE / "format-1" / "expected.json").read_text())

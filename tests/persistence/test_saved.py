@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone
-from tests.estimators.facades import FACADES, GENERATIVE, IDS, NAN_TAKERS
 
 import deciban
 from deciban import persistence as files
@@ -18,6 +17,7 @@ from deciban.ledger import Tallies
 from deciban.persistence import container
 from deciban.persistence.generative_models import read_scorer, write_scorer
 from deciban.scores import SparseLinear
+from tests.estimators.facades import FACADES, GENERATIVE, IDS, NAN_TAKERS
 
 
 @pytest.fixture

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from tests.tables import clinic
 
 import deciban
 from deciban import persistence as files
 from deciban.errors import ModelFileError
 from deciban.persistence import container
+from tests.tables import clinic
 
 ROWS = clinic.patients(40, seed=3)
 LEVELS = "belief/ledger/schema/blocks/2"

@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from matplotlib import pyplot
-from tests.plots.judged import posteriors
-from tests.plots.looks import assert_readable
 
 from deciban.errors import InputError
 from deciban.metrics.comparison import Entrant, compared
 from deciban.metrics.learning_curves import LearningCurves
 from deciban.plots import comparison
+from tests.plots.judged import posteriors
+from tests.plots.looks import assert_readable
 
 SHAPES = ["full", "tied", "diagonal", "tied diagonal", "spherical", "tied spherical", "identity"]
 EVERY = ["naive Bayes", *(f"Gaussian {shape}" for shape in SHAPES), "logistic", "evidence", "boosted"]

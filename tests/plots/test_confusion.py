@@ -5,13 +5,13 @@ import pytest
 from matplotlib import pyplot
 from matplotlib.axes import Axes
 from matplotlib.colors import rgb_to_hsv
-from tests.plots.judged import LONG, posteriors, report
-from tests.plots.looks import assert_readable
 
 from deciban.errors import InputError
 from deciban.metrics import Scorecard, report_of
 from deciban.plots import confusion
 from deciban.plots.heat_map import shades
+from tests.plots.judged import LONG, posteriors, report
+from tests.plots.looks import assert_readable
 
 
 def cells(ax):

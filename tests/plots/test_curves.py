@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 import pytest
-from tests.plots.looks import assert_readable
 
 from deciban.errors import InputError
 from deciban.plots import losses, sigmoid
 from deciban.plots.losses import LOSSES
+from tests.plots.looks import assert_readable
 
 DB = 10 / math.log(10)
 

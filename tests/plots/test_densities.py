@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from matplotlib import pyplot
 from scipy.stats import norm, poisson
-from tests.plots.looks import assert_readable, written
-from tests.plots.tables import EXTREMES, ROLES, clinic, clinic_model, many, many_model
 
 import deciban
 from deciban.errors import InputError
 from deciban.plots import densities
+from tests.plots.looks import assert_readable, written
+from tests.plots.tables import EXTREMES, ROLES, clinic, clinic_model, many, many_model
 
 
 def curves(ax):

@@ -5,13 +5,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from matplotlib import pyplot
-from tests.plots.judged import LONG
-from tests.plots.looks import assert_readable
 
 import deciban
 from deciban.errors import InputError
 from deciban.plots import dependence
 from deciban.plots.dependence import alike
+from tests.plots.judged import LONG
+from tests.plots.looks import assert_readable
 
 
 def found(d, name="x", actions=None, seed=0):

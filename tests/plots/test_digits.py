@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
-from tests.plots.looks import assert_readable
 
 import deciban
 from deciban.errors import InputError, UndefinedError
 from deciban.plots import digits
 from deciban.plots.digits import pixel_weights
+from tests.plots.looks import assert_readable
 
 X, y = load_digits(return_X_y=True)
 FACADES = [

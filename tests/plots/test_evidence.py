@@ -6,13 +6,13 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from matplotlib import pyplot
-from tests.plots.looks import assert_readable
-from tests.plots.tables import EXTREMES, clinic, clinic_model, many, many_model, posterior
 
 import deciban
 from deciban.errors import InputError
 from deciban.plots import evidence
 from deciban.plots.evidence import steps
+from tests.plots.looks import assert_readable
+from tests.plots.tables import EXTREMES, clinic, clinic_model, many, many_model, posterior
 
 
 def bars(ax):

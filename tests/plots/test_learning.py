@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 from matplotlib import pyplot
-from tests.plots.judged import LONG, posteriors, report
-from tests.plots.looks import assert_readable
 
 import deciban
 from deciban.errors import InputError
 from deciban.metrics import report_of
 from deciban.metrics.learning_curves import LearningCurve
 from deciban.plots import learning
+from tests.plots.judged import LONG, posteriors, report
+from tests.plots.looks import assert_readable
 
 SIZES = (20, 40, 80, 160, 320)
 

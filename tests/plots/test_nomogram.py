@@ -4,14 +4,14 @@ import math
 
 import pytest
 from scipy.stats import norm
-from tests.plots.looks import assert_readable
-from tests.plots.tables import EXTREMES, ROLES, clinic, clinic_model, many, many_model, posterior
 
 import deciban
 from deciban.errors import InputError, UndefinedError
 from deciban.plots import nomogram
 from deciban.plots.nomogram import _told
 from deciban.plots.nomogram_scales import scales
+from tests.plots.looks import assert_readable
+from tests.plots.tables import EXTREMES, ROLES, clinic, clinic_model, many, many_model, posterior
 
 
 def texts(ax, gid):

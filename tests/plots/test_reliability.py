@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 from matplotlib import pyplot
-from tests.plots.judged import LONG, posteriors, report
-from tests.plots.looks import assert_readable
 
 from deciban.errors import InputError
 from deciban.metrics import report_of
 from deciban.metrics.intervals import wilson
 from deciban.plots import reliability
+from tests.plots.judged import LONG, posteriors, report
+from tests.plots.looks import assert_readable
 
 
 def points(ax):

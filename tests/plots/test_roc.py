@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from matplotlib import pyplot
 from sklearn.metrics import roc_auc_score, roc_curve
-from tests.plots.judged import LONG, posteriors, report
-from tests.plots.looks import assert_readable
 
 from deciban.errors import InputError
 from deciban.metrics import Scorecard, report_of
 from deciban.plots import roc
+from tests.plots.judged import LONG, posteriors, report
+from tests.plots.looks import assert_readable
 
 
 def curves(ax):

@@ -1,6 +1,7 @@
 """A store that has learned letters of both kinds, and homes that have a copy of it."""
 
 import pytest
+
 from tests.mail.spamds import learn_letters
 from tests.recipes.homes import home
 

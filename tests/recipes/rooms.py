@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
 from tests.recipes.homes import PACKAGES, program
 
 NOBODY = 65534

@@ -5,11 +5,11 @@ import shutil
 import subprocess
 
 import pytest
+
+from deciban.mail.store.store import Store
 from tests.mail.spamds import letter
 from tests.recipes.document import printed
 from tests.recipes.homes import STORE, environment, label, messages
-
-from deciban.mail.store.store import Store
 
 LINES = [line for line in printed("crontab -e").splitlines() if not line.startswith("#")]
 DEBIANS = (

@@ -4,6 +4,7 @@ import shutil
 import subprocess
 
 import pytest
+
 from tests.mail.spamds import letter
 from tests.recipes.document import printed
 from tests.recipes.homes import PROGRAM, STORE, TROUBLES, environment, messages, spoil

@@ -7,14 +7,14 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
+from deciban.cli.mail.isolated import TIMEOUT_SECONDS
+from deciban.mail.store.store_reader import WAIT
 from tests.mail import dovecot
 from tests.mail.spamds import letter
 from tests.recipes.document import FILES, printed
 from tests.recipes.homes import STORE, TROUBLES, label, messages, spoil
 from tests.recipes.rooms import room, theirs
-
-from deciban.cli.mail.isolated import TIMEOUT_SECONDS
-from deciban.mail.store.store_reader import WAIT
 
 LDA = Path("/usr/lib/dovecot/dovecot-lda")
 ABSENT = dovecot.ABSENT or (None if shutil.which("sievec") and LDA.exists() else "needs Debian's dovecot-sieve")

@@ -13,6 +13,7 @@ from contextlib import suppress
 from fcntl import ioctl
 
 import pytest
+
 from tests.mail.spamds import letter
 from tests.recipes.document import printed
 from tests.recipes.homes import PROGRAM, environment, label, messages

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+
 from tests.mail.dovecot import free_port
 from tests.mail.spamds import SPAMC, letter
 from tests.recipes.document import printed

@@ -9,11 +9,11 @@ import subprocess
 from contextlib import contextmanager
 
 import pytest
+
+from deciban.mail.store.store import Store
 from tests.mail.spamds import ABSENT, letter
 from tests.recipes.document import DOCUMENT, FILES, printed
 from tests.recipes.homes import PROGRAM, STORE, environment, label, messages, wait_until
-
-from deciban.mail.store.store import Store
 
 ANALYZE = shutil.which("systemd-analyze")
 UNITS = [name for name in FILES if name.endswith(".service")]

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-from tests.scores.test_forms import CELL_COUNTS, CELLS, CODES, COUNTS, FORMS, MEAN, NUMBERS, RATE, K, N, every_form
 
 from deciban import engines
 from deciban.errors import InputError, UndefinedError
@@ -15,6 +14,7 @@ from deciban.ledger import Counts, Needs, Tallies
 from deciban.persistence.score_forms import read_score_form, write_score_form
 from deciban.scores import Diagonal, Full, Linear, Lookup, Steps, Table
 from deciban.scores.scaled import scaled
+from tests.scores.test_forms import CELL_COUNTS, CELLS, CODES, COUNTS, FORMS, MEAN, NUMBERS, RATE, K, N, every_form
 
 TOGETHER = ("full", "full, shared", "table", "table, smoothed", "table, maximum likelihood")
 ALONE = [name for name in FORMS if name not in TOGETHER]

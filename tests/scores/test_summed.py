@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-from tests.scores.test_forms import FORMS, MEAN, NUMBERS, RATE, K, N, every_form
 
 from deciban import engines
 from deciban.errors import InputError, ModelFileError
@@ -16,6 +15,7 @@ from deciban.persistence.score_forms import read_score_form, write_score_form
 from deciban.scores import Diagonal, Linear, SparseLinear, Steps, sums
 from deciban.scores.scaled import scaled
 from deciban.scores.sums import Summed, summed
+from tests.scores.test_forms import FORMS, MEAN, NUMBERS, RATE, K, N, every_form
 
 SHARES = 0.5, 2.0, 1.25
 COUNTED = [

@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from tests.tables import clinic
 
 import deciban
 from deciban.errors import InputError, ModelFileError, SchemaError
 from deciban.model.combinations import Combinations, is_combination, join_levels, split_levels
+from tests.tables import clinic
 
 BLOCKS = [["weight", "height"], ["hair", "eyes"]]
 

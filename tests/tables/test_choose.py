@@ -3,14 +3,14 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.tables.clinic import patients
-from tests.tables.reviews import reviews
 
 import deciban
 from deciban.errors import DecibanError, InputError
 from deciban.metrics.choice import Choice, Setting, SettingComparison
 from deciban.metrics.scorecard import Scorecard
 from deciban.validation.splits import Stratified
+from tests.tables.clinic import patients
+from tests.tables.reviews import reviews
 
 FOLDS = 4
 

@@ -4,14 +4,14 @@ import warnings
 
 import numpy as np
 import pytest
-from tests.tables.clinic import patients
-from tests.tables.reviews import reviews
 
 import deciban
 from deciban.errors import DecibanError, InputError
 from deciban.families.gaussian import Covariance
 from deciban.training.candidates import LEARNERS, checked_names
 from deciban.training.compare import Draws, _interleaved
+from tests.tables.clinic import patients
+from tests.tables.reviews import reviews
 
 SHAPES = Covariance.__args__
 ROLES = {"patient": "skip"}

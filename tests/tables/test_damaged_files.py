@@ -7,11 +7,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.tables import damage
 
 import deciban
 from deciban.errors import InputError
 from deciban.sources.source import open_source
+from tests.tables import damage
 
 SEEDS = {"arrow": 200, "zstd.arrow": 60, "arrows": 60}
 N_LINES = 200_000

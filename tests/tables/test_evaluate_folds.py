@@ -7,8 +7,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 import pytest
-from tests.tables.dealt import stratified
-from tests.tables.reviews import reviews
 
 import deciban
 from deciban.errors import InputError
@@ -16,6 +14,8 @@ from deciban.metrics.calibration_fit import calibrate
 from deciban.text import Words
 from deciban.training import table_leave_one_out as left_out
 from deciban.validation import fold_scores as crossed
+from tests.tables.dealt import stratified
+from tests.tables.reviews import reviews
 
 N = 120
 ROLES = {"country": "category", "text": "text", "when": "skip", "place": "skip"}

@@ -4,11 +4,11 @@ import json
 
 import numpy as np
 import pytest
-from tests.tables.reviews import reviews
-from tests.tables.test_blocks import people
 
 import deciban
 from deciban.errors import InputError, SchemaError, UndefinedError
+from tests.tables.reviews import reviews
+from tests.tables.test_blocks import people
 
 LEARNERS = ["logistic", "evidence", "boosted"]
 

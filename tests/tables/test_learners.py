@@ -6,9 +6,6 @@ import pytest
 from scipy.optimize import minimize
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
-from tests.tables import clinic
-from tests.tables.reviews import reviews
-from tests.tables.test_blocks import people
 
 import deciban
 from deciban.errors import InputError
@@ -18,6 +15,9 @@ from deciban.training.discriminative_learners import inner_folds
 from deciban.training.memory_ledgers import counted
 from deciban.training.task import plan
 from deciban.training.train import learned
+from tests.tables import clinic
+from tests.tables.reviews import reviews
+from tests.tables.test_blocks import people
 
 NUMBERS = ["height", "weight", "age"]
 LEVELS = ["hair", "eyes", "left"]

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from tests.tables.test_blocks import people
 
 import deciban
 from deciban.errors import InputError
+from tests.tables.test_blocks import people
 
 LEARNERS = ["logistic", "evidence", "boosted"]
 

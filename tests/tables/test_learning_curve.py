@@ -5,11 +5,11 @@ import json
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.tables.reviews import reviews
 
 import deciban
 from deciban.errors import InputError
 from deciban.ledger.hashing import hash_row_numbers
+from tests.tables.reviews import reviews
 
 SETTINGS = {"target": "verdict", "roles": {"text": "text", "head": "skip", "country": "category", "stars": "number"}}
 

@@ -3,9 +3,9 @@
 import duckdb
 import numpy as np
 import pytest
-from tests.tables import clinic
 
 import deciban
+from tests.tables import clinic
 
 
 @pytest.fixture(scope="module")

@@ -8,9 +8,6 @@ import pyarrow.parquet
 import pytest
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.naive_bayes import MultinomialNB
-from tests.tables.clinic import json_lines, parquet
-from tests.tables.dealt import stratified
-from tests.tables.reviews import as_csv, reviews
 
 import deciban
 from deciban.errors import InputError, SchemaError
@@ -23,6 +20,9 @@ from deciban.training import reservoir
 from deciban.training.fold_assignment import Stratifying
 from deciban.training.task import plan
 from deciban.training.train import learned
+from tests.tables.clinic import json_lines, parquet
+from tests.tables.dealt import stratified
+from tests.tables.reviews import as_csv, reviews
 
 ROLES = {"text": "text", "stars": "number", "head": "text", "country": "category"}
 

@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.preprocessing import normalize
-from tests.text.readers import READERS, any_text
 
 from deciban.kernels import execution
 from deciban.ledger import Vocabulary
 from deciban.text import Documents, WordCounter, Words, matrix, shard
 from deciban.text import document_rows as rows
 from deciban.text import word_counter as counting
+from tests.text.readers import READERS, any_text
 
 readers = pytest.mark.parametrize("name", READERS)
 HASHED = {"hashed": Words(hashed=4), "hashed pairs": Words(hashed=6, ngrams=2, stop=["the"])}

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
-from tests.text.readers import READERS, STRANGE, any_text, kernel_tokens
 
 from deciban.text import Documents, Words
 from deciban.text.lexicon import Desk, Lexicon
+from tests.text.readers import READERS, STRANGE, any_text, kernel_tokens
 
 readers = pytest.mark.parametrize("name", READERS)
 

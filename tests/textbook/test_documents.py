@@ -5,7 +5,7 @@ from fractions import Fraction as Q
 import numpy as np
 
 import deciban
-import oracle
+from tests import oracle
 
 # Beijing, Chinese, Japan, Macao, Shanghai, Tokyo
 DOCUMENTS = [[1, 2, 0, 0, 0, 0], [0, 2, 0, 0, 1, 0], [0, 1, 0, 1, 0, 0], [0, 1, 1, 0, 0, 1]]

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import deciban
-import oracle
 from deciban.errors import DecibanWarning
+from tests import oracle
 
 CLASSES = ["a", "b"]
 

@@ -14,7 +14,7 @@ from deciban.errors import InputError
 
 if TYPE_CHECKING:
     from deciban.mail.filter import MailFilter
-    from deciban.mail.sources.raw_message import RawMessage, UnreadFile
+    from deciban.mail.sources.raw_message import MessageFile, RawMessage
 
 Message = TypeVar("Message")
 
@@ -81,7 +81,7 @@ class MessageReader:
 
         return self._read(read_mail)
 
-    def iterate_unopened(self) -> Iterator[RawMessage | UnreadFile]:
+    def iterate_unopened(self) -> Iterator[RawMessage | MessageFile]:
         """Yield the messages for bulk reading: small files are not opened here."""
         from deciban.mail.sources.message_sources import list_messages
 

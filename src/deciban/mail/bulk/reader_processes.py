@@ -19,9 +19,8 @@ from types import TracebackType
 from typing import IO, TYPE_CHECKING, Final, Generic, Self, TypeVar
 from weakref import finalize
 
-from deciban.mail.sources.folders import Entry
 from deciban.mail.sources.message_sources import read_file_messages
-from deciban.mail.sources.raw_message import Problem
+from deciban.mail.sources.raw_message import MessageFile, Problem
 from deciban.mail.tokens.token_options import DEFAULT_OPTIONS, TokenOptions
 
 if TYPE_CHECKING:
@@ -168,7 +167,7 @@ def answer_to(sent: Sequence[Sent], numbering: TokenNumberer, digests: bool) -> 
             continue
         path, flags, time, alone, trashed = each
         met: list[Problem] = []
-        found = tuple(read_file_messages(Entry(path, flags, time, alone), trashed, met.append))
+        found = tuple(read_file_messages(MessageFile(path, flags, time, alone, trashed=trashed, problems=met.append)))
         opened[i] = [(one.name, one.time) for one in found]
         raws += [one.raw for one in found]
         problems += [(i, one.name, one.reason, one.messages) for one in met]

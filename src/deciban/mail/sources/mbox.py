@@ -1,13 +1,13 @@
-"""Boxes of many messages in one file: where each begins, told by its "From " line and by nothing else.
+"""The mbox format: many messages in one file, each after a "From " line.
 
 A message begins at a line "From …" that
 
 - has a time and a year ("From joe@x.org Mon Jan  1 10:00:00 2024"), after an empty line or before a header field, or
 - names somebody or something like a date, after an empty line *and* before a header field.
 
-"From the shore we saw" in a letter is neither. Content-Length is not heeded: senders write it, and programs that cut
-or convert a message leave it as it was. One ">" is taken from ">From ", ">>From " and so on, as mboxrd put it there;
-where a box quotes as mboxo does, that is right but for letters that had ">From " to begin with.
+"From the shore we saw" in a message is neither. Content-Length is ignored: senders write it, and programs that cut or
+convert a message leave it unchanged. One ">" is removed from ">From ", ">>From " and so on, as in mboxrd; in an mbox
+with the quoting of mboxo, that is right except for messages that contained ">From " originally.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 
 from deciban.errors import InputError
 
-CONTEXT = 4096
-"""So many bytes around a line are enough to say whether a message begins there; no "From " line is longer."""
+CONTEXT_BYTES = 4096
+"""Bytes around a line that decide whether a message begins there; no "From " line is longer."""
 
 _MONTHS = {
     name: number for number, name in enumerate(b"Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(), start=1)
@@ -39,150 +39,150 @@ _DATE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
-    """A message of a box, and the "From " line before it; without one, what stands before the first such line."""
+class MboxMessage:
+    """A message of an mbox, and the "From " line before it; the line is empty for bytes before the first one."""
 
     line: bytes
     raw: bytes
 
 
-def opens(start: bytes) -> bool:
-    """Whether a file that begins like this is a box: its first line that is not empty is a "From " line.
+def is_mbox(start: bytes) -> bool:
+    """Return whether a file with this beginning is an mbox: its first line that is not empty is a "From " line.
 
-    >>> opens(b"From joe Mon Jan  1 10:00:00 2024\\nSubject: one"), opens(b"From the shore\\nwe saw")
+    >>> is_mbox(b"From joe Mon Jan  1 10:00:00 2024\\nSubject: one"), is_mbox(b"From the shore\\nwe saw")
     (True, False)
     """
-    start = start[:CONTEXT].lstrip(b"\xef\xbb\xbf\r\n")
+    start = start[:CONTEXT_BYTES].lstrip(b"\xef\xbb\xbf\r\n")
     end = start.find(b"\n")
     if end < 0 or not start.startswith(b"From "):
         return False
-    return _has_stamp(start[:end]) or bool(_FIELD.match(start, end + 1))
+    return _has_date(start[:end]) or bool(_FIELD.match(start, end + 1))
 
 
-def letters_in(pieces: Iterator[bytes], longest: int) -> Iterator[Letter]:
-    """The messages of a box, each up to its longest; a piece and a message are in memory at a time.
+def split_mbox(chunks: Iterator[bytes], limit: int) -> Iterator[MboxMessage]:
+    """Yield the messages of an mbox, each up to a limit of bytes; a chunk and a message are in memory at a time.
 
-    If the pieces end in an error, what came before is given first.
+    If the chunks end in an error, the messages before it are yielded first.
 
-    >>> [letter.raw for letter in letters_in(iter([b"From a\\nTo: b\\n\\n>From c\\n\\nFrom d\\nTo: e\\n"]), 1000)]
+    >>> [message.raw for message in split_mbox(iter([b"From a\\nTo: b\\n\\n>From c\\n\\nFrom d\\nTo: e\\n"]), 1000)]
     [b'To: b\\n\\nFrom c\\n', b'To: e\\n']
     """
-    window = _Window(pieces)
-    line = window.take_line() if window.at_opening() else b""
-    while window.any():
-        raw = window.take_letter(longest)
+    window = _Window(chunks)
+    line = window.take_line() if window.skip_to_start() else b""
+    while window.has_data():
+        raw = window.take_message(limit)
         if line or raw.strip():
-            yield Letter(line, _QUOTED.sub(rb"\1", raw) if b">From " in raw else raw)
+            yield MboxMessage(line, _QUOTED.sub(rb"\1", raw) if b">From " in raw else raw)
         line = window.take_line()
     if line:
-        yield Letter(line, b"")
+        yield MboxMessage(line, b"")
     if window.trouble:
         raise window.trouble
 
 
 @dataclass(slots=True)
 class _Window:
-    """The part of a box that is at hand: what has been read of it and not been given yet."""
+    """The part of an mbox that was read and not yielded yet."""
 
-    pieces: Iterator[bytes]
+    chunks: Iterator[bytes]
     data: bytearray = field(default_factory=bytearray)
     ended: bool = False
     trouble: InputError | None = None
 
-    def any(self) -> bool:
+    def has_data(self) -> bool:
         while not self.data and not self.ended:
             self.fill()
         return bool(self.data)
 
     def fill(self) -> None:
-        """Reads one piece more; an error is kept until what came before has been given."""
+        """Read one chunk more; an error is kept until the data before it are yielded."""
         try:
-            self.data += next(self.pieces)
+            self.data += next(self.chunks)
         except StopIteration:
             self.ended = True
         except InputError as error:
             self.ended, self.trouble = True, error
 
-    def at_opening(self) -> bool:
-        """Whether a message begins right here, at the start of the file."""
-        while len(self.data) < CONTEXT and not self.ended:
+    def skip_to_start(self) -> bool:
+        """Skip to the "From " line at the start of the file; return whether there is one."""
+        while len(self.data) < CONTEXT_BYTES and not self.ended:
             self.fill()
-        if not opens(bytes(self.data[:CONTEXT])):
+        if not is_mbox(bytes(self.data[:CONTEXT_BYTES])):
             return False
         del self.data[: self.data.index(b"From ")]
         return True
 
     def take_line(self) -> bytes:
-        """The "From " line that the data begin with now."""
+        """Take the "From " line at the start of the data."""
         end = self.data.find(b"\n") + 1 or len(self.data)
         line = bytes(self.data[:end])
         del self.data[:end]
         return line.rstrip(b"\r\n")
 
-    def take_letter(self, longest: int) -> bytes:
-        """All before the next "From " line that begins a message, without the empty line that belongs to the box."""
+    def take_message(self, limit: int) -> bytes:
+        """Take the data before the next start of a message, without the empty line that separates messages."""
         kept, searched = b"", 0
         while True:
-            at, searched = self._next(searched)
+            at, searched = self._find_start(searched)
             if at is not None or self.ended:
                 break
-            if len(self.data) > longest + CONTEXT:  # enough: what follows is passed over
-                kept = kept or bytes(self.data[:longest])
-                dropped = len(self.data) - CONTEXT
+            if len(self.data) > limit + CONTEXT_BYTES:  # enough: the rest of the message is skipped
+                kept = kept or bytes(self.data[:limit])
+                dropped = len(self.data) - CONTEXT_BYTES
                 del self.data[:dropped]
                 searched = max(0, searched - dropped)
             self.fill()
         end = len(self.data) if at is None else at
-        raw = kept or without_the_gap(self.data[: min(end, longest + CONTEXT)])[:longest]
+        raw = kept or strip_separator(self.data[: min(end, limit + CONTEXT_BYTES)])[:limit]
         del self.data[:end]
         return raw
 
-    def _next(self, searched: int) -> tuple[int | None, int]:
-        """Where the next message begins, and up to where there is none for sure."""
+    def _find_start(self, searched: int) -> tuple[int | None, int]:
+        """Return the offset of the next start of a message, and the offset up to which there is certainly none."""
         while (newline := self.data.find(b"\nFrom ", searched)) >= 0:
-            if not self.ended and len(self.data) < newline + CONTEXT:
+            if not self.ended and len(self.data) < newline + CONTEXT_BYTES:
                 return None, newline
-            if _begins(self.data, newline + 1):
+            if _is_start(self.data, newline + 1):
                 return newline + 1, newline
             searched = newline + 1
         return None, max(searched, len(self.data) - 5)
 
 
-def _begins(data: bytearray, at: int) -> bool:
-    """Whether the line "From …" at this place begins a message."""
-    end = data.find(b"\n", at, at + CONTEXT)
+def _is_start(data: bytearray, at: int) -> bool:
+    """Return whether the line "From …" at this offset begins a message."""
+    end = data.find(b"\n", at, at + CONTEXT_BYTES)
     if end < 0:
         return False
     line = bytes(data[at:end])
-    before = bytes(data[max(0, at - 3) : at - 1])  # what stands before the newline that ends the line before
+    before = bytes(data[max(0, at - 3) : at - 1])  # the bytes before the newline that ends the previous line
     empty = at == 1 or before.endswith(b"\n") or before in (b"\n\r", b"\r")
-    header = bool(_FIELD.match(data, end + 1, end + CONTEXT))
-    if _has_stamp(line):
+    header = bool(_FIELD.match(data, end + 1, end + CONTEXT_BYTES))
+    if _has_date(line):
         return empty or header
     return empty and header and bool(_SOMEBODY.match(line))
 
 
-def _has_stamp(line: bytes) -> bool:
-    """Whether a line has a time and, after it or just before it, a year; in two steps, so that it is passed once."""
+def _has_date(line: bytes) -> bool:
+    """Return whether a line has a time and, after or just before it, a year; two steps scan the line once each."""
     time = _TIME.search(line)
     return bool((time and _YEAR.search(line, time.end())) or _YEAR_AND_TIME.search(line))
 
 
-def without_the_gap(raw: bytearray | bytes) -> bytes:
-    """A message without the one empty line that its box puts after it."""
+def strip_separator(raw: bytearray | bytes) -> bytes:
+    """Remove the one empty line that an mbox puts after a message."""
     if len(raw) <= 2 and not raw.strip():
         return b""
     end = len(raw) - (2 if raw.endswith(b"\r\n\r\n") else 1 if raw.endswith(b"\n\n") else 0)
     return bytes(raw[:end])
 
 
-def time_of(line: bytes) -> float | None:
-    """When a message came to its box, by its "From " line; in universal time where no zone is told (RFC 4155).
+def parse_time(line: bytes) -> float | None:
+    """Return the time of delivery in a "From " line; universal time if it has no zone (RFC 4155).
 
-    >>> time_of(b"From joe@x.org Thu Jan  1 00:01:40 1970"), time_of(b"From joe")
+    >>> parse_time(b"From joe@x.org Thu Jan  1 00:01:40 1970"), parse_time(b"From joe")
     (100.0, None)
     """
-    from calendar import timegm  # loads more than one message on standard input should wait for
+    from calendar import timegm  # slow to load, and not needed for one message on standard input
 
     found = _DATE.search(line)
     if not found or found[1] not in _MONTHS:
@@ -196,25 +196,25 @@ def time_of(line: bytes) -> float | None:
 
 
 def has_header(raw: bytes) -> bool:
-    """Whether bytes begin with a header field."""
+    """Return whether bytes begin with a header field."""
     return bool(_FIELD.match(raw))
 
 
-def flags_of(raw: bytes) -> str:
-    """What the reader of a box noted in a message's header, in Maildir's letters.
+def find_flags(raw: bytes) -> str:
+    """Return the flags in a message's headers, in the letters of Maildir.
 
-    Thunderbird leaves messages that were moved or deleted where they are until the box is compacted, and notes it in
-    the first line; anywhere else that field may be the sender's. Others tell what was seen, answered or flagged.
+    Thunderbird keeps messages that were moved or deleted until the mbox is compacted, and notes it in the first line;
+    elsewhere that field may be the sender's. Other programs note what was seen, answered or flagged.
 
-    >>> flags_of(b"X-Mozilla-Status: 0009\\nSubject: moved to Junk\\n\\n"), flags_of(b"Status: RO\\nX-Status: F\\n")
+    >>> find_flags(b"X-Mozilla-Status: 0009\\nSubject: moved\\n\\n"), find_flags(b"Status: RO\\nX-Status: F\\n")
     ('ST', 'FS')
     """
     found = _MOZILLA.match(raw)
     if found:
         bits = int(found[1], 16)
-        return "".join(letter for bit, letter in ((4, "F"), (2, "R"), (1, "S"), (8, "T")) if bits & bit)
+        return "".join(flag for bit, flag in ((4, "F"), (2, "R"), (1, "S"), (8, "T")) if bits & bit)
     end = raw.find(b"\n\n") + 1 or raw.find(b"\r\n\r\n") + 1 or len(raw)
     if raw.find(b"tatus:", 0, end) < 0:
         return ""
     noted = b"".join(field[1] for field in _STATUS.finditer(raw, 0, end))
-    return "".join(letter for note, letter in ((b"F", "F"), (b"A", "R"), (b"R", "S")) if note in noted)
+    return "".join(flag for note, flag in ((b"F", "F"), (b"A", "R"), (b"R", "S")) if note in noted)

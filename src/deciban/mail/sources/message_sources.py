@@ -1,16 +1,16 @@
-"""Mail from wherever it lies: one iterator of messages, whatever a path turns out to be.
+"""Mail from any source: one iterator of messages, whatever kind of source a path is.
 
-| kind | what | order |
+| kind | source | order |
 |---|---|---|
 | `mbox` | many messages in one file (also packed by gzip), or a file that begins as one | as in the file |
 | `maildir` | a folder with `cur` and `new` | by time of arrival |
 | `mh` | a folder of numbered files | by number |
 | `folder` | any other folder, and all folders in it | by name |
 | `message` | a file with one message (also packed by gzip) | |
-| `stdin` | "-", or a pipe: a box or one message | |
+| `stdin` | "-", or a pipe: an mbox or one message | |
 | `imap` | `imaps://user@host/Folder` | by UID |
 
-Memory holds a message and a piece of its file, however large the file is. Nothing is ever written, moved or marked.
+Memory holds a message and a chunk of its file, however large the file is. Nothing is ever written, moved or marked.
 """
 
 from __future__ import annotations
@@ -18,42 +18,51 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import BinaryIO, TypeVar
+from stat import S_ISREG
+from typing import BinaryIO, Final, TypeVar
 
 from deciban.errors import InputError
 from deciban.mail.sources import folders, mbox
-from deciban.mail.sources.folders import Entry
 from deciban.mail.sources.raw_message import (
+    MessageFile,
     Problem,
     ProblemHandler,
     RawMessage,
-    UnreadFile,
     max_read_bytes,
     report_trashed,
     warn_of_problem,
 )
-from deciban.mail.sources.small_files import message_in, small_size
-from deciban.mail.sources.streams import pieces_of
+from deciban.mail.sources.streams import ARCHIVES, GZIP, read_chunks
 from deciban.mail.store.live_files import is_live
 
-KINDS = (
+SOURCES = (
     'an mbox (also .gz), a Maildir, an MH folder, a folder of message files, one message, "-" for standard input, '
     "or imaps://user@host/Folder"
 )
 
-FOLDERS = ("maildir", "mh", "folder")
+FOLDER_KINDS = ("maildir", "mh", "folder")
 
-BOXES = (".mbox", ".mbx", ".mbox.gz", ".mbx.gz")
-"""Files with such names are boxes even if they do not begin as one."""
+MBOX_SUFFIXES = (".mbox", ".mbx", ".mbox.gz", ".mbx.gz")
+"""Files with such names are mboxes even if they do not begin as one."""
 
-LARGE = (*BOXES, ".gz")
+CONTAINER_SUFFIXES = (*MBOX_SUFFIXES, ".gz")
 """Files with such names may hold any number of messages, however small they are."""
+
+MAX_SMALL_FILE_BYTES: Final = 1 << 18
+"""Nearly all files of a folder of mail are smaller, and are read in one go."""
+
+SPECIAL_STARTS: Final = (GZIP, *ARCHIVES, b"\xef\xbb\xbf", b"\r", b"\n")
+"""Beginnings of files that are not read in one go."""
+
+OPEN_FLAGS: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+"""Flags under which opening a pipe does not wait."""
 
 
 def source_kind(path: str | Path) -> str:
-    """What a path is: one of `mbox`, `maildir`, `mh`, `folder`, `message`, `stdin` and `imap`.
+    """Return the kind of a path: `mbox`, `maildir`, `mh`, `folder`, `message`, `stdin` or `imap`.
 
     >>> source_kind("-"), source_kind("imaps://joe@example.org/Junk")
     ('stdin', 'imap')
@@ -62,23 +71,23 @@ def source_kind(path: str | Path) -> str:
         return "stdin"
     if str(path).lower().startswith(("imaps://", "imap://")):
         return "imap"
-    place = _existing(path)
+    place = _resolve_path(path)
     if os.path.isdir(place):
         return "maildir" if folders.is_maildir(place) else "mh" if folders.is_mh(place) else "folder"
     if not folders.is_regular(place):
         return "stdin"
-    with _opened(place) as stream:
-        return "mbox" if _is_box(next(pieces_of(stream, str(place)), b""), place.name) else "message"
+    with _open_file(place) as stream:
+        return "mbox" if _is_mbox(next(read_chunks(stream, str(place)), b""), place.name) else "message"
 
 
 def read_mail(
     path: str | Path, *, trashed: bool = False, subfolders: bool = False, problems: ProblemHandler = warn_of_problem
 ) -> Iterator[RawMessage]:
-    """All messages of a path, one after the other, in an order that is always the same.
+    """Yield all messages of a path, in an order that is always the same.
 
-    Messages marked as trashed (Maildir's T, IMAP's Deleted) are left out and counted unless asked for; the folders
-    within a Maildir are read if asked for. `problems` is told of each file that cannot be read, and the others go on;
-    unless given, it is a warning. What is not there at all, or holds no file, is an InputError at once.
+    Messages marked as trashed (Maildir's T, IMAP's Deleted) are omitted and counted unless `trashed`; the folders
+    within a Maildir are read if `subfolders`. `problems` receives each file that cannot be read, and the others are
+    read; by default it warns. A path that does not exist, or holds no file, is an InputError at once.
 
     >>> import tempfile
     >>> with tempfile.NamedTemporaryFile() as box:
@@ -92,60 +101,56 @@ def read_mail(
         from deciban.mail.sources.imap import imap_messages
 
         return imap_messages(str(path), trashed=trashed, problems=problems)
-    if kind in FOLDERS:
-        found = _of_folder(_entries(_existing(path), kind, subfolders, problems), problems)
+    if kind in FOLDER_KINDS:
+        found = _read_files(_list_files(_resolve_path(path), kind, subfolders, problems), problems)
     else:
-        found = _piped(path, problems) if kind == "stdin" else _held_by(_entry(_existing(path)), problems)
-    return found if trashed else _without_trash(path, found, problems)
+        found = _read_pipe(path, problems) if kind == "stdin" else _read_file(_single_file(path), problems)
+    return found if trashed else _drop_trashed(path, found, problems)
 
 
 def list_messages(
     path: str | Path, *, trashed: bool = False, subfolders: bool = False, problems: ProblemHandler = warn_of_problem
-) -> Iterator[RawMessage | UnreadFile]:
-    """The same for one who learns or judges many: small files of folders stay closed, for other processes to open.
+) -> Iterator[RawMessage | MessageFile]:
+    """Yield the messages of a path as `read_mail`, but small files of folders unread, for other processes to open.
 
-    What is found in a file only then is told of then: that it cannot be read, or is marked as trashed in itself.
+    Problems of such a file, and marks as trashed in it, are reported when it is read.
     """
     kind = source_kind(path)
-    if kind not in FOLDERS:
+    if kind not in FOLDER_KINDS:
         return read_mail(path, trashed=trashed, problems=problems)
-    entries = _entries(_existing(path), kind, subfolders, problems)
-    found = _left_closed(entries, trashed, problems)
-    return found if trashed else _without_trash(path, found, problems)
+    files = _list_files(_resolve_path(path), kind, subfolders, problems)
+    found = _read_large_files(files, trashed, problems)
+    return found if trashed else _drop_trashed(path, found, problems)
 
 
-def _left_closed(
-    entries: Iterable[Entry], trashed: bool, problems: ProblemHandler
-) -> Iterator[RawMessage | UnreadFile]:
-    names_now = _NamesNow()
-    for entry in entries:
-        if not entry.path.lower().endswith(LARGE) and (size := small_size(entry.path)):
-            yield UnreadFile(entry.path, entry.flags, entry.time, entry.alone, size, trashed, problems)
+def _read_large_files(
+    files: Iterable[MessageFile], trashed: bool, problems: ProblemHandler
+) -> Iterator[RawMessage | MessageFile]:
+    renamed = _RenamedFiles()
+    for file in files:
+        if not file.path.lower().endswith(CONTAINER_SUFFIXES) and (size := _small_size(file.path)):
+            yield replace(file, size=size, trashed=trashed, problems=problems)
         else:
-            yield from _of_folder([entry], problems, names_now)
+            yield from _read_files([file], problems, renamed)
 
 
-def read_file_messages(entry: Entry, trashed: bool, problems: ProblemHandler) -> Iterable[RawMessage]:
-    """The messages of a file that was left closed."""
-    one = _at_once(entry)
-    if one and (trashed or "T" not in one.flags):
-        return (one,)
-    found = _of_folder([entry], problems, _NAMES_NOW)
-    return found if trashed else _without_trash(entry.path, found, problems)
+def read_file_messages(file: MessageFile) -> Iterable[RawMessage]:
+    """Return the messages of a file that `list_messages` left unread."""
+    message = _read_small_file(file)
+    if message and (file.trashed or "T" not in message.flags):
+        return (message,)
+    found = _read_files([file], file.problems, _RENAMED_FILES)
+    return found if file.trashed else _drop_trashed(file.path, found, file.problems)
 
 
-def _entry(place: Path) -> Entry:
-    return Entry(str(place), folders.flags_of(place.name), alone=place.suffix.lower() == ".eml")
-
-
-def message_at(entry: Entry) -> RawMessage:
-    """The one message of a file in a folder, read now."""
-    (found,) = _held_by(Entry(entry.path, entry.flags, entry.time), warn_of_problem)
+def read_single_message(file: MessageFile) -> RawMessage:
+    """Read the one message of a file in a folder."""
+    (found,) = _read_file(MessageFile(file.path, file.flags, file.time), warn_of_problem)
     return found
 
 
 def read_stream(stream: BinaryIO) -> bytes:
-    """A message that a mail system hands over by a pipe: all of it is one message, whatever it looks like.
+    """Read a message that a mail system passes by a pipe: all of it is one message, whatever it looks like.
 
     >>> from io import BytesIO
     >>> read_stream(BytesIO(b"From joe Mon Jan  1 10:00:00 2024\\nSubject: hello\\n"))
@@ -154,92 +159,101 @@ def read_stream(stream: BinaryIO) -> bytes:
     return stream.read(max_read_bytes())
 
 
-def _existing(path: str | Path) -> Path:
+def _single_file(path: str | Path) -> MessageFile:
+    place = _resolve_path(path)
+    return MessageFile(str(place), folders.parse_flags(place.name), is_single=place.suffix.lower() == ".eml")
+
+
+def _resolve_path(path: str | Path) -> Path:
     place = Path(path).expanduser()
     try:
         place.stat()
     except (OSError, ValueError) as error:
         if isinstance(error, FileNotFoundError | NotADirectoryError):
-            raise InputError(f"{place}: there is no such file or folder. Hint: give {KINDS}") from None
+            raise InputError(f"{place}: there is no such file or folder. Hint: give {SOURCES}") from None
         raise InputError(f"{place}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
     return place
 
 
-def _opened(place: str | Path) -> BinaryIO:
+def _open_file(place: str | Path) -> BinaryIO:
     if is_live(place):
-        raise InputError(f"{place}: is the mail store that is in use, or a file of it. Hint: give {KINDS}")
+        raise InputError(f"{place}: is the mail store that is in use, or a file of it. Hint: give {SOURCES}")
     try:
         return open(place, "rb", buffering=0)
     except OSError as error:
         raise InputError(f"{place}: cannot be read: {error.strerror}") from None
 
 
-def _is_box(start: bytes, name: str) -> bool:
-    return name.lower().endswith(BOXES) or (not name.lower().endswith(".eml") and mbox.opens(start))
+def _is_mbox(start: bytes, name: str) -> bool:
+    return name.lower().endswith(MBOX_SUFFIXES) or (not name.lower().endswith(".eml") and mbox.is_mbox(start))
 
 
-def _piped(path: str | Path, problems: ProblemHandler) -> Iterator[RawMessage]:
-    if str(path) == "-":
-        yield from _told_apart(sys.stdin.buffer, Entry("-", alone=False), problems)
+def _read_pipe(path: str | Path, problems: ProblemHandler) -> Iterator[RawMessage]:
+    file = MessageFile(str(path), is_single=False)
+    if file.path == "-":
+        yield from _split_stream(sys.stdin.buffer, file, problems)
     else:
-        with _opened(_existing(path)) as stream:
-            yield from _told_apart(stream, Entry(str(path), alone=False), problems)
+        with _open_file(_resolve_path(path)) as stream:
+            yield from _split_stream(stream, file, problems)
 
 
-def _held_by(entry: Entry, problems: ProblemHandler) -> Iterator[RawMessage]:
-    """The message of a file, or all of them if it is a box."""
-    with _opened(entry.path) as stream:
-        time = entry.time if entry.time is not None else os.fstat(stream.fileno()).st_mtime
-        yield from _told_apart(stream, Entry(entry.path, entry.flags, time, entry.alone), problems)
+def _read_file(file: MessageFile, problems: ProblemHandler) -> Iterator[RawMessage]:
+    """Yield the message of a file, or all of them if it is an mbox."""
+    with _open_file(file.path) as stream:
+        time = file.time if file.time is not None else os.fstat(stream.fileno()).st_mtime
+        yield from _split_stream(stream, replace(file, time=time), problems)
 
 
-def _told_apart(stream: BinaryIO, entry: Entry, problems: ProblemHandler) -> Iterator[RawMessage]:
-    name, longest = entry.path, max_read_bytes()
-    pieces = pieces_of(stream, name)
-    first = next(pieces, b"")
-    if not entry.alone and _is_box(first, name):
-        yield from _of_box(name, mbox.letters_in(chain([first], pieces), longest), problems)
+def _split_stream(stream: BinaryIO, file: MessageFile, problems: ProblemHandler) -> Iterator[RawMessage]:
+    chunks = read_chunks(stream, file.path)
+    first = next(chunks, b"")
+    if not file.is_single and _is_mbox(first, file.path):
+        messages = mbox.split_mbox(chain([first], chunks), max_read_bytes())
+        yield from _number_messages(file.path, messages, problems)
         return
-    raw, trouble = _up_to(longest, first, pieces)
-    if raw or entry.alone:  # an empty file is a box without messages
-        yield RawMessage(name, raw, entry.time, entry.flags)
+    raw, trouble = _read_up_to(max_read_bytes(), first, chunks)
+    if raw or file.is_single:  # an empty file is an mbox without messages
+        yield RawMessage(file.path, raw, file.time, file.flags)
     if trouble:
         raise trouble
 
 
-def _up_to(longest: int, first: bytes, pieces: Iterator[bytes]) -> tuple[bytes, InputError | None]:
-    """One message up to its bound, and what went wrong after the bytes that could be read."""
+def _read_up_to(limit: int, first: bytes, chunks: Iterator[bytes]) -> tuple[bytes, InputError | None]:
+    """Return one message up to a limit of bytes, and the error after the bytes that could be read."""
     read = bytearray(first)
+    trouble = None
     try:
-        while len(read) < longest and (piece := next(pieces, b"")):
-            read += piece
+        while len(read) < limit and (chunk := next(chunks, b"")):
+            read += chunk
     except InputError as error:
-        return bytes(read[:longest]), error
-    return bytes(read[:longest]), None
+        trouble = error
+    return bytes(read[:limit]), trouble
 
 
-def _of_box(name: str, letters: Iterator[mbox.Letter], problems: ProblemHandler) -> Iterator[RawMessage]:
-    """The messages of a box by number; one alone in a file that is not named as a box has the name of the file."""
-    number, named = 0, name.lower().endswith(BOXES)
-    for letter, last in _looking_ahead(letters):
-        if not (letter.line or last or mbox.has_header(letter.raw)):
-            reason = f'{len(letter.raw)} bytes before the first "From " line are no message and were left out'
+def _number_messages(
+    name: str, messages: Iterator[mbox.MboxMessage], problems: ProblemHandler
+) -> Iterator[RawMessage]:
+    """Name the messages of an mbox by number; a single one in a file not named as an mbox has the file's name."""
+    number, is_named = 0, name.lower().endswith(MBOX_SUFFIXES)
+    for message, is_last in _flag_last(messages):
+        if not (message.line or is_last or mbox.has_header(message.raw)):
+            reason = f'{len(message.raw)} bytes before the first "From " line are no message and were left out'
             problems(Problem(name, reason, messages=0))
             continue
         number += 1
-        own = name if last and number == 1 and not named else f"{name}:{number}"
-        yield RawMessage(own, letter.raw, mbox.time_of(letter.line), mbox.flags_of(letter.raw))
+        own = name if is_last and number == 1 and not is_named else f"{name}:{number}"
+        yield RawMessage(own, message.raw, mbox.parse_time(message.line), mbox.find_flags(message.raw))
 
 
-def _looking_ahead(letters: Iterator[mbox.Letter]) -> Iterator[tuple[mbox.Letter, bool]]:
-    """Each with whether it is the last; an error comes after all that came before it."""
-    held: mbox.Letter | None = None
+def _flag_last(messages: Iterator[mbox.MboxMessage]) -> Iterator[tuple[mbox.MboxMessage, bool]]:
+    """Yield each message with whether it is the last; an error is raised after all messages before it."""
+    held: mbox.MboxMessage | None = None
     trouble: InputError | None = None
     try:
-        for letter in letters:
+        for message in messages:
             if held:
                 yield held, False
-            held = letter
+            held = message
     except InputError as error:
         trouble = error
     if held:
@@ -248,82 +262,107 @@ def _looking_ahead(letters: Iterator[mbox.Letter]) -> Iterator[tuple[mbox.Letter
         raise trouble
 
 
-def _entries(place: Path, kind: str, subfolders: bool, problems: ProblemHandler) -> Iterator[Entry]:
-    """The files of a folder, of which there must be one unless it is kept by a mail program."""
-    entries = _listed(place, kind, subfolders, problems)
-    first = next(entries, None)
-    if first is None and kind == "folder":
-        raise InputError(f"{place}: the folder has no files with messages. Hint: give {KINDS}")
-    return chain([first] if first else [], entries)
-
-
-def _listed(place: Path, kind: str, subfolders: bool, problems: ProblemHandler) -> Iterator[Entry]:
+def _list_files(place: Path, kind: str, subfolders: bool, problems: ProblemHandler) -> Iterator[MessageFile]:
+    """Return the files of a folder, of which there must be one unless a mail program keeps it."""
     if kind == "maildir":
-        for folder in (place, *(folders.maildirs_within(place) if subfolders else ())):
-            yield from folders.maildir_entries(folder)
+        maildirs = (place, *(folders.find_maildirs(place) if subfolders else ()))
+        files: Iterator[MessageFile] = (file for folder in maildirs for file in folders.list_maildir(folder))
     else:
-        yield from folders.mh_entries(place) if kind == "mh" else folders.files_within(place, problems)
+        files = iter(folders.list_mh(place)) if kind == "mh" else folders.list_folder(place, problems)
+    first = next(files, None)
+    if first is None and kind == "folder":
+        raise InputError(f"{place}: the folder has no files with messages. Hint: give {SOURCES}")
+    return chain([first] if first else [], files)
 
 
-def _of_folder(
-    entries: Iterable[Entry], problems: ProblemHandler, names_now: _NamesNow | None = None
+def _read_files(
+    files: Iterable[MessageFile], problems: ProblemHandler, renamed: _RenamedFiles | None = None
 ) -> Iterator[RawMessage]:
-    """The messages of many files; a file that cannot be read is told, and the others go on."""
-    names_now = names_now or _NamesNow()
-    for listed in entries:
-        if found := _at_once(listed):
-            yield found
+    """Yield the messages of many files; a file that cannot be read is reported, and the others are read."""
+    renamed = renamed or _RenamedFiles()
+    for listed in files:
+        if message := _read_small_file(listed):
+            yield message
             continue
-        entry = names_now.of(listed)
+        file = renamed.find(listed)
         try:
-            if not folders.is_regular(entry.path):
+            if not folders.is_regular(file.path):
                 raise InputError("is a pipe or a device, no file with a message")
-            yield from _held_by(entry, problems)
+            yield from _read_file(file, problems)
         except (InputError, OSError) as error:
             reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
-            problems(Problem(entry.path, reason.removeprefix(f"{entry.path}: ")))
+            problems(Problem(file.path, reason.removeprefix(f"{file.path}: ")))
 
 
-def _at_once(entry: Entry) -> RawMessage | None:
-    """The message of a small file that holds just that; whatever is in its way is told by who takes a closer look."""
+def _small_size(path: str) -> int:
+    """Return the bytes of a small file; 0 if it is larger, no regular file, or cannot be read."""
     try:
-        return None if entry.path.lower().endswith(BOXES) else message_in(entry)
+        status = os.stat(path)
+    except (OSError, ValueError):
+        return 0
+    return status.st_size if S_ISREG(status.st_mode) and status.st_size < MAX_SMALL_FILE_BYTES else 0
+
+
+def _read_small_file(file: MessageFile) -> RawMessage | None:
+    """Return the message of a small file with just one; None if the file needs a closer look, or cannot be read."""
+    if file.path.lower().endswith(MBOX_SUFFIXES):
+        return None
+    try:
+        if is_live(file.path):
+            return None
+        descriptor = os.open(file.path, OPEN_FLAGS)
+        try:
+            status = os.fstat(descriptor)
+            if not S_ISREG(status.st_mode) or not 0 < status.st_size < MAX_SMALL_FILE_BYTES:
+                return None
+            raw = os.read(descriptor, MAX_SMALL_FILE_BYTES)
+        finally:
+            os.close(descriptor)
     except OSError:
         return None
+    if len(raw) != status.st_size or raw.startswith(SPECIAL_STARTS) or raw[257:262] == b"ustar":
+        return None
+    if file.is_single or not raw.startswith(b"From "):
+        return RawMessage(file.path, raw, status.st_mtime if file.time is None else file.time, file.flags)
+    if raw.find(b"From ", 5) >= 0 or not mbox.is_mbox(raw):  # it may begin another message, or be quoted
+        return None
+    end = raw.find(b"\n") + 1 or len(raw)
+    line, raw = raw[:end], mbox.strip_separator(raw[end:])
+    return RawMessage(file.path, raw, mbox.parse_time(line), mbox.find_flags(raw))
 
 
-class _NamesNow:
-    """Where messages of Maildirs are now: their readers set flags by renaming files, at any moment."""
+class _RenamedFiles:
+    """The present names of messages in Maildirs: mail programs set flags by renaming files, at any time."""
 
     def __init__(self) -> None:
-        self._listed: dict[tuple[Path, str], Entry] = {}
+        self._listed: dict[tuple[Path, str], MessageFile] = {}
 
-    def of(self, entry: Entry) -> Entry:
-        """The same message under the name it has now, if it was renamed since its folder was listed."""
-        if os.path.lexists(entry.path):
-            return entry
-        place = Path(entry.path).parent.parent
+    def find(self, file: MessageFile) -> MessageFile:
+        """Return a file under its present name, if it was renamed since its folder was listed."""
+        if os.path.lexists(file.path):
+            return file
+        place = Path(file.path).parent.parent
         if not folders.is_maildir(place):
-            return entry
-        now = self._listed.get((place, entry.key))
+            return file
+        now = self._listed.get((place, file.key))
         if not now or not os.path.lexists(now.path):
-            self._listed = {(place, other.key): other for other in folders.maildir_entries(place)}
-            now = self._listed.get((place, entry.key))
-        return now or entry
+            self._listed = {(place, other.key): other for other in folders.list_maildir(place)}
+            now = self._listed.get((place, file.key))
+        return now or file
 
 
-_NAMES_NOW = _NamesNow()
-"""Where files are that were left closed: a mail program may rename thousands at once, and listing them takes time."""
+_RENAMED_FILES = _RenamedFiles()
+"""Names of files that were left unread: a mail program may rename thousands at once, and listing them takes time."""
 
 
-Drawn = TypeVar("Drawn", RawMessage, RawMessage | UnreadFile)
+Found = TypeVar("Found", RawMessage, RawMessage | MessageFile)
 
 
-def _without_trash(place: str | Path, found: Iterator[Drawn], problems: ProblemHandler) -> Iterator[Drawn]:
-    left_out = 0
+def _drop_trashed(place: str | Path, found: Iterator[Found], problems: ProblemHandler) -> Iterator[Found]:
+    omitted = 0
     for message in found:
         if "T" in message.flags:
-            left_out += 1
+            omitted += 1
         else:
             yield message
-    report_trashed(str(place), left_out, problems)
+    report_trashed(str(place), omitted, problems)

@@ -1,7 +1,9 @@
-"""What a source of mail gives: messages as they lie there, and word of what it could not give."""
+"""Messages as a source of mail gives them: read or still in their files; and the problems that a source reports."""
 
 from __future__ import annotations
 
+import os
+import re
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,11 +13,11 @@ from deciban.errors import DecibanWarning
 
 @dataclass(frozen=True, slots=True)
 class RawMessage:
-    """A message as it was found: its bytes, untouched by any reading.
+    """A message as it was found: its bytes, unchanged.
 
-    `name` says where it lies ("box.mbox:17", "Maildir/cur/123:2,S", "imaps://user@host/Junk;uid=5"), `time` when it
-    came there as far as its source knows (seconds since 1970), and `flags` what its reader did to it, in Maildir's
-    letters (S seen, R replied, F flagged, T trashed, D draft, P passed).
+    `name` is its place ("box.mbox:17", "Maildir/cur/123:2,S", "imaps://user@host/Junk;uid=5"), `time` its arrival as
+    far as its source knows (seconds since 1970), and `flags` what its reader did to it, in the letters of Maildir
+    (S seen, R replied, F flagged, T trashed, D draft, P passed).
 
     >>> RawMessage("cur/1:2,S", b"Subject: hello", flags="S").flags
     'S'
@@ -29,7 +31,7 @@ class RawMessage:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something that a source had to leave out while it went on with the rest."""
+    """Something that a source had to omit while it went on with the rest."""
 
     name: str
     reason: str
@@ -40,51 +42,61 @@ class Problem:
 
 
 ProblemHandler = Callable[[Problem], None]
-"""Who is told of what was left out."""
-
-
-@dataclass(frozen=True, slots=True)
-class UnreadFile:
-    """A small file that nobody has opened yet, for one who reads many: it may be opened by another process.
-
-    Its name, what its folder tells of it (see `folders.Entry`), its size, whether messages in it count that are
-    marked as trashed, and who is told of what cannot be read.
-    """
-
-    name: str
-    flags: str
-    time: float | None
-    alone: bool
-    size: int
-    trashed: bool
-    problems: ProblemHandler
-
-
-MessageInput = tuple[str, bytes] | RawMessage | UnreadFile
-"""A message with its name, or as it was found: then it is learned as of when it came; or where it lies."""
-
-
-def name_and_content(given: MessageInput) -> tuple[str, bytes | UnreadFile]:
-    """Its name, and its bytes, or where they are."""
-    if isinstance(given, UnreadFile):
-        return given.name, given
-    return (given.name, given.raw) if isinstance(given, RawMessage) else given
+"""A function that receives each problem."""
 
 
 def warn_of_problem(problem: Problem) -> None:
-    """ProblemHandler as warnings, for callers who did not say whom to tell."""
+    """Issue a problem as a warning: the handler of callers that give none."""
     warnings.warn(str(problem), DecibanWarning, stacklevel=2)
 
 
+@dataclass(frozen=True, slots=True)
+class MessageFile:
+    """A file of a folder that is not read yet: it may be opened by another process.
+
+    It holds one message or, unless `is_single`, perhaps an mbox. `flags` and `time` are those that the folder tells;
+    `size` (in bytes) is known for small files only; `trashed` tells whether messages marked as trashed count.
+    """
+
+    path: str
+    flags: str = ""
+    time: float | None = None
+    is_single: bool = True
+    size: int = 0
+    trashed: bool = False
+    problems: ProblemHandler = warn_of_problem
+
+    @property
+    def name(self) -> str:
+        """The path, which is the name of its message."""
+        return self.path
+
+    @property
+    def key(self) -> str:
+        """The part of a Maildir's file name that stays when flags are set or it moves from `new` to `cur`."""
+        return re.split("[:;!,]", os.path.basename(self.path), maxsplit=1)[0]
+
+
+MessageInput = tuple[str, bytes] | RawMessage | MessageFile
+"""A named message, a message as it was found (learned as of its arrival), or a file to read."""
+
+
+def name_and_content(message: MessageInput) -> tuple[str, bytes | MessageFile]:
+    """Return the name of a message, and its bytes or its file."""
+    if isinstance(message, MessageFile):
+        return message.name, message
+    return (message.name, message.raw) if isinstance(message, RawMessage) else message
+
+
 def max_read_bytes() -> int:
-    """So many bytes of a message are read: one more than is looked at, so that its reader knows it was cut."""
+    """Return the number of bytes read of a message: one more than is parsed, so that the parser knows it was cut."""
     from deciban.mail.message.message import MAX_MESSAGE_BYTES
 
     return MAX_MESSAGE_BYTES + 1
 
 
 def report_trashed(name: str, messages: int, problems: ProblemHandler) -> None:
-    """Says how many messages were passed over because their reader had thrown them away."""
+    """Report how many messages were omitted because they are marked as trashed."""
     if messages:
         those = "message that is" if messages == 1 else "messages that are"
         problems(Problem(name, f"{messages} {those} marked as trashed: left out", messages))

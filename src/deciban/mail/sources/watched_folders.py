@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from deciban.errors import InputError
-from deciban.mail.sources.folders import maildir_entries
+from deciban.mail.sources.folders import list_maildir
 from deciban.mail.sources.imap import MOST_TOGETHER, ImapFolder, few_at_a_time
 from deciban.mail.sources.imap_address import Address
-from deciban.mail.sources.message_sources import message_at, source_kind
+from deciban.mail.sources.message_sources import read_single_message, source_kind
 from deciban.mail.sources.raw_message import RawMessage
 
 SETTLED = 2.0
@@ -87,12 +87,12 @@ class WatchedMaildir:
         looked, stamps = time.time(), self._stamps()
         if stamps == self._quiet:
             return
-        entries = [entry for entry in maildir_entries(self.path) if "T" not in entry.flags]
+        entries = [entry for entry in list_maildir(self.path) if "T" not in entry.flags]
         self._keys &= {entry.key for entry in entries}
         for entry in entries:
             if entry.key not in self._keys:
                 with suppress(InputError, OSError):  # renamed or gone since: the next look tells which
-                    yield entry.key, message_at(entry)
+                    yield entry.key, read_single_message(entry)
         done = self._keys >= {entry.key for entry in entries}
         self._quiet = stamps if done and looked - max(stamps) / 1e9 > SETTLED else ()
 
@@ -109,7 +109,7 @@ class WatchedMaildir:
 
     def all_seen(self) -> None:
         """Marks all names as seen."""
-        self._keys = {entry.key for entry in maildir_entries(self.path) if "T" not in entry.flags}
+        self._keys = {entry.key for entry in list_maildir(self.path) if "T" not in entry.flags}
 
     def state(self) -> State:
         """The names that were there."""
