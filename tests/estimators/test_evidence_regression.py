@@ -297,7 +297,7 @@ def test_odd_counts_have_sound_answers(case):
 def test_a_thousand_classes_of_fifty_words_share_each_word_alike():
     X, y = np.tile(np.eye(50), (40, 1)), np.arange(2000) % 1000
     model = EvidenceRegression().fit(X, y)
-    assert model._fitted().account.converged
+    assert model._check_fitted().account.converged
     p, own = model.predict_proba(X[:50]), np.arange(1000)[None, :] % 50 == np.arange(50)[:, None]
     np.testing.assert_allclose(p[own], p[0, 0], rtol=1e-6)  # the twenty classes of a word are told apart by nothing
     np.testing.assert_allclose(p[~own], p[0, 1], rtol=1e-6)

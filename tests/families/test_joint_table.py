@@ -191,5 +191,5 @@ def test_a_hundred_thousand_rows_complete_or_with_holes_are_scored():
 def test_the_bayes_error_where_every_row_has_holes_is_that_of_the_prior(alpha):
     X = np.array([[0, np.nan], [np.nan, 1], [np.nan, 1]])
     model = JointBayes(alpha=alpha, prior_alpha=0.0).fit(X, [0, 1, 1])
-    error = model._fitted().bayes_error(10, np.random.default_rng(0), 1)
-    np.testing.assert_allclose(error, 1 - model._fitted().solved.prior.max(), rtol=1e-12)
+    error = model._check_fitted().bayes_error(10, np.random.default_rng(0), 1)
+    np.testing.assert_allclose(error, 1 - model._check_fitted().solved.prior.max(), rtol=1e-12)

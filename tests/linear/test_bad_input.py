@@ -60,7 +60,7 @@ def learned(partner, X, y, weight=None):
     p = model.predict_proba(X)
     if partner not in BOOSTED:
         assert np.isfinite(model.coef_).all()
-        absent = model._fitted().rows[-len(model.intercept_) :] == 0  # a class without rows is impossible
+        absent = model._check_fitted().rows[-len(model.intercept_) :] == 0  # a class without rows is impossible
         assert (np.isfinite(model.intercept_) | absent).all()
     assert np.isfinite(p).all()
     np.testing.assert_allclose(p.sum(axis=1), 1.0)
@@ -251,7 +251,7 @@ def test_a_thousand_classes_of_words_are_learned_to_the_end():
     X = np.zeros((2000, 46))
     X[np.arange(2000), first[y]] = X[np.arange(2000), second[y]] = 1.0
     model = EvidenceRegression().fit(X, y)
-    assert model._fitted().account.converged
+    assert model._check_fitted().account.converged
     assert model.coef_.shape == (1000, 46)
     assert model.score(X, y) == 1.0
     p = model.predict_proba(X)

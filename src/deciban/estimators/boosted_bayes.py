@@ -15,8 +15,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from deciban._typing import Array
 from deciban.engines import InvalidValue, encode, encode_known, thread_count
 from deciban.errors import InputError
-from deciban.estimators.calibration_mixin import Honest
-from deciban.estimators.check_arrays import checked_rows, checked_weight, checked_X, named, without_weightless
+from deciban.estimators.calibration_mixin import CalibrationMixin
+from deciban.estimators.check_arrays import check_rows, check_weight, check_X, drop_weightless_rows, named
 from deciban.estimators.classifier_base import Classifier
 from deciban.estimators.error_messages import worded
 from deciban.estimators.gaussian_nb import GaussianNB
@@ -30,7 +30,7 @@ from deciban.scores import finish
 from deciban.scores.posterior import Finish
 
 
-class BoostedBayes(Honest, Classifier):
+class BoostedBayes(CalibrationMixin, Classifier):
     """AdaBoost for many classes over naive Bayes, or any of our generative facades as `estimator`.
 
     A round is one pass: a weighted ledger, solved. `algorithm` says how learners come together. "SAMME": they vote,
@@ -67,7 +67,7 @@ class BoostedBayes(Honest, Classifier):
 
     if TYPE_CHECKING:
 
-        def _fitted(self) -> Boosted: ...
+        def _check_fitted(self) -> Boosted: ...
 
     def __init__(
         self,
@@ -92,21 +92,21 @@ class BoostedBayes(Honest, Classifier):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from X (rows × features, dense or CSR) and labels y."""
-        with self._unchanged_if_refused():
+        with self._restore_on_error():
             self._validate_params()
-            learner = self._learner()
+            learner = self._make_learner()
             learner._validate_params()
-            X, y = checked_rows(self, X, y, reset=True)
-            weight = checked_weight(sample_weight, X)
+            X, y = check_rows(self, X, y, reset=True)
+            weight = check_weight(sample_weight, X)
             if weight is not None and not weight.any():
                 raise InputError("sample_weight is zero in every row, so there is nothing to learn from")
             self.classes_, codes = encode(y)
             self._dtype = X.dtype if X.dtype == np.float32 else np.dtype(np.float64)
-            with self._worded():
-                self._scorer = self._boosted(learner, *without_weightless(X, codes, weight))
+            with self._reword_errors():
+                self._scorer = self._boost(learner, *drop_weightless_rows(X, codes, weight))
         return self
 
-    def _boosted(self, learner: Bayes, X: Any, codes: NDArray[np.int32], weight: Array | None) -> Boosted:
+    def _boost(self, learner: Bayes, X: Any, codes: NDArray[np.int32], weight: Array | None) -> Boosted:
         assumption = learner._assumption(X.shape[1], len(self.classes_))
         blocks = tuple(Block(n.kind, X.shape[1], named(self), reading=n.reading) for n in assumption.needs)
         rows, held = self._split(Examples((X,), codes, weight))
@@ -133,11 +133,11 @@ class BoostedBayes(Honest, Classifier):
         learned, held = (np.flatnonzero(part) for part in (~aside, aside))
         return _chosen(rows, learned), _chosen(rows, held)
 
-    def _learner(self) -> Bayes:
+    def _make_learner(self) -> Bayes:
         """What is boosted, unfitted."""
         if self.estimator is None or isinstance(self.estimator, str):
             return GaussianNB()
-        if type(self.estimator)._rows is not Bayes._rows:
+        if type(self.estimator)._check_rows is not Bayes._check_rows:
             raise InputError(
                 f"BoostedBayes takes learners of matrices, not {type(self.estimator).__name__}. Hint: GaussianNB(), "
                 f"GaussianBayes(), BernoulliNB(), MultinomialNB(), CategoricalNB(); tables: train(learner='boosted')"
@@ -148,11 +148,11 @@ class BoostedBayes(Honest, Classifier):
     @property
     def missing(self) -> str:  # type: ignore[override]
         """What the learner makes of NaN."""
-        return self._learner().missing
+        return self._make_learner().missing
 
-    def _facade(self, belief: GenerativeModel) -> Bayes:
+    def _make_estimator(self, belief: GenerativeModel) -> Bayes:
         """A learner as the facade it would be had it been fitted to its weights."""
-        made = self._learner()
+        made = self._make_learner()
         for name in ("classes_", "n_features_in_", "feature_names_in_", "_dtype"):
             if name in vars(self):
                 setattr(made, name, getattr(self, name))
@@ -162,27 +162,27 @@ class BoostedBayes(Honest, Classifier):
     @property
     def estimator_(self) -> Bayes:
         """What was boosted, unfitted."""
-        return self._learner()
+        return self._make_learner()
 
     @property
     def estimators_(self) -> list[Bayes]:
         """The learners of all rounds, made when asked for."""
-        return [self._facade(belief) for belief in self._fitted().rounds]
+        return [self._make_estimator(belief) for belief in self._check_fitted().rounds]
 
     @property
     def estimator_weights_(self) -> Array:
         """The learners' shares, a round each: of votes, or of the score."""
-        return self._fitted().shares
+        return self._check_fitted().shares
 
     @property
     def estimator_errors_(self) -> Array:
         """The error of each learner on the rows as they weighed in its round."""
-        return self._fitted().errors
+        return self._check_fitted().errors
 
     @property
     def n_estimators_(self) -> int:
         """How many rounds there were."""
-        return len(self._fitted().rounds)
+        return len(self._check_fitted().rounds)
 
     @property
     def n_classes_(self) -> int:
@@ -191,7 +191,7 @@ class BoostedBayes(Honest, Classifier):
 
     def decision_function(self, X: Any) -> Array:
         """(K − 1) times each class's score less the mean of all; of two classes the log-odds of the second alone."""
-        return _decision(self._scores(X, "joint"))
+        return _decision(self._score(X, "joint"))
 
     def staged_decision_function(self, X: Any) -> Iterator[Array]:
         """`decision_function` after each round."""
@@ -210,37 +210,37 @@ class BoostedBayes(Honest, Classifier):
         return (float(accuracy_score(y, said, sample_weight=sample_weight)) for said in self.staged_predict(X))
 
     def _staged(self, X: Any, wanted: Finish) -> Iterator[NDArray[Any]]:
-        model = self._fitted()
-        X = checked_X(self, X)
-        self._refuse_question(X)
-        with self._worded():
+        model = self._check_fitted()
+        X = check_X(self, X)
+        self._check_prediction_rows(X)
+        with self._reword_errors():
             for scores in model.iterate_scores([X], thread_count(self.n_jobs)):
                 yield finish(scores, np.zeros(self.n_classes_), wanted)[0]
 
     def staged_weights(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[Array]:
         """How the rows that were learned weighed in each round; they add up to one. Found again, not kept."""
-        model = self._fitted()
-        X, y = checked_rows(self, X, y, reset=False)
-        rows = Examples((X,), encode_known(y, self.classes_), checked_weight(sample_weight, X))
-        with self._worded():
+        model = self._check_fitted()
+        X, y = check_rows(self, X, y, reset=False)
+        rows = Examples((X,), encode_known(y, self.classes_), check_weight(sample_weight, X))
+        with self._reword_errors():
             yield from iterate_weights(model, rows, float(self.learning_rate), thread_count(self.n_jobs))
 
-    def _refuse_question(self, X: Any) -> None:
-        self._facade(self._fitted().rounds[0])._refuse_question(X)
+    def _check_prediction_rows(self, X: Any) -> None:
+        self._make_estimator(self._check_fitted().rounds[0])._check_prediction_rows(X)
 
-    def _refusal(self, bad: InvalidValue) -> InputError:
+    def _make_error(self, bad: InvalidValue) -> InputError:
         names = getattr(self, "feature_names_in_", None)
-        return worded(bad, type(self).__name__, names, self._learner()._proposal, self.missing == "skip")
+        return worded(bad, type(self).__name__, names, self._make_learner()._proposal, self.missing == "skip")
 
-    def _is_own(self, believed: Scorer) -> bool:
+    def _matches_arguments(self, believed: Scorer) -> bool:
         if not isinstance(believed, Boosted) or believed.algorithm != self.algorithm:
             return False
-        mine = self._learner()._assumption(self.n_features_in_, len(self.classes_)).families
+        mine = self._make_learner()._assumption(self.n_features_in_, len(self.classes_)).families
         return all([type(f) for f in b.assumption.families] == [type(f) for f in mine] for b in believed.rounds)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags = self._learner().__sklearn_tags__().input_tags
+        tags.input_tags = self._make_learner().__sklearn_tags__().input_tags
         return tags
 
 

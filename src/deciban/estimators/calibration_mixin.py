@@ -30,13 +30,13 @@ GROWING = ("levels", "bags")
 """Kinds of which a row may hold what no other has: a level, a word."""
 
 
-class Honest:
+class CalibrationMixin:
     """Calibration and novelty, by rows that were scored by models that had not learned them."""
 
     if TYPE_CHECKING:  # what the facades bring
         _scorer: Any
-        _fitted: Callable[[], Any]
-        _scores: Callable[[Any, Finish], NDArray[Any]]
+        _check_fitted: Callable[[], Any]
+        _score: Callable[[Any, Finish], NDArray[Any]]
         fit: Callable[..., Self]
         get_params: Callable[[], dict[str, Any]]
         set_params: Callable[..., Self]
@@ -57,10 +57,10 @@ class Honest:
         if check_method(method) is None:
             raise InputError("method=None calibrates nothing. Hint: 'auto', or fit(X, y)")
         new = _plain(self).fit(X, y, sample_weight)
-        new._scorer = new._mended(X, y, sample_weight, method, folds)
+        new._scorer = new._calibrate(X, y, sample_weight, method, folds)
         return new.set_params(calibrate=method) if "calibrate" in self.get_params() else new
 
-    def _mended(self, X: Any, y: Any, sample_weight: Any, method: str, folds: Any = 10) -> Any:
+    def _calibrate(self, X: Any, y: Any, sample_weight: Any, method: str, folds: Any = 10) -> Any:
         """What is believed, with the calibration that the rows out of their folds ask for."""
         from deciban.estimators.cross_validate import out_of_fold
 
@@ -71,7 +71,7 @@ class Honest:
         found = calibrate(method, told.scores, truth, told.weight, told.fold, log_prior)
         return self._scorer.with_maps(calibration=found.calibration)
 
-    def _say_uncalibrated(self) -> None:
+    def _warn_not_calibrated(self) -> None:
         """A batch alone cannot tell what comes true of the probabilities of a model of all rows."""
         if getattr(self, "calibrate", None) is not None and "_scorer" not in vars(self):
             warnings.warn(
@@ -84,7 +84,7 @@ class Honest:
     @property
     def calibration_(self) -> Calibration | None:
         """What the probabilities are mended by; None where they are as the model claims them."""
-        return self._fitted().calibration
+        return self._check_fitted().calibration
 
     def fit_novelty(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn which rows are usual, from the rows that were learned, each scored by a model without it.
@@ -94,12 +94,12 @@ class Honest:
         """
         from deciban.estimators.cross_validate import out_of_fold_scores
 
-        self._fitted().require_density("density p(x)")
+        self._check_fitted().require_density("density p(x)")
         with warnings.catch_warnings():
             warnings.simplefilter(
                 "ignore", DecibanWarning
             )  # rows that say nothing were told of when they were learned
-            cells = self._scores(X, "observed")
+            cells = self._score(X, "observed")
             growing = any(block.kind in GROWING for block in self._scorer.outline.blocks)
             folds: Any = "loo" if len(cells) <= EACH_LEFT_OUT[growing] else 10
             wanted: Finish = "typicality" if growing else "density"
@@ -112,11 +112,11 @@ class Honest:
     @property
     def novelty_(self) -> Novelty | None:
         """How probable the rows are that were learned, for each of their cells or words; see `fit_novelty`."""
-        return self._fitted().novelty
+        return self._check_fitted().novelty
 
-    def _novel(self, X: Any, share: float) -> NDArray[np.bool_]:
+    def _is_novel(self, X: Any, share: float) -> NDArray[np.bool_]:
         """Which rows are less probable than all but this share of those learned."""
-        belief = self._fitted()
+        belief = self._check_fitted()
         belief.require_density("density p(x)")
         usual = known_novelty(belief.novelty)
         usual.threshold(share)
@@ -124,7 +124,7 @@ class Honest:
             warnings.simplefilter(
                 "ignore", DecibanWarning
             )  # what there is to say is said when the rows are classified
-            return usual.novel(self._scores(X, "typicality"), share)
+            return usual.novel(self._score(X, "typicality"), share)
 
 
 def _plain(estimator: Any) -> Any:

@@ -33,7 +33,7 @@ class CategoricalNB(LevelBayes):
         return self._counts().sizes
 
     def _counts(self, imagined: bool = True) -> Levels:
-        model = self._fitted()
+        model = self._check_fitted()
         family: Any = model.assumption.families[0]
         return family.full((model.complete if imagined else model.ledger).parts[0])
 
@@ -50,6 +50,6 @@ class CategoricalNB(LevelBayes):
     @property
     def feature_log_prob_(self) -> list[Array]:
         """ln θ_kjv, a K×V_j table for each feature."""
-        family: Any = self._fitted().assumption.families[0]
+        family: Any = self._check_fitted().assumption.families[0]
         counts = self._counts()
         return Levels(family.log_theta(counts), counts.offset).tables()

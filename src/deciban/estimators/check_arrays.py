@@ -14,7 +14,7 @@ from deciban.engines import encode
 from deciban.errors import InputError
 
 
-def checked_rows(estimator: Any, X: Any, y: Any, *, reset: bool) -> tuple[Any, NDArray[Any]]:
+def check_rows(estimator: Any, X: Any, y: Any, *, reset: bool) -> tuple[Any, NDArray[Any]]:
     """X and y as arrays of equal length, by scikit-learn's rules; NaN and ±∞ in X are looked at later."""
     X, y = validate_data(estimator, X, y, accept_sparse="csr", ensure_all_finite=False, reset=reset)
     if y.dtype.kind == "O":
@@ -30,7 +30,7 @@ def named(estimator: Any) -> tuple[str, ...] | None:
     return None if names is None else tuple(str(name) for name in names)
 
 
-def checked_X(estimator: Any, X: Any) -> Any:
+def check_X(estimator: Any, X: Any) -> Any:
     """X as an array with the columns that were learned; plain arrays pass without a look at every value."""
     if type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind in "fiub" and len(X):
         named = "feature_names_in_" in vars(estimator)
@@ -39,7 +39,7 @@ def checked_X(estimator: Any, X: Any) -> Any:
     return validate_data(estimator, X, accept_sparse="csr", ensure_all_finite=False, reset=False)
 
 
-def checked_weight(weight: Any, X: Any) -> Array | None:
+def check_weight(weight: Any, X: Any) -> Array | None:
     """Row weights as doubles; None where every row weighs one."""
     if weight is None:
         return None
@@ -61,7 +61,7 @@ def checked_weight(weight: Any, X: Any) -> Array | None:
     return w
 
 
-def without_weightless(X: Any, codes: NDArray[np.int32], weight: Array | None) -> tuple[Any, Any, Array | None]:
+def drop_weightless_rows(X: Any, codes: NDArray[np.int32], weight: Array | None) -> tuple[Any, Any, Array | None]:
     """A row of weight zero is a row absent: its levels, its NaN and its values are nobody's business."""
     if weight is None or weight.all():
         return X, codes, weight
@@ -69,7 +69,7 @@ def without_weightless(X: Any, codes: NDArray[np.int32], weight: Array | None) -
     return X[kept], codes[kept], weight[kept]
 
 
-def floating(X: Any) -> tuple[Any, np.dtype[Any]]:
+def to_float(X: Any) -> tuple[Any, np.dtype[Any]]:
     """X as float32 or float64, whichever it is (other numbers as float64), dense rows one after the other."""
     dtype = np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
     if hasattr(X, "tocsr"):
@@ -77,7 +77,7 @@ def floating(X: Any) -> tuple[Any, np.dtype[Any]]:
     return np.ascontiguousarray(X, dtype=dtype), dtype
 
 
-def declared(estimator: Any, classes: Any) -> NDArray[Any]:
+def check_declared_classes(estimator: Any, classes: Any) -> NDArray[Any]:
     """The classes of a `partial_fit`: named on the first call, the same on every other."""
     known = getattr(estimator, "classes_", None)
     if known is None:

@@ -27,7 +27,7 @@ NOT_ADDITIVE = (
 )
 
 
-def checked_documents(estimator: Any, X: Any) -> Documents:
+def check_texts(estimator: Any, X: Any) -> Documents:
     """The documents of X: one or more, and none of them missing."""
     documents = Documents.of(X, estimator.encoding, estimator.errors)
     if not len(documents):
@@ -44,7 +44,7 @@ def checked_documents(estimator: Any, X: Any) -> Documents:
     return documents
 
 
-def reading_of(words: Any, event: str, weighting: str | None) -> Words:
+def choose_tokenizer(words: Any, event: str, weighting: str | None) -> Words:
     """How documents are read under an event: where presence is all that counts, words count once a document."""
     given = Words.given(words)
     if weighting == "twcnb" and (given.values != "counts" or given.length is not None):
@@ -68,7 +68,7 @@ def reading_of(words: Any, event: str, weighting: str | None) -> Words:
     return replace(given, values="presence")
 
 
-def refuse_together(event: str, weighting: str | None, idf: bool, norm: bool) -> None:
+def refuse_contradictions(event: str, weighting: str | None, idf: bool, norm: bool) -> None:
     """Refuse arguments that contradict each other."""
     if weighting is not None and idf:
         raise InputError(
@@ -90,7 +90,7 @@ def refuse_together(event: str, weighting: str | None, idf: bool, norm: bool) ->
         )
 
 
-def refuse_weighed(words: Words, weighting: str | None, idf: bool) -> None:
+def refuse_auto_alpha(words: Words, weighting: str | None, idf: bool) -> None:
     """Refuse to ask how probable counts are where words come to no counts."""
     if weighting is None and not idf and words.whole:
         return
@@ -118,7 +118,7 @@ def weighed(X: Any, idf: Array) -> Any:
     return X
 
 
-def unit_rows(X: Any) -> Any:
+def normalise_rows_inplace(X: Any) -> Any:
     """The same rows divided by their Euclidean length; X is changed, and a row of zeros stays."""
     row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
     size = np.sqrt(np.bincount(row, weights=X.data**2, minlength=X.shape[0]))
@@ -130,10 +130,10 @@ def rennie(X: Any, documents: Tallies) -> Any:
     """Rows of counts as Rennie et al. (2003) learn them: ln(1 + f) · ln(n/df), of length one; X is changed."""
     df = documents.per_feature(documents.total)
     X.data = np.log1p(X.data)
-    return unit_rows(weighed(X, np.log(divide(documents.weight.sum(), df, 1.0))))
+    return normalise_rows_inplace(weighed(X, np.log(divide(documents.weight.sum(), df, 1.0))))
 
 
-def bags_of_rows(X: Any, codes: NDArray[np.int32], weight: Array | None, documents: Tallies) -> Bags:
+def sum_rows_by_class(X: Any, codes: NDArray[np.int32], weight: Array | None, documents: Tallies) -> Bags:
     """Σ w·x per class and word of these rows, beside the documents that have each word."""
     from scipy.sparse import csr_array
 
@@ -146,7 +146,7 @@ def bags_of_rows(X: Any, codes: NDArray[np.int32], weight: Array | None, documen
     return Bags(Tallies(start, klass, sums.data, documents.weight), documents)
 
 
-def warn_silent(silent: NDArray[np.bool_], event: str, deep: int) -> None:
+def warn_unknown_documents(silent: NDArray[np.bool_], event: str, deep: int) -> None:
     """Say of how many documents nothing is known but that they are there; the user's call is so many calls up."""
     if not silent.any():
         return
@@ -163,7 +163,7 @@ def warn_silent(silent: NDArray[np.bool_], event: str, deep: int) -> None:
     )
 
 
-def refuse_drawing(words: Words, weighed: str | None, what: str) -> None:
+def refuse_sampling(words: Words, weighed: str | None, what: str) -> None:
     """Refuse to draw documents where what is counted is no number of words, or words cannot be put together again."""
     if weighed is None and not words.whole:
         weighed = f"Words(values={words.values!r}, length={words.length!r})"
@@ -174,7 +174,7 @@ def refuse_drawing(words: Words, weighed: str | None, what: str) -> None:
         )
 
 
-def refuse_writing(words: Words) -> None:
+def refuse_text_sampling(words: Words) -> None:
     """Refuse to make documents of words that overlap, or that were not kept."""
     if words.unwritable:
         raise UndefinedError(

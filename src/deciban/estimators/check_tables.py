@@ -24,7 +24,7 @@ KINDS = ("pandas", "polars", "table", "array")
 """Kinds of rows: those of pandas, of polars, another table with names, or an array."""
 
 
-def table_of(estimator: Any, X: Any, names: Sequence[str] | None) -> pa.Table:
+def to_table(estimator: Any, X: Any, names: Sequence[str] | None) -> pa.Table:
     """X as a table, its columns under the names that were learned; None: they are to be learned now.
 
     Frames must have the columns of the frame that was learned, in the same order; an array's columns are x0, x1 …
@@ -73,7 +73,7 @@ def _listed(rows: Any) -> NDArray[Any]:
     return np.array(rows, dtype=object) if cells.dtype.kind in "US" else cells
 
 
-def checked_labels(estimator: Any, y: Any, table: pa.Table) -> NDArray[Any]:
+def check_labels(estimator: Any, y: Any, table: pa.Table) -> NDArray[Any]:
     """y as an array with a label for each row."""
     if y is None:
         raise InputError(
@@ -98,7 +98,7 @@ def present(
     return first_rows(Frame(table), table.num_rows).take(kept), codes[kept], weight[kept]
 
 
-def with_classes(
+def append_classes(
     table: pa.Table, codes: NDArray[np.int32], n_classes: int, weight: Array | None
 ) -> tuple[Frame, str, str | None, list[str]]:
     """The table with a column of classes and one of weights: their names, which the table has not, and the classes.
@@ -108,29 +108,29 @@ def with_classes(
     import pyarrow as pa
 
     names = [f"{k:08}" for k in range(n_classes)]
-    target = free_name("class", table.column_names)
+    target = make_unique_name("class", table.column_names)
     coded = pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(names, pa.string()))
     table = table.append_column(target, coded)
     if weight is None:
         return Frame(table), target, None, names
-    weights = free_name("weight", table.column_names)
+    weights = make_unique_name("weight", table.column_names)
     return Frame(table.append_column(weights, pa.array(weight))), target, weights, names
 
 
-def free_name(wanted: str, taken: Sequence[str]) -> str:
+def make_unique_name(wanted: str, taken: Sequence[str]) -> str:
     """The name, or one like it that is not taken."""
     while wanted in taken:
         wanted += "_"
     return wanted
 
 
-def kind_of(X: Any) -> str:
+def frame_kind(X: Any) -> str:
     """Which kind of rows these are: those of pandas, of polars, another table, or an array."""
     library = type(X).__module__.split(".")[0]
     return library if library in KINDS else "table" if _is_frame(X) else "array"
 
 
-def rows_like(kind: str, names: Sequence[str], columns: Mapping[str, Any], n: int) -> Any:
+def to_frame(kind: str, names: Sequence[str], columns: Mapping[str, Any], n: int) -> Any:
     """Columns as rows of this kind, in the order of the names; what no column is given for is missing."""
     import pyarrow as pa
 

@@ -13,7 +13,7 @@ from deciban.families.class_prior import ClassPrior
 PRIOR_NAMES = {"empirical", "smoothed", "uniform"}
 
 
-def chosen_prior(given: Any, alpha: float, n_classes: int, *, scaled: bool) -> ClassPrior:
+def parse_prior(given: Any, alpha: float, n_classes: int, *, scaled: bool) -> ClassPrior:
     """A prior by its name, or an array with one share ≥ 0 for each class.
 
     Shares that do not add up to one are `scaled`, with a warning (scikit-learn's count models take them), or refused

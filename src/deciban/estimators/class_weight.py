@@ -12,14 +12,14 @@ from deciban._typing import Array, Codes
 from deciban.errors import InputError, no_such_class
 
 
-def with_class_weight(
+def apply_class_weight(
     class_weight: Mapping[Any, float] | str | None, classes: NDArray[Any], codes: Codes, weight: Array | None
 ) -> Array | None:
     """The rows' weights times that of their class: as given (else 1), or such that all classes weigh the same.
 
     "balanced" is scikit-learn's n / (K n_k), n and n_k the weight of all rows and of those of class k.
 
-    >>> with_class_weight("balanced", np.array(["a", "b"]), np.array([0, 0, 0, 1], dtype=np.int32), None).tolist()
+    >>> apply_class_weight("balanced", np.array(["a", "b"]), np.array([0, 0, 0, 1], dtype=np.int32), None).tolist()
     [0.6666666666666666, 0.6666666666666666, 0.6666666666666666, 2.0]
     """
     if class_weight is None:

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from deciban._typing import Array
 from deciban.engines import FEW_ROWS, InvalidValue, encode_known, thread_count
 from deciban.errors import DecibanError, InputError
-from deciban.estimators.check_arrays import checked_X
+from deciban.estimators.check_arrays import check_X
 from deciban.estimators.error_messages import worded
 from deciban.ledger import Block
 from deciban.persistence import Section
@@ -39,7 +39,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
     _proposal = "leave such rows out, or replace the values"
 
     @contextmanager
-    def _unchanged_if_refused(self) -> Iterator[None]:
+    def _restore_on_error(self) -> Iterator[None]:
         before = dict(vars(self))
         try:
             yield
@@ -48,39 +48,39 @@ class Classifier(ClassifierMixin, BaseEstimator):
             raise
 
     @contextmanager
-    def _worded(self) -> Iterator[None]:
+    def _reword_errors(self) -> Iterator[None]:
         try:
             yield
         except InvalidValue as bad:
-            raise self._refusal(bad) from None
+            raise self._make_error(bad) from None
 
-    def _refusal(self, bad: InvalidValue) -> InputError:
+    def _make_error(self, bad: InvalidValue) -> InputError:
         names = getattr(self, "feature_names_in_", None)
         return worded(bad, type(self).__name__, names, self._proposal, self.missing == "skip")
 
     @property
     def n_parameters_(self) -> int:
         """How many numbers the model estimates, those of the class prior or the intercepts included."""
-        return self._fitted().n_parameters
+        return self._check_fitted().n_parameters
 
-    def _fitted(self) -> Scorer:
+    def _check_fitted(self) -> Scorer:
         try:
             return self._scorer
         except AttributeError:
             check_is_fitted(self)
             raise
 
-    def _scores(self, X: Any, wanted: Finish) -> NDArray[Any]:
-        model = self._fitted()
-        X = checked_X(self, X)
-        self._refuse_question(X)
+    def _score(self, X: Any, wanted: Finish) -> NDArray[Any]:
+        model = self._check_fitted()
+        X = check_X(self, X)
+        self._check_prediction_rows(X)
         threads = 1 if X.shape[0] <= FEW_ROWS else thread_count(self.n_jobs)
         try:
             return model.scores((X,), wanted, threads)
         except InvalidValue as bad:
-            raise self._refusal(bad) from None
+            raise self._make_error(bad) from None
 
-    def _refuse_question(self, X: Any) -> None:
+    def _check_prediction_rows(self, X: Any) -> None:
         """What a facade will not be asked about, beyond what its family refuses."""
 
     def predict(
@@ -98,33 +98,33 @@ class Classifier(ClassifierMixin, BaseEstimator):
         probability on a class is called, `reject_novel` the share of usual rows that may be taken for novel. A row
         that is undecided or novel is None.
         """
-        self._fitted()
+        self._check_fitted()
         rule = rule_of(self.classes_, costs, reject, thresholds)
-        codes = self._scores(X, "winner") if rule is None else rule.apply(self._scores(X, "posterior"))
+        codes = self._score(X, "winner") if rule is None else rule.apply(self._score(X, "posterior"))
         if reject_novel is not None:
-            codes = np.where(self._novel(X, reject_novel), REJECTED, codes)
+            codes = np.where(self._is_novel(X, reject_novel), REJECTED, codes)
         return labelled(self.classes_, codes)
 
-    def _novel(self, X: Any, share: float) -> NDArray[np.bool_]:
+    def _is_novel(self, X: Any, share: float) -> NDArray[np.bool_]:
         """Which rows are like none that were learned: a question of p(x)."""
-        self._fitted().require_density("density p(x)")
+        self._check_fitted().require_density("density p(x)")
         raise AssertionError
 
     def predict_proba(self, X: Any) -> Array:
         """p(k|x) of each row and class, in the order of `classes_`."""
-        return self._scores(X, "posterior")
+        return self._score(X, "posterior")
 
     def predict_log_proba(self, X: Any) -> Array:
         """ln p(k|x)."""
-        return self._scores(X, "log_posterior")
+        return self._score(X, "log_posterior")
 
     def explain(self, X: Any, classes: tuple[Any, Any] | None = None) -> Explanation:
         """The evidence of each feature in decibans, for the winner against the runner-up or for two given classes."""
-        model = self._fitted()
-        X = checked_X(self, X)
-        self._refuse_question(X)
+        model = self._check_fitted()
+        X = check_X(self, X)
+        self._check_prediction_rows(X)
         pair = None if classes is None else self._pair(classes)
-        with self._worded():
+        with self._reword_errors():
             return model.explain([X], pair, self.classes_, thread_count(self.n_jobs))
 
     def _pair(self, classes: tuple[Any, Any]) -> tuple[int, int]:
@@ -142,11 +142,11 @@ class Classifier(ClassifierMixin, BaseEstimator):
 
         Up to what all classes share. For `BernoulliNB` x is the indicator [value > binarize].
         """
-        return self._fitted().boundary()
+        return self._check_fitted().boundary()
 
     def quadratic_form(self) -> Conic:
         """score_k(x) = xᵀ A_k x + weights_k · x + bias_k."""
-        return self._fitted().conic()
+        return self._check_fitted().conic()
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file, whole or not at all; `deciban.load` reads it."""
@@ -168,19 +168,19 @@ class Classifier(ClassifierMixin, BaseEstimator):
                 section.refuse("the features are said to have names, and have none")
             self.feature_names_in_ = np.array(blocks[0].names, dtype=object)
 
-    def _check_read(self, section: Section, believed: Scorer) -> None:
+    def _check_loaded(self, section: Section, believed: Scorer) -> None:
         """Refuse a file whose arguments the facade itself would refuse, or that holds another kind of model."""
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # what there is to say was said when it was fitted
                 self._validate_params()
-                own = self._is_own(believed)
+                own = self._matches_arguments(believed)
         except (DecibanError, ValueError, TypeError, OverflowError) as error:
             section.refuse(f"the arguments are not sound: {error}")
         if not own:
             section.refuse(f"a {type(self).__name__} assumes something else")
 
-    def _is_own(self, believed: Scorer) -> bool:
+    def _matches_arguments(self, believed: Scorer) -> bool:
         """Whether this is what the facade, with its arguments, would have made."""
         raise NotImplementedError
 

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 from deciban._typing import Array, Codes
 from deciban.engines import encode
 from deciban.errors import DecibanWarning, InputError
-from deciban.estimators.check_arrays import checked_weight
+from deciban.estimators.check_arrays import check_weight
 from deciban.estimators.fold_estimators import adds, by_fold, by_kernel, crowded, is_plain, models
 from deciban.estimators.fold_plan import Plan, planned, taken
 from deciban.estimators.generative_base import Bayes
@@ -123,11 +123,11 @@ def _checked(est: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray
     """Rows, labels and weights, by the rules of the estimator's own `fit`."""
     if isinstance(est, Bayes):
         est._validate_params()
-        rows, labels = est._rows(X, y, reset=True)
+        rows, labels = est._check_rows(X, y, reset=True)
     else:
         rows, labels = X, column_or_1d(y)
         check_consistent_length(rows, labels)
-    return rows, labels, checked_weight(sample_weight, rows)
+    return rows, labels, check_weight(sample_weight, rows)
 
 
 def _name(est: Any) -> str:

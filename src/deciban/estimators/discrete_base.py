@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from deciban._typing import Array
 from deciban.errors import InputError
-from deciban.estimators.class_prior_arguments import PRIOR_NAMES, chosen_prior
+from deciban.estimators.class_prior_arguments import PRIOR_NAMES, parse_prior
 from deciban.estimators.generative_base import SHARED_CONSTRAINTS, Bayes
 from deciban.families.class_prior import ClassPrior
 from deciban.families.family import Alpha, Family
@@ -35,12 +35,12 @@ class ClassCounts(Bayes):
     def class_log_prior_(self) -> Array:
         """ln π_k."""
         with np.errstate(divide="ignore"):
-            return np.log(self._fitted().solved.prior)
+            return np.log(self._check_fitted().solved.prior)
 
     @property
     def alpha_(self) -> Alpha:
         """The pseudo-count that is added: as given, or what alpha="auto" has chosen by what was counted."""
-        family: Any = self._fitted().assumption.families[0]
+        family: Any = self._check_fitted().assumption.families[0]
         alpha: Alpha = family.alpha
         return alpha
 
@@ -82,7 +82,7 @@ class DiscreteBayes(ClassCounts):
         if self.class_prior is None:
             prior = ClassPrior("empirical" if self.fit_prior else "uniform")
         else:
-            prior = chosen_prior(self.class_prior, self.prior_alpha, n_classes, scaled=True)
+            prior = parse_prior(self.class_prior, self.prior_alpha, n_classes, scaled=True)
         if isinstance(self.alpha, Ledger):
             return Assumption((self._family(0.0, n_features),), prior, self.alpha, self.missing)
         if isinstance(self.alpha, str):
@@ -121,7 +121,7 @@ class CountBayes(DiscreteBayes):
     @property
     def feature_log_prob_(self) -> Array:
         """The logarithm of each feature's probability in each class, K×d, made when asked for."""
-        model = self._fitted()
+        model = self._check_fitted()
         family: Any = model.assumption.families[0]
         return family.log_theta(model.complete.parts[0])
 

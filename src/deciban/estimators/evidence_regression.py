@@ -16,14 +16,14 @@ from deciban._typing import Array
 from deciban.engines import FEW_ROWS, encode, thread_count
 from deciban.errors import DecibanError, InputError, ModelFileError, UndefinedError
 from deciban.estimators import check_documents as texts
-from deciban.estimators.calibration_mixin import Honest
-from deciban.estimators.check_arrays import checked_rows, checked_weight, checked_X, named, without_weightless
-from deciban.estimators.check_tables import checked_labels
-from deciban.estimators.fitted_base import Fitted
+from deciban.estimators.calibration_mixin import CalibrationMixin
+from deciban.estimators.check_arrays import check_rows, check_weight, check_X, drop_weightless_rows, named
+from deciban.estimators.check_tables import check_labels
+from deciban.estimators.fitted_base import FittedClassifier
 from deciban.estimators.generative_base import SHARED_CONSTRAINTS
 from deciban.estimators.text_classifier import TextClassifier
-from deciban.estimators.word_rows import counted, has_counts, one_long, usual_size
-from deciban.estimators.word_weights import TrustedWords
+from deciban.estimators.word_rows import counted, is_count_matrix, normalise_lengths, root_mean_square_length
+from deciban.estimators.word_weights import WordTrustMixin
 from deciban.families.class_prior import ClassPrior
 from deciban.families.marginal_likelihood import FALLBACK
 from deciban.families.multinomial import Multinomial
@@ -42,7 +42,7 @@ from deciban.text.token_positions import Finder
 from deciban.validation.inner_splits import by_content
 
 
-class EvidenceRegression(TrustedWords, Honest, Fitted):
+class EvidenceRegression(WordTrustMixin, CalibrationMixin, FittedClassifier):
     """Naive Bayes of words, each trusted as much as it deserves: evidence told twice is counted once.
 
     X is documents (a list, an array or a column of texts, read as `words` says) or rows of counts, dense or CSR,
@@ -116,33 +116,33 @@ class EvidenceRegression(TrustedWords, Honest, Fitted):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from documents, or rows of counts, and labels y."""
-        with self._unchanged_if_refused():
+        with self._restore_on_error():
             self._validate_params()
             self.__dict__.pop("feature_names_in_", None)
-            self._words = None if has_counts(X) else self._reading()
+            self._words = None if is_count_matrix(X) else self._tokenizer()
             self._read_as = bool(self.presence), bool(self.length)
             X, y = self._checked(X, y)
-            weight = checked_weight(sample_weight, X)
+            weight = check_weight(sample_weight, X)
             self.classes_, codes = encode(y)
-            X, codes, weight = without_weightless(X, codes, weight)
-            self._need_two_classes(codes)
-            with self._worded():
-                self._scorer = self._regressed(X, codes, weight)
-        self._say_how_it_ended()
+            X, codes, weight = drop_weightless_rows(X, codes, weight)
+            self._require_two_classes(codes)
+            with self._reword_errors():
+                self._scorer = self._fit_scorer(X, codes, weight)
+        self._warn_if_not_converged()
         return self
 
-    def _reading(self) -> Words:
+    def _tokenizer(self) -> Words:
         words = Words.given(self.words)
         return replace(words, values="presence") if self.presence else words
 
     def _checked(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
         """Documents or rows of counts with their labels."""
         if self._words is None:
-            return checked_rows(self, X, y, reset=True)
-        documents = texts.checked_documents(self, X)
-        return documents, checked_labels(self, y, documents)
+            return check_rows(self, X, y, reset=True)
+        documents = texts.check_texts(self, X)
+        return documents, check_labels(self, y, documents)
 
-    def _regressed(self, X: Any, codes: NDArray[np.int32], weight: Array | None) -> FittedModel:
+    def _fit_scorer(self, X: Any, codes: NDArray[np.int32], weight: Array | None) -> FittedModel:
         threads = thread_count(self.n_jobs)
         presence, length = self._read_as
         if self._words is None:
@@ -150,8 +150,8 @@ class EvidenceRegression(TrustedWords, Honest, Fitted):
         else:
             basis, rows = self._naive_words(X, codes, weight, threads)
         self.n_features_in_ = rows.shape[1]
-        size = usual_size(rows, weight) if length else 1.0
-        scored = one_long(rows) if length else rows
+        size = root_mean_square_length(rows, weight) if length else 1.0
+        scored = normalise_lengths(rows) if length else rows
         settings = EvidenceSettings(
             self.C if isinstance(self.C, str) else float(self.C), self.common, self.beta, self.tol, int(self.max_iter)
         )
@@ -173,7 +173,7 @@ class EvidenceRegression(TrustedWords, Honest, Fitted):
         assert self._words is not None
         naive = TextClassifier(words=self._words, alpha=self.alpha, n_jobs=self.n_jobs)
         naive._words, naive.classes_ = self._words, self.classes_
-        ledger = naive._summary(X, codes, weight)
+        ledger = naive._summarise(X, codes, weight)
         basis = GenerativeModel(naive._assumption(ledger.schema.blocks[0].width, len(self.classes_)), ledger)
         known: Any = ledger.schema.blocks[0].names
         return basis, matrix(self._words, known, X, threads)
@@ -186,41 +186,41 @@ class EvidenceRegression(TrustedWords, Honest, Fitted):
             rows = matrix(self._words, self._known, X, threads)
         else:
             rows = counted(X, presence)
-        return one_long(rows) if length else rows
+        return normalise_lengths(rows) if length else rows
 
-    def _asked(self, X: Any) -> Any:
+    def _check_input(self, X: Any) -> Any:
         """What the model is asked about: documents if it learned documents, else rows of counts."""
         if self._words is None:
-            return checked_X(self, X)
-        if has_counts(X):
+            return check_X(self, X)
+        if is_count_matrix(X):
             raise InputError(
                 "the model has learned documents, and is asked about rows of numbers. Hint: a list of texts"
             )
-        return texts.checked_documents(self, X)
+        return texts.check_texts(self, X)
 
-    def _scores(self, X: Any, wanted: Finish) -> NDArray[Any]:
-        model = self._fitted()
-        X = self._asked(X)
+    def _score(self, X: Any, wanted: Finish) -> NDArray[Any]:
+        model = self._check_fitted()
+        X = self._check_input(X)
         n = len(X) if isinstance(X, Documents) else X.shape[0]
         threads = 1 if n <= FEW_ROWS else thread_count(self.n_jobs)
         blocks = texts.blocks(X) if isinstance(X, Documents) else [X]
         answers, silent = [], []
-        with self._worded():
+        with self._reword_errors():
             for block in blocks:
                 rows = self._matrix(block, threads)
                 silent.append(known_words(rows, None) == 0)
                 answers.append(model.scores((rows,), wanted, threads))
         if self._words is not None:
-            texts.warn_silent(np.concatenate(silent), "multinomial", deep=4)
+            texts.warn_unknown_documents(np.concatenate(silent), "multinomial", deep=4)
         return np.concatenate(answers)
 
     def explain(self, X: Any, classes: tuple[Any, Any] | None = None) -> Explanation:
         """The evidence of each word in decibans, times the trust in it, and where it stands in the documents."""
-        model = self._fitted()
-        X = self._asked(X)
+        model = self._check_fitted()
+        X = self._check_input(X)
         pair = None if classes is None else self._pair(classes)
         threads = thread_count(self.n_jobs)
-        with self._worded():
+        with self._reword_errors():
             rows = self._matrix(X, threads)
         told = model.explain([rows], pair, self.classes_, threads)
         if self._words is None:
@@ -230,13 +230,13 @@ class EvidenceRegression(TrustedWords, Honest, Fitted):
 
     @property
     def _known(self) -> Vocabulary | None:
-        names: Any = self._fitted().outline.blocks[0].names
+        names: Any = self._check_fitted().outline.blocks[0].names
         return names if self._words is not None else None
 
     @property
     def vocabulary_(self) -> Vocabulary:
         """The words that were met, in the order of the features."""
-        self._fitted()
+        self._check_fitted()
         known = self._known
         if known is None:
             why = "it has learned rows of counts" if self._words is None else "hashes stand for its words"
@@ -247,7 +247,7 @@ class EvidenceRegression(TrustedWords, Honest, Fitted):
         """Words have no squares."""
         raise UndefinedError("the score of a document is linear in its words. Hint: linear_form()")
 
-    def _is_own(self, believed: Scorer) -> bool:
+    def _matches_arguments(self, believed: Scorer) -> bool:
         if not isinstance(believed, FittedModel) or believed.account.learner != "evidence" or believed.basis is None:
             return False
         told = believed.account.settings
@@ -257,7 +257,7 @@ class EvidenceRegression(TrustedWords, Honest, Fitted):
 
     def _write(self, section: Section) -> None:
         super()._write(section)
-        if self._read_as != (self.presence, self.length) or self._words not in (None, self._reading()):
+        if self._read_as != (self.presence, self.length) or self._words not in (None, self._tokenizer()):
             raise ModelFileError(
                 "words, presence or length were set to something else after the documents were learned, so a file of "
                 "this model would answer otherwise than it does. Hint: fit again, or set them back"
@@ -267,7 +267,7 @@ class EvidenceRegression(TrustedWords, Honest, Fitted):
     def _read(self, section: Section, blocks: Sequence[Block]) -> None:
         try:
             self._validate_params()
-            self._words = None if section.text("reader") == "" else self._reading()
+            self._words = None if section.text("reader") == "" else self._tokenizer()
         except (DecibanError, ValueError, TypeError) as error:
             section.refuse(f"the arguments are not sound: {error}")
         self._read_as = bool(self.presence), bool(self.length)

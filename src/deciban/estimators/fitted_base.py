@@ -16,7 +16,7 @@ from deciban.linear.fitted_model import FittedModel
 from deciban.linear.solvers.logistic_objective import as_scores
 
 
-class Fitted(Classifier):
+class FittedClassifier(Classifier):
     """A linear classifier of fitted weights: its weights, intercepts, scores, penalty, and how the search ended."""
 
     max_iter: int
@@ -34,9 +34,9 @@ class Fitted(Classifier):
 
     if TYPE_CHECKING:
 
-        def _fitted(self) -> FittedModel: ...
+        def _check_fitted(self) -> FittedModel: ...
 
-    def _need_two_classes(self, codes: NDArray[np.int32]) -> None:
+    def _require_two_classes(self, codes: NDArray[np.int32]) -> None:
         present = np.unique(codes)
         if len(present) == 0:
             raise InputError(
@@ -49,7 +49,7 @@ class Fitted(Classifier):
                 f"only one class: {self.classes_.tolist()[present[0]]!r}. Hint: {self._instead} can learn one"
             )
 
-    def _say_how_it_ended(self) -> None:
+    def _warn_if_not_converged(self) -> None:
         """Warn whoever called `fit` of weights that have no best, or have not been found."""
         account = self._scorer.account
         if account.separable:
@@ -71,7 +71,7 @@ class Fitted(Classifier):
     @property
     def coef_(self) -> Array:
         """w, K×d; of two classes 1×d, the weights of the log-odds of the second."""
-        form: Any = self._fitted().solved.forms[0]
+        form: Any = self._check_fitted().solved.forms[0]
         weights = as_scores(form.weights)[:]
         weights.flags.writeable = False  # the model scores by these very numbers, and by what follows from them
         return weights
@@ -79,31 +79,31 @@ class Fitted(Classifier):
     @property
     def intercept_(self) -> Array:
         """b, one for each row of `coef_`: the score where every feature is 0."""
-        solved = self._fitted().solved
+        solved = self._check_fitted().solved
         form: Any = solved.forms[0]
         return as_scores(solved.start(solved.log_prior) + form.whole_bias)
 
     @property
     def C_(self) -> float:
         """The C that was used: as given, or as chosen by C="auto"."""
-        return float(self._fitted().account.settings["C"])  # type: ignore[arg-type]
+        return float(self._check_fitted().account.settings["C"])  # type: ignore[arg-type]
 
     @property
     def n_iter_(self) -> NDArray[np.int32]:
         """Steps that the search took, as an array of one."""
-        return np.array([self._fitted().account.n_iter], dtype=np.int32)
+        return np.array([self._check_fitted().account.n_iter], dtype=np.int32)
 
     @property
     def objective_(self) -> float:
         """What was made least: the loss and the penalty."""
-        return self._fitted().account.objective
+        return self._check_fitted().account.objective
 
     @property
     def loss_(self) -> float:
         """−Σ w ln p(y|x) over the rows learned."""
-        return self._fitted().account.loss
+        return self._check_fitted().account.loss
 
     def decision_function(self, X: Any) -> Array:
         """The score of each class, w_k·x + b_k; of two classes the log-odds of the second alone."""
-        scores = as_scores(self._scores(X, "joint"), axis=1)
+        scores = as_scores(self._score(X, "joint"), axis=1)
         return scores[:, 0] if scores.shape[1] == 1 else scores

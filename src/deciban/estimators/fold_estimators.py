@@ -16,7 +16,7 @@ from deciban.engines.fold_dispatch import apply_by_fold
 from deciban.errors import DecibanWarning, UndefinedError
 from deciban.estimators import check_documents as texts
 from deciban.estimators.fold_plan import Plan, taken
-from deciban.estimators.gaussian_base import BellBayes
+from deciban.estimators.gaussian_base import GaussianClassifier
 from deciban.estimators.generative_base import Bayes
 from deciban.estimators.naive_bayes import NaiveBayes
 from deciban.estimators.text_base import TextBayes
@@ -40,7 +40,7 @@ def adds(est: Any) -> bool:
     if not isinstance(est, Bayes) or getattr(est, "calibrate", None) is not None:
         return False
     try:
-        est._need_sums("cross-validate")
+        est._require_additive("cross-validate")
     except UndefinedError:
         return False
     return True
@@ -57,12 +57,12 @@ def crowded(est: Any, rows: Any, plan: Plan) -> bool:
 
 def is_plain(est: Any, rows: Any) -> bool:
     """Whether the rows are one dense block of numbers, under one bell for each."""
-    return isinstance(est, BellBayes) and isinstance(rows, np.ndarray)
+    return isinstance(est, GaussianClassifier) and isinstance(rows, np.ndarray)
 
 
 def columns_of_features(est: Any, rows: Any) -> Columns:
     """The roles of a table's columns, inferred once from all rows."""
-    return est._inferred(rows) if isinstance(est, NaiveBayes) else None
+    return est._infer_columns(rows) if isinstance(est, NaiveBayes) else None
 
 
 def models(est: Any, rows: Any, codes: Codes, weight: Array | None, plan: Plan) -> Iterator[Any]:
@@ -78,7 +78,7 @@ def models(est: Any, rows: Any, codes: Codes, weight: Array | None, plan: Plan) 
 def by_kernel(each: Iterator[Any], rows: Any, fold: Folds, wanted: Finish) -> tuple[Array, NDArray[np.bool_]]:
     """Rows scored where they stand; if there is something in them that no kernel knows, fold by fold."""
     facades = list(each)
-    solved = [model._fitted().solved for model in facades]
+    solved = [model._check_fitted().solved for model in facades]
     priors, threads = np.stack([one.log_prior for one in solved]), thread_count(facades[0].n_jobs)
     out = apply_by_fold([one.forms[0] for one in solved], rows, priors, fold, wanted, threads)
     if out is None:
@@ -134,7 +134,7 @@ def tally(est: Any, rows: Any, codes: Codes, n_classes: int, weight: Array | Non
     setattr(fine, est._prior_name, None)  # what is given is given for the facade's own classes
     if columns is not None:
         fine._columns = tuple(columns)
-    ledger: Ledger = fine._summary(rows, codes, weight)
+    ledger: Ledger = fine._summarise(rows, codes, weight)
     return ledger
 
 
@@ -147,7 +147,7 @@ def settled(est: Any, ledger: Ledger, columns: Columns) -> Any:
     final, kept, _ = decide(Layout(tuple(columns)), ledger, est._options(len(est.classes_)))
     new = copy.copy(est)
     new._columns = tuple(final)
-    new._take(ledger.choose(kept))
+    new._replace_ledger(ledger.choose(kept))
     return new
 
 
@@ -165,7 +165,7 @@ def blocks(model: Any, rows: Any) -> Iterator[tuple[slice, Sequence[Any]]]:
     elif isinstance(model, TextBayes):
         pieces = ((model._matrix(some, thread_count(model.n_jobs)),) for some in texts.blocks(rows))
     else:
-        model._refuse_question(rows)
+        model._check_prediction_rows(rows)
         pieces = iter([(rows,)])
     start = 0
     with warnings.catch_warnings():
@@ -184,7 +184,7 @@ def asked(model: Any, rows: Any, wanted: Finish) -> NDArray[Any]:
             table = model._model()
             return np.concatenate([table.scores(parts, wanted, threads) for parts in model._parts(table, rows)])
         if isinstance(model, TextBayes):
-            return model._scores(rows, wanted)
-        model._refuse_question(rows)
-        with model._worded():
-            return model._fitted().scores((rows,), wanted, threads)
+            return model._score(rows, wanted)
+        model._check_prediction_rows(rows)
+        with model._reword_errors():
+            return model._check_fitted().scores((rows,), wanted, threads)

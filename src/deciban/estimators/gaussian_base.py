@@ -8,14 +8,14 @@ from typing import Any
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from deciban._typing import Array
-from deciban.estimators.class_prior_arguments import PRIOR_NAMES, chosen_prior
+from deciban.estimators.class_prior_arguments import PRIOR_NAMES, parse_prior
 from deciban.estimators.generative_base import SHARED_CONSTRAINTS, Bayes
 from deciban.families.gaussian import Gaussian
 from deciban.generative import Assumption
 from deciban.ledger import Ledger
 
 
-class BellBayes(Bayes):
+class GaussianClassifier(Bayes):
     """A facade of Gaussian features, with scikit-learn's `priors`."""
 
     _prior_name = "priors"
@@ -33,7 +33,7 @@ class BellBayes(Bayes):
         raise AssertionError
 
     def _assumption(self, n_features: int, n_classes: int) -> Assumption:
-        prior = chosen_prior(
+        prior = parse_prior(
             "empirical" if self.priors is None else self.priors, self.prior_alpha, n_classes, scaled=False
         )
         if isinstance(self.parameter_prior, Ledger):
@@ -48,4 +48,4 @@ class BellBayes(Bayes):
     @property
     def class_prior_(self) -> Array:
         """π_k."""
-        return self._fitted().solved.prior.astype(self._dtype)
+        return self._check_fitted().solved.prior.astype(self._dtype)

@@ -10,12 +10,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from deciban._typing import Array
 from deciban.errors import InputError
-from deciban.estimators.gaussian_base import BellBayes
+from deciban.estimators.gaussian_base import GaussianClassifier
 from deciban.families.gaussian import Gaussian
 from deciban.families.parameter_count import GAUSSIAN
 
 
-class GaussianBayes(BellBayes):
+class GaussianBayes(GaussianClassifier):
     """The Gaussian Bayes classifier: ln p(x|k) = −½ ln|2πΣ_k| − ½ (x−μ_k)ᵀ Σ_k⁻¹ (x−μ_k).
 
     `covariance`: "full" (each class its own: quadratic boundary, as QDA), "tied" (one for all: linear, as LDA),
@@ -31,7 +31,7 @@ class GaussianBayes(BellBayes):
     """
 
     _parameter_constraints = {
-        **BellBayes._parameter_constraints,
+        **GaussianClassifier._parameter_constraints,
         "covariance": [StrOptions(set(GAUSSIAN))],
         "shrinkage": [None, StrOptions({"oas"}), Interval(Real, 0, 1, closed="both")],
     }
@@ -63,13 +63,13 @@ class GaussianBayes(BellBayes):
     @property
     def means_(self) -> Array:
         """μ_k, K×d."""
-        form: Any = self._fitted().solved.forms[0]
+        form: Any = self._check_fitted().solved.forms[0]
         return form.mean
 
     @property
     def covariance_(self) -> Array:
         """Σ_k, K×d×d, or d×d where all classes share it."""
-        form: Any = self._fitted().solved.forms[0]
+        form: Any = self._check_fitted().solved.forms[0]
         if hasattr(form, "variance"):
             full = np.stack([np.diag(row) for row in form.variance])
         else:

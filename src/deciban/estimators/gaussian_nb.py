@@ -8,11 +8,11 @@ from typing import Any
 from sklearn.utils._param_validation import Interval
 
 from deciban._typing import Array
-from deciban.estimators.gaussian_base import BellBayes
+from deciban.estimators.gaussian_base import GaussianClassifier
 from deciban.families.gaussian import Gaussian
 
 
-class GaussianNB(BellBayes):
+class GaussianNB(GaussianClassifier):
     """Naive Bayes over numbers: ln p(x|k) = Σ_j −½ ln(2πσ²_kj) − ½ (x_j − μ_kj)²/σ²_kj.
 
     Takes scikit-learn's arguments. `parameter_prior` imagines that many rows per class with each column's own
@@ -24,7 +24,7 @@ class GaussianNB(BellBayes):
     """
 
     _parameter_constraints = {
-        **BellBayes._parameter_constraints,
+        **GaussianClassifier._parameter_constraints,
         "var_smoothing": [Interval(Real, 0, None, closed="left")],
     }
 
@@ -51,18 +51,18 @@ class GaussianNB(BellBayes):
     @property
     def theta_(self) -> Array:
         """μ_kj, the mean of each feature in each class."""
-        form: Any = self._fitted().solved.forms[0]
+        form: Any = self._check_fitted().solved.forms[0]
         return form.mean.astype(self._dtype)
 
     @property
     def var_(self) -> Array:
         """σ²_kj, smoothed."""
-        form: Any = self._fitted().solved.forms[0]
+        form: Any = self._check_fitted().solved.forms[0]
         return form.variance.astype(self._dtype)
 
     @property
     def epsilon_(self) -> float:
         """What `var_smoothing` adds to every variance."""
-        model = self._fitted()
+        model = self._check_fitted()
         family: Any = model.assumption.families[0]
         return float(family.epsilon(model.complete.parts[0]))

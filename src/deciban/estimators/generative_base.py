@@ -13,8 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 from deciban._typing import Array
 from deciban.engines import encode, encode_known, thread_count
 from deciban.errors import InputError
-from deciban.estimators.calibration_mixin import Honest
-from deciban.estimators.check_arrays import checked_rows, checked_weight, declared, named, without_weightless
+from deciban.estimators.calibration_mixin import CalibrationMixin
+from deciban.estimators.check_arrays import (
+    check_declared_classes,
+    check_rows,
+    check_weight,
+    drop_weightless_rows,
+    named,
+)
 from deciban.estimators.classifier_base import Classifier
 from deciban.estimators.ledger_mixin import Algebra
 from deciban.generative import DRAWS, Assumption, GenerativeModel, summarise_rows
@@ -31,14 +37,14 @@ SHARED_CONSTRAINTS: dict[str, list[Any]] = {
 """Constraints on the arguments that every facade has."""
 
 
-class Bayes(Algebra, Honest, Classifier):
+class Bayes(Algebra, CalibrationMixin, Classifier):
     """A generative classifier: a ledger of the data, solved under an assumption."""
 
     _scorer: GenerativeModel
 
     if TYPE_CHECKING:
 
-        def _fitted(self) -> GenerativeModel: ...
+        def _check_fitted(self) -> GenerativeModel: ...
 
     def _assumption(self, n_features: int, n_classes: int) -> Assumption:
         """The families and the prior that the constructor's arguments describe, checked."""
@@ -46,37 +52,37 @@ class Bayes(Algebra, Honest, Classifier):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from X (rows × features, dense or CSR) and labels y, forgetting what was learned before."""
-        with self._unchanged_if_refused():
+        with self._restore_on_error():
             self._validate_params()
             given = X, y, sample_weight
-            X, y = self._rows(X, y, reset=True)
-            weight = checked_weight(sample_weight, X)
+            X, y = self._check_rows(X, y, reset=True)
+            weight = check_weight(sample_weight, X)
             if weight is not None and not weight.any():
                 raise InputError("sample_weight is zero in every row, so there is nothing to learn from")
             self.classes_, codes = encode(y)
-            ledger = self._summary(X, codes, weight)
+            ledger = self._summarise(X, codes, weight)
             self.__dict__.pop("_scorer", None)  # forgotten without a word
-            self._take(ledger, X)
+            self._replace_ledger(ledger, X)
             self._scorer.solved  # noqa: B018  solved now, so that the first prediction need not wait
             method = getattr(self, "calibrate", None)
             if method is not None:
-                self._scorer = self._mended(*given, method)
+                self._scorer = self._calibrate(*given, method)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn more rows; the first call names all classes. Any split of the data gives the same model."""
-        with self._unchanged_if_refused():
+        with self._restore_on_error():
             self._validate_params()
-            self._need_sums("learn more")
-            known = declared(self, classes)
+            self._require_additive("learn more")
+            known = check_declared_classes(self, classes)
             first = not hasattr(self, "_scorer")
-            self._say_uncalibrated()
-            X, y = self._rows(X, y, reset=first)
-            weight = checked_weight(sample_weight, X)
+            self._warn_not_calibrated()
+            X, y = self._check_rows(X, y, reset=first)
+            weight = check_weight(sample_weight, X)
             self.classes_ = known
             hint = "name every class on the first call, partial_fit(X, y, classes=...)"
-            ledger = self._summary(X, encode_known(y, known, hint), weight)
-            self._take(ledger if first else self.ledger_ + ledger, X if first else None)
+            ledger = self._summarise(X, encode_known(y, known, hint), weight)
+            self._replace_ledger(ledger if first else self.ledger_ + ledger, X if first else None)
         return self
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -86,26 +92,26 @@ class Bayes(Algebra, Honest, Classifier):
         and nothing changes.
         """
         check_is_fitted(self)
-        self._need_sums("forget")
-        with self._unchanged_if_refused():
-            X, y = self._rows(X, y, reset=False)
-            weight = checked_weight(sample_weight, X)
-            self._take(self.ledger_ - self._summary(X, encode_known(y, self.classes_), weight))
+        self._require_additive("forget")
+        with self._restore_on_error():
+            X, y = self._check_rows(X, y, reset=False)
+            weight = check_weight(sample_weight, X)
+            self._replace_ledger(self.ledger_ - self._summarise(X, encode_known(y, self.classes_), weight))
         return self
 
-    def _rows(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, NDArray[Any]]:
+    def _check_rows(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, NDArray[Any]]:
         """X and y, checked; `reset`: what is told of the columns is learned anew."""
-        return checked_rows(self, X, y, reset=reset)
+        return check_rows(self, X, y, reset=reset)
 
-    def _summary(self, X: Any, codes: NDArray[np.int32], weight: Array | None) -> Ledger:
+    def _summarise(self, X: Any, codes: NDArray[np.int32], weight: Array | None) -> Ledger:
         """The ledger of checked rows."""
-        X, codes, weight = without_weightless(X, codes, weight)
+        X, codes, weight = drop_weightless_rows(X, codes, weight)
         assumption = self._assumption(X.shape[1], len(self.classes_))
         classes, threads = self.classes_.tolist(), thread_count(self.n_jobs)
-        with self._worded():
+        with self._reword_errors():
             return summarise_rows(assumption, classes, [named(self)], [X], codes, weight, threads)
 
-    def _take(self, ledger: Ledger, X: Any = None) -> None:
+    def _replace_ledger(self, ledger: Ledger, X: Any = None) -> None:
         """Go on with another ledger; `X` is given where the kind of number is to be remembered."""
         self._validate_params()
         if X is not None:
@@ -115,8 +121,8 @@ class Bayes(Algebra, Honest, Classifier):
         if before is not None:
             warn_dropped(before.calibration, "Hint: calibrated(X, y) with all rows fits another")
 
-    def _is_own(self, believed: Scorer) -> bool:
-        """See `Classifier._is_own`: the families must be those of the arguments, and fit to be written."""
+    def _matches_arguments(self, believed: Scorer) -> bool:
+        """See `Classifier._matches_arguments`: the families must be those of the arguments, and fit to be written."""
         if not isinstance(believed, GenerativeModel):
             return False
         assumption = self._assumption(self.n_features_in_, len(self.classes_))
@@ -127,36 +133,36 @@ class Bayes(Algebra, Honest, Classifier):
     @property
     def ledger_(self) -> Ledger:
         """What was learned: counts or moments per class, and the schema that says of what."""
-        return self._fitted().ledger
+        return self._check_fitted().ledger
 
     def predict_joint_log_proba(self, X: Any) -> Array:
         """ln p(x, k) = ln π_k + ln p(x|k), before normalising."""
-        return self._scores(X, "joint")
+        return self._score(X, "joint")
 
     def score_samples(self, X: Any) -> Array:
         """ln p(x) = ln Σ_k π_k p(x|k): low for rows unlike anything learned."""
-        return self._scores(X, "density")
+        return self._score(X, "density")
 
     def log_likelihood(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> float:
         """Σ ln p(x, y) over these rows; without arguments over the rows learned, from the ledger alone."""
-        model = self._fitted()
+        model = self._check_fitted()
         if X is None and y is None:
             return model.training_log_likelihood()
-        X, y = self._rows(X, y, reset=False)
-        weight = checked_weight(sample_weight, X)
-        X, codes, weight = without_weightless(X, encode_known(y, self.classes_), weight)
-        self._refuse_question(X)
-        with self._worded():
+        X, y = self._check_rows(X, y, reset=False)
+        weight = check_weight(sample_weight, X)
+        X, codes, weight = drop_weightless_rows(X, encode_known(y, self.classes_), weight)
+        self._check_prediction_rows(X)
+        with self._reword_errors():
             return model.log_likelihood([X], codes, weight, thread_count(self.n_jobs))
 
     def sample(self, n: int = 1, random_state: Any = None) -> tuple[NDArray[Any], NDArray[Any]]:
         """n rows drawn from the model, and their classes."""
-        (X,), codes = self._fitted().sample(n, generator(random_state))
+        (X,), codes = self._check_fitted().sample(n, generator(random_state))
         return X, self.classes_[codes]
 
     def bayes_error(self, n_draws: int = DRAWS, random_state: Any = 0) -> float:
         """The least error any rule could have if the model were true; exact for small tables, else by drawing."""
-        return self._fitted().bayes_error(n_draws, generator(random_state), thread_count(self.n_jobs))
+        return self._check_fitted().bayes_error(n_draws, generator(random_state), thread_count(self.n_jobs))
 
 
 def generator(random_state: Any) -> np.random.Generator:

@@ -57,6 +57,6 @@ class JointBayes(LevelBayes):
     @property
     def n_categories_(self) -> NDArray[np.int64]:
         """V_j, how many levels each feature has."""
-        model = self._fitted()
+        model = self._check_fitted()
         family: Any = model.assumption.families[0]
         return np.array(family.sizes(model.complete.parts[0]), dtype=np.int64)

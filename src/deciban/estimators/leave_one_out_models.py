@@ -57,8 +57,10 @@ class LeftOut:
         found = []
         for some, parts in blocks(model, self.rows):
             weight = None if self.weight is None else self.weight[some]
-            with model._worded():
-                told = left_out(model._fitted(), parts, self.codes[some], weight, wanted, thread_count(model.n_jobs))
+            with model._reword_errors():
+                told = left_out(
+                    model._check_fitted(), parts, self.codes[some], weight, wanted, thread_count(model.n_jobs)
+                )
             if told is None:
                 return None
             found.append(told)

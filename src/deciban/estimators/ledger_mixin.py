@@ -23,7 +23,7 @@ class Algebra:
     if TYPE_CHECKING:  # what the facades bring
         classes_: NDArray[Any]
         _scorer: Any
-        _take: Callable[..., None]
+        _replace_ledger: Callable[..., None]
         _validate_params: Callable[[], None]
         get_params: Callable[[], dict[str, Any]]
 
@@ -34,27 +34,27 @@ class Algebra:
 
     def merge(self, other: Self) -> Self:
         """Learn all that `other` has learned."""
-        self._take(self._with(other, lambda a, b: a + b))
+        self._replace_ledger(self._with(other, lambda a, b: a + b))
         return self
 
     def decay(self, factor: float) -> Self:
         """Let everything learned so far weigh `factor` times as much."""
         if not isinstance(factor, (int, float, np.integer, np.floating)):
             raise InputError(f"a model decays by a finite factor ≥ 0, not by {factor!r}")
-        self._need_sums("decay")
-        self._take(self.ledger_ * factor)
+        self._require_additive("decay")
+        self._replace_ledger(self.ledger_ * factor)
         return self
 
     def __add__(self, other: Self) -> Self:
-        return self._copy(self._with(other, lambda a, b: a + b)) if _kin(self, other) else NotImplemented
+        return self._copy(self._with(other, lambda a, b: a + b)) if _is_same_type(self, other) else NotImplemented
 
     def __sub__(self, other: Self) -> Self:
-        return self._copy(self._with(other, lambda a, b: a - b)) if _kin(self, other) else NotImplemented
+        return self._copy(self._with(other, lambda a, b: a - b)) if _is_same_type(self, other) else NotImplemented
 
     def __mul__(self, factor: float) -> Self:
         if not isinstance(factor, (int, float, np.integer, np.floating)):
             return NotImplemented
-        self._need_sums("scale")
+        self._require_additive("scale")
         return self._copy(self.ledger_ * factor)
 
     __rmul__ = __mul__
@@ -73,7 +73,7 @@ class Algebra:
         setattr(new, self._prior_name, priors)
         new._validate_params()
         believed = new.__dict__.pop("_scorer")
-        new._take(ledger)
+        new._replace_ledger(ledger)
         new._scorer = new._scorer.with_maps(calibration=believed.calibration, novelty=believed.novelty)
         log_prior = new._scorer.solved.log_prior  # an unusable prior is refused here, not at the first prediction
         if believed.calibration is not None:
@@ -88,10 +88,10 @@ class Algebra:
 
     def _with(self, other: Self, operation: Callable[[Ledger, Ledger], Ledger]) -> Ledger:
         """Our ledger and the other's, combined; refused where the two are not models of the same thing."""
-        if not _kin(self, other):
+        if not _is_same_type(self, other):
             raise SchemaError(f"{type(self).__name__} cannot be combined with {type(other).__name__}")
         ours, theirs = self.ledger_, other.ledger_
-        self._need_sums("combine")
+        self._require_additive("combine")
         self._same_parameters(other)
         if not np.array_equal(self.classes_, other.classes_):
             raise SchemaError(
@@ -100,7 +100,7 @@ class Algebra:
             )
         return operation(ours, theirs)
 
-    def _need_sums(self, verb: str) -> None:
+    def _require_additive(self, verb: str) -> None:
         """Refuse where sums of ledgers are no ledger of the sums; nearly everywhere they are."""
 
     def _same_parameters(self, other: Self) -> None:
@@ -114,11 +114,11 @@ class Algebra:
 
     def _copy(self, ledger: Ledger) -> Self:
         new = copy.copy(self)
-        new._take(ledger)
+        new._replace_ledger(ledger)
         return new
 
 
-def _kin(a: Any, b: Any) -> bool:
+def _is_same_type(a: Any, b: Any) -> bool:
     return type(a) is type(b)
 
 

@@ -67,7 +67,7 @@ class LevelBayes(DiscreteBayes):
         """V_j."""
         raise AssertionError
 
-    def _refuse_question(self, X: Any) -> None:
+    def _check_prediction_rows(self, X: Any) -> None:
         """With unseen="error", a level beyond those learned."""
         if self.unseen != "error":
             return

@@ -14,10 +14,10 @@ from sklearn.utils._param_validation import Hidden, Interval, StrOptions
 from deciban._typing import Array
 from deciban.engines import encode, thread_count
 from deciban.errors import DecibanWarning, InputError
-from deciban.estimators.calibration_mixin import Honest
-from deciban.estimators.check_arrays import checked_rows, checked_weight, floating, named, without_weightless
-from deciban.estimators.class_weight import with_class_weight
-from deciban.estimators.fitted_base import Fitted
+from deciban.estimators.calibration_mixin import CalibrationMixin
+from deciban.estimators.check_arrays import check_rows, check_weight, drop_weightless_rows, named, to_float
+from deciban.estimators.class_weight import apply_class_weight
+from deciban.estimators.fitted_base import FittedClassifier
 from deciban.ledger import Block, Schema
 from deciban.linear.fitted_model import IMPOSSIBLE_BIAS, FittedModel
 from deciban.linear.numeric_regression import LogisticSettings, Weights, fit_logistic_regression
@@ -28,7 +28,7 @@ from deciban.validation.inner_splits import by_content
 SOLVERS = {"lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga"}
 
 
-class LogisticRegression(Honest, Fitted):
+class LogisticRegression(CalibrationMixin, FittedClassifier):
     """Logistic regression: ln p(k|x) = w_k·x + b_k up to what all classes share, fitted to p(k|x) itself.
 
     Least is made Σ w_i ℓ(y_i, x_i) + (1−r)/(2C) Σ w² + r/C Σ |w|, ℓ = −ln p(y|x), r = `l1_ratio`: scikit-learn's
@@ -110,24 +110,24 @@ class LogisticRegression(Honest, Fitted):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from X (rows × features, dense or CSR) and labels y; `warm_start`: from where the last fit ended."""
-        with self._unchanged_if_refused():
+        with self._restore_on_error():
             self._validate_params()
             settings, before = self._settings(), vars(self).get("classes_")
-            X, y = checked_rows(self, X, y, reset=True)
-            weight = checked_weight(sample_weight, X)
+            X, y = check_rows(self, X, y, reset=True)
+            weight = check_weight(sample_weight, X)
             self.classes_, codes = encode(y)
-            weight = with_class_weight(self.class_weight, self.classes_, codes, weight)
-            X, codes, weight = without_weightless(X, codes, weight)
-            self._need_two_classes(codes)
-            warm = self._reached(before, X.shape[1]) if self.warm_start else None
-            X, self._dtype = floating(X)
+            weight = apply_class_weight(self.class_weight, self.classes_, codes, weight)
+            X, codes, weight = drop_weightless_rows(X, codes, weight)
+            self._require_two_classes(codes)
+            warm = self._warm_start_weights(before, X.shape[1]) if self.warm_start else None
+            X, self._dtype = to_float(X)
             fold = by_content([X], codes, weight, FOLDS) if settings.C == "auto" else None
-            with self._worded():
+            with self._reword_errors():
                 self._scorer = fit_logistic_regression(
                     self._schema(X.shape[1]), X, codes, weight, settings,
                     threads=thread_count(self.n_jobs), fold=fold, warm=warm,
                 )  # fmt: skip
-        self._say_how_it_ended()
+        self._warn_if_not_converged()
         return self
 
     def _settings(self) -> LogisticSettings:
@@ -152,14 +152,14 @@ class LogisticRegression(Honest, Fitted):
     def _schema(self, n_features: int) -> Schema:
         return Schema(tuple(self.classes_.tolist()), (Block("moments", n_features, named(self)),))
 
-    def _reached(self, classes: NDArray[Any] | None, n_features: int) -> Weights | None:
+    def _warm_start_weights(self, classes: NDArray[Any] | None, n_features: int) -> Weights | None:
         """The weights of the last fit, if it was to the same classes and as many features."""
         if classes is None or "_scorer" not in vars(self) or not np.array_equal(classes, self.classes_):
             return None
         reached = np.maximum(self.intercept_, IMPOSSIBLE_BIAS)  # a class without rows had none that would be finite
         return (self.coef_, reached) if self.coef_.shape[1] == n_features else None
 
-    def _is_own(self, believed: Scorer) -> bool:
+    def _matches_arguments(self, believed: Scorer) -> bool:
         if not isinstance(believed, FittedModel) or believed.account.learner != "logistic":
             return False
         self._settings()

@@ -15,18 +15,18 @@ from deciban._typing import Array
 from deciban.engines import encode_known, thread_count
 from deciban.errors import DecibanError, InputError, SchemaError, UndefinedError
 from deciban.estimators.calibration_mixin import CALIBRATE_CONSTRAINT
-from deciban.estimators.check_arrays import checked_weight
+from deciban.estimators.check_arrays import check_weight
 from deciban.estimators.check_tables import (
     KINDS,
-    checked_labels,
-    free_name,
-    kind_of,
+    append_classes,
+    check_labels,
+    frame_kind,
+    make_unique_name,
     present,
-    rows_like,
-    table_of,
-    with_classes,
+    to_frame,
+    to_table,
 )
-from deciban.estimators.class_prior_arguments import PRIOR_NAMES, chosen_prior
+from deciban.estimators.class_prior_arguments import PRIOR_NAMES, parse_prior
 from deciban.estimators.generative_base import SHARED_CONSTRAINTS, Bayes, generator
 from deciban.generative import Assumption
 from deciban.ledger import Block, Ledger, Schema
@@ -122,7 +122,7 @@ class NaiveBayes(Bayes):
         self.n_jobs = n_jobs
 
     def _options(self, n_classes: int) -> Options:
-        prior = chosen_prior("empirical" if self.priors is None else self.priors, 1.0, n_classes, scaled=False)
+        prior = parse_prior("empirical" if self.priors is None else self.priors, 1.0, n_classes, scaled=False)
         alpha = self.alpha if isinstance(self.alpha, str) else float(self.alpha)
         rows = float(self.parameter_prior)
         words = Words.given(self.words)
@@ -131,21 +131,21 @@ class NaiveBayes(Bayes):
     def _assumption(self, n_features: int, n_classes: int) -> Assumption:
         return self._options(n_classes).assumption(Layout(self._columns or ()))
 
-    def _rows(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, NDArray[Any]]:
-        table = table_of(self, X, None if reset else self._names)
-        labels = checked_labels(self, y, table)
+    def _check_rows(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, NDArray[Any]]:
+        table = to_table(self, X, None if reset else self._names)
+        labels = check_labels(self, y, table)
         if reset:
-            self._columns, self._names, self._kind = None, tuple(table.column_names), kind_of(X)
+            self._columns, self._names, self._kind = None, tuple(table.column_names), frame_kind(X)
             name = getattr(y, "name", None)
-            self._target = free_name(name if isinstance(name, str) and name else "y", self._names)
+            self._target = make_unique_name(name if isinstance(name, str) and name else "y", self._names)
         return table, labels
 
-    def _summary(self, X: Any, codes: NDArray[np.int32], weight: Array | None) -> Ledger:
+    def _summarise(self, X: Any, codes: NDArray[np.int32], weight: Array | None) -> Ledger:
         """The ledger of a table; the first one settles the roles."""
         X, codes, weight = present(X, codes, weight)
         options = self._options(len(self.classes_))
-        source, target, weights, classes = with_classes(X, codes, len(self.classes_), weight)
-        columns = self._columns or self._inferred(X)
+        source, target, weights, classes = append_classes(X, codes, len(self.classes_), weight)
+        columns = self._columns or self._infer_columns(X)
         gathering = Task(source, target, columns, options, weights, classes).gathering(1)
         gathering.n_jobs = self.n_jobs
         for _ in gathering.read(source):
@@ -156,7 +156,7 @@ class NaiveBayes(Bayes):
             self._columns, ledger = tuple(settled), ledger.choose(kept)
         return replace(ledger, schema=Schema(tuple(self.classes_.tolist()), ledger.schema.blocks))
 
-    def _inferred(self, table: pa.Table) -> tuple[Column, ...]:
+    def _infer_columns(self, table: pa.Table) -> tuple[Column, ...]:
         source = Frame(table)
         columns = infer(source, first_rows(source, HEAD), (), self.roles or {}, self.numbers)
         if all(column.role == "skip" for column in columns):
@@ -167,23 +167,23 @@ class NaiveBayes(Bayes):
             )
         return tuple(joined(columns, self.blocks, self.roles))
 
-    def _take(self, ledger: Ledger, X: Any = None) -> None:
-        """See `Bayes._take`; columns have kinds of number of their own, and none is remembered."""
-        super()._take(ledger)
+    def _replace_ledger(self, ledger: Ledger, X: Any = None) -> None:
+        """See `Bayes._replace_ledger`; columns have kinds of number of their own, and none is remembered."""
+        super()._replace_ledger(ledger)
 
     def _model(self) -> Model:
         """The table model that this is a facade of."""
-        belief = self._fitted()
+        belief = self._check_fitted()
         options = self._options(len(self.classes_))
         rows = Origin(source="a frame")
         model = Model(self._target, self._columns or (), options, scorer=belief, origin=rows)
         model.labels = self.classes_
         return model
 
-    def _scores(self, X: Any, wanted: Finish) -> NDArray[Any]:
+    def _score(self, X: Any, wanted: Finish) -> NDArray[Any]:
         model = self._model()
         threads = thread_count(self.n_jobs)
-        table = table_of(self, X, self._names)
+        table = to_table(self, X, self._names)
         return np.concatenate([model.scores(parts, wanted, threads) for parts in self._parts(model, table)])
 
     def _parts(self, model: Model, table: pa.Table) -> Iterator[list[Any]]:
@@ -195,11 +195,11 @@ class NaiveBayes(Bayes):
         """Σ ln p(x, y) over these rows; without arguments over the rows learned, from the ledger alone."""
         if X is None and y is None:
             return super().log_likelihood()
-        self._fitted()
-        X, y = self._rows(X, y, reset=False)
-        weight = checked_weight(sample_weight, X)
+        self._check_fitted()
+        X, y = self._check_rows(X, y, reset=False)
+        weight = check_weight(sample_weight, X)
         X, codes, weight = present(X, encode_known(y, self.classes_), weight)
-        own = self._scores(X, "joint")[np.arange(len(codes)), codes] if len(codes) else np.zeros(0)
+        own = self._score(X, "joint")[np.arange(len(codes)), codes] if len(codes) else np.zeros(0)
         return float(own.sum() if weight is None else np.dot(own, weight))
 
     def sample(self, n: int = 1, random_state: Any = None) -> tuple[Any, NDArray[Any]]:
@@ -210,7 +210,7 @@ class NaiveBayes(Bayes):
         drawn = self._model().sample(n, generator(random_state))
         columns = {name: drawn.column(name) for name in drawn.column_names if name != self._target}
         labels = drawn.column(self._target).to_numpy().astype(self.classes_.dtype)
-        return rows_like(self._kind, self._names, columns, n), labels
+        return to_frame(self._kind, self._names, columns, n), labels
 
     def explain(self, X: Any, classes: tuple[Any, Any] | None = None) -> Explanation:
         """The evidence of each column in decibans, for the winner against the runner-up or for two given classes."""
@@ -218,7 +218,7 @@ class NaiveBayes(Bayes):
 
         model = self._model()
         pair = None if classes is None else tuple(self.classes_[list(self._pair(classes))].tolist())
-        return explain_rows(model, Frame(table_of(self, X, self._names)), pair, None, False)
+        return explain_rows(model, Frame(to_table(self, X, self._names)), pair, None, False)
 
     def telltales(self, label: Any, n: int = 10, column: str | None = None) -> list[Telltale]:
         """The n words that tell a class most surely from all others; `column` names one of several texts."""
@@ -231,7 +231,7 @@ class NaiveBayes(Bayes):
     @property
     def roles_(self) -> dict[str, str]:
         """Each column's role, as given or inferred."""
-        self._fitted()
+        self._check_fitted()
         return {column.name: column.role for column in self._columns or ()}
 
     @property
@@ -247,11 +247,11 @@ class NaiveBayes(Bayes):
     @property
     def class_prior_(self) -> Array:
         """π_k."""
-        return self._fitted().solved.prior
+        return self._check_fitted().solved.prior
 
     def _with(self, other: Self, operation: Callable[[Ledger, Ledger], Ledger]) -> Ledger:
         if isinstance(other, NaiveBayes):
-            self._fitted(), other._fitted()
+            self._check_fitted(), other._check_fitted()
             _check_columns(self._columns or (), other._columns or ())
             if "text" in self.roles_.values():
                 words = Words.given(other.words)

@@ -30,7 +30,7 @@ class PoissonNB(CountBayes):
     @property
     def rate_(self) -> Array:
         """λ_kj, the mean count of each feature in each class."""
-        model = self._fitted()
+        model = self._check_fitted()
         family: Any = model.assumption.families[0]
         return family.rates(model.complete.parts[0])
 

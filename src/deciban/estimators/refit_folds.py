@@ -61,7 +61,7 @@ def _asked(fitted: Any, rows: Any, wanted: Finish) -> Array:
     if wanted == "density":
         return np.asarray(fitted.score_samples(rows))
     if wanted == "typicality":
-        return np.asarray(fitted._scores(rows, wanted))
+        return np.asarray(fitted._score(rows, wanted))
     if not hasattr(fitted, "predict_proba"):
         raise InputError(
             f"{type(fitted).__name__} states no probabilities, which the report is about. "

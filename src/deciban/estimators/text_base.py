@@ -13,8 +13,8 @@ from deciban._typing import Array
 from deciban.engines import encode_known, thread_count
 from deciban.errors import DecibanError, ModelFileError, UndefinedError
 from deciban.estimators import check_documents as texts
-from deciban.estimators.check_arrays import checked_weight, without_weightless
-from deciban.estimators.check_tables import checked_labels
+from deciban.estimators.check_arrays import check_weight, drop_weightless_rows
+from deciban.estimators.check_tables import check_labels
 from deciban.estimators.discrete_base import ClassCounts
 from deciban.families.text_family import Text
 from deciban.ledger import Bags, Block, Ledger, Schema, Vocabulary
@@ -44,20 +44,20 @@ class TextBayes(ClassCounts):
         """The family that the constructor's arguments describe, checked."""
         raise AssertionError
 
-    def _rows(self, X: Any, y: Any, *, reset: bool) -> tuple[Documents, NDArray[Any]]:
-        words = texts.reading_of(self.words, self.event, self.weighting)
+    def _check_rows(self, X: Any, y: Any, *, reset: bool) -> tuple[Documents, NDArray[Any]]:
+        words = texts.choose_tokenizer(self.words, self.event, self.weighting)
         if not reset:
             self._words.refuse_other(words, SAME_WORDS)
-        documents = texts.checked_documents(self, X)
-        labels = checked_labels(self, y, documents)
+        documents = texts.check_texts(self, X)
+        labels = check_labels(self, y, documents)
         if reset:
             self._words, self._weighting = words, self.weighting
         return documents, labels
 
-    def _summary(self, X: Documents, codes: NDArray[np.int32], weight: Array | None) -> Ledger:
+    def _summarise(self, X: Documents, codes: NDArray[np.int32], weight: Array | None) -> Ledger:
         """The ledger of documents; the vocabulary is that of these alone."""
         family = self._family()
-        X, codes, weight = without_weightless(X, codes, weight)
+        X, codes, weight = drop_weightless_rows(X, codes, weight)
         threads = thread_count(self.n_jobs)
         counter = WordCounter(self._words)
         counter.count(X, codes, weight, threads)
@@ -81,14 +81,14 @@ class TextBayes(ClassCounts):
         if self._weighting == "twcnb":
             rows = texts.rennie(rows, bags.documents)
         else:
-            rows = texts.unit_rows(texts.weighed(rows, _idf(family, bags)))
-        return texts.bags_of_rows(rows, codes, weight, bags.documents)
+            rows = texts.normalise_rows_inplace(texts.weighed(rows, _idf(family, bags)))
+        return texts.sum_rows_by_class(rows, codes, weight, bags.documents)
 
-    def _take(self, ledger: Ledger, X: Any = None) -> None:
-        """See `Bayes._take`; documents have no kind of number to remember."""
+    def _replace_ledger(self, ledger: Ledger, X: Any = None) -> None:
+        """See `Bayes._replace_ledger`; documents have no kind of number to remember."""
         self.n_features_in_ = ledger.schema.blocks[0].width
         self._idf = None
-        super()._take(ledger)
+        super()._replace_ledger(ledger)
 
     def _matrix(self, documents: Documents, threads: int) -> Any:
         """Documents as the score takes them: weighed as the words were that it was learned from."""
@@ -99,52 +99,52 @@ class TextBayes(ClassCounts):
             part: Any = self.ledger_.parts[0]
             self._idf = _idf(self._solved_family, part)
         rows = texts.weighed(rows, self._idf)
-        return texts.unit_rows(rows) if self._weighting == "tfidf" else rows
+        return texts.normalise_rows_inplace(rows) if self._weighting == "tfidf" else rows
 
     @property
     def _solved_family(self) -> Text:
-        family: Any = self._fitted().assumption.families[0]
+        family: Any = self._check_fitted().assumption.families[0]
         return family
 
-    def _scores(self, X: Any, wanted: Finish) -> NDArray[Any]:
-        model = self._fitted()
+    def _score(self, X: Any, wanted: Finish) -> NDArray[Any]:
+        model = self._check_fitted()
         threads = thread_count(self.n_jobs)
         form: Any = model.solved.forms[0]
         answers, silent = [], []
-        for documents in texts.blocks(texts.checked_documents(self, X)):
+        for documents in texts.blocks(texts.check_texts(self, X)):
             rows = self._matrix(documents, threads)
             silent.append(known_words(rows, form.mute) == 0)
             answers.append(model.scores((rows,), wanted, threads))
-        texts.warn_silent(np.concatenate(silent), self._solved_family.event, deep=4)
+        texts.warn_unknown_documents(np.concatenate(silent), self._solved_family.event, deep=4)
         return np.concatenate(answers)
 
     def log_likelihood(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> float:
         """Σ ln p(x, y) over these documents; without arguments over those learned, from the ledger alone."""
-        model = self._fitted()
+        model = self._check_fitted()
         if X is None and y is None:
             return super().log_likelihood()
-        X, y = self._rows(X, y, reset=False)
-        weight = checked_weight(sample_weight, X)
-        X, codes, weight = without_weightless(X, encode_known(y, self.classes_), weight)
+        X, y = self._check_rows(X, y, reset=False)
+        weight = check_weight(sample_weight, X)
+        X, codes, weight = drop_weightless_rows(X, encode_known(y, self.classes_), weight)
         threads = thread_count(self.n_jobs)
         return model.log_likelihood([self._matrix(X, threads)], codes, weight, threads)
 
     def explain(self, X: Any, classes: tuple[Any, Any] | None = None) -> TextExplanation:
         """The evidence of each word in decibans, and where it stands; see `Bayes.explain`."""
-        model = self._fitted()
-        documents = texts.checked_documents(self, X)
+        model = self._check_fitted()
+        documents = texts.check_texts(self, X)
         pair = None if classes is None else self._pair(classes)
         threads = thread_count(self.n_jobs)
         rows = self._matrix(documents, threads)
         form: Any = model.solved.forms[0]
-        texts.warn_silent(known_words(rows, form.mute) == 0, self._solved_family.event, deep=3)
+        texts.warn_unknown_documents(known_words(rows, form.mute) == 0, self._solved_family.event, deep=3)
         told = model.explain([rows], pair, self.classes_, threads)
         written = [documents.text(i) or "" for i in range(len(documents))]
         return TextExplanation(**vars(told), texts=written, find=Finder(self._words, self._known))
 
     @property
     def _known(self) -> Vocabulary | None:
-        names: Any = self._fitted().outline.blocks[0].names
+        names: Any = self._check_fitted().outline.blocks[0].names
         return names
 
     @property
@@ -158,19 +158,19 @@ class TextBayes(ClassCounts):
             )
         return known
 
-    def _need_sums(self, verb: str) -> None:
+    def _require_additive(self, verb: str) -> None:
         weighting = self.weighting or self._weighting
         if weighting is not None:
             raise UndefinedError(texts.NOT_ADDITIVE.format(weighting=weighting, verb=verb))
 
     def _with(self, other: Self, operation: Callable[[Ledger, Ledger], Ledger]) -> Ledger:
         if isinstance(other, TextBayes) and self.event == other.event:
-            self._fitted(), other._fitted()
+            self._check_fitted(), other._check_fitted()
             self._words.refuse_other(other._words, SAME_WORDS)
         return super()._with(other, operation)
 
     def _write(self, section: Section) -> None:
-        asked = texts.reading_of(self.words, self.event, self.weighting)
+        asked = texts.choose_tokenizer(self.words, self.event, self.weighting)
         if self.weighting != self._weighting or asked != self._words:
             raise ModelFileError(
                 "words, event or weighting were set to something else after the documents were learned, so a file of "
@@ -181,7 +181,7 @@ class TextBayes(ClassCounts):
     def _read(self, section: Section, blocks: Sequence[Block]) -> None:
         try:
             self._validate_params()
-            self._words = texts.reading_of(self.words, self.event, self.weighting)
+            self._words = texts.choose_tokenizer(self.words, self.event, self.weighting)
             self._weighting = self.weighting
         except (DecibanError, ValueError, TypeError) as error:
             section.refuse(f"the arguments are not sound: {error}")

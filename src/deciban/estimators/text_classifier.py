@@ -13,7 +13,7 @@ from deciban._typing import Array
 from deciban.errors import UndefinedError, no_such_class
 from deciban.estimators import check_documents as texts
 from deciban.estimators.calibration_mixin import CALIBRATE_CONSTRAINT
-from deciban.estimators.class_prior_arguments import PRIOR_NAMES, chosen_prior
+from deciban.estimators.class_prior_arguments import PRIOR_NAMES, parse_prior
 from deciban.estimators.generative_base import SHARED_CONSTRAINTS, generator
 from deciban.estimators.text_base import TextBayes
 from deciban.families.class_prior import ClassPrior
@@ -125,13 +125,13 @@ class TextClassifier(TextBayes):
         if self.class_prior is None:
             prior = ClassPrior("empirical" if self.fit_prior else "uniform")
         else:
-            prior = chosen_prior(self.class_prior, self.prior_alpha, n_classes, scaled=True)
+            prior = parse_prior(self.class_prior, self.prior_alpha, n_classes, scaled=True)
         return Assumption((self._family(),), prior, auto=isinstance(self.alpha, str))
 
     def _family(self) -> Text:
-        texts.refuse_together(self.event, self.weighting, self.idf, self.norm)
+        texts.refuse_contradictions(self.event, self.weighting, self.idf, self.norm)
         if isinstance(self.alpha, str):
-            texts.refuse_weighed(self._words, self.weighting, self.idf)
+            texts.refuse_auto_alpha(self._words, self.weighting, self.idf)
         rennie = self.weighting == "twcnb"
         return Text(
             self._words.reading,
@@ -146,25 +146,25 @@ class TextClassifier(TextBayes):
 
     def sample(self, n: int = 1, random_state: Any = None) -> tuple[list[str], NDArray[Any]]:  # type: ignore[override]
         """n documents of words drawn from the model, in no order, and their classes."""
-        self._fitted()
-        self._need_counts("document to draw")
-        texts.refuse_writing(self._words)
+        self._check_fitted()
+        self._require_counts("document to draw")
+        texts.refuse_text_sampling(self._words)
         rng = generator(random_state)
-        (rows,), codes = self._fitted().sample(n, rng)
+        (rows,), codes = self._check_fitted().sample(n, rng)
         once = self._words.values == "presence"
         return spelled(rows, self.vocabulary_, once, rng), self.classes_[codes]
 
     def bayes_error(self, n_draws: int = DRAWS, random_state: Any = 0) -> float:
         """The least error any rule could have if the model were true, by drawing."""
-        self._fitted()
-        self._need_counts("Bayes error")
+        self._check_fitted()
+        self._require_counts("Bayes error")
         return super().bayes_error(n_draws, random_state)
 
-    def _need_counts(self, what: str) -> None:
-        if not self._fitted().assumption.probabilistic:
+    def _require_counts(self, what: str) -> None:
+        if not self._check_fitted().assumption.probabilistic:
             raise UndefinedError(NO_LIKELIHOOD.format(what=what))
         given = "idf=True" if self.idf else None if self._weighting is None else f"weighting={self._weighting!r}"
-        texts.refuse_drawing(self._words, given, what)
+        texts.refuse_sampling(self._words, given, what)
 
     def telltales(self, label: Any, n: int = 10) -> list[Telltale]:
         """The words that tell a class from all others, by what they say at least in all its documents."""
@@ -178,15 +178,15 @@ class TextClassifier(TextBayes):
     def select(self, k: int | None, by: By = "information", least: float | None = None) -> Self:
         """Keep the k most telling words (None: all) of those in `least` documents; what was counted stays."""
         ledger = self.ledger_
-        with self._unchanged_if_refused():
+        with self._restore_on_error():
             self.most, self.by, self.least = k, by, self.least if least is None else least
-            self._take(ledger)
+            self._replace_ledger(ledger)
             self._scorer.solved  # noqa: B018  solved now, so that the first prediction need not wait
         return self
 
     def with_priors(self, priors: Any) -> Self:
         """See `Algebra.with_priors`; a complement model has no prior in its score to change."""
-        if not self._fitted().assumption.probabilistic:
+        if not self._check_fitted().assumption.probabilistic:
             raise UndefinedError(NO_LIKELIHOOD.format(what="class prior in its score"))
         return super().with_priors(priors)
 

@@ -11,16 +11,16 @@ from deciban.engines import is_sparse
 from deciban.engines.bags_from_rows import OCCURRENCES
 from deciban.engines.sparse import bad_value, canonical, first_flaw
 from deciban.errors import InputError
-from deciban.estimators.check_documents import unit_rows
+from deciban.estimators.check_documents import normalise_rows_inplace
 
 LARGEST = 1e100
 """Beyond, squares of evidence would overflow."""
 
 
-def has_counts(X: Any) -> bool:
+def is_count_matrix(X: Any) -> bool:
     """Whether X has rows of numbers, and is no column of documents.
 
-    >>> has_counts([[0, 2], [1, 0]]), has_counts(["to be", "or not"])
+    >>> is_count_matrix([[0, 2], [1, 0]]), is_count_matrix(["to be", "or not"])
     (True, False)
     """
     if is_sparse(X) or hasattr(X, "columns"):
@@ -47,7 +47,7 @@ def counted(X: Any, presence: bool) -> Any:
     return csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
 
 
-def usual_size(rows: Any, weight: Array | None) -> float:
+def root_mean_square_length(rows: Any, weight: Array | None) -> float:
     """The Euclidean length of a row, as it usually is: the root of its mean square; 1 where all are empty."""
     top = _largest(rows)
     squares = np.concatenate([[0.0], np.cumsum((rows.data / top) ** 2)])
@@ -55,11 +55,13 @@ def usual_size(rows: Any, weight: Array | None) -> float:
     return float(size) * top if size > 0 else 1.0
 
 
-def one_long(rows: Any) -> Any:
+def normalise_lengths(rows: Any) -> Any:
     """The same rows, each of length one, beside those that were given."""
     from scipy.sparse import csr_array
 
-    return unit_rows(csr_array((rows.data / _largest(rows), rows.indices, rows.indptr), shape=rows.shape))
+    return normalise_rows_inplace(
+        csr_array((rows.data / _largest(rows), rows.indices, rows.indptr), shape=rows.shape)
+    )
 
 
 def _largest(rows: Any) -> float:

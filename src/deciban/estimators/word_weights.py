@@ -28,30 +28,30 @@ class TrustedWord(NamedTuple):
     trust: float
 
 
-class TrustedWords:
+class WordTrustMixin:
     """Trust and evidence of a fitted model, made when asked for."""
 
     if TYPE_CHECKING:  # what the facade brings
         classes_: NDArray[Any]
-        _fitted: Callable[[], Any]
+        _check_fitted: Callable[[], Any]
         coef_: Array
 
     @property
     def _form(self) -> Any:
-        return self._fitted().solved.forms[0]
+        return self._check_fitted().solved.forms[0]
 
-    def _setting(self, name: str) -> float:
-        model: FittedModel = self._fitted()
+    def _get_setting(self, name: str) -> float:
+        model: FittedModel = self._check_fitted()
         return float(model.account.settings[name])  # type: ignore[arg-type]
 
     def telltales(self, label: Any, n: int = 10) -> list[TrustedWord]:
         """The words that speak most for a class against all others, in a document of the usual length."""
-        model: FittedModel = self._fitted()
+        model: FittedModel = self._check_fitted()
         classes = self.classes_.tolist()
         if label not in classes:
             raise no_such_class(label, classes)
         k = classes.index(label)
-        said = _above_others(self._form.weights, k) / self._setting("size")
+        said = _above_others(self._form.weights, k) / self._get_setting("size")
         best = np.argsort(-said, kind="stable")[:n]
         told = _above_others(model.naive.solved.forms[0].linear().weights[:, best], k)
         trust = divide(said[best], told)
@@ -64,18 +64,18 @@ class TrustedWords:
     @property
     def trust_(self) -> Array:
         """How much of what each word says is believed, one row a class, of two classes one for both."""
-        said = extract_word_evidence(self._fitted().naive.solved.forms[0]).T
-        return divide(self.coef_, said * self._setting("size"), self.common_trust_)
+        said = extract_word_evidence(self._check_fitted().naive.solved.forms[0]).T
+        return divide(self.coef_, said * self._get_setting("size"), self.common_trust_)
 
     @property
     def common_trust_(self) -> float:
         """The trust that all words have in common."""
-        return self._setting("common_trust")
+        return self._get_setting("common_trust")
 
     @property
     def alpha_(self) -> float:
         """The pseudo-count that is added: as given, or what alpha="auto" has chosen by what was counted."""
-        family: Any = self._fitted().naive.assumption.families[0]
+        family: Any = self._check_fitted().naive.assumption.families[0]
         return float(family.alpha)
 
 

@@ -44,7 +44,7 @@ def save(estimator: Classifier, path: str | os.PathLike[str]) -> None:
     name, module = type(estimator).__name__, type(estimator).__module__
     if ESTIMATORS.get(name) != module:
         raise ModelFileError(f"{module}.{name} cannot be saved; only deciban's own can be, {sorted(ESTIMATORS)}")
-    scorer = estimator._fitted()
+    scorer = estimator._check_fitted()
     section = Section({"kind": "estimator", "estimator": name, "rows": float(scorer.rows.sum())}, eager=False)
     section.add("parameters", _write_parameters(estimator, _get_imagined(scorer)))
     section.put("labels", estimator.classes_.dtype.str).put("number", estimator._dtype.name)
@@ -64,7 +64,7 @@ def read_model(section: Section) -> Classifier:
     estimator.classes_ = _read_labels(section, classes)
     estimator._read(section, blocks)
     estimator._dtype = np.dtype(section.text("number", among=["float32", "float64"]))
-    estimator._check_read(section, scorer)
+    estimator._check_loaded(section, scorer)
     estimator._scorer = scorer
     return estimator
 
