@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.families.binned import Bins
-from deciban.families.categorical import Categorical, Told
+from deciban.families.categorical import Categorical, SeparateLevels
 from deciban.families.family import broadcast_alpha
 from deciban.families.gaussian import means
 from deciban.families.telltales import telltales
@@ -112,7 +112,7 @@ class BlockSummariser:
         self.names, self.words = names, model.complete.schema.blocks[block].names
         self.levels = model.ledger.schema.blocks[block].levels
         self.prior, self.labels = model.solved.prior, labels
-        self._pooled: Told | None = None
+        self._pooled: SeparateLevels | None = None
         self._binned: Levels | None = None
 
     def summarise(self, j: int) -> list[FeatureSummary]:
