@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from deciban import engines
 from deciban._typing import Array, Codes
 from deciban.errors import InputError, SchemaError, UndefinedError
-from deciban.families.class_prior import ClassPrior
-from deciban.families.family import NO_LIKELIHOOD, Family, log
+from deciban.families.family import NO_LIKELIHOOD, ClassPrior, Family, log
 from deciban.families.marginal_likelihood import with_best_alphas
 from deciban.ledger import Block, Cells, Ledger, Needs, Schema
 from deciban.scorer import Scorer, Solved

@@ -15,8 +15,8 @@ from deciban.engines import sparse_totals as tally
 from deciban.families.bernoulli import Bernoulli
 from deciban.families.binned import Binned
 from deciban.families.categorical import Categorical
-from deciban.families.class_prior import ClassPrior
 from deciban.families.complement import Complement
+from deciban.families.family import ClassPrior
 from deciban.families.gaussian import Gaussian
 from deciban.families.joint import Joint
 from deciban.families.multinomial import Multinomial

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from deciban.families.categorical import Categorical
-from deciban.families.class_prior import ClassPrior
+from deciban.families.family import ClassPrior
 from deciban.families.gaussian import Gaussian
 from deciban.families.poisson import Poisson
 from deciban.generative import Assumption, GenerativeModel, summarise_rows

@@ -9,7 +9,7 @@ from deciban import persistence as files
 from deciban.errors import ModelFileError
 from deciban.families.binned import Binned
 from deciban.families.categorical import Categorical
-from deciban.families.class_prior import ClassPrior
+from deciban.families.family import ClassPrior
 from deciban.families.gaussian import Gaussian
 from deciban.families.multinomial import Multinomial
 from deciban.generative import Assumption, GenerativeModel

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from deciban.errors import DecibanWarning, InputError
-from deciban.families.class_prior import ClassPrior
+from deciban.families.family import ClassPrior
 
 PRIOR_NAMES = {"empirical", "smoothed", "uniform"}
 

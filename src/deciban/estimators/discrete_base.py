@@ -13,8 +13,7 @@ from deciban._typing import Array
 from deciban.errors import InputError
 from deciban.estimators.class_prior_arguments import PRIOR_NAMES, parse_prior
 from deciban.estimators.generative_base import SHARED_CONSTRAINTS, Bayes
-from deciban.families.class_prior import ClassPrior
-from deciban.families.family import Alpha, Family
+from deciban.families.family import Alpha, ClassPrior, Family
 from deciban.families.marginal_likelihood import FALLBACK
 from deciban.generative import Assumption
 from deciban.ledger import Counts, Ledger, Tallies

@@ -24,7 +24,7 @@ from deciban.estimators.generative_base import SHARED_CONSTRAINTS
 from deciban.estimators.text_classifier import TextClassifier
 from deciban.estimators.word_rows import counted, is_count_matrix, normalise_lengths, root_mean_square_length
 from deciban.estimators.word_weights import WordTrustMixin
-from deciban.families.class_prior import ClassPrior
+from deciban.families.family import ClassPrior
 from deciban.families.marginal_likelihood import FALLBACK
 from deciban.families.multinomial import Multinomial
 from deciban.generative import Assumption, GenerativeModel, summarise_rows

@@ -16,8 +16,7 @@ from deciban.estimators.calibration_mixin import CALIBRATE_CONSTRAINT
 from deciban.estimators.class_prior_arguments import PRIOR_NAMES, parse_prior
 from deciban.estimators.generative_base import SHARED_CONSTRAINTS, generator
 from deciban.estimators.text_base import TextBayes
-from deciban.families.class_prior import ClassPrior
-from deciban.families.family import NO_LIKELIHOOD
+from deciban.families.family import NO_LIKELIHOOD, ClassPrior
 from deciban.families.marginal_likelihood import FALLBACK
 from deciban.families.telltales import Telltale, telltales
 from deciban.families.text_family import Event, Text

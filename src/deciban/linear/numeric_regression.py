@@ -13,8 +13,7 @@ from deciban import engines
 from deciban._typing import Array, Codes
 from deciban.engines import is_sparse
 from deciban.errors import DecibanError
-from deciban.families.class_prior import ClassPrior
-from deciban.families.family import Family, log
+from deciban.families.family import ClassPrior, Family, log
 from deciban.families.gaussian import Gaussian
 from deciban.families.multinomial import Multinomial
 from deciban.generative import Assumption, GenerativeModel, summarise_rows

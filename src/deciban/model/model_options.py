@@ -8,8 +8,7 @@ from typing import Any, get_args
 from deciban.errors import InputError
 from deciban.families.binned import Binned
 from deciban.families.categorical import Categorical, Unseen
-from deciban.families.class_prior import ClassPrior
-from deciban.families.family import Family
+from deciban.families.family import ClassPrior, Family
 from deciban.families.gaussian import Covariance, Gaussian
 from deciban.families.marginal_likelihood import FALLBACK
 from deciban.families.poisson import Poisson

@@ -11,10 +11,9 @@ import numpy as np
 from deciban.families.bernoulli import Bernoulli
 from deciban.families.binned import Binned
 from deciban.families.categorical import Categorical, Unseen
-from deciban.families.class_prior import ClassPrior
-from deciban.families.class_prior import Kind as PriorKind
 from deciban.families.complement import Complement
-from deciban.families.family import Alpha, Family
+from deciban.families.family import Alpha, ClassPrior, Family
+from deciban.families.family import Kind as PriorKind
 from deciban.families.gaussian import Covariance, Gaussian
 from deciban.families.joint import Joint
 from deciban.families.multinomial import Multinomial

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, get_args
 
-from deciban.families.class_prior import ClassPrior
-from deciban.families.family import log
+from deciban.families.family import ClassPrior, log
 from deciban.families.gaussian import Covariance, Gaussian
 from deciban.ledger import Ledger
 from deciban.metrics.choice import Setting

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from deciban import engines
 from deciban._typing import Array
 from deciban.errors import InputError
-from deciban.families.class_prior import ClassPrior
+from deciban.families.family import ClassPrior
 from deciban.generative import GenerativeModel
 from deciban.ledger import Ledger
 from deciban.linear import evidence_weights as trusting

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
-from deciban.families.class_prior import ClassPrior
-from deciban.families.family import log
+from deciban.families.family import ClassPrior, log
 from deciban.metrics.choice import Setting
 from deciban.model.columns import OPEN
 from deciban.model.model_options import Options

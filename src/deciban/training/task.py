@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from deciban.errors import InputError, did_you_mean, list_names
-from deciban.families.class_prior import ClassPrior
+from deciban.families.family import ClassPrior
 from deciban.ledger.schema import sort_classes
 from deciban.linear import fitted_model
 from deciban.model.columns import Column, Layout

@@ -13,9 +13,8 @@ from deciban._typing import Array, Codes
 from deciban.engines.sparse import canonical
 from deciban.families.bernoulli import Bernoulli
 from deciban.families.categorical import Categorical
-from deciban.families.class_prior import ClassPrior
 from deciban.families.complement import Complement
-from deciban.families.family import Family, log, to_dense
+from deciban.families.family import ClassPrior, Family, log, to_dense
 from deciban.families.gaussian import Gaussian
 from deciban.families.joint import Joint
 from deciban.families.multinomial import Multinomial
