@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from deciban.families.feature_strength import strengths
+from deciban.families.feature_strength import block_strength, strengths
 from deciban.families.gaussian import Gaussian
-from deciban.families.joint_feature_strength import block_strength
 from deciban.ledger import Moments, Scatter
 
 PRIOR = np.array([0.5, 0.3, 0.2])

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deciban._typing import Array
-from deciban.families.feature_strength import strengths
-from deciban.families.joint_feature_strength import block_strength
+from deciban.families.feature_strength import block_strength, strengths
 from deciban.generative import GenerativeModel
 from deciban.ledger import Scatter
 from deciban.linear.fitted_model import Account, FittedModel
