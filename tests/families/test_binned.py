@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 
-from deciban.families.bin_edges import best_cuts
-from deciban.families.binned import Binned
+from deciban.families.binned import Binned, best_cuts
 from deciban.ledger import Grid
 from deciban.ledger.grid import cell_numbers, edges, middles
 
