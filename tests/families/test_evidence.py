@@ -11,10 +11,9 @@ from deciban.families.bernoulli import Bernoulli
 from deciban.families.binned import Binned
 from deciban.families.categorical import Categorical
 from deciban.families.complement import Complement
-from deciban.families.compound_likelihoods import log_rising
 from deciban.families.gaussian import Gaussian
 from deciban.families.joint import Joint
-from deciban.families.marginal_likelihood import LEAST, MOST, best_alpha, drawn, with_best_alphas
+from deciban.families.marginal_likelihood import LEAST, MOST, best_alpha, drawn, log_rising, with_best_alphas
 from deciban.families.multinomial import Multinomial
 from deciban.families.poisson import Poisson
 from deciban.families.text_family import Text
