@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from deciban.families.binned import Binned
+from deciban.families.column_losses import binned_loss, gaussian_loss, poisson_loss
 from deciban.families.gaussian import Gaussian
-from deciban.families.leave_one_out import binned_loss, gaussian_loss, poisson_loss
 from deciban.families.poisson import Poisson
 from deciban.ledger import Counts, Grid, Moments
 from deciban.ledger.grid import cell_numbers, edges, middles

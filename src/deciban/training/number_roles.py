@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from deciban._typing import Array
-from deciban.families.leave_one_out import binned_loss, gaussian_loss, poisson_loss
+from deciban.families.column_losses import binned_loss, gaussian_loss, poisson_loss
 from deciban.ledger import Ledger
 from deciban.ledger.grid import middles
 from deciban.ledger.schema import Kind
