@@ -59,7 +59,7 @@ def rows(full: int, scale: float) -> int:
     return max(4000, round(full * scale))
 
 
-def shown_time(seconds: float) -> str:
+def format_seconds(seconds: float) -> str:
     """Three digits and a unit a person reads at a glance."""
     for unit, size in (("s", 1.0), ("ms", 1e-3)):
         if seconds >= size:

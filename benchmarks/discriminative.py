@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 
 import deciban
 
-from .case import Group, Line, rows, shown_time
+from .case import Group, Line, rows, format_seconds
 from .timing import alternate, clock
 
 Data = tuple[Any, Any]
@@ -100,7 +100,7 @@ def compared(name: str, data: Data, kind: str, target: float) -> Iterator[Line]:
     met = other / mine >= target and max(ours[2], peer[2]) <= GAP
     case = f"{name}, C=1: fit, against scikit-learn's {solver}"
     yield Line(
-        "speed", case, shown_time(mine), shown_time(other), other / mine, f"≥ {target:g}×", met, note, goal=target
+        "speed", case, format_seconds(mine), format_seconds(other), other / mine, f"≥ {target:g}×", met, note, goal=target
     )
 
 

@@ -12,7 +12,7 @@ from sklearn.model_selection import PredefinedSplit, cross_val_score
 import deciban
 
 from . import dense
-from .case import Data, Group, Line, shown_time
+from .case import Data, Group, Line, format_seconds
 from .timing import alternate, clock, speed_line
 
 ROUNDS = 5
@@ -56,7 +56,7 @@ def cost_line(name: str, model: Any, data: Data, folds: Any, most: float | None)
         f"median of {len(times[0])}; {times_over:.2f} times one fit and predict_log_proba, accuracy and log-loss told"
     )
     target, goal = ("no target", None) if most is None else (f"≤ {most:g} times", 1 / most)
-    return Line("speed", name, shown_time(ours), shown_time(once), once / ours, target, met, note, goal=goal)
+    return Line("speed", name, format_seconds(ours), format_seconds(once), once / ours, target, met, note, goal=goal)
 
 
 def against_one_fit(folds: Any, most: float, scale: float) -> Iterator[Line]:

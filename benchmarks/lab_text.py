@@ -19,7 +19,7 @@ from deciban import TextClassifier, Words
 from deciban.errors import DecibanWarning
 
 from . import text_data
-from .case import shown_time
+from .case import format_seconds
 from .lab import NOTHING, Figure, exactly, percent, rebuilt, table
 from .lab_tables import markdown
 from .text_data import Corpus
@@ -255,7 +255,7 @@ def timed_mails() -> tuple[list[Figure], str]:
     batches = sum(-(-len(text_data.enron(number).labels) // BATCH) for number, _ in RECALLS)
     start = time.perf_counter()
     recalls = list(mails())
-    seconds = shown_time(time.perf_counter() - start)
+    seconds = format_seconds(time.perf_counter() - start)
     return recalls, MAILS.format(batch=BATCH, batches=batches, seconds=seconds)
 
 

@@ -21,7 +21,7 @@ from deciban.mail.filter import MailFilter
 from deciban.mail.sources.message_sources import list_messages
 
 from . import mail_data, mail_peers, mail_served
-from .case import Group, Line, shown_time
+from .case import Group, Line, format_seconds
 from .data import DataAbsent
 from .text_peers import PeerAbsent
 from .timing import alternate
@@ -169,10 +169,10 @@ def one_message(scale: float) -> Iterator[Line]:
                 subprocess.run(command, input=raw, capture_output=True, check=False)
                 took[side].append(time.perf_counter() - begun)
     ours, theirs = (statistics.median(side) for side in took)
-    note = f"median of {len(some)} processes, slowest {shown_time(max(took[0]))}; {len(paths)} messages learned"
+    note = f"median of {len(some)} processes, slowest {format_seconds(max(took[0]))}; {len(paths)} messages learned"
     name = "one message, `deciban mail classify`"
     limit = f"≤ {ONE:g} s"
-    yield Line("start-up", name, shown_time(ours), shown_time(theirs), theirs / ours, limit, ours <= ONE, note)
+    yield Line("start-up", name, format_seconds(ours), format_seconds(theirs), theirs / ours, limit, ours <= ONE, note)
 
 
 def served(scale: float) -> Iterator[Line]:

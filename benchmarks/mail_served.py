@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .case import Line, shown_time
+from .case import Line, format_seconds
 
 SERVED = 0.005
 """Most seconds for a message through the server, at the median."""
@@ -33,10 +33,10 @@ def served(program: Sequence[str], store: Path, raws: Sequence[bytes], scale: fl
 def served_line(name: str, took: Sequence[float], most: float | None) -> Line:
     """Times of messages through the server."""
     middle = statistics.median(took)
-    note = f"{len(took)} messages; 99 % within {shown_time(float(np.quantile(took, 0.99)))}"
-    limit = "no target" if most is None else f"≤ {shown_time(most)} at the median"
+    note = f"{len(took)} messages; 99 % within {format_seconds(float(np.quantile(took, 0.99)))}"
+    limit = "no target" if most is None else f"≤ {format_seconds(most)} at the median"
     met = None if most is None else middle <= most
-    return Line("speed", f"spamd, {name}", shown_time(middle), "–", None, limit, met, note)
+    return Line("speed", f"spamd, {name}", format_seconds(middle), "–", None, limit, met, note)
 
 
 @contextmanager
@@ -103,7 +103,7 @@ def together(port: int, raws: Sequence[bytes], seconds: float) -> Line:
     for thread in threads:
         thread.join()
     note = (
-        f"{len(took)} messages in {seconds:.0f} s; median {shown_time(statistics.median(took))}; {len(wrong)} errors"
+        f"{len(took)} messages in {seconds:.0f} s; median {format_seconds(statistics.median(took))}; {len(wrong)} errors"
     )
     name = f"spamd, {CLIENTS} at once for {seconds:.0f} s"
     return Line("speed", name, f"{len(took) / seconds:.0f}/s", "–", None, "no error", not wrong, note)

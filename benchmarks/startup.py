@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from . import child
-from .case import Line, shown_time
+from .case import Line, format_seconds
 from .data import ROOT
 
 SMALL = """
@@ -68,10 +68,10 @@ def small_lines(ours: list[tuple[float, float, bool]], peer: list[tuple[float, f
     note = f"median of {len(ours)} processes each; {numba}"
     goal = 1 / 1.15
     name = "import, fit and predict iris"
-    yield Line("start-up", name, shown_time(a), shown_time(b), b / a, "≤ 1.15× peer", b / a >= goal, note, goal=goal)
+    yield Line("start-up", name, format_seconds(a), format_seconds(b), b / a, "≤ 1.15× peer", b / a >= goal, note, goal=goal)
     a, b = (statistics.median(row for _, row, _ in side) for side in (ours, peer))
     name = "one row of 100 features, small fit, fresh process"
-    yield Line("start-up", name, shown_time(a), shown_time(b), b / a, "no target", None, numba)
+    yield Line("start-up", name, format_seconds(a), format_seconds(b), b / a, "no target", None, numba)
 
 
 def first_large_fit(scale: float) -> Iterator[Line]:
@@ -80,9 +80,9 @@ def first_large_fit(scale: float) -> Iterator[Line]:
         with tempfile.TemporaryDirectory() as cache:
             answer = child.run("-m", "benchmarks.startup", name, str(scale), environment={"NUMBA_CACHE_DIR": cache})
         extra = answer["first"] - answer["second"]
-        note = f"first {shown_time(answer['first'])}, second {shown_time(answer['second'])}"
+        note = f"first {format_seconds(answer['first'])}, second {format_seconds(answer['second'])}"
         short = f"first large fit, no kernel cache: {name}"
-        yield Line("start-up", short, f"+{shown_time(extra)}", "–", None, "≤ +3 s", extra <= 3, note)
+        yield Line("start-up", short, f"+{format_seconds(extra)}", "–", None, "≤ +3 s", extra <= 3, note)
 
 
 def read_only(scale: float) -> Iterator[Line]:
@@ -102,7 +102,7 @@ def read_only(scale: float) -> Iterator[Line]:
         answer = child.run("-m", "benchmarks.startup", FIRST_FITS[0], str(scale), environment=environment)
     inside = Path(answer["package"]).is_relative_to(copy)
     met = inside and answer["warnings"] == 1
-    note = f"{answer['warnings']} warning about the kernel cache; first fit {shown_time(answer['first'])}"
+    note = f"{answer['warnings']} warning about the kernel cache; first fit {format_seconds(answer['first'])}"
     yield Line("start-up", "read-only installation, large fit", "works", "–", None, "works, warns once", met, note)
 
 

@@ -18,7 +18,7 @@ import numpy as np
 import deciban
 
 from . import child, machine, memory, table_data
-from .case import Group, Line, shown_memory, shown_time
+from .case import Group, Line, shown_memory, format_seconds
 from .timing import alternate, speed_line
 
 ROUNDS = 5
@@ -84,8 +84,8 @@ def file_speed(kind: str, make: Callable[[float], Path], slower: float, scale: f
     yield Line(
         "speed",
         f"train {kind} 10⁷×12, against DuckDB",
-        shown_time(a),
-        shown_time(b),
+        format_seconds(a),
+        format_seconds(b),
         b / a,
         f"≤ {slower:g}× peer",
         same and a <= slower * b,
@@ -173,7 +173,7 @@ def load_and_score(quick: bool) -> Iterator[Line]:
     took = statistics.median(taken)
     note = f"median of {len(taken)} processes; imports and a small model's row beforehand; file of {size:.0f} MB"
     met = took < LOAD_SECONDS and (quick or size >= 200)
-    shown = (shown_time(took), "–")
+    shown = (format_seconds(took), "–")
     yield limit_line("start-up", "load a 200 MB model file and score one row", shown, "< 100 ms", met, note)
 
 

@@ -16,7 +16,7 @@ import deciban
 from deciban.ledger import Vocabulary
 
 from . import child, memory, text_data, text_peers
-from .case import Group, Line, shown_memory, shown_time
+from .case import Group, Line, shown_memory, format_seconds
 from .data import DataAbsent
 from .text_data import MEGABYTE, Corpus
 from .timing import agreement, alternate, clock, speed_line
@@ -141,7 +141,7 @@ def program_line(
     shown = "no target" if target is None else f"≥ {target:g}×"
     met = None if target is None else b / a >= target
     notes = f"median of {len(times[0])}; {note}; {right}"
-    return Line("speed", name, shown_time(a), shown_time(b), b / a, shown, met, notes, goal=target)
+    return Line("speed", name, format_seconds(a), format_seconds(b), b / a, shown, met, notes, goal=target)
 
 
 def against_fasttext(scale: float) -> Iterator[Line]:
@@ -152,7 +152,7 @@ def against_fasttext(scale: float) -> Iterator[Line]:
         model = learn({}, train)
         program.learn()
         times = alternate(partial(learn, {}, train), program.learn, ROUNDS)
-        training = shown_time(program.until_saving())
+        training = format_seconds(program.until_saving())
         settings = " ".join(program.settings)
         note = f"{settings}, lines shuffled; the program's wall time, {training} of it before it saves its model"
         accuracies = hits(model, test), program.accuracy()
@@ -188,7 +188,7 @@ def parquet_memory(scale: float) -> Iterator[Line]:
     measured = child.run("-m", "benchmarks.text", str(path))
     height, ledger, seconds = (measured[key] for key in ("height", "ledger", "seconds"))
     limit = LIMIT_MIB + ledger
-    note = f"whole process, imports included; ledger of {shown_memory(ledger)}; {shown_time(seconds)}"
+    note = f"whole process, imports included; ledger of {shown_memory(ledger)}; {format_seconds(seconds)}"
     met = height < limit
     yield Line(
         "memory", "train 1 GB of posts, Parquet", shown_memory(height), "–", None, "< 1 GiB + ledger", met, note

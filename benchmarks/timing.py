@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from . import dense
-from .case import Case, Line, shown_time
+from .case import Case, Line, format_seconds
 
 AGREE = 0.9999
 """The share of predictions that must be the same on both sides."""
@@ -52,7 +52,7 @@ def speed_line(
     met = None if target is None else ratio >= target and same >= AGREE
     notes = f"median of {len(times[0])}; same predictions {same:.3%}" + (f"; {note}" if note else "")
     shown = "no target" if target is None else f"≥ {target:g}×"
-    return Line("speed", name, shown_time(ours), shown_time(peer), ratio, shown, met, notes, goal=target)
+    return Line("speed", name, format_seconds(ours), format_seconds(peer), ratio, shown, met, notes, goal=target)
 
 
 def agreement(ours: Any, peer: Any, X: Any) -> float:
