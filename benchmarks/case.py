@@ -67,6 +67,6 @@ def format_seconds(seconds: float) -> str:
     return f"{seconds * 1e6:.3g} µs"
 
 
-def shown_memory(mib: float) -> str:
+def format_mib(mib: float) -> str:
     """MiB, or GiB from one on."""
     return f"{mib / 1024:.2f} GiB" if mib >= 1024 else f"{mib:.1f} MiB"

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from . import child
-from .case import Case, Line, shown_memory
+from .case import Case, Line, format_mib
 from .cases import named
 
 STATUS, MARK = Path("/proc/self/status"), Path("/proc/self/clear_refs")
@@ -81,7 +81,7 @@ def judge(case: Case, operation: str, ours: float, peer: float) -> Line:
         )
     name = f"{case.name}: {operation}"
     ratio = peer / ours if ours else None
-    return Line("memory", name, shown_memory(ours), shown_memory(peer), ratio, target, met, goal=goal)
+    return Line("memory", name, format_mib(ours), format_mib(peer), ratio, target, met, goal=goal)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ import numpy as np
 import deciban
 
 from . import child, machine, memory, table_data
-from .case import Group, Line, shown_memory, format_seconds
+from .case import Group, Line, format_mib, format_seconds
 from .timing import alternate, speed_line
 
 ROUNDS = 5
@@ -129,7 +129,7 @@ def train_memory(scale: float) -> Iterator[Line]:
     """The height of a whole process that trains from the CSV, and of one that runs the SELECT."""
     path = str(table_data.csv_file(scale))
     ours, peer = (fresh(action, path) for action in ("train", "scan"))
-    shown = (shown_memory(ours), shown_memory(peer))
+    shown = (format_mib(ours), format_mib(peer))
     note = "whole process, imports included; peer: one DuckDB SELECT"
     name = "train CSV 10⁷×12, against DuckDB"
     yield limit_line("memory", name, shown, f"≤ {TRAIN_MIB:g} MiB", ours <= TRAIN_MIB, note)
@@ -148,7 +148,7 @@ def predict_memory(scale: float) -> Iterator[Line]:
         answers.unlink(missing_ok=True)
     met = ours < PREDICT_MIB and written == rows_written(path)
     note = f"whole process, imports included; {written} rows written"
-    shown = (shown_memory(ours), "–")
+    shown = (format_mib(ours), "–")
     yield limit_line("memory", "predict 10⁷ rows, Parquet to Parquet", shown, "< 1 GiB", met, note)
 
 

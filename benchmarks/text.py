@@ -16,7 +16,7 @@ import deciban
 from deciban.ledger import Vocabulary
 
 from . import child, memory, text_data, text_peers
-from .case import Group, Line, shown_memory, format_seconds
+from .case import Group, Line, format_mib, format_seconds
 from .data import DataAbsent
 from .text_data import MEGABYTE, Corpus
 from .timing import agreement, alternate, clock, speed_line
@@ -188,10 +188,10 @@ def parquet_memory(scale: float) -> Iterator[Line]:
     measured = child.run("-m", "benchmarks.text", str(path))
     height, ledger, seconds = (measured[key] for key in ("height", "ledger", "seconds"))
     limit = LIMIT_MIB + ledger
-    note = f"whole process, imports included; ledger of {shown_memory(ledger)}; {format_seconds(seconds)}"
+    note = f"whole process, imports included; ledger of {format_mib(ledger)}; {format_seconds(seconds)}"
     met = height < limit
     yield Line(
-        "memory", "train 1 GB of posts, Parquet", shown_memory(height), "–", None, "< 1 GiB + ledger", met, note
+        "memory", "train 1 GB of posts, Parquet", format_mib(height), "–", None, "< 1 GiB + ledger", met, note
     )
 
 
