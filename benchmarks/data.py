@@ -13,7 +13,7 @@ Numbers = NDArray[np.float64]
 Labels = NDArray[np.str_]
 
 
-class DataAbsent(FileNotFoundError):
+class DataMissingError(FileNotFoundError):
     """The folder of real data, or a file in it, is not there."""
 
 
@@ -22,7 +22,7 @@ def folder() -> Path:
     named = os.environ.get("DECIBAN_DATA")
     place = Path(named) if named else ROOT.parent / "shared" / "data"
     if not place.is_dir():
-        raise DataAbsent(f"no data folder at {place}. Hint: set DECIBAN_DATA to the folder with mnist/ and tables/")
+        raise DataMissingError(f"no data folder at {place}. Hint: set DECIBAN_DATA to the folder with mnist/ and tables/")
     return place
 
 
@@ -30,7 +30,7 @@ def find(name: str) -> Path:
     """The path of one data file, which must exist."""
     path = folder() / name
     if not path.is_file():
-        raise DataAbsent(
+        raise DataMissingError(
             f"{name} is not in {path.parents[name.count('/')]}. Hint: set DECIBAN_DATA to one that has it"
         )
     return path

@@ -187,7 +187,7 @@ def rebuilt(module: str, name: str, page: str, measure: Callable[[], tuple[str, 
     path = parser.parse_args().page
     try:
         sections, figures = measure()
-    except data.DataAbsent as absent:
+    except data.DataMissingError as absent:
         print(absent, file=sys.stderr)
         return 2
     today = date.today().isoformat()

@@ -269,7 +269,7 @@ def main() -> int:
     chosen = options()
     try:
         results = measured(chosen.only or names(), chosen.repeats)
-    except data.DataAbsent as absent:
+    except data.DataMissingError as absent:
         print(absent, file=sys.stderr)
         return 2
     text, kept = page(results)

@@ -129,7 +129,7 @@ def main() -> int:
     chosen = parser.parse_args()
     try:
         text, kept = page(chosen.only or names())
-    except data.DataAbsent as absent:
+    except data.DataMissingError as absent:
         print(absent, file=sys.stderr)
         return 2
     if chosen.only:

@@ -224,7 +224,7 @@ def main() -> int:
     chosen = parser.parse_args()
     try:
         sections, metrics = measured(chosen.quick)
-    except (data.DataAbsent, PeerAbsent) as absent:
+    except (data.DataMissingError, PeerAbsent) as absent:
         print(absent, file=sys.stderr)
         return 2
     print(sections)

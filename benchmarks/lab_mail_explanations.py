@@ -128,7 +128,7 @@ def main() -> int:
     page = parser.parse_args().page
     try:
         learned, parts = sections()
-    except data.DataAbsent as absent:
+    except data.DataMissingError as absent:
         print(absent, file=sys.stderr)
         return 2
     page.write_text(PAGE.format(date=date.today().isoformat(), learned=learned, sections=parts), encoding="utf-8")

@@ -326,7 +326,7 @@ def main() -> int:
     try:
         tables = chosen.only or [name for name in names() if name not in LEFT_OUT]
         every = list(results(tables, chosen.draws))
-    except data.DataAbsent as absent:
+    except data.DataMissingError as absent:
         print(absent, file=sys.stderr)
         return 2
     text = page(every, time.perf_counter() - start)

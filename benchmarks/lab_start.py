@@ -114,7 +114,7 @@ def everything() -> Iterator[Set]:
     yield told_twice()
     try:
         yield from from_folder()
-    except data.DataAbsent as absent:
+    except data.DataMissingError as absent:
         print(absent, file=sys.stderr)
 
 

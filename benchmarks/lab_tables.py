@@ -87,7 +87,7 @@ def names() -> list[str]:
     """Every table there is; the two files of Adult are one."""
     found = sorted({path.stem.removesuffix("-train").removesuffix("-test") for path in folder().glob("*.csv")})
     if not found:
-        raise data.DataAbsent(f"no table in {folder()}. Hint: set DECIBAN_DATA to a folder with tables/*.csv")
+        raise data.DataMissingError(f"no table in {folder()}. Hint: set DECIBAN_DATA to a folder with tables/*.csv")
     return found
 
 
@@ -316,7 +316,7 @@ def main() -> int:
         every = [chosen.only] if chosen.only else names()
         results = compared(every)
         figures, filled = ([], []) if chosen.only else (list(adult()), list(holes(every)))
-    except data.DataAbsent as absent:
+    except data.DataMissingError as absent:
         print(absent, file=sys.stderr)
         return 2
     sections = accuracies(results) + losses(results) + errors(results)

@@ -17,7 +17,7 @@ from deciban.ledger import Vocabulary
 
 from . import child, memory, text_data, text_peers
 from .case import Group, Line, format_mib, format_seconds
-from .data import DataAbsent
+from .data import DataMissingError
 from .text_data import MEGABYTE, Corpus
 from .timing import agreement, alternate, clock, speed_line
 
@@ -52,7 +52,7 @@ def present(group: Group, name: str, measure: Callable[[], Iterator[Line]]) -> I
     """The lines, or one that says what is not there."""
     try:
         yield from measure()
-    except (DataAbsent, text_peers.PeerAbsent) as absent:
+    except (DataMissingError, text_peers.PeerAbsent) as absent:
         yield Line(group, f"text {name}", "–", "absent", None, "not measured", None, str(absent))
 
 

@@ -294,7 +294,7 @@ def test_the_sessions_on_the_newsgroups_print_what_they_show(monkeypatch):
     newsgroups = script("make_newsgroups")
     try:
         monkeypatch.setenv("DECIBAN_DATA", str(data.find(newsgroups.ARCHIVE).parent))
-    except data.DataAbsent as absent:
+    except data.DataMissingError as absent:
         pytest.skip(str(absent))
     text = newsgroups.DOCUMENT.read_text()
     assert make_guide.renewed(text, prepare=newsgroups.unpack) == text

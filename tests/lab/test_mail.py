@@ -32,7 +32,7 @@ def test_other_filters_are_asked_in_a_way_that_they_understand(kind, tmp_path):
 def models():
     try:
         return lab_mail_runs.of_models(4)
-    except data.DataAbsent as absent:
+    except data.DataMissingError as absent:
         pytest.skip(str(absent))
 
 
@@ -54,7 +54,7 @@ def test_the_usual_model_is_the_best_of_the_four(models):
 def test_splits_are_those_of_the_lab_of_evidence():
     try:
         mail = mail_data.spamassassin()
-    except data.DataAbsent as absent:
+    except data.DataMissingError as absent:
         pytest.skip(str(absent))
     learn, judge = mail.split(0)
     assert (len(learn), len(judge), int(mail.codes[judge].sum())) == (4232, 1815, 569)

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.corpus
 def figures(which):
     try:
         return list(which())
-    except data.DataAbsent as absent:
+    except data.DataMissingError as absent:
         pytest.skip(str(absent))
 
 
@@ -25,7 +25,7 @@ def test_black_and_white_digits_are_as_published():
     try:
         X, y = data.mnist("train")
         X_test, y_test = data.mnist("t10k")
-    except data.DataAbsent as absent:
+    except data.DataMissingError as absent:
         pytest.skip(str(absent))
     model = deciban.BernoulliNB(binarize=127).fit(X, y)
     assert round(model.score(X_test, y_test), 4) == 0.8427

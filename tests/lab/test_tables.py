@@ -9,7 +9,7 @@ pytestmark = pytest.mark.corpus
 def present(measure):
     try:
         return list(measure())
-    except data.DataAbsent as absent:
+    except data.DataMissingError as absent:
         pytest.skip(str(absent))
 
 
