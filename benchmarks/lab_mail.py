@@ -25,7 +25,7 @@ from .lab_evidence import small
 from .lab_mail_runs import FEW, SLOW, Asked, Row, Slow, asked, asked_slow
 from .lab_mail_words import AGAINST, ARRIVAL, DRAWS, MANNER, PAGE, SLOWER
 from .lab_tables import markdown
-from .text_peers import PeerAbsent
+from .text_peers import PeerMissingError
 
 SEEDS, COMPOUND_LIKELIHOODS = range(10), range(50)
 PUBLISHED = {1: (0.960, 0.953), 2: (0.967, 0.978)}
@@ -224,7 +224,7 @@ def main() -> int:
     chosen = parser.parse_args()
     try:
         sections, metrics = measured(chosen.quick)
-    except (data.DataMissingError, PeerAbsent) as absent:
+    except (data.DataMissingError, PeerMissingError) as absent:
         print(absent, file=sys.stderr)
         return 2
     print(sections)

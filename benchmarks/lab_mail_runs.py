@@ -14,7 +14,7 @@ from deciban.mail.evaluation.labelled_mail import LabelledMail, draw_split
 from deciban.mail.model.mail_models import MODELS, ModelName
 
 from . import mail_data, mail_peers, mail_rspamd
-from .text_peers import PeerAbsent
+from .text_peers import PeerMissingError
 
 SIZES = (400, 50, 50)
 SLOW = (mail_peers.SpamAssassinBayes, mail_rspamd.Rspamd, mail_peers.Crm114)
@@ -60,7 +60,7 @@ def of_peer_split(kind: type[mail_peers.Filter], seed: int) -> FilterMetrics | N
     """On one split; None where the program is absent."""
     try:
         return of_peer(kind, *mail_data.spamassassin().split(seed))
-    except PeerAbsent:
+    except PeerMissingError:
         if kind is mail_peers.Bogofilter:
             raise
         return None

@@ -23,7 +23,7 @@ from deciban.mail.sources.message_sources import list_messages
 from . import mail_data, mail_peers, mail_served
 from .case import Group, Line, format_seconds
 from .data import DataMissingError
-from .text_peers import PeerAbsent
+from .text_peers import PeerMissingError
 from .timing import alternate
 
 ROUNDS, FRESH = 5, 15
@@ -53,7 +53,7 @@ def present(group: Group, name: str, measure: Callable[[], Iterator[Line]]) -> I
     """The lines, or one that says what is not there."""
     try:
         yield from measure()
-    except (DataMissingError, PeerAbsent) as absent:
+    except (DataMissingError, PeerMissingError) as absent:
         yield Line(group, f"mail {name}", "–", "absent", None, "not measured", None, str(absent))
 
 

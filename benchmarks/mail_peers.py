@@ -1,6 +1,6 @@
 """Other filters, each run as its makers mean it to be: Debian's bogofilter, SpamAssassin's Bayes and CRM114.
 
-Each learns into a folder of its own that is gone afterwards. One that is not installed raises `PeerAbsent`.
+Each learns into a folder of its own that is gone afterwards. One that is not installed raises `PeerMissingError`.
 """
 
 import shutil
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from deciban._typing import Codes
 
-from .text_peers import PeerAbsent
+from .text_peers import PeerMissingError
 
 NEUTRAL = -1e-12
 """The log-odds of a message that a filter has no opinion of: it would be delivered."""
@@ -33,7 +33,7 @@ def found(program: str, package: str) -> str:
     """Where a program is."""
     path = shutil.which(program)
     if path is None:
-        raise PeerAbsent(f"no program `{program}`. Hint: apt-get install {package}")
+        raise PeerMissingError(f"no program `{program}`. Hint: apt-get install {package}")
     return path
 
 

@@ -52,7 +52,7 @@ def present(group: Group, name: str, measure: Callable[[], Iterator[Line]]) -> I
     """The lines, or one that says what is not there."""
     try:
         yield from measure()
-    except (DataMissingError, text_peers.PeerAbsent) as absent:
+    except (DataMissingError, text_peers.PeerMissingError) as absent:
         yield Line(group, f"text {name}", "–", "absent", None, "not measured", None, str(absent))
 
 

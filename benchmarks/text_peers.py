@@ -2,7 +2,7 @@
 
 The two programs read a file in their own format, prepared beforehand and not counted. Vowpal Wabbit is given our
 words, lower-cased and apart, so that it has nothing to do but to hash and learn them. One that is not installed
-raises `PeerAbsent`, which the report says.
+raises `PeerMissingError`, which the report says.
 """
 
 import importlib
@@ -30,7 +30,7 @@ BITS = 18
 WORDS = re.compile(r"(?u)\b\w\w+\b")
 
 
-class PeerAbsent(RuntimeError):
+class PeerMissingError(RuntimeError):
     """A peer is not installed here."""
 
 
@@ -53,7 +53,7 @@ class Program:
         self.truth = test.labels
 
     def find(self) -> Any:
-        """What runs it, or `PeerAbsent`."""
+        """What runs it, or `PeerMissingError`."""
         raise NotImplementedError
 
     def line(self, label: str, document: str) -> str:
@@ -98,7 +98,7 @@ class FastText(Program):
     def find(self) -> str:
         found = shutil.which("fasttext")
         if found is None:
-            raise PeerAbsent("no program `fasttext`. Hint: apt-get install fasttext")
+            raise PeerMissingError("no program `fasttext`. Hint: apt-get install fasttext")
         return found
 
     def line(self, label: str, document: str) -> str:
@@ -141,7 +141,7 @@ class VowpalWabbit(Program):
         except ImportError:
             program = shutil.which("vw")
             if program is None:
-                raise PeerAbsent("neither `vowpalwabbit` nor `vw`. Hint: pip install vowpalwabbit") from None
+                raise PeerMissingError("neither `vowpalwabbit` nor `vw`. Hint: pip install vowpalwabbit") from None
             return lambda arguments: subprocess.run([program, *arguments], check=True, capture_output=True)
         return lambda arguments: Workspace(arg_list=arguments).finish()
 

@@ -5,7 +5,7 @@ import shutil
 import numpy as np
 import pytest
 from benchmarks import data, lab_mail_explanations, lab_mail_runs, mail_data, mail_peers
-from benchmarks.text_peers import PeerAbsent
+from benchmarks.text_peers import PeerMissingError
 
 from tests.mail.spamds import letter
 
@@ -23,7 +23,7 @@ def test_other_filters_are_asked_in_a_way_that_they_understand(kind, tmp_path):
         with mail_peers.fresh(kind) as peer:
             peer.learn(paths[:50], codes[:50])
             said = peer.scores(paths[50:])
-    except PeerAbsent as absent:
+    except PeerMissingError as absent:
         pytest.skip(str(absent))
     assert ((said >= 0) == (codes[50:] == 1)).all()
 
