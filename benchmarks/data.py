@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 ROOT = Path(__file__).resolve().parent.parent
-Numbers = NDArray[np.float64]
+FloatMatrix = NDArray[np.float64]
 Labels = NDArray[np.str_]
 
 
@@ -59,13 +59,13 @@ def read_table(name: str) -> tuple[list[list[str]], Labels]:
     return [row[:-1] for row in rows], np.array([row[-1] for row in rows])
 
 
-def letter() -> tuple[Numbers, Labels]:
+def letter() -> tuple[FloatMatrix, Labels]:
     """16 measurements of 20 000 printed capital letters."""
     cells, labels = read_table("letter")
     return np.array(cells, dtype=np.float64), labels
 
 
-def vote() -> tuple[Numbers, Labels]:
+def vote() -> tuple[FloatMatrix, Labels]:
     """16 votes of 435 members of the US Congress: 0 no, 1 yes, NaN not cast."""
     cells, labels = read_table("vote")
     meaning = {"n": 0.0, "y": 1.0, "": np.nan}

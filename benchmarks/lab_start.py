@@ -45,7 +45,7 @@ on {date}; do not edit.
 
 Machine: {machine}.
 
-Numbers are standardised unless it says *raw*. *Seconds* are those of C = 1, the start included. A search marked † was
+FloatMatrix are standardised unless it says *raw*. *Seconds* are those of C = 1, the start included. A search marked † was
 stopped before it had converged (at most {most} steps are allowed), so its steps are not those to the end.
 
 {table}
