@@ -15,7 +15,7 @@ class BernoulliNB(CountBayes):
     """Naive Bayes over features that are present or absent: ln p(x|k) = Σ_j x_j ln θ_kj + (1 − x_j) ln(1 − θ_kj).
 
     Takes scikit-learn's arguments. `alpha` may also be a ledger of imagined examples, or "auto": the pseudo-count
-    under which what was counted is most probable (`alpha_`). NaN means missing.
+    with the largest marginal likelihood (`alpha_`). NaN means missing.
 
     >>> from deciban import BernoulliNB
     >>> model = BernoulliNB().fit([[1, 0], [1, 1], [0, 1]], ["spam", "spam", "ham"])

@@ -1,4 +1,4 @@
-"""BoostedBayes: many naive or Gaussian Bayes models, each of rows that those before it had wrong."""
+"""BoostedBayes: many naive or Gaussian Bayes models, each with more weight on the errors of those before it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from deciban._typing import Array
 from deciban.engines import InvalidValue, encode, encode_known, thread_count
 from deciban.errors import InputError
 from deciban.estimators.calibration_mixin import CalibrationMixin
-from deciban.estimators.check_arrays import check_rows, check_weight, check_X, drop_weightless_rows, named
+from deciban.estimators.check_arrays import check_rows, check_weight, check_X, drop_weightless_rows, get_feature_names
 from deciban.estimators.classifier_base import Classifier
 from deciban.estimators.error_messages import worded
 from deciban.estimators.gaussian_nb import GaussianNB
@@ -31,17 +31,17 @@ from deciban.scores.posterior import Finish
 
 
 class BoostedBayes(CalibrationMixin, Classifier):
-    """AdaBoost for many classes over naive Bayes, or any of our generative facades as `estimator`.
+    """AdaBoost for many classes over naive Bayes, or any generative estimator of deciban as `estimator`.
 
-    A round is one pass: a weighted ledger, solved. `algorithm` says how learners come together. "SAMME": they vote,
+    A round is one pass: a weighted ledger, solved. `algorithm` is how learners are combined. "SAMME": they vote,
     by shares of `learning_rate` · (ln (1 − e)/e + ln (K − 1)), the predictions of scikit-learn's AdaBoostClassifier.
-    "SAMME.R": the mean of their ln p(x, k), rows reweighed by e^(−learning_rate · centred score). "logistic": shares
-    that make the log-loss of the sum least, rows weighed by 1 − p(y|x): of the three the one that is fitted to its
+    "SAMME.R": the mean of their ln p(x, k), rows reweighted by e^(−learning_rate · centred score). "logistic": shares
+    that minimise the log-loss of the sum, rows weighted by 1 − p(y|x): of the three the one that is fitted to its
     probabilities. The last two add scores, so that `explain`, `linear_form` and `quadratic_form` are those of one
     model.
 
-    With `n_iter_no_change` a share of the rows, `validation_fraction`, is held out, boosting stops after so many
-    rounds that did not lower their loss, and the rounds after the least are dropped.
+    With `n_iter_no_change` a share of the rows, `validation_fraction`, is held out, boosting stops after that many
+    rounds that did not lower their loss, and the rounds after the minimum are dropped.
 
     >>> from deciban import BoostedBayes
     >>> X, y = [[x / 10] for x in range(40)], [int(12 <= x < 30) for x in range(40)]
@@ -108,7 +108,9 @@ class BoostedBayes(CalibrationMixin, Classifier):
 
     def _boost(self, learner: Bayes, X: Any, codes: NDArray[np.int32], weight: Array | None) -> Boosted:
         assumption = learner._assumption(X.shape[1], len(self.classes_))
-        blocks = tuple(Block(n.kind, X.shape[1], named(self), reading=n.reading) for n in assumption.needs)
+        blocks = tuple(
+            Block(n.kind, X.shape[1], get_feature_names(self), reading=n.reading) for n in assumption.needs
+        )
         rows, held = self._split(Examples((X,), codes, weight))
         algorithm: Any = self.algorithm
         settings = BoostingSettings(
@@ -118,23 +120,22 @@ class BoostedBayes(CalibrationMixin, Classifier):
         return boost(assumption, schema, rows, settings, threads=thread_count(self.n_jobs))
 
     def _split(self, rows: Examples) -> tuple[Examples, Examples | None]:
-        """The rows to learn, and those held out: the same share of each class, one of each at the least left."""
+        """Split the rows into those to learn and those held out: an equal share of each class, but never all of it."""
         if self.n_iter_no_change is None:
             return rows, None
-        rng, aside = generator(self.random_state), np.zeros(len(rows.codes), dtype=np.bool_)
+        rng, is_held_out = generator(self.random_state), np.zeros(len(rows.codes), dtype=np.bool_)
         for k in range(len(self.classes_)):
             own = rng.permutation(np.flatnonzero(rows.codes == k))
-            aside[own[: min(round(len(own) * self.validation_fraction), len(own) - 1)]] = True
-        if not aside.any():
+            is_held_out[own[: min(round(len(own) * self.validation_fraction), len(own) - 1)]] = True
+        if not is_held_out.any():
             raise InputError(
-                f"validation_fraction={self.validation_fraction} of {len(aside)} rows holds out none of them. "
+                f"validation_fraction={self.validation_fraction} of {len(is_held_out)} rows holds out none of them. "
                 f"Hint: a larger fraction, or n_iter_no_change=None"
             )
-        learned, held = (np.flatnonzero(part) for part in (~aside, aside))
-        return _chosen(rows, learned), _chosen(rows, held)
+        return _take_rows(rows, np.flatnonzero(~is_held_out)), _take_rows(rows, np.flatnonzero(is_held_out))
 
     def _make_learner(self) -> Bayes:
-        """What is boosted, unfitted."""
+        """Return the estimator that is boosted, unfitted."""
         if self.estimator is None or isinstance(self.estimator, str):
             return GaussianNB()
         if type(self.estimator)._check_rows is not Bayes._check_rows:
@@ -147,69 +148,69 @@ class BoostedBayes(CalibrationMixin, Classifier):
 
     @property
     def missing(self) -> str:  # type: ignore[override]
-        """What the learner makes of NaN."""
+        """How the learner treats NaN."""
         return self._make_learner().missing
 
-    def _make_estimator(self, belief: GenerativeModel) -> Bayes:
-        """A learner as the facade it would be had it been fitted to its weights."""
-        made = self._make_learner()
+    def _make_estimator(self, model: GenerativeModel) -> Bayes:
+        """Return the learner of a round as an estimator fitted to the weighted rows of that round."""
+        learner = self._make_learner()
         for name in ("classes_", "n_features_in_", "feature_names_in_", "_dtype"):
             if name in vars(self):
-                setattr(made, name, getattr(self, name))
-        made._scorer = belief
-        return made
+                setattr(learner, name, getattr(self, name))
+        learner._scorer = model
+        return learner
 
     @property
     def estimator_(self) -> Bayes:
-        """What was boosted, unfitted."""
+        """The estimator that was boosted, unfitted."""
         return self._make_learner()
 
     @property
     def estimators_(self) -> list[Bayes]:
-        """The learners of all rounds, made when asked for."""
-        return [self._make_estimator(belief) for belief in self._check_fitted().rounds]
+        """The learners of all rounds, computed on access."""
+        return [self._make_estimator(model) for model in self._check_fitted().rounds]
 
     @property
     def estimator_weights_(self) -> Array:
-        """The learners' shares, a round each: of votes, or of the score."""
+        """The share of each round's learner: of votes, or of the score."""
         return self._check_fitted().shares
 
     @property
     def estimator_errors_(self) -> Array:
-        """The error of each learner on the rows as they weighed in its round."""
+        """The error of each learner on the weighted rows of its round."""
         return self._check_fitted().errors
 
     @property
     def n_estimators_(self) -> int:
-        """How many rounds there were."""
+        """The number of rounds."""
         return len(self._check_fitted().rounds)
 
     @property
     def n_classes_(self) -> int:
-        """K."""
+        """The number of classes K."""
         return len(self.classes_)
 
     def decision_function(self, X: Any) -> Array:
-        """(K − 1) times each class's score less the mean of all; of two classes the log-odds of the second alone."""
-        return _decision(self._score(X, "joint"))
+        """Return (K − 1) times each class's score less the mean of all; for two classes the log-odds of the second."""
+        return _compute_decision(self._score(X, "joint"))
 
     def staged_decision_function(self, X: Any) -> Iterator[Array]:
-        """`decision_function` after each round."""
-        return map(_decision, self._staged(X, "joint"))
+        """Return an iterator over `decision_function` after each round."""
+        return map(_compute_decision, self._iterate_rounds(X, "joint"))
 
     def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
-        """`predict` after each round."""
-        return (self.classes_[codes] for codes in self._staged(X, "winner"))
+        """Return an iterator over `predict` after each round."""
+        return (self.classes_[codes] for codes in self._iterate_rounds(X, "winner"))
 
     def staged_predict_proba(self, X: Any) -> Iterator[Array]:
-        """`predict_proba` after each round."""
-        return self._staged(X, "posterior")
+        """Return an iterator over `predict_proba` after each round."""
+        return self._iterate_rounds(X, "posterior")
 
     def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
-        """The accuracy after each round."""
-        return (float(accuracy_score(y, said, sample_weight=sample_weight)) for said in self.staged_predict(X))
+        """Return an iterator over the accuracy after each round."""
+        return (float(accuracy_score(y, labels, sample_weight=sample_weight)) for labels in self.staged_predict(X))
 
-    def _staged(self, X: Any, wanted: Finish) -> Iterator[NDArray[Any]]:
+    def _iterate_rounds(self, X: Any, wanted: Finish) -> Iterator[NDArray[Any]]:
         model = self._check_fitted()
         X = check_X(self, X)
         self._check_prediction_rows(X)
@@ -218,7 +219,7 @@ class BoostedBayes(CalibrationMixin, Classifier):
                 yield finish(scores, np.zeros(self.n_classes_), wanted)[0]
 
     def staged_weights(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[Array]:
-        """How the rows that were learned weighed in each round; they add up to one. Found again, not kept."""
+        """Yield the weights of the training rows in each round, which add up to one; they are recomputed."""
         model = self._check_fitted()
         X, y = check_rows(self, X, y, reset=False)
         rows = Examples((X,), encode_known(y, self.classes_), check_weight(sample_weight, X))
@@ -232,11 +233,11 @@ class BoostedBayes(CalibrationMixin, Classifier):
         names = getattr(self, "feature_names_in_", None)
         return worded(bad, type(self).__name__, names, self._make_learner()._proposal, self.missing == "skip")
 
-    def _matches_arguments(self, believed: Scorer) -> bool:
-        if not isinstance(believed, Boosted) or believed.algorithm != self.algorithm:
+    def _matches_arguments(self, scorer: Scorer) -> bool:
+        if not isinstance(scorer, Boosted) or scorer.algorithm != self.algorithm:
             return False
-        mine = self._make_learner()._assumption(self.n_features_in_, len(self.classes_)).families
-        return all([type(f) for f in b.assumption.families] == [type(f) for f in mine] for b in believed.rounds)
+        own = [type(f) for f in self._make_learner()._assumption(self.n_features_in_, len(self.classes_)).families]
+        return all([type(f) for f in model.assumption.families] == own for model in scorer.rounds)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -244,13 +245,13 @@ class BoostedBayes(CalibrationMixin, Classifier):
         return tags
 
 
-def _chosen(rows: Examples, at: NDArray[np.intp]) -> Examples:
+def _take_rows(rows: Examples, at: NDArray[np.intp]) -> Examples:
     return Examples(
         tuple(X[at] for X in rows.parts), rows.codes[at], None if rows.weight is None else rows.weight[at]
     )
 
 
-def _decision(scores: Array) -> Array:
+def _compute_decision(scores: Array) -> Array:
     K = scores.shape[1]
     if K == 2:
         return scores[:, 1] - scores[:, 0]

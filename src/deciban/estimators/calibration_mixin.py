@@ -1,4 +1,4 @@
-"""What facades learn from rows held out: what comes true of their probabilities, and which rows are usual."""
+"""Calibration and novelty detection of estimators, by rows scored by models that were fitted without them."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from deciban.scores.novelty import Novelty, known_novelty, standardised
 from deciban.scores.posterior import Finish
 
 CALIBRATE_CONSTRAINT: list[Any] = [StrOptions({"auto", *METHODS}), None]
-"""What the argument `calibrate` may be."""
+"""The constraint on the argument `calibrate`."""
 
-EACH_LEFT_OUT = {False: 2000, True: 200}
-"""Up to so many rows each is left out alone to tell what is usual; beyond it a tenth of them at a time.
+MAX_LEAVE_ONE_OUT_ROWS = {False: 2000, True: 200}
+"""Number of rows up to which novelty is fitted by leave-one-out; beyond it, by ten folds.
 
-Fewer, where what is known grows with the rows: then no closed form tells what all others would know.
+The second limit is for features whose levels or words grow with the rows: then leave-one-out has no closed form.
 """
 
-GROWING = ("levels", "bags")
-"""Kinds of which a row may hold what no other has: a level, a word."""
+GROWING_KINDS = ("levels", "bags")
+"""Kinds of features of which a row may have a level or a word that no other row has."""
 
 
 class CalibrationMixin:
-    """Calibration and novelty, by rows that were scored by models that had not learned them."""
+    """Calibration and novelty detection, by rows scored by models that were fitted without them."""
 
-    if TYPE_CHECKING:  # what the facades bring
+    if TYPE_CHECKING:  # defined by the estimators
         _scorer: Any
         _check_fitted: Callable[[], Any]
         _score: Callable[[Any, Finish], NDArray[Any]]
@@ -43,10 +43,10 @@ class CalibrationMixin:
         calibrate: str | None
 
     def calibrated(self, X: Any, y: Any, method: str = "auto", folds: Any = 10, sample_weight: Any = None) -> Self:
-        """A new estimator that has learned these rows, its probabilities mended by what came true of them.
+        """Return a new estimator fitted to these rows, with calibrated probabilities.
 
-        Each row is scored by a model without its fold, and the map is fitted to that: "temperature", "platt",
-        "isotonic", or "auto", the simplest that is as good as any (perhaps none). No rows need be kept apart.
+        Each row is scored by a model without its fold, and the map is fitted to these scores: "temperature", "platt",
+        "isotonic", or "auto", the simplest that is as good as any (perhaps none). No rows need be set aside.
 
         >>> from deciban import GaussianNB
         >>> X, y = [[float(x % 7)] * 9 for x in range(140)], [int(x % 7 + x % 3 > 4) for x in range(140)]
@@ -56,23 +56,23 @@ class CalibrationMixin:
         """
         if check_method(method) is None:
             raise InputError("method=None calibrates nothing. Hint: 'auto', or fit(X, y)")
-        new = _plain(self).fit(X, y, sample_weight)
+        new = _clone_uncalibrated(self).fit(X, y, sample_weight)
         new._scorer = new._calibrate(X, y, sample_weight, method, folds)
         return new.set_params(calibrate=method) if "calibrate" in self.get_params() else new
 
     def _calibrate(self, X: Any, y: Any, sample_weight: Any, method: str, folds: Any = 10) -> Any:
-        """What is believed, with the calibration that the rows out of their folds ask for."""
+        """Return the model with a calibration that is fitted to out-of-fold scores."""
         from deciban.estimators.cross_validate import out_of_fold
 
-        told = out_of_fold(_plain(self), X, y, folds, None, None, sample_weight, "log_posterior")
-        judged = (told.fold >= 0) & told.known[np.arange(len(told.codes)), told.codes]
-        truth = np.where(judged, told.codes, -1)
+        rows = out_of_fold(_clone_uncalibrated(self), X, y, folds, None, None, sample_weight, "log_posterior")
+        is_scored = (rows.fold >= 0) & rows.known[np.arange(len(rows.codes)), rows.codes]
+        truth = np.where(is_scored, rows.codes, -1)
         log_prior = self._scorer.solved.log_prior
-        found = calibrate(method, told.scores, truth, told.weight, told.fold, log_prior)
+        found = calibrate(method, rows.scores, truth, rows.weight, rows.fold, log_prior)
         return self._scorer.with_maps(calibration=found.calibration)
 
     def _warn_not_calibrated(self) -> None:
-        """A batch alone cannot tell what comes true of the probabilities of a model of all rows."""
+        """Warn that `partial_fit` does not calibrate: one batch does not suffice to calibrate a model of all rows."""
         if getattr(self, "calibrate", None) is not None and "_scorer" not in vars(self):
             warnings.warn(
                 f"calibrate={self.calibrate!r} is for fit(X, y), which sees all rows; partial_fit leaves the "
@@ -83,51 +83,49 @@ class CalibrationMixin:
 
     @property
     def calibration_(self) -> Calibration | None:
-        """What the probabilities are mended by; None where they are as the model claims them."""
+        """The calibration of the probabilities; None where they are not calibrated."""
         return self._check_fitted().calibration
 
     def fit_novelty(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn which rows are usual, from the rows that were learned, each scored by a model without it.
+        """Fit the novelty detector to the training rows, each scored by a model without it.
 
         Then `predict(X, reject_novel=0.01)` rejects rows that are less probable, for each of their cells or words,
-        than all but one in a hundred of these. Learning more undoes it.
+        than all but one in a hundred of these. Learning more rows discards it.
         """
         from deciban.estimators.cross_validate import out_of_fold_scores
 
         self._check_fitted().require_density("density p(x)")
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore", DecibanWarning
-            )  # rows that say nothing were told of when they were learned
+            warnings.simplefilter("ignore", DecibanWarning)  # `fit` has issued the warnings already
             cells = self._score(X, "observed")
-            growing = any(block.kind in GROWING for block in self._scorer.outline.blocks)
-            folds: Any = "loo" if len(cells) <= EACH_LEFT_OUT[growing] else 10
+            growing = any(block.kind in GROWING_KINDS for block in self._scorer.outline.blocks)
+            folds: Any = "loo" if len(cells) <= MAX_LEAVE_ONE_OUT_ROWS[growing] else 10
             wanted: Finish = "typicality" if growing else "density"
-            told, _, weight, fold = out_of_fold_scores(_plain(self), X, y, folds, sample_weight, wanted)
-        judged = fold >= 0
-        usual = told[judged] if growing else standardised(told[judged], cells[judged])
-        self._scorer = self._scorer.with_maps(novelty=Novelty.of(usual, None if weight is None else weight[judged]))
+            scores, _, weight, fold = out_of_fold_scores(
+                _clone_uncalibrated(self), X, y, folds, sample_weight, wanted
+            )
+        scored = fold >= 0
+        usual = scores[scored] if growing else standardised(scores[scored], cells[scored])
+        self._scorer = self._scorer.with_maps(novelty=Novelty.of(usual, None if weight is None else weight[scored]))
         return self
 
     @property
     def novelty_(self) -> Novelty | None:
-        """How probable the rows are that were learned, for each of their cells or words; see `fit_novelty`."""
+        """The quantiles of the log-density of the training rows per cell or word; see `fit_novelty`."""
         return self._check_fitted().novelty
 
     def _is_novel(self, X: Any, share: float) -> NDArray[np.bool_]:
-        """Which rows are less probable than all but this share of those learned."""
-        belief = self._check_fitted()
-        belief.require_density("density p(x)")
-        usual = known_novelty(belief.novelty)
+        """Return which rows are less probable than all but this share of the training rows."""
+        model = self._check_fitted()
+        model.require_density("density p(x)")
+        usual = known_novelty(model.novelty)
         usual.threshold(share)
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore", DecibanWarning
-            )  # what there is to say is said when the rows are classified
+            warnings.simplefilter("ignore", DecibanWarning)  # `predict` has issued the warnings already
             return usual.novel(self._score(X, "typicality"), share)
 
 
-def _plain(estimator: Any) -> Any:
-    """The same estimator, unfitted, that claims its probabilities as they are."""
+def _clone_uncalibrated(estimator: Any) -> Any:
+    """Return an unfitted clone of the estimator that does not calibrate."""
     new = clone(estimator)
     return new.set_params(calibrate=None) if "calibrate" in new.get_params() else new

@@ -16,9 +16,9 @@ from deciban.ledger import Levels
 class CategoricalNB(LevelBayes):
     """Naive Bayes over level codes: ln p(x|k) = Σ_j ln θ_kj,x_j, θ_kjv = (n_kjv + α) / (n_kj + αV_j).
 
-    Takes scikit-learn's arguments. NaN means missing; `unseen` says what a level beyond those learned means:
-    no evidence ("ignore"), one more share of the pseudo-counts ("smooth"), or a refusal ("error"). `alpha` may also
-    be "auto": for each feature the pseudo-count under which what was counted is most probable (`alpha_`).
+    Takes scikit-learn's arguments. NaN means missing; `unseen` is how a level beyond those learned is treated:
+    no evidence ("ignore"), one more share of the pseudo-counts ("smooth"), or an error ("error"). `alpha` may also
+    be "auto": for each feature the pseudo-count with the largest marginal likelihood (`alpha_`).
 
     >>> from deciban import CategoricalNB
     >>> model = CategoricalNB().fit([[0, 1], [0, 0], [1, 1]], ["no", "no", "yes"])
@@ -39,12 +39,12 @@ class CategoricalNB(LevelBayes):
 
     @property
     def n_categories_(self) -> NDArray[np.int64]:
-        """V_j, how many levels each feature has."""
+        """V_j, the number of levels of each feature."""
         return self._counts(imagined=False).sizes
 
     @property
     def category_count_(self) -> list[Array]:
-        """How often each level was seen in each class, a K×V_j table for each feature."""
+        """The count of each level in each class, a K×V_j table for each feature."""
         return self._counts(imagined=False).tables()
 
     @property

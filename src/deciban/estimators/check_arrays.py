@@ -1,4 +1,4 @@
-"""Checking what users hand over: X, y, weights, class names."""
+"""Checks of arrays that users pass: X, y, weights, classes."""
 
 from __future__ import annotations
 
@@ -15,44 +15,43 @@ from deciban.errors import InputError
 
 
 def check_rows(estimator: Any, X: Any, y: Any, *, reset: bool) -> tuple[Any, NDArray[Any]]:
-    """X and y as arrays of equal length, by scikit-learn's rules; NaN and ±∞ in X are looked at later."""
+    """Return X and y as arrays of equal length, by scikit-learn's rules; NaN and ±∞ in X are checked later."""
     X, y = validate_data(estimator, X, y, accept_sparse="csr", ensure_all_finite=False, reset=reset)
     if y.dtype.kind == "O":
-        encode(y)  # words what labels without a common order are
+        encode(y)  # raises the error of labels without a common order
     if y.dtype.kind not in "iubUS":
         check_classification_targets(y)
     return X, y
 
 
-def named(estimator: Any) -> tuple[str, ...] | None:
-    """The names of the columns that were learned, as texts; None where they have none."""
+def get_feature_names(estimator: Any) -> tuple[str, ...] | None:
+    """Return the names of the training columns as strings; None where they have none."""
     names = getattr(estimator, "feature_names_in_", None)
     return None if names is None else tuple(str(name) for name in names)
 
 
 def check_X(estimator: Any, X: Any) -> Any:
-    """X as an array with the columns that were learned; plain arrays pass without a look at every value."""
+    """Return X as an array with the training columns; the values of plain arrays are not checked here."""
     if type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind in "fiub" and len(X):
-        named = "feature_names_in_" in vars(estimator)
-        if X.shape[1] == estimator.n_features_in_ and not named:
+        if X.shape[1] == estimator.n_features_in_ and "feature_names_in_" not in vars(estimator):
             return X
     return validate_data(estimator, X, accept_sparse="csr", ensure_all_finite=False, reset=False)
 
 
 def check_weight(weight: Any, X: Any) -> Array | None:
-    """Row weights as doubles; None where every row weighs one."""
+    """Return row weights as doubles; None where every row has weight one."""
     if weight is None:
         return None
     try:
         w = np.asarray(_check_sample_weight(weight, X, dtype=np.float64))
     except ValueError as error:
-        way_out = "one finite weight of 0 or more for each row, not all of them 0"
-        raise InputError(f"{str(error).rstrip('.!')}. Hint: {way_out}") from None
+        hint = "one finite weight of 0 or more for each row, not all of them 0"
+        raise InputError(f"{str(error).rstrip('.!')}. Hint: {hint}") from None
     if (w < 0).any():
         i = int(np.argmax(w < 0))
         raise InputError(
             f"Negative values in data passed to `sample_weight`: row {i} weighs {w[i]:g}. "
-            f"Hint: 0 leaves a row out; what a generative model has learned forget(X, y) takes away"
+            f"Hint: 0 leaves a row out; forget(X, y) unlearns rows of a generative model"
         )
     if not np.isfinite(w.sum()):
         raise InputError(
@@ -62,7 +61,7 @@ def check_weight(weight: Any, X: Any) -> Array | None:
 
 
 def drop_weightless_rows(X: Any, codes: NDArray[np.int32], weight: Array | None) -> tuple[Any, Any, Array | None]:
-    """A row of weight zero is a row absent: its levels, its NaN and its values are nobody's business."""
+    """Drop rows of weight zero, which count as absent: their levels, NaN and values have no effect."""
     if weight is None or weight.all():
         return X, codes, weight
     kept = np.flatnonzero(weight)
@@ -70,7 +69,7 @@ def drop_weightless_rows(X: Any, codes: NDArray[np.int32], weight: Array | None)
 
 
 def to_float(X: Any) -> tuple[Any, np.dtype[Any]]:
-    """X as float32 or float64, whichever it is (other numbers as float64), dense rows one after the other."""
+    """Return X as float32 or float64, whichever it is (other numbers as float64), in C order if it is dense."""
     dtype = np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
     if hasattr(X, "tocsr"):
         return X.astype(dtype, copy=False), dtype
@@ -78,7 +77,7 @@ def to_float(X: Any) -> tuple[Any, np.dtype[Any]]:
 
 
 def check_declared_classes(estimator: Any, classes: Any) -> NDArray[Any]:
-    """The classes of a `partial_fit`: named on the first call, the same on every other."""
+    """Return the classes of a `partial_fit`: they are passed on the first call, and are the same on every other."""
     known = getattr(estimator, "classes_", None)
     if known is None:
         if classes is None:
@@ -86,10 +85,10 @@ def check_declared_classes(estimator: Any, classes: Any) -> NDArray[Any]:
                 "classes must be passed on the first call to partial_fit. "
                 "Hint: partial_fit(X, y, classes=np.unique(all_labels))"
             )
-        named = np.asarray(classes)
-        if len(np.unique(named)) != named.size:
+        array = np.asarray(classes)
+        if len(np.unique(array)) != array.size:
             raise InputError(f"`classes={classes!r}` names a class twice")
-        return np.unique(named)
+        return np.unique(array)
     if classes is not None and not np.array_equal(known, np.sort(np.asarray(classes))):
         raise InputError(f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {known!r}")
     return np.asarray(known)

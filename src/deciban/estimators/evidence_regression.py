@@ -17,7 +17,7 @@ from deciban.engines import FEW_ROWS, encode, thread_count
 from deciban.errors import DecibanError, InputError, ModelFileError, UndefinedError
 from deciban.estimators import check_documents as texts
 from deciban.estimators.calibration_mixin import CalibrationMixin
-from deciban.estimators.check_arrays import check_rows, check_weight, check_X, drop_weightless_rows, named
+from deciban.estimators.check_arrays import check_rows, check_weight, check_X, drop_weightless_rows, get_feature_names
 from deciban.estimators.check_tables import check_labels
 from deciban.estimators.fitted_base import FittedClassifier
 from deciban.estimators.generative_base import SHARED_CONSTRAINTS
@@ -165,7 +165,9 @@ class EvidenceRegression(WordTrustMixin, CalibrationMixin, FittedClassifier):
         auto = isinstance(self.alpha, str)
         family = Multinomial(FALLBACK if isinstance(self.alpha, str) else float(self.alpha))
         assumption = Assumption((family,), ClassPrior("empirical"), missing="error", auto=auto)
-        ledger = summarise_rows(assumption, self.classes_.tolist(), [named(self)], [rows], codes, weight, threads)
+        ledger = summarise_rows(
+            assumption, self.classes_.tolist(), [get_feature_names(self)], [rows], codes, weight, threads
+        )
         return GenerativeModel(assumption, ledger), rows
 
     def _naive_words(self, X: Documents, codes: NDArray[np.int32], weight: Array | None, threads: int) -> Any:

@@ -19,7 +19,7 @@ from deciban.estimators.check_arrays import (
     check_rows,
     check_weight,
     drop_weightless_rows,
-    named,
+    get_feature_names,
 )
 from deciban.estimators.classifier_base import Classifier
 from deciban.estimators.ledger_mixin import Algebra
@@ -109,7 +109,7 @@ class Bayes(Algebra, CalibrationMixin, Classifier):
         assumption = self._assumption(X.shape[1], len(self.classes_))
         classes, threads = self.classes_.tolist(), thread_count(self.n_jobs)
         with self._reword_errors():
-            return summarise_rows(assumption, classes, [named(self)], [X], codes, weight, threads)
+            return summarise_rows(assumption, classes, [get_feature_names(self)], [X], codes, weight, threads)
 
     def _replace_ledger(self, ledger: Ledger, X: Any = None) -> None:
         """Go on with another ledger; `X` is given where the kind of number is to be remembered."""

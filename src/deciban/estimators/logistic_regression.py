@@ -15,7 +15,13 @@ from deciban._typing import Array
 from deciban.engines import encode, thread_count
 from deciban.errors import DecibanWarning, InputError
 from deciban.estimators.calibration_mixin import CalibrationMixin
-from deciban.estimators.check_arrays import check_rows, check_weight, drop_weightless_rows, named, to_float
+from deciban.estimators.check_arrays import (
+    check_rows,
+    check_weight,
+    drop_weightless_rows,
+    get_feature_names,
+    to_float,
+)
 from deciban.estimators.class_weight import apply_class_weight
 from deciban.estimators.fitted_base import FittedClassifier
 from deciban.ledger import Block, Schema
@@ -150,7 +156,7 @@ class LogisticRegression(CalibrationMixin, FittedClassifier):
         )
 
     def _schema(self, n_features: int) -> Schema:
-        return Schema(tuple(self.classes_.tolist()), (Block("moments", n_features, named(self)),))
+        return Schema(tuple(self.classes_.tolist()), (Block("moments", n_features, get_feature_names(self)),))
 
     def _warm_start_weights(self, classes: NDArray[Any] | None, n_features: int) -> Weights | None:
         """The weights of the last fit, if it was to the same classes and as many features."""
