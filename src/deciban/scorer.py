@@ -115,7 +115,7 @@ class Scorer(ABC):
 
     def _count_observed(self, parts: Sequence[Any], wanted: Finish, threads: int) -> Array:
         """Count the observed cells, or words, of each row, or compute the row's standardised density from them."""
-        each = [engines.observed(*block) for block in zip(self.solved.forms, parts, self.solved.needs)]
+        each = [engines.count_observed(*block) for block in zip(self.solved.forms, parts, self.solved.needs)]
         cells: Array = np.sum(each, axis=0)
         return cells if wanted == "observed" else standardised(self.scores(parts, "density", threads), cells)
 
@@ -166,7 +166,7 @@ class Scorer(ABC):
         with np.errstate(over="ignore", invalid="ignore"):
             pieces = [engines.pieces(*block, k, l) for block in zip(self.solved.forms, parts, self.solved.needs)]
             prior = (self.solved.log_prior[k] - self.solved.log_prior[l]) * DECIBAN
-            evidence = engines.side_by_side([p.features * DECIBAN for p in pieces])
+            evidence = engines.concatenate_columns([p.features * DECIBAN for p in pieces])
             bias = self.solved.bias
             extras: dict[str, Array] = {} if bias is None else {"bias": (bias[k] - bias[l]) * DECIBAN}
             for name, value in (extra for p in pieces for extra in p.extras.items()):

@@ -8,7 +8,7 @@ import joblib
 import pytest
 
 from deciban.engines import thread_count
-from deciban.engines.threads import LIMITS, row_blocks
+from deciban.engines.threads import LIMIT_VARIABLES, row_blocks
 from deciban.errors import InputError
 from deciban.kernels.execution import map_in_threads
 
@@ -18,7 +18,7 @@ CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os
 @pytest.fixture(autouse=True)
 def free(monkeypatch):
     """No limits but those a test sets."""
-    for name in LIMITS:
+    for name in LIMIT_VARIABLES:
         monkeypatch.delenv(name, raising=False)
 
 

@@ -10,7 +10,7 @@ from scipy import sparse
 from threadpoolctl import threadpool_info
 
 import deciban
-from deciban.engines.threads import one_core_products
+from deciban.engines.threads import limit_products_to_one_core
 from deciban.errors import InputError, SchemaError, UndefinedError
 from deciban.kernels import execution
 
@@ -131,7 +131,7 @@ def test_the_threads_of_matrix_products_are_as_before_after_calls_side_by_side()
     before, step = product_threads(), threading.Barrier(2)
 
     def first():
-        with one_core_products(True):
+        with limit_products_to_one_core(True):
             step.wait(10)
             step.wait(10)
         step.wait(10)
@@ -140,7 +140,7 @@ def test_the_threads_of_matrix_products_are_as_before_after_calls_side_by_side()
     starter = threading.Thread(target=first)
     starter.start()
     step.wait(10)
-    with one_core_products(True):
+    with limit_products_to_one_core(True):
         step.wait(10)
         step.wait(10)
         assert set(product_threads()) == {1}

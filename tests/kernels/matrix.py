@@ -62,8 +62,8 @@ def spoilt(X, rng, value):
 def assert_statistic(needs, table):
     """By the kernel and by the definition; nothing is counted by a kernel where there is nothing."""
     X, codes, weight, K = table
-    quick = fast.statistic(summarise, needs, X, codes, weight, K)
-    slow = arrays.define(needs, X, codes, weight, K)
+    quick = fast.summarise_by_kernel(summarise, needs, X, codes, weight, K)
+    slow = arrays.summarise_by_definition(needs, X, codes, weight, K)
     if not X.size:
         assert quick is None
         return

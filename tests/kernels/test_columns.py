@@ -32,18 +32,18 @@ def test_moments_of_a_single_column(rows, K, kind):
 
 
 def test_moments_of_a_column_that_is_missing_throughout():
-    part = fast.statistic(summarise, MOMENTS, np.full((300, 1), np.nan), np.zeros(300, np.int32), None, 2)
+    part = fast.summarise_by_kernel(summarise, MOMENTS, np.full((300, 1), np.nan), np.zeros(300, np.int32), None, 2)
     assert part == Moments.empty(2, 1)
 
 
 def test_moments_of_a_column_with_missing_values_are_refused_where_none_may_be():
     X, codes = np.arange(300.0)[:, None], np.zeros(300, np.int32)
     strict = Needs("moments", skips=False)
-    assert fast.statistic(summarise, strict, X, codes, None, 1) is not None
+    assert fast.summarise_by_kernel(summarise, strict, X, codes, None, 1) is not None
     for row in (0, 1, 299):
         for value in (np.nan, np.inf, -np.inf):
             odd = np.where(np.arange(300)[:, None] == row, value, X)
-            assert fast.statistic(summarise, strict, odd, codes, None, 1) is None
+            assert fast.summarise_by_kernel(summarise, strict, odd, codes, None, 1) is None
 
 
 @pytest.mark.parametrize("weights", [False, True])
@@ -54,7 +54,7 @@ def test_a_class_whose_first_value_lies_far_out_keeps_its_digits(lone, others, w
     x[lone] = 1e6
     codes = (np.arange(40_000) >= others).astype(np.int32)
     codes[lone] = 1
-    part = fast.statistic(summarise, MOMENTS, x[:, None], codes, weight if weights else None, 2)
+    part = fast.summarise_by_kernel(summarise, MOMENTS, x[:, None], codes, weight if weights else None, 2)
     exact = [Fraction(v) for v in x[codes == 1].tolist()]
     w = [Fraction(v) if weights else Fraction(1) for v in weight[codes == 1].tolist()]
     mean = sum(map(operator.mul, w, exact)) / sum(w)
@@ -113,14 +113,18 @@ def test_grids_of_any_number_at_all(x):
 
 def test_numbers_that_share_a_cell_with_infinity_are_left_to_the_definition():
     X, codes = np.array([[-np.finfo(float).max], [1.0]]), np.zeros(2, np.int32)
-    assert fast.statistic(summarise, GRID, X, codes, None, 1) is None
-    assert fast.statistic(summarise, GRID, -X, codes, None, 1) == Grid.of(-X, codes, None, 1)
+    assert fast.summarise_by_kernel(summarise, GRID, X, codes, None, 1) is None
+    assert fast.summarise_by_kernel(summarise, GRID, -X, codes, None, 1) == Grid.of(-X, codes, None, 1)
 
 
 def test_grids_do_not_depend_on_what_was_in_memory():
     rng = np.random.default_rng(0)
     x, codes = rng.normal(size=3000), rng.integers(0, 3, 3000).astype(np.int32)
-    for place in (np.zeros(grid.SLOT_COUNT), np.full(grid.SLOT_COUNT, 2**32 - 1), rng.integers(0, 500, grid.SLOT_COUNT)):
+    for place in (
+        np.zeros(grid.SLOT_COUNT),
+        np.full(grid.SLOT_COUNT, 2**32 - 1),
+        rng.integers(0, 500, grid.SLOT_COUNT),
+    ):
         slots, count = np.full(3000, 7, np.int32), np.full((3000, 3), np.nan)
         rows, used = grid.count_column(
             x.view(np.int64), codes, UNIT, True, 0, place.astype(np.uint32), slots, 0, count

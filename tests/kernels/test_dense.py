@@ -78,7 +78,7 @@ def test_scatter(table):
 def test_small_counters_do_not_overflow(rows):
     X = np.ones((rows, 1), np.uint8)
     total = np.zeros((1, 1), np.int64)
-    assert summarise.count_small(fast.plain(X), np.zeros(rows, np.int32), 0, total)
+    assert summarise.count_small(fast.to_kernel_array(X), np.zeros(rows, np.int32), 0, total)
     assert total.item() == rows
 
 
@@ -99,7 +99,7 @@ def test_moments_of_rows_wider_than_the_cache(rows):
 def test_levels_that_appear_only_in_late_rows_are_counted():
     X = np.zeros((5000, 2), np.int64)
     X[4999] = [7, 3]
-    part = fast.statistic(summarise, LEVELS, X, np.zeros(5000, np.int32), None, 1)
+    part = fast.summarise_by_kernel(summarise, LEVELS, X, np.zeros(5000, np.int32), None, 1)
     assert part == Levels.of(X, np.zeros(5000, np.int32), None, 1)
 
 
@@ -114,19 +114,19 @@ def test_what_a_kernel_cannot_count_it_leaves_to_the_definition(needs, value, ta
     X = spoilt(X, np.random.default_rng(seed), value)
     told = X.dtype.type(value)  # single precision may have no number so small
     fine = needs.skips if np.isnan(told) else np.isfinite(told) and (needs.signed or told >= 0)
-    quick = fast.statistic(summarise, needs, X, codes, None, K)
+    quick = fast.summarise_by_kernel(summarise, needs, X, codes, None, K)
     assert (quick is not None) == fine
     if fine:
-        assert_same(quick, arrays.define(needs, X, codes, None, K))
+        assert_same(quick, arrays.summarise_by_definition(needs, X, codes, None, K))
 
 
 def test_a_negative_code_of_whole_numbers_is_left_to_the_definition():
     X = np.array([[0], [-1]])
-    assert fast.statistic(summarise, LEVELS, X, np.zeros(2, np.int32), None, 1) is None
+    assert fast.summarise_by_kernel(summarise, LEVELS, X, np.zeros(2, np.int32), None, 1) is None
     table, offset = np.zeros((1, 1)), np.array([0, 1])
-    assert summarise.fill_levels(fast.level_codes(X), np.zeros(2, np.int32), UNIT, offset, False, table) == -1
-    assert summarise.fill_levels(fast.level_codes(X), np.zeros(2, np.int32), UNIT, offset, True, table) == 0
-    assert summarise.fill_levels(fast.level_codes(X + 5), np.zeros(2, np.int32), UNIT, offset, True, table) == 1
+    assert summarise.fill_levels(fast.to_level_codes(X), np.zeros(2, np.int32), UNIT, offset, False, table) == -1
+    assert summarise.fill_levels(fast.to_level_codes(X), np.zeros(2, np.int32), UNIT, offset, True, table) == 0
+    assert summarise.fill_levels(fast.to_level_codes(X + 5), np.zeros(2, np.int32), UNIT, offset, True, table) == 1
 
 
 def diagonal_form(rng, K, d):
@@ -152,7 +152,7 @@ def steps_form(rng, K, d):
 def scored(form, X, needs, K, wanted="joint"):
     """(the kernel's answer, whether it gave one), added to what was there."""
     out = np.full((len(X), K), 0.5)
-    return out, fast.score(score, form, X, needs, wanted, out)
+    return out, fast.score_by_kernel(score, form, X, needs, wanted, out)
 
 
 @given(table=tables(), seed=st.integers(0, 999), holes=st.booleans())
@@ -210,7 +210,7 @@ def test_lookup_scores_of_known_unseen_and_missing_levels(table, seed, holes):
     out, done = scored(form, X, LEVELS, K)
     assert done == bool(X.size)
     if done:
-        assert_near(out, 0.5 + form.joint(fast.level_codes(X)), 0.5 + 12.0 * X.shape[1])
+        assert_near(out, 0.5 + form.joint(fast.to_level_codes(X)), 0.5 + 12.0 * X.shape[1])
 
 
 @given(table=tables(), seed=st.integers(0, 999), holes=st.booleans())
@@ -260,7 +260,7 @@ def test_finishing_joint_scores(joint):
         expected, lost = finish(joint.copy(), log_prior, wanted)
         work = joint.copy()
         out = work if expected.ndim == 2 else np.empty(n, expected.dtype)
-        assert fast.finish(score, work, log_prior, wanted, out) == lost
+        assert fast.finish_by_kernel(score, work, log_prior, wanted, out) == lost
         np.testing.assert_allclose(out, expected, rtol=1e-12, atol=1e-300)
 
 
@@ -286,7 +286,7 @@ def test_bytes_and_booleans_count_as_numbers_do():
     X = np.array([[0, 1], [1, 1], [1, 0]])
     codes = np.zeros(3, np.int32)
     for kind in KINDS:
-        part = fast.statistic(summarise, Needs("counts", threshold=0.0), X.astype(kind), codes, None, 1)
+        part = fast.summarise_by_kernel(summarise, Needs("counts", threshold=0.0), X.astype(kind), codes, None, 1)
         assert part == Counts(np.array([[2.0, 2.0]]), np.array([[3.0]])), kind
 
 
@@ -294,5 +294,7 @@ def test_bytes_and_booleans_count_as_numbers_do():
 @pytest.mark.parametrize("kind", [np.uint8, np.float64])
 def test_thresholds_beyond_every_whole_number(threshold, kind):
     X = np.array([[0, 1], [1, 1]]).astype(kind)
-    part = fast.statistic(summarise, Needs("counts", threshold=threshold), X, np.zeros(2, np.int32), None, 1)
+    part = fast.summarise_by_kernel(
+        summarise, Needs("counts", threshold=threshold), X, np.zeros(2, np.int32), None, 1
+    )
     assert part.total.tolist() == [[0, 0] if threshold > 0 else [2, 2]]

@@ -128,7 +128,7 @@ def test_kernels_keep_the_digits_of_the_other_rows(k, kind, d, missing, weighted
     shift = 1e8 if k % 2 else 0.0
     X, w, far = many_rows(k, k, missing, weighted, d, shift)
     codes, weight = np.zeros(len(X), np.int32), w if weighted else None
-    part = fast.statistic(summarise, Needs(kind), X, codes, weight, 1)
+    part = fast.summarise_by_kernel(summarise, Needs(kind), X, codes, weight, 1)
     if part is None:  # full covariances with missing values have no kernel
         assert kind == "scatter"
         part = Scatter.of(X, codes, weight, 1)
@@ -145,7 +145,10 @@ def test_kernels_and_definition_agree_about_outliers(kind):
     X[:, 4] = 0  # a column that is nearly always the same
     X[[100, 200], 4] = [3, 10**7]
     codes = rng.integers(0, 3, 500).astype(np.int32)
-    quick, slow = fast.statistic(summarise, Needs("moments"), X, codes, None, 3), Moments.of(X, codes, None, 3)
+    quick, slow = (
+        fast.summarise_by_kernel(summarise, Needs("moments"), X, codes, None, 3),
+        Moments.of(X, codes, None, 3),
+    )
     for k in range(3):
         for j in range(5):
             a, b = value(quick.m2[k, j], quick.m2_rest[k, j]), value(slow.m2[k, j], slow.m2_rest[k, j])

@@ -1,4 +1,4 @@
-"""Class labels as small integers."""
+"""Conversion of class labels to small integers."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from numpy.typing import NDArray
 from deciban._typing import Codes
 from deciban.errors import InputError
 
-NARROW = 1 << 16
-"""Whole numbers within such a range are coded through a table: 3 ms for a million, where sorting takes 60."""
+MAX_TABLE_RANGE = 1 << 16
+"""Whole numbers within this range are coded through a table: 3 ms for a million, where sorting takes 60."""
 
-FEW = 8
-"""Classes of texts that are looked for one by one."""
+MAX_COMPARED_TEXTS = 8
+"""The greatest number of text classes that are found by comparison, one by one."""
 
 
 def encode(y: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
-    """The classes in order, and each row's place among them.
+    """Return the classes in order, and each row's index among them.
 
     >>> classes, codes = encode(np.array(["spam", "ham", "spam"]))
     >>> classes.tolist(), codes.tolist()
     (['ham', 'spam'], [1, 0, 1])
     """
-    span = _narrow_span(y)
+    span = _narrow_range(y)
     if span is not None:
         low, high = span
         seen = np.zeros(high - low + 1, dtype=np.bool_)
@@ -34,7 +34,7 @@ def encode(y: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
         table = np.zeros(len(seen), dtype=np.int32)
         table[classes] = np.arange(len(classes))
         return (classes + low).astype(y.dtype), table[shifted]
-    few = _few_texts(y) if y.dtype.kind in "US" else None
+    few = _encode_few_texts(y) if y.dtype.kind in "US" else None
     if few is not None:
         return few
     try:
@@ -49,24 +49,24 @@ def encode(y: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
 
 
 def encode_known(y: NDArray[Any], classes: NDArray[Any], hint: str = "use labels that were learned") -> Codes:
-    """Each row's place among known classes; a label that is none of them is refused."""
+    """Return each row's index among known classes; raise an error for any other label."""
     present, codes = encode(y)
     place = {label: k for k, label in enumerate(classes.tolist())}
     found = [place.get(label, -1) for label in present.tolist()]
     if -1 in found:
-        strange = present[np.array(found) < 0]
+        unknown = present[np.array(found) < 0]
         raise InputError(
-            f"The target label(s) {strange} in y do not exist in the initial classes {classes}. Nothing was changed. "
+            f"The target label(s) {unknown} in y do not exist in the initial classes {classes}. Nothing was changed. "
             f"Hint: {hint}"
         )
     return np.array(found, dtype=np.int32)[codes] if found else codes
 
 
-def _few_texts(y: NDArray[Any]) -> tuple[NDArray[Any], Codes] | None:
-    """The same for texts of few classes, found one after the other: comparing all is cheap, sorting them is not."""
+def _encode_few_texts(y: NDArray[Any]) -> tuple[NDArray[Any], Codes] | None:
+    """Encode texts of few classes, found one after the other: comparing all rows is cheap, sorting them is not."""
     codes = np.full(len(y), -1, dtype=np.int32)
     found: list[int] = []
-    while len(found) < FEW and len(y):
+    while len(found) < MAX_COMPARED_TEXTS and len(y):
         first = int(np.argmin(codes))
         if codes[first] >= 0:
             break
@@ -78,8 +78,8 @@ def _few_texts(y: NDArray[Any]) -> tuple[NDArray[Any], Codes] | None:
     return y[found][order], np.argsort(order).astype(np.int32)[codes]
 
 
-def _narrow_span(y: NDArray[Any]) -> tuple[int, int] | None:
+def _narrow_range(y: NDArray[Any]) -> tuple[int, int] | None:
     if y.dtype.kind not in "iu" or not len(y):
         return None
     low, high = int(y.min()), int(y.max())
-    return (low, high) if high - low < NARROW and abs(low) < 2**31 else None
+    return (low, high) if high - low < MAX_TABLE_RANGE and abs(low) < 2**31 else None

@@ -1,4 +1,4 @@
-"""Dense arrays in memory."""
+"""Engine for dense arrays."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array, Codes
-from deciban.engines import kernel_dispatch as fast
+from deciban.engines import kernel_dispatch
 from deciban.engines.checks import TooLarge, check
-from deciban.engines.threads import one_core_products, row_blocks
+from deciban.engines.threads import limit_products_to_one_core, row_blocks
 from deciban.errors import InputError
-from deciban.kernels.execution import map_in_threads
+from deciban.kernels.execution import load_kernels, map_in_threads
 from deciban.ledger import Cells, Counts, Grid, Levels, Moments, Needs, Scatter, Statistic
 from deciban.ledger.statistic import MAX_SQUARABLE
-from deciban.scores import ScoreForm, finish
+from deciban.scores import Diagonal, ScoreForm, finish
 from deciban.scores.posterior import Finish, warn_impossible
 
 BLOCK_BYTES = 1 << 25
@@ -27,44 +27,47 @@ BLOCK_BYTES = 1 << 25
 BLOCK_SCORES = 1 << 16
 """Rows are scored in blocks with about this many scores, which stay in the cache until they are finished."""
 
+FOLD_BLOCK_SCORES = 1 << 17
+"""Scores of rows by the models of their folds, computed at a time: a block has to have rows of each of ten folds."""
+
 FEW_ROWS = 64
-"""So few rows are scored at once, without a thought of threads."""
+"""Up to this many rows are scored in one block, without threads."""
 
 
 def summarise(
     needs: Needs, X: NDArray[Any], codes: Codes, weight: Array | None, n_classes: int, threads: int
 ) -> Statistic:
-    """What the family needs to remember: a statistic per block of rows, merged in order."""
+    """Summarise these rows into the statistic that a family needs: one per block of rows, merged in order."""
     size = max(1, BLOCK_BYTES // max(1, X.shape[1] * X.dtype.itemsize))
 
-    fill = fast.load_kernels("summarise", X.size)
+    kernels = kernel_dispatch.load_kernels("summarise", X.size)
 
-    def one(block: slice) -> Statistic:
+    def process(block: slice) -> Statistic:
         w = None if weight is None else weight[block]
-        return summarise_block(fill, needs, X[block], codes[block], w, n_classes, block.start)
+        return summarise_block(kernels, needs, X[block], codes[block], w, n_classes, block.start)
 
-    with one_core_products(needs.kind == "scatter"):
-        return merged(map_in_threads(one, row_blocks(len(X), size), threads))
+    with limit_products_to_one_core(needs.kind == "scatter"):
+        return merge_blocks(map_in_threads(process, row_blocks(len(X), size), threads))
 
 
-def merged(parts: Iterable[Statistic]) -> Statistic:
-    """The sum of the blocks, in their order; refused where it is too large for a double."""
+def merge_blocks(parts: Iterable[Statistic]) -> Statistic:
+    """Merge the statistics of blocks in their order; raise an error where sums are too large for a double."""
     with np.errstate(over="ignore", invalid="ignore"):
         whole = reduce(lambda a, b: a + b, parts)
         sums = {name: array.sum() for name, array in whole.arrays().items() if array.dtype.kind == "f"}
-    broken = [name for name, total in sums.items() if not np.isfinite(total)]
+    overflowing = [name for name, total in sums.items() if not np.isfinite(total)]
     if isinstance(whole, (Moments, Scatter)) and np.abs(whole.mean).max(initial=0.0) > MAX_SQUARABLE:
-        broken.append("square")
-    if broken:
+        overflowing.append("square")
+    if overflowing:
         raise TooLarge(
-            f"X holds values so large that their {broken[0]} overflows (a double holds up to 1.8e308). "
+            f"X holds values so large that their {overflowing[0]} overflows (a double holds up to 1.8e308). "
             f"Hint: rescale the columns."
         )
     return whole
 
 
 def summarise_block(
-    fill: ModuleType | None,
+    kernels: ModuleType | None,
     needs: Needs,
     X: NDArray[Any],
     codes: Codes,
@@ -72,23 +75,27 @@ def summarise_block(
     n_classes: int,
     first_row: int,
 ) -> Statistic:
-    """One block: by a kernel if it can, else by the definition, which also finds what is wrong."""
-    quick = fast.statistic(fill, needs, X, codes, weight, n_classes)
-    if quick is not None:
-        return quick
+    """Summarise one block by a kernel if possible, else by the definition, which also finds invalid values."""
+    part = kernel_dispatch.summarise_by_kernel(kernels, needs, X, codes, weight, n_classes)
+    if part is not None:
+        return part
     check(X, needs, first_row, learning=True)
-    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused by `merged`
-        return define(needs, X, codes, weight, n_classes)
+    with np.errstate(over="ignore", invalid="ignore"):  # `merge_blocks` refuses overflow
+        return summarise_by_definition(needs, X, codes, weight, n_classes)
 
 
-def define(needs: Needs, X: NDArray[Any], codes: Codes, weight: Array | None, n_classes: int) -> Statistic:
-    """The statistic by its definition."""
+def summarise_by_definition(
+    needs: Needs, X: NDArray[Any], codes: Codes, weight: Array | None, n_classes: int
+) -> Statistic:
+    """Compute the statistic by its definition."""
     if needs.kind == "counts":
         return Counts.of(X, codes, weight, n_classes, needs.threshold)
     if needs.kind == "grid":
         return Grid.of(X, codes, weight, n_classes)
     if needs.kind in ("levels", "cells"):
-        return (Levels if needs.kind == "levels" else Cells).of(fast.level_codes(X), codes, weight, n_classes)
+        return (Levels if needs.kind == "levels" else Cells).of(
+            kernel_dispatch.to_level_codes(X), codes, weight, n_classes
+        )
     return (Moments if needs.kind == "moments" else Scatter).of(X, codes, weight, n_classes)
 
 
@@ -102,31 +109,33 @@ def apply(
 ) -> NDArray[Any]:
     """Score all rows, a block at a time, and finish each block while it is in the cache."""
     n, K = len(parts[0]), len(log_prior)
-    out = empty_answer(n, K, wanted)
+    out = allocate_result(n, K, wanted)
     whole = out.ndim == 2
-    kernels = fast.load_kernels("score", K * sum(part.size for part in parts))
+    kernels = kernel_dispatch.load_kernels("score", K * sum(part.size for part in parts))
 
-    def one(block: slice) -> int:
+    def process(block: slice) -> int:
         joint = out[block] if whole else np.empty((block.stop - block.start, K))
-        joint_block(kernels, forms, [part[block] for part in parts], needs, log_prior, wanted, joint, block.start)
+        score_block(kernels, forms, [part[block] for part in parts], needs, log_prior, wanted, joint, block.start)
         return finish_block(kernels, joint, log_prior, wanted, out[block])
 
     size = max(FEW_ROWS, BLOCK_SCORES // K)
-    with one_core_products(n > FEW_ROWS and any(need.kind == "scatter" for need in needs)):
-        lost = one(slice(0, n)) if n <= size else sum(map_in_threads(one, row_blocks(n, size), threads))
-    if lost:
-        warn_impossible(lost)
+    with limit_products_to_one_core(n > FEW_ROWS and any(need.kind == "scatter" for need in needs)):
+        n_impossible = (
+            process(slice(0, n)) if n <= size else sum(map_in_threads(process, row_blocks(n, size), threads))
+        )
+    if n_impossible:
+        warn_impossible(n_impossible)
     return out
 
 
-def empty_answer(n: int, K: int, wanted: Finish) -> NDArray[Any]:
-    """Room for the answer."""
+def allocate_result(n: int, K: int, wanted: Finish) -> NDArray[Any]:
+    """Allocate the result of `apply`."""
     if wanted == "winner":
         return np.empty(n, dtype=np.intp)
     return np.empty(n) if wanted == "density" else np.empty((n, K))
 
 
-def joint_block(
+def score_block(
     kernels: ModuleType | None,
     forms: Sequence[ScoreForm],
     parts: Sequence[NDArray[Any]],
@@ -138,27 +147,64 @@ def joint_block(
 ) -> None:
     """Write ln π_k + Σ ln p(x|k) of a block of rows into `joint`."""
     joint[:] = log_prior
-    if all(fast.score(kernels, form, X, need, wanted, joint) for form, X, need in zip(forms, parts, needs)):
+    if all(
+        kernel_dispatch.score_by_kernel(kernels, form, X, need, wanted, joint)
+        for form, X, need in zip(forms, parts, needs)
+    ):
         return
     joint[:] = log_prior
     for form, X, need in zip(forms, parts, needs):
         check(X, need, first_row)
-        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused by `finish_block`
-            joint += form.joint(fast.level_codes(X) if need.kind in ("levels", "cells") else X)
+        with np.errstate(over="ignore", invalid="ignore"):  # `finish_block` refuses overflow
+            joint += form.joint(kernel_dispatch.to_level_codes(X) if need.kind in ("levels", "cells") else X)
 
 
 def finish_block(
     kernels: ModuleType | None, joint: Array, log_prior: Array, wanted: Finish, out: NDArray[Any]
 ) -> int:
-    """Finish a block; returns how many rows are impossible under every class."""
-    lost = fast.finish(kernels, joint, log_prior, wanted, out)
-    if lost is None:
+    """Finish a block of scores, and return how many rows are impossible under every class."""
+    n_impossible = kernel_dispatch.finish_by_kernel(kernels, joint, log_prior, wanted, out)
+    if n_impossible is None:
         if np.isnan(joint).any() or np.isposinf(joint).any():
-            lost = -1
+            n_impossible = -1
         else:
-            out[:], lost = finish(joint, log_prior, wanted)
-    if lost < 0:
+            out[:], n_impossible = finish(joint, log_prior, wanted)
+    if n_impossible < 0:
         raise InputError(
             "X holds values so large that scores overflow (a double holds up to 1.8e308). Hint: rescale the columns."
         )
-    return lost
+    return n_impossible
+
+
+def apply_by_fold(
+    forms: Sequence[ScoreForm], X: Any, log_priors: Array, fold: NDArray[np.int32], wanted: Finish, threads: int
+) -> NDArray[Any] | None:
+    """Score each row by the form and the log-prior (F×K) of its fold, without copying rows; None without a kernel.
+
+    Rows of fold −1 are scored by no form: NaN.
+    """
+    F, K = log_priors.shape
+    if not isinstance(X, np.ndarray) or not X.size or wanted == "winner":
+        return None
+    diagonal = [form for form in forms if isinstance(form, Diagonal)]
+    fold_kernels, kernels = load_kernels("held_out_scores", K * X.size), load_kernels("score", K * X.size)
+    if len(diagonal) < F or fold_kernels is None or kernels is None:
+        return None
+    mean, precision = np.stack([form.mean for form in diagonal]), np.stack([form.precision for form in diagonal])
+    constant = np.stack([form.constant for form in diagonal]) + log_priors
+    x, out = kernel_dispatch.to_kernel_array(X), allocate_result(len(X), K, wanted)
+
+    def process(block: slice) -> bool:
+        joint = out[block] if out.ndim == 2 else np.empty((block.stop - block.start, K))
+        if not fold_kernels.diagonal_by_fold(x[block], fold[block], mean, precision, constant, joint):
+            return False
+        if wanted == "joint":
+            return True
+        unscored = np.flatnonzero(fold[block] < 0)
+        joint[unscored] = 0.0
+        n_impossible = kernel_dispatch.finish_by_kernel(kernels, joint, log_priors[0], wanted, out[block])
+        out[block][unscored] = np.nan
+        return n_impossible == 0
+
+    blocks = row_blocks(len(X), max(FEW_ROWS, FOLD_BLOCK_SCORES // K))
+    return out if all(map_in_threads(process, blocks, threads)) else None

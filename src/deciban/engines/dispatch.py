@@ -1,31 +1,58 @@
-"""The two verbs of every engine: summarise rows into a statistic, apply score forms to rows."""
+"""The verbs of every engine: summarise rows into a statistic, apply score forms to rows, split scores by feature."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
+import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array, Codes
-from deciban.engines import dense as arrays
-from deciban.engines.kernel_dispatch import level_codes
-from deciban.ledger import Needs, Statistic
-from deciban.scores import ScoreForm
+from deciban.engines import dense
+from deciban.engines.kernel_dispatch import to_level_codes
+from deciban.ledger import Bags, Counts, Needs, Statistic, Tallies
+from deciban.scores import Linear, Lookup, Pieces, ScoreForm, SparseLinear
 from deciban.scores.posterior import Finish
+
+OCCURRENCES = Needs("counts", signed=False, skips=False)
+"""The statistic of word counts, none of which is missing."""
 
 
 def is_sparse(X: Any) -> bool:
-    """Whether X is a SciPy sparse matrix or array."""
+    """Return whether X is a SciPy sparse matrix or array."""
     return hasattr(X, "tocsr")
 
 
 def summarise(needs: Needs, X: Any, codes: Codes, weight: Array | None, n_classes: int, threads: int) -> Statistic:
-    """What the family needs to remember of these rows."""
-    engine = _sparse() if is_sparse(X) else arrays
+    """Summarise these rows into the statistic that a family needs."""
+    engine = _sparse() if is_sparse(X) else dense
     part: Statistic = engine.summarise(needs, X, codes, weight, n_classes, threads)
     return part
+
+
+def summarise_bags(
+    X: Any, codes: Codes, weight: Array | None, n_classes: int, threads: int, presence: bool = False
+) -> Bags:
+    """Summarise CSR rows of words into bags: counts per class, and the number of documents with each word.
+
+    A document without a word is a missing one. With `presence` each word counts once, so both are equal.
+    """
+    present = np.flatnonzero(np.diff(X.indptr))
+    if len(present) < X.shape[0]:
+        X, codes, weight = X[present], codes[present], None if weight is None else weight[present]
+    occurrences = _tally_words(X, codes, weight, n_classes, threads)
+    if presence:
+        return Bags(occurrences, occurrences)
+    once = X.copy()
+    once.data = np.ones_like(once.data)
+    return Bags(occurrences, _tally_words(once, codes, weight, n_classes, threads))
+
+
+def _tally_words(X: Any, codes: Codes, weight: Array | None, n_classes: int, threads: int) -> Tallies:
+    part = summarise(OCCURRENCES, X, codes, weight, n_classes, threads)
+    return Tallies.from_counts(part) if isinstance(part, Counts) else cast(Tallies, part)
 
 
 def apply(
@@ -36,26 +63,73 @@ def apply(
     wanted: Finish,
     threads: int,
 ) -> NDArray[Any]:
-    """ln π_k + Σ ln p(x|k) over the blocks of features, finished as wanted (see `scores.finish`)."""
-    if len(parts) == 1 and is_sparse(parts[0]):
-        answer: NDArray[Any] = _sparse().apply(forms[0], parts[0], needs[0], log_prior, wanted, threads)
-        return answer
-    if any(map(is_sparse, parts)):
-        from deciban.engines import hstack as beside
+    """Compute ln π_k + Σ ln p(x|k) over the blocks of features, finished as wanted (see `scores.finish`)."""
+    if not any(map(is_sparse, parts)):
+        return dense.apply(forms, parts, needs, log_prior, wanted, threads)
+    result: NDArray[Any]
+    if len(parts) == 1:
+        result = _sparse().apply(forms[0], parts[0], needs[0], log_prior, wanted, threads)
+    else:
+        result = _sparse().apply_mixed(forms, parts, needs, log_prior, wanted, threads)
+    return result
 
-        return beside.apply(forms, parts, needs, log_prior, wanted, threads)
-    return arrays.apply(forms, parts, needs, log_prior, wanted, threads)
 
-
-def readable(X: Any, needs: Needs) -> Any:
-    """Rows as score forms take them apart: level codes as whole numbers, sparse rows with each entry once."""
+def prepare_rows(X: Any, needs: Needs) -> Any:
+    """Convert rows to what score forms read: level codes as whole numbers, sparse rows with each entry once."""
     if is_sparse(X):
-        return _sparse().canonical(X)
-    return level_codes(X) if needs.kind in ("levels", "cells") else X
+        return _sparse().to_canonical_csr(X)
+    return to_level_codes(X) if needs.kind in ("levels", "cells") else X
 
 
 def _sparse() -> ModuleType:
-    """Loaded for sparse input alone."""
+    """Import the engine of sparse rows, which dense rows do not need."""
     from deciban.engines import sparse
 
     return sparse
+
+
+def pieces(form: ScoreForm, X: Any, needs: Needs, k: NDArray[np.intp], l: NDArray[np.intp]) -> Pieces:
+    """Split the score of class k minus that of l by feature, row by row; sparse where the rows are."""
+    X = prepare_rows(X, needs)
+    if is_sparse(X) and isinstance(form, Linear):
+        return form.stored_pieces(X, k, l)
+    if is_sparse(X) and not isinstance(form, SparseLinear):
+        X = X.toarray()
+    return form.pieces(X, k, l)
+
+
+def concatenate_columns(parts: Sequence[Any]) -> Any:
+    """Join matrices side by side; the result is sparse if any of them is."""
+    if len(parts) == 1:
+        return parts[0]
+    if not any(map(is_sparse, parts)):
+        return np.concatenate(parts, axis=1)
+    from scipy.sparse import csr_array, hstack
+
+    return csr_array(hstack([part if is_sparse(part) else csr_array(part) for part in parts], format="csr"))
+
+
+def count_observed(form: ScoreForm, X: Any, needs: Needs) -> Array:
+    """Count the words of each row of a bag of words, or the features of each row with a known value."""
+    X = prepare_rows(X, needs)
+    if isinstance(form, Lookup):
+        return np.asarray((X >= 0) & (np.diff(form.offset) > X)).sum(axis=1).astype(np.float64)
+    if needs.kind == "cells":
+        return np.asarray(X >= 0).sum(axis=1).astype(np.float64)
+    mute = getattr(form, "mute", None)
+    is_active = None if mute is None else 1.0 - mute  # 1 for each feature with evidence, 0 for the others
+    if isinstance(form, (Linear, SparseLinear)) and form.threshold is None and form.carrier is None:
+        words = X.sum(axis=1) if is_active is None else X @ is_active
+        return np.asarray(words, dtype=np.float64).reshape(-1)
+    return _count_present(X, is_active)
+
+
+def _count_present(X: Any, is_active: Array | None) -> Array:
+    """Count the active features of each row that are not missing; a cell that is not stored is zero, and present."""
+    total = float(X.shape[1]) if is_active is None else float(is_active.sum())
+    if not is_sparse(X):
+        present = ~np.isnan(X) if X.dtype.kind == "f" else np.ones(X.shape, dtype=np.bool_)
+        return np.asarray(present.sum(axis=1) if is_active is None else present @ is_active, dtype=np.float64)
+    row, column = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr)), X.indices
+    missing = np.isnan(X.data) * (1.0 if is_active is None else is_active[column])
+    return np.asarray(total - np.bincount(row, weights=missing, minlength=X.shape[0]), dtype=np.float64)

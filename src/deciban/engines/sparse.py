@@ -1,15 +1,15 @@
-"""Sparse matrices (CSR) in memory. What is not stored is zero; a stored NaN is missing."""
+"""Engine for sparse rows (CSR), alone or together with dense blocks. A cell not stored is zero; NaN is missing."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array, Codes
-from deciban.engines import dense as arrays
-from deciban.engines import kernel_dispatch as fast
+from deciban.engines import dense, kernel_dispatch
 from deciban.engines.checks import InvalidValue, Rule
 from deciban.engines.threads import row_blocks
 from deciban.errors import InputError
@@ -20,190 +20,227 @@ from deciban.scores.linear import log_factorials
 from deciban.scores.posterior import Finish, warn_impossible
 
 BLOCK_SCORES = 1 << 20
-"""Scores made at a time: more than for dense rows, for each call first prepares the common words."""
+"""Scores computed at a time: more than for dense rows, as each call first prepares the common words."""
 
 DENSE_CELLS = 1 << 22
-"""Counts of more classes × features than this are kept as tallies, by the classes that have a feature."""
+"""Counts of more classes × features than this are kept as tallies, a list of classes per feature."""
 
 
 def summarise(needs: Needs, X: Any, codes: Codes, weight: Array | None, n_classes: int, threads: int) -> Statistic:
-    """What the family needs to remember."""
+    """Summarise these rows into the statistic that a family needs."""
     adds_up = needs.kind == "counts" and needs.signed and needs.threshold is None
-    X = checked(X) if adds_up else canonical(X)
-    if needs.kind != "counts" or needs.unit or _shows_zeros(needs):
+    X = to_checked_csr(X) if adds_up else to_canonical_csr(X)
+    if needs.kind != "counts" or needs.unit or _counts_zeros(needs):
         return _by_dense_blocks(needs, X, codes, weight, n_classes, threads)
     wide = n_classes * X.shape[1] > DENSE_CELLS
-    count = _small if fast.load_kernels("tallies", X.nnz) is None or _falls(needs, X) else _large
-    part, flaw = count(needs, X, codes, weight, n_classes, wide, threads)
-    if flaw < 0:
-        return arrays.merged([part])
-    if np.isnan(X.data[flaw]) and needs.skips:
+    count = (
+        _count_by_product
+        if kernel_dispatch.load_kernels("tallies", X.nnz) is None or _has_negative_terms(needs, X)
+        else _count_by_kernel
+    )
+    part, invalid = count(needs, X, codes, weight, n_classes, wide, threads)
+    if invalid < 0:
+        return dense.merge_blocks([part])
+    if np.isnan(X.data[invalid]) and needs.skips:
         if not wide:
             return _by_dense_blocks(needs, X, codes, weight, n_classes, threads)
         raise InputError(
             f"X has missing values, and a model of {n_classes} classes × {X.shape[1]} features is kept sparse, with "
             f"one weight per class, so it cannot learn them. Hint: leave such rows out, or take fewer features."
         )
-    raise bad_value(X, flaw)
+    raise invalid_entry_error(X, invalid)
 
 
-def _falls(needs: Needs, X: Any) -> bool:
-    """Whether sums go down as well as up; the kernels take a value below zero for a flaw."""
+def _has_negative_terms(needs: Needs, X: Any) -> bool:
+    """Return whether sums have negative terms, which the kernels would report as invalid."""
     return needs.signed and needs.threshold is None and bool((X.data < 0).any())
 
 
-def _small(
+def _count_by_product(
     needs: Needs, X: Any, codes: Codes, weight: Array | None, K: int, wide: bool, threads: int
 ) -> tuple[Statistic, int]:
-    """By the definition: a K×n matrix of row weights times X."""
+    """Count by the definition: a K×n matrix of row weights times X."""
     from scipy.sparse import csr_array
 
     n = X.shape[0]
     w = np.ones(n) if weight is None else weight
-    flaw = first_flaw(X, needs)
-    total = csr_array((w, (codes, np.arange(n))), shape=(K, n)) @ csr_array(read(X, needs.threshold), dtype=float)
-    rows = class_weight(codes, weight, K)
+    invalid = find_invalid_entry(X, needs)
+    total = csr_array((w, (codes, np.arange(n))), shape=(K, n)) @ csr_array(
+        apply_threshold(X, needs.threshold), dtype=float
+    )
+    rows = sum_class_weights(codes, weight, K)
     if not wide:
-        return Counts(total.toarray(), rows), flaw
+        return Counts(total.toarray(), rows), invalid
     by_feature = csr_array(total.T)
     by_feature.sort_indices()
     by_feature.eliminate_zeros()
     start, klass = by_feature.indptr.astype(np.int64), by_feature.indices.astype(np.int32)
-    return Tallies(start, klass, by_feature.data, rows), flaw
+    return Tallies(start, klass, by_feature.data, rows), invalid
 
 
-def _large(
+def _count_by_kernel(
     needs: Needs, X: Any, codes: Codes, weight: Array | None, K: int, wide: bool, threads: int
 ) -> tuple[Statistic, int]:
-    from deciban.engines import sparse_totals as tally
+    from deciban.engines import sparse_totals
 
-    rows = class_weight(codes, weight, K)
-    bar = fast.as_read(needs.threshold, X.data)
+    rows = sum_class_weights(codes, weight, K)
+    threshold = kernel_dispatch.round_threshold(needs.threshold, X.data)
     if wide:
-        start, klass, total, flaw = tally.tally_sparse(X, codes, weight, K, bar, threads)
-        return Tallies(start, klass, total, rows), flaw
-    dense, flaw = tally.tally_dense(X, codes, weight, K, bar, threads)
-    return Counts(dense, rows), flaw
+        start, klass, total, invalid = sparse_totals.tally_sparse(X, codes, weight, K, threshold, threads)
+        return Tallies(start, klass, total, rows), invalid
+    dense, invalid = sparse_totals.tally_dense(X, codes, weight, K, threshold, threads)
+    return Counts(dense, rows), invalid
 
 
-def class_weight(codes: Codes, weight: Array | None, K: int) -> Array:
-    """The weight of each class's rows, K×1."""
+def sum_class_weights(codes: Codes, weight: Array | None, K: int) -> Array:
+    """Return the weight of each class's rows, K×1."""
     return np.bincount(codes, weights=weight, minlength=K).astype(np.float64)[:, None]
 
 
 def _by_dense_blocks(needs: Needs, X: Any, codes: Codes, weight: Array | None, K: int, threads: int) -> Statistic:
-    """Write out a block of rows at a time, zeros included."""
+    """Summarise a dense copy of each block of rows."""
 
-    fill = fast.load_kernels("summarise", X.shape[0] * X.shape[1])
+    fill = kernel_dispatch.load_kernels("summarise", X.shape[0] * X.shape[1])
 
-    def one(block: slice) -> Statistic:
+    def process(block: slice) -> Statistic:
         w = None if weight is None else weight[block]
-        return arrays.summarise_block(fill, needs, X[block].toarray(), codes[block], w, K, block.start)
+        return dense.summarise_block(fill, needs, X[block].toarray(), codes[block], w, K, block.start)
 
-    return arrays.merged(map_in_threads(one, dense_blocks(X), threads))
+    return dense.merge_blocks(map_in_threads(process, dense_blocks(X), threads))
 
 
 def dense_blocks(X: Any) -> list[slice]:
-    """Blocks of rows that are small when written out."""
-    return row_blocks(X.shape[0], max(1, arrays.BLOCK_BYTES // (8 * max(1, X.shape[1]))))
+    """Split the rows into blocks whose dense copies are small."""
+    return row_blocks(X.shape[0], max(1, dense.BLOCK_BYTES // (8 * max(1, X.shape[1]))))
 
 
 def apply(form: ScoreForm, X: Any, needs: Needs, log_prior: Array, wanted: Finish, threads: int) -> NDArray[Any]:
     """Score all rows and finish them as wanted."""
-    X = canonical(X)
-    flaw = first_flaw(X, needs)
-    missing = flaw >= 0 and np.isnan(X.data[flaw]) and needs.skips
-    if flaw >= 0 and not missing:
-        raise bad_value(X, flaw)
-    product = _has_product(form) and not missing and not needs.unit and not _shows_zeros(needs)
-    hard = isinstance(form, SparseLinear) and form.hard is not None
-    quick = product and not hard and fast.load_kernels("tallies", X.nnz) is not None
-    if quick and wanted == "winner":
-        return _winners(form, X, log_prior, threads)
-    out = arrays.empty_answer(X.shape[0], len(log_prior), wanted)
-    kernels = fast.load_kernels(
+    X = to_canonical_csr(X)
+    invalid = find_invalid_entry(X, needs)
+    missing = invalid >= 0 and np.isnan(X.data[invalid]) and needs.skips
+    if invalid >= 0 and not missing:
+        raise invalid_entry_error(X, invalid)
+    product = _has_product(form) and not missing and not needs.unit and not _counts_zeros(needs)
+    is_hard = isinstance(form, SparseLinear) and form.hard is not None
+    use_kernel = product and not is_hard and kernel_dispatch.load_kernels("tallies", X.nnz) is not None
+    if use_kernel and wanted == "winner":
+        return _find_winners(form, X, log_prior, threads)
+    out = dense.allocate_result(X.shape[0], len(log_prior), wanted)
+    kernels = kernel_dispatch.load_kernels(
         "score", X.nnz * len(log_prior) if product else X.shape[0] * X.shape[1] * len(log_prior)
     )
 
-    def one(block: slice) -> int:
+    def process(block: slice) -> int:
         joint = out[block] if out.ndim == 2 else np.empty((block.stop - block.start, len(log_prior)))
         if product:
-            _joint(form, X[block], log_prior, joint, wanted, quick)
+            _write_joint(form, X[block], log_prior, joint, wanted, use_kernel)
         else:
             rows = [X[block].toarray()]
-            arrays.joint_block(kernels, [form], rows, [needs], log_prior, wanted, joint, block.start)
-        return arrays.finish_block(kernels, joint, log_prior, wanted, out[block])
+            dense.score_block(kernels, [form], rows, [needs], log_prior, wanted, joint, block.start)
+        return dense.finish_block(kernels, joint, log_prior, wanted, out[block])
 
-    lost = sum(map_in_threads(one, _score_blocks(X, len(log_prior), product), threads))
-    if lost:
-        warn_impossible(lost)
+    n_impossible = sum(map_in_threads(process, _score_blocks(X, len(log_prior), product), threads))
+    if n_impossible:
+        warn_impossible(n_impossible)
     return out
 
 
-def _shows_zeros(needs: Needs) -> bool:
-    """Whether what is not stored counts too: zeros lie above a negative threshold."""
+def apply_mixed(
+    forms: Sequence[ScoreForm],
+    parts: Sequence[Any],
+    needs: Sequence[Needs],
+    log_prior: Array,
+    wanted: Finish,
+    threads: int,
+) -> NDArray[Any]:
+    """Score rows of sparse and dense blocks, some rows at a time: first the dense blocks, then each sparse one."""
+    blocks = list(zip(forms, parts, needs))
+    words = [(form, to_canonical_csr(X), need) for form, X, need in blocks if hasattr(X, "tocsr")]
+    others = [block for block in blocks if not hasattr(block[1], "tocsr")]
+    n, K = parts[0].shape[0], len(log_prior)
+    out = dense.allocate_result(n, K, wanted)
+    work = K * (sum(X.nnz for _, X, _ in words) + sum(X.size for _, X, _ in others))
+    kernels = kernel_dispatch.load_kernels("score", work)
+
+    def process(rows: slice) -> int:
+        joint = out[rows] if out.ndim == 2 else np.empty((rows.stop - rows.start, K))
+        some = [form for form, _, _ in others], [X[rows] for _, X, _ in others], [need for _, _, need in others]
+        dense.score_block(kernels, *some, log_prior, wanted, joint, rows.start)
+        for form, X, need in words:
+            joint += apply(form, X[rows], need, np.zeros(K), "joint", 1)
+        return dense.finish_block(kernels, joint, log_prior, wanted, out[rows])
+
+    n_impossible = sum(map_in_threads(process, row_blocks(n, max(64, BLOCK_SCORES // K)), threads))
+    if n_impossible:
+        warn_impossible(n_impossible)
+    return out
+
+
+def _counts_zeros(needs: Needs) -> bool:
+    """Return whether cells that are not stored count too: zeros lie above a negative threshold."""
     return needs.threshold is not None and needs.threshold < 0
 
 
 def _score_blocks(X: Any, K: int, product: bool) -> list[slice]:
-    """Blocks of rows: few scores each, and few cells where they must be written out."""
+    """Split the rows into blocks: few scores each, or few cells where they must be made dense."""
     return row_blocks(X.shape[0], max(64, BLOCK_SCORES // K)) if product else dense_blocks(X)
 
 
 def _has_product(form: ScoreForm) -> bool:
-    """Whether a product with the stored entries gives the whole score."""
+    """Return whether a product with the stored entries gives the whole score."""
     if isinstance(form, Linear):
         return form.barrier is None
     return isinstance(form, SparseLinear)
 
 
-def _joint(form: Any, X: Any, log_prior: Array, joint: Array, wanted: Finish, quick: bool) -> None:
-    """ln π_k + ln p(x|k) from the stored entries."""
-    if quick:
-        _kernel(form, X, log_prior, joint, None, 1)
+def _write_joint(form: Any, X: Any, log_prior: Array, joint: Array, wanted: Finish, use_kernel: bool) -> None:
+    """Write ln π_k + ln p(x|k), computed from the stored entries, into `joint`."""
+    if use_kernel:
+        _score_by_kernel(form, X, log_prior, joint, None, 1)
     else:
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused by `finish_block`
             if isinstance(form, SparseLinear):
                 joint[:] = form.sparse_joint(X) + log_prior
             else:
-                joint[:] = read(X, form.threshold) @ form.weights.T + (form.whole_bias + log_prior)
+                joint[:] = apply_threshold(X, form.threshold) @ form.weights.T + (form.whole_bias + log_prior)
     if form.carrier is not None and wanted in ("joint", "density"):
-        joint -= _log_factorial(X)[:, None]
+        joint -= _sum_log_factorials(X)[:, None]
 
 
-def _winners(form: Any, X: Any, log_prior: Array, threads: int) -> NDArray[np.intp]:
-    """argmax_k of every row, without a table of rows × classes."""
+def _find_winners(form: Any, X: Any, log_prior: Array, threads: int) -> NDArray[np.intp]:
+    """Compute argmax_k of every row, without a table of rows × classes."""
     best = np.empty(X.shape[0], dtype=np.int32)
-    _kernel(form, X, log_prior, None, best, threads)
+    _score_by_kernel(form, X, log_prior, None, best, threads)
     return best.astype(np.intp)
 
 
-def _kernel(
+def _score_by_kernel(
     form: Any, X: Any, log_prior: Array, joint: Array | None, best: NDArray[np.int32] | None, threads: int
 ) -> None:
-    from deciban.engines import sparse_totals as tally
+    from deciban.engines import sparse_totals
 
-    bar = fast.as_read(form.threshold, X.data)
+    threshold = kernel_dispatch.round_threshold(form.threshold, X.data)
     if isinstance(form, Linear):
         bias = form.whole_bias + log_prior
-        tally.score_dense(X, form.by_feature, bias, bar, joint, threads, winner=best)
+        sparse_totals.score_dense(X, form.by_feature, bias, threshold, joint, threads, winner=best)
     else:
         bias = form.bias + log_prior
         lists = form.start, form.klass, form.delta, bias, form.slope, form.base, form.scale
         if form.trust is not None:
-            X, bar = form.trusted(read(X, form.threshold)), None
-        tally.score_sparse(X, *lists, bar, joint, threads, winner=best, mute=form.mute)
+            X, threshold = form.trusted(apply_threshold(X, form.threshold)), None
+        sparse_totals.score_sparse(X, *lists, threshold, joint, threads, winner=best, mute=form.mute)
 
 
-def _log_factorial(X: Any) -> Array:
-    """Σ ln x! of each row; zeros add nothing."""
+def _sum_log_factorials(X: Any) -> Array:
+    """Compute Σ ln x! of each row; zeros add nothing."""
     row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
     logs = log_factorials(X.data.astype(np.float64))
     return np.bincount(row, weights=logs, minlength=X.shape[0]).astype(np.float64, copy=False)
 
 
-def read(X: Any, threshold: float | None) -> Any:
-    """The stored entries as they are counted: themselves, or the indicator [x > threshold]."""
+def apply_threshold(X: Any, threshold: float | None) -> Any:
+    """Return X, or the indicator [x > threshold] of its stored entries."""
     if threshold is None:
         return X
     Z = X.copy()
@@ -211,40 +248,40 @@ def read(X: Any, threshold: float | None) -> Any:
     return Z
 
 
-def canonical(X: Any) -> Any:
-    """CSR, each entry stored once: an indicator of a sum is no sum of indicators. What was given stays as it is."""
-    X = checked(X)
+def to_canonical_csr(X: Any) -> Any:
+    """Convert to CSR with each entry stored once: an indicator of a sum is no sum of indicators. X is not changed."""
+    X = to_checked_csr(X)
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
     return X
 
 
-def checked(X: Any) -> Any:
-    """CSR that stores nothing outside its columns; sums need no more, in whatever order it is."""
+def to_checked_csr(X: Any) -> Any:
+    """Convert to CSR and check that it stores nothing outside its columns; sums need no particular order."""
     X = X.tocsr()
     if X.nnz and not (X.indices.min() >= 0 and X.indices.max() < X.shape[1]):
         raise InputError("X is a broken sparse matrix: it stores values outside its columns. Hint: X.check_format()")
     return X
 
 
-def first_flaw(X: Any, needs: Needs) -> int:
-    """The place of the first stored entry that is not finite, or negative where that has no meaning; −1: none."""
+def find_invalid_entry(X: Any, needs: Needs) -> int:
+    """Return the index of the first stored entry that is not finite, or negative where that is invalid; −1: none."""
     data = X.data
     if not data.size:
         return -1
     floating = data.dtype.kind == "f"
     if (not floating or np.isfinite(data.sum())) and (needs.signed or data.min() >= 0):
         return -1
-    flawed = ~np.isfinite(data) if floating else np.zeros(data.shape, dtype=np.bool_)
+    is_invalid = ~np.isfinite(data) if floating else np.zeros(data.shape, dtype=np.bool_)
     if not needs.signed:
-        flawed |= data < 0
-    places = np.flatnonzero(flawed)
+        is_invalid |= data < 0
+    places = np.flatnonzero(is_invalid)
     return int(places[0]) if places.size else -1
 
 
-def bad_value(X: Any, place: int) -> InvalidValue:
-    """What is wrong with a stored entry, and where."""
+def invalid_entry_error(X: Any, place: int) -> InvalidValue:
+    """Return an error that names the rule, row and column of an invalid stored entry."""
     value = float(X.data[place])
     rule: Rule = "missing" if np.isnan(value) else "infinite" if np.isinf(value) else "negative"
     row = int(np.searchsorted(X.indptr, place, side="right")) - 1

@@ -1,4 +1,4 @@
-"""Sparse rows into class totals, and class weights into scores: who does which part of the work.
+"""Class totals of sparse rows, and scores of sparse rows: how the work is divided among threads.
 
 The loops are in `deciban.kernels.tallies`; here the work is cut into ranges of equal numbers of stored
 entries, one for each thread. Counting cuts between classes and scoring between rows, so no sum is ever
@@ -25,8 +25,9 @@ Flags = npt.NDArray[np.bool_]
 Span = tuple[int, int]
 T = TypeVar("T")
 
-# Below this many stored entries a second thread costs more (about 0.1 ms) than it saves.
 ENTRIES_PER_THREAD = 1 << 15
+"""Below this many stored entries a second thread costs more (about 0.1 ms) than it saves."""
+
 # A list of classes is read entry by entry; a full row of weights is a straight run. With 1000 classes and
 # Zipf's words, full rows for features of more than half of the classes took scoring from 3.9 s to 2.2 s
 # (one thread); more than a quarter or an eighth gave no steady gain, for two and five times the rows.
@@ -34,7 +35,7 @@ COMMON_SHARE = 0.5
 
 
 class SparseRows(Protocol):
-    """What is needed of a CSR matrix or array."""
+    """The attributes of a CSR matrix or array that are used here."""
 
     indptr: Any
     indices: Any
@@ -45,7 +46,7 @@ class SparseRows(Protocol):
 def tally_dense(
     X: SparseRows, codes: Codes, weight: Floats | None, n_classes: int, threshold: float | None, n_threads: int
 ) -> tuple[Floats, int]:
-    """What each class has shown of each feature, as a full table.
+    """Sum each feature by class, as a full table.
 
     totals[k, v] = Σ wᵢ·f(xᵢᵥ) over the rows i of class k, with f(x) = x, or 1{x > threshold} when one is given.
     Also returns the position in `X.data` of the first entry that cannot be counted (not finite, or negative
@@ -57,26 +58,26 @@ def tally_dense(
             [0., 3., 0.]]), -1)
     """
     indptr, indices, data = _arrays(X)
-    codes, weight = _rows_of(codes, weight)
+    codes, weight = _row_arrays(codes, weight)
     totals = np.zeros((n_classes, X.shape[1]))
-    lowest, bar, binary = _reading(threshold)
+    lowest, limit, binary = _threshold_arguments(threshold)
 
     def count(k0: int, k1: int) -> int:
         return tallies.tally_classes(
-            k0, k1, codes, indptr, indices, data, weight, lowest, bar, binary, totals
+            k0, k1, codes, indptr, indices, data, weight, lowest, limit, binary, totals
         )  # fmt: skip
 
-    flaws = sum(_share(count, _class_spans(codes, indptr, n_classes, n_threads)))
-    return totals, _first_flaw(data, lowest) if flaws else -1
+    n_invalid = sum(_run_parts(count, _class_spans(codes, indptr, n_classes, n_threads)))
+    return totals, _find_invalid(data, lowest) if n_invalid else -1
 
 
 def tally_sparse(
     X: SparseRows, codes: Codes, weight: Floats | None, n_classes: int, threshold: float | None, n_threads: int
 ) -> tuple[Ints, Codes, Floats, int]:
-    """What each class has shown of each feature, as a list of classes for each feature.
+    """Sum each feature by class, as a list of classes for each feature.
 
-    Feature v was shown by the classes `klass[start[v]:start[v + 1]]`, ascending, as much as `total` says there;
-    totals of zero are left out. The sums and the last value are those of `tally_dense`, but the memory
+    Feature v occurs in the classes `klass[start[v]:start[v + 1]]`, ascending, with the sums at the same places of
+    `total`; totals of zero are left out. The sums and the last value are those of `tally_dense`, but the memory
     taken is that of the entries, never classes × features.
 
     >>> from scipy.sparse import csr_array
@@ -84,8 +85,8 @@ def tally_sparse(
     (array([0, 2, 3, 5]), array([0, 1, 1, 0, 1], dtype=int32), array([1., 4., 3., 2., 1.]), -1)
     """
     indptr, indices, data = _arrays(X)
-    codes, weight = _rows_of(codes, weight)
-    lowest, bar, binary = _reading(threshold)
+    codes, weight = _row_arrays(codes, weight)
+    lowest, limit, binary = _threshold_arguments(threshold)
     order, first = _rows_by_class(codes, n_classes)
     spans = _class_spans(codes, indptr, n_classes, n_threads)
     count = np.zeros((len(spans), X.shape[1]), np.int64)
@@ -96,30 +97,30 @@ def tally_sparse(
         entries = int((indptr[rows + 1] - indptr[rows]).sum())
         feature, total = np.empty(entries + 1, indices.dtype), np.empty(entries)
         ends, running = np.empty(k1 - k0, np.int64), np.zeros(X.shape[1])
-        flaws = tallies.gather_classes(
-            k0, k1, order, first, indptr, indices, data, weight, lowest, bar, binary,
+        n_invalid = tallies.gather_classes(
+            k0, k1, order, first, indptr, indices, data, weight, lowest, limit, binary,
             running, count[t], feature, total, ends,
         )  # fmt: skip
-        return flaws, feature, total, ends
+        return n_invalid, feature, total, ends
 
-    lists = _share(gather, list(enumerate(spans)))
-    start, slots = _slots(count)
+    lists = _run_parts(gather, list(enumerate(spans)))
+    start, slots = _list_slots(count)
     klass, totals = np.empty(start[-1], np.int32), np.empty(start[-1])
 
     def spread(t: int, span: Span) -> None:
         _, feature, total, ends = lists[t]
         tallies.transpose_to_features(span[0], span[1], feature, total, ends, slots[t], klass, totals)
 
-    _share(spread, list(enumerate(spans)))
-    flawed = any(flaws for flaws, *_ in lists)
-    return start, klass, totals, _first_flaw(data, lowest) if flawed else -1
+    _run_parts(spread, list(enumerate(spans)))
+    any_invalid = any(n_invalid for n_invalid, *_ in lists)
+    return start, klass, totals, _find_invalid(data, lowest) if any_invalid else -1
 
 
 def score_dense(
     X: SparseRows, weights_t: Floats, bias: Floats, threshold: float | None, out: Floats | None, n_threads: int,
     *, winner: Codes | None = None,
 ) -> int:  # fmt: skip
-    """How much each row speaks for each class, from a full table of feature × class.
+    """Score each row for each class, from a full table of feature × class.
 
     out[i, k] = bias[k] + Σᵥ f(xᵢᵥ)·weights_t[v, k], and `winner[i]` the best class (of equals, the lowest);
     either may be None. Returns the position in `X.data` of the first entry that is not finite, or −1.
@@ -134,14 +135,14 @@ def score_dense(
     """
     indptr, indices, data = _arrays(X)
     table, bias = _read_only(weights_t), _read_only(bias)
-    _, bar, binary = _reading(threshold)
-    scores, best = _wanted(out, winner)
+    _, limit, binary = _threshold_arguments(threshold)
+    scores, best = _output_arrays(out, winner)
 
     def score(i0: int, i1: int) -> int:
-        return tallies.score_rows_dense(i0, i1, indptr, indices, data, table, bias, bar, binary, scores, best)
+        return tallies.score_rows_dense(i0, i1, indptr, indices, data, table, bias, limit, binary, scores, best)
 
-    flaws = sum(_share(score, _spans(indptr, _threads(indptr, n_threads))))
-    return _first_flaw(data, -tallies.MAX_FLOAT) if flaws else -1
+    n_invalid = sum(_run_parts(score, _spans(indptr, _count_threads(indptr, n_threads))))
+    return _find_invalid(data, -tallies.MAX_FLOAT) if n_invalid else -1
 
 
 def score_sparse(
@@ -149,11 +150,11 @@ def score_sparse(
     threshold: float | None, out: Floats | None, n_threads: int, *, winner: Codes | None = None,
     mute: Flags | None = None,
 ) -> int:  # fmt: skip
-    """How much each row speaks for each class, from each feature's list of classes that have shown it.
+    """Score each row for each class, from each feature's list of classes in which it occurs.
 
     out[i, k] = bias[k] + slope[k]·Σᵥ z + scale[k]·Σᵥ z·base[v] + Σᵥ z·delta[k, v] with z = f(xᵢᵥ), the lists laid
     out as in `tally_sparse`; z is zero for features that are `mute`. With `winner` alone no rows × classes table is
-    made. Returns as `score_dense`.
+    made. The result is that of `score_dense`.
 
     >>> from scipy.sparse import csr_array
     >>> X, start = csr_array([[1, 0], [1, 1]]), np.array([0, 1, 2])
@@ -165,26 +166,28 @@ def score_sparse(
     array([1, 0], dtype=int32)
     """
     indptr, indices, data = _arrays(X)
-    common, common_delta = _common_rows(start, klass, delta, bias.size, int(indptr[-1]))
+    common, common_delta = _build_common_rows(start, klass, delta, bias.size, int(indptr[-1]))
     lists = _read_only(start), _read_only(klass), _read_only(delta), common, common_delta
-    silent = np.empty(0, np.bool_) if mute is None else mute
-    lines = _read_only(bias), _read_only(slope), _read_only(base), _read_only(scale), _read_only(silent)
-    _, bar, binary = _reading(threshold)
-    scores, best = _wanted(out, winner)
+    muted = np.empty(0, np.bool_) if mute is None else mute
+    lines = _read_only(bias), _read_only(slope), _read_only(base), _read_only(scale), _read_only(muted)
+    _, limit, binary = _threshold_arguments(threshold)
+    scores, best = _output_arrays(out, winner)
 
     def score(i0: int, i1: int) -> int:
         return tallies.score_rows_sparse(
-            i0, i1, indptr, indices, data, *lists, *lines, bar, binary, scores, best
+            i0, i1, indptr, indices, data, *lists, *lines, limit, binary, scores, best
         )  # fmt: skip
 
-    flaws = sum(_share(score, _spans(indptr, _threads(indptr, n_threads))))
-    return _first_flaw(data, -tallies.MAX_FLOAT) if flaws else -1
+    n_invalid = sum(_run_parts(score, _spans(indptr, _count_threads(indptr, n_threads))))
+    return _find_invalid(data, -tallies.MAX_FLOAT) if n_invalid else -1
 
 
-def _common_rows(start: Ints, klass: Codes, delta: Floats, n_classes: int, entries: int) -> tuple[Codes, Floats]:
-    """Full rows for the features of more than half of the classes: their numbers (−1: none), and the rows.
+def _build_common_rows(
+    start: Ints, klass: Codes, delta: Floats, n_classes: int, entries: int
+) -> tuple[Codes, Floats]:
+    """Build full rows for the features of more than half of the classes: their numbers (−1: none), and the rows.
 
-    Few entries to score do not repay the making. The rows take at most twice the memory of the lists.
+    With few entries to score this would not pay. The rows take at most twice the memory of the lists.
     """
     length = np.diff(start)
     is_common = length > COMMON_SHARE * n_classes
@@ -200,15 +203,15 @@ def _common_rows(start: Ints, klass: Codes, delta: Floats, n_classes: int, entri
 
 
 def _rows_by_class(codes: Codes, n_classes: int) -> tuple[Ints, Ints]:
-    """The row numbers class by class, ascending within each, and where each class begins."""
+    """Return the row numbers class by class, ascending within each, and where each class begins."""
     narrow = codes.astype(np.uint16) if n_classes <= 1 << 16 else codes  # 16 bits: NumPy sorts by counting
     first = np.zeros(n_classes + 1, np.int64)
     np.cumsum(np.bincount(codes, minlength=n_classes), out=first[1:])
     return np.argsort(narrow, kind="stable").astype(np.int64, copy=False), first
 
 
-def _slots(count: Ints) -> tuple[Ints, Ints]:
-    """Where each feature's list begins, and within it each thread's part; `count` is threads × features."""
+def _list_slots(count: Ints) -> tuple[Ints, Ints]:
+    """Return where each feature's list begins, and within it each thread's part; `count` is threads × features."""
     start = np.zeros(count.shape[1] + 1, np.int64)
     np.cumsum(count.sum(axis=0), out=start[1:])
     slots = np.cumsum(count, axis=0)
@@ -218,31 +221,31 @@ def _slots(count: Ints) -> tuple[Ints, Ints]:
 
 
 def _class_spans(codes: Codes, indptr: npt.NDArray[Any], n_classes: int, n_threads: int) -> list[Span]:
-    """Ranges of classes with about equally many entries."""
+    """Return ranges of classes with about equally many entries."""
     entries = np.zeros(n_classes + 1)
     np.cumsum(np.bincount(codes, np.diff(indptr), n_classes), out=entries[1:])
-    return _spans(entries, _threads(indptr, n_threads))
+    return _spans(entries, _count_threads(indptr, n_threads))
 
 
-def _threads(indptr: npt.NDArray[Any], n_threads: int) -> int:
-    """As many threads as were allowed and the entries keep busy."""
+def _count_threads(indptr: npt.NDArray[Any], n_threads: int) -> int:
+    """Return the number of threads: as many as allowed and as the entries keep busy."""
     return max(1, min(n_threads, int(indptr[-1]) // ENTRIES_PER_THREAD))
 
 
 def _spans(cumulative: npt.NDArray[Any], n_spans: int) -> list[Span]:
-    """At most `n_spans` ranges, none empty, that cut a running total (from 0) into about equal parts."""
+    """Return at most `n_spans` ranges, none empty, that cut a running total (from 0) into about equal parts."""
     goals = float(cumulative[-1]) * np.arange(1, n_spans) / n_spans
     cuts = [0, *np.searchsorted(cumulative, goals).tolist(), cumulative.size - 1]
     return [(a, b) for a, b in pairwise(cuts) if a < b]
 
 
-def _share(work: Callable[[Any, Any], T], parts: list[Any]) -> list[T]:
-    """The results of `work` on every part, in order, one thread each."""
+def _run_parts(work: Callable[[Any, Any], T], parts: list[Any]) -> list[T]:
+    """Run `work` on every part, one thread each, and return the results in order."""
     return list(map_in_threads(lambda part: work(*part), parts, len(parts)))
 
 
 def _arrays(X: SparseRows) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
-    """The three arrays of a CSR matrix as the kernels read them."""
+    """Return the three arrays of a CSR matrix as the kernels read them."""
     data = np.asarray(X.data)
     if data.dtype == np.bool_:
         data = data.view(np.uint8)
@@ -252,34 +255,34 @@ def _arrays(X: SparseRows) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDAr
 
 
 def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """A contiguous, native, read-only view.
+    """Return a contiguous, native, read-only view.
 
-    Numba compiles a read-only array (a memory map handed out by joblib) apart from a writable one; if all
-    inputs are read-only there is one kernel to compile, and the promise not to write is checked.
+    Numba compiles separate code for read-only arrays (a memory map from joblib) and writable ones; if all inputs are
+    read-only there is one kernel to compile, and the promise not to write is checked.
     """
     view = np.require(array, array.dtype.newbyteorder("="), ["C", "A"]).view()
     view.flags.writeable = False
     return view
 
 
-def _rows_of(codes: Codes, weight: Floats | None) -> tuple[Codes, Floats]:
-    """Class and weight of each row; without weights every row weighs one."""
+def _row_arrays(codes: Codes, weight: Floats | None) -> tuple[Codes, Floats]:
+    """Return class and weight of each row; without weights every row has weight one."""
     weight = np.ones(codes.size) if weight is None else weight
     return _read_only(codes), _read_only(weight)
 
 
-def _reading(threshold: float | None) -> tuple[float, float, bool]:
-    """The lowest entry allowed, the threshold, and whether there is one."""
+def _threshold_arguments(threshold: float | None) -> tuple[float, float, bool]:
+    """Return the lowest entry allowed, the threshold, and whether there is one."""
     return (0.0, 0.0, False) if threshold is None else (-tallies.MAX_FLOAT, float(threshold), True)
 
 
-def _wanted(out: Floats | None, winner: Codes | None) -> tuple[Floats, Codes]:
-    """The kernels' outputs: an empty array where nothing is asked for."""
+def _output_arrays(out: Floats | None, winner: Codes | None) -> tuple[Floats, Codes]:
+    """Return the kernels' outputs: an empty array where none is wanted."""
     return np.empty((0, 0)) if out is None else out, np.empty(0, np.int32) if winner is None else winner
 
 
-def _first_flaw(data: npt.NDArray[Any], lowest: float) -> int:
-    """Position of the first entry that is not finite or lies below `lowest`; looked for only when there is one."""
+def _find_invalid(data: npt.NDArray[Any], lowest: float) -> int:
+    """Return the position of the first entry that is not finite or lies below `lowest`; there must be one."""
     fine = np.isfinite(data)
     if lowest == 0.0:
         fine &= data >= 0

@@ -1,4 +1,4 @@
-"""How many threads a call may use, and running blocks of rows on them.
+"""The number of threads that a call may use, and blocks of rows for them.
 
 Blocks have a fixed size and are merged in their order, so the number of threads never changes a bit of the
 result. The pool lives for one call: nothing survives into a forked child.
@@ -16,48 +16,48 @@ from typing import Any
 
 from deciban.errors import InputError
 
-LIMITS = ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS", "LOKY_MAX_CPU_COUNT")
+LIMIT_VARIABLES = ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS", "LOKY_MAX_CPU_COUNT")
 
 
 def thread_count(n_jobs: int | None) -> int:
-    """The threads a call may use.
+    """Return the number of threads that a call may use.
 
-    As asked for by `n_jobs` (−1: all cores); else as joblib's context says; else all the cores that this
-    process may run on, within OMP_NUM_THREADS and its kin. Inside a joblib worker: one.
+    It is `n_jobs` (−1: all cores); else that of joblib's context; else all the cores that this process may run on,
+    within OMP_NUM_THREADS and similar limits. Inside a joblib worker it is one.
     """
     if n_jobs is not None:
-        return _asked(n_jobs)
+        return _resolve_n_jobs(n_jobs)
     joblib = sys.modules.get("joblib")
     if joblib is not None:
         backend, workers = joblib.parallel.get_active_backend()
         if getattr(backend, "nesting_level", 0):
             return 1
         if workers is not None:
-            return _asked(workers)
-    return min([_cores(), *filter(None, map(_limit, LIMITS))])
+            return _resolve_n_jobs(workers)
+    return min([_count_cores(), *filter(None, map(_read_limit, LIMIT_VARIABLES))])
 
 
-def _limit(name: str) -> int | None:
-    """A limit set in the environment; of nested ones ("4,2") the outermost, and none for what is no such number."""
+def _read_limit(name: str) -> int | None:
+    """Read a limit from the environment; of nested ones ("4,2") the outermost, None if it is no positive number."""
     first = os.environ.get(name, "").split(",")[0].strip()
     return int(first) if first.isdigit() and int(first) > 0 else None
 
 
-def _asked(n_jobs: int) -> int:
+def _resolve_n_jobs(n_jobs: int) -> int:
     if n_jobs == 0:
         raise InputError("n_jobs == 0 has no meaning. Hint: 1 for one thread, -1 for all cores, None to decide")
-    return n_jobs if n_jobs > 0 else max(1, _cores() + 1 + n_jobs)
+    return n_jobs if n_jobs > 0 else max(1, _count_cores() + 1 + n_jobs)
 
 
-def _cores() -> int:
+def _count_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 @contextmanager
-def one_core_products(wanted: bool) -> Iterator[None]:
-    """Matrix products on one core each while blocks run side by side: no more threads than asked for, same bits."""
+def limit_products_to_one_core(wanted: bool) -> Iterator[None]:
+    """Run matrix products on one core each while blocks run in threads: no more threads than allowed, same bits."""
     if not wanted:
         yield
         return
@@ -69,7 +69,7 @@ def one_core_products(wanted: bool) -> Iterator[None]:
 
 
 class _ProductLimit:
-    """The process-wide limit, set by the first call that needs it and lifted by the last, whatever their threads."""
+    """The process-wide limit, set by the first call that needs it and lifted by the last, in whatever thread."""
 
     def __init__(self) -> None:
         self.lock, self.calls = Lock(), 0
@@ -85,9 +85,9 @@ class _ProductLimit:
         with self.lock:
             self.calls -= 1
             if self.calls == 0:
-                _disown_products()
+                _release_controlling_thread()
                 self.limit.restore_original_limits()
-                _disown_products()
+                _release_controlling_thread()
 
 
 _limit_products = _ProductLimit()
@@ -95,19 +95,19 @@ _limit_products = _ProductLimit()
 
 @cache
 def _controller(scipy_too: bool) -> Any:
-    """Whoever sets the threads of the libraries that are loaded: SciPy brings its own BLAS, later than NumPy's."""
+    """Return the controller of the loaded libraries' threads: SciPy loads its own BLAS, later than NumPy's."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
 
 
-def _disown_products() -> None:
-    """Let any thread set the number of threads again: threadpoolctl heeds only the one that set it first."""
+def _release_controlling_thread() -> None:
+    """Let any thread set the number of threads: threadpoolctl obeys only the one that set it first."""
     from threadpoolctl import OpenBLASController
 
     OpenBLASController.clear_controlling_thread(force=True)
 
 
 def row_blocks(n_rows: int, size: int) -> list[slice]:
-    """Slices of `size` rows; always at least one, so that no rows are a block too."""
+    """Return slices of `size` rows; always at least one, so that zero rows are a block too."""
     return [slice(start, min(start + size, n_rows)) for start in range(0, max(n_rows, 1), size)]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array, Codes
 from deciban.engines import is_sparse, thread_count
-from deciban.engines.fold_dispatch import apply_by_fold
+from deciban.engines.dense import apply_by_fold
 from deciban.errors import DecibanWarning, UndefinedError
 from deciban.estimators import check_documents as texts
 from deciban.estimators.fold_plan import Plan, taken

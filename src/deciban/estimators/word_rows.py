@@ -9,7 +9,7 @@ import numpy as np
 from deciban._typing import Array
 from deciban.engines import is_sparse
 from deciban.engines.bags_from_rows import OCCURRENCES
-from deciban.engines.sparse import bad_value, canonical, first_flaw
+from deciban.engines.sparse import find_invalid_entry, invalid_entry_error, to_canonical_csr
 from deciban.errors import InputError
 from deciban.estimators.check_documents import normalise_rows_inplace
 
@@ -37,10 +37,10 @@ def counted(X: Any, presence: bool) -> Any:
     """Rows of counts as CSR, each word once a row where presence is all that counts; refused are those below 0."""
     from scipy.sparse import csr_array
 
-    rows = canonical(X if is_sparse(X) else csr_array(np.asarray(X)))
-    flaw = first_flaw(rows, OCCURRENCES)
+    rows = to_canonical_csr(X if is_sparse(X) else csr_array(np.asarray(X)))
+    flaw = find_invalid_entry(rows, OCCURRENCES)
     if flaw >= 0:
-        raise bad_value(rows, flaw)
+        raise invalid_entry_error(rows, flaw)
     data = (rows.data > 0).astype(np.float64) if presence else rows.data.astype(np.float64)
     if (top := data.max(initial=0.0)) > LARGEST:
         raise InputError(f"counts as large as {top:g} are no counts of words. Hint: rescale them")

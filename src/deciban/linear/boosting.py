@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from deciban import engines
 from deciban._typing import Array, Codes
-from deciban.engines.bags_from_rows import bagged
+from deciban.engines import summarise_bags
 from deciban.errors import DecibanWarning, InputError, UndefinedError
 from deciban.generative import Assumption, GenerativeModel
 from deciban.ledger import Ledger, Needs, Schema, Statistic
@@ -331,4 +331,4 @@ def _summarise_block(needs: Needs, X: Any, codes: Codes, weight: Array | None, K
     """Return the statistic of a block; of known words both their sums and their documents."""
     if needs.kind != "bags":
         return engines.summarise(needs, X, codes, weight, K, threads)
-    return bagged(X, codes, weight, K, threads)
+    return summarise_bags(X, codes, weight, K, threads)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
-from deciban.engines.threads import one_core_products
+from deciban.engines.threads import limit_products_to_one_core
 from deciban.errors import InputError
 from deciban.metrics.comparison import CandidateScores, Comparison, compare_candidates
 from deciban.metrics.intervals import bounded_losses
@@ -86,7 +86,7 @@ def compare(
     import scipy.optimize  # noqa: F401  it has matrix products of its own, which can be held back once it is there
 
     # Thousands of small searches: products on two cores wait for each other longer than they compute.
-    with one_core_products(True):
+    with limit_products_to_one_core(True):
         return ring.comparison(deal.n_folds, drawn, notes)
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from deciban import engines
 from deciban._typing import Array
-from deciban.engines.bags_from_rows import bagged
+from deciban.engines import summarise_bags
 from deciban.ledger import Ledger, Levels, Needs, Schema, Statistic
 from deciban.ledger.schema import Block
 from deciban.model.columns import Group
@@ -54,7 +54,7 @@ def _counted(
     threads = engines.thread_count(None)
     if group.kind == "bags":
         once = words.values == "presence" and words.length is None
-        return bagged(columns[0], codes, weight, K, threads, once)
+        return summarise_bags(columns[0], codes, weight, K, threads, once)
     if group.kind == "counts":  # a negative value means no count, as the grid will tell
         columns = [np.maximum(x, 0.0) if f.role == "countable" else x for f, x in zip(group.features, columns)]
     part = engines.summarise(need, stack_columns(columns), codes, weight, K, threads)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array, Codes
-from deciban.engines.threads import one_core_products
+from deciban.engines.threads import limit_products_to_one_core
 from deciban.kernels.execution import load_kernels
 from deciban.linear.design import Dense, Part, Shared, Sparse, prepare_block, weight_shape
 from deciban.linear.loss_pass import Rows
@@ -95,7 +95,7 @@ def fit_parts(
     import scipy.linalg  # noqa: F401  before threads are limited: SciPy has a BLAS of its own
 
     codes = np.ascontiguousarray(codes, dtype=np.int32)
-    with one_core_products(True):  # threads that wait for each other cost more than small products take
+    with limit_products_to_one_core(True):  # threads that wait for each other cost more than small products take
         rows = _prepare_rows(parts, codes, weight, n_classes, intercept, threads)
         first = _initial_state(parts, rows, start)
         max_iter *= l1_lbfgs.STEPS_PER_ITERATION if any(part.l1 for part in parts) else 1

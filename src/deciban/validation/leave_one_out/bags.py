@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from deciban import engines
 from deciban._typing import Array
-from deciban.engines.sparse import canonical
+from deciban.engines.sparse import to_canonical_csr
 from deciban.families.multinomial import Multinomial
 from deciban.families.text_family import Text
 from deciban.ledger import Bags, Counts, Needs, Tallies
@@ -55,7 +55,7 @@ def bag(
     family: Multinomial, part: Counts | Tallies, form: Any, X: Any, need: Needs, rows: RowsLeftOut, threads: int
 ) -> Array:
     """ln p(z|k) of each sparse row, for one α > 0 for all words."""
-    X, alpha = canonical(X), float(family.alpha)
+    X, alpha = to_canonical_csr(X), float(family.alpha)
     entry = Entries(X, rows)
     K, V = part.n_classes, part.n_features
     total = part.per_class(part.total) if isinstance(part, Tallies) else part.total.sum(axis=1)

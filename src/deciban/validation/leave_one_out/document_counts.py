@@ -9,7 +9,7 @@ import numpy as np
 
 from deciban._typing import Array
 from deciban.engines import is_sparse
-from deciban.engines.sparse import canonical
+from deciban.engines.sparse import to_canonical_csr
 from deciban.families.bernoulli import Bernoulli
 from deciban.families.complement import Complement
 from deciban.families.family import Family, to_dense
@@ -55,10 +55,10 @@ def few_entries(
         return None
     if isinstance(family, Complement):
         every = np.broadcast_to(alpha, (X.shape[1],))
-        X = canonical(X)
+        X = to_canonical_csr(X)
         return complement(to_dense(part).total, every, family.norm, X, np.zeros(X.nnz, dtype=np.bool_), rows)
     if isinstance(family, Bernoulli) and family.threshold is not None and not alpha.ndim and _one_weight(rows):
-        X = canonical(X)
+        X = to_canonical_csr(X)
         counts = to_dense(part)
         if counts.weight.shape[1] > 1 or np.isnan(X.data).any() or family.threshold < 0:
             return None

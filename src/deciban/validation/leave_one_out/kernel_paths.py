@@ -48,14 +48,14 @@ def quick_bells(
         n, form.mean, part.m2, form.variance, form.precision, form.constant, family.var_smoothing,
         float(family.epsilon(part)), total, weights, moves, fixed, NOTICE,
     )  # fmt: skip
-    x, w = fast.plain(X), fast.UNIT_WEIGHT if weight is None else weight
-    out, todo = arrays.empty_answer(len(X), K, wanted), np.zeros(len(X), dtype=np.bool_)
+    x, w = fast.to_kernel_array(X), fast.UNIT_WEIGHT if weight is None else weight
+    out, todo = arrays.allocate_result(len(X), K, wanted), np.zeros(len(X), dtype=np.bool_)
 
     def one(block: slice) -> bool:
         joint = out[block] if out.ndim == 2 else np.empty((block.stop - block.start, K))
         if not loops.diagonal_leave_one_out(x[block], codes[block], w[block], *known, joint, todo[block]):
             return False
-        return wanted == "joint" or fast.finish(finishing, joint, fixed, wanted, out[block]) == 0
+        return wanted == "joint" or fast.finish_by_kernel(finishing, joint, fixed, wanted, out[block]) == 0
 
     fine = all(map_in_threads(one, row_blocks(len(X), max(arrays.FEW_ROWS, arrays.BLOCK_SCORES // K)), threads))
     return (out, todo) if fine else None

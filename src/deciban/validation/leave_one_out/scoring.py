@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from deciban import engines
 from deciban._typing import Array, Codes
-from deciban.engines.sparse import canonical
+from deciban.engines.sparse import to_canonical_csr
 from deciban.families.bernoulli import Bernoulli
 from deciban.families.categorical import Categorical
 from deciban.families.complement import Complement
@@ -93,7 +93,7 @@ def _block(
         X = X.toarray() if engines.is_sparse(X) else X
         return covariances(family, part, form, X, rows) if family.paired else bells(family, part, X, rows)  # type: ignore[arg-type]
     if isinstance(family, (Categorical, Joint)):
-        levels = engines.readable(X.toarray() if engines.is_sparse(X) else X, need)
+        levels = engines.prepare_rows(X.toarray() if engines.is_sparse(X) else X, need)
         if isinstance(family, Joint):
             return cells(family, part, form, levels, rows)  # type: ignore[arg-type]
         return categories(family, part, form, levels, rows)  # type: ignore[arg-type]
@@ -103,7 +103,7 @@ def _block(
     if isinstance(family, (Poisson, Complement)):
         return every_class(family, to_dense(part), X, rows)
     if isinstance(family, Text):
-        return documents(family, part, form, canonical(X), need, rows, threads)  # type: ignore[arg-type]
+        return documents(family, part, form, to_canonical_csr(X), need, rows, threads)  # type: ignore[arg-type]
     if isinstance(family, Multinomial) and engines.is_sparse(X) and np.ndim(family.alpha) == 0 and family.alpha > 0:
         return bag(family, part, form, X, need, rows, threads)
     if isinstance(family, (Bernoulli, Multinomial)):
