@@ -1,6 +1,6 @@
-"""WHAT WE ASSUME: each family solves a statistic and a prior into a score form; one file each.
+"""Distributions of features given the class: each family turns a statistic and a prior into a score form.
 
-`needs()` says which statistic it wants; `solve` gives ln p(x|k); `sample` draws rows; `log_likelihood` is
-that of the very data the statistic was learned from; `n_parameters` counts what was estimated. The contract
-is `families/family.py`.
+`needs()` is the statistic that it requests; `solve` gives the score form of ln p(x|k); `sample` draws rows;
+`log_likelihood` is that of the data from which the statistic was computed; `n_parameters` counts estimated numbers.
+The protocol is `Family` in `families/family.py`.
 """

@@ -1,4 +1,4 @@
-"""Bernoulli: each feature present or absent, θ_kj = (n_kj1 + α) / (n_kj + 2α)."""
+"""The Bernoulli family: each feature is present or absent, θ_kj = (n_kj1 + α) / (n_kj + 2α)."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ class Bernoulli:
         )
 
     def theta(self, part: Counts) -> Array:
-        """θ_kj, the probability that feature j is present in class k."""
+        """Return θ_kj, the probability that feature j is present in class k."""
         return share(part.total + self.alpha, part.weight + 2 * np.asarray(self.alpha))
 
     def absent(self, part: Counts) -> Array:
-        """1 − θ_kj, from the count of absences: exact where θ is near 1."""
+        """Return 1 − θ_kj, from the count of absences: exact where θ is near 1."""
         return share(np.maximum(part.weight - part.total, 0.0) + self.alpha, part.weight + 2 * np.asarray(self.alpha))
 
     def log_theta(self, part: Counts | Tallies) -> Array:
-        """ln θ_kj, K×d."""
+        """Return ln θ_kj, K×d."""
         return log(self.theta(to_dense(part)))
 
     def solve(self, part: Counts | Tallies) -> ScoreForm:
@@ -54,7 +54,7 @@ class Bernoulli:
         if isinstance(part, Tallies):
             return self._solve_sparse(part)
         on, off = log(self.theta(part)), log(self.absent(part))
-        silent = np.isneginf(on) & np.isneginf(off)  # never seen in any class: says nothing
+        silent = np.isneginf(on) & np.isneginf(off)  # no row of any class: no evidence
         on, off = np.where(silent, 0.0, on), np.where(silent, 0.0, off)
         never, always = np.isneginf(on), np.isneginf(off)
         finite_on, finite_off = np.where(never, 0.0, on), np.where(always, 0.0, off)
@@ -63,7 +63,7 @@ class Bernoulli:
         return Linear(finite_on - finite_off, zeros, finite_off, threshold=self.threshold, barrier=barrier)
 
     def _solve_sparse(self, part: Tallies) -> ScoreForm:
-        """logit θ_kv = ln α − ln(N_k + α) + [ln(1 + n/α) − ln(1 − n/(N_k + α))]; bias Σ_v ln(1 − θ_kv)."""
+        """Compute logit θ_kv = ln α − ln(N_k + α) + [ln(1 + n/α) − ln(1 − n/(N_k + α))]; bias Σ_v ln(1 − θ_kv)."""
         if np.ndim(self.alpha) or self.alpha == 0:
             raise InputError(
                 f"a Bernoulli model of {part.n_classes} classes × {part.n_features} features is kept sparse, which "
@@ -80,15 +80,15 @@ class Bernoulli:
     def sample(self, part: Counts | Tallies, codes: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.int64]:
         """See `Family.sample`."""
         theta = self.theta(to_dense(part))
-        return self._shown(rng.random((len(codes), part.n_features)) < theta[codes])
+        return self._to_values(rng.random((len(codes), part.n_features)) < theta[codes])
 
     def enumerate_rows(self, part: Counts | Tallies) -> EnumeratedRows | None:
         """See `Family.enumerate_rows`."""
         every = combinations([2] * part.n_features)
-        return None if every is None else (self._shown(every[0]), every[1])
+        return None if every is None else (self._to_values(every[0]), every[1])
 
-    def _shown(self, bits: NDArray[Any]) -> NDArray[np.int64]:
-        """Presence as the least whole number above the threshold, at least 1."""
+    def _to_values(self, bits: NDArray[Any]) -> NDArray[np.int64]:
+        """Return presence as the smallest whole number above the threshold, at least 1."""
         return bits.astype(np.int64) * max(1, int(np.floor(self.threshold or 0.0)) + 1)
 
     def log_likelihood(self, part: Counts | Tallies, solved: Counts | Tallies) -> float:
@@ -98,5 +98,5 @@ class Bernoulli:
         return dot(counts.total, log(self.theta(prior))) + dot(absent, log(self.absent(prior)))
 
     def n_parameters(self, part: Counts | Tallies) -> int:
-        """Kd."""
+        """Return Kd."""
         return part.n_classes * part.n_features

@@ -1,4 +1,14 @@
-"""Binned: a number by the bin it falls in, θ_kjb = (n_kjb + α) / (n_kj + αB_j); for numbers that follow no bell."""
+"""The binned family: the bin of a number, θ_kjb = (n_kjb + α) / (n_kj + αB_j); for numbers that are not Gaussian.
+
+Bins are cut by recursive halving by class entropy, stopped by description length: Fayyad & Irani (1993),
+"Multi-interval discretization of continuous-valued attributes for classification learning". A set S of N rows is cut
+where the class entropy of the two sides is smallest, and only if the gain exceeds the cost of describing the cut:
+
+    Gain > [log₂(N − 1) + log₂(3^c − 2) − c Ent(S) + c₁ Ent(S₁) + c₂ Ent(S₂)] / N,
+
+c, c₁, c₂ the number of classes in the whole and on each side. Then each side is treated in the same way. All columns
+of a table are cut together, one round of halving at a time: a call of NumPy for each round, not for each column.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +33,7 @@ MAX_EXACT_INTEGER = 2.0**53
 
 @dataclass(frozen=True)
 class Bins:
-    """Feature j's bins begin at its cells first[start[j]:start[j+1]], and one lies below them all."""
+    """The bins of feature j begin at its cells first[start[j]:start[j+1]]; one more bin lies below them all."""
 
     first: NDArray[np.int32]
     start: NDArray[np.int64]
@@ -34,14 +44,14 @@ class Bins:
         return np.diff(self.start) + 1
 
     def of(self, part: Grid) -> NDArray[np.int64]:
-        """The bin of each cell of a grid, the bins of all features side by side."""
+        """Return the bin of each cell of a grid, the bins of all features in one sequence."""
         mine, cells = part.owner.astype(np.int64), part.cell.astype(np.int64)
         owner = np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
         keys = (owner << 32) + self.first
         return np.searchsorted(keys, (mine << 32) + cells, side="right") + mine
 
     def counts(self, part: Grid) -> Levels:
-        """How often each bin was seen in each class."""
+        """Return how often each bin occurred in each class."""
         offset = np.concatenate([[0], np.cumsum(self.sizes)]).astype(np.int64)
         at = self.of(part)
         table = [np.bincount(at, weights=row, minlength=offset[-1]) for row in part.table]
@@ -69,7 +79,7 @@ class Binned:
         return Needs("grid")
 
     def bins(self, part: Grid) -> Bins:
-        """The bins of each feature."""
+        """Return the bins of each feature."""
         runs = [(run, best_cuts(run.table, run.offset)) for run in part.runs()]
         first = [_first_cells(run.cell, at) for run, at in runs]
         many = [np.diff(np.searchsorted(at, run.offset)) for run, at in runs]
@@ -77,7 +87,7 @@ class Binned:
         return Bins(np.concatenate([np.zeros(0, dtype=np.int32), *first]), start)
 
     def _log_theta(self, counts: Levels) -> Array:
-        """ln θ_kjb; a single bin is certain, even for a class, or a feature, that nothing is known of."""
+        """Return ln θ_kjb; a single bin has probability 1, even for a class or a feature without rows."""
         return np.where((counts.sizes == 1)[counts.owner], 0.0, Categorical(self.alpha).log_theta(counts))
 
     def solve(self, part: Grid) -> ScoreForm:
@@ -86,9 +96,9 @@ class Binned:
         return Steps(edges(bins.first), bins.start, self._log_theta(bins.counts(part)))
 
     def sample(self, part: Grid, codes: NDArray[np.intp], rng: np.random.Generator) -> Array:
-        """See `Family.sample`: a bin, a cell of it as often as it was seen in all classes, a number of that cell.
+        """See `Family.sample`: draws a bin, a cell of it by its frequency in all classes, a number of that cell.
 
-        A feature that nobody ever had is missing.
+        A feature without any value is missing.
         """
         bins = self.bins(part)
         counts = bins.counts(part)
@@ -100,17 +110,17 @@ class Binned:
             low, high = (np.searchsorted(bin_of_cell, drawn[:, j], side=side) for side in ("left", "right"))
             spot = seen[low] + rng.random(len(codes)) * (seen[high] - seen[low])
             cell = part.cell[np.clip(np.searchsorted(seen, spot, side="right") - 1, low, high - 1)]
-            X[:, j] = _within(cell, rng)
+            X[:, j] = _draw_within(cell, rng)
         return X
 
     def enumerate_rows(self, part: Grid) -> EnumeratedRows | None:
-        """See `Family.enumerate_rows`: a number for each bin, which stands for all of it."""
+        """See `Family.enumerate_rows`: one number represents each bin."""
         form = self.solve(part)
         assert isinstance(form, Steps)
         every = Categorical().enumerate_rows(self.bins(part).counts(part))
         if every is None:
             return None
-        numbers = [_one_each(form.cuts[a:b]) for a, b in zip(form.start[:-1], form.start[1:])]
+        numbers = [_number_per_bin(form.cuts[a:b]) for a, b in zip(form.start[:-1], form.start[1:])]
         return np.stack([mine[column] for mine, column in zip(numbers, every[0].T)], axis=1), every[1]
 
     def log_likelihood(self, part: Grid, solved: Grid) -> float:
@@ -119,36 +129,36 @@ class Binned:
         return dot(bins.counts(part).table, self._log_theta(bins.counts(solved)))
 
     def n_parameters(self, part: Grid) -> int:
-        """K Σ_j (B_j − 1)."""
+        """Return K Σ_j (B_j − 1)."""
         return part.n_classes * len(self.bins(part).first)
 
 
 def _first_cells(cells: NDArray[np.int32], at: NDArray[np.int64]) -> NDArray[np.int32]:
-    """The first cell of each bin but the lowest: half-way across the gap between what was seen on either side."""
+    """Return the first cell of each bin but the lowest: half-way between the values on either side."""
     return cell_numbers(edges(cells[at - 1] + 1) / 2 + edges(cells[at]) / 2)
 
 
-def _within(cell: NDArray[np.int32], rng: np.random.Generator) -> Array:
-    """A number anywhere in each cell."""
+def _draw_within(cell: NDArray[np.int32], rng: np.random.Generator) -> Array:
+    """Draw a number within each cell."""
     low, high = edges(cell), edges(cell + 1)
     return np.minimum(low + rng.random(len(cell)) * (high - low), np.nextafter(high, -np.inf))
 
 
-def _one_each(cuts: Array) -> Array:
-    """A number in each bin."""
+def _number_per_bin(cuts: Array) -> Array:
+    """Return one number in each bin."""
     below = np.nextafter(cuts[:1], -np.inf) if len(cuts) else np.zeros(1)
     return np.concatenate([below, cuts])
 
 
 def best_cuts(table: Array, offset: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The places of a table (K × values in order) that begin a new bin, ascending; weights may be fractions.
+    """Return the places of a table (K × values in order) that begin a new bin, ascending; weights may be fractions.
 
     Column j of the data has the places offset[j] to offset[j+1].
 
     >>> best_cuts(np.array([[9.0, 9.0, 0.0, 0.0], [0.0, 0.0, 9.0, 9.0]]), np.array([0, 4])).tolist()
     [2]
     """
-    first = offset + np.arange(len(offset))  # before each column of the data: a place without weight
+    first = offset + np.arange(len(offset))  # a place without weight before each column of the data
     inside = np.ones(table.shape[1] + len(offset), dtype=np.bool_)
     inside[first] = False
     counts = np.zeros((len(table), len(inside)))
@@ -171,10 +181,10 @@ def best_cuts(table: Array, offset: NDArray[np.int64]) -> NDArray[np.int64]:
 def _cut_segments(
     sums: Array, present: NDArray[np.int64], starts: NDArray[np.int64], ends: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """The segments that are worth a cut, and where each is cut; a segment is what lies between two sums."""
-    kinds = _kinds(present, starts, ends)
-    worth = (ends - starts >= 2) & (kinds >= 2)
-    starts, ends, kinds = starts[worth], ends[worth], kinds[worth]
+    """Return the segments that are worth a cut, and where each is cut; a segment lies between two cumulative sums."""
+    n_classes = _count_classes(present, starts, ends)
+    worth = (ends - starts >= 2) & (n_classes >= 2)
+    starts, ends, n_classes = starts[worth], ends[worth], n_classes[worth]
     if not starts.size:
         return starts, ends, starts
     sizes = ends - starts - 1
@@ -183,19 +193,21 @@ def _cut_segments(
     left = information(sums[:, place] - np.repeat(sums[:, starts], sizes, axis=1))
     right = information(np.repeat(sums[:, ends], sizes, axis=1) - sums[:, place])
     best = np.flatnonzero(left + right == np.repeat(np.minimum.reduceat(left + right, first), sizes))
-    best = best[np.searchsorted(best, first)]  # the first of the least of each segment
+    best = best[np.searchsorted(best, first)]  # the first minimum of each segment
     at, left, right = place[best], left[best], right[best]
     whole = information(sums[:, ends] - sums[:, starts])
     n, n_left = (sums[:, ends] - sums[:, starts]).sum(axis=0), (sums[:, at] - sums[:, starts]).sum(axis=0)
-    spared = kinds * whole / n
-    spared -= _kinds(present, starts, at) * left / n_left + _kinds(present, at, ends) * right / (n - n_left)
-    price = np.log(np.maximum(n - 1, 1.0)) + _log_ways(kinds) - spared
-    pays = whole - left - right > price
-    return starts[pays], ends[pays], at[pays]
+    saved = n_classes * whole / n
+    saved -= _count_classes(present, starts, at) * left / n_left + _count_classes(present, at, ends) * right / (
+        n - n_left
+    )
+    cost = np.log(np.maximum(n - 1, 1.0)) + _log_ways(n_classes) - saved
+    gains = whole - left - right > cost
+    return starts[gains], ends[gains], at[gains]
 
 
 def information(counts: Array) -> Array:
-    """N · Ent in nats of each column of class counts: N ln N − Σ n_k ln n_k."""
+    """Return N · Ent in nats of each column of class counts: N ln N − Σ n_k ln n_k."""
     return _x_log_x(counts.sum(axis=0)) - _x_log_x(counts).sum(axis=0)
 
 
@@ -203,11 +215,11 @@ def _x_log_x(x: Array) -> Array:
     return x * np.log(np.maximum(x, TINY))
 
 
-def _kinds(present: NDArray[np.int64], a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How many classes have weight between a and b; of the counts themselves, whose sums may have been rounded."""
+def _count_classes(present: NDArray[np.int64], a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return how many classes have weight between a and b, from the counts themselves, since sums may be rounded."""
     return (present[:, b] > present[:, a]).sum(axis=0)
 
 
-def _log_ways(kinds: NDArray[np.int64]) -> Array:
-    """ln(3^c − 2), for any c."""
-    return kinds * np.log(3) + np.log1p(-2 * 3.0**-kinds)
+def _log_ways(n_classes: NDArray[np.int64]) -> Array:
+    """Return ln(3^c − 2), for any c."""
+    return n_classes * np.log(3) + np.log1p(-2 * 3.0**-n_classes)

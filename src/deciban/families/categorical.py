@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
-from deciban.families.family import Alpha, EnumeratedRows, dot, log, broadcast_alpha, pool_empty
+from deciban.families.family import Alpha, EnumeratedRows, broadcast_alpha, dot, log, pool_empty
 from deciban.ledger import Levels, Needs
 from deciban.ledger.levels import sums_by_feature
 from deciban.ledger.statistic import divide

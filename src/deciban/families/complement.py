@@ -1,6 +1,6 @@
-"""Complement (Rennie et al. 2003): a class is known by how unlike the words of all *other* classes it is.
+"""Complement naive Bayes (Rennie et al. 2003): a class is scored by the words of all *other* classes.
 
-Not a likelihood: there is no p(x|k) here, so there is no density, no sampling and no prior in its score.
+The score is not a likelihood: there is no p(x|k), so there is no density, no sampling and no prior in it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Complement:
         everywhere = counts.total.sum(axis=-2, keepdims=True)
         elsewhere = everywhere - counts.total + self.alpha
         self._refuse_infinite(elsewhere, everywhere + self.alpha)
-        known = elsewhere > 0  # without alpha, a word seen nowhere says nothing
+        known = elsewhere > 0  # without alpha, a word that occurs nowhere carries no evidence
         whole = np.broadcast_to(elsewhere.sum(axis=-1, keepdims=True), elsewhere.shape)
         logged = np.log(np.where(known, elsewhere, 1.0)) - np.log(np.where(known, whole, 1.0))
         return divide(logged, logged.sum(axis=-1, keepdims=True)) if self.norm else -logged
@@ -59,9 +59,9 @@ class Complement:
         return Linear(self.log_theta(part), np.zeros(part.n_classes))
 
     def _solve_sparse(self, part: Tallies) -> ScoreForm:
-        """ln θ̄_kv = ln(n_v + α) − ln(T − N_k + αV) + ln((n_v − n_kv + α)/(n_v + α)).
+        """Compute ln θ̄_kv = ln(n_v + α) − ln(T − N_k + αV) + ln((n_v − n_kv + α)/(n_v + α)).
 
-        Each difference is taken before α is added: α stays in it where counts are too large for α to change them.
+        Each difference is taken before α is added, so that α is not lost where counts are very large.
         """
         K = part.n_classes
         alpha, everywhere = broadcast_alpha(self.alpha, part.n_features), part.per_feature(part.total)
@@ -77,17 +77,17 @@ class Complement:
         return SparseLinear(part.start, part.klass, delta, np.zeros(K), slope * scale, base, scale)
 
     def sample(self, part: Counts | Tallies, codes: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.int64]:
-        """There is nothing to draw from."""
+        """Refuse: there is no distribution to draw from."""
         raise UndefinedError(NO_LIKELIHOOD.format(what="rows to draw"))
 
     def enumerate_rows(self, part: Counts | Tallies) -> EnumeratedRows | None:
-        """Bags have no end."""
+        """Return None: the possible bags are infinite."""
         return None
 
     def log_likelihood(self, part: Counts | Tallies, solved: Counts | Tallies) -> float:
-        """There is no likelihood."""
+        """Refuse: there is no likelihood."""
         raise UndefinedError(NO_LIKELIHOOD.format(what="likelihood"))
 
     def n_parameters(self, part: Counts | Tallies) -> int:
-        """K(V − 1)."""
+        """Return K(V − 1)."""
         return part.n_classes * (part.n_features - 1)

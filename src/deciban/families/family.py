@@ -1,8 +1,9 @@
-"""The contract of a family, and the two ways families fill what was never seen."""
+"""The protocol of families, the class prior, and functions that several families share."""
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,70 +21,98 @@ NO_LIKELIHOOD = (
     "complement naive Bayes scores a class by the words of all other classes, which is no probability of x given "
     "the class, so it has no {what}. Hint: MultinomialNB has."
 )
-"""Why a complement model has no such quantity."""
+"""The error message for a quantity that a complement model does not have."""
 
 MAX_DRAWN_RATE = 1e18
-"""Largest mean of counts that are drawn: they are whole numbers of 64 bits."""
+"""Largest mean of counts that are drawn: they are integers of 64 bits."""
 
-SMALL_TOTALS = 4096
-"""Whole numbers below this have their logarithms looked up."""
+LOOKUP_TABLE_SIZE = 4096
+"""The logarithms of whole numbers below this are looked up in a table."""
 
-MANY_ENTRIES = 1 << 20
-"""From so many entries on they are smoothed by a kernel."""
+MIN_KERNEL_ENTRIES = 1 << 20
+"""Number of entries from which they are smoothed by a kernel."""
 
+
+PriorKind = Literal["empirical", "smoothed", "uniform", "given"]
 
 EnumeratedRows = tuple[NDArray[Any], Array]
+"""Rows, and for each the logarithm of the number of rows that it represents."""
 
 
 class Family(Protocol):
-    """How a block of features is distributed given the class."""
+    """The distribution of a block of features given the class."""
 
     @property
     def probabilistic(self) -> bool:
-        """Whether its score is the logarithm of a probability of x."""
+        """Whether the score is the logarithm of a probability of x."""
         ...
 
     def needs(self) -> Needs:
-        """The statistic to be remembered."""
+        """Return the statistic that the family needs."""
         ...
 
     def solve(self, part: Any) -> ScoreForm:
-        """The score form that this statistic gives."""
+        """Return the score form that this statistic gives."""
         ...
 
     def sample(self, part: Any, codes: NDArray[np.intp], rng: np.random.Generator) -> NDArray[Any]:
-        """A row for each class code, drawn from the solved model."""
+        """Draw a row for each class code from the solved model."""
         ...
 
     def enumerate_rows(self, part: Any) -> EnumeratedRows | None:
-        """Rows that between them stand for all there can be, each with the logarithm of how many; None: too many."""
+        """Return rows that represent all possible rows, with the logarithm of the number of each; None: too many."""
         ...
 
     def log_likelihood(self, part: Any, solved: Any) -> float:
-        """Σ ln p(x|y) of the data that `part` was learned from, with the parameters of `solved`.
+        """Return Σ ln p(x|y) of the data from which `part` was computed, with the parameters of `solved`.
 
         The two differ by the imagined examples.
         """
         ...
 
     def n_parameters(self, part: Any) -> int:
-        """How many numbers describe p(x|k), for all classes together."""
+        """Return how many numbers describe p(x|k), for all classes together."""
         ...
 
 
+@dataclass(frozen=True)
+class ClassPrior:
+    """The class prior: π_k = n_k/n, (n_k + l)/(n + lK), 1/K, or as given.
+
+    Before any row is learned the empirical prior is uniform.
+
+    >>> ClassPrior("smoothed", alpha=1.0).solve(np.array([3.0, 0.0])).tolist()
+    [0.8, 0.2]
+    """
+
+    kind: PriorKind = "empirical"
+    alpha: float = 1.0
+    given: tuple[float, ...] | None = None
+
+    def solve(self, rows: Array) -> Array:
+        """Return π from the weight of each class's rows."""
+        if self.kind == "given":
+            return np.array(self.given, dtype=np.float64)
+        if self.kind == "smoothed":
+            rows = rows + self.alpha
+        if self.kind == "uniform" or rows.sum() == 0:
+            rows = np.ones(len(rows))
+        return rows / rows.sum()
+
+
 def pool_empty(value: Array, weight: Array, pooled: Array) -> Array:
-    """A class that never had a feature says of it what all classes together say."""
+    """Return the values, with the pooled value of all classes where a class has no weight."""
     return np.where(np.broadcast_to(weight, value.shape) == 0, pooled, value)
 
 
 def share(part: Array, whole: Array) -> Array:
-    """part / whole by class, all classes together where a class has nothing, and 0 where none has."""
+    """Return part / whole by class, with that of all classes where a class has no weight, and 0 where none has."""
     together = divide(part.sum(axis=-2, keepdims=True), whole.sum(axis=-2, keepdims=True))
     return pool_empty(divide(part, whole), whole, together)
 
 
 def draw_counts(rates: Array, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Poisson counts with these rates; refused where a rate is beyond whole numbers of 64 bits."""
+    """Draw Poisson counts with these rates; refuse rates beyond integers of 64 bits."""
     largest = rates.max(initial=0.0)
     if not largest <= MAX_DRAWN_RATE:
         raise InputError(f"a rate of {largest:g} is too large to draw counts from. Hint: rescale the column.")
@@ -91,32 +120,32 @@ def draw_counts(rates: Array, rng: np.random.Generator) -> NDArray[np.int64]:
 
 
 def broadcast_alpha(alpha: Alpha, n_features: int) -> Array:
-    """The pseudo-count of each feature."""
+    """Return the pseudo-count of each feature."""
     return np.broadcast_to(np.asarray(alpha, dtype=np.float64), (n_features,))
 
 
 def log(x: Array) -> Array:
-    """ln x, −∞ at 0, without a word."""
+    """Return ln x, −∞ at 0, without a warning."""
     with np.errstate(divide="ignore"):
         return np.log(x)
 
 
 def dot(count: Array, log_theta: Array) -> float:
-    """Σ count · ln θ, where what never happened adds nothing, even if it is impossible."""
+    """Return Σ count · ln θ, where a count of 0 adds nothing, even if θ = 0."""
     return float((count * np.where(count == 0, 0.0, log_theta)).sum())
 
 
 def to_dense(part: Counts | Tallies) -> Counts:
-    """Counts with their zeros."""
+    """Convert tallies to dense counts."""
     return part.to_dense() if isinstance(part, Tallies) else part
 
 
 def smooth_tallies(part: Tallies, alpha: float) -> tuple[Array, Array]:
-    """Σ n_kv of each class, and ln(1 + n_kv/α) of each entry; most counts of words are small, and looked up."""
-    if len(part.total) < MANY_ENTRIES:
+    """Return Σ n_kv of each class and ln(1 + n_kv/α) of each entry; those of small counts are looked up."""
+    if len(part.total) < MIN_KERNEL_ENTRIES:
         return part.per_class(part.total), np.log1p(part.total / alpha)
     from deciban.kernels.tallies import smooth_entries
 
     sums, delta = np.zeros(part.n_classes), np.empty(len(part.total))
-    smooth_entries(part.klass, part.total, alpha, np.log1p(np.arange(SMALL_TOTALS) / alpha), sums, delta)
+    smooth_entries(part.klass, part.total, alpha, np.log1p(np.arange(LOOKUP_TABLE_SIZE) / alpha), sums, delta)
     return sums, delta

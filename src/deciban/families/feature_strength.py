@@ -1,12 +1,17 @@
-"""Strength: how much evidence a feature gives, on average, for the class a row is of against another.
+"""The strength of a feature: its average evidence for the class of a row against another class.
 
     Σ_k π_k Σ_{l≠k} π_l/(1−π_k) KL(p_kj ‖ p_lj),   KL(p ‖ q) = E_p[ln p − ln q], in nats.
 
-A closed form of the parameters. They rest on a number of rows, so they are drawn anew from what those rows leave open
-(Dirichlet shares, normal means, inverse-χ² variances, Gamma rates): the spread of the strength that comes out is
-given as an interval about it. A class that never had a feature, or has no prior, is left out of its strength.
+It is a closed form of the parameters. Parameters are drawn from their posterior distribution (Dirichlet shares, normal
+means, inverse-χ² variances, Gamma rates): the spread of the strengths is given as an interval. A class
+without the feature, or without prior, is left out of its strength.
 
-A text is one feature: its words speak together, in a document of the class's mean length.
+A text is one feature: its words count together, in a document of the class's mean length. The strength of numbers
+with a full covariance is that of the block:
+
+    KL = ½[tr(Σ_l⁻¹ Σ_k) + (μ_k−μ_l)ᵀ Σ_l⁻¹ (μ_k−μ_l) − d + ln|Σ_l| − ln|Σ_k|],
+
+with covariances drawn from the inverse Wishart distribution, means from the normal one.
 """
 
 from __future__ import annotations
@@ -17,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from deciban._typing import Array
-from deciban.errors import UndefinedError
+from deciban.errors import InputError, UndefinedError
 from deciban.families.binned import Binned
 from deciban.families.categorical import Categorical
 from deciban.families.family import Alpha, broadcast_alpha, log, to_dense
@@ -29,18 +34,25 @@ from deciban.ledger.grid import RUN_CELLS
 from deciban.ledger.levels import feature_runs
 from deciban.ledger.statistic import divide
 from deciban.scores import Diagonal, Full
+from deciban.scores.full import NO_COVARIANCE
 
 DRAWS = 200
-"""Parameters drawn for an interval."""
+"""Number of parameter sets drawn for an interval."""
 
-MOST_NUMBERS = 1 << 21
-"""Numbers drawn for a feature at most: of very many levels and classes fewer tables are drawn."""
+MAX_FEATURE_NUMBERS = 1 << 21
+"""Largest amount of numbers drawn for a feature: with very many levels and classes fewer tables are drawn."""
 
-MOST_TOGETHER = 1 << 23
-"""Numbers drawn for all features of a block: a hundred columns of many levels are to take a second, not ten."""
+MAX_TABLE_NUMBERS = 1 << 23
+"""Largest amount of numbers drawn for a block, so that a hundred columns of many levels take a second, not ten."""
+
+MAX_BLOCK_NUMBERS = 1 << 22
+"""Numbers held at a time for the strength of a block: with very many classes and columns draws are fewer."""
+
+MIN_DRAWS = 20
+"""Smallest number of parameters drawn for an interval."""
 
 TAILS = (0.05, 0.5, 0.95)
-"""The ends and the middle of a 90 % interval."""
+"""Quantiles of the ends and the middle of a 90 % interval."""
 
 TINY = np.finfo(np.float64).tiny
 
@@ -54,24 +66,24 @@ class Strengths(NamedTuple):
 
 
 def strengths(family: Any, part: Any, prior: Array, rng: np.random.Generator) -> Strengths:
-    """How strong each feature of a block is.
+    """Return the strength of each feature of a block.
 
     >>> flags = Levels.of(np.array([[0, 0], [0, 1], [1, 0], [1, 1]]), np.array([0, 0, 1, 1], np.int32), None, 2)
     >>> strengths(Categorical(), flags, np.array([0.5, 0.5]), np.random.default_rng(0)).value.round(3).tolist()
     [0.549, 0.0]
     """
     if isinstance(family, Gaussian):
-        return _of_bells(family, part, prior, rng)
+        return _gaussian_strengths(family, part, prior, rng)
     if isinstance(family, Poisson):
-        return _of_rates(family, to_dense(part), prior, rng)
+        return _rate_strengths(family, to_dense(part), prior, rng)
     if isinstance(family, Binned):
-        return _of_tables(family.bins(part).counts(part), family.alpha, prior, rng)
+        return _table_strengths(family.bins(part).counts(part), family.alpha, prior, rng)
     if isinstance(family, Categorical):
         counts = family.separate_levels(family.full(part)).counts
-        room = counts.sizes + (family.unseen == "smooth")
-        return _of_tables(counts.widen(room), family.alpha, prior, rng)
+        sizes = counts.sizes + (family.unseen == "smooth")
+        return _table_strengths(counts.widen(sizes), family.alpha, prior, rng)
     if isinstance(family, Text) and family.probabilistic:
-        return _of_text(family, part, prior, rng)
+        return _text_strength(family, part, prior, rng)
     raise UndefinedError(
         f"{type(family).__name__} has no strength of single features. "
         f"Hint: Gaussian, Poisson, Categorical and Binned have, and Text unless it is a complement."
@@ -79,82 +91,84 @@ def strengths(family: Any, part: Any, prior: Array, rng: np.random.Generator) ->
 
 
 def table_strength(theta: Array, prior: Array) -> Array:
-    """From shares (… K×V) and class priors (K, or … K)."""
+    """Return the strength of shares (… K×V) with class priors (K, or … K)."""
     pi = prior[..., None]
     log_theta = np.where(pi == 0, 0.0, log(theta))
-    with np.errstate(invalid="ignore"):  # a level that a class cannot have says nothing for it
-        gap = log_theta - _others(log_theta, pi)
+    with np.errstate(invalid="ignore"):  # a level that is impossible for a class adds nothing
+        gap = log_theta - _mean_of_others(log_theta, pi)
     return np.maximum(np.where(theta == 0, 0.0, pi * theta * gap).sum(axis=(-2, -1)), 0.0)
 
 
 def gaussian_strength(mean: Array, variance: Array, pi: Array) -> Array:
-    """From means and variances (… K×d), and priors (K×d): KL = ½[(σ_k² + (μ_k−μ_l)²)/σ_l² − 1 + ln σ_l²/σ_k²]."""
+    """Return the strength of means and variances (… K×d) with priors (K×d): KL = ½[(σ_k² + (μ_k−μ_l)²)/σ_l² − 1 + ln σ_l²/σ_k²]."""
     mean = mean - (pi * mean).sum(axis=-2, keepdims=True)  # so that no digits are lost far from zero
     precision, log_variance = 1 / variance, np.log(variance)
-    squares = (variance + mean**2) * _others(precision, pi)
-    squares += _others(mean**2 * precision, pi) - 2 * mean * _others(mean * precision, pi)
-    kl = 0.5 * (squares - 1 + _others(log_variance, pi) - log_variance)
-    return _over_classes(kl, pi)
+    squares = (variance + mean**2) * _mean_of_others(precision, pi)
+    squares += _mean_of_others(mean**2 * precision, pi) - 2 * mean * _mean_of_others(mean * precision, pi)
+    kl = 0.5 * (squares - 1 + _mean_of_others(log_variance, pi) - log_variance)
+    return _average_over_classes(kl, pi)
 
 
 def rate_strength(rate: Array, pi: Array) -> Array:
-    """From Poisson rates (… K×d) and priors (K×d): KL = λ_k ln(λ_k/λ_l) − λ_k + λ_l."""
+    """Return the strength of Poisson rates (… K×d) with priors (K×d): KL = λ_k ln(λ_k/λ_l) − λ_k + λ_l."""
     log_rate = np.where(pi == 0, 0.0, log(rate))
     with np.errstate(invalid="ignore"):
-        gap = np.where(rate == 0, 0.0, rate * (log_rate - _others(log_rate, pi)))
-    return _over_classes(gap - rate + _others(rate, pi), pi)
+        gap = np.where(rate == 0, 0.0, rate * (log_rate - _mean_of_others(log_rate, pi)))
+    return _average_over_classes(gap - rate + _mean_of_others(rate, pi), pi)
 
 
-def _others(f: Array, pi: Array) -> Array:
-    """Σ_{l≠k} π_l f_l / (1 − π_k), what f is on average in the other classes; the class axis is the last but one."""
+def _mean_of_others(f: Array, pi: Array) -> Array:
+    """Return Σ_{l≠k} π_l f_l / (1 − π_k), the mean of f over the other classes; the class axis is the last but one."""
     weighted = pi * f
     return divide(weighted.sum(axis=-2, keepdims=True) - weighted, np.broadcast_to(1 - pi, f.shape))
 
 
-def _over_classes(kl: Array, pi: Array) -> Array:
-    """Σ_k π_k KL_k; nothing where there is no other class to tell from."""
+def _average_over_classes(kl: Array, pi: Array) -> Array:
+    """Return Σ_k π_k KL_k; 0 where there is no other class."""
     alone = pi.max(axis=-2, initial=0.0) >= 1
     return np.where(alone, 0.0, np.maximum((pi * np.where(pi == 0, 0.0, kl)).sum(axis=-2), 0.0))
 
 
-def _live(prior: Array, weight: Array) -> Array:
-    """π_kj among the classes that have feature j (K×d); one class alone has all of it."""
+def _normalise_prior(prior: Array, weight: Array) -> Array:
+    """Return π_kj normalised over the classes that have feature j (K×d)."""
     pi = np.where(weight > 0, prior[:, None], 0.0)
     return divide(pi, np.broadcast_to(pi.sum(axis=0, keepdims=True), pi.shape))
 
 
-def _about(value: Array, draws: Array) -> Strengths:
-    """The value, with the spread of the draws: these lie higher, for noise is strength too."""
+def _interval_about(value: Array, draws: Array) -> Strengths:
+    """Return the value with the spread of the draws about their median: draws are biased upwards by noise."""
     low, middle, high = np.quantile(draws, TAILS, axis=0)
     return Strengths(value, np.maximum(value + low - middle, 0.0), value + high - middle)
 
 
-def _of_bells(family: Gaussian, part: Moments | Scatter, prior: Array, rng: np.random.Generator) -> Strengths:
+def _gaussian_strengths(
+    family: Gaussian, part: Moments | Scatter, prior: Array, rng: np.random.Generator
+) -> Strengths:
     form = family.solve(part)
     assert isinstance(form, (Diagonal, Full))
     own = form.variance if isinstance(form, Diagonal) else np.diagonal(form.covariance, axis1=1, axis2=2)
     mean, (K, d) = form.mean, form.mean.shape
     variance = np.broadcast_to(own, (K, d))
     n = np.broadcast_to((part.moments if isinstance(part, Scatter) else part).weight, (K, d))
-    pi = _live(prior, n)
-    free = np.maximum(n + family.prior_rows - 1, 1.0)
-    spread = variance * free / np.maximum(rng.chisquare(free, (DRAWS, K, d)), TINY)
+    pi = _normalise_prior(prior, n)
+    degrees_of_freedom = np.maximum(n + family.prior_rows - 1, 1.0)
+    spread = variance * degrees_of_freedom / np.maximum(rng.chisquare(degrees_of_freedom, (DRAWS, K, d)), TINY)
     centre = mean + rng.standard_normal((DRAWS, K, d)) * np.sqrt(spread / np.maximum(n, 1.0))
-    return _about(gaussian_strength(mean, variance, pi), gaussian_strength(centre, spread, pi))
+    return _interval_about(gaussian_strength(mean, variance, pi), gaussian_strength(centre, spread, pi))
 
 
-def _of_rates(family: Poisson, part: Any, prior: Array, rng: np.random.Generator) -> Strengths:
+def _rate_strengths(family: Poisson, part: Any, prior: Array, rng: np.random.Generator) -> Strengths:
     n = np.broadcast_to(part.weight, part.total.shape)
-    pi, rate = _live(prior, n), family.rates(part)
+    pi, rate = _normalise_prior(prior, n), family.rates(part)
     whole = n + family.alpha
     drawn = np.maximum(rng.standard_gamma(rate * whole, (DRAWS, *rate.shape)), TINY) / np.where(whole > 0, whole, 1.0)
-    silent = (rate == 0).all(axis=0)  # a column that never had a count carries no evidence
-    return _about(rate_strength(rate, pi), np.where(silent, 0.0, rate_strength(drawn, pi)))
+    silent = (rate == 0).all(axis=0)  # a column without counts carries no evidence
+    return _interval_about(rate_strength(rate, pi), np.where(silent, 0.0, rate_strength(drawn, pi)))
 
 
-def _of_tables(counts: Levels, alpha: Alpha, prior: Array, rng: np.random.Generator) -> Strengths:
-    pi, own = _live(prior, counts.weight), broadcast_alpha(alpha, counts.n_features)
-    most = MOST_TOGETHER // max(1, counts.table.size)
+def _table_strengths(counts: Levels, alpha: Alpha, prior: Array, rng: np.random.Generator) -> Strengths:
+    pi, own = _normalise_prior(prior, counts.weight), broadcast_alpha(alpha, counts.n_features)
+    most = MAX_TABLE_NUMBERS // max(1, counts.table.size)
     tables, found = counts.tables(), np.zeros((3, counts.n_features))
     for a, b in feature_runs(counts.offset, RUN_CELLS // (DRAWS * max(1, counts.n_classes))):
         alike: dict[tuple[int, ...], list[tuple[int, Array, Array, Array]]] = {}
@@ -162,39 +176,39 @@ def _of_tables(counts: Levels, alpha: Alpha, prior: Array, rng: np.random.Genera
             live = pi[:, j] > 0
             smoothed = tables[j][live] + own[j]
             if min(smoothed.shape) >= 2:
-                drawn = _drawn_tables(smoothed, rng, most)
+                drawn = _draw_tables(smoothed, rng, most)
                 alike.setdefault(drawn.shape, []).append((j, pi[live, j], smoothed, drawn))
         for features in alike.values():
             index, priors, smoothed, drawn = (np.array(each) for each in zip(*features))
             value = table_strength(smoothed / smoothed.sum(axis=-1, keepdims=True), priors)
             draws = table_strength(drawn / drawn.sum(axis=-1, keepdims=True), priors[:, None])
-            found[:, index] = _about(value, draws.T)
+            found[:, index] = _interval_about(value, draws.T)
     return Strengths(*found)
 
 
-def _drawn_tables(smoothed: Array, rng: np.random.Generator, most: int) -> Array:
-    """Tables that one feature might have, from its counts with pseudo-counts (K×V): at most so many draws."""
-    draws = int(np.clip(min(MOST_NUMBERS // smoothed.size, most), 20, DRAWS))
+def _draw_tables(smoothed: Array, rng: np.random.Generator, most: int) -> Array:
+    """Draw at most `most` tables of one feature from its counts with pseudo-counts (K×V)."""
+    draws = int(np.clip(min(MAX_FEATURE_NUMBERS // smoothed.size, most), MIN_DRAWS, DRAWS))
     return np.maximum(rng.standard_gamma(smoothed, (draws, *smoothed.shape)), TINY)
 
 
-def _of_text(family: Text, part: Bags, prior: Array, rng: np.random.Generator) -> Strengths:
-    """One value for all words together; the counts of words that a class has are drawn anew."""
-    counted, pi = family.select_words(part).counted, _live(prior, part.weight)[:, 0]
+def _text_strength(family: Text, part: Bags, prior: Array, rng: np.random.Generator) -> Strengths:
+    """Return one strength for all words together; the counts of each class's words are drawn for the interval."""
+    counted, pi = family.select_words(part).counted, _normalise_prior(prior, part.weight)[:, 0]
     live = np.flatnonzero(pi > 0)
     counted, pi = counted.take(live), pi[live]
     value = document_strength(family, counted, pi)
     if not np.isfinite(value):
         return Strengths(*np.full((3, 1), value))
-    draws = int(np.clip(MOST_NUMBERS // max(1, len(counted.total)), 20, DRAWS))
-    drawn = [document_strength(family, _drawn_anew(family, counted, rng), pi) for _ in range(draws)]
-    return _about(np.array([value]), np.array(drawn)[:, None])
+    draws = int(np.clip(MAX_FEATURE_NUMBERS // max(1, len(counted.total)), MIN_DRAWS, DRAWS))
+    drawn = [document_strength(family, _draw_totals(family, counted, rng), pi) for _ in range(draws)]
+    return _interval_about(np.array([value]), np.array(drawn)[:, None])
 
 
 def document_strength(family: Text, counted: Tallies, pi: Array) -> float:
-    """From what is counted of the words that are kept, and priors: E_k[score_k − score_l], the score being linear.
+    """Return the strength of the counts of the kept words with priors: E_k[score_k − score_l], the score being linear.
 
-    A document of class k has word v r_k(n_kv + α) times on average, so the words a class never had need no visit.
+    A document of class k has word v r_k(n_kv + α) times on average, so words that a class lacks need no visit.
     """
     K, V, alpha = counted.n_classes, counted.n_features, family.alpha
     if K < 2 or not V:
@@ -210,11 +224,68 @@ def document_strength(family: Text, counted: Tallies, pi: Array) -> float:
     return max(0.0, float(np.sum(pi / (1 - pi) * (form.bias - pi @ form.bias + times * gap))))
 
 
-def _drawn_anew(family: Text, counted: Tallies, rng: np.random.Generator) -> Tallies:
-    """What the words might have added up to: gammas, or a Beta's share of the documents."""
+def _draw_totals(family: Text, counted: Tallies, rng: np.random.Generator) -> Tallies:
+    """Draw totals of the words: Gamma, or a Beta share of the documents."""
     n = counted.total
     if family.event == "multinomial":
         return replace(counted, total=np.maximum(rng.standard_gamma(n), TINY))
     rows = counted.weight[counted.klass, 0]
     share = rng.beta(n, np.maximum(rows - n, TINY))
     return replace(counted, total=np.clip(share, TINY, 1.0) * rows)
+
+
+def block_strength(family: Gaussian, part: Scatter, prior: Array, rng: np.random.Generator) -> Strengths:
+    """Return the strength of a block of numbers as a whole; each field is an array of length one.
+
+    >>> codes = np.repeat([0, 1], 4).astype(np.int32)
+    >>> square = np.array([[0.0, 0.0], [0.0, 2.0], [2.0, 0.0], [2.0, 2.0]])
+    >>> part = Scatter.of(np.concatenate([square, square + 3.0]), codes, None, 2)
+    >>> block_strength(Gaussian("full"), part, np.array([0.5, 0.5]), np.random.default_rng(0)).value.tolist()
+    [9.0]
+    """
+    form = family.solve(part)
+    assert isinstance(form, Full)
+    n = part.moments.weight.max(axis=1)
+    pi = np.where(n > 0, prior, 0.0)
+    pi = divide(pi, np.full_like(pi, pi.sum()))
+    K, d = form.mean.shape
+    covariance = np.broadcast_to(form.covariance, (K, d, d))
+    times = int(np.clip(MAX_BLOCK_NUMBERS // (K * K * d * d), MIN_DRAWS, DRAWS))
+    try:
+        drawn = [
+            _full_strength(*_draw_gaussians(form.mean, covariance, n + family.prior_rows, rng), pi)
+            for _ in range(times)
+        ]
+        value = _full_strength(form.mean, covariance, pi)
+    except np.linalg.LinAlgError:
+        raise InputError(NO_COVARIANCE) from None
+    low, middle, high = np.quantile(drawn, TAILS)
+    return Strengths(*(np.array([max(x, 0.0)]) for x in (value, value + low - middle, value + high - middle)))
+
+
+def _draw_gaussians(mean: Array, covariance: Array, n: Array, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Draw means and covariances from their posterior, by Bartlett's decomposition."""
+    K, d = mean.shape
+    degrees_of_freedom = np.maximum(n - 1, d)
+    A = np.tril(rng.standard_normal((K, d, d)), -1)
+    A[:, np.arange(d), np.arange(d)] = np.sqrt(rng.chisquare(degrees_of_freedom[:, None] - np.arange(d)))
+    lower = (
+        np.linalg.cholesky(covariance)
+        @ np.swapaxes(np.linalg.inv(A), 1, 2)
+        * np.sqrt(degrees_of_freedom)[:, None, None]
+    )
+    noise = rng.standard_normal((K, d, 1))
+    shift = (lower @ noise)[:, :, 0] / np.sqrt(np.maximum(n, 1.0))[:, None]
+    return mean + shift, np.asarray(lower @ np.swapaxes(lower, 1, 2), dtype=np.float64)
+
+
+def _full_strength(mean: Array, covariance: Array, pi: Array) -> float:
+    """Return Σ_k π_k Σ_{l≠k} π_l/(1−π_k) KL(k ‖ l) of Gaussians, in nats."""
+    precision, log_det = np.linalg.inv(covariance), np.linalg.slogdet(covariance)[1]
+    gap = mean[:, None] - mean[None]
+    squares = np.einsum("kli,lij,klj->kl", gap, precision, gap)
+    squares += np.einsum("lij,kij->kl", precision, covariance) - mean.shape[1]
+    kl = 0.5 * (squares + log_det[None] - log_det[:, None])
+    weight = divide(pi[:, None] * pi[None], np.broadcast_to(1 - pi[:, None], kl.shape))
+    np.fill_diagonal(weight, 0.0)
+    return float(np.where(weight > 0, weight * kl, 0.0).sum())

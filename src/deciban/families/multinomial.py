@@ -1,4 +1,4 @@
-"""Multinomial: words drawn independently from the class's bag, θ_kv = (n_kv + α) / (Σ_v n_kv + αV)."""
+"""The multinomial family: words drawn independently, θ_kv = (n_kv + α) / (Σ_v n_kv + αV)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from deciban.scores.linear import Barrier
 
 @dataclass(frozen=True)
 class Multinomial:
-    """ln p(z|k) = Σ_v z_v ln θ_kv, without the multinomial coefficient, which no class changes.
+    """ln p(z|k) = Σ_v z_v ln θ_kv, without the multinomial coefficient, which does not depend on the class.
 
     >>> bag = Counts(np.array([[3.0, 2.0]]), np.array([[1.0]]))
     >>> Multinomial(alpha=1.0).theta(bag).tolist() == [[4 / 7, 3 / 7]]
@@ -33,12 +33,12 @@ class Multinomial:
         return Needs("counts", signed=False, skips=False)
 
     def theta(self, part: Counts) -> Array:
-        """θ_kv, the probability of word v in class k."""
+        """Return θ_kv, the probability of word v in class k."""
         smoothed = part.total + self.alpha
         return share(smoothed, smoothed.sum(axis=-1, keepdims=True))
 
     def log_theta(self, part: Counts | Tallies) -> Array:
-        """ln θ_kv, K×V."""
+        """Return ln θ_kv, K×V."""
         return log(self.theta(to_dense(part)))
 
     def solve(self, part: Counts | Tallies) -> ScoreForm:
@@ -48,7 +48,7 @@ class Multinomial:
         return linear(log(self.theta(part)))
 
     def _solve_sparse(self, part: Tallies) -> ScoreForm:
-        """ln θ_kv = ln α_v − ln(N_k + Σα) + ln(1 + n_kv/α_v); without α_v, ln n_kv − ln(N_k + Σα)."""
+        """Compute ln θ_kv = ln α_v − ln(N_k + Σα) + ln(1 + n_kv/α_v); without α_v, ln n_kv − ln(N_k + Σα)."""
         K, V = part.n_classes, part.n_features
         alpha = np.broadcast_to(np.asarray(self.alpha, dtype=np.float64), (V,))
         if not alpha.any():
@@ -61,14 +61,14 @@ class Multinomial:
         else:
             total, delta = smooth_tallies(part, float(self.alpha))
         total = total + alpha.sum()
-        slope = -np.log(np.where(total == 0, 1.0, total))  # no words at all: nothing is known of any class
+        slope = -np.log(np.where(total == 0, 1.0, total))  # no words at all: no evidence for any class
         base = np.log(np.where(hard, 1.0, alpha))
         return SparseLinear(
             part.start, part.klass, delta, np.zeros(K), slope, base, np.ones(K), hard=hard if hard.any() else None
         )
 
     def sample(self, part: Counts | Tallies, codes: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.int64]:
-        """A bag for each class code; its length is Poisson about the class's mean length."""
+        """Draw a bag for each class code; its length is Poisson with the class's mean length."""
         counts = to_dense(part)
         theta = self.theta(counts)
         length = share(counts.total.sum(axis=1, keepdims=True), counts.weight.max(axis=1, keepdims=True))[:, 0]
@@ -78,7 +78,7 @@ class Multinomial:
         return bags
 
     def enumerate_rows(self, part: Counts | Tallies) -> EnumeratedRows | None:
-        """Bags have no end."""
+        """Return None: the possible bags are infinite."""
         return None
 
     def log_likelihood(self, part: Counts | Tallies, solved: Counts | Tallies) -> float:
@@ -86,12 +86,12 @@ class Multinomial:
         return dot(to_dense(part).total, log(self.theta(to_dense(solved))))
 
     def n_parameters(self, part: Counts | Tallies) -> int:
-        """K(V − 1)."""
+        """Return K(V − 1)."""
         return part.n_classes * (part.n_features - 1)
 
 
 def linear(log_theta: Array, bias: Array | None = None) -> Linear:
-    """The linear score of log-probabilities per unit of x; −∞ becomes a barrier."""
+    """Return the linear score of log-probabilities per unit of x; −∞ becomes a barrier."""
     ruled_out = np.isneginf(log_theta)
     zero = np.zeros(len(log_theta)) if bias is None else bias
     if not ruled_out.any():

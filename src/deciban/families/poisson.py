@@ -1,4 +1,4 @@
-"""Poisson: counts that each come at the class's own rate, λ_kj = (Σ w x + α m_j) / (Σ w + α)."""
+"""The Poisson family: counts with one rate per class and feature, λ_kj = (Σ w x + α m_j) / (Σ w + α)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from deciban.scores.linear import Barrier
 
 @dataclass(frozen=True)
 class Poisson:
-    """ln p(x|k) = Σ_j x_j ln λ_kj − λ_kj − ln x_j!; m_j is the column's mean, so α rows of it are imagined."""
+    """ln p(x|k) = Σ_j x_j ln λ_kj − λ_kj − ln x_j!; α rows of the column's mean m_j are imagined."""
 
     alpha: Alpha = 1.0
 
@@ -30,7 +30,7 @@ class Poisson:
         return Needs("counts", signed=False)
 
     def rates(self, part: Counts | Tallies) -> Array:
-        """λ_kj; 0 in a column that never had a count."""
+        """Return λ_kj; 0 in a column without counts."""
         counts = to_dense(part)
         weight = np.broadcast_to(counts.weight, counts.total.shape)
         mean = divide(counts.total.sum(axis=-2, keepdims=True), weight.sum(axis=-2, keepdims=True))
@@ -41,7 +41,7 @@ class Poisson:
         if isinstance(part, Tallies):
             return self._solve_sparse(part)
         rate = self.rates(part)
-        silent = (rate == 0).all(axis=0)  # a column that never had a count carries no evidence
+        silent = (rate == 0).all(axis=0)  # a column without counts carries no evidence
         never = (rate == 0) & ~silent
         weights = np.where(rate == 0, 0.0, log(rate))
         barrier = Barrier(never.astype(float), np.zeros_like(rate)) if never.any() else None
@@ -49,7 +49,7 @@ class Poisson:
         return Linear(weights, zeros, offsets=-rate, carrier="log_factorial", barrier=barrier)
 
     def _solve_sparse(self, part: Tallies) -> ScoreForm:
-        """ln λ_kv = ln(α m_v) − ln(N_k + α) + ln(1 + n_kv/(α m_v)); without α, ln n_kv − ln N_k; bias −Σ_v λ_kv."""
+        """Compute ln λ_kv = ln(α m_v) − ln(N_k + α) + ln(1 + n_kv/(α m_v)), without α ln n_kv − ln N_k, and −Σ_v λ_kv."""
         if np.ndim(self.alpha):
             raise InputError(
                 f"a Poisson model of {part.n_classes} classes × {part.n_features} features is kept sparse, which "
@@ -76,16 +76,16 @@ class Poisson:
         return draw_counts(rates[codes], rng)
 
     def enumerate_rows(self, part: Counts | Tallies) -> EnumeratedRows | None:
-        """Counts have no end."""
+        """Return None: the possible counts are infinite."""
         return None
 
     def log_likelihood(self, part: Counts | Tallies, solved: Counts | Tallies) -> float:
-        """The ledger keeps Σ x but not Σ ln x!."""
+        """Refuse: the ledger has Σ x but not Σ ln x!."""
         raise UndefinedError(
             "a Poisson likelihood needs Σ ln x! of the data, which the ledger does not keep. "
             "Hint: log_likelihood(X, y) computes it from the rows."
         )
 
     def n_parameters(self, part: Counts | Tallies) -> int:
-        """Kd."""
+        """Return Kd."""
         return part.n_classes * part.n_features

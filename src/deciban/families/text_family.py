@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.errors import InputError, UndefinedError
-from deciban.families.bag_sampling import Rates, draw
 from deciban.families.bernoulli import Bernoulli
 from deciban.families.complement import Complement
 from deciban.families.family import NO_LIKELIHOOD, EnumeratedRows, share
@@ -21,6 +20,13 @@ from deciban.scores import SparseLinear
 
 Event = Literal["multinomial", "bernoulli", "complement"]
 """What is taken to happen in a document: words are drawn one by one, or each is there or not, or Rennie's."""
+
+
+MAX_MEAN_LENGTH = 1 << 24
+"""Words of the longest document that is drawn, on average."""
+
+WORDS_PER_BATCH = 1 << 22
+"""Words drawn at a time, about."""
 
 
 class SelectedWords(NamedTuple):
@@ -89,7 +95,9 @@ class Text:
         idf = self.idf_of(solved)
         if idf is None:
             return SelectedWords(places, counted, None)
-        return SelectedWords(places, replace(counted, total=counted.total * idf[places][counted.feature]), idf[places])
+        return SelectedWords(
+            places, replace(counted, total=counted.total * idf[places][counted.feature]), idf[places]
+        )
 
     def _refuse(self) -> None:
         if self.event == "bernoulli" and self.idf:
@@ -138,23 +146,23 @@ class Text:
         self._need_likelihood("rows to draw")
         places, counted, _ = self.select_words(part)
         urn = counted if self.alpha else counted.fill_empty_classes()
-        bags = draw(urn, self._rates(urn, mean_length(counted)), codes, rng)
+        bags = draw_bags(urn, self._rates(urn, mean_length(counted)), codes, rng)
         if self.event == "bernoulli":
             bags.data = np.minimum(bags.data, 1.0)
         bags.indices = places[bags.indices].astype(bags.indices.dtype)
         bags.resize((len(codes), part.n_features))
         return bags
 
-    def _rates(self, urn: Tallies, length: Array) -> Rates:
+    def _rates(self, urn: Tallies, length: Array) -> WordRates:
         """How many words a document of each class has, and in which shares.
 
         A word is absent with probability 1 − θ if it comes Poisson −ln(1 − θ) times: presence is drawn as words are.
         """
         n, a = urn.weight[:, 0], self.alpha
         if self.event == "multinomial":
-            return Rates(urn.total, np.full(len(n), a), length)
+            return WordRates(urn.total, np.full(len(n), a), length)
         own, flat = -np.log1p(-urn.total / (n + a)[urn.klass]), np.log1p(a / (n + a))
-        return Rates(own, flat, urn.per_class(own) + flat * urn.n_features)
+        return WordRates(own, flat, urn.per_class(own) + flat * urn.n_features)
 
     def enumerate_rows(self, part: Bags) -> EnumeratedRows | None:
         """Bags have no end."""
@@ -205,3 +213,55 @@ def _laid_out(form: SparseLinear, places: NDArray[np.intp], V: int) -> SparseLin
         hard = np.zeros(V, dtype=np.bool_)
         hard[places] = form.hard
     return replace(form, start=np.cumsum(start), base=base, mute=mute, hard=hard)
+
+
+class WordRates(NamedTuple):
+    """The weight of each entry, that of any word beside it by class, and the mean length of a class's documents."""
+
+    own: Array
+    flat: Array
+    length: Array
+
+
+def draw_bags(part: Tallies, rates: WordRates, codes: NDArray[np.intp], rng: np.random.Generator) -> Any:
+    """A bag for each class code, CSR; lengths are Poisson about their mean."""
+    from scipy.sparse import csr_array, vstack
+
+    longest = float(rates.length.max(initial=0.0))
+    if longest > MAX_MEAN_LENGTH:
+        raise InputError(
+            f"documents of {longest:g} words on average are too long to draw: at most {MAX_MEAN_LENGTH}. "
+            f"Hint: scale the model down."
+        )
+    urn = _WordUrn(part, rates)
+    step = max(1, int(WORDS_PER_BATCH / max(longest, 1.0)))
+    bags = [csr_array((0, part.n_features))]
+    bags += [urn.bags(codes[at : at + step], rng) for at in range(0, len(codes), step)]
+    return csr_array(vstack(bags))
+
+
+class _WordUrn:
+    """The entries class by class, with their running totals."""
+
+    def __init__(self, part: Tallies, rates: WordRates) -> None:
+        order = np.argsort(part.klass, kind="stable")
+        self.word, self.length, self.flat, self.V = part.feature[order], rates.length, rates.flat, part.n_features
+        first = np.concatenate([[0], np.cumsum(np.bincount(part.klass, minlength=part.n_classes))])
+        self.first, self.last = first[:-1], first[1:] - 1
+        self.total = np.concatenate([[0.0], np.cumsum(rates.own[order])])
+        self.below, self.own = self.total[first[:-1]], np.diff(self.total[first])
+
+    def bags(self, codes: NDArray[np.intp], rng: np.random.Generator) -> Any:
+        """A bag for each class code."""
+        from scipy.sparse import csr_array
+
+        row = np.repeat(np.arange(len(codes)), rng.poisson(self.length[codes]))
+        k = codes[row]
+        spot = rng.random(len(k)) * (self.own + self.flat * self.V)[k]
+        beside = spot >= self.own[k]
+        word = np.empty(len(k), dtype=np.intp)
+        word[beside] = rng.integers(0, max(self.V, 1), int(beside.sum()))
+        k, spot = k[~beside], spot[~beside]
+        at = np.searchsorted(self.total, self.below[k] + spot, side="right") - 1
+        word[~beside] = self.word[np.clip(at, self.first[k], self.last[k])]
+        return csr_array((np.ones(len(row)), (row, word)), shape=(len(codes), self.V))

@@ -12,8 +12,7 @@ from deciban.families.bernoulli import Bernoulli
 from deciban.families.binned import Binned
 from deciban.families.categorical import Categorical, Unseen
 from deciban.families.complement import Complement
-from deciban.families.family import Alpha, ClassPrior, Family
-from deciban.families.family import Kind as PriorKind
+from deciban.families.family import Alpha, ClassPrior, Family, PriorKind
 from deciban.families.gaussian import Covariance, Gaussian
 from deciban.families.joint import Joint
 from deciban.families.multinomial import Multinomial
