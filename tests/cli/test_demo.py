@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import deciban
 from deciban.cli.main import app
-from deciban.cli.output_folder import write
+from deciban.cli.output import write_folder as write
 from deciban.errors import InputError
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -156,7 +156,7 @@ def test_debug_lets_the_error_through(tmp_path):
 
 
 def test_an_unforeseen_error_is_two_lines_and_names_debug(monkeypatch, tmp_path):
-    monkeypatch.setattr("deciban.cli.demo.check_writable", lambda folder: 1 / 0)
+    monkeypatch.setattr("deciban.cli.demo.check_folder", lambda folder: 1 / 0)
     result = call("demo", "--folder", tmp_path)
     assert result.exit_code == 1
     assert result.stderr == "error: ZeroDivisionError: division by zero\nHint: --debug shows where it happened.\n"

@@ -10,9 +10,8 @@ import pytest
 
 import deciban
 from deciban.cli import evaluate, learning
-from deciban.cli.plot import confusion, reliability, roc
-from deciban.cli.plot import learning as drawn_learning
-from deciban.cli.plot.reports import DECIDING
+from deciban.cli.plot import learning as learning_pictures
+from deciban.cli.plot.reports import DECISION_OPTIONS, confusion, reliability, roc
 from tests.cli.terminal import PATIENTS, call, done
 
 JUDGED = ("confusion", "reliability", "roc")
@@ -45,13 +44,13 @@ def parameters(command, *without):
     return {p.name: (p.annotation, p.default) for p in found if p.name not in ("json", "debug", *without)}
 
 
-@pytest.mark.parametrize("command", [confusion.command, reliability.command, roc.command])
+@pytest.mark.parametrize("command", [confusion, reliability, roc])
 def test_reports_are_drawn_by_all_options_of_evaluate(command):
-    assert parameters(evaluate.command, *DECIDING).items() <= parameters(command).items()
+    assert parameters(evaluate.command, *DECISION_OPTIONS).items() <= parameters(command).items()
 
 
 def test_learning_curves_are_drawn_by_all_options_of_learning():
-    assert parameters(learning.command).items() <= parameters(drawn_learning.command).items()
+    assert parameters(learning.command).items() <= parameters(learning_pictures.learning).items()
 
 
 def test_what_is_drawn_is_what_evaluate_reports(tmp_path, monkeypatch):

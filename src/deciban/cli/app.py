@@ -1,4 +1,4 @@
-"""All commands of `deciban`: each has a file of its own, which is loaded when it is called."""
+"""The commands of `deciban`; the module of each is imported when it is called."""
 
 from __future__ import annotations
 
@@ -9,38 +9,38 @@ import typer
 
 from deciban import __version__
 from deciban.cli.error_handling import handle_errors
-from deciban.cli.lazy_commands import LazyCommand, group
+from deciban.cli.lazy_commands import LazyCommand, make_group
 from deciban.cli.mail.commands import COMMANDS as MAIL_COMMANDS
 from deciban.cli.mail.commands import run as run_mail
 from deciban.cli.options import AsJson, Debug
-from deciban.cli.options import example as in_help
+from deciban.cli.options import example as format_example
 
 COMMANDS = {
     "train": LazyCommand("Learn from a table, write a model file, report on it.", "deciban.cli.train"),
     "predict": LazyCommand("Predict every row of a table.", "deciban.cli.predict"),
-    "explain": LazyCommand("Say why rows are predicted as they are.", "deciban.cli.explain"),
-    "evaluate": LazyCommand("Measure how good a model is, in folds or on other rows.", "deciban.cli.evaluate"),
-    "compare": LazyCommand("Compare learners, and say which to take.", "deciban.cli.compare"),
+    "explain": LazyCommand("Explain predictions of rows.", "deciban.cli.explain"),
+    "evaluate": LazyCommand("Measure the quality of a model, in folds or on other rows.", "deciban.cli.evaluate"),
+    "compare": LazyCommand("Compare learners, and recommend one.", "deciban.cli.compare"),
     "learning": LazyCommand("Measure how much more rows would help.", "deciban.cli.learning"),
-    "dependence": LazyCommand("Measure how far columns depend on each other.", "deciban.cli.dependence"),
-    "inspect": LazyCommand("Show what is in a model file.", "deciban.cli.inspect"),
-    "telltales": LazyCommand("Show the words that tell classes apart.", "deciban.cli.telltales"),
-    "plot": LazyCommand("Draw data, models, and how good they are.", "deciban.cli.plot", "app"),
-    "diff": LazyCommand("Show what changed from one model to another.", "deciban.cli.diff"),
-    "merge": LazyCommand("Add models up.", "deciban.cli.merge"),
-    "add": LazyCommand("Learn more rows.", "deciban.cli.add_forget", "add", "ADD"),
-    "forget": LazyCommand("Unlearn rows.", "deciban.cli.add_forget", "forget", "FORGET"),
+    "dependence": LazyCommand("Measure how strongly columns depend on each other.", "deciban.cli.dependence"),
+    "inspect": LazyCommand("Show the contents of a model file.", "deciban.cli.inspect"),
+    "telltales": LazyCommand("Show the words that distinguish classes.", "deciban.cli.telltales"),
+    "plot": LazyCommand("Draw data, models, and their quality.", "deciban.cli.plot", "app"),
+    "diff": LazyCommand("Show the differences between two models.", "deciban.cli.diff"),
+    "merge": LazyCommand("Add models up.", "deciban.cli.model_changes", "merge", "MERGE"),
+    "add": LazyCommand("Learn more rows.", "deciban.cli.model_changes", "add", "ADD"),
+    "forget": LazyCommand("Unlearn rows.", "deciban.cli.model_changes", "forget", "FORGET"),
     "sample": LazyCommand("Draw rows from a model.", "deciban.cli.sample"),
-    "bayes": LazyCommand("Say what a test result means: Bayes' theorem.", "deciban.cli.bayes"),
+    "bayes": LazyCommand("Explain a test result by Bayes' theorem.", "deciban.cli.bayes"),
     "example": LazyCommand("Write a small table or mailbox to try things on.", "deciban.cli.example"),
 }
-"""What there is, and what `deciban --help` says of it."""
+"""The commands, in the order of `deciban --help`."""
 
 app = typer.Typer(
     name="deciban",
-    cls=group(COMMANDS),
-    help="Classify by weighing evidence: naive Bayes, Gaussian Bayes and their kin.",
-    epilog="\b\nExit codes: 0 done, 1 refused, 2 wrong usage, 130 interrupted, 141 unread.\n"
+    cls=make_group(COMMANDS),
+    help="Classify by weighing evidence: naive Bayes, Gaussian Bayes and related models.",
+    epilog="\b\nExit codes: 0 success, 1 error, 2 wrong usage, 130 interrupted, 141 output not read.\n"
     "Begin with: deciban example patients > patients.csv",
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -49,8 +49,8 @@ app = typer.Typer(
 )
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _print_version(requested: bool) -> None:
+    if requested:
         typer.echo(f"deciban {__version__}")
         raise typer.Exit
 
@@ -58,10 +58,10 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def deciban(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and leave.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Classify by weighing evidence: naive Bayes, Gaussian Bayes and their kin."""
+    """Classify by weighing evidence: naive Bayes, Gaussian Bayes and related models."""
 
 
 @app.command(
@@ -80,7 +80,7 @@ def mail(
 @app.command(
     "demo",
     short_help="See deciban at work on data that needs no download.",
-    epilog=in_help("deciban demo --folder demo"),
+    epilog=format_example("deciban demo --folder demo"),
 )
 def demo(
     folder: Annotated[
@@ -89,7 +89,7 @@ def demo(
     json: AsJson = False,
     debug: Debug = False,
 ) -> None:
-    """See deciban at work on data that needs no download: train, judge, explain, forget, draw."""
+    """See deciban at work on data that needs no download: train, evaluate, explain, forget, draw."""
     with handle_errors(debug):
         from deciban.cli.demo import run
 

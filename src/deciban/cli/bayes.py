@@ -1,4 +1,4 @@
-"""`deciban bayes`: what a test result means, by Bayes' theorem."""
+"""`deciban bayes`: explain a test result by Bayes' theorem."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import typer
 
 from deciban.cli import options as a
 from deciban.cli.error_handling import handle_errors
-from deciban.cli.plot.picture_options import DOTS, Dots, Picture, Size, Title
+from deciban.cli.plot.picture_options import DEFAULT_DOTS_PER_INCH, Dots, Picture, Size, Title
 
 EXAMPLE = a.example(
     "deciban bayes --prior 0.01 --sensitivity 0.9 --specificity 0.95",
@@ -17,7 +17,7 @@ EXAMPLE = a.example(
 Prevalence = Annotated[
     float,
     typer.Option(
-        "--prior", metavar="SHARE", help="The share of people who have it: 0.01 is 1 %.", show_default=False
+        "--prior", metavar="SHARE", help="The share of people with the condition: 0.01 is 1 %.", show_default=False
     ),
 ]
 Sensitivity = Annotated[
@@ -25,7 +25,7 @@ Sensitivity = Annotated[
     typer.Option(
         "--sensitivity",
         metavar="SHARE",
-        help="Of those who have it, the share that test positive.",
+        help="The share of people with the condition who test positive.",
         show_default=False,
     ),
 ]
@@ -34,12 +34,12 @@ Specificity = Annotated[
     typer.Option(
         "--specificity",
         metavar="SHARE",
-        help="Of those who have it not, the share that test negative.",
+        help="The share of people without the condition who test negative.",
         show_default=False,
     ),
 ]
 Population = Annotated[
-    int, typer.Option("--population", metavar="NUMBER", min=1, help="How many people to count it out for.")
+    int, typer.Option("--population", metavar="NUMBER", min=1, help="How many people to show the numbers for.")
 ]
 Out = Annotated[
     str | None,
@@ -54,12 +54,12 @@ def command(
     population: Population = 10_000,
     output: Out = None,
     size: Size = None,
-    dots: Dots = DOTS,
+    dots: Dots = DEFAULT_DOTS_PER_INCH,
     title: Title = None,
     json: a.AsJson = False,
     debug: a.Debug = False,
 ) -> None:
-    """Say what a positive and a negative test mean: how many of those people have what is tested for."""
+    """Show how many of the people with a positive and with a negative test have the condition."""
     with handle_errors(debug):
         from deciban.metrics.bayes_table import BayesTable
 
@@ -68,7 +68,7 @@ def command(
             picture = Picture.to(output, (), size, dots, title)
             from deciban.plots import bayes
 
-            picture.save(bayes(table), f"{population} people, by what they have and what the test says")
+            picture.save(bayes(table), f"{population} people, by condition and test result")
         if json:
             from deciban.cli.output import print_json
 

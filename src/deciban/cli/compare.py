@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from deciban.cli import options as a
 from deciban.cli.error_handling import handle_errors
-from deciban.cli.learning import numbers_in
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,13 +25,16 @@ Learners = Annotated[
     typer.Option(
         "--learners",
         metavar="NAME,NAME,…",
-        help="Who is compared: bayes, gaussian (under each covariance, or by name full, tied, diagonal …), logistic, "
-        "evidence, boosted; all unless given.",
+        help="The learners to compare: bayes, gaussian (under each covariance, or by name full, tied, diagonal …), "
+        "logistic, evidence, boosted; all by default.",
     ),
 ]
-Folds = Annotated[int, typer.Option("--folds", metavar="NUMBER", min=2, help="How many folds the rows are dealt to.")]
+Folds = Annotated[
+    int, typer.Option("--folds", metavar="NUMBER", min=2, help="How many folds the rows are split into.")
+]
 Groups = Annotated[
-    str | None, typer.Option("--groups", metavar="COL", help="Rows of one value of this column stay in one fold.")
+    str | None,
+    typer.Option("--groups", metavar="COL", help="Keep rows with the same value in this column in one fold."),
 ]
 Draws = Annotated[
     int, typer.Option("--draws", metavar="NUMBER", min=2, help="How often rows are drawn for the learning curves.")
@@ -39,19 +42,18 @@ Draws = Annotated[
 Sizes = Annotated[
     str | None,
     typer.Option(
-        "--sizes", metavar="N,N,…", help="How many rows are learned for the curves (10, 20, 40 … unless given)."
+        "--sizes", metavar="N,N,…", help="How many rows are learned for the curves (default: 10, 20, 40 …)."
     ),
 ]
 Curve = Annotated[bool, typer.Option("--curve/--no-curve", help="Whether learning curves are measured.")]
 Times = Annotated[
     bool,
-    typer.Option("--times/--no-times", help="Whether it is told how long learning took, which is never the same."),
+    typer.Option("--times/--no-times", help="Whether training times are shown, which vary from run to run."),
 ]
 
 
+@a.with_options_of(a.model_options, a.table_options, without=("learner", "covariance"))
 def command(
-    data: a.Tables = None,
-    target: a.Target = None,
     learners: Learners = None,
     folds: Folds = 10,
     groups: Groups = None,
@@ -59,116 +61,85 @@ def command(
     sizes: Sizes = None,
     curve: Curve = True,
     times: Times = True,
-    C: a.Penalty = None,
-    roles: a.Roles = None,
-    join: a.Join = None,
-    numbers: a.Numbers = None,
-    like: a.Like = None,
-    weights: a.Weights = None,
-    classes: a.Classes = None,
-    prior: a.Prior = None,
-    alpha: a.Alpha = None,
-    parameter_prior: a.ParameterPrior = None,
-    unseen: a.Unseen = None,
-    most_levels: a.MostLevels = None,
-    ngrams: a.Ngrams = None,
-    tokens: a.Tokens = None,
-    stop_words: a.StopWords = None,
-    presence: a.Presence = False,
-    sql: a.Sql = None,
-    folders: a.Folders = None,
-    format: a.Format = None,
-    encoding: a.Encoding = "utf-8",
-    errors: a.Errors = "strict",
-    missing: a.Missing = None,
-    hive: a.Hive = False,
     json: a.AsJson = False,
     debug: a.Debug = False,
+    **options: Any,
 ) -> None:
-    """Judge learners by the same rows: accuracy, log-loss, calibration, time, parameters, and how much each makes of
-    few rows; and say in a sentence which one to take.
+    """Compare learners on the same rows: accuracy, log-loss, calibration, time, parameters, and quality on few rows;
+    and recommend one.
     """
-    from deciban.cli.inputs import given
-    from deciban.cli.train import find_target
+    from deciban.cli.inputs import open_table
+    from deciban.cli.training_options import format_training_command
 
-    wished = {
+    options |= {
         "learners": learners, "folds": folds, "groups": groups, "draws": draws, "sizes": sizes, "curve": curve,
-        "C": C, "roles": roles, "join": join, "numbers": numbers, "like": like, "weights": weights,
-        "classes": classes, "prior": prior, "alpha": alpha, "parameter_prior": parameter_prior, "unseen": unseen,
-        "most_levels": most_levels, "ngrams": ngrams, "tokens": tokens, "stop_words": stop_words,
-        "presence": presence or None,
     }  # fmt: skip
-    with handle_errors(debug), given(data, sql, folders, format, encoding, errors, missing, hive) as table:
-        target = find_target(table, target, classes)
-        found = comparison(table, target, wished)
-        show(found, table, json, times, trained(found, table, wished))
+    with handle_errors(debug), open_table(options) as table:
+        comparison = compare_learners(table, options)
+        # C is named for a learner that has one, and join by its public name
+        best = {"C": None, **comparison.best.arguments}
+        joined = {"join": best.pop("blocks")} if "blocks" in best else {}
+        recommended = format_training_command(table, comparison.target, options, {**best, **joined})
+        show(comparison, table, json, times, recommended)
 
 
-def comparison(table: TableInput, target: str, wished: dict[str, Any]) -> Comparison:
-    """The learners of a table."""
+def compare_learners(table: TableInput, options: Mapping[str, Any]) -> Comparison:
+    """Compare the learners on a table."""
     import deciban
-    from deciban.cli.model_files import settings
     from deciban.cli.progress import progress
+    from deciban.cli.training_options import find_target, training_arguments
 
-    made = settings(wished)
-    if "sizes" in made:
-        made["sizes"] = numbers_in(made["sizes"], "--sizes")
-    if "learners" in made:
-        made["learners"] = a.listed(made["learners"])
+    target = find_target(table, options)
+    names = ("learners", "folds", "groups", "draws", "sizes")
+    arguments = training_arguments(a.select_options(options, *names)) | {"curve": options["curve"]}
+    if "sizes" in arguments:
+        arguments["sizes"] = a.parse_numbers(arguments["sizes"], "--sizes")
+    if "learners" in arguments:
+        arguments["learners"] = a.split_list(arguments["learners"])
     with progress(table, "learning", again="comparing") as rows:
-        return deciban.compare(table.source, target=target, progress=rows, **table.reading, **made)
+        return deciban.compare(table.source, target=target, progress=rows, **table.reading, **arguments)
 
 
-def show(found: Comparison, data: TableInput, as_json: bool, times: bool, recommended: str) -> None:
-    """The figures, for a program or for a person; then the command that is recommended."""
+def show(comparison: Comparison, data: TableInput, as_json: bool, times: bool, recommended: str) -> None:
+    """Print the figures as JSON or as tables, then the recommended command."""
     from deciban.cli.output import print_json
 
     if as_json:
-        print_json(told(found, times))
+        print_json(to_dict(comparison, times))
         return
-    from deciban.cli.render import command as to_copy
-    from deciban.cli.render import console, heading, line, one_line, table
+    from deciban.cli.render import command as print_command
+    from deciban.cli.render import console, heading, line, print_title, table
     from deciban.metrics import comparison_advice
 
     out = console()
-    title = f"{found.target} of {data.name}, by {len(found.rows)} learners"
-    out.print(one_line(title), style="bold", soft_wrap=True)
-    head, *body = comparison_advice.table(found, times)
+    print_title(out, f"{comparison.target} of {data.name}, by {len(comparison.rows)} learners")
+    head, *body = comparison_advice.table(comparison, times)
     table(out, head, body, right=range(2, len(head)), wide=1)
-    for note in (comparison_advice.signs(found), found.measured, *found.notes):
+    for note in (comparison_advice.signs(comparison), comparison.measured, *comparison.notes):
         line(out, f"({note})")
-    if found.growth is not None:
-        _curves(out, found)
+    if comparison.growth is not None:
+        _show_curves(out, comparison)
     heading(out, "Advice")
-    line(out, found.advice)
-    to_copy(out, recommended)
+    line(out, comparison.advice)
+    print_command(out, recommended)
 
 
-def told(found: Comparison, times: bool) -> dict[str, Any]:
-    """As JSON has it; with times or without."""
-    made = found.to_dict()
+def to_dict(comparison: Comparison, times: bool) -> dict[str, Any]:
+    """Return the comparison for JSON, with training times or without."""
+    figures = comparison.to_dict()
     if not times:
-        made["learners"] = [{k: v for k, v in each.items() if k != "seconds"} for each in made["learners"]]
-    return made
+        figures["learners"] = [{k: v for k, v in each.items() if k != "seconds"} for each in figures["learners"]]
+    return figures
 
 
-def _curves(out: Console, found: Comparison) -> None:
+def _show_curves(out: Console, comparison: Comparison) -> None:
     from deciban.cli.render import heading, line, table
     from deciban.metrics import comparison_advice
 
-    assert found.growth is not None
-    held_out = f"on {found.growth.held_out} rows held out, the mean of {found.growth.draws} draws"
+    assert comparison.growth is not None
+    held_out = f"on {comparison.growth.held_out} rows held out, the mean of {comparison.growth.draws} draws"
     heading(out, "Accuracy % by rows learned", held_out)
-    head, *body = comparison_advice.curve_table(found)
+    head, *body = comparison_advice.curve_table(comparison)
     table(out, head, body, right=range(1, len(head)))
-    if found.growing:
-        line(out, found.growing)
-
-
-def trained(found: Comparison, data: TableInput, wished: dict[str, Any]) -> str:
-    """The command that trains the learner that is recommended: C is told where that learner has one."""
-    from deciban.cli.recommended_command import training
-
-    told = {"C": None, **found.best.arguments}
-    joined = {"join": told.pop("blocks")} if "blocks" in told else {}
-    return training(data, found.target, wished, {**told, **joined})
+    if comparison.growing:
+        line(out, comparison.growing)

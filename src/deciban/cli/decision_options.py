@@ -1,4 +1,4 @@
-"""How decisions are asked for on the command line: costs, thresholds, wanted precision and recall."""
+"""The options of decisions: costs, thresholds, and the precision or recall to reach."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import typer
 if TYPE_CHECKING:
     from deciban.metrics.report import Report
     from deciban.metrics.thresholds import DecisionCosts
-    from deciban.metrics.thresholds import Threshold as Found
+    from deciban.metrics.thresholds import Threshold as FoundThreshold
 
 Cost = Annotated[
     list[str] | None,
     typer.Option(
         "--cost",
         metavar="TRUTH:CALLED=NUMBER",
-        help="What it costs to call CALLED what is TRUTH: sick:healthy=20. A mistake costs 1 unless given. May be "
-        "repeated.",
+        help="The cost of predicting CALLED where the class is TRUTH: sick:healthy=20. An error costs 1 by default. "
+        "May be repeated.",
     ),
 ]
 Reject = Annotated[
@@ -27,7 +27,7 @@ Reject = Annotated[
     typer.Option(
         "--reject",
         metavar="COST",
-        help="What it costs not to decide: a row is left undecided where every call is expected to cost more.",
+        help="The cost of no decision: a row is left undecided where every prediction has a greater expected cost.",
     ),
 ]
 Threshold = Annotated[
@@ -35,7 +35,7 @@ Threshold = Annotated[
     typer.Option(
         "--threshold",
         metavar="CLASS=P",
-        help="Call CLASS where its probability is at least P, and nowhere else: spam=0.98. May be repeated.",
+        help="Predict CLASS only where its probability is at least P: spam=0.98. May be repeated.",
     ),
 ]
 RejectNovel = Annotated[
@@ -43,7 +43,7 @@ RejectNovel = Annotated[
     typer.Option(
         "--reject-novel",
         metavar="SHARE",
-        help="Leave rows undecided that are unlike anything learned, and with them SHARE of the usual ones: 0.01.",
+        help="Leave rows undecided that are unlike the training rows, and SHARE of the usual rows with them: 0.01.",
     ),
 ]
 Want = Annotated[
@@ -51,15 +51,14 @@ Want = Annotated[
     typer.Option(
         "--want",
         metavar="CLASS:FIGURE=P",
-        help="From which probability on CLASS must be called for a precision or recall of P: spam:precision=0.99. "
-        "May be repeated.",
+        help="Find the threshold of CLASS for a precision or recall of P: spam:precision=0.99. May be repeated.",
     ),
 ]
 
 
 @dataclass(frozen=True)
-class Wishes:
-    """What is asked of a report: what deciding so would have cost, and from where on to call a class."""
+class DecisionRequests:
+    """Questions to a report: the cost of decisions, and the thresholds for a precision or recall."""
 
     cost: list[str] | None = None
     reject: float | None = None
@@ -67,33 +66,33 @@ class Wishes:
     want: list[str] | None = None
 
     def __post_init__(self) -> None:
-        """What is written wrongly is refused before any row is read."""
+        """Refuse malformed options before any row is read."""
         parse_costs(self.cost, ())
         parse_thresholds(self.threshold, ())
         parse_wants(self.want, ())
 
-    def decided(self, report: Report) -> DecisionCosts | None:
-        """How such decisions did."""
+    def costs_of(self, report: Report) -> DecisionCosts | None:
+        """Return the costs of the decisions; None if no option asks for them."""
         if not self.cost and self.reject is None and not self.threshold:
             return None
         classes = report.classes
         return report.decided(parse_costs(self.cost, classes), self.reject, parse_thresholds(self.threshold, classes))
 
-    def wanted(self, report: Report) -> list[Found]:
-        """A threshold for each wish."""
-        told = parse_wants(self.want, report.classes)
-        return [report.threshold(label, **{figure: share}) for label, figure, share in told]
+    def thresholds_of(self, report: Report) -> list[FoundThreshold]:
+        """Return a threshold for each --want."""
+        wants = parse_wants(self.want, report.classes)
+        return [report.threshold(label, **{figure: share}) for label, figure, share in wants]
 
     def to_dict(self, report: Report) -> dict[str, Any]:
-        """The answers, as JSON knows them; nothing that was not asked for."""
-        decided, wanted = self.decided(report), self.wanted(report)
-        return ({"decision": decided.to_dict()} if decided else {}) | (
-            {"wanted": [found.to_dict() for found in wanted]} if wanted else {}
+        """Return the answers for JSON, without those that were not asked for."""
+        costs, thresholds = self.costs_of(report), self.thresholds_of(report)
+        return ({"decision": costs.to_dict()} if costs else {}) | (
+            {"wanted": [found.to_dict() for found in thresholds]} if thresholds else {}
         )
 
 
 def parse_costs(options: Sequence[str] | None, classes: Sequence[Any]) -> dict[tuple[Any, Any], float] | None:
-    """TRUTH:CALLED=NUMBER taken apart; names of classes may hold ':' and '=' themselves.
+    """Parse TRUTH:CALLED=NUMBER; names of classes may contain ':' and '='.
 
     >>> parse_costs(["sick:healthy=20", "a:b:healthy=2"], ["a:b", "healthy", "sick"])
     {('sick', 'healthy'): 20.0, ('a:b', 'healthy'): 2.0}
@@ -103,18 +102,20 @@ def parse_costs(options: Sequence[str] | None, classes: Sequence[Any]) -> dict[t
     known = {str(label): label for label in classes}
     costs: dict[tuple[Any, Any], float] = {}
     for option in options:
-        pair, cost = _number(option, "--cost sick:healthy=20")
-        names = next((p for p in _cut(pair) if p[0] in known and p[1] in known), None) or next(_cut(pair), None)
+        pair, cost = _parse_number(option, "--cost sick:healthy=20")
+        names = next((p for p in _split_pair(pair) if p[0] in known and p[1] in known), None) or next(
+            _split_pair(pair), None
+        )
         if names is None:
             raise typer.BadParameter(f"{option!r} is not TRUTH:CALLED=NUMBER, as in --cost sick:healthy=20")
-        told = known.get(names[0], names[0]), known.get(names[1], names[1])
-        if costs.setdefault(told, cost) != cost:
-            raise typer.BadParameter(f"--cost gives {pair} both {costs[told]:g} and {cost:g}")
+        labels = known.get(names[0], names[0]), known.get(names[1], names[1])
+        if costs.setdefault(labels, cost) != cost:
+            raise typer.BadParameter(f"--cost gives {pair} both {costs[labels]:g} and {cost:g}")
     return costs
 
 
 def parse_thresholds(options: Sequence[str] | None, classes: Sequence[Any]) -> dict[Any, float] | None:
-    """CLASS=P taken apart.
+    """Parse CLASS=P.
 
     >>> parse_thresholds(["3=0.9"], [3, 5])
     {3: 0.9}
@@ -122,16 +123,18 @@ def parse_thresholds(options: Sequence[str] | None, classes: Sequence[Any]) -> d
     if not options:
         return None
     known = {str(label): label for label in classes}
-    told: dict[Any, float] = {}
+    thresholds: dict[Any, float] = {}
     for option in options:
-        name, share = _number(option, "--threshold spam=0.98")
-        if told.setdefault(known.get(name, name), share) != share:
-            raise typer.BadParameter(f"--threshold gives {name} both {told[known.get(name, name)]:g} and {share:g}")
-    return told
+        name, share = _parse_number(option, "--threshold spam=0.98")
+        if thresholds.setdefault(known.get(name, name), share) != share:
+            raise typer.BadParameter(
+                f"--threshold gives {name} both {thresholds[known.get(name, name)]:g} and {share:g}"
+            )
+    return thresholds
 
 
 def parse_wants(options: Sequence[str] | None, classes: Sequence[Any]) -> list[tuple[Any, str, float]]:
-    """CLASS:precision=P or CLASS:recall=P taken apart.
+    """Parse CLASS:precision=P or CLASS:recall=P.
 
     >>> parse_wants(["spam:precision=0.99"], ["ham", "spam"])
     [('spam', 'precision', 0.99)]
@@ -139,7 +142,7 @@ def parse_wants(options: Sequence[str] | None, classes: Sequence[Any]) -> list[t
     known = {str(label): label for label in classes}
     wants = []
     for option in options or ():
-        rest, share = _number(option, "--want spam:precision=0.99")
+        rest, share = _parse_number(option, "--want spam:precision=0.99")
         name, _, figure = rest.rpartition(":")
         if figure not in ("precision", "recall") or not name:
             raise typer.BadParameter(f"{option!r} is not CLASS:precision=P or CLASS:recall=P")
@@ -147,8 +150,8 @@ def parse_wants(options: Sequence[str] | None, classes: Sequence[Any]) -> list[t
     return wants
 
 
-def _number(option: str, example: str) -> tuple[str, float]:
-    """What stands before the last '=', and the number after it."""
+def _parse_number(option: str, example: str) -> tuple[str, float]:
+    """Return the text before the last '=', and the number after it."""
     name, equals, number = option.rpartition("=")
     try:
         if not equals or not name.strip():
@@ -158,8 +161,8 @@ def _number(option: str, example: str) -> tuple[str, float]:
         raise typer.BadParameter(f"{option!r} is not as in {example}") from None
 
 
-def _cut(pair: str) -> Iterator[tuple[str, str]]:
-    """Every way to cut two names at a colon."""
+def _split_pair(pair: str) -> Iterator[tuple[str, str]]:
+    """Yield every way to split a text at a colon into two names."""
     for i, letter in enumerate(pair):
         if letter == ":" and pair[:i].strip() and pair[i + 1 :].strip():
             yield pair[:i].strip(), pair[i + 1 :].strip()

@@ -1,64 +1,145 @@
-"""`deciban demo`: the main job on scikit-learn's bundled data, from training to a picture."""
+"""`deciban demo`: training, explanation, forgetting and a picture on scikit-learn's bundled data."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 from deciban import __version__
-from deciban.cli.output import print_json
-from deciban.cli.output_folder import check_writable, write
+from deciban.cli.output import check_folder, print_json, write_folder
+from deciban.formatting import signed
 from deciban.plain_json import json_text
 
+if TYPE_CHECKING:
+    from deciban.cli.demo_results import Forgetting, Reason, Result, SplitResults
+
 PICTURE, REPORT = "boundary.png", "report.json"
+CONTENTS = {
+    PICTURE: "three assumptions about irises, three shapes of boundary",
+    REPORT: "the figures above",
+}
+"""The content of each file."""
 
 
 def run(folder: Path, as_json: bool) -> None:
-    """Compute everything, write the files, and tell; nothing is written before all is known."""
-    check_writable(folder)
-    talk = Console(stderr=True, highlight=False)
-    with talk.status("reading, training, judging …"):
-        from deciban.cli import demo_results as lessons
+    """Compute all results, write the files, and print a report; nothing is written before all is computed."""
+    check_folder(folder)
+    stderr = Console(stderr=True, highlight=False)
+    with stderr.status("reading, training, evaluating …"):
+        from deciban.cli import demo_results
 
-        diagnosis, digits = lessons.diagnosis(), lessons.digits()
-        forgetting = lessons.forgetting()
-    with talk.status("drawing …"):
-        picture = _picture(talk)
+        tumours, digits = demo_results.evaluate_tumours(), demo_results.evaluate_digits()
+        forgetting = demo_results.compare_forgetting()
+    with stderr.status("drawing …"):
+        picture = _draw_picture(stderr)
     figures: dict[str, Any] = {
         "version": __version__,
-        "breast_cancer": asdict(diagnosis),
+        "breast_cancer": asdict(tumours),
         "digits": asdict(digits),
         "forgetting": [asdict(line) for line in forgetting],
     }
     report = json_text(figures, indent=2).encode() + b"\n"
-    files = write(folder, {**({PICTURE: picture} if picture else {}), REPORT: report})
-    _tell(figures, diagnosis, digits, forgetting, files, as_json, talk)
+    files = write_folder(folder, {**({PICTURE: picture} if picture else {}), REPORT: report})
+    if as_json:
+        print_json({**figures, "files": [str(path) for path in files]})
+        show_files(stderr, files)
+        return
+    out = Console(highlight=False)
+    show_results(out, tumours, digits, forgetting)
+    show_files(out, files)
 
 
-def _picture(talk: Console) -> bytes | None:
-    """The picture, or a word on how to get one."""
-    from deciban.cli.demo_picture import three_boundaries
+def _draw_picture(stderr: Console) -> bytes | None:
+    """Return the picture; without matplotlib, print how to install it and return None."""
+    from deciban.cli.demo_results import draw_boundaries
     from deciban.errors import MissingExtraError
 
     try:
-        return three_boundaries()
+        return draw_boundaries()
     except MissingExtraError as missing:
-        talk.print(f"no picture: {missing}", markup=False, soft_wrap=True)
+        stderr.print(f"no picture: {missing}", markup=False, soft_wrap=True)
         return None
 
 
-def _tell(
-    figures: dict[str, Any], diagnosis: Any, digits: Any, forgetting: Any, files: list[Path], as_json: bool, talk: Any
-) -> None:
-    from deciban.cli.demo_report import closing, report
+def show_results(out: Console, tumours: SplitResults, digits: SplitResults, forgetting: Sequence[Forgetting]) -> None:
+    """Print the results."""
+    out.print(Text(f"deciban {__version__}: classify by weighing evidence"), style="bold")
+    section(out, "Tumours", f"benign or malignant? Learned from {tumours.learned}, held out {tumours.held_out}.")
+    out.print(table(tumours.results))
+    out.print("  Log-loss: lower is better; 0.693 is tossing a coin.", soft_wrap=True)
+    if tumours.reason is not None:
+        explain(out, tumours.reason)
+    section(out, "Digits", f"which of ten? Learned from {digits.learned}, held out {digits.held_out}.")
+    out.print(table(digits.results))
+    section(out, "Forgetting", "learn everything, forget a part: equal to never having learned it.")
+    for line in forgetting:
+        out.print(
+            Text(f"  {line.model}: {line.learned} − {line.forgotten} rows, {format_forgetting(line)}"), soft_wrap=True
+        )
 
-    if as_json:
-        print_json({**figures, "files": [str(path) for path in files]})
-        closing(talk, files)
-        return
-    out = Console(highlight=False)
-    report(out, diagnosis, digits, forgetting)
-    closing(out, files)
+
+def section(out: Console, title: str, what: str) -> None:
+    """Print a heading and, on the same line, an explanation."""
+    out.print()
+    out.print(Text.assemble((title, "bold"), "  ", what), soft_wrap=True)
+
+
+def table(results: Sequence[Result]) -> Table:
+    """Return a table with a line for each model."""
+    shown = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0))
+    shown.add_column("  model", no_wrap=True)
+    for heading in ("accuracy", "wrong", "log-loss"):
+        shown.add_column(heading, justify="right", no_wrap=True)
+    for r in results:
+        shown.add_row(Text(f"  {r.model}"), f"{r.accuracy:.1%}", str(r.wrong), f"{r.log_loss:.3f}")
+    return shown
+
+
+def explain(out: Console, reason: Reason) -> None:
+    """Print the evidence for one prediction, and its sum."""
+    section(
+        out,
+        "Why?",
+        f"the least certain prediction of the held-out tumours (true class {reason.truth}), by GaussianNB:",
+    )
+    out.print(Text("\n".join(f"  {line}" for line in reason.text.splitlines())), soft_wrap=True)
+    out.print(
+        Text(
+            f"  The prior and {len(reason.evidence) - 1} features add up to {signed(reason.added_up)} dB, "
+            f"which is p({reason.winner}) = {reason.probability:.3f}.\n"
+            "  dB is decibans: +10 is ten to one for, −10 ten to one against."
+        ),
+        soft_wrap=True,
+    )
+
+
+def format_forgetting(line: Forgetting) -> str:
+    """Format how equal the two models are."""
+    if line.same_ledger:
+        return "equal ledgers."
+    return f"posteriors equal to {line.largest_difference:.0e}."
+
+
+def show_files(out: Console, files: Sequence[Path]) -> None:
+    """Print which files were written, and where to read on."""
+    out.print()
+    out.print(Text("Written", "bold"))
+    width = max(len(str(path)) for path in files)
+    for path in files:
+        out.print(Text(f"  {path!s:<{width}}  {CONTENTS[path.name]}"), soft_wrap=True)
+    out.print(Text("Next", "bold"))
+    out.print("  read README.md, or see what else a model can do:", soft_wrap=True)
+    out.print(Text(f'  {python_command()} -c "import deciban; help(deciban.GaussianBayes)"'), soft_wrap=True)
+
+
+def python_command() -> str:
+    """Return the command of the Python interpreter that has deciban, relative to the current folder."""
+    here = Path(sys.executable)
+    return str(here.relative_to(Path.cwd())) if here.is_relative_to(Path.cwd()) else "python"

@@ -1,8 +1,9 @@
-"""What the demo shows, computed: held-out results, one prediction explained, exact forgetting."""
+"""The results of the demo: quality on held-out rows, one prediction explained, exact forgetting, and a picture."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from io import BytesIO
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,21 @@ import deciban
 from deciban.scores import DECIBAN, Explanation
 
 SEED = 0
-HELD_OUT = 0.3
+HELD_OUT_SHARE = 0.3
+
+PICTURE_COLUMNS = [0, 2]
+"""Sepal length and petal length: they have the same scale, so that right angles look right."""
+
+COVARIANCE_PANELS = [
+    ("tied", 'One covariance for both ("tied"): a line'),
+    ("identity", 'Distances alone ("identity"): the bisector'),
+    ("full", 'A covariance each ("full"): a conic'),
+]
 
 
 @dataclass(frozen=True)
 class Result:
-    """How one model did on the held-out rows."""
+    """The quality of one model on the held-out rows."""
 
     model: str
     accuracy: float
@@ -28,7 +38,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Reason:
-    """One held-out prediction, taken apart."""
+    """A held-out prediction and its evidence."""
 
     truth: str
     winner: str
@@ -41,8 +51,8 @@ class Reason:
 
 
 @dataclass(frozen=True)
-class Lesson:
-    """Results of some models on the same split, and perhaps the reason for one answer."""
+class SplitResults:
+    """The results of several models on the same split, and the evidence for one prediction."""
 
     learned: int
     held_out: int
@@ -52,7 +62,7 @@ class Lesson:
 
 @dataclass(frozen=True)
 class Forgetting:
-    """A model that forgot some rows beside one that never saw them."""
+    """A comparison of a model that forgot some rows with one that never learned them."""
 
     model: str
     learned: int
@@ -63,89 +73,123 @@ class Forgetting:
 
 @dataclass(frozen=True)
 class Split:
-    """Rows to learn from and rows held out."""
+    """Training rows and held-out rows."""
 
     X: Any
     y: Any
     X_held: Any
     y_held: Any
 
-    def judge(self, name: str, model: Any) -> Result:
-        """Fit on the one part, count on the other."""
+    def evaluate(self, name: str, model: Any) -> Result:
+        """Fit a model on the training rows and evaluate it on the held-out rows."""
         log_proba = model.fit(self.X, self.y).predict_log_proba(self.X_held)
         right = model.classes_[log_proba.argmax(axis=1)] == self.y_held
         truth = log_proba[np.arange(len(right)), np.searchsorted(model.classes_, self.y_held)]
         return Result(name, float(right.mean()), int((~right).sum()), float(-truth.mean()))
 
 
-def cancer() -> tuple[Split, list[str]]:
-    """569 tumours with 30 measurements each, benign or malignant; and the measurements' names."""
-    data = datasets.load_breast_cancer()
+def load_tumours() -> tuple[Split, list[str]]:
+    """Return 569 tumours with 30 measurements each, benign or malignant, and the names of the measurements."""
+    data = datasets.load_breast_load_tumours()
     return _split(data.data, data.target_names[data.target]), list(data.feature_names)
 
 
 def _split(X: Any, y: Any) -> Split:
-    X, X_held, y, y_held = train_test_split(X, y, test_size=HELD_OUT, stratify=y, random_state=SEED)
+    X, X_held, y, y_held = train_test_split(X, y, test_size=HELD_OUT_SHARE, stratify=y, random_state=SEED)
     return Split(X, y, X_held, y_held)
 
 
-def diagnosis() -> Lesson:
-    """Benign or malignant: scikit-learn's naive Bayes, ours, and one that knows the features are correlated."""
-    split, names = cancer()
+def evaluate_tumours() -> SplitResults:
+    """Evaluate scikit-learn's naive Bayes, ours, and a model with correlated features on tumours."""
+    split, names = load_tumours()
     naive = deciban.GaussianNB()
     results = [
-        split.judge("scikit-learn GaussianNB", naive_bayes.GaussianNB()),
-        split.judge("deciban GaussianNB", naive),
-        split.judge('deciban GaussianBayes(covariance="tied")', deciban.GaussianBayes(covariance="tied")),
+        split.evaluate("scikit-learn GaussianNB", naive_bayes.GaussianNB()),
+        split.evaluate("deciban GaussianNB", naive),
+        split.evaluate('deciban GaussianBayes(covariance="tied")', deciban.GaussianBayes(covariance="tied")),
     ]
-    return Lesson(len(split.y), len(split.y_held), results, closest_call(naive, split, names))
+    return SplitResults(len(split.y), len(split.y_held), results, explain_least_certain(naive, split, names))
 
 
-def closest_call(model: Any, split: Split, names: list[str]) -> Reason:
-    """The held-out row on which the model was least sure."""
+def explain_least_certain(model: Any, split: Split, names: list[str]) -> Reason:
+    """Explain the held-out row of which the model is least certain."""
     i = int(np.abs(model.explain(split.X_held).total).argmin())
-    told: Explanation = replace(model.explain(split.X_held[i : i + 1]), features=names)
+    explanation: Explanation = replace(model.explain(split.X_held[i : i + 1]), features=names)
     return Reason(
         truth=str(split.y_held[i]),
-        winner=str(told.winner[0]),
-        runner_up=str(told.runner_up[0]),
-        probability=float(1 / (1 + np.exp(-told.total[0] / DECIBAN))),
-        total=float(told.total[0]),
-        added_up=float(sum(value for _, value in told.entries())),
-        evidence=told.entries(),
-        text=told.text(most=8),
+        winner=str(explanation.winner[0]),
+        runner_up=str(explanation.runner_up[0]),
+        probability=float(1 / (1 + np.exp(-explanation.total[0] / DECIBAN))),
+        total=float(explanation.total[0]),
+        added_up=float(sum(value for _, value in explanation.entries())),
+        evidence=explanation.entries(),
+        text=explanation.text(most=8),
     )
 
 
-def handwriting() -> Split:
-    """1797 digits written by hand, 8×8 pixels of 17 greys."""
+def load_digits() -> Split:
+    """Return 1797 handwritten digits of 8×8 pixels with 17 grey levels."""
     data = datasets.load_digits()
     return _split(data.data, data.target)
 
 
-def digits() -> Lesson:
-    """Which digit: from pixels that are dark or not, and from their greys with a covariance for each digit."""
-    split = handwriting()
+def evaluate_digits() -> SplitResults:
+    """Evaluate a model of dark and light pixels, and one of grey levels with a covariance for each digit."""
+    split = load_digits()
     results = [
-        split.judge("deciban BernoulliNB(binarize=7)", deciban.BernoulliNB(binarize=7)),
-        split.judge('deciban GaussianBayes(shrinkage="oas")', deciban.GaussianBayes(shrinkage="oas")),
+        split.evaluate("deciban BernoulliNB(binarize=7)", deciban.BernoulliNB(binarize=7)),
+        split.evaluate('deciban GaussianBayes(shrinkage="oas")', deciban.GaussianBayes(shrinkage="oas")),
     ]
-    return Lesson(len(split.y), len(split.y_held), results)
+    return SplitResults(len(split.y), len(split.y_held), results)
 
 
-def forgetting() -> list[Forgetting]:
-    """Learn everything, forget the held-out part, compare with never having seen it."""
+def compare_forgetting() -> list[Forgetting]:
+    """Compare models that forgot the held-out rows with models that never learned them."""
     return [
-        unlearned("BernoulliNB on digits", deciban.BernoulliNB(binarize=7), handwriting()),
-        unlearned("GaussianNB on tumours", deciban.GaussianNB(var_smoothing=0), cancer()[0]),
+        forget_held_out("BernoulliNB on digits", deciban.BernoulliNB(binarize=7), load_digits()),
+        forget_held_out("GaussianNB on tumours", deciban.GaussianNB(var_smoothing=0), load_tumours()[0]),
     ]
 
 
-def unlearned(name: str, model: Any, split: Split) -> Forgetting:
-    """Compare the ledgers, and the posteriors of the rows forgotten."""
+def forget_held_out(name: str, model: Any, split: Split) -> Forgetting:
+    """Compare the ledgers, and the posteriors of the forgotten rows."""
     never = model.fit(split.X, split.y)
     ledger, posterior = never.ledger_, never.predict_proba(split.X_held)
     everything = np.concatenate([split.X, split.X_held]), np.concatenate([split.y, split.y_held])
     after = model.fit(*everything).forget(split.X_held, split.y_held)
     difference = float(np.abs(after.predict_proba(split.X_held) - posterior).max())
     return Forgetting(name, len(everything[1]), len(split.y_held), after.ledger_ == ledger, difference)
+
+
+def draw_boundaries() -> bytes:
+    """Draw a line, a perpendicular bisector and a conic between two species of iris, as a PNG."""
+    from deciban.plots import boundary
+    from deciban.plots.style import need_matplotlib
+    from deciban.plots.two_columns import join
+
+    need_matplotlib()
+    from matplotlib.figure import Figure
+
+    X, y, names = load_irises()
+    figure = Figure(figsize=(14.4, 7.2), layout="constrained")
+    for ax, (covariance, title) in zip(figure.subplots(1, 3), COVARIANCE_PANELS):
+        model = deciban.GaussianBayes(covariance=covariance).fit(X, y)
+        boundary(model, X, y, names=names, ax=ax)
+        ax.set_title(title, fontsize=11.5, pad=10)
+        ax.set_aspect("equal", adjustable="box")
+        if covariance == "identity":
+            join(ax, model.means_)
+    file = BytesIO()
+    figure.savefig(file, format="png", dpi=120, bbox_inches="tight", metadata={"Software": None})
+    return file.getvalue()
+
+
+def load_irises() -> tuple[Any, Any, list[str]]:
+    """Return sepal and petal lengths of versicolor and virginica; setosa is too easy."""
+    data = datasets.load_iris()
+    rows = data.target > 0
+    return (
+        data.data[rows][:, PICTURE_COLUMNS],
+        data.target_names[data.target[rows]],
+        [data.feature_names[j] for j in PICTURE_COLUMNS],
+    )

@@ -1,8 +1,9 @@
-"""`deciban dependence`: how far a table violates the naive assumption, and what to do about it."""
+"""`deciban dependence`: how far a table violates the assumption of naive Bayes, and what to do about it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,102 +20,101 @@ EXAMPLE = a.example(
 )
 Most = Annotated[int, typer.Option("--most", metavar="NUMBER", min=1, help="How many of the pairs to show.")]
 
-SHOWN_NAME = 12
-"""Characters of a column's name."""
+MAX_NAME_WIDTH = 12
+"""The characters of a column's name that are shown."""
 
 
+@a.with_options_of(a.table_options, without=("folders",))
 def command(
-    data: a.Tables = None,
     target: a.Target = None,
     roles: a.Roles = None,
     weights: a.Weights = None,
     most: Most = 10,
-    sql: a.Sql = None,
-    format: a.Format = None,
-    encoding: a.Encoding = "utf-8",
-    errors: a.Errors = "strict",
-    missing: a.Missing = None,
-    hive: a.Hive = False,
     json: a.AsJson = False,
     debug: a.Debug = False,
+    **options: Any,
 ) -> None:
-    """Measure how much columns tell about each other given the class, which naive Bayes takes for nothing."""
-    from deciban.cli.inputs import given
-    from deciban.cli.train import find_target
+    """Measure the mutual information of columns given the class, which naive Bayes assumes to be zero."""
+    from deciban.cli.inputs import open_table
 
-    with handle_errors(debug), given(data, sql, None, format, encoding, errors, missing, hive) as table:
+    options |= {"target": target, "roles": roles, "weights": weights}
+    with handle_errors(debug), open_table(options) as table:
         from deciban.cli.output import print_json
 
-        found = measured(table, find_target(table, target, None), roles, weights)
+        found = measure_dependence(table, options)
         if json:
             print_json(found.to_dict())
         else:
-            show(found, table.name, most, data or [])
+            show(found, table.name, most, options["data"] or [])
 
 
-def measured(table: TableInput, target: str, roles: list[str] | None, weights: str | None) -> Dependence:
-    """The dependence of a table's columns."""
+def measure_dependence(table: TableInput, options: Mapping[str, Any]) -> Dependence:
+    """Compute the dependence of a table's columns."""
     import deciban
     from deciban.cli.progress import progress
+    from deciban.cli.training_options import find_target
 
-    with progress(table, "looking") as rows:
+    with progress(table, "measuring") as rows:
         return deciban.dependence(
             table.source,
-            target=target,
-            roles=a.parse_roles(roles),
-            weights=weights,
+            target=find_target(table, options),
+            roles=a.parse_roles(options["roles"]),
+            weights=options["weights"],
             progress=rows,
             **table.reading,
         )
 
 
 def show(found: Dependence, name: str, most: int, data: list[str]) -> None:
-    """Pairs, what to do, and the command that does it."""
-    from deciban.cli.render import console, format_row_count, heading, line, one_line, table
+    """Print the pairs, the advice, and the command that follows it."""
+    from deciban.cli.render import console, format_row_count, heading, line, print_title, table
     from deciban.metrics.dependence import HEAD
 
     out = console()
     among = "" if found.rows == found.rows_read else f" of {format_row_count(found.rows_read)}"
     pairs = len(found.pairs)
-    told = f"{pairs} pair{'s' if pairs > 1 else ''}"
-    out.print(one_line(f"{found.target} of {name}: {told} of {len(found.features)} features, in "
-                       f"{format_row_count(found.rows)}{among}"), style="bold", soft_wrap=True)  # fmt: skip
-    heading(out, "Pairs", "what two columns tell about each other, in decibans a row")
+    pair_count = f"{pairs} pair{'s' if pairs > 1 else ''}"
+    rows = f"{format_row_count(found.rows)}{among}"
+    print_title(out, f"{found.target} of {name}: {pair_count} of {len(found.features)} features, in {rows}")
+    heading(out, "Pairs", "mutual information of two columns, in decibans per row")
     table(out, HEAD, [_row(pair) for pair in found.pairs[:most]], right=[1, 2, 3, 4])
     if pairs > most:
-        line(out, f"… and {pairs - most} pairs more (--most {pairs} shows them all)")
-    line(out, "Naive Bayes takes what they tell given the class for 0; p is the chance of as much if it were. Twice: "
-              "evidence for the true class that is counted twice; below 0, too little of it is counted.")  # fmt: skip
+        line(out, f"… and {pairs - most} more pairs (--most {pairs} shows them all)")
+    line(
+        out,
+        "Naive Bayes assumes 0 given the class; p is the chance of as much if that were true. Twice: evidence for "
+        "the true class that is counted twice; below 0, too little of it is counted.",
+    )
     heading(out, "What to do")
     for advice in found.advice:
         line(out, str(advice))
     if not found.advice:
-        line(out, "nothing: no column repeats another, and no two tell more together than naively")
+        line(out, "nothing: no column repeats another, and no two inform more together than naive Bayes assumes")
     else:
-        _next(found, data)
+        _show_next(found, data)
 
 
 def _row(pair: Pair) -> list[str]:
     from deciban.cli.render import short
 
-    return pair.cells(f"{short(pair.first, SHOWN_NAME)}, {short(pair.second, SHOWN_NAME)}")
+    return pair.cells(f"{short(pair.first, MAX_NAME_WIDTH)}, {short(pair.second, MAX_NAME_WIDTH)}")
 
 
-def _next(found: Dependence, data: list[str]) -> None:
-    """The training that follows the advice, to be tried beside the plain one."""
-    from deciban.cli.render import command as shown
+def _show_next(found: Dependence, data: list[str]) -> None:
+    """Print the evaluation that follows the advice."""
+    from deciban.cli.render import command as print_command
     from deciban.cli.render import console, heading, line, quoted
 
     out = console()
     heading(out, "Next")
-    line(out, "measure whether the whole model gains by it, with these options and without them:")
-    joins = [f"--join {quoted(','.join(_in_quotes(name) for name in block))}" for block in found.blocks]
+    line(out, "measure whether the whole model improves, with these options and without them:")
+    joins = [f"--join {quoted(','.join(_quote_name(name) for name in block))}" for block in found.blocks]
     skips = [f"--as {quoted(f'{name}=skip')}" for name in found.drop]
     where = " ".join(map(quoted, data)) or "DATA"
-    shown(out, f"deciban evaluate {where} --target {quoted(found.target)} {' '.join([*skips, *joins])}")
+    print_command(out, f"deciban evaluate {where} --target {quoted(found.target)} {' '.join([*skips, *joins])}")
 
 
-def _in_quotes(name: str) -> str:
-    """A name among others between commas."""
+def _quote_name(name: str) -> str:
+    """Quote a name that contains a comma or quotes, for a list between commas."""
     doubled = name.replace('"', '""')
     return f'"{doubled}"' if "," in name or '"' in name else name

@@ -1,4 +1,4 @@
-"""`deciban diff`: what changed from one model to another."""
+"""`deciban diff`: show the differences between two models."""
 
 from __future__ import annotations
 
@@ -18,19 +18,20 @@ if TYPE_CHECKING:
     from deciban.model.model import Model
 
 EXAMPLE = a.example("deciban diff last-year.deciban this-year.deciban")
-ROUNDING = 1e-6
-"""Decibans that make no difference."""
+MIN_DIFFERENCE_DB = 1e-6
+"""The smallest difference of evidence, in decibans, that counts as a change."""
 
 Second = Annotated[Path, typer.Argument(metavar="OTHER", help="The model to compare it with.", show_default=False)]
 Most = Annotated[
-    int, typer.Option("--most", metavar="NUMBER", min=1, help="How many columns whose evidence moved to show.")
+    int,
+    typer.Option("--most", metavar="NUMBER", min=1, help="How many of the columns whose evidence changed to show."),
 ]
 
 
 def command(
     model: a.ModelFile, other: Second, most: Most = 10, json: a.AsJson = False, debug: a.Debug = False
 ) -> None:
-    """Compare two models: rows, classes, priors, roles, assumptions, and whose evidence moved most."""
+    """Compare two models: rows, classes, priors, roles, assumptions, and the columns whose evidence changed most."""
     with handle_errors(debug):
         from deciban.cli.model_files import open_model
         from deciban.cli.output import print_json
@@ -43,29 +44,29 @@ def command(
 
 
 def differences(first: Model, second: Model) -> dict[str, Any]:
-    """Each thing that differs as [first, second]; a thing that is the same is absent."""
+    """Return each difference as [first, second]; equal values are absent."""
     one, two = first.describe(), second.describe()
     return {
         "same": first.ledger == second.ledger
         and (first.options, first.roles, first.account) == (second.options, second.roles, second.account),
-        "target": _changed({"": first.target}, {"": second.target}),
-        "rows": _changed({"": one.weight}, {"": two.weight}),
-        "class_rows": _changed(_class_weights(one), _class_weights(two)),
-        "priors": _changed(_priors(one), _priors(two)),
-        "roles": _changed(first.roles, second.roles),
-        "blocks": _changed(_joined(first), _joined(second)),
-        "options": _changed(_options(first), _options(second)),
-        "evidence": _moved(one, two),
+        "target": _differing({"": first.target}, {"": second.target}),
+        "rows": _differing({"": one.weight}, {"": two.weight}),
+        "class_rows": _differing(_class_weights(one), _class_weights(two)),
+        "priors": _differing(_priors(one), _priors(two)),
+        "roles": _differing(first.roles, second.roles),
+        "blocks": _differing(_blocks_of(first), _blocks_of(second)),
+        "options": _differing(_options(first), _options(second)),
+        "evidence": _evidence_changes(one, two),
     }
 
 
-def _changed(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, list[Any]]:
+def _differing(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, list[Any]]:
     names = dict.fromkeys([*first, *second])
-    return {n: [first.get(n), second.get(n)] for n in names if not _alike(first.get(n), second.get(n))}
+    return {n: [first.get(n), second.get(n)] for n in names if not _is_equal(first.get(n), second.get(n))}
 
 
-def _alike(x: Any, y: Any) -> bool:
-    """Equal; shares and weights but for rounding."""
+def _is_equal(x: Any, y: Any) -> bool:
+    """Return whether two values are equal; floats up to rounding."""
     return math.isclose(x, y, rel_tol=1e-9) if isinstance(x, float) and isinstance(y, float) else bool(x == y)
 
 
@@ -78,76 +79,79 @@ def _priors(description: Description) -> dict[str, float]:
 
 
 def _options(model: Model) -> dict[str, Any]:
-    from deciban.cli.inspect import options_of
+    from deciban.cli.inspect import describe_options
 
     learner = "bayes" if model.account is None else model.account.short
-    return {**options_of(model), "learner": learner}
+    return {**describe_options(model), "learner": learner}
 
 
-def _joined(model: Model) -> dict[str, str]:
-    """The columns that are joined, each with all of its block."""
+def _blocks_of(model: Model) -> dict[str, str]:
+    """Return for each column of a block the names in its block."""
     return {column.name: ", ".join(column.block) for column in model.columns if column.block}
 
 
-def _moved(one: Description, two: Description) -> list[dict[str, Any]]:
-    """Average evidence of each column in both, those that moved most first; `sure` where the intervals are apart."""
+def _evidence_changes(one: Description, two: Description) -> list[dict[str, Any]]:
+    """Return the average evidence of each column in both models, the largest change first.
+
+    `sure` says whether the intervals are disjoint.
+    """
     first, second = ({s.feature: s for s in d.strongest} for d in (one, two))
-    moved = []
+    changes = []
     for name in first.keys() & second.keys():
         x, y = first[name], second[name]
-        if abs(x.evidence - y.evidence) > ROUNDING:
-            apart = x.high < y.low or y.high < x.low
-            moved.append({"column": name, "first": x.evidence, "second": y.evidence, "sure": apart})
-    return sorted(moved, key=lambda entry: (-abs(entry["first"] - entry["second"]), entry["column"]))
+        if abs(x.evidence - y.evidence) > MIN_DIFFERENCE_DB:
+            disjoint = x.high < y.low or y.high < x.low
+            changes.append({"column": name, "first": x.evidence, "second": y.evidence, "sure": disjoint})
+    return sorted(changes, key=lambda entry: (-abs(entry["first"] - entry["second"]), entry["column"]))
 
 
 TITLES = {
     "class_rows": ("Classes", "rows of each"),
     "priors": ("Priors", "share of each class before any evidence"),
-    "roles": ("Columns", "what each is taken for"),
-    "blocks": ("Joined", "columns that are taken together"),
+    "roles": ("Columns", "the role of each"),
+    "blocks": ("Joined", "columns that are modelled jointly"),
     "options": ("Assumptions", ""),
 }
 
 
 def show(first: str, second: str, found: dict[str, Any], most: int) -> None:
-    """Only what differs."""
-    from deciban.cli.render import console, count, heading, line, one_line, pairs, short, table
+    """Print the differences."""
+    from deciban.cli.render import console, count, heading, line, pairs, print_title, short, table
 
     out = console()
-    out.print(one_line(f"{first} → {second}"), style="bold", soft_wrap=True)
+    print_title(out, f"{first} → {second}")
     if found["same"]:
-        line(out, "the same: nothing that was counted or assumed differs")
+        line(out, "the same: all statistics and assumptions are equal")
         return
     if not any(found[part] for part in found if part != "same"):
-        line(out, "the same, but for rounding")
+        line(out, "the same, except for rounding")
         return
     for name in ("target", "rows"):
-        pairs(out, [(name, " → ".join(_shown(v) for v in values)) for values in found[name].values()])
+        pairs(out, [(name, " → ".join(_format_value(v) for v in values)) for values in found[name].values()])
     for part, (title, what) in TITLES.items():
         if found[part]:
             heading(out, title, what)
             body = [
-                [name, *(short(_shown(v), 20) for v in values)]
+                [name, *(short(_format_value(v), 20) for v in values)]
                 for name, values in list(found[part].items())[: 3 * most]
             ]
             table(out, ["", "first", "second"], body, right=[1, 2] if part in ("class_rows", "priors") else [])
             if len(found[part]) > 3 * most:
                 line(out, f"… and {count(len(found[part]) - 3 * most)} more")
     if found["evidence"]:
-        heading(out, "Evidence", "for the true class, on average; * where the 90 % intervals are apart")
+        heading(out, "Evidence", "for the true class, on average; * where the 90 % intervals are disjoint")
         body = [
-            [e["column"], f"{number(e['first'], 2)} dB", f"{number(e['second'], 2)} dB", _step(e)]
+            [e["column"], f"{number(e['first'], 2)} dB", f"{number(e['second'], 2)} dB", _format_change(e)]
             for e in found["evidence"][:most]
         ]
-        table(out, ["column", "first", "second", "moved"], body, right=[1, 2, 3])
+        table(out, ["column", "first", "second", "change"], body, right=[1, 2, 3])
 
 
-def _step(entry: Mapping[str, Any]) -> str:
+def _format_change(entry: Mapping[str, Any]) -> str:
     return f"{signed(entry['second'] - entry['first'])}{' *' if entry['sure'] else '  '}"
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if value is None:
         return "–"
     return f"{value:.6g}" if isinstance(value, float) else str(value)

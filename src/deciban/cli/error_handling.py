@@ -1,4 +1,4 @@
-"""How a command fails: in a line or two with a way out."""
+"""Errors, warnings and interrupts of commands: messages of a line or two with a hint."""
 
 from __future__ import annotations
 
@@ -17,160 +17,161 @@ from deciban.cli.exit_codes import INTERRUPTED, REFUSED
 from deciban.errors import DecibanError, DecibanWarning
 from deciban.formatting import escape_controls
 
-PYTHON = re.compile(
+PYTHON_HINT = re.compile(
     r" \((?:or |train\(…, )?(?:"
     r"(?:roles|missing|allow_missing_columns|classes|format|encoding|hive|like|weights|unseen|words|learner|folds)="
     r"|with_priors\()[^()]*\)+"
 )
-"""How a hint says in brackets what the same is in Python: nothing for a command line."""
+"""The part of a hint, in brackets, that only helps in Python."""
 
-SPOKEN = {"column= one of": "--column, one of", "describe() tells": "deciban inspect tells"}
-"""What Python calls something, and what a command calls it."""
+COMMAND_WORDING = {"column= one of": "--column, one of", "describe() tells": "deciban inspect tells"}
+"""Words of hints for Python, and what replaces them on the command line."""
 
-PRIORS = re.compile(r"with_priors\('(\w+)'\) first")
-"""A hint that only Python can follow: no command gives a model other priors."""
+PRIORS_HINT = re.compile(r"with_priors\('(\w+)'\) first")
+"""A hint that only Python can follow: no command changes the priors of a model."""
 
 
 @contextmanager
 def handle_errors(debug: bool, refused: int = REFUSED, interrupted: str = "no file was written") -> Iterator[None]:
-    """Turn errors and warnings into words on stderr; with `debug` let errors through.
+    """Print errors and warnings of the block on standard error; with `debug` let errors through.
 
-    `refused` is the exit code where 1 means something else, and `interrupted` says what Ctrl-C leaves.
+    `refused` is the exit code of errors, for commands where 1 means something else; `interrupted` is the message
+    after Ctrl-C.
     """
     interrupts = Interrupts()
     try:
         with print_warnings(), interrupts:
             yield
-            sys.stdout.flush()  # a full disk behind a pipe or a redirection is noticed here, and not at exit
-    except BrokenPipeError:  # whoever read our output has left: nothing to tell, and nobody to tell it to
+            sys.stdout.flush()  # detects a full disk behind a pipe or a redirection here, not at exit
+    except BrokenPipeError:  # the reader of our output is gone: there is nothing to report
         raise
     except (KeyboardInterrupt, Exception) as error:
-        if _is_typers(error):
-            if hasattr(error, "message"):  # may name columns or classes of a table
+        if _belongs_to_typer(error):
+            if hasattr(error, "message"):  # it may contain names of columns or classes
                 error.message = escape_controls(error.message, keep="\n")
             raise
         if isinstance(error, KeyboardInterrupt) or interrupts.seen:
-            _say(f"interrupted: {interrupted}")
+            _try_print_stderr(f"interrupted: {interrupted}")
             raise SystemExit(INTERRUPTED) from None
         if debug and refused == REFUSED:
             raise
-        _say(traceback() if debug else f"error: {in_words(error)}")
+        _try_print_stderr(traceback() if debug else f"error: {describe_error(error)}")
         raise SystemExit(refused) from None
 
 
-def _is_typers(error: BaseException) -> bool:
-    """Whether typer is to deal with it; it is not loaded to ask that, as those who raise such errors have it."""
+def _belongs_to_typer(error: BaseException) -> bool:
+    """Return whether typer handles the error; if typer is not loaded, nothing can have raised such an error."""
     typer = sys.modules.get("typer")
     return typer is not None and isinstance(error, (typer.Exit, typer.Abort, typer.BadParameter))
 
 
-def print_stderr(what: str) -> None:
-    """Print words on standard error; characters that a terminal would obey are escaped.
+def print_stderr(message: str) -> None:
+    """Print a message on standard error, with control characters escaped.
 
     >>> import contextlib
     >>> with contextlib.redirect_stderr(sys.stdout):
     ...     print_stderr("a\\x1b[2J.eml: not read")
     a\\u001b[2J.eml: not read
     """
-    print(escape_controls(what, keep="\n\t"), file=sys.stderr, flush=True)
+    print(escape_controls(message, keep="\n\t"), file=sys.stderr, flush=True)
 
 
-def _say(what: str) -> None:
-    with suppress(OSError):  # if nobody hears us, the exit code still says it
-        print_stderr(what)
+def _try_print_stderr(message: str) -> None:
+    with suppress(OSError):  # the exit code still reports the error
+        print_stderr(message)
 
 
 def traceback() -> str:
-    """Where the error happened that is being dealt with."""
+    """Return the traceback of the current error."""
     from traceback import format_exc
 
     return format_exc().rstrip()
 
 
-def in_words(error: Exception) -> str:
-    """What to say of an error."""
+def describe_error(error: Exception) -> str:
+    """Return the message for an error."""
     if isinstance(error, DecibanError):
-        return _commanding(str(error))
+        return _adapt_message(str(error))
     if isinstance(error, OSError) and error.errno == errno.EBADF:
         return "standard input or standard output is closed. Hint: < /dev/null or > /dev/null if it is not needed"
     if isinstance(error, OSError) and error.strerror:
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror}"
     if isinstance(error, MemoryError):
-        return "there is not enough memory. Hint: fewer columns, --as COLUMN=skip"
+        return "not enough memory. Hint: use fewer columns, --as COLUMN=skip"
     return f"{type(error).__name__}: {error}\nHint: --debug shows where it happened."
 
 
-def _commanding(message: str) -> str:
+def _adapt_message(message: str) -> str:
     what, hint, advice = message.partition("Hint: ")
     return what + hint + adapt_hint(advice)
 
 
 def adapt_hint(advice: str) -> str:
-    """A hint for those who do not write Python.
+    """Adapt a hint for Python to the command line.
 
     >>> adapt_hint("--encoding latin-1 (or encoding='latin-1')"), adapt_hint("with_priors('empirical') first")
     ('--encoding latin-1', 'train with --prior empirical')
     """
-    for python, command in SPOKEN.items():
+    for python, command in COMMAND_WORDING.items():
         advice = advice.replace(python, command)
-    return PRIORS.sub(r"train with --prior \1", PYTHON.sub("", advice))
+    return PRIORS_HINT.sub(r"train with --prior \1", PYTHON_HINT.sub("", advice))
 
 
 class Interrupts:
-    """Remembers that Ctrl-C was pressed, whatever a library makes of the exception.
+    """A record of whether Ctrl-C was pressed, whatever a library does with the exception.
 
-    DuckDB turns it into an error of its own, and an import within pyarrow swallows it.
+    DuckDB converts it to an error of its own, and an import within pyarrow suppresses it.
     """
 
     latest: Interrupts | None = None
 
     def __init__(self) -> None:
         self.seen = False
-        self._before: Any = None
+        self._previous: Any = None
         Interrupts.latest = self
 
     def __enter__(self) -> None:
-        ours = threading.current_thread() is threading.main_thread()
-        if ours and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-            self._before = signal.signal(signal.SIGINT, self._note)
+        is_main = threading.current_thread() is threading.main_thread()
+        if is_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            self._previous = signal.signal(signal.SIGINT, self._record)
 
-    def _note(self, number: int, frame: FrameType | None) -> None:
+    def _record(self, number: int, frame: FrameType | None) -> None:
         self.seen = True
         raise KeyboardInterrupt
 
     def __exit__(self, *_: Any) -> None:
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
+        if self._previous is not None:
+            signal.signal(signal.SIGINT, self._previous)
 
 
 def stop_if_interrupted() -> None:
-    """Raise the interrupt that a library has swallowed; to be asked now and then, and before a file is written."""
+    """Raise an interrupt that a library has suppressed; called regularly, and before a file is written."""
     if Interrupts.latest is not None and Interrupts.latest.seen:
         raise KeyboardInterrupt
 
 
 @contextmanager
 def print_warnings() -> Iterator[None]:
-    """Each warning of ours once, on a line of its own; other libraries' are not the user's business."""
-    told: set[str] = set()
+    """Print each warning of deciban once, on a line of its own; warnings of other libraries are dropped."""
+    printed: set[str] = set()
 
-    def tell(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-        text = _commanding(str(message))
-        if issubclass(category, DecibanWarning) and text not in told:
-            told.add(text)
+    def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+        text = _adapt_message(str(message))
+        if issubclass(category, DecibanWarning) and text not in printed:
+            printed.add(text)
             print_stderr(f"warning: {text}")
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", DecibanWarning)
-        warnings.showwarning = tell
+        warnings.showwarning = show
         yield
 
 
-def status(words: str) -> Any:
-    """A sign of life on a terminal while something takes its time; nothing elsewhere."""
+def status(message: str) -> Any:
+    """Show a message with a spinner on a terminal during the block; nothing elsewhere."""
     if not sys.stderr.isatty():
         return nullcontext()
     from rich.console import Console
 
-    return Console(stderr=True, highlight=False).status(words)
+    return Console(stderr=True, highlight=False).status(message)

@@ -1,4 +1,4 @@
-"""`deciban example`: a small table or mailbox that comes with deciban, to try things on."""
+"""`deciban example`: a small table or mailbox that comes with deciban, to try commands on."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Name = Annotated[
     Literal["patients", "new-patients", "messages", "new-messages", "mailbox"],
     typer.Argument(
         help="patients: 400 with a diagnosis. new-patients: 6 without. messages: 400 texts with a topic. "
-        "new-messages: 6 without. mailbox: a Maildir of 222 letters and 158 of junk.",
+        "new-messages: 6 without. mailbox: a Maildir of 222 messages and 158 of junk.",
         show_default=False,
     ),
 ]
@@ -34,37 +34,37 @@ Folder = Annotated[
     Path | None,
     typer.Option(
         "--folder", metavar="FOLDER", show_default=False,
-        help=f"Where to write the mailbox: a folder that is new or empty; {MAILBOX} unless given.",
+        help=f"Where to write the mailbox: a new or empty folder; by default {MAILBOX}.",
     ),
 ]  # fmt: skip
 
 
 def command(name: Name, folder: Folder = None, debug: a.Debug = False) -> None:
-    """Write a bundled table to stdout as CSV, or a mailbox to a folder. Patients, messages and mail are made up."""
+    """Write a bundled table to stdout as CSV, or a mailbox to a folder. Patients, messages and mail are synthetic."""
     if folder is not None and name != MAILBOX:
         raise typer.BadParameter(f"--folder is for {MAILBOX}; a table goes to stdout: deciban example {name} > FILE")
     with handle_errors(debug):
         if name == MAILBOX:
-            _mailbox(Path(MAILBOX) if folder is None else folder.expanduser())
+            _write_mailbox(Path(MAILBOX) if folder is None else folder.expanduser())
         else:
             sys.stdout.buffer.write((FOLDER / f"{name}.csv").read_bytes())
 
 
-def _mailbox(folder: Path) -> None:
-    from deciban.cli.output_folder import HINT, check_writable
+def _write_mailbox(folder: Path) -> None:
+    from deciban.cli.output import FOLDER_HINT, check_folder
     from deciban.errors import InputError
 
-    check_writable(folder)
+    check_folder(folder)
     if folder.exists() and any(folder.iterdir()):
         raise InputError(
-            f"the folder {str(folder)!r} is not empty; a mailbox is only written where nothing is. {HINT}"
+            f"the folder {str(folder)!r} is not empty; a mailbox is only written to an empty folder. {FOLDER_HINT}"
         )
     try:
         names = unpack_mailbox(folder)
     except OSError as error:
-        raise InputError(f"cannot write to the folder {str(folder)!r}: {error.strerror}. {HINT}") from None
+        raise InputError(f"cannot write to the folder {str(folder)!r}: {error.strerror}. {FOLDER_HINT}") from None
     new, junk = sum(name.startswith("new/") for name in names), sum(name.startswith(JUNK) for name in names)
-    print_stderr(f"{folder}: {len(names) - new - junk} letters, {new} new ones, and {junk} of junk in {JUNK}")
+    print_stderr(f"{folder}: {len(names) - new - junk} messages, {new} new ones, and {junk} of junk in {JUNK}")
 
 
 def unpack_mailbox(folder: Path) -> list[str]:

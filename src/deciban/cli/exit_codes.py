@@ -1,7 +1,7 @@
-"""Exit codes: how a program tells another what came of it.
+"""Exit codes.
 
-Of all commands: 0 done, 1 refused (the data, a file, or what was asked of them), 2 wrong usage, 130 interrupted, 141
-if whoever reads our output leaves early (128 + SIGPIPE, as a shell says of other programs).
+All commands exit with 0 for success, 1 for an error (in the data, a file, or the request), 2 for wrong usage, 130 if
+interrupted, and 141 if the reader of the output is gone (128 + SIGPIPE, as in shells).
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ INTERRUPTED: Final = 130
 UNREAD: Final = 141
 
 VERDICTS: Final = {"spam": 0, "unsure": 2}
-"""Of `mail classify`, as bogofilter has them; that of other labels is `NOT_SPAM`, and of an error `NO_VERDICT`."""
+"""The exit codes of `mail classify`, as in bogofilter; other labels have `NOT_SPAM`, and errors `NO_VERDICT`."""
 
 NOT_SPAM: Final = 1
 NO_VERDICT: Final = 3
 
 TRY_AGAIN: Final = 75
-"""Of `mail filter`: the message was not passed on whole, and is still the mail system's (EX_TEMPFAIL)."""
+"""The exit code of `mail filter` if the message was not passed on: the mail system keeps it (EX_TEMPFAIL)."""

@@ -1,9 +1,9 @@
-"""`deciban explain`: the reasons for predictions, in decibans."""
+"""`deciban explain`: the evidence for predictions, in decibans."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -28,50 +28,47 @@ Row = Annotated[
 ]
 Pair = Annotated[
     str | None,
-    typer.Option("--classes", metavar="FOR,AGAINST", help="Weigh these two; else the two most probable of each row."),
+    typer.Option(
+        "--classes",
+        metavar="FOR,AGAINST",
+        help="Compare these two classes; by default the two most probable of each row.",
+    ),
 ]
 Most = Annotated[
-    int, typer.Option("--most", metavar="NUMBER", min=1, help="How many reasons to show of each row, the strongest.")
+    int,
+    typer.Option(
+        "--most", metavar="NUMBER", min=1, help="How many columns or words to show of each row, the strongest first."
+    ),
 ]
 
 
+@a.with_options_of(a.table_options)
 def command(
     model: a.ModelFile,
-    data: a.Tables = None,
     rows: Rows = 5,
     row: Row = None,
     classes: Pair = None,
     most: Most = 10,
     allow_missing_columns: a.AllowMissing = False,
-    sql: a.Sql = None,
-    folders: a.Folders = None,
-    format: a.Format = None,
-    encoding: a.Encoding = "utf-8",
-    errors: a.Errors = "strict",
-    missing: a.Missing = None,
-    hive: a.Hive = False,
     json: a.AsJson = False,
     debug: a.Debug = False,
+    **options: Any,
 ) -> None:
-    """Say why each row is predicted as it is: what every column adds to the odds."""
-    from deciban.cli.inputs import direct_role_hints_to_training, given
+    """Explain the prediction of each row: how much every column adds to the log-odds."""
+    from deciban.cli.inputs import direct_role_hints_to_training, open_table
 
-    with (
-        handle_errors(debug),
-        direct_role_hints_to_training(),
-        given(data, sql, folders, format, encoding, errors, missing, hive) as table,
-    ):
+    with handle_errors(debug), direct_role_hints_to_training(), open_table(options) as table:
         start, count = (0, rows) if row is None else (row - 1, 1)
         run(model, table, start, count, parse_pair(classes), most, allow_missing_columns, json)
 
 
 def parse_pair(classes: str | None) -> tuple[str, str] | None:
-    """FOR,AGAINST taken apart."""
+    """Parse FOR,AGAINST."""
     if classes is None:
         return None
-    pair = a.listed(classes)
+    pair = a.split_list(classes)
     if len(pair) != 2:
-        raise typer.BadParameter(f"--classes wants two classes, FOR,AGAINST; not {classes!r}")
+        raise typer.BadParameter(f"--classes takes two classes, FOR,AGAINST; not {classes!r}")
     return pair[0], pair[1]
 
 
@@ -85,16 +82,16 @@ def run(
     allow: bool,
     as_json: bool,
 ) -> None:
-    """Read the rows, weigh, tell."""
-    from deciban.cli.explanations_screen import reasons, show
+    """Read the rows, compute their evidence, print it."""
+    from deciban.cli.explanations_screen import explain_table_rows, show
     from deciban.cli.model_files import open_model
     from deciban.cli.output import print_json
 
-    naming = next(iter(table.identified_by), None)
-    told = reasons(open_model(path), table.open(), start, count, pair, allow, naming)
-    if not told:
-        raise InputError(f"{table.name} has no row {start + 1}. Hint: --row counts from 1, the header left out")
+    name_column = next(iter(table.identified_by), None)
+    explained = explain_table_rows(open_model(path), table.open(), start, count, pair, allow, name_column)
+    if not explained:
+        raise InputError(f"{table.name} has no row {start + 1}. Hint: --row counts from 1, without the header")
     if as_json:
-        print_json([reason.to_dict() for reason in told])
+        print_json([row.to_dict() for row in explained])
         return
-    show(told, most)
+    show(explained, most)

@@ -1,33 +1,38 @@
-"""Reasons for single rows: computed, and shown so that the strongest is seen first."""
+"""Evidence of single rows, by column or by word, computed and printed with the strongest first."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from deciban.cli.format_probability import probability
-from deciban.cli.render import console, heading, line, one_line, short
-from deciban.cli.word_reasons import Passages, passages, show_passages
+from deciban.cli.render import console, heading, line, one_line, short, table
 from deciban.plain_json import plain
-from deciban.scores.explanation import decibans, odds
+from deciban.scores.explanation import Reason, decibans, odds
+from deciban.scores.passages import word_shown
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from deciban.model.model import Model
+    from deciban.scores import Explanation
+    from deciban.scores.passages import WordEvidence
     from deciban.sources.source import Source
 
-BAR = 12
-"""Characters of the longest bar to either side."""
+BAR_WIDTH = 12
+"""The characters of the longest bar to either side."""
 
-WIDE = 9
-"""Characters of a number of decibans."""
+DECIBANS_WIDTH = 9
+"""The characters of a number of decibans."""
+
+MAX_WORD_WIDTH = 22
+"""The characters of a word that are shown next to its passage."""
 
 
 @dataclass(frozen=True)
-class Reasons:
-    """Why one row is predicted as it is."""
+class RowExplanation:
+    """The prediction of a row, and the evidence of its columns for one class against another."""
 
     row: int
     prediction: Any
@@ -37,12 +42,12 @@ class Reasons:
     against: Any
     entries: list[tuple[str, float]]
     total: float
-    called: str | None = None
-    passages: Passages | None = None
+    name: str | None = None
+    words: RowWords | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON knows it: evidence without bound is None."""
-        told: dict[str, Any] = plain(
+        """Return the explanation for JSON: infinite evidence is None."""
+        result: dict[str, Any] = plain(
             {
                 "row": self.row,
                 "prediction": self.prediction,
@@ -54,95 +59,167 @@ class Reasons:
                 "total": self.total,
             }
         )
-        told |= {} if self.called is None else {"file": self.called}
-        told |= {} if self.passages is None else {"words": plain(self.passages.to_list())}
-        return told
+        result |= {} if self.name is None else {"file": self.name}
+        result |= {} if self.words is None else {"words": plain(self.words.to_list())}
+        return result
 
 
-def reasons(
+def explain_table_rows(
     model: Model,
     source: Source,
     start: int,
     count: int,
     pair: tuple[str, str] | None,
     allow: bool,
-    naming: str | None = None,
-) -> list[Reasons]:
-    """The reasons for some rows, called by the column `naming`; none where the table is shorter."""
-    from deciban.cli.row_views import Carrying, Part
+    name_column: str | None = None,
+) -> list[RowExplanation]:
+    """Explain `count` rows from row `start`, named by `name_column`; an empty list if the table is shorter."""
+    from deciban.cli.row_views import CopyingView, RowRange
     from deciban.model.table_explanations import explain_rows
 
-    part = Part(source, start, count)
-    view = Carrying(part, [name for name in (model.target, naming) if name is not None and name in source.columns])
-    carried: dict[str, list[Any]] = {name: [] for name in view.carried}
+    part = RowRange(source, start, count)
+    view = CopyingView(
+        part, [name for name in (model.target, name_column) if name is not None and name in source.columns]
+    )
+    copied: dict[str, list[Any]] = {name: [] for name in view.copied}
     p: list[Any] = []
     for batches, parts in model.blocks(view, allow):
         p += model.scores(parts, "posterior").tolist()
-        for name, values in zip(view.carried, view.carried_by(batches)):
-            carried[name] += values.to_pylist()
+        for name, values in zip(view.copied, view.copied_columns(batches)):
+            copied[name] += values.to_pylist()
     if not p:
         return []
-    told = explain_rows(model, part, pair, count, allow)
-    truths, names = (carried.get(name or "", [None] * len(p)) for name in (model.target, naming))
+    explanation = explain_rows(model, part, pair, count, allow)
+    truths, names = (copied.get(name or "", [None] * len(p)) for name in (model.target, name_column))
     found = []
-    for i, (posterior, truth, called) in enumerate(zip(p, truths, names)):
+    for i, (posterior, truth, name) in enumerate(zip(p, truths, names)):
         k = max(range(len(posterior)), key=posterior.__getitem__)
-        winner, other = told.winner[i : i + 1].tolist()[0], told.runner_up[i : i + 1].tolist()[0]
-        reason = Reasons(
-            start + i + 1, model.classes[k], posterior[k], truth, winner, other, told.entries(i),
-            float(told.total[i]), called, passages(told, i),
+        winner, other = (labels[i : i + 1].tolist()[0] for labels in (explanation.winner, explanation.runner_up))
+        row = RowExplanation(
+            start + i + 1, model.classes[k], posterior[k], truth, winner, other, explanation.entries(i),
+            float(explanation.total[i]), name, words_of_row(explanation, i),
         )  # fmt: skip
-        found.append(reason)
+        found.append(row)
     return found
 
 
-def show(told: list[Reasons], most: int) -> None:
-    """All of them, one under the other."""
+def show(rows: list[RowExplanation], most: int) -> None:
+    """Print the explanations one below the other."""
     out = console()
-    for reason in told:
-        _one(out, reason, most)
+    for row in rows:
+        _show_row(out, row, most)
     out.print()
     line(out, "dB is decibans: +10 is ten to one for, +3 two to one, −10 ten to one against.")
 
 
-def _one(out: Console, reason: Reasons, most: int) -> None:
-    room = 20 if reason.called is None else 30
-    truth = "" if reason.truth is None else f"; in truth {short(str(reason.truth), room)}"
-    sure = probability(reason.probability, math.isfinite(reason.total))
-    chance = f"{short(str(reason.prediction), room)}, probability {sure}{truth}"
-    heading(out, f"Row {reason.row}", chance if reason.called is None else short(reason.called, out.width - 20))
-    if reason.called is not None:
+def _show_row(out: Console, row: RowExplanation, most: int) -> None:
+    width = 20 if row.name is None else 30
+    truth = "" if row.truth is None else f"; in truth {short(str(row.truth), width)}"
+    probability = format_probability(row.probability, math.isfinite(row.total))
+    chance = f"{short(str(row.prediction), width)}, probability {probability}{truth}"
+    heading(out, f"Row {row.row}", chance if row.name is None else short(row.name, out.width - 20))
+    if row.name is not None:
         line(out, chance)
-    line(out, f"why {short(str(reason.favoured), 30)} rather than {short(str(reason.against), 30)}:")
-    if reason.passages is None:
-        _columns(out, reason, most)
+    line(out, f"why {short(str(row.favoured), 30)} rather than {short(str(row.against), 30)}:")
+    if row.words is None:
+        _show_columns(out, row, most)
     else:
-        show_passages(out, reason.passages, reason.total, most)
+        _show_words(out, row.words, row.total, most)
 
 
-def _columns(out: Console, reason: Reasons, most: int) -> None:
+def _show_columns(out: Console, row: RowExplanation, most: int) -> None:
     from rich.cells import cell_len
 
-    shown, rest = reason.entries[:most], reason.entries[most:]
+    shown, rest = row.entries[:most], row.entries[most:]
     if rest:
         shown = [*shown, (f"{len(rest)} more", sum(value for _, value in rest))]
     largest = max([abs(v) for _, v in shown if math.isfinite(v)] + [1e-9])
-    width = min(max(cell_len(one_line(name)) for name, _ in [*shown, ("total", 0.0)]), out.width - 2 * BAR - 19)
+    width = min(max(cell_len(one_line(name)) for name, _ in [*shown, ("total", 0.0)]), out.width - 2 * BAR_WIDTH - 19)
     for name, value in shown:
-        out.print(f"  {padded(name, width)}  {decibans(value, WIDE)}  {bar(value, largest)}".rstrip(), soft_wrap=True)
-    out.print(f"  {'total':<{width}}  {decibans(reason.total, WIDE)}  {odds(reason.total)}".rstrip(), soft_wrap=True)
+        out.print(
+            f"  {pad(name, width)}  {decibans(value, DECIBANS_WIDTH)}  {draw_bar(value, largest)}".rstrip(),
+            soft_wrap=True,
+        )
+    out.print(
+        f"  {'total':<{width}}  {decibans(row.total, DECIBANS_WIDTH)}  {odds(row.total)}".rstrip(), soft_wrap=True
+    )
 
 
-def padded(text: str, width: int) -> str:
-    """The text in exactly so many characters."""
+def pad(text: str, width: int) -> str:
+    """Return the text shortened or padded to a width."""
     from rich.cells import set_cell_size
 
     return set_cell_size(short(text, width), width)
 
 
-def bar(value: float, largest: float) -> str:
-    """Evidence as a length: to the right for, to the left against."""
+def draw_bar(value: float, largest: float) -> str:
+    """Draw evidence as a bar: to the right for the class, to the left against it."""
     if math.isnan(value):
         return ""
-    length = BAR if math.isinf(value) else round(BAR * min(1.0, abs(value) / largest))
-    return " " * BAR + "│" + "█" * length if value >= 0 else " " * (BAR - length) + "█" * length + "│"
+    length = BAR_WIDTH if math.isinf(value) else round(BAR_WIDTH * min(1.0, abs(value) / largest))
+    return " " * BAR_WIDTH + "│" + "█" * length if value >= 0 else " " * (BAR_WIDTH - length) + "█" * length + "│"
+
+
+@dataclass(frozen=True)
+class RowWords:
+    """The words of a row's texts with the evidence of each, the texts, and the evidence of other columns."""
+
+    words: Sequence[WordEvidence]
+    texts: Mapping[str, str]
+    others: Sequence[Reason]
+
+    def to_list(self) -> list[dict[str, Any]]:
+        """Return the words for JSON; positions are characters of the text."""
+        return [word._asdict() for word in self.words]
+
+
+def words_of_row(explanation: Explanation, row: int) -> RowWords | None:
+    """Return the words of a row; None if the model reads no texts."""
+    from deciban.model.text_explanations import TableExplanation
+
+    if not isinstance(explanation, TableExplanation):
+        return None
+    texts = {column: documents.texts[row] for column, documents in explanation.documents.items()}
+    others = [reason for reason in explanation.reasons(row) if reason.behind is None]
+    return RowWords(explanation.words(row), texts, others)
+
+
+def _show_words(out: Console, row: RowWords, total: float, most: int) -> None:
+    """Print the strongest words and columns, each word with its context."""
+    if not row.words and any(row.texts.values()):
+        line(out, "(the model knows none of the words)")
+    found = [*row.others, *(Reason(_word_name(w, len(row.texts) > 1), w.decibans, w) for w in row.words)]
+    found.sort(key=lambda reason: -abs(reason.decibans))
+    shown, rest = found[:most], found[most:]
+    body = [[short(n, MAX_WORD_WIDTH), f"{w.times}×" if w else "", decibans(v).strip()] for n, v, w in shown]
+    if rest:
+        body.append([f"{len(rest)} more", "", decibans(sum(value for _, value, _ in rest)).strip()])
+    body.append(["total", "", decibans(total).strip()])
+    from rich.cells import cell_len
+
+    head = ["word" if len(row.others) == 1 else "reason", "times", "evidence"]
+    width = out.width - sum(max(cell_len(cells[i]) for cells in [head, *body]) + 2 for i in range(3)) - 2
+    contexts = ["" if word is None else format_context(row.texts[word.column], word, width) for _, _, word in shown]
+    contexts += ["", odds(total)] if rest else [odds(total)]
+    rows = [[*cells, words] for cells, words in zip(body, contexts)]
+    table(out, [*head, "first occurrence"], rows, right=[1, 2])
+
+
+def _word_name(word: WordEvidence, several: bool) -> str:
+    shown = word_shown(word.word)
+    return f"{word.column}: {shown}" if several else shown
+
+
+def format_context(text: str, word: WordEvidence, width: int) -> str:
+    """Return a word with its context in `width` columns of the screen; some characters take two."""
+    from rich.cells import cell_len
+
+    from deciban.scores.passages import in_context
+
+    words = one_line(in_context(text, word, width))
+    return words if cell_len(words) <= width else one_line(in_context(text, word, width // 2))
+
+
+def format_probability(p: float, can_be_doubted: bool = True) -> str:
+    """Format with four digits; a probability near 1 that can be doubted is not printed as 1."""
+    return "over 0.9999" if 0.9999 < p < 1 or (p == 1 and can_be_doubted) else f"{p:.4f}"

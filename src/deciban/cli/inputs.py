@@ -1,4 +1,4 @@
-"""DATA as the command line names it: files, patterns, standard input, a folder of documents, or a query."""
+"""The tables that commands read: files, patterns, standard input, a folder of documents, or a query."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from deciban.sources.source import Source
 
 STDIN = "standard input"
-PACKED = {b"\x1f\x8b": ".gz", b"\x28\xb5\x2f\xfd": ".zst"}
-"""How compressed data begins, and what its name ends in."""
+COMPRESSION_MARKS = {b"\x1f\x8b": ".gz", b"\x28\xb5\x2f\xfd": ".zst"}
+"""The first bytes of compressed data, and the ending of its file name."""
 
 
 @dataclass(frozen=True)
 class TableInput:
-    """A table that can be opened, and what to call it."""
+    """A table that can be opened, its name for messages, and how it is read."""
 
     paths: Sequence[str]
     name: str
@@ -39,69 +39,61 @@ class TableInput:
 
     @property
     def source(self) -> str | list[str] | None:
-        """As `deciban.train` takes it."""
+        """The source as `deciban.train` takes it."""
         if self.sql is not None:
             return None
         return self.paths[0] if len(self.paths) == 1 else list(self.paths)
 
     @property
     def reading(self) -> dict[str, Any]:
-        """As `deciban.train` takes it."""
+        """The arguments of `deciban.train` that say how the source is read."""
         named = {"sql": self.sql, "format": self.format, "encoding": self.encoding, "missing": self.missing}
         named = named if self.errors == "strict" else {**named, "errors": self.errors}
         return {**named, "hive": True} if self.hive else named
 
     @property
     def identified_by(self) -> list[str]:
-        """The columns that say which row is which, where the source itself gives them."""
+        """The columns that identify rows, if the source itself has them."""
         return ["file"] if self.format in ("folders", "text") and self.name != STDIN else []
 
     def open(self) -> Source:
-        """The table itself."""
+        """Open the table."""
         from deciban.sources.source import FileOptions, open_source
 
         options = FileOptions(self.format, self.encoding, self.missing, self.errors, self.hive)
         return open_source(self.source, self.sql, options)
 
-    def guessed_rows(self) -> int | None:
-        """About how many rows, where that costs next to nothing to know."""
+    def estimate_rows(self) -> int | None:
+        """Return the approximate number of rows, or None if it is not cheap to find out."""
         if self.sql is not None or any(path.endswith((".json", ".jsonl", ".ndjson")) for path in self.paths):
             return None
         try:
             return self.open().n_rows
-        except (DecibanError, OSError):  # whatever is wrong is said by the reading itself
+        except (DecibanError, OSError):  # the reading itself reports the error
             return None
 
 
 @contextmanager
-def given(
-    paths: Sequence[str] | None,
-    sql: str | None,
-    folders: str | None,
-    format: str | None,
-    encoding: str,
-    errors: str,
-    missing: Sequence[str] | None,
-    hive: bool | None = False,
-) -> Iterator[TableInput]:
-    """The table for the time of the block; standard input is kept in a file meanwhile."""
-    paths = list(paths or ())
+def open_table(options: Mapping[str, Any]) -> Iterator[TableInput]:
+    """Yield the table that the options of `table_options` name; standard input is kept in a file for the block."""
+    paths, sql, folders = list(options["data"] or ()), options["sql"], options.get("folders")
+    format, hive = options["format"], options["hive"]
     if bool(paths) + (sql is not None) + (folders is not None) != 1:
-        raise typer.BadParameter("a table is wanted: DATA or --folders DIR, or else --sql QUERY, and not both")
+        raise typer.BadParameter("exactly one table is needed: DATA, --folders DIR or --sql QUERY")
     if hive and not paths:
-        raise typer.BadParameter("--hive is for DATA; a query says read_csv(…, hive_partitioning=true)")
-    texts = tuple(missing or ())
+        raise typer.BadParameter("--hive is for DATA; in a query write read_csv(…, hive_partitioning=true)")
     if folders is not None:
         if format is not None:
-            raise typer.BadParameter(f"--folders reads each file as a document, so --format {format} is not free")
+            raise typer.BadParameter(f"--folders reads each file as a document, so --format {format} cannot be given")
         paths, format = [folders], "folders"
+    reading = (options["encoding"], tuple(options["missing"] or ()), options.get("errors", "strict"), hive)
     if paths != ["-"]:
         _refuse_absent(paths)
         name = "the query" if sql is not None else paths[0] + (" …" if len(paths) > 1 else "")
-        yield TableInput(paths, name, sql, format, encoding, texts, errors, bool(hive))
+        yield TableInput(paths, name, sql, format, *reading)
         return
     with spool_stdin() as path, rename_in_errors(path, STDIN):
-        yield TableInput([str(path)], STDIN, None, format, encoding, texts, errors, bool(hive))
+        yield TableInput([str(path)], STDIN, None, format, *reading)
 
 
 def _refuse_absent(paths: Sequence[str]) -> None:
@@ -115,12 +107,12 @@ def _refuse_absent(paths: Sequence[str]) -> None:
 
 @contextmanager
 def spool_stdin() -> Iterator[Path]:
-    """Standard input as a file, so that it can be read from its beginning more than once."""
+    """Copy standard input to a file, so that it can be read more than once."""
     stream = sys.stdin.buffer
     if sys.stdin.isatty():
         typer.echo("reading the table from standard input, to its end (Ctrl-D) …", err=True)
     start = stream.read(4)
-    ending = next((name for mark, name in PACKED.items() if start.startswith(mark)), "")
+    ending = next((name for mark, name in COMPRESSION_MARKS.items() if start.startswith(mark)), "")
     with tempfile.TemporaryDirectory(prefix="deciban-") as folder:
         path = Path(folder) / f"stdin{ending}"
         with path.open("wb") as file:
@@ -131,7 +123,7 @@ def spool_stdin() -> Iterator[Path]:
 
 @contextmanager
 def rename_in_errors(path: Path, name: str) -> Iterator[None]:
-    """Say a name that means something to the user where an error names the file."""
+    """Replace the path of a temporary file by a name that the user knows, in errors of the block."""
     try:
         yield
     except DecibanError as error:
@@ -142,7 +134,7 @@ def rename_in_errors(path: Path, name: str) -> Iterator[None]:
 
 @contextmanager
 def direct_role_hints_to_training() -> Iterator[None]:
-    """Where a model is there already, advice on roles is for the training, and says so."""
+    """Make hints on roles in errors of the block refer to training: a trained model has its roles already."""
     try:
         yield
     except DecibanError as error:

@@ -1,4 +1,4 @@
-"""`deciban inspect`: what is in a model file."""
+"""`deciban inspect`: show the contents of a model file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from deciban.cli import options as a
 from deciban.cli.error_handling import handle_errors
 
 if TYPE_CHECKING:
-    from deciban.model.description import Description, Strength
+    from deciban.model.description import Description
     from deciban.model.model import Model
 
 EXAMPLE = a.example("deciban inspect patients.deciban", "deciban inspect patients.deciban --json")
@@ -21,31 +21,31 @@ Most = Annotated[
 
 
 def command(model: a.ModelFile, most: Most = 10, json: a.AsJson = False, debug: a.Debug = False) -> None:
-    """Show a model: classes, assumptions, columns with roles and reasons, and what the strongest of them say."""
+    """Show a model: classes, assumptions, columns with roles and reasons, and the evidence of the strongest."""
     with handle_errors(debug):
         run(model, most, json)
 
 
 def run(path: Path, most: int, as_json: bool) -> None:
-    """Open the file, describe, tell."""
+    """Open the file and print its description."""
     import deciban
     from deciban.cli.model_files import load
     from deciban.cli.output import print_json
 
     found = load(path, verify=True)
     if not isinstance(found, deciban.Model):
-        _estimator(found, as_json)
+        _show_estimator(found, as_json)
         return
     description = found.describe()
     if as_json:
-        facts = {"file": str(path), **facts_of(found), "options": options_of(found)}
+        facts = {"file": str(path), **describe_origin(found), "options": describe_options(found)}
         print_json({**facts, **description.to_dict()})
         return
     _show(path, found, description, most)
 
 
-def _estimator(found: Any, as_json: bool) -> None:
-    """A model that was trained on a matrix: its class, parameters and classes."""
+def _show_estimator(found: Any, as_json: bool) -> None:
+    """Print the class, parameters and classes of an estimator that was trained on a matrix."""
     from deciban.cli.output import print_json
     from deciban.cli.render import console, heading, line, pairs
     from deciban.plain_json import plain
@@ -70,13 +70,13 @@ def _estimator(found: Any, as_json: bool) -> None:
         line(out, facts["calibration"])
 
 
-def facts_of(model: Model) -> dict[str, Any]:
-    """Where a model comes from."""
+def describe_origin(model: Model) -> dict[str, Any]:
+    """Return the origin of a model: source, date, and column of weights."""
     return {"source": model.origin.source, "created": model.origin.created, "weights": model.weights}
 
 
-def options_of(model: Model) -> dict[str, Any]:
-    """What a model assumes beyond the roles of its columns."""
+def describe_options(model: Model) -> dict[str, Any]:
+    """Return the assumptions of a model apart from the roles of its columns."""
     options = model.options
     prior = options.prior
     shares = prior.given
@@ -94,8 +94,8 @@ def options_of(model: Model) -> dict[str, Any]:
     }
 
 
-def told(value: Any) -> str:
-    """An option for people; numbers that have names each with its own."""
+def format_option(value: Any) -> str:
+    """Format an option for people; a mapping as names with their numbers."""
     if not isinstance(value, dict):
         return str(value)
     return ", ".join(f"{name} {number:g}" for name, number in value.items())
@@ -103,11 +103,11 @@ def told(value: Any) -> str:
 
 def _show(path: Path, model: Model, description: Description, most: int) -> None:
     from deciban.cli.output import format_file_size
-    from deciban.cli.render import console, count, heading, one_line, pairs, table
-    from deciban.cli.train_screen import classes, missing, strongest
+    from deciban.cli.render import console, count, heading, pairs, print_title, table
+    from deciban.cli.report_screen import classes, format_missing, strongest
 
     out = console()
-    out.print(one_line(f"{path}: a model of {model.target}"), style="bold", soft_wrap=True)
+    print_title(out, f"{path}: a model of {model.target}")
     without = f" ({count(description.rows_without_class)} without a class)" if description.rows_without_class else ""
     pairs(
         out,
@@ -124,34 +124,27 @@ def _show(path: Path, model: Model, description: Description, most: int) -> None
     heading(out, "Classes")
     classes(out, description)
     heading(out, "Assumptions")
-    pairs(out, [(name.replace("_", " "), told(value)) for name, value in options_of(model).items()])
+    pairs(out, [(name.replace("_", " "), format_option(value)) for name, value in describe_options(model).items()])
     heading(out, "Columns")
-    body = [[note.name, note.role, note.reason + missing(note)] for note in description.columns]
+    body = [[note.name, note.role, note.reason + format_missing(note)] for note in description.columns]
     table(out, ["column", "role", "why"], body, wide=2)
     heading(out, "Strongest columns", "average evidence for the true class, with a 90 % interval")
     strongest(out, description, most)
-    _words(out, model, description, most)
+    _show_columns(out, model, description, most)
 
 
-def _words(out: Any, model: Model, description: Description, most: int) -> None:
-    """What the strongest columns say: of texts their telltales, of the others a sentence for each class."""
-    from deciban.cli.render import heading
-    from deciban.cli.train_screen import telltales
+def _show_columns(out: Any, model: Model, description: Description, most: int) -> None:
+    """Print the telltales of texts, and a sentence for each class of the other strongest columns."""
+    from deciban.cli.render import heading, line
+    from deciban.cli.report_screen import telltales
 
     telltales(out, model)
     texts = [text.column for text in model.layout.texts]
     others = tuple(strength for strength in description.strongest[:most] if strength.feature not in texts)
     if others:
-        heading(out, "What they say" if not texts else "What the other columns say")
-        sayings(out, others)
-
-
-def sayings(out: Any, strengths: tuple[Strength, ...]) -> None:
-    """The strongest columns in words."""
-    from deciban.cli.render import line
-
-    for strength in strengths:
+        heading(out, "Evidence by class" if not texts else "Evidence by class of the other columns")
+    for strength in others:
         if strength.says:
             line(out, strength.feature)
-        for saying in strength.says:
-            line(out, str(saying), indent=4)
+        for summary in strength.says:
+            line(out, str(summary), indent=4)

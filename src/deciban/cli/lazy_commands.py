@@ -1,4 +1,4 @@
-"""Commands that are loaded when they are called: a long list of them costs those nothing who call one."""
+"""Commands that are imported when they are called, so that one command does not load the others."""
 
 from __future__ import annotations
 
@@ -13,36 +13,34 @@ from typer.core import TyperGroup
 
 @dataclass(frozen=True)
 class LazyCommand:
-    """Where a command is: a module with a function, the example of its help, and what the list says of it.
+    """The module and function of a command, its line in the list of commands, and the name of its example.
 
-    A module may say `SPOKEN`, the class of a command that takes its arguments in a way of its own. A group of
-    commands has no example, and `function` is its `typer.Typer`.
+    A group of commands has no example, and `function` is its `typer.Typer`.
     """
 
-    what: str
+    help: str
     module: str
     function: str = "command"
     example: str = "EXAMPLE"
 
     def load(self, name: str) -> Any:
-        """The command itself."""
+        """Import the module and return the command."""
         module = import_module(self.module)
         found = getattr(module, self.function)
-        alone = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-        alone.callback()(lambda: None)
+        parent = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+        parent.callback()(lambda: None)
         if isinstance(found, typer.Typer):
-            alone.add_typer(found, name=name)
+            parent.add_typer(found, name=name)
         else:
-            spoken = getattr(module, "SPOKEN", None)
-            alone.command(name, short_help=self.what, epilog=getattr(module, self.example), cls=spoken)(found)
-        return cast(Any, typer.main.get_command(alone)).commands[name]
+            parent.command(name, short_help=self.help, epilog=getattr(module, self.example))(found)
+        return cast(Any, typer.main.get_command(parent)).commands[name]
 
 
-class Shelf(MutableMapping[str, Any]):
-    """Commands by name, in order, each loaded when it is taken."""
+class LazyCommands(MutableMapping[str, Any]):
+    """Commands by name, in order, each loaded on first access."""
 
-    def __init__(self, later: Mapping[str, LazyCommand], there: Mapping[str, Any]) -> None:
-        self._all: dict[str, Any] = {**later, **there}
+    def __init__(self, lazy: Mapping[str, LazyCommand], loaded: Mapping[str, Any]) -> None:
+        self._all: dict[str, Any] = {**lazy, **loaded}
 
     def __getitem__(self, name: str) -> Any:
         found = self._all[name]
@@ -62,26 +60,25 @@ class Shelf(MutableMapping[str, Any]):
     def __len__(self) -> int:
         return len(self._all)
 
-    def says(self, name: str) -> str:
-        """What the list says of a command, which need not be loaded for it."""
+    def help_of(self, name: str) -> str:
+        """Return the line of a command in the list of commands, without loading it."""
         found = self._all[name]
-        return found.what if isinstance(found, LazyCommand) else found.get_short_help_str(100)
+        return found.help if isinstance(found, LazyCommand) else found.get_short_help_str(100)
 
 
-def group(later: Mapping[str, LazyCommand], kind: type[TyperGroup] = TyperGroup) -> type[TyperGroup]:
-    """The class of a group that has these commands, before those that are there already."""
+def make_group(commands: Mapping[str, LazyCommand], kind: type[TyperGroup] = TyperGroup) -> type[TyperGroup]:
+    """Return the class of a group that has these commands, before those that are registered with it."""
 
     class Group(kind):  # type: ignore[valid-type, misc]
-        def __init__(self, **given: Any) -> None:
-            super().__init__(**given)
-            there: Mapping[str, Any] = given.get("commands") or {}
-            self.commands = Shelf(later, there)
+        def __init__(self, **settings: Any) -> None:
+            super().__init__(**settings)
+            self.commands = LazyCommands(commands, settings.get("commands") or {})
 
         def list_commands(self, ctx: Any) -> list[str]:
             return list(self.commands)
 
         def format_commands(self, ctx: Any, formatter: Any) -> None:
             with formatter.section("Commands"):
-                formatter.write_dl([(name, self.commands.says(name)) for name in self.commands])
+                formatter.write_dl([(name, self.commands.help_of(name)) for name in self.commands])
 
     return Group

@@ -1,4 +1,4 @@
-"""The `deciban` command: how it begins, and how it ends."""
+"""The entry point of the `deciban` command, and its exit codes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    """`app`, all commands, loaded where it is asked for."""
+    """Load `app`, which has all commands, on first access."""
     if name == "app":
         from deciban.cli.app import app
 
@@ -24,7 +24,7 @@ def __getattr__(name: str) -> Any:
 
 
 def main() -> None:
-    """The console entry point; a terminal that lacks a character gets '?' and no error."""
+    """Run the command line; characters that the terminal cannot show are printed as '?'."""
     _replace_closed_streams()
     for name in ("stdout", "stderr"):
         if hasattr(getattr(sys, name), "reconfigure"):
@@ -43,17 +43,17 @@ def main() -> None:
     except OSError as error:
         if error.errno not in (errno.EBADF, errno.ENOSPC) or error.filename is not None:
             raise
-        from deciban.cli.error_handling import in_words  # help, or whatever else typer prints by itself
+        from deciban.cli.error_handling import describe_error  # from help, or other output of typer itself
 
-        print(f"error: {in_words(error)}", file=sys.stderr)
+        print(f"error: {describe_error(error)}", file=sys.stderr)
         _leave(REFUSED)
 
 
 def _replace_closed_streams() -> None:
     """Give standard streams that are closed a descriptor: a file that is opened later must not take its number.
 
-    Standard input can then not be read, nor standard output be written: that is an error, and not silence, where a
-    command needs it. What goes to a closed standard error is dropped.
+    Reading standard input or writing standard output then fails with an error, where a command needs it. Output to a
+    closed standard error is dropped.
     """
     for name, flags in (("stdin", os.O_WRONLY), ("stdout", os.O_RDONLY), ("stderr", os.O_WRONLY)):
         if getattr(sys, name) is None:
@@ -72,16 +72,16 @@ def _run(arguments: list[str]) -> None:
 
 
 def _end(code: int) -> NoReturn:
-    """End a call that has done all: nobody needs the memory of many messages given back bit by bit."""
+    """Exit at once after a finished command: freeing the memory of many messages would only take time."""
     try:
         sys.stdout.flush()
     except OSError:
-        sys.exit(code)  # `main` knows what that means
+        sys.exit(code)  # `main` handles it
     _leave(code)
 
 
 def _flush_or_leave(leaving: SystemExit) -> None:
-    """End at once where standard output cannot be written: Python would try again, and exit with another code."""
+    """Exit at once if standard output cannot be written: Python would try again, and exit with another code."""
     code = leaving.code if isinstance(leaving.code, int) and leaving.code else REFUSED
     try:
         sys.stdout.flush()
@@ -89,13 +89,13 @@ def _flush_or_leave(leaving: SystemExit) -> None:
         _leave(UNREAD)
     except OSError:
         _leave(code)
-    if isinstance(leaving.__context__, BrokenPipeError):  # typer and rich make an exit of their own of it
+    if isinstance(leaving.__context__, BrokenPipeError):  # typer and rich convert it to an exit
         _leave(UNREAD)
 
 
 def _leave(code: int) -> NoReturn:
-    """End at once: an orderly end writes what a closed pipe still waits for, and crashes where, after Ctrl-C, a
-    library's threads are at work still.
+    """Exit at once: an orderly exit would write to a closed pipe, and would crash after Ctrl-C while threads of a
+    library are still running.
     """
     with suppress(OSError):
         sys.stderr.flush()

@@ -1,15 +1,21 @@
-"""The arguments and options that several commands share: one wording each."""
+"""The arguments and options that several commands share, each declared once, and the parsing of their values.
+
+`with_options_of` gives a command the options that a function declares: `table_options` for a command that reads a
+table, `model_options` for one that trains models, or another command for a picture of its figures.
+"""
 
 from __future__ import annotations
 
 import csv
+import inspect
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
 Debug = Annotated[bool, typer.Option("--debug", help="Show where an error happened.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Give the figures as JSON on stdout.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the figures as JSON on stdout.")]
 SafeCells = Annotated[
     bool,
     typer.Option(
@@ -33,7 +39,7 @@ Roles = Annotated[
     typer.Option(
         "--as",
         metavar="COL=ROLE",
-        help="Take a column as number, binned, count, flag, category, date, text or skip. May be repeated.",
+        help="Treat a column as number, binned, count, flag, category, date, text or skip. May be repeated.",
     ),
 ]
 Join = Annotated[
@@ -41,7 +47,7 @@ Join = Annotated[
     typer.Option(
         "--join",
         metavar="COL,COL,…",
-        help="Take columns together: numbers with their covariances, flags and categories as combinations. May be "
+        help="Model columns jointly: numbers with their covariances, flags and categories as combinations. May be "
         "repeated; numbers: all numbers.",
     ),
 ]
@@ -50,7 +56,7 @@ Numbers = Annotated[
     typer.Option(
         "--numbers",
         metavar="number|binned|auto",
-        help="How all numbers are taken: bell-shaped (number), in bins, or whichever tells the classes apart better.",
+        help="How numbers are modelled: as Gaussians (number), in bins (binned), or as predicts better (auto).",
     ),
 ]
 Learner = Annotated[
@@ -58,8 +64,8 @@ Learner = Annotated[
     typer.Option(
         "--learner",
         metavar="bayes|logistic|evidence|boosted",
-        help="Who learns: naive Bayes (unless given), logistic regression, evidence regression (how much to trust "
-        "each column), or boosted naive Bayes.",
+        help="The learner: naive Bayes (the default), logistic regression, evidence regression (a weight for the "
+        "evidence of each column), or boosted naive Bayes.",
     ),
 ]
 Like = Annotated[
@@ -79,7 +85,7 @@ Classes = Annotated[
     typer.Option(
         "--classes",
         metavar="A,B,…",
-        help="The classes there are: any other in DATA is refused, and one without rows is known.",
+        help="The classes: any other in DATA is an error, and a class without rows is allowed.",
     ),
 ]
 Prior = Annotated[
@@ -93,7 +99,7 @@ Prior = Annotated[
 
 
 def number_or_auto(text: str) -> float | str:
-    """A pseudo-count, or that the counts are to say it."""
+    """Parse a number, or the word auto."""
     if text == "auto":
         return text
     try:
@@ -108,8 +114,8 @@ Alpha = Annotated[
         "--alpha",
         metavar="NUMBER|auto",
         parser=number_or_auto,
-        help="Pseudo-count for every level, bin, rate and word (1 unless given); auto: as many as what was counted "
-        "asks for.",
+        help="Pseudo-count of every level, bin, rate and word (default 1); auto: the one of greatest marginal "
+        "likelihood.",
     ),
 ]
 ParameterPrior = Annotated[
@@ -117,7 +123,7 @@ ParameterPrior = Annotated[
     typer.Option(
         "--parameter-prior",
         metavar="NUMBER",
-        help="Imagined rows with a number's overall spread in every class (1 unless given).",
+        help="Pseudo-rows with a number's overall variance in every class (default 1).",
     ),
 ]
 Penalty = Annotated[
@@ -126,7 +132,7 @@ Penalty = Annotated[
         "--C",
         metavar="NUMBER|auto",
         parser=number_or_auto,
-        help="One over the weight of the penalty of logistic and evidence regression; auto (unless given): by "
+        help="Inverse strength of the penalty of logistic and evidence regression; auto (the default): chosen by "
         "cross-validation.",
     ),
 ]
@@ -135,8 +141,8 @@ Shape = Annotated[
     typer.Option(
         "--covariance",
         metavar="SHAPE",
-        help="The shape of bells: full or tied, of numbers that are joined; diagonal, tied_diagonal, spherical, "
-        "tied_spherical or identity, of those that are not.",
+        help="The covariance of Gaussians: full or tied for joined numbers; diagonal, tied_diagonal, spherical, "
+        "tied_spherical or identity for the others.",
     ),
 ]
 Unseen = Annotated[
@@ -144,7 +150,7 @@ Unseen = Annotated[
     typer.Option(
         "--unseen",
         metavar="ignore|smooth|error",
-        help="What a value never seen in training means: nothing (ignore), a rare value (smooth), a mistake (error).",
+        help="How a value never seen in training is treated: ignored, as a rare value (smooth), or as an error.",
     ),
 ]
 MostLevels = Annotated[
@@ -152,7 +158,7 @@ MostLevels = Annotated[
     typer.Option(
         "--most-levels",
         metavar="NUMBER",
-        help="Values of a category told apart; the rarer ones count as one (1000 unless given).",
+        help="How many values of a category are distinguished; rarer ones count as one value (default 1000).",
     ),
 ]
 Ngrams = Annotated[
@@ -160,7 +166,7 @@ Ngrams = Annotated[
     typer.Option(
         "--ngrams",
         metavar="N",
-        help="In texts, take up to N neighbours together: 2 counts pairs of words too. 3-5: from 3 to 5 of them.",
+        help="Count n-grams of texts up to length N: 2 counts pairs of words too. 3-5: lengths 3 to 5.",
     ),
 ]
 Tokens = Annotated[
@@ -168,7 +174,7 @@ Tokens = Annotated[
     typer.Option(
         "--tokens",
         metavar="words|whitespace|characters|'characters in words'",
-        help="What a text is cut into: words of 2 letters or more, whatever spaces part, or single characters.",
+        help="What a text is split into: words of 2 letters or more, parts between spaces, or characters.",
     ),
 ]
 StopWords = Annotated[
@@ -176,19 +182,19 @@ StopWords = Annotated[
     typer.Option(
         "--stop-words",
         metavar="english|FILE",
-        help="Words of texts to leave out: scikit-learn's English list, or those of a file, one a line.",
+        help="Words of texts to ignore: scikit-learn's English list, or the words of a file, one on each line.",
     ),
 ]
 Presence = Annotated[
     bool,
-    typer.Option("--presence", help="Count a word once in each text, however often it is there."),
+    typer.Option("--presence", help="Count a word at most once in each text."),
 ]
 Sql = Annotated[
     str | None,
     typer.Option(
         "--sql",
         metavar="QUERY",
-        help="Read the answer to a DuckDB query instead of DATA: \"select * from 'a.csv'\".",
+        help="Read the result of a DuckDB query instead of DATA: \"select * from 'a.csv'\".",
     ),
 ]
 Folders = Annotated[
@@ -204,8 +210,8 @@ Format = Annotated[
     typer.Option(
         "--format",
         metavar="FORMAT",
-        help="csv, tsv, jsonl, parquet, arrow, lines (a document a line) or text (each file a document), where a "
-        "file's name does not tell.",
+        help="csv, tsv, jsonl, parquet, arrow, lines (a document on each line) or text (each file is a document); "
+        "needed where a file's name does not show it.",
     ),
 ]
 Encoding = Annotated[
@@ -221,7 +227,7 @@ Errors = Annotated[
     typer.Option(
         "--errors",
         metavar="strict|replace",
-        help="What becomes of a document's bytes that the encoding does not have: an error, or U+FFFD for each.",
+        help="How invalid bytes of a document are treated: as an error, or replaced by U+FFFD.",
     ),
 ]
 Missing = Annotated[
@@ -235,7 +241,8 @@ Missing = Annotated[
 Hive = Annotated[
     bool,
     typer.Option(
-        "--hive", help="Take folders of DATA that are named KEY=VALUE as a column KEY, beside those of the files."
+        "--hive",
+        help="Read folders of DATA that are named KEY=VALUE as a column KEY, in addition to those of the files.",
     ),
 ]
 AllowMissing = Annotated[
@@ -248,17 +255,113 @@ AllowMissing = Annotated[
 
 
 def example(*commands: str) -> str:
-    """The end of a command's help: how it is called."""
+    """Return the end of a command's help: examples of calls."""
     return "\b\nExample:\n" + "\n".join(f"  {command}" for command in commands)
 
 
-def listed(text: str) -> list[str]:
-    """The parts between commas; a part with a comma of its own stands in double quotes."""
+Command = Callable[..., None]
+
+
+def table_options(
+    data: Tables = None,
+    sql: Sql = None,
+    folders: Folders = None,
+    format: Format = None,
+    encoding: Encoding = "utf-8",
+    errors: Errors = "strict",
+    missing: Missing = None,
+    hive: Hive = False,
+) -> None:
+    """Declare the options that name a table and say how it is read; see `inputs.open_table`."""
+
+
+def model_options(
+    target: Target = None,
+    learner: Learner = None,
+    C: Penalty = None,
+    roles: Roles = None,
+    join: Join = None,
+    numbers: Numbers = None,
+    like: Like = None,
+    weights: Weights = None,
+    classes: Classes = None,
+    prior: Prior = None,
+    alpha: Alpha = None,
+    parameter_prior: ParameterPrior = None,
+    covariance: Shape = None,
+    unseen: Unseen = None,
+    most_levels: MostLevels = None,
+    ngrams: Ngrams = None,
+    tokens: Tokens = None,
+    stop_words: StopWords = None,
+    presence: Presence = False,
+) -> None:
+    """Declare the options that say which model is trained; see `training_options.training_arguments`."""
+
+
+DOCUMENT_OPTIONS = ("folders", "errors")
+"""The table options that only documents need."""
+
+
+def with_options_of(*declarations: Command, without: tuple[str, ...] = ()) -> Callable[[Command], Command]:
+    """Give a command the options of other functions, except `without`, after its own; it receives them by name.
+
+    --json and --debug are never copied.
+
+    >>> def weigh(flour: int = 1, json: bool = False) -> None: ...
+    >>> @with_options_of(weigh)
+    ... def bake(*, hours: int = 2, **options: int) -> None: ...
+    >>> str(inspect.signature(bake))
+    '(*, hours: int = 2, flour: int = 1) -> None'
+    """
+
+    def decorate(command: Command) -> Command:
+        own = [p for p in _parameters(command) if p.kind is not inspect.Parameter.VAR_KEYWORD]
+        last = [p for p in own if p.name in ("json", "debug")]
+        excluded = {"json", "debug", *without, *(p.name for p in own)}
+        declared = [p for declaration in declarations for p in _parameters(declaration) if p.name not in excluded]
+        ordered = [*(p for p in own if p not in last), *declared, *last]
+        keywords = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in ordered]
+        command.__signature__ = inspect.Signature(keywords, return_annotation=None)  # type: ignore[attr-defined]
+        return command
+
+    return decorate
+
+
+def _parameters(command: Command) -> list[inspect.Parameter]:
+    return list(inspect.signature(command, eval_str=True).parameters.values())
+
+
+MODEL_OPTIONS = tuple(p.name for p in _parameters(model_options) if p.name != "target")
+
+
+def select_options(options: Mapping[str, Any], *more: str) -> dict[str, Any]:
+    """Return the options of the model, and those named `more`, that a command has; None for a switch that is off.
+
+    >>> select_options({"data": ["a.csv"], "alpha": 2.0, "presence": False, "folds": 5}, "folds")
+    {'alpha': 2.0, 'presence': None, 'folds': 5}
+    """
+    names = [name for name in (*MODEL_OPTIONS, *more) if name in options]
+    return {name: None if options[name] is False else options[name] for name in names}
+
+
+def split_list(text: str) -> list[str]:
+    """Split at commas; a part that contains a comma is written in double quotes."""
     return [part.strip() for part in next(csv.reader([text], skipinitialspace=True), [])]
 
 
+def parse_numbers(text: str | None, option: str) -> list[float] | None:
+    """Parse numbers between commas; whole numbers remain integers."""
+    if text is None:
+        return None
+    try:
+        return [float(part) if "." in part or "e" in part.lower() else int(part) for part in split_list(text)]
+    except ValueError:
+        raise typer.BadParameter(f"{option} takes numbers between commas, not {text!r}") from None
+
+
 def parse_roles(pairs: list[str] | None) -> dict[str, str]:
-    """COL=ROLE taken apart; a column's name may hold '=' itself."""
+    """Parse pairs COL=ROLE; a column's name may contain '='."""
     roles = {}
     for pair in pairs or ():
         column, equals, role = pair.rpartition("=")
@@ -269,11 +372,11 @@ def parse_roles(pairs: list[str] | None) -> dict[str, str]:
 
 
 def parse_prior(text: str | None) -> Any:
-    """A prior by name, or shares by class."""
+    """Parse the name of a prior, or the share of each class."""
     if text is None or "=" not in text:
         return text
     shares = {}
-    for part in listed(text):
+    for part in split_list(text):
         label, _, share = part.rpartition("=")
         try:
             shares[label.strip()] = float(share)

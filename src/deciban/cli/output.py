@@ -1,4 +1,4 @@
-"""Where results go: a file that is written whole or not at all, or standard output; figures for programs as JSON."""
+"""Output of commands: files and folders that are written completely or not at all, standard output, and JSON."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,10 +19,11 @@ if TYPE_CHECKING:
     from deciban.model.model import Model
 
 HINT = "Hint: -o names another place"
+FOLDER_HINT = "Hint: --folder names another one."
 
 
 def check_output(path: str | Path, inputs: Sequence[str | Path] = ()) -> None:
-    """Refuse, before any work is done, a file that could not be written or that is being read."""
+    """Refuse, before any work is done, a file that cannot be written or that is being read."""
     if str(path) == "-":
         return
     from deciban.atomic_write import refuse_unwritable
@@ -35,20 +36,20 @@ def check_output(path: str | Path, inputs: Sequence[str | Path] = ()) -> None:
         if not os.access(target.parent, os.W_OK | os.X_OK):
             raise PermissionError(13, "no permission to write in its folder")
     except OSError as error:
-        raise cannot_write(path, error) from None
+        raise write_error(path, error) from None
     for other in inputs:
         if target.exists() and os.path.exists(other) and target.samefile(other):
-            raise InputError(f"{str(path)!r} is what is read, so it is not overwritten. {HINT}")
+            raise InputError(f"{str(path)!r} is being read, so it is not overwritten. {HINT}")
 
 
-def cannot_write(path: str | Path, error: OSError) -> InputError:
-    """The refusal of a file system, worded."""
+def write_error(path: str | Path, error: OSError) -> InputError:
+    """Return the error for a failure of the file system."""
     return InputError(f"cannot write {str(path)!r}: {(error.strerror or str(error)).lower()}. {HINT}")
 
 
 @contextmanager
 def atomic_file(path: str | Path, mode: int = 0o666) -> Iterator[Path]:
-    """An unfinished file that takes the name when the block ends well, with this mode less the umask."""
+    """Yield a temporary file that gets the name when the block succeeds, with this mode less the umask."""
     from deciban.atomic_write import whole
 
     try:
@@ -58,11 +59,11 @@ def atomic_file(path: str | Path, mode: int = 0o666) -> Iterator[Path]:
     except OSError as error:
         if isinstance(error, BrokenPipeError):
             raise
-        raise cannot_write(path, error) from None
+        raise write_error(path, error) from None
 
 
 def save(model: Model, path: str | Path) -> None:
-    """Write a model file, or the same bytes to standard output for '-'."""
+    """Write a model file, or its bytes to standard output for '-'."""
     stop_if_interrupted()
     if str(path) != "-":
         model.save(path)
@@ -75,22 +76,50 @@ def save(model: Model, path: str | Path) -> None:
 
 
 def print_json(figures: Any) -> None:
-    """Figures on standard output, as every reader of JSON takes them."""
+    """Print figures on standard output as strict JSON."""
     from deciban.plain_json import json_text
 
     print(escape_for_terminal(json_text(figures, indent=2)))
 
 
 def escape_for_terminal(text: str) -> str:
-    """Escape what a terminal would obey, line ends apart, where standard output is one; pipes and files stay raw."""
+    """Escape control characters except line ends if standard output is a terminal; pipes and files stay raw."""
     return escape_controls(text, keep="\n") if sys.stdout.isatty() else text
 
 
 def format_file_size(path: str | Path) -> str:
-    """How large a file is, for people."""
+    """Format the size of a file for people."""
     size = float(os.path.getsize(path))
     for unit in ("bytes", "kB", "MB"):
         if size < 1000:
             return f"{size:.0f} {unit}" if unit == "bytes" else f"{size:.3g} {unit}"
         size /= 1000
     return f"{size:.3g} GB"
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse, before any work is done, a folder that cannot be created or written to; create nothing."""
+    try:
+        nearest = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    except OSError as error:
+        raise InputError(f"cannot write to the folder {str(folder)!r}: {error.strerror}. {FOLDER_HINT}") from None
+    if not nearest.is_dir():
+        raise InputError(f"cannot write to the folder {str(folder)!r}: {str(nearest)!r} is a file. {FOLDER_HINT}")
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        raise InputError(
+            f"cannot write to the folder {str(folder)!r}: no permission in {str(nearest)!r}. {FOLDER_HINT}"
+        )
+
+
+def write_folder(folder: Path, files: Mapping[str, bytes]) -> list[Path]:
+    """Create the folder and write the files into it; no file gets its name before all are complete."""
+    from deciban.atomic_write import whole
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with ExitStack() as unfinished:
+            for name, content in files.items():
+                unfinished.enter_context(whole(folder / name)).write_bytes(content)
+    except OSError as error:
+        raise InputError(f"cannot write to the folder {str(folder)!r}: {error.strerror}. {FOLDER_HINT}") from None
+    return [folder / name for name in files]

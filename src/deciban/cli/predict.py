@@ -1,4 +1,4 @@
-"""`deciban predict`: a class and its probability for every row of a table."""
+"""`deciban predict`: predict the class of every row of a table, with its probability."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from deciban.errors import InputError
 
 if TYPE_CHECKING:
     from deciban.cli.inputs import TableInput
-    from deciban.cli.row_views import Carrying
+    from deciban.cli.row_views import CopyingView
     from deciban.model.model import Model
     from deciban.scores.decision import Decision
 
@@ -33,28 +33,28 @@ Out = Annotated[
         "-o",
         "--output",
         metavar="OUT",
-        help="A .csv, .tsv, .jsonl, .parquet or .arrow file; CSV on stdout unless given.",
+        help="The .csv, .tsv, .jsonl, .parquet or .arrow file to write; by default CSV on stdout.",
     ),
 ]
-Proba = Annotated[bool, typer.Option("--proba", help="A column p(CLASS) for every class as well.")]
+Proba = Annotated[bool, typer.Option("--proba", help="Add a column p(CLASS) for every class.")]
 Keep = Annotated[
     list[str] | None,
     typer.Option(
         "--keep",
         metavar="COL",
-        help="Carry a column of DATA along; of documents, the file unless given. May be repeated.",
+        help="Copy a column of DATA to the output; by default the file, of documents. May be repeated.",
     ),
 ]
 UNDECIDED = "\0undecided"
-"""Counted under a name that no class has."""
+"""The key of undecided rows among the counted predictions; no class has this name."""
 
-All = Annotated[bool, typer.Option("--all", help="Carry all columns of DATA along.")]
-Json = Annotated[bool, typer.Option("--json", help="JSON lines on stdout instead of CSV.")]
+All = Annotated[bool, typer.Option("--all", help="Copy all columns of DATA to the output.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON lines on stdout instead of CSV.")]
 
 
+@a.with_options_of(a.table_options)
 def command(
     model: a.ModelFile,
-    data: a.Tables = None,
     output: Out = None,
     proba: Proba = False,
     keep: Keep = None,
@@ -67,30 +67,20 @@ def command(
     reject_novel: d.RejectNovel = None,
     prior: a.Prior = None,
     allow_missing_columns: a.AllowMissing = False,
-    sql: a.Sql = None,
-    folders: a.Folders = None,
-    format: a.Format = None,
-    encoding: a.Encoding = "utf-8",
-    errors: a.Errors = "strict",
-    missing: a.Missing = None,
-    hive: a.Hive = False,
     debug: a.Debug = False,
+    **options: Any,
 ) -> None:
-    """Predict every row of a table: one line out for each row in, in the same order."""
-    from deciban.cli.inputs import direct_role_hints_to_training, given
+    """Predict every row of a table: one output line for each row, in the same order."""
+    from deciban.cli.inputs import direct_role_hints_to_training, open_table
 
-    with (
-        handle_errors(debug),
-        direct_role_hints_to_training(),
-        given(data, sql, folders, format, encoding, errors, missing, hive) as table,
-    ):
-        rule = Rule(cost, reject, threshold, reject_novel, prior)
+    with handle_errors(debug), direct_role_hints_to_training(), open_table(options) as table:
+        rule = DecisionRule(cost, reject, threshold, reject_novel, prior)
         run(model, rule, table, output, proba, keep or [], everything, json, allow_missing_columns, safe_cells)
 
 
 @dataclass(frozen=True)
-class Rule:
-    """How rows are to be decided, as the command line says it."""
+class DecisionRule:
+    """The options that say how rows are decided."""
 
     cost: list[str] | None = None
     reject: float | None = None
@@ -98,8 +88,8 @@ class Rule:
     reject_novel: float | None = None
     prior: str | None = None
 
-    def applied(self, model: Model) -> tuple[Model, Decision | None]:
-        """The model under the priors that are given, and what to call a row by its posterior."""
+    def apply(self, model: Model) -> tuple[Model, Decision | None]:
+        """Return the model with the given priors, and the rule that decides by the posterior."""
         from deciban.scores.decision import rule_of
 
         model = model if self.prior is None else model.with_priors(a.parse_prior(self.prior))
@@ -109,7 +99,7 @@ class Rule:
 
 def run(
     path: Path,
-    how: Rule,
+    options: DecisionRule,
     table: TableInput,
     out: str | None,
     proba: bool,
@@ -119,31 +109,31 @@ def run(
     allow: bool,
     safe_cells: bool = False,
 ) -> None:
-    """Stream the rows through the model."""
+    """Predict the rows in batches and write them."""
     from deciban.cli.model_files import open_model
     from deciban.cli.output import check_output
     from deciban.cli.progress import progress
-    from deciban.cli.row_views import Carrying
-    from deciban.cli.table_writers import check_safe_cells, table_out
+    from deciban.cli.row_views import CopyingView
+    from deciban.cli.table_writers import check_safe_cells, open_table_writer
 
     check_safe_cells(out, as_json, safe_cells)
     check_output(out or "-", [*table.paths, path])
-    model, rule = how.applied(open_model(path))
+    model, rule = options.apply(open_model(path))
     source = table.open()
-    kept = _kept(keep or table.identified_by, source.columns, source.name)
-    view = Carrying(source, list(source.columns) if everything else kept)
-    shape = Answers(model, view, proba, rule, how.reject_novel)
+    kept = _check_kept(keep or table.identified_by, source.columns, source.name)
+    view = CopyingView(source, list(source.columns) if everything else kept)
+    answers = Predictions(model, view, proba, rule, options.reject_novel)
     called: Counter[str] = Counter()
-    stream = shape.stream(allow, called)
-    first = next(stream, None)  # what is refused at once leaves not even a header
-    with table_out(out, as_json, shape.schema, safe_cells) as write, progress(table, "predicting") as rows:
+    stream = answers.stream(allow, called)
+    first = next(stream, None)  # an immediate error leaves no header
+    with open_table_writer(out, as_json, answers.schema, safe_cells) as write, progress(table, "predicting") as rows:
         for batch in chain([] if first is None else [first], stream):
             write(batch)
             rows(called.total())
-    _tell(called, out)
+    _print_counts(called, out)
 
 
-def _kept(names: list[str], columns: Any, source: str) -> list[str]:
+def _check_kept(names: list[str], columns: Any, source: str) -> list[str]:
     from deciban.errors import did_you_mean
 
     for name in names:
@@ -152,36 +142,36 @@ def _kept(names: list[str], columns: Any, source: str) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-class Answers:
-    """Batches of answers: the carried columns, the prediction, its probability, and perhaps one of every class."""
+class Predictions:
+    """Batches of predictions: the copied columns, the class, its probability, and on request that of every class."""
 
     def __init__(
-        self, model: Model, view: Carrying, proba: bool, rule: Decision | None, reject_novel: float | None
+        self, model: Model, view: CopyingView, proba: bool, rule: Decision | None, reject_novel: float | None
     ) -> None:
         import pyarrow as pa
 
         self.model, self.view, self.proba = model, view, proba
         self.rule, self.reject_novel = rule, reject_novel
         self.labels = pa.array(model.labels)
-        ours = ["prediction", "probability", *(f"p({label})" for label in model.classes if proba)]
-        for name in view.carried:
-            if name in ours:
+        added = ["prediction", "probability", *(f"p({label})" for label in model.classes if proba)]
+        for name in view.copied:
+            if name in added:
                 raise InputError(
                     f"{view.name} has a column {name!r}, which is a name of the result. Hint: --keep the others"
                 )
-        self.names = [*view.carried, *ours]
-        types = [array.type for array in view.nothing()] if view.carried else []
+        self.names = [*view.copied, *added]
+        types = [array.type for array in view.empty_columns()] if view.copied else []
         self.schema = pa.schema(
-            list(zip(self.names, [*types, self.labels.type, *([pa.float64()] * (len(ours) - 1))]))
+            list(zip(self.names, [*types, self.labels.type, *([pa.float64()] * (len(added) - 1))]))
         )
 
     def stream(self, allow: bool, called: Counter[str]) -> Iterator[Any]:
-        """One batch for each block of rows; `called` counts the predictions."""
+        """Yield a batch for each block of rows; `called` counts the predictions."""
         import numpy as np
 
         for batches, parts in self.model.blocks(self.view, allow):
             log_p = self.model.scores(parts, "log_posterior")
-            winner = self.model.decide(parts, log_p, self.rule, self.reject_novel)
+            winner = self.model.called(parts, log_p, self.rule, self.reject_novel)
             counts = np.bincount(winner + 1, minlength=len(self.labels) + 1).tolist()
             called.update(dict(zip([UNDECIDED, *map(str, self.model.classes)], counts)))
             yield self._batch(batches, np.exp(log_p), winner)
@@ -190,7 +180,7 @@ class Answers:
         import numpy as np
         import pyarrow as pa
 
-        columns = self.view.carried_by(batches)
+        columns = self.view.copied_columns(batches)
         undecided = winner < 0
         columns += [
             self.labels.take(pa.array(winner, mask=undecided)),
@@ -202,8 +192,8 @@ class Answers:
         return pa.RecordBatch.from_arrays(cast, schema=self.schema)
 
 
-def _tell(called: Counter[str], out: str | None) -> None:
-    """How many of what, for the eye; nothing where standard output is being read as data by a person."""
+def _print_counts(called: Counter[str], out: str | None) -> None:
+    """Print the number of rows of each class to standard error, unless the rows go to standard output."""
     if out is None or out == "-":
         return
     from deciban.cli.render import count, format_row_count

@@ -1,4 +1,4 @@
-"""A bar for long readings: rows, rate and time left, on a terminal only."""
+"""A progress bar for long reads: rows, rate and time left, on a terminal only."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def progress(table: TableInput, doing: str, again: str = "judging") -> Iterator[Callable[[int], None]]:
-    """Something to tell the number of rows read, which also notices Ctrl-C.
+def progress(table: TableInput, doing: str, again: str = "evaluating") -> Iterator[Callable[[int], None]]:
+    """Yield a function that takes the number of rows read, updates the bar, and raises a suppressed Ctrl-C.
 
-    A number lower than the last one means that a second reading has begun, for what `again` says.
+    A number lower than the last one means that a second pass has begun, which `again` describes.
     """
     if not sys.stderr.isatty():
         yield lambda rows: stop_if_interrupted()
         return
-    total = table.guessed_rows()
+    total = table.estimate_rows()
     with make_progress_bar("rows") as bar:
         task = bar.add_task(doing, total=total, rate="")
         last = 0
 
-        def tell(rows: int) -> None:
+        def update(rows: int) -> None:
             nonlocal last
             stop_if_interrupted()
             if rows < last:
                 bar.reset(task, description=again, total=last)
             last = rows
             known = bar.tasks[task].total
-            beyond = rows if known is not None and rows > known else known  # the total was a guess
+            beyond = rows if known is not None and rows > known else known  # the total was an estimate
             bar.update(task, completed=rows, total=beyond, rate=rate(bar.tasks[task].speed, "rows"))
 
-        yield tell
+        yield update
 
 
 def make_progress_bar(things: str) -> Any:
-    """A bar that counts these things."""
+    """Return a bar that counts things of this name."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -58,5 +58,5 @@ def make_progress_bar(things: str) -> Any:
 
 
 def rate(speed: float | None, things: str) -> str:
-    """How many a second; nothing before that is known."""
+    """Format a rate per second; empty while it is unknown."""
     return "" if not speed else f"{speed:,.0f} {things}/s"

@@ -1,4 +1,4 @@
-"""What a screen is made of: headings, lists of pairs and tables that fit 80 columns whatever the names."""
+"""Parts of the screen: headings, lists of pairs, and tables that fit 80 columns whatever the names."""
 
 from __future__ import annotations
 
@@ -14,29 +14,34 @@ from rich.text import Text
 from deciban.formatting import one_line as one_line
 from deciban.formatting import spaced
 
-LONGEST = 30
-"""Characters of a name that are shown."""
+MAX_NAME_WIDTH = 30
+"""The characters of a name that are shown."""
 
-WIDEST = 100
-"""Wider lines are hard to read, however wide the terminal."""
+MAX_LINE_WIDTH = 100
+"""The characters of a line on a wide terminal; longer lines are hard to read."""
 
 
 def console(stderr: bool = False) -> Console:
-    """A console for words and tables; plain in a pipe, and where NO_COLOR asks for it."""
-    made = Console(stderr=stderr, highlight=False, emoji=False, markup=False)
-    if made.width > WIDEST:
-        made = Console(stderr=stderr, highlight=False, emoji=False, markup=False, width=WIDEST)
-    return made
+    """Return a console for text and tables; without colours in a pipe, or if NO_COLOR is set."""
+    result = Console(stderr=stderr, highlight=False, emoji=False, markup=False)
+    if result.width > MAX_LINE_WIDTH:
+        result = Console(stderr=stderr, highlight=False, emoji=False, markup=False, width=MAX_LINE_WIDTH)
+    return result
+
+
+def print_title(out: Console, title: str) -> None:
+    """Print the title of a report in bold on one line."""
+    out.print(one_line(title), style="bold", soft_wrap=True)
 
 
 def heading(out: Console, title: str, what: str = "") -> None:
-    """A heading and, on its line, what it is about."""
+    """Print a heading and, on the same line, an explanation."""
     out.print()
     out.print(Text.assemble((one_line(title), "bold"), one_line(f"  {what}") if what else ""), soft_wrap=True)
 
 
-def put(out: Console, thing: Any) -> None:
-    """Print without the blanks at the ends of lines that fill a table's last column."""
+def print_stripped(out: Console, thing: Any) -> None:
+    """Print without the trailing blanks that fill a table's last column."""
     with out.capture() as captured:
         out.print(thing)
     for words in captured.get().splitlines():
@@ -44,13 +49,13 @@ def put(out: Console, thing: Any) -> None:
 
 
 def pairs(out: Console, entries: Iterable[tuple[str, str]]) -> None:
-    """Names and values in two columns."""
+    """Print names and values in two columns."""
     shown = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     shown.add_column(no_wrap=True)
     shown.add_column(overflow="fold")
     for name, value in entries:
-        shown.add_row(Text(f"  {short(name, LONGEST)}"), Text(one_line(value)))
-    put(out, shown)
+        shown.add_row(Text(f"  {short(name, MAX_NAME_WIDTH)}"), Text(one_line(value)))
+    print_stripped(out, shown)
 
 
 def table(
@@ -60,8 +65,8 @@ def table(
     right: Sequence[int] = (),
     wide: int | None = None,
 ) -> None:
-    """A table without lines; long names lose their middle, and only the column `wide` is ever wrapped."""
-    body = [[short(str(row[0]), LONGEST), *(one_line(str(cell)) for cell in row[1:])] for row in rows]
+    """Print a table without rules; long names lose their middle, and only the column `wide` is wrapped."""
+    body = [[short(str(row[0]), MAX_NAME_WIDTH), *(one_line(str(cell)) for cell in row[1:])] for row in rows]
     shown = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for i, name in enumerate(head):
         shown.add_column(
@@ -73,11 +78,11 @@ def table(
         )
     for row in body:
         shown.add_row(*(Text(f"  {cell}" if i == 0 else cell) for i, cell in enumerate(row)))
-    put(out, shown)
+    print_stripped(out, shown)
 
 
 def short(text: str, width: int) -> str:
-    """At most so many characters: both ends of a long name, since names often differ in the last letters.
+    """Shorten a text to a width: keep both ends of a long name, since names often differ in the last letters.
 
     >>> short("concentration in mmol per litre, day 12", 20)
     'concentratio… day 12'
@@ -92,14 +97,14 @@ def short(text: str, width: int) -> str:
 
 
 def line(out: Console, words: str, indent: int = 2) -> None:
-    """A line of words, indented, wrapped with the same indent."""
+    """Print an indented line, wrapped with the same indent."""
     from rich.padding import Padding
 
-    put(out, Padding(Text(one_line(words)), (0, 0, 0, indent)))
+    print_stripped(out, Padding(Text(one_line(words)), (0, 0, 0, indent)))
 
 
-def packed(out: Console, parts: Iterable[str], indent: int = 2) -> None:
-    """Short parts, as many to a line as there is room for; none is broken."""
+def print_packed(out: Console, parts: Iterable[str], indent: int = 2) -> None:
+    """Print short parts, as many to a line as fit; none is broken."""
     rows: list[str] = []
     for part in map(one_line, parts):
         if rows and cell_len(rows[-1]) + 3 + cell_len(part) <= out.width - indent:
@@ -111,22 +116,22 @@ def packed(out: Console, parts: Iterable[str], indent: int = 2) -> None:
 
 
 def command(out: Console, words: str) -> None:
-    """A command to copy: never wrapped."""
+    """Print a command to copy, which is never wrapped."""
     out.print(Text(f"  {one_line(words)}"), soft_wrap=True)
 
 
 def count(n: float) -> str:
-    """A number of rows, or a weight."""
+    """Format a number of rows, or a weight."""
     return spaced(n) if float(n).is_integer() else spaced(n, ".4g")
 
 
 def format_row_count(n: float) -> str:
-    """1 row, 2 rows."""
+    """Format a number of rows with its unit: 1 row, 2 rows."""
     return f"{count(n)} row{'' if n == 1 else 's'}"
 
 
 def quoted(word: str) -> str:
-    """A word of a command line, in quotes where a shell needs them."""
+    """Return a word of a command line, in quotes if the shell needs them."""
     import shlex
 
     return shlex.quote(word) if sys.platform != "win32" else f'"{word}"' if " " in word else word

@@ -1,12 +1,27 @@
-"""Held-out quality on the screen."""
+"""Reports on the screen: what training has learned, and the quality on held-out rows."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from deciban.cli.render import count, heading, line, pairs, short, table
-from deciban.formatting import percent
+from deciban.cli.output import format_file_size
+from deciban.cli.render import (
+    command,
+    console,
+    count,
+    format_row_count,
+    heading,
+    line,
+    one_line,
+    pairs,
+    print_title,
+    quoted,
+    short,
+    table,
+)
+from deciban.formatting import number, percent
 from deciban.metrics.report import MAX_LISTED_CLASSES
 
 if TYPE_CHECKING:
@@ -14,36 +29,54 @@ if TYPE_CHECKING:
 
     from deciban.metrics.report import Report
     from deciban.metrics.thresholds import DecisionCosts, Threshold
+    from deciban.model.description import ColumnNote, Description
+    from deciban.model.model import Model
 
-MOST_SHOWN = 8
-"""Up to so many classes the confusion is shown."""
+MAX_CONFUSION_CLASSES = 8
+"""The largest number of classes for which the whole confusion matrix is shown."""
 
-WORST_SHOWN = 5
+MAX_CONFUSED_PAIRS = 5
+"""The number of pairs of classes shown for more classes: those that are confused most often."""
 
-LEFT_OUT = ("rows", "balanced accuracy", "Brier score", "area under ROC")
-"""What is told only where judging is all that was asked for."""
+MAX_CLASSES = 10
+"""The number of classes that are listed."""
+
+MAX_COLUMNS = 30
+"""The largest number of columns that are listed one by one; more are listed by role."""
+
+STRONGEST_COLUMNS = 5
+"""The number of strongest columns in the report of training."""
+
+BAR_WIDTH = 16
+"""The characters of the longest bar of evidence."""
+
+TELLTALES_PER_CLASS = 6
+"""The number of words of each class in the report of training."""
+
+EVALUATION_ENTRIES = ("rows", "balanced accuracy", "Brier score", "area under ROC")
+"""The entries of a report that are shown by `evaluate` alone."""
 
 
 def quality(out: Console, report: Report, confusion: bool = False) -> None:
-    """Accuracy, log-loss and calibration with what they rest on; and which classes are taken for which."""
-    entries = [entry for entry in report.entries() if entry[0] not in LEFT_OUT or confusion]
+    """Print accuracy, log-loss and calibration with notes, and on request figures by class and the confusion."""
+    entries = [entry for entry in report.entries() if entry[0] not in EVALUATION_ENTRIES or confusion]
     pairs(out, entries)
     for note in report.notes():
         line(out, f"({note})")
     if confusion and len(report.classes) > 1:
-        _by_class(out, report)
-        _confusion(out, report)
+        _show_classes(out, report)
+        _show_confusion(out, report)
 
 
-def decisions(out: Console, decided: DecisionCosts | None, wanted: Sequence[Threshold]) -> None:
-    """What deciding as asked for would have cost, and from where on to call a class."""
-    if decided is not None:
-        heading(out, "Decisions", "with the least expected cost")
-        usual = f"calling the most probable class: {decided.cost_of_most_probable:.4f}"
-        entries = [("cost a row", f"{decided.cost:.4f} ({usual})"), ("undecided", percent(decided.undecided, 2))]
-        pairs(out, [*entries, ("accuracy of the others", percent(decided.accuracy, 2))])
-    if wanted:
-        heading(out, "Thresholds", "predict --threshold CLASS=P; 95 % sure in brackets")
+def decisions(out: Console, costs: DecisionCosts | None, thresholds: Sequence[Threshold]) -> None:
+    """Print the costs of decisions, and the thresholds for a precision or recall."""
+    if costs is not None:
+        heading(out, "Decisions", "of the least expected cost")
+        usual = f"predicting the most probable class: {costs.cost_of_most_probable:.4f}"
+        entries = [("cost per row", f"{costs.cost:.4f} ({usual})"), ("undecided", percent(costs.undecided, 2))]
+        pairs(out, [*entries, ("accuracy of the others", percent(costs.accuracy, 2))])
+    if thresholds:
+        heading(out, "Thresholds", "predict --threshold CLASS=P; 95 % intervals in brackets")
         body = [
             [found.label, found.probability_text, *(
                 f"{percent(share)} ({100 * low:.1f} to {100 * high:.1f})"
@@ -51,46 +84,224 @@ def decisions(out: Console, decided: DecisionCosts | None, wanted: Sequence[Thre
                     (found.precision, found.precision_interval), (found.recall, found.recall_interval)
                 )
             )]
-            for found in wanted
+            for found in thresholds
         ]  # fmt: skip
         table(out, ["class", "from p", "precision", "recall"], body, right=range(1, 4))
 
 
-def _by_class(out: Console, report: Report) -> None:
+def _show_classes(out: Console, report: Report) -> None:
     if len(report.classes) > MAX_LISTED_CLASSES:
         return
-    heading(out, "Classes", "precision: of the rows called so; recall: of the rows that are so")
-    told = zip(report.by_class(), report.rows_by_class)
-    body = [[label, *cells[:-1], count(rows)] for (label, *cells), rows in told]
+    heading(out, "Classes", "precision: of the rows predicted so; recall: of the rows that are so")
+    figures = zip(report.by_class(), report.rows_by_class)
+    body = [[label, *cells[:-1], count(rows)] for (label, *cells), rows in figures]
     table(out, ["class", "precision", "recall", "F1", "rows"], body, right=range(1, 5))
 
 
-def _confusion(out: Console, report: Report) -> None:
-    if len(report.classes) > MOST_SHOWN:
+def _show_confusion(out: Console, report: Report) -> None:
+    if len(report.classes) > MAX_CONFUSION_CLASSES:
         heading(out, "Most often confused")
-        body = [[truth, short(called, 30), rows] for truth, called, rows in worst(report)]
-        table(out, ["truth", "called", "rows"], body, right=[2])
+        body = [[truth, short(called, 30), rows] for truth, called, rows in most_confused(report)]
+        table(out, ["true class", "predicted", "rows"], body, right=[2])
         return
-    heading(out, "Confusion", "truth by line, what was called by column")
+    heading(out, "Confusion", "a line for each true class, a column for each predicted class")
     body = []
     for k, (label, counts) in enumerate(zip(report.classes, report.confusion)):
         share = percent(counts[k] / counts.sum()) if counts.sum() else "–"
         body.append([label, *(count(n) for n in counts), share])
-    room = max(5, 40 // len(report.classes))
+    width = max(5, 40 // len(report.classes))
     table(
         out,
-        ["", *(short(str(label), room) for label in report.classes), "right"],
+        ["", *(short(str(label), width) for label in report.classes), "right"],
         body,
         right=range(1, len(report.classes) + 2),
     )
 
 
-def worst(report: Report) -> list[tuple[str, str, str]]:
-    """The pairs of classes that are mistaken for one another most often."""
+def most_confused(report: Report) -> list[tuple[str, str, str]]:
+    """Return the pairs of classes that are confused most often: the true class, the predicted one, and the rows."""
     wrong = [
         (float(n), str(report.classes[k]), str(report.classes[l]))
         for k, counts in enumerate(report.confusion)
         for l, n in enumerate(counts)
         if k != l and n > 0
     ]
-    return [(truth, called, count(n)) for n, truth, called in sorted(wrong, reverse=True)[:WORST_SHOWN]]
+    return [(truth, called, count(n)) for n, truth, called in sorted(wrong, reverse=True)[:MAX_CONFUSED_PAIRS]]
+
+
+def training_figures(model: Model, description: Description, path: str) -> dict[str, Any]:
+    """Return the report of training for JSON."""
+    held_out = None if model.held_out is None else model.held_out.to_dict()
+    calibration = None if model.calibration is None else str(model.calibration)
+    return {"model": path, **description.to_dict(), "held_out": held_out, "calibration": calibration}
+
+
+def show_training(
+    model: Model,
+    description: Description,
+    path: str,
+    *,
+    is_named: bool,
+    to_stderr: bool,
+    measured: bool,
+    of_documents: bool,
+    calibrated: bool,
+) -> None:
+    """Print the report of training.
+
+    `is_named` says whether the user named the file, `to_stderr` whether standard output belongs to a program,
+    `measured` whether held-out quality was requested, `of_documents` whether the rows are files or lines, and
+    `calibrated` whether calibration was requested.
+    """
+    out = console(stderr=to_stderr)
+    _show_rows(out, model, description)
+    heading(out, "Classes", f"of {one_line(model.target)}")
+    classes(out, description)
+    heading(out, "Columns", "and the role of each (--as COLUMN=ROLE changes it)")
+    columns(out, description.columns)
+    heading(out, "Held out", "quality on rows that were not learned from")
+    if model.held_out is not None:
+        quality(out, model.held_out)
+        _show_calibration(out, model, model.held_out, calibrated)
+    elif measured:
+        _show_too_large(out, path)
+    else:
+        line(out, "not measured (--no-judge). deciban evaluate measures it")
+    heading(out, "Strongest columns", "average evidence for the true class, with a 90 % interval")
+    strongest(out, description, STRONGEST_COLUMNS)
+    telltales(out, model)
+    _show_next(out, path, is_named, model, of_documents)
+
+
+def _show_calibration(out: Console, model: Model, held_out: Report, requested: bool) -> None:
+    """Print the calibration of the model, or that it needs one."""
+    from deciban.metrics.calibration_fit import is_clearly_miscalibrated
+
+    if model.calibration is not None:
+        pairs(out, [("calibration", str(model.calibration))])
+    elif requested:
+        pairs(out, [("calibration", "none: no map lowers the log-loss by more than its standard error")])
+    elif is_clearly_miscalibrated(held_out):
+        line(out, "(the probabilities are off by more than chance explains; --calibrate auto corrects them)")
+
+
+def _show_too_large(out: Console, path: str) -> None:
+    """Print why quality was not measured, and how it can be; `evaluate` in folds would fail for the same reason."""
+    line(
+        out,
+        "not measured: with so many classes and levels, the ledgers of ten folds do not fit into memory. Keep some "
+        "rows out of the training, and evaluate the model on them:",
+    )
+    command(out, f"deciban evaluate HELD_OUT.csv --model {'MODEL' if path == '-' else quoted(path)}")
+
+
+def _show_rows(out: Console, model: Model, description: Description) -> None:
+    without = model.origin.rows_without_class
+    left_out = f"; {format_row_count(without)} without {one_line(model.target)} left out" if without else ""
+    weight = "" if model.weights is None else f", of weight {count(model.ledger.n_rows)}"
+    learned = model.origin.rows_read - without
+    words = f"{model.origin.source}: learned from {format_row_count(learned)}{weight}{left_out}"
+    print_title(out, words)
+    if model.account is not None:
+        out.print(one_line(f"by {model.account}"), soft_wrap=True)
+
+
+def classes(out: Console, description: Description) -> None:
+    """Print each class with its rows and its prior."""
+    shown = sorted(description.classes, key=lambda share: -share.weight)[:MAX_CLASSES]
+    body = [[share.label, count(share.weight), f"{100 * share.prior:.1f} %"] for share in shown]
+    table(out, ["class", "rows", "prior"], body, right=[1, 2])
+    if len(description.classes) > len(shown):
+        line(out, f"… and {len(description.classes) - len(shown)} more classes")
+
+
+def columns(out: Console, notes: Sequence[ColumnNote]) -> None:
+    """Print each column with its role and the reason; the columns of a wide table by role."""
+    if len(notes) > MAX_COLUMNS:
+        columns_by_role(out, notes)
+        return
+    body = [[note.name, note.role, note.reason + format_missing(note)] for note in notes]
+    table(out, ["column", "role", "why"], body, wide=2)
+
+
+def columns_by_role(out: Console, notes: Sequence[ColumnNote]) -> None:
+    """Print how many columns have each role, and the first of them."""
+    roles: dict[str, list[str]] = {}
+    for note in notes:
+        roles.setdefault(note.role, []).append(note.name)
+    found = sorted(roles.items(), key=lambda item: -len(item[1]))
+    shown = {
+        role: ", ".join(short(name, 20) for name in names[:8]) + (" …" if len(names) > 8 else "")
+        for role, names in found
+    }
+    pairs(out, [(f"{len(roles[role])} {role}", words) for role, words in shown.items()])
+    line(out, "deciban inspect shows them all, with reasons")
+
+
+def format_missing(note: ColumnNote) -> str:
+    """Format the share of missing values of a column; empty if none is missing."""
+    if not note.missing:
+        return ""
+    return f"; {100 * note.missing:.0f}% missing" if note.missing >= 0.1 else f"; {100 * note.missing:.2g}% missing"
+
+
+def strongest(out: Console, description: Description, most: int) -> None:
+    """Print the columns with the strongest evidence for the true class."""
+    shown = description.strongest[:most]
+    largest = max([s.evidence for s in shown if math.isfinite(s.evidence)] + [1e-9])
+    trusted = any(s.trust is not None for s in shown)
+    body = [
+        [
+            s.feature,
+            *([number(s.trust or 0.0, 2)] if trusted else []),
+            f"{number(s.evidence, 2)} dB",
+            f"({number(s.low, 2)} … {number(s.high, 2)})",
+            draw_bar(s.evidence, largest),
+        ]
+        for s in shown
+    ]
+    names = ["column", *(["trust"] if trusted else []), "evidence", "90 % interval", ""]
+    table(out, names, body, right=[1, 2] if trusted else [1])
+    line(out, "dB is decibans: 10 is ten to one, 3 about two to one.")
+
+
+def draw_bar(evidence: float, largest: float) -> str:
+    """Draw evidence as a bar; infinite evidence, of something impossible, has the longest bar."""
+    return "" if math.isnan(evidence) else "█" * round(BAR_WIDTH * min(1.0, max(0.0, evidence / largest)))
+
+
+def telltales(out: Console, model: Model) -> None:
+    """Print a line with the telltales of each class; of the first classes if there are many."""
+    if model.options.words.hashed is not None:
+        return
+    for text in model.layout.texts:
+        where = f", in {one_line(text.column)}" if len(model.layout.texts) > 1 else ""
+        heading(out, "Telltales", f"of each class, the strongest first{where}")
+        shown = model.classes[:MAX_CLASSES]
+        body = [[label, ", ".join(_telltale_words(model, label, text.column))] for label in shown]
+        table(out, ["class", "words"], body, wide=1)
+        if len(model.classes) > len(shown):
+            line(out, f"… and {len(model.classes) - len(shown)} more classes")
+
+
+def _telltale_words(model: Model, label: Any, column: str) -> list[str]:
+    from deciban.scores.passages import word_shown
+
+    found = [
+        word_shown(word.word) for word in model.telltales(label, TELLTALES_PER_CLASS, column) if word.decibans > 0
+    ]
+    return [short(word, 20) for word in found] or ["–"]
+
+
+def _show_next(out: Console, path: str, is_named: bool, model: Model, of_documents: bool) -> None:
+    if path == "-":
+        return
+    heading(out, "Written")
+    note = "" if is_named else "; -o names another file"
+    line(out, f"{path} ({format_file_size(path)}{note})")
+    heading(out, "Next")
+    new = "NEW.txt --format text" if of_documents else "NEW.csv"
+    for words in ("predict", "explain"):
+        command(out, f"deciban {words} {quoted(path)} {new}")
+    for words in ("telltales", "inspect") if model.layout.texts else ("inspect",):
+        command(out, f"deciban {words} {quoted(path)}")

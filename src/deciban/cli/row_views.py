@@ -1,4 +1,4 @@
-"""A source seen differently: some of its rows only, or with columns that are carried along as they are."""
+"""Views of a source: some of its rows only, or with columns that are copied unchanged."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
     from deciban.sources.source import Reading
 
-CARRIED = "\0carried:"
-"""Before the name of a column that is carried along; no column of a file can begin so."""
+COPIED_PREFIX = "\0carried:"
+"""The prefix of the names of copied columns; no column of a file can begin with it."""
 
 
 @dataclass(frozen=True)
-class Part(View):
-    """`count` rows of a source, from row `start` on (the first is 0); what comes after is not read."""
+class RowRange(View):
+    """A view of `count` rows of a source from row `start` (the first is 0); later rows are not read."""
 
     start: int
     count: int
@@ -48,54 +48,59 @@ class Part(View):
 
 
 @dataclass(frozen=True)
-class Carrying(View):
-    """A source whose batches also hold some columns just as they stand in it, under names of their own."""
+class CopyingView(View):
+    """A view of a source whose batches also hold some columns unchanged, under names of their own."""
 
-    carried: Sequence[str]
+    copied: Sequence[str]
 
-    def nothing(self) -> list[Any]:
-        """The carried columns without a row, for their types."""
+    def empty_columns(self) -> list[Any]:
+        """Return the copied columns without rows, for their types."""
         head = self.source.head(1)
-        return [plain(head.column(name).combine_chunks().slice(0, 0)) for name in self.carried]
+        return [decode_dictionary(head.column(name).combine_chunks().slice(0, 0)) for name in self.copied]
 
     def batches(self, wanted: Mapping[str, Reading]) -> Iterator[pa.RecordBatch]:
-        """The wanted columns, and the carried ones; a cell is read once, as text, and made a number here."""
+        """Yield the wanted and the copied columns; a cell of both is read once, as text, and converted here."""
         import pyarrow as pa
 
         texts: Reading = "text"
-        read = {**wanted, **dict.fromkeys(self.carried, texts)}
-        both = [n for n in self.carried if wanted.get(n) == "number"] if not self.typed else []
+        read = {**wanted, **dict.fromkeys(self.copied, texts)}
+        both = [n for n in self.copied if wanted.get(n) == "number"] if not self.typed else []
         for batch in self.source.batches(read):
             columns = [self._as_wanted(batch, name, name in both) for name in wanted]
-            columns += [batch.column(name) for name in self.carried]
-            names = [*wanted, *(CARRIED + name for name in self.carried)]
+            columns += [batch.column(name) for name in self.copied]
+            names = [*wanted, *(COPIED_PREFIX + name for name in self.copied)]
             yield pa.RecordBatch.from_arrays(columns, names=names)
 
     def _as_wanted(self, batch: Any, name: str, convert: bool) -> Any:
         if not convert:
             return batch.column(name)
-        return _doubles(batch.column(name), name, self.name, self.decimal)
+        return _parse_numbers(batch.column(name), name, self.name, self.decimal)
 
-    def carried_by(self, batches: Sequence[Any]) -> list[Any]:
-        """The carried columns of these batches."""
+    def copied_columns(self, batches: Sequence[Any]) -> list[Any]:
+        """Return the copied columns of these batches."""
         import pyarrow as pa
 
-        return [pa.concat_arrays([plain(batch.column(CARRIED + name)) for batch in batches]) for name in self.carried]
+        return [
+            pa.concat_arrays([decode_dictionary(batch.column(COPIED_PREFIX + name)) for batch in batches])
+            for name in self.copied
+        ]
 
 
-def plain(array: Any) -> Any:
-    """The values themselves where they are told by a dictionary."""
+def decode_dictionary(array: Any) -> Any:
+    """Return the values of a dictionary array; other arrays are returned unchanged."""
     import pyarrow as pa
 
     if not pa.types.is_dictionary(array.type):
         return array
     values = array.dictionary
-    values = values.cast(pa.string()) if pa.types.is_string_view(values.type) else values  # views cannot be taken
+    values = (
+        values.cast(pa.string()) if pa.types.is_string_view(values.type) else values
+    )  # `take` does not support views
     return values.take(array.indices).cast(array.type.value_type)
 
 
-def _doubles(texts: Any, column: str, name: str, decimal: str) -> Any:
-    """Texts as numbers, by the rules that a file's numbers are read by."""
+def _parse_numbers(texts: Any, column: str, name: str, decimal: str) -> Any:
+    """Parse texts as numbers, by the rules for numbers in files."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -106,8 +111,8 @@ def _doubles(texts: Any, column: str, name: str, decimal: str) -> Any:
     try:
         return pc.replace_substring(known, decimal, ".").cast(pa.float64())
     except pa.ArrowInvalid as error:
-        strange = str(error).split("'")[1] if "'" in str(error) else "a text"
+        value = str(error).split("'")[1] if "'" in str(error) else "a text"
         raise InputError(
-            f"column {column!r} of {name} holds {strange!r}, which is no number. "
-            f"Hint: --missing {strange!r} says that it stands for nothing"
+            f"column {column!r} of {name} holds {value!r}, which is not a number. "
+            f"Hint: --missing {value!r} treats it as a missing value"
         ) from None

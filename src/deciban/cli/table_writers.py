@@ -1,4 +1,4 @@
-"""Tables written as they are made: CSV, TSV, JSON lines, Parquet or Arrow, to a file or to standard output."""
+"""Writers of tables in batches: CSV, TSV, JSON lines, Parquet or Arrow, to a file or to standard output."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ Write = Callable[[Any], None]
 Change = Callable[[str], str]
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
-"""How a text begins that spreadsheets take for a formula."""
+"""The first characters of texts that spreadsheets treat as formulas."""
 
 SIGNED_NUMBER = re.compile(r"[+-](\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?")
-"""A number with its sign, which is no formula, with a decimal point or comma."""
+"""A signed number, with a decimal point or comma, which is not a formula."""
 
 ENDINGS = {
     ".csv": "csv",
@@ -41,36 +41,40 @@ ENDINGS = {
 
 
 def output_format(out: str | None, as_json: bool) -> str:
-    """The format that the file's ending names; CSV on standard output, or JSON lines if asked for."""
+    """Return the format of the file's ending; for standard output CSV, or JSON lines with --json."""
     if out is None or out == "-":
         return "jsonl" if as_json else "csv"
     form = ENDINGS.get(Path(out).suffix.lower())
     if form is None:
-        raise typer.BadParameter(f"-o {out}: the ending names no format; one of {', '.join(ENDINGS)}")
+        raise typer.BadParameter(f"-o {out}: unknown ending; use one of {', '.join(ENDINGS)}")
     return form
 
 
 def check_safe_cells(out: str | None, as_json: bool, safe: bool) -> None:
-    """Refuse --safe-cells for a format that no spreadsheet takes for formulas."""
+    """Refuse --safe-cells for formats in which spreadsheets see no formulas."""
     form = output_format(out, as_json)
     if safe and form not in ("csv", "tsv"):
-        raise typer.BadParameter(f"--safe-cells is for CSV and TSV, and {form} is written")
+        raise typer.BadParameter(f"--safe-cells is for CSV and TSV; the output is {form}")
 
 
 @contextmanager
-def table_out(out: str | None, as_json: bool, schema: Any, safe: bool = False) -> Iterator[Write]:
-    """Something that takes batches of this schema; a file has its name only when all are written.
+def open_table_writer(out: str | None, as_json: bool, schema: Any, safe: bool = False) -> Iterator[Write]:
+    """Yield a function that writes batches of this schema; a file gets its name when all are written.
 
-    What goes to a terminal has its control characters escaped; `safe` neutralises cells that look like formulas.
+    Control characters are escaped on a terminal; `safe` neutralises cells that look like formulas.
     """
     form = output_format(out, as_json)
     changes = [neutralise_formula] if safe else []
     if out is None or out == "-":
         changes += [escape_controls] if sys.stdout.isatty() else []
-        with _sink(form, sys.stdout.buffer, schema, changes) as write:
+        with _open_format(form, sys.stdout.buffer, schema, changes) as write:
             yield write
         return
-    with atomic_file(out) as unfinished, unfinished.open("wb") as file, _sink(form, file, schema, changes) as write:
+    with (
+        atomic_file(out) as unfinished,
+        unfinished.open("wb") as file,
+        _open_format(form, file, schema, changes) as write,
+    ):
         yield write
 
 
@@ -84,11 +88,11 @@ def neutralise_formula(text: str) -> str:
 
 
 @contextmanager
-def _sink(form: str, file: Any, schema: Any, changes: Sequence[Change]) -> Iterator[Write]:
+def _open_format(form: str, file: Any, schema: Any, changes: Sequence[Change]) -> Iterator[Write]:
     if form in ("csv", "tsv"):
-        yield _delimited(file, schema, "\t" if form == "tsv" else ",", changes)
+        yield _make_csv_writer(file, schema, "\t" if form == "tsv" else ",", changes)
     elif form == "jsonl":
-        yield _convert_write_errors(lambda batch: _json_lines(file, batch, changes))
+        yield _convert_write_errors(lambda batch: _write_json_lines(file, batch, changes))
     elif form == "parquet":
         import pyarrow.parquet as pq
 
@@ -101,8 +105,8 @@ def _sink(form: str, file: Any, schema: Any, changes: Sequence[Change]) -> Itera
             yield writer.write_batch
 
 
-def _delimited(file: Any, schema: Any, delimiter: str, changes: Sequence[Change]) -> Write:
-    """Something that writes lines; quotes only where they are needed, which pyarrow's own header never sees so."""
+def _make_csv_writer(file: Any, schema: Any, delimiter: str, changes: Sequence[Change]) -> Write:
+    """Return a function that writes lines; only what needs quotes has them, which pyarrow's own header ignores."""
     from pyarrow.csv import WriteOptions, write_csv
 
     header = io.StringIO()
@@ -138,7 +142,7 @@ def _apply(changes: Sequence[Change], text: str) -> str:
 
 
 def _decode_texts(batch: Any) -> Any:
-    """Make plain texts of texts and bytes of any type; bytes that are not in UTF-8 cannot be written."""
+    """Convert texts and bytes of any type to plain texts; bytes that are not UTF-8 cannot be written."""
     import pyarrow as pa
 
     text_kinds = (
@@ -169,7 +173,7 @@ def _change_texts(batch: Any, changes: Sequence[Change]) -> Any:
 
 
 def _needs_quotes(batch: Any, delimiter: str) -> bool:
-    """Whether a text holds what would be taken for the end of a cell; pyarrow quotes all texts or none."""
+    """Return whether a text contains a delimiter, quote or line end; pyarrow quotes all texts or none."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -178,5 +182,5 @@ def _needs_quotes(batch: Any, delimiter: str) -> bool:
     return any(pc.any(pc.match_substring_regex(column, special)).as_py() for column in texts)
 
 
-def _json_lines(file: Any, batch: Any, changes: Sequence[Change]) -> None:
+def _write_json_lines(file: Any, batch: Any, changes: Sequence[Change]) -> None:
     file.write("".join(f"{_apply(changes, json_text(row))}\n" for row in batch.to_pylist()).encode())

@@ -1,8 +1,10 @@
-"""`deciban telltales`: the words that tell each class from the others."""
+"""`deciban telltales`: the words that are the strongest evidence for each class."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,11 +12,11 @@ import typer
 
 from deciban.cli import options as a
 from deciban.cli.error_handling import handle_errors, print_stderr
+from deciban.errors import InputError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from deciban.cli.read_telltales import Telling
 
 EXAMPLE = a.example(
     "deciban telltales messages.deciban",
@@ -23,12 +25,12 @@ EXAMPLE = a.example(
 )
 Labels = Annotated[
     list[str] | None,
-    typer.Option("--class", metavar="LABEL", help="This class; all of them unless given. May be repeated."),
+    typer.Option("--class", metavar="LABEL", help="Show this class only. May be repeated."),
 ]
 Number = Annotated[
     int,
     typer.Option(
-        "-n", "--number", metavar="NUMBER", min=1, help="How many words of each class, the most telling first."
+        "-n", "--number", metavar="NUMBER", min=1, help="How many words of each class, the strongest first."
     ),
 ]
 Column = Annotated[
@@ -41,13 +43,17 @@ Out = Annotated[
         "-o",
         "--output",
         metavar="OUT",
-        help="Write a table instead: a .csv, .tsv, .jsonl, .parquet or .arrow file, or - for CSV on stdout.",
+        help="Write a table instead, to a .csv, .tsv, .jsonl, .parquet or .arrow file, or - for CSV on stdout.",
     ),
 ]
-FEW_CLASSES = 6
-"""Up to this many, each word has a line of its own."""
+MAX_DETAILED_CLASSES = 6
+"""The largest number of classes for which each word has its own line."""
 
-LONGEST_WORD = 24
+MAX_WORD_WIDTH = 24
+"""The characters of a word that are shown."""
+
+WORD_FIGURES = ("decibans", "low", "high", "count", "elsewhere", "documents", "documents_elsewhere")
+"""The figures of a word."""
 
 
 def command(
@@ -60,7 +66,7 @@ def command(
     safe_cells: a.SafeCells = False,
     debug: a.Debug = False,
 ) -> None:
-    """Show the words that tell each class from all others: evidence, how sure it is, and how often they were seen."""
+    """Show the words that distinguish each class from all others: their evidence, its interval, and their counts."""
     with handle_errors(debug):
         run(model, labels, number, column, output, json, safe_cells)
 
@@ -74,98 +80,159 @@ def run(
     as_json: bool,
     safe_cells: bool = False,
 ) -> None:
-    """Open the file, ask, tell."""
+    """Open the file and print or write its telltales."""
     from deciban.cli.output import check_output, print_json
-    from deciban.cli.read_telltales import open_telltale_model
     from deciban.cli.table_writers import check_safe_cells
 
     if out is not None:
         check_safe_cells(out, as_json, safe_cells)
         check_output(out, [path])
-    told = open_telltale_model(path, column).tell(labels, n)
+    classes = open_telltale_model(path, column).list_telltales(labels, n)
     if out is not None:
-        _write(told, out, as_json, safe_cells)
+        _write(classes, out, as_json, safe_cells)
     elif as_json:
-        print_json([telling.to_dict() for telling in told])
+        print_json([each.to_dict() for each in classes])
     else:
-        show(path, told)
+        show(path, classes)
 
 
-def _write(told: list[Telling], out: str, as_json: bool, safe_cells: bool) -> None:
-    """A line for each word."""
+def _write(classes: list[ClassTelltales], out: str, as_json: bool, safe_cells: bool) -> None:
+    """Write a row for each word."""
     import pyarrow as pa
 
-    from deciban.cli.read_telltales import FIGURES
-    from deciban.cli.table_writers import table_out
+    from deciban.cli.table_writers import open_table_writer
 
-    rows = [{"class": str(telling.label), **word} for telling in told for word in telling.rows()]
+    rows = [{"class": str(each.label), **word} for each in classes for word in each.rows()]
     texts = [("class", pa.string()), ("word", pa.string())]
-    schema = pa.schema([*texts, *((name, pa.float64()) for name in FIGURES)])
-    with table_out(out, as_json, schema, safe_cells) as write:
+    schema = pa.schema([*texts, *((name, pa.float64()) for name in WORD_FIGURES)])
+    with open_table_writer(out, as_json, schema, safe_cells) as write:
         write(pa.RecordBatch.from_pylist(rows, schema=schema))
     if out != "-":
-        print_stderr(f"{len(rows)} words of {len(told)} classes to {out}")
+        print_stderr(f"{len(rows)} words of {len(classes)} classes to {out}")
 
 
-def show(path: Path, told: list[Telling]) -> None:
-    """A table for each class; where there are many, a few lines."""
-    from deciban.cli.render import console, line, one_line
+def show(path: Path, classes: list[ClassTelltales]) -> None:
+    """Print a table for each class; a few lines for each if there are many classes."""
+    from deciban.cli.render import console, heading, line, print_title
 
     out = console()
-    out.print(one_line(f"{path}: the telltales of each class, the most telling first"), style="bold", soft_wrap=True)
-    few = len(told) <= FEW_CLASSES
-    for telling in told:
-        (_in_full if few else _in_short)(out, telling)
+    print_title(out, f"{path}: telltales of each class, the strongest first")
+    few = len(classes) <= MAX_DETAILED_CLASSES
+    for each in classes:
+        heading(out, str(each.label))
+        if not each.words:
+            line(out, "no word is evidence for it")
+        elif few:
+            _show_table(out, each)
+        else:
+            _show_list(out, each)
     out.print()
     if few:
         line(out, "dB is decibans for the class against all others: 10 is ten to one.")
-        line(out, "times, documents: in the class : in all others together.")
+        line(out, "times, documents: in the class : in all other classes.")
     else:
         line(out, "Numbers are decibans for the class against all others: 10 is ten to one.")
         line(out, "--class LABEL shows intervals and counts.")
 
 
-def _in_full(out: Console, telling: Telling) -> None:
-    from deciban.cli.render import heading, one_line, table
+def _show_table(out: Console, telltales: ClassTelltales) -> None:
+    from deciban.cli.render import table
 
-    heading(out, one_line(str(telling.label)))
-    if _silent(out, telling):
-        return
-    sure = all(hasattr(word, "low") and not math.isnan(word.low) for word in telling.words)
-    head = ["word", "evidence", *(["90 % sure"] if sure else []), "times", "documents"]
-    body = [_figures(word, sure) for word in telling.words]
+    has_intervals = all(hasattr(word, "low") and not math.isnan(word.low) for word in telltales.words)
+    head = ["word", "evidence", *(["90 % interval"] if has_intervals else []), "times", "documents"]
+    body = [_format_word(word, has_intervals) for word in telltales.words]
     table(out, head, body, right=[1, len(head) - 2, len(head) - 1])
 
 
-def _figures(word: Any, sure: bool) -> list[str]:
-    """A line of the table; weights that were fitted have no interval, and are not `sure`."""
+def _format_word(word: Any, has_interval: bool) -> list[str]:
     from deciban.cli.render import count, short
     from deciban.scores.passages import word_shown
 
     return [
-        short(word_shown(word.word), LONGEST_WORD),
+        short(word_shown(word.word), MAX_WORD_WIDTH),
         f"{word.decibans:.1f} dB",
-        *([f"({word.low:.1f} … {word.high:.1f})"] if sure else []),
+        *([f"({word.low:.1f} … {word.high:.1f})"] if has_interval else []),
         f"{count(word.count)} : {count(word.elsewhere)}",
         f"{count(word.documents)} : {count(word.documents_elsewhere)}",
     ]
 
 
-def _in_short(out: Console, telling: Telling) -> None:
-    """Words and decibans, as many to a line as fit; a word stays with its number."""
-    from deciban.cli.render import heading, one_line, packed, short
+def _show_list(out: Console, telltales: ClassTelltales) -> None:
+    """Print words with their decibans, as many to a line as fit."""
+    from deciban.cli.render import print_packed, short
     from deciban.scores.passages import word_shown
 
-    heading(out, one_line(str(telling.label)))
-    if _silent(out, telling):
-        return
-    words = [f"{short(word_shown(word.word), LONGEST_WORD)} {word.decibans:.0f}" for word in telling.words]
-    packed(out, words)
+    shown = [(short(word_shown(word.word), MAX_WORD_WIDTH), word.decibans) for word in telltales.words]
+    print_packed(out, [f"{word} {decibans:.0f}" for word, decibans in shown])
 
 
-def _silent(out: Console, telling: Telling) -> bool:
-    from deciban.cli.render import line
+@dataclass(frozen=True)
+class ClassTelltales:
+    """A class and its telltales, the strongest evidence first."""
 
-    if not telling.words:
-        line(out, "no word speaks for it")
-    return not telling.words
+    label: Any
+    words: Sequence[Any]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a row for each word; fitted weights have no interval."""
+        return [
+            {"word": word.word, **{name: _none_if_nan(getattr(word, name)) for name in WORD_FIGURES}}
+            for word in self.words
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the class and its words for JSON."""
+        return {"class": self.label, "words": self.rows()}
+
+
+def _none_if_nan(figure: float) -> float | None:
+    return None if math.isnan(figure) else figure
+
+
+@dataclass(frozen=True)
+class TelltaleModel:
+    """A model of texts, and the column of texts to use."""
+
+    model: Any
+    column: str | None = None
+
+    @property
+    def classes(self) -> list[Any]:
+        """The classes of the model, in order."""
+        found = self.model.classes_ if hasattr(self.model, "classes_") else self.model.classes
+        return list(found.tolist() if hasattr(found, "tolist") else found)
+
+    def select_classes(self, labels: Sequence[str] | None) -> list[Any]:
+        """Return the classes with these names, each once; all classes if none is named."""
+        known = {str(label): label for label in self.classes}
+        if not labels:
+            return self.classes
+        from deciban.errors import no_such_class
+
+        for label in labels:
+            if label not in known:
+                raise no_such_class(label, list(known))
+        return [known[label] for label in dict.fromkeys(labels)]
+
+    def list_telltales(self, labels: Sequence[str] | None, n: int) -> list[ClassTelltales]:
+        """Return the n words of each class with the strongest evidence for it; fewer if fewer are evidence for it."""
+        column = {} if self.column is None else {"column": self.column}
+        return [
+            ClassTelltales(label, [word for word in self.model.telltales(label, n, **column) if word.decibans > 0])
+            for label in self.select_classes(labels)
+        ]
+
+
+def open_telltale_model(path: Path, column: str | None) -> TelltaleModel:
+    """Open a model file that was trained on texts."""
+    from deciban.cli.model_files import load
+
+    model = load(path)
+    if not hasattr(model, "telltales"):
+        raise InputError(
+            f"{str(path)!r} holds a {type(model).__name__}, which has no words. "
+            f"Hint: telltales need a model that was trained on texts"
+        )
+    if column is not None and type(model).__name__ == "TextClassifier":
+        raise InputError(f"{str(path)!r} is a model of documents without columns. Hint: leave --column out")
+    return TelltaleModel(model, column)

@@ -1,7 +1,8 @@
-"""`deciban train`: a table into a model file, and a report on it."""
+"""`deciban train`: train a model on a table, write its file, and report on it."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -9,7 +10,6 @@ import typer
 
 from deciban.cli import options as a
 from deciban.cli.error_handling import handle_errors, print_stderr, status
-from deciban.errors import list_names
 
 if TYPE_CHECKING:
     from deciban.cli.inputs import TableInput
@@ -26,7 +26,7 @@ Out = Annotated[
         "-o",
         "--output",
         metavar="MODEL",
-        help="The file to write, - for stdout; else DATA's name with .deciban, in the current folder.",
+        help="The file to write, - for stdout; by default DATA's name with .deciban, in the current folder.",
     ),
 ]
 Judge = Annotated[bool, typer.Option("--judge/--no-judge", help="Whether to measure held-out quality.")]
@@ -35,102 +35,62 @@ Calibrate = Annotated[
     typer.Option(
         "--calibrate",
         metavar="auto|temperature|platt|isotonic",
-        help="Mend the probabilities by what came true of them in rows held out; auto: by the simplest map that is "
-        "as good as any.",
+        help="Calibrate the probabilities on held-out rows; auto: by the simplest map that is as good as any.",
     ),
 ]
 
 
+@a.with_options_of(a.model_options, a.table_options)
 def command(
-    data: a.Tables = None,
-    target: a.Target = None,
-    learner: a.Learner = None,
-    C: a.Penalty = None,
-    roles: a.Roles = None,
-    join: a.Join = None,
-    numbers: a.Numbers = None,
-    like: a.Like = None,
-    weights: a.Weights = None,
-    classes: a.Classes = None,
-    prior: a.Prior = None,
-    alpha: a.Alpha = None,
-    parameter_prior: a.ParameterPrior = None,
-    covariance: a.Shape = None,
-    unseen: a.Unseen = None,
-    most_levels: a.MostLevels = None,
-    ngrams: a.Ngrams = None,
-    tokens: a.Tokens = None,
-    stop_words: a.StopWords = None,
-    presence: a.Presence = False,
-    sql: a.Sql = None,
-    folders: a.Folders = None,
-    format: a.Format = None,
-    encoding: a.Encoding = "utf-8",
-    errors: a.Errors = "strict",
-    missing: a.Missing = None,
-    hive: a.Hive = False,
-    calibrate: Calibrate = None,
     output: Out = None,
+    calibrate: Calibrate = None,
     judge: Judge = True,
     json: a.AsJson = False,
     debug: a.Debug = False,
+    **options: Any,
 ) -> None:
     """Learn to predict a column of a table from its other columns, and write a model file."""
-    from deciban.cli.inputs import given
+    from deciban.cli.inputs import open_table
 
-    wished = {
-        "roles": roles, "join": join, "numbers": numbers, "like": like, "weights": weights,
-        "classes": classes, "prior": prior, "alpha": alpha, "parameter_prior": parameter_prior, "unseen": unseen,
-        "most_levels": most_levels, "ngrams": ngrams, "tokens": tokens, "stop_words": stop_words,
-        "presence": presence or None, "learner": learner, "C": C, "covariance": covariance, "calibrate": calibrate,
-    }  # fmt: skip
-    with handle_errors(debug), given(data, sql, folders, format, encoding, errors, missing, hive) as table:
-        named = data or ([] if folders is None else [folders])
-        run(table, find_target(table, target, classes), wished, output, judge, json, named)
+    with handle_errors(debug), open_table(options) as table:
+        run(table, {**options, "calibrate": calibrate}, output, judge, json)
 
 
-def find_target(table: TableInput, target: str | None, classes: str | None) -> str:
-    """The target, or the columns among which there is one; a folder of documents has its sub-folders."""
-    if table.format == "folders" and target in (None, "class"):
-        from deciban.sources.document_folders import CLASS, Folders
-
-        source = table.open()
-        if classes is None and isinstance(source, Folders):
-            source.refuse_one_class()
-        return CLASS
-    if target is None:
-        columns = table.open().columns
-        raise typer.BadParameter(
-            f"--target COL is missing: which column is to be predicted? There are: {list_names(columns, 20)}"
-        )
-    return target
-
-
-def run(
-    table: TableInput, target: str, wished: dict[str, Any], output: str | None, judge: bool, as_json: bool, data: list[str]
-) -> None:
-    """Read, learn, write, tell; nothing is written unless all went well."""
-    from deciban.cli.model_files import default_file, settings
+def run(table: TableInput, options: Mapping[str, Any], output: str | None, judge: bool, as_json: bool) -> None:
+    """Read, train, write and report; nothing is written unless all of it succeeds."""
+    from deciban.cli.model_files import default_file
     from deciban.cli.output import check_output, print_json, save
     from deciban.cli.progress import progress
+    from deciban.cli.training_options import find_target, training_arguments
 
-    out = output or default_file(data)
+    target = find_target(table, options)
+    out = output or default_file(options["data"] or [options["folders"] or ""])
     check_output(out, table.paths)
-    made = settings(wished)
+    arguments = training_arguments(a.select_options(options, "calibrate"))
     with progress(table, "learning") as rows:
         import deciban
 
-        model = deciban.train(table.source, target=target, judge=judge, progress=rows, **table.reading, **made)
-    with status("looking at what was learned …"):
+        model = deciban.train(table.source, target=target, judge=judge, progress=rows, **table.reading, **arguments)
+    with status("describing the model …"):
         model.origin = replace(model.origin, source=table.name)
-        from deciban.cli.train_screen import figures, report
+        from deciban.cli.report_screen import show_training, training_figures
 
         description = model.describe()
     save(model, out)
     if as_json and out != "-":
-        print_json(figures(model, description, out))
-    aside, documents = as_json or out == "-", table.format in ("folders", "text", "lines")
-    report(model, description, out, output is not None, aside, judge, documents, "calibrate" in made)
-    if made["words"] is not None and not model.layout.texts:
-        unread = "no column was read as text, so nothing came of --ngrams, --tokens, --stop-words or --presence"
-        print_stderr(f"warning: {unread}. Hint: --as COLUMN=text")
+        print_json(training_figures(model, description, out))
+    show_training(
+        model,
+        description,
+        out,
+        is_named=output is not None,
+        to_stderr=as_json or out == "-",
+        measured=judge,
+        of_documents=table.format in ("folders", "text", "lines"),
+        calibrated="calibrate" in arguments,
+    )
+    if arguments["words"] is not None and not model.layout.texts:
+        print_stderr(
+            "warning: no column was read as text, so --ngrams, --tokens, --stop-words and --presence had no effect. "
+            "Hint: --as COLUMN=text"
+        )

@@ -90,9 +90,9 @@ def _try(function: Callable[[], bytes], debug: bool) -> bytes:
     try:
         return DONE + function()
     except Exception as error:
-        from deciban.cli.error_handling import in_words, traceback
+        from deciban.cli.error_handling import describe_error, traceback
 
-        text = traceback() if debug else OUT_OF_MEMORY if isinstance(error, MemoryError) else in_words(error)
+        text = traceback() if debug else OUT_OF_MEMORY if isinstance(error, MemoryError) else describe_error(error)
         return FAILED + text.encode("utf-8", "replace")
 
 

@@ -61,9 +61,9 @@ def check_paths(paths: Sequence[str]) -> None:
 
     for path in paths:
         if source_kind(path) == "imap":
-            from deciban.mail.sources.imap_address import Address
+            from deciban.mail.sources.imap_connection import Address
 
-            Address.of(path)
+            Address.parse(path)
 
 
 class MessageReader:

@@ -1,4 +1,4 @@
-"""`deciban plot boundary`: where a Gaussian model of one or two columns changes its mind."""
+"""`deciban plot boundary`: the decision boundaries of a Gaussian model of one or two columns."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import typer
 
 from deciban.cli import options as a
 from deciban.cli.error_handling import status
-from deciban.cli.plot.picture_options import Picture, To, pictured
+from deciban.cli.plot.picture_options import Picture, To, draws_picture
 
 if TYPE_CHECKING:
     from deciban.cli.inputs import TableInput
@@ -27,76 +27,78 @@ Covariance = Annotated[
     typer.Option(
         "--covariance",
         metavar="SHAPE",
-        help="What is assumed of the classes' covariance: full, diagonal or spherical (a conic), or tied, "
+        help="The covariance of the classes: full, diagonal or spherical (a conic), or tied, "
         "tied_diagonal, tied_spherical or identity (a line).",
     ),
 ]
-ROUND = ("identity", "spherical", "tied_spherical")
-"""Shapes under which distances count alike in all directions: a right angle is to look like one."""
+ISOTROPIC_SHAPES = ("identity", "spherical", "tied_spherical")
+"""The covariances under which all directions are equal; columns share a scale, so that right angles look right."""
 
 
-@pictured
+@a.with_options_of(a.table_options, without=a.DOCUMENT_OPTIONS)
+@draws_picture
 def command(
     to: To,
     columns: Columns,
-    data: a.Tables = None,
     target: a.Target = None,
     covariance: Covariance = "full",
     prior: a.Prior = None,
-    sql: a.Sql = None,
-    format: a.Format = None,
-    encoding: a.Encoding = "utf-8",
-    missing: a.Missing = None,
-    hive: a.Hive = False,
+    **options: Any,
 ) -> None:
     """Draw the regions of the classes over two columns, shaded by the posterior, with the data and the line or conic
     between them; or over one column the curves π_k p(x|k) and their thresholds.
     """
-    from deciban.cli.inputs import given
+    from deciban.cli.inputs import open_table
 
-    with given(data, sql, None, format, encoding, "strict", missing, hive) as table:
+    with open_table(options) as table:
         picture = to(table.paths)
-        run(table, picture, a.listed(columns), target, covariance, a.parse_prior(prior))
+        run(table, picture, a.split_list(columns), target, covariance, a.parse_prior(prior))
 
 
 def run(
     table: TableInput, picture: Picture, columns: list[str], target: str | None, covariance: str, prior: Any
 ) -> None:
-    """Read two columns, fit, draw, write."""
+    """Read the columns, fit the model, draw and write."""
     if not 1 <= len(columns) <= 2:
-        raise typer.BadParameter(f"--columns wants one column or two, as in height,weight; not {len(columns)}")
-    from deciban.cli.train import find_target
+        raise typer.BadParameter(f"--columns takes one column or two, as in height,weight; not {len(columns)}")
+    from deciban.cli.training_options import find_target
     from deciban.plots import boundary
     from deciban.plots.plot_rows import numbers_and_classes, thinned
     from deciban.plots.two_columns import join
 
     with status("reading and drawing …"):
-        X, y = numbers_and_classes(table.open(), columns, find_target(table, target, None))
-        model = fitted(X, y, covariance, prior)
+        X, y = numbers_and_classes(table.open(), columns, find_target(table, {"target": target}))
+        model = fit_gaussian(X, y, covariance, prior)
         rows = thinned(len(X))
-        ax = boundary(model, X[rows], y[rows], names=columns, to_scale=covariance in ROUND and comparable(X))
-        if covariance in ROUND and X.shape[1] == len(model.classes_) == 2:
+        ax = boundary(
+            model,
+            X[rows],
+            y[rows],
+            names=columns,
+            to_scale=covariance in ISOTROPIC_SHAPES and has_comparable_scales(X),
+        )
+        if covariance in ISOTROPIC_SHAPES and X.shape[1] == len(model.classes_) == 2:
             join(ax, model.means_)
     shown = "" if len(rows) == len(X) else f" ({len(rows)} of {len(X)} rows shown)"
     picture.save(ax, f"{len(model.classes_)} classes over {' and '.join(columns)}{shown}")
 
 
-def fitted(X: Any, y: Any, covariance: str, prior: Any) -> Any:
-    """A Gaussian for each class, with priors by name or by class."""
+def fit_gaussian(X: Any, y: Any, covariance: str, prior: Any) -> Any:
+    """Fit a Gaussian for each class, with priors by name or by class."""
     import deciban
     from deciban.errors import InputError
     from deciban.model.model_options import parse_class_prior
 
     classes = tuple(sorted(set(y.tolist())))
     if len(classes) < 2:
-        raise InputError(f"a boundary lies between two classes, and the table has {classes[0]!r} alone")
-    wanted = parse_class_prior(prior, classes)
-    priors = wanted.given if wanted.given is not None else wanted.kind
+        raise InputError(f"a boundary lies between two classes, and the table has {classes[0]!r} only")
+    resolved = parse_class_prior(prior, classes)
+    priors = resolved.given if resolved.given is not None else resolved.kind
     return deciban.GaussianBayes(covariance=covariance, priors=priors).fit(X, y)
 
 
-def comparable(X: Any) -> bool:
-    """Whether two columns may share a scale: neither would shrink to a line."""
+def has_comparable_scales(X: Any) -> bool:
+    """Return whether two columns can share a scale without one of them shrinking to a line."""
     import numpy as np
 
     span = np.nanmax(X, axis=0) - np.nanmin(X, axis=0)

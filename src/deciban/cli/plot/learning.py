@@ -1,24 +1,24 @@
-"""`deciban plot learning`: how good a model is by how many rows it has learned."""
+"""`deciban plot learning` and `comparison`: learning curves of one learner, and learners side by side."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
-from deciban.cli import learning
+from deciban.cli import compare
+from deciban.cli import learning as learning_command
 from deciban.cli import options as a
 from deciban.cli.error_handling import status
-from deciban.cli.plot.picture_options import Picture, To, pictured
-from deciban.cli.plot.shared_options import borrowing, table_of, wishes
+from deciban.cli.plot.picture_options import To, draws_picture
 
-if TYPE_CHECKING:
-    from deciban.cli.inputs import TableInput
-
-EXAMPLE = a.example(
+LEARNING = a.example(
     "deciban plot learning patients.csv --target diagnosis -o learning.png",
     "deciban plot learning patients.csv --target diagnosis --flipped 0,0.1,0.2 --figure log-loss -o noise.svg",
+)
+COMPARISON = a.example(
+    "deciban plot comparison patients.csv --target diagnosis -o learners.png",
+    "deciban plot comparison patients.csv --target diagnosis --learners bayes,logistic --figure log-loss -o two.svg",
 )
 Figure = Annotated[
     Literal["accuracy", "log-loss"],
@@ -26,29 +26,33 @@ Figure = Annotated[
 ]
 
 
-@borrowing(learning.command)
-@pictured
-def command(
-    to: To,
-    figure: Figure = "accuracy",
-    **options: Any,
-) -> None:
-    """Draw how good models of more and more rows are on the same rows held out; with --flipped a curve for each share
-    of wrong labels.
+@a.with_options_of(learning_command.command)
+@draws_picture
+def learning(to: To, figure: Figure = "accuracy", **options: Any) -> None:
+    """Draw the quality of models of more and more rows on the same held-out rows; with --flipped a curve for each
+    share of wrong labels.
     """
-    with table_of(options) as table:
-        run(table, to(table.paths), options, figure)
-
-
-def run(table: TableInput, picture: Picture, options: Mapping[str, Any], figure: str) -> None:
-    """Learn and judge, draw, write."""
     from deciban import plots
-    from deciban.cli.train import find_target
+    from deciban.cli.inputs import open_table
 
-    wished = wishes(options, "target")
-    for name in ("sizes", "flipped"):
-        wished[name] = learning.numbers_in(wished[name], f"--{name}")
-    curve = learning.curve(table, find_target(table, options["target"], options["classes"]), wished)
-    with status("drawing …"):
-        ax = plots.learning(curve, figure="accuracy" if figure == "accuracy" else "log_loss")
-    picture.save(ax, f"the {figure} of {len(curve.points)} models by {curve.held_out} rows held out")
+    with open_table(options) as table:
+        picture = to(table.paths)
+        curve = learning_command.measure_curve(table, options)
+        with status("drawing …"):
+            ax = plots.learning(curve, figure="accuracy" if figure == "accuracy" else "log_loss")
+        picture.save(ax, f"the {figure} of {len(curve.points)} models by {curve.held_out} rows held out")
+
+
+@a.with_options_of(compare.command, without=("times",))
+@draws_picture
+def comparison(to: To, figure: Figure = "accuracy", **options: Any) -> None:
+    """Draw how much worse each learner is than the best, and the quality of each by how many rows it has learned."""
+    from deciban import plots
+    from deciban.cli.inputs import open_table
+
+    with open_table(options) as table:
+        picture = to(table.paths)
+        found = compare.compare_learners(table, options)
+        with status("drawing …"):
+            drawn = plots.comparison(found, figure="accuracy" if figure == "accuracy" else "log_loss")
+        picture.save(drawn, f"the {figure} of {len(found)} learners, by {len(found.weight)} rows")

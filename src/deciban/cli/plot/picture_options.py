@@ -1,4 +1,4 @@
-"""Where a picture goes and how large it is: what every picture's command has."""
+"""The options of every picture: its file, its size and its title."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from deciban.cli.error_handling import handle_errors, print_stderr
 
 ENDINGS = (".png", ".svg", ".pdf")
 KEYWORD_ONLY = inspect.Parameter.KEYWORD_ONLY
-DOTS = 110
-"""Dots to an inch of a PNG."""
+DEFAULT_DOTS_PER_INCH = 110
+"""The resolution of a PNG."""
 
-LARGEST = 100.0
-"""Inches of a side: beyond, a PNG takes more memory than machines have."""
+MAX_SIDE_INCHES = 100.0
+"""The longest side of a picture: a larger PNG takes more memory than machines have."""
 
 Output = Annotated[
     str,
@@ -29,10 +29,12 @@ Output = Annotated[
 Size = Annotated[
     str | None,
     typer.Option(
-        "--size", metavar="WIDTH,HEIGHT", help="Inches, as in 6.4,4.8; as large as the picture needs unless given."
+        "--size",
+        metavar="WIDTH,HEIGHT",
+        help="Width and height in inches, as in 6.4,4.8; by default as large as needed.",
     ),
 ]
-Dots = Annotated[int, typer.Option("--dots", metavar="NUMBER", min=20, max=1200, help="Dots to an inch of a .png.")]
+Dots = Annotated[int, typer.Option("--dots", metavar="NUMBER", min=20, max=1200, help="Dots per inch of a .png.")]
 Title = Annotated[
     str | None, typer.Option("--title", metavar="TEXT", help="A line above the picture.", show_default=False)
 ]
@@ -40,11 +42,11 @@ Title = Annotated[
 
 @dataclass(frozen=True)
 class Picture:
-    """A file that is to be drawn."""
+    """A picture file to write, with its size and title."""
 
     path: str
     size: tuple[float, float] | None = None
-    dots: int = DOTS
+    dots: int = DEFAULT_DOTS_PER_INCH
     title: str | None = None
 
     @classmethod
@@ -53,27 +55,27 @@ class Picture:
         output: str,
         inputs: Sequence[str | Path] = (),
         size: str | None = None,
-        dots: int = DOTS,
+        dots: int = DEFAULT_DOTS_PER_INCH,
         title: str | None = None,
     ) -> Picture:
-        """Refuse, before any work is done, what cannot be drawn or written; `inputs` are not overwritten."""
+        """Check the options before any work is done, and that the file can be written and is not an input."""
         from deciban.cli.output import check_output
         from deciban.plots.style import need_matplotlib
 
         if Path(output).suffix.lower() not in ENDINGS:
-            raise typer.BadParameter(f"-o {output}: the ending names no kind of picture; one of {', '.join(ENDINGS)}")
-        picture = cls(output, None if size is None else inches(size), dots, title)
+            raise typer.BadParameter(f"-o {output}: unknown kind of picture; use one of {', '.join(ENDINGS)}")
+        picture = cls(output, None if size is None else parse_size(size), dots, title)
         check_output(output, inputs)
         need_matplotlib()
         import matplotlib
 
-        matplotlib.use("Agg")  # a file is written: no window, whatever the screen could show
+        matplotlib.use("Agg")  # writes files and opens no window
         return picture
 
-    def save(self, drawn: Any, what: str) -> None:
-        """Write an Axes, or a Figure, and say what it shows.
+    def save(self, drawn: Any, content: str) -> None:
+        """Write an Axes or a Figure, and print a line with its content.
 
-        The same model gives the same bytes: there is no date, and names are no random numbers.
+        The same model gives the same bytes: there is no date, and identifiers are not random.
         """
         from matplotlib import pyplot, rc_context
 
@@ -89,34 +91,34 @@ class Picture:
         with atomic_file(self.path) as unfinished, rc_context({"svg.hashsalt": "deciban"}):
             figure.savefig(unfinished, format=form, dpi=self.dots, metadata=undated[form])
         pyplot.close(figure)
-        print_stderr(f"{self.path}: {what}")
+        print_stderr(f"{self.path}: {content}")
 
 
 To = Callable[[Sequence[str | Path]], Picture]
-"""Refuses at once what cannot be written, given the files that are read, and says where the picture goes."""
+"""A function that checks the picture file against the files that are read, and returns the picture."""
 
 
-def pictured(draw: Callable[..., None]) -> Callable[..., None]:
-    """Give a command what every picture has: -o in the place of its argument `to`, --size, --dots, --title, --debug.
+def draws_picture(draw: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of every picture: -o for its argument `to`, --size, --dots, --title, --debug.
 
-    >>> @pictured
+    >>> @draws_picture
     ... def command(to: To, rows: int = 5) -> None: ...
     >>> list(inspect.signature(command).parameters)
     ['output', 'rows', 'size', 'dots', 'title', 'debug']
     """
 
     @wraps(draw)
-    def command(output: str, size: str | None, dots: int, title: str | None, debug: bool, **given: Any) -> None:
+    def command(output: str, size: str | None, dots: int, title: str | None, debug: bool, **options: Any) -> None:
         with handle_errors(debug):
-            draw(to=partial(Picture.to, output, size=size, dots=dots, title=title), **given)
+            draw(to=partial(Picture.to, output, size=size, dots=dots, title=title), **options)
 
     own = list(inspect.signature(draw, eval_str=True).parameters.values())
-    options = [_option("output", Output) if p.name == "to" else p.replace(kind=KEYWORD_ONLY) for p in own]
-    if own[-1].kind is inspect.Parameter.VAR_KEYWORD:  # what is borrowed comes after
-        options[-1:] = [*TAIL, own[-1]]
+    parameters = [_option("output", Output) if p.name == "to" else p.replace(kind=KEYWORD_ONLY) for p in own]
+    if own[-1].kind is inspect.Parameter.VAR_KEYWORD:  # shared options come last
+        parameters[-1:] = [*PICTURE_OPTIONS, own[-1]]
     else:
-        options += TAIL
-    command.__signature__ = inspect.Signature(options, return_annotation=None)  # type: ignore[attr-defined]
+        parameters += PICTURE_OPTIONS
+    command.__signature__ = inspect.Signature(parameters, return_annotation=None)  # type: ignore[attr-defined]
     return command
 
 
@@ -124,27 +126,27 @@ def _option(name: str, annotation: Any, default: Any = inspect.Parameter.empty) 
     return inspect.Parameter(name, KEYWORD_ONLY, annotation=annotation, default=default)
 
 
-TAIL = (
+PICTURE_OPTIONS = (
     _option("size", Size, None),
-    _option("dots", Dots, DOTS),
+    _option("dots", Dots, DEFAULT_DOTS_PER_INCH),
     _option("title", Title, None),
     _option("debug", a.Debug, False),
 )
-"""The options at the end of every picture's command."""
+"""The options of every picture except -o."""
 
 
-def inches(text: str) -> tuple[float, float]:
-    """WIDTH,HEIGHT taken apart.
+def parse_size(text: str) -> tuple[float, float]:
+    """Parse WIDTH,HEIGHT.
 
-    >>> inches("6.4,4.8")
+    >>> parse_size("6.4,4.8")
     (6.4, 4.8)
     """
     try:
         width, height = (float(part) for part in text.lower().replace("x", ",").split(","))
     except ValueError:
         raise typer.BadParameter(
-            f"--size {text}: two numbers are wanted, WIDTH,HEIGHT in inches, as in 6.4,4.8"
+            f"--size {text}: two numbers are needed, WIDTH,HEIGHT in inches, as in 6.4,4.8"
         ) from None
-    if not all(1 <= side <= LARGEST for side in (width, height)):
-        raise typer.BadParameter(f"--size {text}: a side has 1 to {LARGEST:g} inches")
+    if not all(1 <= side <= MAX_SIDE_INCHES for side in (width, height)):
+        raise typer.BadParameter(f"--size {text}: each side must have 1 to {MAX_SIDE_INCHES:g} inches")
     return width, height

@@ -1,4 +1,4 @@
-"""`deciban plot telltales`: the words that tell classes apart, as bars."""
+"""`deciban plot telltales`: the words that distinguish classes, as bars."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import typer
 
 from deciban.cli import options as a
 from deciban.cli.error_handling import status
-from deciban.cli.plot.picture_options import Picture, To, pictured
-from deciban.cli.telltales import Column, Labels
+from deciban.cli.plot.picture_options import Picture, To, draws_picture
+from deciban.cli.telltales import Column, Labels, open_telltale_model
 
 EXAMPLE = a.example(
     "deciban plot telltales messages.deciban -o words.png",
@@ -21,7 +21,7 @@ Number = Annotated[
 ]
 
 
-@pictured
+@draws_picture
 def command(
     model: a.ModelFile,
     to: To,
@@ -29,17 +29,16 @@ def command(
     number: Number = 12,
     column: Column = None,
 ) -> None:
-    """Draw the telltales of each class, the most telling first: evidence as bars, with 90 % intervals."""
+    """Draw the telltales of each class, the strongest first: evidence as bars, with 90 % intervals."""
     run(model, to([model]), labels, number, column)
 
 
 def run(path: Path, picture: Picture, labels: list[str] | None, n: int, column: str | None) -> None:
-    """Open the file, draw, write."""
-    from deciban.cli.read_telltales import open_telltale_model
+    """Open the file, draw and write."""
     from deciban.plots import telltales
 
-    teller = open_telltale_model(path, column)
+    source = open_telltale_model(path, column)
     with status("drawing …"):
-        chosen = teller.chosen(labels)
-        drawn = telltales(teller.model, chosen, n=n, column=column)
-    picture.save(drawn, f"the telltales of {len(chosen)} classes")
+        classes = source.select_classes(labels)
+        drawn = telltales(source.model, classes, n=n, column=column)
+    picture.save(drawn, f"the telltales of {len(classes)} classes")

@@ -1,0 +1,173 @@
+"""The options of training: as arguments of `deciban.train`, and as the words of a `deciban train` command."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from deciban.cli.options import MODEL_OPTIONS, parse_prior, parse_roles, split_list
+from deciban.errors import InputError, list_names
+
+if TYPE_CHECKING:
+    from deciban.cli.inputs import TableInput
+    from deciban.text import Words
+
+WORD_OPTIONS = ("ngrams", "tokens", "stop_words", "presence")
+"""The options that say how texts are read."""
+
+LIKE_OPTIONS = (
+    "roles", "join", "numbers", "alpha", "parameter_prior", "covariance", "unseen", "most_levels", *WORD_OPTIONS,
+)  # fmt: skip
+"""The options that --like takes from its model."""
+
+DEFAULT_READING = {"format": None, "encoding": "utf-8", "errors": "strict", "missing": (), "hive": False}
+"""The values of the table options that a command need not write out."""
+
+
+def find_target(table: TableInput, options: Mapping[str, Any]) -> str:
+    """Return the column to predict: that of --target, or the names of the sub-folders of a folder of documents."""
+    target = options.get("target")
+    if table.format == "folders" and target in (None, "class"):
+        from deciban.sources.document_folders import CLASS, Folders
+
+        source = table.open()
+        if options.get("classes") is None and isinstance(source, Folders):
+            source.refuse_one_class()
+        return CLASS
+    if target is None:
+        columns = table.open().columns
+        raise typer.BadParameter(
+            f"--target COL is missing: which column is to be predicted? There are: {list_names(columns, 20)}"
+        )
+    return str(target)
+
+
+def training_arguments(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that were given (not None), as `deciban.train` takes them."""
+    from deciban.cli.model_files import open_model
+
+    arguments = {name: value for name, value in options.items() if value is not None}
+    if "like" in arguments:
+        _check_like(arguments)
+        arguments["like"] = open_model(arguments["like"])
+    arguments["roles"] = parse_roles(arguments.pop("roles", None)) or None
+    arguments["words"] = parse_words(**{name: arguments.pop(name, None) for name in WORD_OPTIONS})
+    if "join" in arguments:
+        groups = arguments.pop("join")
+        arguments["blocks"] = "numbers" if groups == ["numbers"] else [split_list(columns) for columns in groups]
+    if "classes" in arguments:
+        arguments["classes"] = split_list(arguments["classes"])
+    if "prior" in arguments:
+        arguments["prior"] = parse_prior(arguments["prior"])
+    return arguments
+
+
+def _check_like(options: Mapping[str, Any]) -> None:
+    for name in LIKE_OPTIONS:
+        if options.get(name):
+            raise typer.BadParameter(
+                f"--like takes roles and assumptions from its model, so {option_name(name)} cannot be given"
+            )
+
+
+def option_name(parameter: str) -> str:
+    """Return the option of a parameter: --as for `roles`, --most-levels for `most_levels`."""
+    return {"roles": "--as"}.get(parameter, f"--{parameter.replace('_', '-')}")
+
+
+def parse_words(
+    ngrams: str | None, tokens: str | None, stop_words: str | None, presence: bool | None
+) -> Words | None:
+    """Return how texts are read; None if no option says anything about it."""
+    settings: dict[str, object] = {
+        "ngrams": None if ngrams is None else parse_ngrams(ngrams),
+        "tokens": tokens,
+        "stop": None if stop_words is None else read_stop_words(stop_words),
+        "values": "presence" if presence else None,
+    }
+    settings = {name: value for name, value in settings.items() if value is not None}
+    if not settings:
+        return None
+    if "stop" in settings and (tokens or "").startswith("characters"):
+        raise typer.BadParameter(f"--stop-words needs words, and --tokens {tokens!r} has none")
+    from deciban.text import Words
+
+    return Words.from_dict(settings)
+
+
+def parse_ngrams(text: str) -> tuple[int, int]:
+    """Parse N, or LOW-HIGH.
+
+    >>> parse_ngrams("2"), parse_ngrams("3-5")
+    ((1, 2), (3, 5))
+    """
+    from deciban.text.words import MAX_NGRAM_LENGTH
+
+    found = re.fullmatch(r"(?:([1-9]\d{0,5})-)?([1-9]\d{0,5})", text.strip(), re.ASCII)
+    low, high = (int(found[1] or 1), int(found[2])) if found else (1, 0)
+    if not low <= high <= MAX_NGRAM_LENGTH:
+        raise typer.BadParameter(
+            f"--ngrams takes a number from 1 to {MAX_NGRAM_LENGTH}, or two of them as in 3-5; not {text!r}"
+        )
+    return low, high
+
+
+def read_stop_words(text: str) -> str | list[str]:
+    """Return the name of a list, or the words of a file in lower case: one on each line, empty lines ignored."""
+    if text == "english":
+        return text
+    try:
+        with open(text, encoding="utf-8-sig") as file:
+            words = [line.strip().lower() for line in file]
+    except (OSError, UnicodeDecodeError) as error:
+        why = "is not in utf-8" if isinstance(error, UnicodeDecodeError) else (error.strerror or str(error)).lower()
+        raise InputError(
+            f"cannot read the stop words {text!r}: {why}. Hint: --stop-words english, or a file with a word a line"
+        ) from None
+    return [word for word in words if word]
+
+
+def format_training_command(
+    table: TableInput, target: str, options: Mapping[str, Any], recommended: Mapping[str, Any]
+) -> str:
+    """Return the `deciban train` command with the recommended options in place of those that were given.
+
+    >>> from deciban.cli.inputs import TableInput
+    >>> table = TableInput(["day 1.csv"], "", missing=("?",))
+    >>> format_training_command(table, "ill", {"alpha": 3.0, "folds": 5}, {"numbers": "binned"})
+    "deciban train 'day 1.csv' --target ill --numbers binned --alpha 3 --missing '?'"
+    """
+    values = {**options, **recommended}
+    words = [*_format_data(table), *_format_option("target", target)]
+    for name in MODEL_OPTIONS:
+        words += _format_option(name, values.get(name))
+    for name, default in DEFAULT_READING.items():
+        value = getattr(table, name)
+        words += [] if value == default or value == "folders" else _format_option(name, value)
+    return " ".join(["deciban train", *words])
+
+
+def _format_data(table: TableInput) -> list[str]:
+    from deciban.cli.inputs import STDIN
+    from deciban.cli.render import quoted
+
+    if table.sql is not None:
+        return [*_format_option("sql", table.sql)]
+    if table.format == "folders":
+        return [*_format_option("folders", table.paths[0])]
+    return ["-"] if table.name == STDIN else [*map(quoted, table.paths)]
+
+
+def _format_option(name: str, value: Any) -> Iterator[str]:
+    """Yield an option as it is written: a switch, once for each of several values, or not at all."""
+    from deciban.cli.render import quoted
+
+    if value is True:
+        yield option_name(name)
+    elif value is not None and value is not False:
+        for each in value if isinstance(value, list | tuple) else [value]:
+            text = str(each).removesuffix(".0") if isinstance(each, float) else str(each)
+            yield f"{option_name(name)} {quoted(text)}"
