@@ -39,7 +39,7 @@ class Mail(NamedTuple):
 
     def files(self) -> list[Path]:
         """A file a message, in folders `ham` and `spam`, written once; numbered as they come."""
-        place = table_data.folder() / f"mail-{self.name.lower()}"
+        place = table_data.scratch_folder() / f"mail-{self.name.lower()}"
         paths = [place / ("spam" if code else "ham") / f"{i:05}" for i, code in enumerate(self.codes)]
         if not (place / "complete").exists():
             for folder in ("ham", "spam"):
@@ -58,19 +58,19 @@ def _mail(name: str, corpus: text_data.Corpus, before: bytes = b"") -> Mail:
 @cache
 def spamassassin() -> Mail:
     """SpamAssassin's corpus, order_labels by path: messages as they were sent, all their headers kept."""
-    return _mail("SpamAssassin", text_data.raw_mail())
+    return _mail("SpamAssassin", text_data.load_spamassassin())
 
 
 @cache
 def enron(number: int) -> Mail:
     """A mailbox of Enron-Spam in order of arrival: a subject and a text, all other headers gone."""
-    return _mail(f"Enron{number}", text_data.enron(number))
+    return _mail(f"Enron{number}", text_data.load_enron(number))
 
 
 @cache
 def short_messages() -> Mail:
     """The SMS Spam Collection, each as the text of a message without headers."""
-    corpus = text_data.short_messages()
+    corpus = text_data.load_sms()
     raws = [b"\n" + document.encode() for document in corpus.documents]
     return Mail("SMS", raws, (corpus.labels == "spam").astype(np.int32))
 

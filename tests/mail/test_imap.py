@@ -8,10 +8,9 @@ import pytest
 
 from deciban.errors import InputError
 from deciban.mail.sources import imap
-from deciban.mail.sources import imap_connection as imap_line
-from deciban.mail.sources.imap import ImapFolder, few_at_a_time, imap_messages
-from deciban.mail.sources.imap_address import Address, off_the_line, on_the_line
-from deciban.mail.sources.imap_connection import RefusedError, password_for
+from deciban.mail.sources import imap_connection as imap_connection
+from deciban.mail.sources.imap import ImapFolder, group_by_size, imap_messages
+from deciban.mail.sources.imap_connection import Address, RefusedError, decode_folder, encode_folder, password_for
 from deciban.mail.sources.message_sources import read_mail, source_kind
 from tests.mail import dovecot
 from tests.mail.scripted import scripted
@@ -22,11 +21,11 @@ real = pytest.mark.skipif(dovecot.ABSENT is not None, reason=str(dovecot.ABSENT)
 @pytest.fixture(scope="module")
 def filled():
     with dovecot.running() as running, running.reader() as reader:
-        for folder in ("Junk", '"Old news"', on_the_line("Gelöscht & weg"), "Lists.python", "Empty", "Many"):
+        for folder in ("Junk", '"Old news"', encode_folder("Gelöscht & weg"), "Lists.python", "Empty", "Many"):
             assert reader.create(folder)[0] == "OK"
         for number in range(5):
             reader.append("INBOX", "", f'"01-Jan-2024 10:00:0{number} +0000"', message(number))
-        for folder in ('"Old news"', on_the_line("Gelöscht & weg"), "Lists.python"):
+        for folder in ('"Old news"', encode_folder("Gelöscht & weg"), "Lists.python"):
             reader.append(folder, "", None, message(folder.encode()))
         for number in range(450):
             reader.append("Many", "", None, message(number))
@@ -93,8 +92,8 @@ def test_names_with_spaces_other_alphabets_and_either_divider_are_found(server, 
 @real
 def test_many_messages_come_in_batches(server, monkeypatch):
     assert subjects(server.address("Many")) == [str(number) for number in range(450)]
-    monkeypatch.setattr(imap, "SEARCHED", 100)
-    monkeypatch.setattr(imap, "TOGETHER", 500)
+    monkeypatch.setattr(imap, "SEARCH_UIDS", 100)
+    monkeypatch.setattr(imap, "FETCH_BYTES", 500)
     assert subjects(server.address("Many")) == [str(number) for number in range(450)]
     assert subjects(server.address("Empty")) == []
 
@@ -107,7 +106,7 @@ def test_a_long_message_is_read_up_to_the_bound(server, monkeypatch):
 
 @real
 def test_messages_that_vanish_while_reading_are_told_and_the_others_go_on(server, monkeypatch):
-    monkeypatch.setattr(imap, "MOST_TOGETHER", 1)
+    monkeypatch.setattr(imap, "FETCH_MESSAGES", 1)
     with server.reader() as reader:
         reader.create("Going")
         for number in range(3):
@@ -136,7 +135,7 @@ def test_the_certificate_is_checked(server, monkeypatch):
 @real
 def test_a_plain_line_is_for_loopback_and_goes_on_by_starttls_elsewhere(server, monkeypatch):
     assert len(list(read_mail(server.address(secure=False)))) == 5
-    monkeypatch.setattr(imap_line, "_is_here", lambda line: False)
+    monkeypatch.setattr(imap_connection, "_is_loopback", lambda line: False)
     with pytest.raises(InputError, match="certificate is not trusted"):
         list(read_mail(server.address(secure=False)))
     monkeypatch.setenv("SSL_CERT_FILE", str(server.ca))
@@ -144,7 +143,7 @@ def test_a_plain_line_is_for_loopback_and_goes_on_by_starttls_elsewhere(server, 
 
 
 def test_a_server_elsewhere_without_starttls_hears_no_password(monkeypatch):
-    monkeypatch.setattr(imap_line, "_is_here", lambda line: False)
+    monkeypatch.setattr(imap_connection, "_is_loopback", lambda line: False)
     with scripted() as (address, heard):
         with pytest.raises(InputError, match="no STARTTLS"):
             list(read_mail(address))
@@ -172,7 +171,7 @@ def test_an_open_folder_notices_new_messages_and_new_uids(server):
     with server.reader() as reader:
         reader.create("Anew")
         reader.append("Anew", "", None, message("one"))
-        with ImapFolder(Address.of(server.address("Anew")), dovecot.PASSWORD) as folder:
+        with ImapFolder(Address.parse(server.address("Anew")), dovecot.PASSWORD) as folder:
             assert list(folder.uids()) == [1]
             reader.append("Anew", "", None, message("two"))
             folder.refresh()
@@ -182,7 +181,7 @@ def test_an_open_folder_notices_new_messages_and_new_uids(server):
         reader.delete("Anew")
         time.sleep(1.1)  # UIDVALIDITY is a time
         reader.create("Anew")
-        with ImapFolder(Address.of(server.address("Anew")), dovecot.PASSWORD) as folder:
+        with ImapFolder(Address.parse(server.address("Anew")), dovecot.PASSWORD) as folder:
             assert folder.validity != validity > 0
 
 
@@ -225,7 +224,7 @@ def test_a_connection_that_drops_is_told(command):
     ids=range(7),
 )
 def test_a_server_that_lies_about_sizes_gets_an_error_and_no_memory(answer, monkeypatch):
-    monkeypatch.setattr(imap_line, "PATIENCE", 0.5)
+    monkeypatch.setattr(imap_connection, "TIMEOUT_SECONDS", 0.5)
     with scripted(BODY_PEEK=answer) as (address, _):
         if b"{3}" in answer:  # less than there is: the rest is no answer that makes sense
             assert [found.raw for found in read_mail(address)] == [b"hel"]
@@ -235,15 +234,15 @@ def test_a_server_that_lies_about_sizes_gets_an_error_and_no_memory(answer, monk
 
 
 def test_a_server_that_never_stops_talking_is_left(monkeypatch):
-    monkeypatch.setattr(imap_line, "CHATTER", 100_000)
-    monkeypatch.setattr(imap, "CHATTER", 100_000)
+    monkeypatch.setattr(imap_connection, "MAX_RESPONSE_BYTES", 100_000)
+    monkeypatch.setattr(imap, "MAX_RESPONSE_BYTES", 100_000)
     endless = (b"* 1 FETCH (UID 1 FLAGS (\\Seen))\r\n" * 100 for _ in range(100_000))
     with scripted(BODY_PEEK=endless) as (address, _), pytest.raises(InputError, match="more than it was asked for"):
         list(read_mail(address))
 
 
 def test_a_server_that_sends_the_whole_of_a_long_message_is_borne(monkeypatch):
-    monkeypatch.setattr(imap_line, "max_read_bytes", lambda: 10)
+    monkeypatch.setattr(imap_connection, "max_read_bytes", lambda: 10)
     monkeypatch.setattr(imap, "max_read_bytes", lambda: 10)
     body = b"* 1 FETCH (BODY[] {300000}\r\n" + b"x" * 300_000 + b" UID 1)\r\n* 2 FETCH (UID 9 FLAGS ())\r\n"
     with scripted(BODY_PEEK=body) as (address, _):
@@ -308,24 +307,24 @@ def test_addresses_are_written_as_they_were_read():
         "imap://a%40b@[::1]:1143/INBOX",
         "imaps://joe@x.org:1993/Lists/a%26b",
     ):
-        assert str(Address.of(text)) == text
-    assert Address.of("imaps://joe@x.org").folder == "INBOX"
+        assert str(Address.parse(text)) == text
+    assert Address.parse("imaps://joe@x.org").folder == "INBOX"
 
 
 @pytest.mark.parametrize("name", ["INBOX", "Entwürfe", "台北/日本語", "a & b", "&", 'quo"ted\\', "🙂", "é" * 50])
 def test_folder_names_go_over_the_line_and_back(name):
-    spelt = on_the_line(name)
+    spelt = encode_folder(name)
     assert spelt.isascii()
-    assert off_the_line(spelt[1:-1].replace('\\"', '"').replace("\\\\", "\\")) == name
+    assert decode_folder(spelt[1:-1].replace('\\"', '"').replace("\\\\", "\\")) == name
 
 
 def test_rfc_3501s_own_example_of_a_folder_name():
-    assert on_the_line("~peter/mail/台北/日本語") == '"~peter/mail/&U,BTFw-/&ZeVnLIqe-"'
-    assert off_the_line("&Jjo!") == "&Jjo!"
+    assert encode_folder("~peter/mail/台北/日本語") == '"~peter/mail/&U,BTFw-/&ZeVnLIqe-"'
+    assert decode_folder("&Jjo!") == "&Jjo!"
 
 
 def test_the_password_comes_from_the_environment_or_the_keyring_or_is_asked_for(monkeypatch, tmp_path):
-    address = Address.of("imaps://joe@x.org/INBOX")
+    address = Address.parse("imaps://joe@x.org/INBOX")
     monkeypatch.setenv("DECIBAN_IMAP_PASSWORD", "from env")
     assert password_for(address) == "from env"
     monkeypatch.delenv("DECIBAN_IMAP_PASSWORD")
@@ -337,7 +336,7 @@ def test_the_password_comes_from_the_environment_or_the_keyring_or_is_asked_for(
     assert password_for(address) == "from keyring"
     monkeypatch.setattr(os, "open", refuse)
     with pytest.raises(InputError, match="DECIBAN_IMAP_PASSWORD"):
-        password_for(Address.of("imaps://ann@x.org/INBOX"))
+        password_for(Address.parse("imaps://ann@x.org/INBOX"))
 
 
 def refuse(*_):
@@ -351,8 +350,8 @@ def test_a_password_that_could_end_a_line_is_refused(monkeypatch):
 
 
 def test_large_messages_are_asked_for_one_at_a_time():
-    notes = [imap.Noted(uid, size, None, "") for uid, size in enumerate([10, imap.TOGETHER, imap.TOGETHER, 5, 5])]
-    assert [[note.uid for note in group] for group in few_at_a_time(notes)] == [[0], [1], [2], [3, 4]]
+    notes = [imap.Attributes(uid, size, None, "") for uid, size in enumerate([10, imap.FETCH_BYTES, imap.FETCH_BYTES, 5, 5])]
+    assert [[note.uid for note in group] for group in group_by_size(notes)] == [[0], [1], [2], [3, 4]]
 
 
 def test_the_password_may_come_from_the_caller():

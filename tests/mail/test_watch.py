@@ -8,9 +8,8 @@ from threading import Event, Thread
 import pytest
 
 from deciban.errors import InputError
-from deciban.mail import watch as watching
+from deciban.mail import watch as watch_module
 from deciban.mail.message.message import compute_digest
-from deciban.mail.sources import watched_folders as watched
 from deciban.mail.sources.imap_connection import RefusedError
 from deciban.mail.watch import Watcher, watch
 from tests.mail import dovecot
@@ -210,13 +209,13 @@ def test_a_file_renamed_within_a_maildir_is_the_same_message(maildir):
 def test_a_quiet_maildir_is_not_listed_again(maildir, monkeypatch):
     notes = Notes(maildir)
     listed = []
-    monkeypatch.setattr(watched, "SETTLED", 0.05)
+    monkeypatch.setattr(watch_module, "MTIME_RESOLUTION_SECONDS", 0.05)
     with notes.watcher() as watcher:
         notes.news(watcher)
         time.sleep(0.1)
         notes.news(watcher)
-        entries = watched.list_maildir
-        monkeypatch.setattr(watched, "list_maildir", lambda path: listed.append(path) or entries(path))
+        entries = watch_module.list_maildir
+        monkeypatch.setattr(watch_module, "list_maildir", lambda path: listed.append(path) or entries(path))
         notes.news(watcher)
         assert listed == []
         maildir.deliver("filed", "Junk")
@@ -237,7 +236,7 @@ def test_a_maildir_that_is_away_for_a_while_is_told_and_looked_at_again(maildir)
 
 
 def test_memory_is_bounded(maildir, monkeypatch):
-    monkeypatch.setattr(watching, "MOST_REMEMBERED", 3)
+    monkeypatch.setattr(watch_module, "MAX_REMEMBERED_LABELS", 3)
     notes = Notes(maildir)
     with notes.watcher() as watcher:
         notes.news(watcher)
@@ -305,9 +304,9 @@ def test_a_line_that_breaks_is_told_and_taken_up_again(server, monkeypatch):
         notes = Notes(imap)
         with notes.watcher(problems=told.append) as watcher:
             notes.news(watcher)
-            for place, _ in watcher._places:
-                place._folder._line.sock.close()
-                place._folder._line.file.close()
+            for place, _ in watcher._folders:
+                place._folder._connection.sock.close()
+                place._folder._connection.file.close()
             imap.deliver("filed", "Junk")
             assert notes.news(watcher) == []
             assert len(told) == 2

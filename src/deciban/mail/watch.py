@@ -1,41 +1,54 @@
-"""Learning by watching: what appears in Junk was called spam by its reader, what is moved back was called ham.
+"""Learning by watching: a message that appears in Junk was labelled spam by its reader, one that is moved back ham.
 
-What counts is where a message *appears*. It states the label of that folder, unless the message is known under it
-already, by the store or from an earlier look. In folders where mail arrives of its own (`arriving`: those labelled
-"ham") a message that was never seen elsewhere is a delivery, and states nothing. That a message goes states nothing:
-it may have been deleted, or filed where nobody watches. What lies in a folder at the first look (or after an IMAP
-server numbered it anew) is where it always was, and states nothing; it is remembered, so that it may be moved later.
+The place where a message *appears* counts. It states the label of that folder, unless the message is known under
+that label already, by the store or from an earlier look. In folders where mail arrives (`arriving`: those labelled
+"ham") a message that was never seen elsewhere is a delivery, and states nothing. A message that disappears states
+nothing: it may have been deleted, or filed in a folder that is not watched. The messages of a folder at the first
+look (or after an IMAP server assigned its UIDs again) state nothing; they are remembered: a later move counts.
 
-Nothing is ever deleted, moved or marked.
+Nothing is ever deleted, moved or marked. A message counts as seen only after something was done about it: one that
+fails comes again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+import os
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from threading import Event
-from typing import Any
+from typing import Any, Protocol
 
 from deciban.errors import DecibanError, InputError
-from deciban.mail.message.message import compute_digest
-from deciban.mail.sources.imap_address import Address
-from deciban.mail.sources.imap_connection import RefusedError, password_for
-from deciban.mail.sources.raw_message import Problem, ProblemHandler, warn_of_problem
-from deciban.mail.sources.watched_folders import Watched, watched
+from deciban.mail.message.digest import compute_digest
+from deciban.mail.sources.folders import list_maildir
+from deciban.mail.sources.imap import ImapFolder
+from deciban.mail.sources.imap_connection import Address, RefusedError, password_for
+from deciban.mail.sources.message_sources import read_single_message, source_kind
+from deciban.mail.sources.raw_message import Problem, ProblemHandler, RawMessage, warn_of_problem
 
-MOST_REMEMBERED = 100_000
-"""Messages of which the label is remembered; of more, the oldest are forgotten. The store knows those learned."""
+MAX_REMEMBERED_LABELS = 100_000
+"""Messages whose labels are remembered; of more, the oldest are forgotten. The store knows those learned."""
+
+MTIME_RESOLUTION_SECONDS = 2.0
+"""Seconds after which the modification time of a folder shows a later change, on any file system."""
 
 OnMove = Callable[[bytes, str], None]
-"""What to do with a message and the label it was given."""
+"""A function that receives a moved message and its new label."""
+
+State = dict[str, Any]
+"""The messages that were seen in a folder, in the terms of JSON."""
+
+Password = Callable[[Address], str]
 
 
 class Watcher:
-    """Folders with labels, and what was seen of them.
+    """Folders with labels, and the messages that were seen in them.
 
     `known(digest)` is the label under which a message was learned; `load()` and `save(state)` keep what was seen, in
-    JSON's terms, from one run to the next (without them each run begins with a first look); `filed(raw)` says whether
-    a message that nobody saw elsewhere was put where it appears by the filter itself, and not by a reader.
+    the terms of JSON, from one run to the next (without them each run begins with a first look); `filed(raw)` tells
+    whether a message that was never seen elsewhere was put where it appears by the filter, and not by a reader.
 
     >>> import mailbox, tempfile
     >>> root = tempfile.TemporaryDirectory()
@@ -63,7 +76,7 @@ class Watcher:
         load: Callable[[], Mapping[str, Any] | None] = lambda: None,
         save: Callable[[Mapping[str, Any]], None] = lambda state: None,
         problems: ProblemHandler = warn_of_problem,
-        password: Callable[[Address], str] = password_for,
+        password: Password = password_for,
     ) -> None:
         if not folders:
             raise InputError(
@@ -71,38 +84,38 @@ class Watcher:
             )
         self._on_move, self._arriving, self._known, self._filed = on_move, frozenset(arriving), known, filed
         self._save, self._problems = save, problems
-        self._kept = _mapping(load())
-        seen, ask = _mapping(self._kept.get("folders")), _once(password)
-        self._places = [(watched(path, seen, ask), label) for path, label in folders.items()]
-        labels = _mapping(self._kept.get("labels"))
+        self._saved = _as_mapping(load())
+        seen, ask = _as_mapping(self._saved.get("folders")), _ask_once(password)
+        self._folders = [(watch_folder(path, seen, ask), label) for path, label in folders.items()]
+        labels = _as_mapping(self._saved.get("labels"))
         self._labels = {digest: label for digest, label in labels.items() if isinstance(label, str)}
-        self._first = True
+        self._is_first_look = True
 
     def look(self) -> int:
-        """Looks once at every folder; how many messages were found to be moved.
+        """Look once at every folder; return how many messages were moved.
 
-        A folder that cannot be read is told and looked at again next time, except at the very first look, and except
-        where the server does not accept the password: these are errors.
+        A folder that cannot be read is reported and looked at again next time, except at the very first look, and
+        except where the server rejects the password: these are errors.
         """
         moved = 0
-        for place, label in self._places:
+        for folder, label in self._folders:
             try:
-                moved += self._look_at(place, label)
+                moved += self._look_at(folder, label)
             except RefusedError:
                 raise
             except DecibanError as error:
-                place.close()
-                if self._first:
+                folder.close()
+                if self._is_first_look:
                     raise
-                self._problems(Problem(place.name, str(error).removeprefix(f"{place.name}: "), messages=0))
-        self._first = False
-        self._keep()
+                self._problems(Problem(folder.name, str(error).removeprefix(f"{folder.name}: "), messages=0))
+        self._is_first_look = False
+        self._save_state()
         return moved
 
     def close(self) -> None:
-        """Ends all conversations."""
-        for place, _ in self._places:
-            place.close()
+        """Close all connections."""
+        for folder, _ in self._folders:
+            folder.close()
 
     def __enter__(self) -> Watcher:
         return self
@@ -110,49 +123,50 @@ class Watcher:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _look_at(self, place: Watched, label: str) -> int:
-        place.refresh()
-        if place.anew:
-            self._take_in(place, label)
+    def _look_at(self, folder: WatchedFolder, label: str) -> int:
+        folder.refresh()
+        if folder.is_new:
+            self._look_first(folder, label)
             return 0
         moved = 0
-        for key, found in place.news():
+        for key, found in folder.new_messages():
             try:
-                moved += self._heed(found.raw, label)
+                moved += self._handle(found.raw, label)
             except DecibanError as error:
                 self._problems(Problem(found.name, f"{error} (it will be tried again)"))
             else:
-                place.seen(key)
+                folder.mark_seen(key)
         return moved
 
-    def _take_in(self, place: Watched, label: str) -> None:
-        """A first look; where mail arrives, it need not be read: only what was elsewhere can be moved there."""
+    def _look_first(self, folder: WatchedFolder, label: str) -> None:
+        """Remember the messages of a folder; where mail arrives they are not read: only others can be moved there."""
         if label in self._arriving:
-            place.all_seen()
+            folder.mark_all_seen()
         else:
-            for key, found in place.news():
+            for key, found in folder.new_messages():
                 self._labels.setdefault(compute_digest(found.raw).hex(), label)
-                place.seen(key)
-        place.anew = False
+                folder.mark_seen(key)
+        folder.is_new = False
 
-    def _heed(self, raw: bytes, label: str) -> bool:
-        """Whether a message that appeared in a folder with this label states it; if so, it is passed on."""
+    def _handle(self, raw: bytes, label: str) -> bool:
+        """Pass on a message that appeared in a folder if it states the folder's label; return whether it does."""
         digest = compute_digest(raw)
         before = self._known(digest) or self._labels.get(digest.hex())
-        states = before != label if before else label not in self._arriving and not self._filed(raw)
-        if states:
+        is_stated = before != label if before else label not in self._arriving and not self._filed(raw)
+        if is_stated:
             self._on_move(raw, label)
         self._labels.pop(digest.hex(), None)
         self._labels[digest.hex()] = label
-        while len(self._labels) > MOST_REMEMBERED:
+        while len(self._labels) > MAX_REMEMBERED_LABELS:
             del self._labels[next(iter(self._labels))]
-        return states
+        return is_stated
 
-    def _keep(self) -> None:
-        state = {"folders": {place.name: place.state() for place, _ in self._places}, "labels": dict(self._labels)}
-        if state != self._kept:
+    def _save_state(self) -> None:
+        folders = {folder.name: folder.state() for folder, _ in self._folders}
+        state = {"folders": folders, "labels": dict(self._labels)}
+        if state != self._saved:
             self._save(state)
-            self._kept = state
+            self._saved = state
 
 
 def watch(
@@ -163,7 +177,7 @@ def watch(
     stop: Event | None = None,
     **options: Any,
 ) -> None:
-    """Looks at folders every so many seconds until told to stop; the options are those of `Watcher`."""
+    """Look at folders every few seconds until `stop` is set; the options are those of `Watcher`."""
     if not every > 0:
         raise InputError(f"folders are looked at every so many seconds, more than 0, not {every!r}")
     stop = stop or Event()
@@ -174,19 +188,166 @@ def watch(
                 return
 
 
-def _mapping(value: object) -> Mapping[str, Any]:
-    """What was kept, if it is what was kept."""
+def _as_mapping(value: object) -> Mapping[str, Any]:
+    """Return a saved value if it is a mapping, else an empty one."""
     return value if isinstance(value, Mapping) else {}
 
 
-def _once(password: Callable[[Address], str]) -> Callable[[Address], str]:
-    """Nobody is asked twice for the same password."""
-    given: dict[tuple[str, str], str] = {}
+def _ask_once(password: Password) -> Password:
+    """Wrap a password function so that it is called once for each user and host."""
+    passwords: dict[tuple[str, str], str] = {}
 
     def ask(address: Address) -> str:
         who = (address.user, address.host)
-        if who not in given:
-            given[who] = password(address)
-        return given[who]
+        if who not in passwords:
+            passwords[who] = password(address)
+        return passwords[who]
 
     return ask
+
+
+class WatchedFolder(Protocol):
+    """A folder that is looked at repeatedly."""
+
+    name: str
+    is_new: bool
+    """Whether nothing is known of the messages that were in it before."""
+
+    def refresh(self) -> None:
+        """Look at the folder again; `is_new` and `new_messages` are as of then."""
+
+    def new_messages(self) -> Iterator[tuple[int | str, RawMessage]]:
+        """Yield the messages that were not seen before, each with the key that marks it as seen."""
+
+    def mark_seen(self, key: int | str) -> None:
+        """Mark a message as seen."""
+
+    def mark_all_seen(self) -> None:
+        """Mark all messages that are in the folder now as seen."""
+
+    def state(self) -> State:
+        """Return the state to save."""
+
+    def close(self) -> None:
+        """Release what is held."""
+
+
+def watch_folder(path: str | Path, states: Mapping[str, Any], password: Password) -> WatchedFolder:
+    """Return a folder to watch, with the state that was saved under its name; an invalid state is ignored."""
+    kind = source_kind(path)
+    if kind == "imap":
+        address = Address.parse(str(path))
+        return WatchedImap(address, _as_mapping(states.get(str(address))), password)
+    if kind == "maildir":
+        place = Path(path).expanduser().absolute()
+        return WatchedMaildir(place, _as_mapping(states.get(str(place))))
+    raise InputError(f"{path}: this is a {kind}. Hint: Maildirs and IMAP folders can be watched")
+
+
+class WatchedMaildir:
+    """A Maildir by the names of its files: flags, and moves from `new` to `cur`, change nothing."""
+
+    def __init__(self, path: Path, state: Mapping[str, Any]) -> None:
+        self.path, self.name = path, str(path)
+        keys = state.get("keys")
+        self.is_new = not isinstance(keys, list)
+        self._keys = {key for key in keys if isinstance(key, str)} if isinstance(keys, list) else set()
+        self._unchanged: tuple[int, ...] = ()
+
+    def refresh(self) -> None:
+        """Do nothing: names are listed by `new_messages`."""
+
+    def new_messages(self) -> Iterator[tuple[int | str, RawMessage]]:
+        """Yield the messages whose names were not seen before; trashed ones count as absent."""
+        looked, times = time.time(), self._modification_times()
+        if times == self._unchanged:
+            return
+        files = [file for file in list_maildir(self.path) if "T" not in file.flags]
+        self._keys &= {file.key for file in files}
+        for file in files:
+            if file.key not in self._keys:
+                with suppress(InputError, OSError):  # renamed or gone since: the next look shows which
+                    yield file.key, read_single_message(file)
+        is_complete = self._keys >= {file.key for file in files}
+        is_old_enough = looked - max(times) / 1e9 > MTIME_RESOLUTION_SECONDS
+        self._unchanged = times if is_complete and is_old_enough else ()
+
+    def _modification_times(self) -> tuple[int, ...]:
+        try:
+            return tuple(os.stat(self.path / part).st_mtime_ns for part in ("new", "cur"))
+        except OSError as error:
+            raise InputError(f"{self.path}: the Maildir cannot be read: {error.strerror}") from None
+
+    def mark_seen(self, key: int | str) -> None:
+        """Mark a name as seen."""
+        self._keys.add(str(key))
+
+    def mark_all_seen(self) -> None:
+        """Mark all names as seen."""
+        self._keys = {file.key for file in list_maildir(self.path) if "T" not in file.flags}
+
+    def state(self) -> State:
+        """Return the names that were seen."""
+        return {"keys": sorted(self._keys)}
+
+    def close(self) -> None:
+        """Do nothing: nothing is held."""
+
+
+class WatchedImap:
+    """An IMAP folder by UIDs, which only grow, until the server assigns them again and changes UIDVALIDITY."""
+
+    def __init__(self, address: Address, state: Mapping[str, Any], password: Password) -> None:
+        self.address, self.name = address, str(address)
+        self._password = password
+        self._folder: ImapFolder | None = None
+        validity, following = state.get("validity"), state.get("next")
+        self.is_new = not (isinstance(validity, int) and isinstance(following, int))
+        self._validity, self._next = (0, 1) if self.is_new else (int(validity or 0), int(following or 1))
+        self._done: set[int] = set()
+
+    def refresh(self) -> None:
+        """Look again, by the open connection or a new one; UIDs that were assigned again make the folder new."""
+        try:
+            if self._folder is None:
+                self._folder = ImapFolder(self.address, self._password(self.address))
+            else:
+                self._folder.refresh()
+        except InputError:
+            self.close()
+            raise
+        if self._folder.validity != self._validity:
+            self.is_new, self._validity, self._next, self._done = True, self._folder.validity, 1, set()
+
+    def new_messages(self) -> Iterator[tuple[int | str, RawMessage]]:
+        """Yield the messages whose UIDs were not seen before, except trashed ones."""
+        last, missed = self._next - 1, None
+        groups = self._folder.fetch_groups(self._folder.uids(self._next)) if self._folder else ()
+        for found in (message for _, _, messages in groups for message in messages):
+            uid = int(found.name.rpartition("=")[2])
+            if uid not in self._done:
+                yield uid, found
+            if uid not in self._done and missed is None:
+                missed = uid
+            last = uid
+        self._next = missed or last + 1
+        self._done = {uid for uid in self._done if uid >= self._next}
+
+    def mark_seen(self, key: int | str) -> None:
+        """Mark a UID as seen."""
+        self._done.add(int(key))
+
+    def mark_all_seen(self) -> None:
+        """Mark all present UIDs as seen."""
+        if self._folder:
+            self._next = self._folder.next_uid or max(self._folder.uids(), default=0) + 1
+
+    def state(self) -> State:
+        """Return the UID up to which all messages were seen, and the UIDVALIDITY of the UIDs."""
+        return {"validity": self._validity, "next": self._next}
+
+    def close(self) -> None:
+        """Close the connection; the next look opens another."""
+        if self._folder:
+            self._folder.close()
+        self._folder = None

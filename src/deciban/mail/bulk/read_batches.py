@@ -1,214 +1,175 @@
-"""Many messages at once: read by several processes, given back in their order.
+"""Many messages read in bulk, by several processes, and returned in their order as batches of tokens.
 
-The workers are fresh interpreters that know only how to read mail: nothing is forked, so an open store, threads and a
-script without a main guard are all safe beside them. Messages are dealt out in turn, so that the numbers of tokens,
-and all that is counted by them, are the same every time.
+Chunks of messages go to the processes in turn, so that the numbers of tokens, and all counts by them, are the same
+every time.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import count, cycle, islice
-from typing import Any, Final, NamedTuple, Protocol
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import cycle, islice
+from time import time as now
+from typing import Any, Final
 
 import numpy as np
 
 from deciban.errors import InputError
-from deciban.mail.bulk.reader_processes import Answer, Heads, ReaderPool, Sent, Worker, answer_to
-from deciban.mail.bulk.token_numbers import Said, TokenNumberer
+from deciban.mail.bulk.reader_processes import ChunkItem, ChunkTokens, ReaderPool, read_chunk
+from deciban.mail.model.scoring import Scorer, StoreSnapshot
+from deciban.mail.model.verdicts import Verdict
 from deciban.mail.sources.raw_message import MessageFile, MessageInput, Problem, RawMessage, name_and_content
 from deciban.mail.store.packing import Numbers
-from deciban.mail.store.stored_message import DIGEST_BYTES, replace_surrogates
+from deciban.mail.store.stored_message import replace_surrogates
+from deciban.mail.store.token_batch import TokenBatch, concatenate, number_words, word_numbers
 from deciban.mail.tokens.token_options import DEFAULT_OPTIONS, TokenOptions
 
-CHUNK: Final = 100
+CHUNK_MESSAGES: Final = 100
+"""Messages that go to a process at a time, unless they have CHUNK_BYTES before."""
+
 CHUNK_BYTES: Final = 1 << 20
-"""Messages go to a worker by the hundred, or by the megabyte."""
 
-AHEAD: Final = 8
-"""Chunks that each worker has before the first of them is wanted back: enough for while a batch is learned."""
+CHUNKS_AHEAD: Final = 8
+"""Chunks that each process has before the first of them is wanted back: enough for while a batch is learned."""
 
-NOT_ASKED: Final = -2
-"""The place of a word, before it was asked for."""
+MAX_BATCH_WORDS: Final = 1 << 20
+"""Different words of a batch that is to be learned, and some more: mail must not fill the memory."""
 
-Chunk = list[bytes | MessageFile]
+MAX_BATCH_TOKENS: Final = 1 << 24
+"""Tokens of a batch that is to be learned, and some more."""
 
+MIN_MESSAGES_TO_LOAD: Final = 50
+"""For a chunk of so many messages all tokens of a store are loaded, where they are few enough."""
 
-class TokenBatch(NamedTuple):
-    """Some messages: digests (if they were wanted), how many tokens each has, and which, as places among words."""
+MAX_LOADED_TOKENS: Final = 1_000_000
+"""Tokens of a store that is loaded whole: some 200 MB."""
 
-    digests: list[bytes]
-    sizes: Numbers
-    which: Numbers
-    cut: dict[int, tuple[str, ...]]
-    """What bounds left out, of the messages of which something was."""
-    given: int = 0
-    """How many were given: messages, and files that were closed."""
-    opened: Mapping[int, Heads] = {}
-    """What each of these files holds; all others are one message."""
+MAX_CACHED_TOKENS: Final = 1 << 20
+"""Different tokens that are cached of a store that is not loaded whole; then the cache is emptied."""
 
-
-class Waiting:
-    """What was given to be read, until it is known which messages it is: a file may hold none, or several."""
-
-    def __init__(self) -> None:
-        self._heads: deque[tuple[str, str, float | None]] = deque()
-
-    def given(self, labelled: Iterable[tuple[str, MessageInput]]) -> Iterator[bytes | MessageFile]:
-        """What there is to be read, of labels and messages."""
-        for label, each in labelled:
-            name, raw = name_and_content(each)
-            self._heads.append((label, name, each.time if isinstance(each, RawMessage) else None))
-            yield raw
-
-    def met(self, bundle: TokenBatch) -> list[tuple[str, str, float | None]]:
-        """Label, name and time of each message of the next bundle; files that hold none wait no longer either."""
-        heads = [(i, *self._heads.popleft()) for i in range(bundle.given)]
-        return [(label, *head) for i, label, name, time in heads for head in bundle.opened.get(i, [(name, time)])]
-
-
-class Places(Protocol):
-    """Where words stand, in whatever they stand."""
-
-    times: int
-    """How often they were forgotten: what was said before holds no longer."""
-
-    def prepare(self) -> None:
-        """Called while readers start: many words will come."""
-
-    def places(self, words: Sequence[str], messages: int) -> Numbers:
-        """Of words that so many messages have; -1 for those that stand nowhere."""
-
-
-class Words(defaultdict[str, int]):
-    """The tokens of many messages, each with its place, in the order they are met."""
-
-    def __init__(self) -> None:
-        super().__init__(count().__next__)
-        self.times = 0
-        """How often they were forgotten."""
-
-    def begin_anew(self) -> None:
-        """Forget all of them."""
-        self.clear()
-        self.default_factory = count().__next__
-        self.times += 1
-
-    def prepare(self) -> None:
-        """See `Places.prepare`: there is nothing to do."""
-
-    def places(self, words: Sequence[str], messages: int) -> Numbers:
-        """See `Places.places`: a new word has the next place."""
-        return np.fromiter(map(self.__getitem__, words), dtype=np.int64, count=len(words))
+LabelledInput = tuple[str, MessageInput]
+Chunk = list[LabelledInput]
 
 
 def read_batches(
-    given: Iterable[bytes | MessageFile], words: Places, processes: int | ReaderPool[Any] | None, reading: TokenOptions = DEFAULT_OPTIONS,
-    digests: bool = True,
+    labelled: Iterable[LabelledInput], processes: int | ReaderPool[Any] | None,
+    options: TokenOptions = DEFAULT_OPTIONS, digests: bool = True,
 ) -> Iterator[TokenBatch]:  # fmt: skip
-    r"""Messages in order, read by so many processes beside this one, or by those that were started for it.
+    r"""Read labelled messages in order, by so many processes or by those of a pool that was made for them.
 
-    `words` says where their tokens stand.
-
-    >>> words = Words()
-    >>> [bundle] = read_batches([b"Subject: Hi\n\nYou", b"\nHi you"], words, processes=2)
-    >>> [word for word, place in words.items() if place in bundle.which[bundle.sizes[0] :] and len(word) < 5]
-    ['you', 'hi']
+    >>> [batch] = read_batches([("ham", ("a", b"\nHi you")), ("", ("b", b"\nYou"))], processes=2)
+    >>> batch.names, batch.labels, [batch.words[i] for i in batch.indices[batch.sizes[0] :] if batch.words[i] < "z"]
+    (['a', 'b'], ['ham', ''], ['type:text/plain', 'you'])
     """
     if not isinstance(processes, ReaderPool):
-        processes = ReaderPool(given, processes, reading, digests)
-        given = processes.given
-    elif processes.way != (reading, digests):
-        raise InputError(f"these readers were started to read in another way, {processes.way}")
-    with processes as crew:
-        if crew.workers:
-            yield from _read_beside(_chunks(given), words, crew.workers)
+        processes = ReaderPool(labelled, processes, options, digests)
+        labelled = processes.messages
+    elif processes.settings != (options, digests):
+        raise InputError(f"these readers were started to read in another way, {processes.settings}")
+    with processes as pool:
+        chunks = _split_into_chunks(labelled)
+        if not pool.workers:
+            for chunk in chunks:
+                yield _make_batch(chunk, read_chunk(_chunk_items(chunk), options, digests))
             return
-        here, ours = TokenNumberer(reading), Translation(words)
-        for chunk in _chunks(given):
-            yield _bundled(chunk, ours, answer_to(_sent(chunk), here, digests))
+        requested: deque[Any] = deque()
+        turns = zip(cycle(pool.workers), chunks)
+        while True:
+            for worker, chunk in islice(turns, 1 if requested else CHUNKS_AHEAD * len(pool.workers)):
+                worker.request(_chunk_items(chunk))
+                requested.append((worker, chunk))
+            if not requested:
+                return
+            worker, chunk = requested.popleft()
+            yield _make_batch(chunk, worker.receive())
 
 
-def _chunks(given: Iterable[bytes | MessageFile]) -> Iterator[Chunk]:
+def _split_into_chunks(labelled: Iterable[LabelledInput]) -> Iterator[Chunk]:
     chunk: Chunk = []
     size = 0
-    for each in given:
-        chunk.append(each)
-        size += each.size if isinstance(each, MessageFile) else len(each)
-        if len(chunk) >= CHUNK or size >= CHUNK_BYTES:
+    for label, message in labelled:
+        chunk.append((label, message))
+        content = name_and_content(message)[1]
+        size += content.size if isinstance(content, MessageFile) else len(content)
+        if len(chunk) >= CHUNK_MESSAGES or size >= CHUNK_BYTES:
             yield chunk
             chunk, size = [], 0
     if chunk:
         yield chunk
 
 
-def _read_beside(chunks: Iterator[Chunk], words: Places, workers: Sequence[Worker]) -> Iterator[TokenBatch]:
-    translations = [Translation(words) for _ in workers]
-    asked: deque[tuple[int, Chunk]] = deque()
-    dealt = zip(cycle(range(len(workers))), chunks)
-
-    def ask(most: int) -> None:
-        for turn, chunk in islice(dealt, most):
-            workers[turn].ask(_sent(chunk))
-            asked.append((turn, chunk))
-
-    ask(AHEAD * len(workers))
-    words.prepare()
-    while asked:
-        turn, chunk = asked.popleft()
-        yield _bundled(chunk, translations[turn], workers[turn].answer())
-        ask(1)
+def _chunk_items(chunk: Chunk) -> list[ChunkItem]:
+    contents = [name_and_content(message)[1] for _, message in chunk]
+    return [(c.name, c.flags, c.time, c.is_single, c.trashed) if isinstance(c, MessageFile) else c for c in contents]
 
 
-def _sent(chunk: Chunk) -> list[Sent]:
-    """Messages, and where files are."""
-    return [(e.name, e.flags, e.time, e.is_single, e.trashed) if isinstance(e, MessageFile) else e for e in chunk]
-
-
-def _bundled(chunk: Chunk, ours: Translation, answer: Answer) -> TokenBatch:
-    """What came of a chunk; who gave a file is told of what could not be read of it."""
-    said, opened, problems = answer
-    for i, name, reason, messages in problems:
-        file = chunk[i]
+def _make_batch(chunk: Chunk, found: ChunkTokens) -> TokenBatch:
+    """Put the tokens of a chunk together with the labels, names and times; report what could not be read."""
+    for i, name, reason, messages in found.problems:
+        file = chunk[i][1]
         assert isinstance(file, MessageFile)
         file.problems(Problem(name, reason, messages))
-    return ours.of(said)._replace(given=len(chunk), opened=opened)
+    labels, names, times = [], [], []
+    for i, (label, message) in enumerate(chunk):
+        only = name_and_content(message)[0], message.time if isinstance(message, RawMessage) else None
+        for name, time in found.opened.get(i, [only]):
+            labels.append(label)
+            names.append(name)
+            times.append(time)
+    words = list(replace_surrogates(found.words.split("\n"))) if found.words else []
+    sizes, indices = (np.frombuffer(data, dtype=np.uint32).astype(np.int64) for data in (found.sizes, found.indices))
+    return TokenBatch(sizes, indices, words, found.digests, labels, times, names, found.omissions)
 
 
-class Translation:
-    """From the numbers that one reader gives to tokens, to their places among all."""
+def gather_batches(
+    labelled: Iterable[LabelledInput], processes: int | ReaderPool[Any] | None, options: TokenOptions,
+    batch_messages: int,
+) -> Iterator[TokenBatch]:  # fmt: skip
+    r"""Read messages to be learned, in batches of so many, or of fewer if they are full of new words.
 
-    def __init__(self, words: Places) -> None:
-        self._words, self._times = words, words.times
-        self._theirs: list[str] = []
-        self._ours = np.empty(0, dtype=np.int64)
+    A message without a time, or with one that is still to come, gets the present time.
 
-    def of(self, said: Said) -> TokenBatch:
-        """What a reader said."""
-        fresh, new, digests, sizes, which, cut = said
-        if fresh:
-            self._theirs, self._ours = [], self._ours[:0]
-        more = replace_surrogates(new.split("\n")) if new or fresh else ()
-        self._theirs += more
-        self._ours = np.concatenate([self._ours, np.full(len(more), NOT_ASKED)])
-        each = [digests[at : at + DIGEST_BYTES] for at in range(0, len(digests), DIGEST_BYTES)]
-        n = np.frombuffer(sizes, dtype=np.uint32).astype(np.int64)
-        return TokenBatch(each, n, self._places(np.frombuffer(which, dtype=np.uint32), len(n)), cut)
+    >>> [batch] = gather_batches([("ham", ("1", b"\nTea at four"))], 1, TokenOptions(names=False), 10)
+    >>> batch.labels, sorted(batch.words)
+    (['ham'], ['at', 'four', 'tea', 'type:text/plain'])
+    """
+    batches: list[TokenBatch] = []
+    indices: list[Numbers] = []
+    numbers = word_numbers()
+    for batch in read_batches(labelled, processes, options):
+        times = [now() if time is None else min(time, now()) for time in batch.times]
+        batches.append(replace(batch, times=times))
+        indices.append(number_words(batch.words, numbers)[batch.indices])
+        if (
+            sum(map(len, batches)) >= batch_messages
+            or len(numbers) >= MAX_BATCH_WORDS
+            or sum(map(len, indices)) >= MAX_BATCH_TOKENS
+        ):
+            yield concatenate(batches, indices, numbers)
+            batches, indices, numbers = [], [], word_numbers()
+    if batches:
+        yield concatenate(batches, indices, numbers)
 
-    def _places(self, numbers: np.ndarray, messages: int) -> Numbers:
-        wanted = np.zeros(len(self._ours), dtype=np.bool_)
-        wanted[numbers] = True
-        asked = -1
-        while asked != self._words.times:  # again, if words were forgotten while they were asked for
-            asked = self._forgotten()
-            lack = np.flatnonzero(wanted & (self._ours == NOT_ASKED))
-            self._ours[lack] = self._words.places(list(map(self._theirs.__getitem__, lack.tolist())), messages)
-        return self._ours[numbers]
 
-    def _forgotten(self) -> int:
-        """How often words were forgotten; if that is news, no place holds."""
-        if self._times != self._words.times:
-            self._ours.fill(NOT_ASKED)
-            self._times = self._words.times
-        return self._times
+class BatchClassifier:
+    """Verdicts on batches of messages, each batch by one snapshot of the store.
+
+    Once all tokens of a store are loaded, messages learned later do not count; before that, they count from the next
+    batch on.
+    """
+
+    def __init__(self, scorer: Scorer) -> None:
+        self._scorer = scorer
+        self._snapshot: StoreSnapshot | None = None
+
+    def classify(self, batch: TokenBatch, clues: int) -> Iterator[Verdict]:
+        """Return the verdict on each message of a batch; each names so many clues at most."""
+        with self._scorer.reading():
+            if self._snapshot is None or not self._snapshot.is_loaded:
+                self._snapshot = self._scorer.cached_snapshot(MAX_CACHED_TOKENS)
+            if len(batch) >= MIN_MESSAGES_TO_LOAD:
+                self._snapshot.load(MAX_LOADED_TOKENS)
+            self._snapshot.look_up(batch.words)
+        rows = self._snapshot.rows(batch.words)
+        return self._snapshot.verdicts(rows[batch.indices], batch.sizes, batch.omissions, clues)

@@ -1,4 +1,8 @@
-"""Workers: processes that read messages, each fed by a thread so that it never waits for the one who asked."""
+"""Processes that read messages and extract their tokens, each fed by a thread so that it never waits for input.
+
+They are new interpreters that load only what reads mail: nothing is forked, so an open store, threads and a script
+without a main guard in the calling process are all safe.
+"""
 
 from __future__ import annotations
 
@@ -8,66 +12,124 @@ import marshal
 import os
 import subprocess
 import sys
-from collections import deque
+from array import array
+from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict
-from itertools import chain, islice
+from itertools import chain, count, islice
 from queue import SimpleQueue
 from threading import Thread
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Final, Generic, Self, TypeVar
+from typing import IO, Final, Generic, NamedTuple, Self, TypeVar
 from weakref import finalize
 
 from deciban.mail.sources.message_sources import read_file_messages
 from deciban.mail.sources.raw_message import MessageFile, Problem
 from deciban.mail.tokens.token_options import DEFAULT_OPTIONS, TokenOptions
 
-if TYPE_CHECKING:
-    from deciban.mail.bulk.token_numbers import Said, TokenNumberer
+MIN_MESSAGES_FOR_PROCESSES: Final = 300
+"""With fewer messages, the calling process has read them before another one would have started."""
 
-FEW: Final = 300
-"""So many messages are read before a worker would have started."""
+MAX_PROCESSES: Final = 8
 
-MOST_WORKERS: Final = 8
-
-RARELY: Final = 50_000
-"""So many new objects are made before a worker looks for rubbish: a message leaves none behind."""
+GC_THRESHOLD_OBJECTS: Final = 50_000
+"""New objects after which a reader's garbage collector runs: a message leaves no garbage behind."""
 
 PIPE_BYTES: Final = 1 << 20
-"""Room in a pipe, where the system gives it, for an answer that nobody reads yet."""
+"""Size of the pipe for answers, where the system permits it."""
 
 PROGRAM: Final = "import sys; sys.path[:] = {path!r}; from deciban.mail.bulk.reader_processes import serve; serve()"
 
 T = TypeVar("T")
 
-Sent = bytes | tuple[str, str, float | None, bool, bool]
-"""A message, or a file: its path, flags and time, whether it is one message, and whether what is trashed counts."""
-
-Heads = list[tuple[str, float | None]]
-"""Names of messages, and when they came."""
-
-Answer = tuple["Said", dict[int, Heads], list[tuple[int, str, str, int]]]
-"""What messages hold; which there are in files that were opened; and what could not be read of them, in words."""
+ChunkItem = bytes | tuple[str, str, float | None, bool, bool]
+"""A message, or a file: its path, flags and time, whether it is one message, and whether trashed messages count."""
 
 
-class Worker:
-    """A process that reads messages; should it die, they are read here."""
+class ChunkTokens(NamedTuple):
+    """The tokens of some messages, as a process can send them to another."""
 
-    def __init__(self, reading: TokenOptions, digests: bool) -> None:
-        self._reading, self._digests = reading, digests
+    words: str
+    """The different tokens, one a line."""
+    sizes: bytes
+    """The number of tokens of each message, in four bytes."""
+    indices: bytes
+    """The index of each token among the words, in four bytes, message after message."""
+    digests: list[bytes]
+    """The digests of the messages, if they were wanted."""
+    omissions: dict[int, tuple[str, ...]]
+    """What limits left out of a message, in words."""
+    opened: dict[int, list[tuple[str, float | None]]]
+    """Name and time of each message in a file, by the file's position in the chunk."""
+    problems: list[tuple[int, str, str, int]]
+    """What could not be read of a file: its position in the chunk, a name, the reason, and a number of messages."""
+
+
+def read_chunk(items: Sequence[ChunkItem], options: TokenOptions, digests: bool) -> ChunkTokens:
+    r"""Read messages and files and extract their tokens.
+
+    >>> found = read_chunk([b"\ntea Tea or two"], TokenOptions(names=False), digests=False)
+    >>> found.words.split("\n"), array("I", found.sizes).tolist(), array("I", found.indices).tolist()
+    (['type:text/plain', 'tea', 'or', 'two'], [4], [0, 1, 2, 3])
+    """
+    from deciban.mail.message.digest import compute_digest
+    from deciban.mail.message.message import read_message
+    from deciban.mail.tokens.tokens import extract_tokens, list_omissions
+
+    raws, opened, problems = _open_files(items)
+    numbers: defaultdict[str, int] = defaultdict(count().__next__)
+    sizes, indices = array("I"), array("I")
+    omissions: dict[int, tuple[str, ...]] = {}
+    for i, raw in enumerate(raws):
+        message = read_message(raw)
+        tokens = extract_tokens(message, options)
+        sizes.append(len(tokens))
+        indices.extend(map(numbers.__getitem__, tokens))
+        if omitted := list_omissions(message, tokens):
+            omissions[i] = omitted
+    wanted = [compute_digest(raw) for raw in raws] if digests else []
+    return ChunkTokens("\n".join(numbers), sizes.tobytes(), indices.tobytes(), wanted, omissions, opened, problems)
+
+
+def _open_files(
+    items: Sequence[ChunkItem],
+) -> tuple[list[bytes], dict[int, list[tuple[str, float | None]]], list[tuple[int, str, str, int]]]:
+    """Return all messages of the items, and `opened` and `problems` of ChunkTokens."""
+    raws: list[bytes] = []
+    opened: dict[int, list[tuple[str, float | None]]] = {}
+    problems: list[tuple[int, str, str, int]] = []
+    for i, item in enumerate(items):
+        if isinstance(item, bytes):
+            raws.append(item)
+            continue
+        met: list[Problem] = []
+        path, flags, time, is_single, trashed = item
+        file = MessageFile(path, flags, time, is_single, trashed=trashed, problems=met.append)
+        found = tuple(read_file_messages(file))
+        opened[i] = [(message.name, message.time) for message in found]
+        raws += [message.raw for message in found]
+        problems += [(i, problem.name, problem.reason, problem.messages) for problem in met]
+    return raws, opened, problems
+
+
+class ReaderProcess:
+    """A process that reads messages; should it die, the calling process reads them."""
+
+    def __init__(self, options: TokenOptions, digests: bool) -> None:
+        self._options, self._digests = options, digests
         command = [sys.executable, "-c", PROGRAM.format(path=sys.path)]
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            start_new_session=True,  # Ctrl-C is for the one who asks: a worker would say where it was interrupted
+            start_new_session=True,  # Ctrl-C is for the calling process: a reader would print a traceback
         )  # fmt: skip
         assert self.process.stdin
         assert self.process.stdout
-        self._to, self._fro = self.process.stdin, self.process.stdout
-        _widen(self._fro)
-        self._asked: deque[Sequence[Sent]] = deque()
-        self._here: TokenNumberer | None = None
-        self._waiting: SimpleQueue[bytes | None] = SimpleQueue()
+        self._input, self._output = self.process.stdin, self.process.stdout
+        _enlarge_pipe(self._output)
+        self._requested: deque[Sequence[ChunkItem]] = deque()
+        self._is_dead = False
+        self._queue: SimpleQueue[bytes | None] = SimpleQueue()
         self._feeder = Thread(target=self._feed, daemon=True)
         try:
             self._feeder.start()
@@ -75,57 +137,59 @@ class Worker:
             self.process.kill()
             self.process.communicate()
             raise
-        self._waiting.put(json.dumps([asdict(reading), digests]).encode())
+        self._queue.put(json.dumps([asdict(options), digests]).encode())
 
-    def ask(self, sent: Sequence[Sent]) -> None:
-        """Have some messages read."""
-        self._asked.append(sent)
-        self._waiting.put(marshal.dumps(sent))  # type: ignore[arg-type]  # tuples are marshalled too
+    def request(self, items: Sequence[ChunkItem]) -> None:
+        """Ask for the tokens of a chunk."""
+        self._requested.append(items)
+        self._queue.put(marshal.dumps(items))  # type: ignore[arg-type]  # tuples are marshalled too
 
-    def answer(self) -> Answer:
-        """What the first of them hold that were not answered yet."""
-        sent = self._asked.popleft()
-        if self._here is None:
+    def receive(self) -> ChunkTokens:
+        """Return the tokens of the first chunk that was requested and not received yet."""
+        items = self._requested.popleft()
+        if not self._is_dead:
             try:
-                answer: Answer = marshal.loads(_frame(self._fro))
-                return answer
+                return ChunkTokens(*marshal.loads(_read_frame(self._output)))
             except (OSError, EOFError, ValueError):
-                self._here = _python_reader(self._reading)
-        return answer_to(sent, self._here, self._digests)
+                self._is_dead = True
+        return read_chunk(items, self._options, self._digests)
 
     def _feed(self) -> None:
-        with suppress(OSError):  # it is gone: its next answer will not come either
-            while (data := self._waiting.get()) is not None:
-                _write_frame(self._to, data)
+        with suppress(OSError):  # the process is gone: its next answer will not come either
+            while (data := self._queue.get()) is not None:
+                _write_frame(self._input, data)
 
     def stop(self) -> None:
-        """Ends the process, whatever it is doing: nothing of it is kept."""
+        """End the process, whatever it is doing: nothing of it is kept."""
         self.process.kill()
         self.process.wait()
-        self._waiting.put(None)
+        self._queue.put(None)
         self._feeder.join()
-        self._fro.close()
-        with suppress(OSError):  # what was still to be written is of no use to anybody
-            self._to.close()
+        self._output.close()
+        with suppress(OSError):  # the rest of the input is of no use to anybody
+            self._input.close()
 
 
 class ReaderPool(Generic[T]):
-    """Workers, if there is so much to be read that they are worth their start; they end with the block.
+    """Reader processes, if there are enough messages to be worth their start; they end with the block.
 
-    Whoever has more to do before the first message is needed, such as to load what will judge it, starts them first.
-    There are n of them (None: as many as the machine has cores); 1 is the process that asks, which needs no other.
+    A caller that has more to do before it needs the first message, such as loading a store, makes the pool first.
+    There are n processes (None: as many as the machine has cores); 1 is the calling process, which needs no other.
     """
 
     def __init__(
-        self, given: Iterable[T], n: int | None, reading: TokenOptions = DEFAULT_OPTIONS, digests: bool = True
+        self, messages: Iterable[T], n: int | None, options: TokenOptions = DEFAULT_OPTIONS, digests: bool = True
     ) -> None:
-        n = min(os.cpu_count() or 1, MOST_WORKERS) if n is None else n
+        n = min(os.cpu_count() or 1, MAX_PROCESSES) if n is None else n
         n = 0 if n == 1 else n
-        given = iter(given)
-        first = list(islice(given, FEW if n else 0))
-        self.given, self.way = chain(first, given), (reading, digests)
-        self.workers = started(n, reading, digests) if len(first) == FEW else []
-        self._end = finalize(self, _stop, self.workers)  # also if nobody enters the block
+        messages = iter(messages)
+        first = list(islice(messages, MIN_MESSAGES_FOR_PROCESSES if n else 0))
+        self.messages, self.settings = chain(first, messages), (options, digests)
+        self.workers: list[ReaderProcess] = []
+        if len(first) == MIN_MESSAGES_FOR_PROCESSES:
+            with suppress(OSError, RuntimeError):  # the system permits no more; those that were started stay
+                self.workers.extend(ReaderProcess(options, digests) for _ in range(n))
+        self._end = finalize(self, _stop_all, self.workers)  # also if nobody enters the block
 
     def __enter__(self) -> Self:
         return self
@@ -136,81 +200,46 @@ class ReaderPool(Generic[T]):
         self._end()
 
 
-def _stop(workers: Sequence[Worker]) -> None:
+def _stop_all(workers: Sequence[ReaderProcess]) -> None:
     for worker in workers:
         worker.stop()
 
 
-def started(n: int, reading: TokenOptions, digests: bool) -> list[Worker]:
-    """So many workers, or as many as the system lets us have."""
-    workers: list[Worker] = []
-    with suppress(OSError, RuntimeError):
-        workers.extend(Worker(reading, digests) for _ in range(n))  # those that were started stay
-    return workers
-
-
-def _python_reader(reading: TokenOptions) -> TokenNumberer:
-    """What reads here; loaded where it is needed, as it takes as long as to start a worker."""
-    from deciban.mail.bulk.token_numbers import TokenNumberer
-
-    return TokenNumberer(reading)
-
-
-def answer_to(sent: Sequence[Sent], numbering: TokenNumberer, digests: bool) -> Answer:
-    """What messages and files hold."""
-    raws: list[bytes] = []
-    opened: dict[int, Heads] = {}
-    problems: list[tuple[int, str, str, int]] = []
-    for i, each in enumerate(sent):
-        if isinstance(each, bytes):
-            raws.append(each)
-            continue
-        path, flags, time, alone, trashed = each
-        met: list[Problem] = []
-        found = tuple(read_file_messages(MessageFile(path, flags, time, alone, trashed=trashed, problems=met.append)))
-        opened[i] = [(one.name, one.time) for one in found]
-        raws += [one.raw for one in found]
-        problems += [(i, one.name, one.reason, one.messages) for one in met]
-    return numbering.said(raws, digests), opened, problems
-
-
 def serve() -> None:
-    """The work of a worker: messages in, numbers out, until nobody asks any more."""
-    to, fro = sys.stdout.buffer, sys.stdin.buffer
-    gc.set_threshold(RARELY)
+    """Run a reader process: receive chunks and send their tokens until the input ends."""
+    output, source = sys.stdout.buffer, sys.stdin.buffer
+    gc.set_threshold(GC_THRESHOLD_OBJECTS)
     try:
-        reading, digests = json.loads(_frame(fro))
-        from deciban.mail.bulk.token_numbers import TokenNumberer
-
-        numbering = TokenNumberer(TokenOptions(**reading))
+        arguments, digests = json.loads(_read_frame(source))
+        options = TokenOptions(**arguments)
         while True:
-            _write_frame(to, marshal.dumps(answer_to(marshal.loads(_frame(fro)), numbering, digests)))
+            found = read_chunk(marshal.loads(_read_frame(source)), options, digests)
+            _write_frame(output, marshal.dumps(tuple(found)))
     except (EOFError, BrokenPipeError, KeyboardInterrupt):
         return
 
 
-def _widen(pipe: IO[bytes]) -> None:
+def _enlarge_pipe(pipe: IO[bytes]) -> None:
     with suppress(ImportError, AttributeError, OSError):
         from fcntl import F_SETPIPE_SZ, fcntl
 
         fcntl(pipe.fileno(), F_SETPIPE_SZ, PIPE_BYTES)
 
 
-def _write_frame(to: IO[bytes], data: bytes) -> None:
-    """All in one call to the system where it can be: it goes on while other threads are busy."""
-    to.flush()
+def _write_frame(pipe: IO[bytes], data: bytes) -> None:
+    """Write the length and the data in one system call if possible: it goes on while other threads are busy."""
+    pipe.flush()
     rest = memoryview(len(data).to_bytes(8, "big") + data)
     while rest:
-        rest = rest[os.write(to.fileno(), rest) :]
+        rest = rest[os.write(pipe.fileno(), rest) :]
 
 
-def _frame(fro: IO[bytes]) -> bytes:
-    size = int.from_bytes(_exactly(fro, 8), "big")
-    return _exactly(fro, size)
+def _read_frame(pipe: IO[bytes]) -> bytes:
+    return _read_exactly(pipe, int.from_bytes(_read_exactly(pipe, 8), "big"))
 
 
-def _exactly(fro: IO[bytes], size: int) -> bytes:
-    data = fro.read(size)
+def _read_exactly(pipe: IO[bytes], size: int) -> bytes:
+    data = pipe.read(size)
     if len(data) < size:
         raise EOFError
     return data

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from deciban.mail.evaluation.filter_metrics import DEFAULT_COSTS, Costs, FilterMetrics, Thresholds, apply_thresholds
 from deciban.mail.evaluation.in_memory_filter import InMemoryFilter, choose_settings
 from deciban.mail.evaluation.labelled_mail import LABELS, LabelledMail, Sizes, draw_folds, draw_split
-from deciban.mail.model.mail_models import USUAL_MODEL, ModelName
-from deciban.mail.model.verdict import Verdict
+from deciban.mail.model.mail_models import DEFAULT_MODEL, ModelName
+from deciban.mail.model.verdicts import Verdict
 
 MAX_CLUES: Final = 30
 """Clues of each mistake."""
@@ -81,7 +81,7 @@ class SplitReport:
 
 
 def evaluate_split(
-    mail: LabelledMail, sizes: Sizes, seed: int = 0, model: ModelName = USUAL_MODEL, costs: Costs = DEFAULT_COSTS
+    mail: LabelledMail, sizes: Sizes, seed: int = 0, model: ModelName = DEFAULT_MODEL, costs: Costs = DEFAULT_COSTS
 ) -> SplitReport:
     """Learn, choose settings and test by one random split."""
     learn, choose, test = draw_split(mail.codes, sizes, seed)
@@ -122,7 +122,7 @@ SPREAD: Final[dict[str, Callable[[FilterMetrics], float]]] = {
 
 
 def evaluate_draws(
-    mail: LabelledMail, sizes: Sizes, seeds: Sequence[int], model: ModelName = USUAL_MODEL,
+    mail: LabelledMail, sizes: Sizes, seeds: Sequence[int], model: ModelName = DEFAULT_MODEL,
     costs: Costs = DEFAULT_COSTS, progress: Progress | None = None,
 ) -> DrawsReport:  # fmt: skip
     """Evaluate one random split for each seed."""
@@ -154,7 +154,7 @@ def evaluate_folds(
     mail: LabelledMail,
     n_folds: int = 10,
     seed: int = 0,
-    model: ModelName = USUAL_MODEL,
+    model: ModelName = DEFAULT_MODEL,
     progress: Progress | None = None,
 ) -> FoldsReport:
     """Cross-validate with the default α and thresholds."""
@@ -205,7 +205,7 @@ class OnlineReport:
 
 
 def evaluate_online(
-    mail: LabelledMail, model: ModelName = USUAL_MODEL, progress: Progress | None = None
+    mail: LabelledMail, model: ModelName = DEFAULT_MODEL, progress: Progress | None = None
 ) -> OnlineReport:
     """Score and learn message after message, in the order of the collection."""
     trained = InMemoryFilter(mail, model)

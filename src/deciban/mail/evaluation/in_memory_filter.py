@@ -15,14 +15,12 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.mail.evaluation.filter_metrics import DEFAULT_COSTS, Costs, Thresholds, choose_thresholds
 from deciban.mail.evaluation.labelled_mail import LABELS, LabelledMail
-from deciban.mail.model.mail_models import USUAL_MODEL, MessageScores, ModelName, score_message, token_scores
-from deciban.mail.model.minimum_counts import MIN_MESSAGES_PER_LABEL, MIN_MESSAGES_TO_FIT
+from deciban.mail.model.mail_models import DEFAULT_MODEL, MessageScores, ModelName, score_message, token_scores
 from deciban.mail.model.refit import is_growth_due
-from deciban.mail.model.store_rows import Rows
-from deciban.mail.model.token_weights import ALPHA, WeightParameters
-from deciban.mail.model.verdict import Verdict
-from deciban.mail.model.verdicts import Known, LabelTotals, VerdictBuilder
-from deciban.mail.model.weight_fitting import USUAL_SETTINGS, Examples, Settings, fit
+from deciban.mail.model.token_weights import ALPHA, MIN_MESSAGES_PER_LABEL, MIN_MESSAGES_TO_FIT, WeightParameters
+from deciban.mail.model.verdicts import LabelTotals, TokenRows, Verdict, VerdictBuilder
+from deciban.mail.model.weight_fitting import DEFAULT_FIT_SETTINGS, FitSettings, TrainingMessages, fit
+from deciban.mail.store.store_arrays import StoreRows
 from deciban.mail.store.store_settings import HAM_AT, SPAM_AT
 
 Indices = NDArray[np.integer[Any]]
@@ -35,7 +33,7 @@ class InMemoryFilter:
     """A filter that learns messages of a collection by their indices, fits weights, and scores other messages."""
 
     def __init__(
-        self, mail: LabelledMail, model: ModelName = USUAL_MODEL, settings: Settings = USUAL_SETTINGS,
+        self, mail: LabelledMail, model: ModelName = DEFAULT_MODEL, settings: FitSettings = DEFAULT_FIT_SETTINGS,
         thresholds: Thresholds = (HAM_AT, SPAM_AT),
     ) -> None:  # fmt: skip
         self.mail, self.model, self.settings, self.thresholds = mail, model, settings, thresholds
@@ -43,7 +41,7 @@ class InMemoryFilter:
         self._known: dict[bytes, int] = {}
         self._counts, self._any = np.zeros((len(mail.words), 2)), np.zeros(len(mail.words))
         self._messages = np.zeros(2)
-        self._trust: WeightParameters | None = None
+        self._parameters: WeightParameters | None = None
         self._own = np.zeros((len(mail.words), 1))
         self._since = 0
 
@@ -74,28 +72,28 @@ class InMemoryFilter:
             or self._messages.sum() < MIN_MESSAGES_TO_FIT
         ):
             return False
-        return self._trust is None or is_growth_due(self._since, self._trust.messages)
+        return self._parameters is None or is_growth_due(self._since, self._parameters.messages)
 
     def refit(self, force: bool = False) -> bool:
         """Fit as `MailFilter.refit` does; return whether the model was fitted."""
         if self.model == "fisher" or not (force or self.is_fit_due()):
             return False
-        examples = Examples.of(self._rows())
+        examples = TrainingMessages.from_rows(self._rows())
         found = None if examples is None else fit(examples, self.model, settings=self.settings)
         if found is None:
             return False
-        self._trust, self._since = found.trust, 0
+        self._parameters, self._since = found.parameters, 0
         self._own = np.zeros_like(self._own)
         self._own[found.numbers, 0] = found.columns[0]
         self.refits += 1
         return True
 
-    def _rows(self) -> Rows:
+    def _rows(self) -> StoreRows:
         """Return the learned messages as a store gives them."""
         learned = list(self._known.values())
         tokens = [np.sort(self.mail.tokens[i]) for i in learned]
         n = len(learned)
-        return Rows(
+        return StoreRows(
             label_names=LABELS, labels=self.mail.codes[learned].astype(np.int64), weights=np.ones(n),
             times=np.zeros(n), digests=list(self._known),
             indptr=np.concatenate([[0], np.cumsum([len(each) for each in tokens], dtype=np.int64)]),
@@ -104,10 +102,10 @@ class InMemoryFilter:
         )  # fmt: skip
 
     @property
-    def trust(self) -> WeightParameters:
+    def parameters(self) -> WeightParameters:
         """The fitted weights, or the initial ones before the first fit."""
-        if self._trust is not None:
-            return self._trust
+        if self._parameters is not None:
+            return self._parameters
         first = WeightParameters.initial(LABELS, int(self._messages.sum()))
         return replace(first, alpha=self.settings.alpha, power=self.settings.power)
 
@@ -121,29 +119,29 @@ class InMemoryFilter:
         """Whether too few messages were learned for any verdict but unsure."""
         return bool(self._messages.min() < MIN_MESSAGES_PER_LABEL)
 
-    def _score(self, i: int, trust: WeightParameters) -> tuple[MessageScores, Indices]:
+    def _score(self, i: int, parameters: WeightParameters) -> tuple[MessageScores, Indices]:
         """Return the scores of a message, and which of its tokens are known."""
         tokens = self.mail.tokens[i]
         at = tokens[self._any[tokens] > 0]
         counts, totals = self._counts[at], self._messages
-        weights = token_scores(self.model, counts, totals, trust, self._own[at])
-        return score_message(self.model, counts, totals, trust, weights), at
+        weights = token_scores(self.model, counts, totals, parameters, self._own[at])
+        return score_message(self.model, counts, totals, parameters, weights), at
 
     def scores(self, rows: Iterable[int] | Indices) -> Array:
         """Return the log-odds of spam, in nats, of some messages; 0 while only one label is known."""
         rows = np.asarray(rows)
         if not self.knows_both:
             return np.zeros(len(rows))
-        trust = self.trust
-        return np.array([self._score(i, trust)[0].scores[0][0] for i in rows.tolist()])
+        parameters = self.parameters
+        return np.array([self._score(i, parameters)[0].totals[0][0] for i in rows.tolist()])
 
     def verdict(self, i: int, clues: int) -> Verdict:
         """Return the verdict on a message with its clues; both labels must have been learned."""
         messages = self._messages
         learned = LabelTotals(LABELS, (0, 1), (int(messages[0]), int(messages[1])), tuple(messages.tolist()))
-        found, at = self._score(i, self.trust)
+        found, at = self._score(i, self.parameters)
         builder = VerdictBuilder(learned, self.model, self.thresholds)
-        return next(builder.told(found, Known(at, self.mail.words, self._counts), {}, clues))
+        return next(builder.build(found, TokenRows(at, self.mail.words, self._counts), {}, clues))
 
 
 @dataclass(frozen=True)
@@ -166,7 +164,7 @@ def choose_settings(
     found: dict[float, tuple[InMemoryFilter, Array]] = {}
     tried: dict[float, float] = {}
     for alpha in alphas if model in ("evidence", "bayes") else alphas[:1]:  # the others have no such smoothing
-        trained = InMemoryFilter(mail, model, Settings(alpha=alpha))
+        trained = InMemoryFilter(mail, model, FitSettings(alpha=alpha))
         trained.learn(learn)
         trained.refit(force=True)
         scores = trained.scores(choose)

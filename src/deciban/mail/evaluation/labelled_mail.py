@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, Final, Self
@@ -13,15 +13,16 @@ from numpy.typing import NDArray
 
 from deciban._typing import Codes
 from deciban.errors import InputError
-from deciban.mail.bulk.read_batches import Words, read_batches
+from deciban.mail.bulk.read_batches import read_batches
 from deciban.mail.message.headers import arrival_time
-from deciban.mail.model.token_weights import POSITIVE
+from deciban.mail.model.token_weights import POSITIVE_LABEL
 from deciban.mail.sources.message_sources import read_mail, source_kind
 from deciban.mail.store.packing import Numbers
+from deciban.mail.store.token_batch import number_words, word_numbers
 from deciban.mail.tokens.token_options import DEFAULT_OPTIONS, TokenOptions
-from deciban.validation.splits import Stratified
+from deciban.validation.splits import StratifiedAssigner
 
-LABELS: Final = ("ham", POSITIVE)
+LABELS: Final = ("ham", POSITIVE_LABEL)
 """The labels; a message's code is the index of its label."""
 
 DATED_SOURCES: Final = ("maildir", "mbox", "imap")
@@ -59,19 +60,13 @@ class LabelledMail:
         >>> found = [("1", b"\n\ntea for two"), ("2", b"\n\ntwo pills")]
         >>> mail = LabelledMail.read(found, [0, 1], TokenOptions(names=False))
         >>> mail.words, mail.tokens[1].tolist()
-        (('tea', 'for', 'two', 'type:text/plain', 'pills'), [2, 3, 4])
+        (('type:text/plain', 'tea', 'for', 'two', 'pills'), [0, 3, 4])
         """
-        names: list[str] = []
-
-        def contents() -> Iterator[bytes]:
-            for name, raw in found:
-                names.append(name)
-                yield raw
-
-        words, digests, tokens = Words(), list[bytes](), list[Numbers]()
-        for bundle in read_batches(contents(), words, processes, reading):
-            digests += bundle.digests
-            tokens += np.split(bundle.which, np.cumsum(bundle.sizes)[:-1])
+        words, names, digests, tokens = word_numbers(), list[str](), list[bytes](), list[Numbers]()
+        for batch in read_batches((("", message) for message in found), processes, reading):
+            names += batch.names
+            digests += batch.digests
+            tokens += np.split(number_words(batch.words, words)[batch.indices], np.cumsum(batch.sizes)[:-1])
         when = np.full(len(names), math.nan) if times is None else np.array(times, dtype=np.float64)
         return cls(tuple(names), tuple(digests), np.array(codes, dtype=np.int32), when, tuple(tokens), tuple(words))
 
@@ -201,7 +196,7 @@ def _check_enough(wanted: list[tuple[int, int]], counts: tuple[int, int]) -> Non
 def draw_folds(codes: NDArray[np.integer[Any]], n_folds: int, seed: int) -> list[tuple[Rows, Rows]]:
     """Draw stratified folds: for each the messages to learn, in random order, and those to test by."""
     order = np.random.default_rng(seed).permutation(len(codes))
-    fold = Stratified(n_folds).of(codes[order])
+    fold = StratifiedAssigner(n_folds).assign(codes[order])
     if min(np.bincount(codes, minlength=2)) < n_folds:
         raise InputError(
             f"{n_folds} folds need {n_folds} messages of each label or more. Hint: fewer folds, or more mail"

@@ -1,4 +1,8 @@
-"""IMAP folders, read and never touched: opened by EXAMINE, fetched by BODY.PEEK, so that no message becomes seen."""
+"""IMAP folders, read and never changed: opened by EXAMINE, fetched by BODY.PEEK, so that no message becomes seen.
+
+Built on imaplib: imapclient 4.1 opens its connections in a private method, so that the limits of `imap_connection`
+would need to override it, and it discards the messages of a FETCH that ends in NO because some of them are gone.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +15,16 @@ from itertools import islice
 from typing import Any
 
 from deciban.errors import MOST_NAMED, InputError, did_you_mean
-from deciban.mail.sources.imap_address import Address, off_the_line, on_the_line
-from deciban.mail.sources.imap_connection import CHATTER, Line, connected, in_words, password_for, said
+from deciban.mail.sources.imap_connection import (
+    MAX_RESPONSE_BYTES,
+    Address,
+    connect,
+    decode_folder,
+    encode_folder,
+    format_response,
+    password_for,
+    translate_errors,
+)
 from deciban.mail.sources.raw_message import (
     Problem,
     ProblemHandler,
@@ -22,25 +34,26 @@ from deciban.mail.sources.raw_message import (
     warn_of_problem,
 )
 
-TOGETHER = 1 << 23
-"""Bytes of messages asked for at a time."""
+FETCH_BYTES = 1 << 23
+"""Bytes of messages requested at a time."""
 
-MOST_TOGETHER = 200
-"""Messages asked for, or asked about, at a time."""
+FETCH_MESSAGES = 200
+"""Messages requested, or whose attributes are requested, at a time."""
 
-SEARCHED = 50_000
-"""UIDs searched at a time: the answer is one line, and imaplib bears lines up to a million bytes."""
+SEARCH_UIDS = 50_000
+"""UIDs searched at a time: the response is one line, and imaplib accepts lines up to a million bytes."""
 
-LARGEST = 1 << 30
-"""No message is larger, whatever a server says."""
+MAX_MESSAGE_SIZE = 1 << 30
+"""The largest message size in bytes that is believed of a server."""
 
-_LETTERS = {rb"\flagged": "F", rb"\answered": "R", rb"\seen": "S", rb"\deleted": "T", rb"\draft": "D"}
+_FLAGS = {rb"\flagged": "F", rb"\answered": "R", rb"\seen": "S", rb"\deleted": "T", rb"\draft": "D"}
+_UID = re.compile(rb"\bUID (\d{1,10})\b")
 _QUOTED_BODY = re.compile(rb'BODY\[\](?:<0>)? (?:NIL|"((?:[^"\\]|\\.)*)")', re.IGNORECASE | re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Noted:
-    """What a server notes of a message."""
+class Attributes:
+    """The attributes of a message on the server."""
 
     uid: int
     size: int
@@ -49,11 +62,11 @@ class Noted:
 
 
 class ImapFolder:
-    """An open folder: which messages it has, by UID, and what they are. `validity` changes when UIDs start anew."""
+    """An open folder: its messages by UID, and their contents. `validity` changes when UIDs are assigned again."""
 
     def __init__(self, address: Address, password: str) -> None:
         self.address = address
-        self._line: Line = connected(address, password)
+        self._connection = connect(address, password)
         try:
             self.refresh()
         except BaseException:
@@ -61,19 +74,34 @@ class ImapFolder:
             raise
 
     def refresh(self) -> None:
-        """Looks again at what the folder has."""
-        with in_words(self.address):
-            answer = _examine(self._line, self.address.folder)
-        if answer is None:
-            raise self._no_such_folder()
-        self.messages, self.validity, self.next_uid = answer
-
-    def _no_such_folder(self) -> InputError:
-        with in_words(self.address):
-            names = _folder_names(self._line)
+        """Open the folder again, to see new messages."""
+        folder = self.address.folder
+        with translate_errors(self.address):
+            separator = self._find_separator() if "/" in folder else "/"
+            for name in dict.fromkeys((folder, folder.replace("/", separator))):
+                self._connection.allowed = MAX_RESPONSE_BYTES
+                kind, response = self._connection.select(encode_folder(name), readonly=True)
+                if kind == "OK":
+                    self.messages = _parse_number(response)
+                    self.validity, self.next_uid = (
+                        _parse_number(self._connection.response(code)[1]) for code in ("UIDVALIDITY", "UIDNEXT")
+                    )  # 0 if the server does not send it
+                    return
+            names = self._folder_names()
         shown = ", ".join(names[:MOST_NAMED]) + (" …" if len(names) > MOST_NAMED else "")
-        near = did_you_mean(self.address.folder, names) or "."
-        return InputError(f"{self.address}: there is no folder {self.address.folder!r}{near} Hint: there are {shown}")
+        near = did_you_mean(folder, names) or "."
+        raise InputError(f"{self.address}: there is no folder {folder!r}{near} Hint: there are {shown}")
+
+    def _find_separator(self) -> str:
+        """Return the character between a folder and the folders in it, on this server."""
+        found = re.search(rb'\) "(.)" ', _last_line(self._connection.list('""', '""')[1]))
+        return found[1].decode("latin-1") if found else "/"
+
+    def _folder_names(self) -> list[str]:
+        self._connection.allowed = MAX_RESPONSE_BYTES
+        rows = [row for row in self._connection.list()[1] if isinstance(row, bytes)]
+        found = [re.search(rb'\) (?:NIL|"[^"]*") "?(.*?)"?$', row) for row in rows]
+        return sorted(decode_folder(name[1].decode("latin-1").replace('\\"', '"')) for name in found if name)
 
     def __enter__(self) -> ImapFolder:
         return self
@@ -82,51 +110,62 @@ class ImapFolder:
         self.close()
 
     def close(self) -> None:
-        """Says goodbye, if anybody is there to hear it."""
-        self._line.leave()
+        """Log out, if the connection still works."""
+        self._connection.leave()
 
     def uids(self, since: int = 1) -> Iterator[int]:
-        """The messages there are, from a UID on, in order."""
-        if self.messages <= SEARCHED or not self.next_uid:
+        """Yield the UIDs of the messages, from a UID on, in order."""
+        if self.messages <= SEARCH_UIDS or not self.next_uid:
             yield from self._search(f"{since}:*", since)
             return
-        for begin in range(since, self.next_uid, SEARCHED):
-            yield from self._search(f"{begin}:{begin + SEARCHED - 1}", begin)
+        for begin in range(since, self.next_uid, SEARCH_UIDS):
+            yield from self._search(f"{begin}:{begin + SEARCH_UIDS - 1}", begin)
 
     def _search(self, uids: str, since: int) -> list[int]:
-        answer = self._ask("SEARCH", "UID", uids)
-        found = {int(word) for line in answer if isinstance(line, bytes) for word in line.split() if word.isdigit()}
+        response = self._send("SEARCH", "UID", uids)
+        found = {int(word) for line in response if isinstance(line, bytes) for word in line.split() if word.isdigit()}
         return sorted(uid for uid in found if uid >= since)  # "7:*" has the last message even if it is below 7
 
-    def noted(self, uids: list[int]) -> list[Noted]:
-        """Sizes, times and flags, without the messages."""
+    def fetch_attributes(self, uids: list[int]) -> list[Attributes]:
+        """Fetch sizes, times and flags, without the messages."""
         if not uids:
             return []
-        answer = self._ask("FETCH", _set_of(uids), "(UID RFC822.SIZE INTERNALDATE FLAGS)")
-        notes = [note for line in answer if (note := _note(line if isinstance(line, bytes) else line[0])) is not None]
-        return sorted((note for note in notes if note.uid in set(uids)), key=lambda note: note.uid)
+        response = self._send("FETCH", _format_uids(uids), "(UID RFC822.SIZE INTERNALDATE FLAGS)")
+        found = [_parse_attributes(line if isinstance(line, bytes) else line[0]) for line in response]
+        wanted = set(uids)
+        return sorted((each for each in found if each and each.uid in wanted), key=lambda each: each.uid)
 
-    def fetch(self, notes: list[Noted]) -> Iterator[RawMessage]:
-        """The messages themselves, each up to its bound."""
-        wanted = {note.uid: note for note in notes}
-        allowed = sum(note.size for note in notes)
-        answer = self._ask(
-            "FETCH", _set_of(list(wanted)), f"(UID BODY.PEEK[]<0.{max_read_bytes()}>)", allowed=allowed
-        )
-        for uid, raw in _bodies(answer):
-            note = wanted.pop(uid, None)
-            if note:
-                yield RawMessage(f"{self.address};uid={uid}", raw, note.time, note.flags)
+    def fetch(self, messages: list[Attributes]) -> Iterator[RawMessage]:
+        """Fetch the messages themselves, each up to its limit."""
+        wanted = {message.uid: message for message in messages}
+        items = f"(UID BODY.PEEK[]<0.{max_read_bytes()}>)"
+        size = sum(message.size for message in messages)
+        for uid, raw in _parse_bodies(self._send("FETCH", _format_uids(list(wanted)), items, allowed=size)):
+            if message := wanted.pop(uid, None):
+                yield RawMessage(f"{self.address};uid={uid}", raw, message.time, message.flags)
 
-    def _ask(self, command: str, *words: str, allowed: int = 0) -> list[Any]:
-        with in_words(self.address):
-            self._line.allowed = allowed + CHATTER
-            kind, answer = self._line.uid(command, *words)
+    def fetch_groups(
+        self, uids: Iterator[int], trashed: bool = False
+    ) -> Iterator[tuple[int, int, list[RawMessage]]]:
+        """Fetch messages in groups: for each the number of trashed ones, of vanished ones, and the messages."""
+        while batch := list(islice(uids, FETCH_MESSAGES)):
+            found = self.fetch_attributes(batch)
+            wanted = [message for message in found if trashed or "T" not in message.flags]
+            yield len(found) - len(wanted), len(batch) - len(found), []
+            for group in group_by_size(wanted):
+                messages = list(self.fetch(group))
+                yield 0, len(group) - len(messages), messages
+
+    def _send(self, command: str, *words: str, allowed: int = 0) -> list[Any]:
+        with translate_errors(self.address):
+            self._connection.allowed = allowed + MAX_RESPONSE_BYTES
+            kind, response = self._connection.uid(command, *words)
             if kind == "NO" and command == "FETCH":  # some of them are gone: the others were sent all the same
-                answer = self._line.response("FETCH")[1]
+                response = self._connection.response("FETCH")[1]
             elif kind != "OK":
-                raise InputError(f"{self.address}: the server refused to {command.lower()}: {said(answer)}")
-            return [part for part in answer if part is not None]
+                reason = format_response(response)
+                raise InputError(f"{self.address}: the server refused to {command.lower()}: {reason}")
+            return [part for part in response if part is not None]
 
 
 def imap_messages(
@@ -136,77 +175,48 @@ def imap_messages(
     problems: ProblemHandler = warn_of_problem,
     password: Callable[[Address], str] = password_for,
 ) -> Iterator[RawMessage]:
-    """The messages of an IMAP folder by UID, a few megabytes of them at a time."""
-    return _read(Address.of(address), trashed, problems, password)
+    """Return the messages of an IMAP folder by UID, a few megabytes of them at a time."""
+    return _read_folder(Address.parse(address), trashed, problems, password)
 
 
-def _read(
+def _read_folder(
     address: Address, trashed: bool, problems: ProblemHandler, password: Callable[[Address], str]
 ) -> Iterator[RawMessage]:
+    omitted = gone = 0
     with ImapFolder(address, password(address)) as folder:
-        uids, left_out, gone = folder.uids(), 0, 0
-        while batch := list(islice(uids, MOST_TOGETHER)):
-            notes = folder.noted(batch)
-            wanted = [note for note in notes if trashed or "T" not in note.flags]
-            left_out += len(notes) - len(wanted)
-            gone += len(batch) - len(notes)
-            for few in few_at_a_time(wanted):
-                found = list(folder.fetch(few))
-                gone += len(few) - len(found)
-                yield from found
-    report_trashed(str(address), left_out, problems)
+        for more_trashed, more_gone, messages in folder.fetch_groups(folder.uids(), trashed):
+            omitted, gone = omitted + more_trashed, gone + more_gone
+            yield from messages
+    report_trashed(str(address), omitted, problems)
     if gone:
         problems(Problem(str(address), f"{gone} of the messages vanished while the folder was read", gone))
 
 
-def few_at_a_time(notes: list[Noted]) -> Iterator[list[Noted]]:
-    """Messages in groups that are not too large to be held at once."""
-    group: list[Noted] = []
-    for note in notes:
-        if group and sum(held.size for held in group) + note.size > TOGETHER:
+def group_by_size(messages: list[Attributes]) -> Iterator[list[Attributes]]:
+    """Yield messages in groups that are small enough to be in memory at once."""
+    group: list[Attributes] = []
+    for message in messages:
+        if group and sum(held.size for held in group) + message.size > FETCH_BYTES:
             yield group
             group = []
-        group.append(note)
+        group.append(message)
     if group:
         yield group
 
 
-def _examine(line: Line, folder: str) -> tuple[int, int, int] | None:
-    """How many messages a folder has, its UIDVALIDITY and its UIDNEXT (0: not told); None if there is none."""
-    for name in dict.fromkeys((folder, folder.replace("/", _delimiter(line) if "/" in folder else "/"))):
-        line.allowed = CHATTER
-        kind, answer = line.select(on_the_line(name), readonly=True)
-        if kind == "OK":
-            return _number(answer), _number(line.response("UIDVALIDITY")[1]), _number(line.response("UIDNEXT")[1])
-    return None
+def _last_line(response: list[Any]) -> bytes:
+    return response[-1] if response and isinstance(response[-1], bytes) else b""
 
 
-def _delimiter(line: Line) -> str:
-    """What stands between a folder and the folders in it, on this server."""
-    found = re.search(rb'\) "(.)" ', _first(line.list('""', '""')[1]))
-    return found[1].decode("latin-1") if found else "/"
-
-
-def _folder_names(line: Line) -> list[str]:
-    line.allowed = CHATTER
-    listed = [row for row in line.list()[1] if isinstance(row, bytes)]
-    found = [re.search(rb'\) (?:NIL|"[^"]*") "?(.*?)"?$', row) for row in listed]
-    return sorted(off_the_line(name[1].decode("latin-1").replace('\\"', '"')) for name in found if name)
-
-
-def _first(answer: list[Any]) -> bytes:
-    return answer[-1] if answer and isinstance(answer[-1], bytes) else b""
-
-
-def _number(answer: list[Any]) -> int:
-    found = re.match(rb"\d{1,10}\b", _first(answer))
+def _parse_number(response: list[Any]) -> int:
+    found = re.match(rb"\d{1,10}\b", _last_line(response))
     return int(found[0]) if found else 0
 
 
-def _set_of(uids: list[int]) -> str:
-    """UIDs as IMAP writes a set of them.
+def _format_uids(uids: list[int]) -> str:
+    """Format UIDs as an IMAP sequence set.
 
-    >>> _set_of([3, 4, 5, 9])
+    >>> _format_uids([3, 4, 5, 9])
     '3:5,9'
     """
     runs: list[list[int]] = []
@@ -218,28 +228,27 @@ def _set_of(uids: list[int]) -> str:
     return ",".join(f"{begin}:{end}" if end > begin else str(begin) for begin, end in runs)
 
 
-def _note(line: bytes) -> Noted | None:
-    uid, size = re.search(rb"\bUID (\d{1,10})\b", line), re.search(rb"\bRFC822\.SIZE (\d{1,18})\b", line)
+def _parse_attributes(line: bytes) -> Attributes | None:
+    uid, size = _UID.search(line), re.search(rb"\bRFC822\.SIZE (\d{1,18})\b", line)
     if not uid:
         return None
     flags = re.search(rb"\bFLAGS \(([^()]*)\)", line)
-    named = flags[1].lower().split() if flags else []
-    letters = "".join(sorted(letter for flag, letter in _LETTERS.items() if flag in named))
-    when = Internaldate2tuple(line)
-    return Noted(int(uid[1]), min(int(size[1]), LARGEST) if size else 0, time.mktime(when) if when else None, letters)
+    names = flags[1].lower().split() if flags else []
+    letters = "".join(sorted(letter for flag, letter in _FLAGS.items() if flag in names))
+    date = Internaldate2tuple(line)
+    n_bytes = min(int(size[1]), MAX_MESSAGE_SIZE) if size else 0
+    return Attributes(int(uid[1]), n_bytes, time.mktime(date) if date else None, letters)
 
 
-def _bodies(answer: list[Any]) -> Iterator[tuple[int, bytes]]:
-    """UIDs and messages of a FETCH: the UID may stand before the message or after it, and other news in between."""
-    for at, part in enumerate(answer):
+def _parse_bodies(response: list[Any]) -> Iterator[tuple[int, bytes]]:
+    """Yield UIDs and messages of a FETCH: the UID may be before the message or after it, with other data between."""
+    for at, part in enumerate(response):
         if isinstance(part, tuple):
-            rest = answer[at + 1] if at + 1 < len(answer) and isinstance(answer[at + 1], bytes) else b""
-            uid = re.search(
-                rb"\bUID (\d{1,10})\b", part[0] + b" " + re.sub(rb"^\d+ \(.*", b"", rest, flags=re.DOTALL)
-            )
+            rest = response[at + 1] if at + 1 < len(response) and isinstance(response[at + 1], bytes) else b""
+            uid = _UID.search(part[0] + b" " + re.sub(rb"^\d+ \(.*", b"", rest, flags=re.DOTALL))
             raw = part[1]
         else:
-            uid, quoted = re.search(rb"\bUID (\d{1,10})\b", part), _QUOTED_BODY.search(part)
+            uid, quoted = _UID.search(part), _QUOTED_BODY.search(part)
             if not quoted:
                 continue
             raw = re.sub(rb"\\(.)", rb"\1", quoted[1] or b"", flags=re.DOTALL)

@@ -1,80 +1,157 @@
-"""The line to an IMAP server: reached safely, wary of what comes over it, and troubles told in words without secrets.
+"""Connections to IMAP servers: addresses, passwords, limits on what a server sends, and errors without secrets.
 
 `imaps://` checks the server's certificate against the system's, those of SSL_CERT_FILE, or `?ca=FILE`. `imap://` is
-for loopback; with any other server it goes on by STARTTLS, checked in the same way, before anything is said.
+for loopback; with any other server it continues by STARTTLS, checked in the same way, before anything else is sent.
+An address never contains a password: it would be seen in lists of processes and in logs.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import ssl
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from imaplib import IMAP4, IMAP4_SSL
 from importlib import import_module
 from importlib.util import find_spec
 from ipaddress import ip_address
-from typing import Any, Protocol
+from typing import Any
+from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 from deciban.errors import InputError
-from deciban.mail.sources.imap_address import Address, quoted
 from deciban.mail.sources.raw_message import max_read_bytes
 
-PATIENCE = 60.0
-"""Seconds without a word from the server before the connection is given up."""
+TIMEOUT_SECONDS = 60.0
+"""Seconds without data from the server before the connection is closed."""
 
-CHATTER = 1 << 24
-"""Bytes that a server may say for a command beside the messages that were asked for."""
+MAX_RESPONSE_BYTES = 1 << 24
+"""Bytes that a server may send for a command in addition to the messages that were requested."""
+
+MAX_SKIPPED_BYTES = 1 << 18
+"""Bytes that are skipped at a time of a message beyond its limit."""
 
 PASSWORD = "DECIBAN_IMAP_PASSWORD"
-"""The variable of the environment that has the password."""
+"""The environment variable that holds the password."""
+
+FORM = "imaps://user@host/Folder"
 
 
 class RefusedError(InputError):
-    """The server does not know the user and the password: asking again may lock the account."""
+    """The server rejects the user and the password: another attempt may lock the account."""
 
 
-class Line(Protocol):
-    """What is used of imaplib's connections, and how many bytes may still come."""
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A folder on a server; `ca` is a file of certificates to trust in place of the system's.
 
-    allowed: int
+    >>> Address.parse("imaps://joe%40x.org@mail.x.org/Lists/Old%20news")
+    imaps://joe%40x.org@mail.x.org/Lists/Old%20news
+    """
 
-    def uid(self, command: str, *words: str) -> tuple[str, list[Any]]:
-        """Asks about messages."""
+    is_secure: bool
+    user: str
+    host: str
+    port: int
+    folder: str
+    ca: str | None = None
 
-    def response(self, code: str) -> tuple[str, list[Any]]:
-        """What else was said."""
+    @classmethod
+    def parse(cls, text: str) -> Address:
+        """Parse and check an address; an error never repeats what may be a password."""
+        try:
+            parts = urlsplit(text)
+            port = parts.port
+        except ValueError:
+            raise InputError(f"the IMAP address cannot be read. Hint: write it as {FORM}") from None
+        shown = f"{parts.scheme}://…"  # any more of it might be a part of a password
+        if parts.password is not None:
+            raise InputError(
+                f"{shown}: an address with a password in it is refused, as others can see it. "
+                f"Hint: leave it out, and set {PASSWORD}, or be asked for it"
+            )
+        if parts.scheme not in ("imap", "imaps") or not parts.username or not parts.hostname:
+            raise InputError(f"{shown}: an IMAP address needs a user and a host. Hint: write it as {FORM}")
+        user, folder = unquote(parts.username), unquote(parts.path.removeprefix("/")) or "INBOX"
+        if not (user + folder).isprintable():
+            raise InputError(
+                f"{shown}: the user or the folder has control characters in it. Hint: write it as {FORM}"
+            )
+        options = parse_qs(parts.query)
+        if unknown := [name for name in options if name != "ca"]:
+            raise InputError(f"{shown}: an IMAP address has no option {unknown[0]!r}. Hint: the only one is ?ca=FILE")
+        is_secure = parts.scheme == "imaps"
+        port = port or (993 if is_secure else 143)
+        return cls(is_secure, user, parts.hostname, port, folder, options["ca"][-1] if options else None)
 
-    def select(self, mailbox: str, readonly: bool) -> tuple[str, list[Any]]:
-        """Opens a folder."""
+    def __repr__(self) -> str:
+        return str(self)
 
-    def list(self, directory: str = ..., pattern: str = ...) -> tuple[str, list[Any]]:
-        """The folders there are."""
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        port = "" if self.port == (993 if self.is_secure else 143) else f":{self.port}"
+        scheme = "imaps" if self.is_secure else "imap"
+        return f"{scheme}://{quote(self.user, safe='')}@{host}{port}/{quote(self.folder)}"
 
-    def leave(self) -> None:
-        """Ends the conversation."""
+
+def quote_word(text: str) -> str:
+    """Quote a text as one word of an IMAP command."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-class _Wary:
-    """A connection that bounds what it is told: sizes that a server announces are not believed."""
+def encode_folder(folder: str) -> str:
+    """Encode a folder's name for IMAP: modified UTF-7 (RFC 3501, 5.1.3), in quotes.
 
-    allowed = CHATTER
+    >>> print(encode_folder('Gelöscht & "weg"'))
+    "Gel&APY-scht &- \\"weg\\""
+    """
+
+    def encode(run: re.Match[str]) -> str:
+        text = b64encode(run[0].encode("utf-16-be", "surrogatepass")).decode()
+        return f"&{text.rstrip('=').replace('/', ',')}-"
+
+    return quote_word(re.sub(r"[^ -~]+", encode, folder.replace("&", "&-")))
+
+
+def decode_folder(name: str) -> str:
+    """Decode a folder's name from IMAP; what cannot be decoded is left unchanged.
+
+    >>> decode_folder("Gel&APY-scht &- weg")
+    'Gelöscht & weg'
+    """
+
+    def decode(run: re.Match[str]) -> str:
+        if not run[1]:
+            return "&"
+        try:
+            return b64decode(run[1].replace(",", "/") + "=" * (-len(run[1]) % 4)).decode("utf-16-be")
+        except ValueError:
+            return run[0]
+
+    return re.sub(r"&([A-Za-z0-9+,]*)-", decode, name)
+
+
+class _Limits:
+    """Limits on what a server sends: sizes that it announces are not trusted."""
+
+    allowed = MAX_RESPONSE_BYTES
 
     def read(self, size: int) -> bytes:
-        """So many bytes, of which no more are kept than a message may have; the rest is passed over."""
+        """Read bytes, of which no more are kept than a message may have; the rest is skipped."""
         self._spend(size)
         data: bytes = super().read(min(size, max_read_bytes()))  # type: ignore[misc]
-        left, short = size - max_read_bytes(), len(data) < min(size, max_read_bytes())
-        while left > 0 and not short:
-            passed = len(super().read(min(left, 1 << 18)))  # type: ignore[misc]
-            left, short = left - passed, passed == 0
-        if short:
+        left, is_short = size - max_read_bytes(), len(data) < min(size, max_read_bytes())
+        while left > 0 and not is_short:
+            skipped = len(super().read(min(left, MAX_SKIPPED_BYTES)))  # type: ignore[misc]
+            left, is_short = left - skipped, skipped == 0
+        if is_short:
             raise IMAP4.abort("it broke off within a message")
         return data
 
     def readline(self) -> bytes:
-        """One line of an answer."""
+        """Read one line of a response."""
         line: bytes = super().readline()  # type: ignore[misc]
         self._spend(len(line))
         return line
@@ -85,74 +162,77 @@ class _Wary:
             raise IMAP4.abort("the server sends more than it was asked for")
 
     def leave(self) -> None:
-        """Says goodbye, if anybody is there to hear it."""
-        self.allowed = CHATTER
+        """Log out, if the connection still works."""
+        self.allowed = MAX_RESPONSE_BYTES
         with suppress(OSError, IMAP4.error):
             self.logout()  # type: ignore[attr-defined]
 
 
-class _Plain(_Wary, IMAP4):
-    """Over a bare connection."""
+class LimitedIMAP4(_Limits, IMAP4):
+    """A connection without TLS, or with STARTTLS, under limits."""
 
 
-class _Secure(_Wary, IMAP4_SSL):
-    """Over TLS."""
+class LimitedIMAP4TLS(_Limits, IMAP4_SSL):
+    """A connection over TLS, under limits."""
 
 
-def connected(address: Address, password: str) -> Line:
-    """A line on which the server knows who we are."""
-    if any(letter in password for letter in "\r\n\0"):
+Connection = LimitedIMAP4 | LimitedIMAP4TLS
+
+
+def connect(address: Address, password: str) -> Connection:
+    """Open a connection and log in."""
+    if any(character in password for character in "\r\n\0"):
         raise InputError(f"{address}: the password has a line end or a zero in it. Hint: set {PASSWORD} again")
-    with in_words(address, password):
-        line = _reached(address)
+    with translate_errors(address, password):
+        connection = _open(address)
         try:
-            _log_in(line, address, password)
+            _log_in(connection, address, password)
         except BaseException:
-            line.leave()
+            connection.leave()
             raise
-    return line
+    return connection
 
 
-def _reached(address: Address) -> _Plain | _Secure:
+def _open(address: Address) -> Connection:
     trust = ssl.create_default_context(cafile=address.ca)
-    if address.secure:
-        return _Secure(address.host, address.port, ssl_context=trust, timeout=PATIENCE)
-    line = _Plain(address.host, address.port, timeout=PATIENCE)
-    here = _is_here(line)
-    if "STARTTLS" in line.capabilities and not (here and "LOGINDISABLED" not in line.capabilities):
-        line.starttls(ssl_context=trust)
-    elif not here:
-        line.leave()
+    if address.is_secure:
+        return LimitedIMAP4TLS(address.host, address.port, ssl_context=trust, timeout=TIMEOUT_SECONDS)
+    connection = LimitedIMAP4(address.host, address.port, timeout=TIMEOUT_SECONDS)
+    is_local = _is_loopback(connection)
+    if "STARTTLS" in connection.capabilities and not (is_local and "LOGINDISABLED" not in connection.capabilities):
+        connection.starttls(ssl_context=trust)
+    elif not is_local:
+        connection.leave()
         raise InputError(f"{address}: the server has no STARTTLS, and others could listen. Hint: use imaps://")
-    return line
+    return connection
 
 
-def _is_here(line: IMAP4) -> bool:
-    """Whether the other end is on this machine, where nobody listens who could not read the mail itself."""
-    return ip_address(line.sock.getpeername()[0].partition("%")[0]).is_loopback
+def _is_loopback(connection: IMAP4) -> bool:
+    """Return whether the server is on this machine, where whoever can listen can read the mail itself."""
+    return ip_address(connection.sock.getpeername()[0].partition("%")[0]).is_loopback
 
 
-def _log_in(line: _Plain | _Secure, address: Address, password: str) -> None:
+def _log_in(connection: Connection, address: Address, password: str) -> None:
     try:
-        if "AUTH=PLAIN" in line.capabilities:
-            line.authenticate("PLAIN", lambda _: f"\0{address.user}\0{password}".encode())
+        if "AUTH=PLAIN" in connection.capabilities:
+            connection.authenticate("PLAIN", lambda _: f"\0{address.user}\0{password}".encode())
         else:
-            line.login(quoted(address.user), password)
+            connection.login(quote_word(address.user), password)
     except IMAP4.abort:
         raise
     except (IMAP4.error, UnicodeEncodeError) as error:
         # an encoding error would show what could not be encoded: the password
-        told = "it bears ASCII alone" if isinstance(error, UnicodeEncodeError) else said(list(error.args))
-        why = _scrubbed(told, address.user, password)
+        is_unicode = isinstance(error, UnicodeEncodeError)
+        reason = "it accepts ASCII alone" if is_unicode else format_response(list(error.args))
         raise RefusedError(
-            f"{address}: the server does not let {address.user} in: {why}. "
+            f"{address}: the server does not let {address.user} in: {_redact(reason, address.user, password)}. "
             f"Hint: check {PASSWORD}, the keyring or what you typed"
         ) from None
 
 
 @contextmanager
-def in_words(address: Address, password: str = "") -> Iterator[None]:
-    """Whatever goes wrong with a server, as an InputError that names the folder and never the password."""
+def translate_errors(address: Address, password: str = "") -> Iterator[None]:
+    """Raise any error of a connection as an InputError that names the folder and never the password."""
     try:
         yield
     except ssl.SSLCertVerificationError as error:
@@ -161,33 +241,33 @@ def in_words(address: Address, password: str = "") -> Iterator[None]:
             f"{address}: the server's certificate is not trusted: {error.verify_message}. {hint}"
         ) from None
     except TimeoutError:
-        raise InputError(f"{address}: no answer within {PATIENCE:g} seconds") from None
+        raise InputError(f"{address}: no answer within {TIMEOUT_SECONDS:g} seconds") from None
     except (IMAP4.error, OSError) as error:
-        told = error.strerror if isinstance(error, OSError) and error.strerror else said(list(error.args))
-        raise InputError(f"{address}: the connection failed: {_scrubbed(told, address.user, password)}") from None
+        strerror = error.strerror if isinstance(error, OSError) else None
+        reason = _redact(strerror or format_response(list(error.args)), address.user, password)
+        raise InputError(f"{address}: the connection failed: {reason}") from None
 
 
-def said(answer: list[Any]) -> str:
-    """What a server said, on one line, as far as it can be shown."""
+def format_response(response: list[Any]) -> str:
+    """Format a server's response on one line, without characters that cannot be printed."""
     words = " ".join(
-        part.decode("utf-8", "replace") if isinstance(part, bytes) else str(part) for part in answer if part
+        part.decode("utf-8", "replace") if isinstance(part, bytes) else str(part) for part in response if part
     )
-    return "".join(letter if letter.isprintable() else " " for letter in words)[:300] or "nothing was said"
+    return "".join(c if c.isprintable() else " " for c in words)[:300] or "the response is empty"
 
 
-def _scrubbed(text: str, user: str, password: str) -> str:
-    """A server may repeat what it was told."""
-    for secret in (
-        password,
-        b64encode(f"\0{user}\0{password}".encode()).decode(),
-        b64encode(password.encode()).decode(),
-    ):
-        text = text.replace(secret, "…") if password else text
+def _redact(text: str, user: str, password: str) -> str:
+    """Remove the password from a text: a server may repeat what it received."""
+    if not password:
+        return text
+    login = f"\0{user}\0{password}"
+    for secret in (password, b64encode(login.encode()).decode(), b64encode(password.encode()).decode()):
+        text = text.replace(secret, "…")
     return text
 
 
 def password_for(address: Address) -> str:
-    """The password: from the environment, the keyring (if installed; its service is `deciban`), or the keyboard."""
+    """Return the password: from the environment, the keyring (if installed; service `deciban`), or the keyboard."""
     if password := os.environ.get(PASSWORD):
         return password
     if find_spec("keyring"):
@@ -195,10 +275,6 @@ def password_for(address: Address) -> str:
         with suppress(keyring.errors.KeyringError):
             if kept := keyring.get_password("deciban", f"{address.user}@{address.host}"):
                 return str(kept)
-    return _asked_for(address)
-
-
-def _asked_for(address: Address) -> str:
     from getpass import getpass
 
     try:
