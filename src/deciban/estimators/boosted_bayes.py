@@ -16,9 +16,15 @@ from deciban._typing import Array
 from deciban.engines import InvalidValue, encode, encode_known, thread_count
 from deciban.errors import InputError
 from deciban.estimators.calibration_mixin import CalibrationMixin
-from deciban.estimators.check_arrays import check_rows, check_weight, check_X, drop_weightless_rows, get_feature_names
+from deciban.estimators.check_arrays import (
+    check_rows,
+    check_weight,
+    check_X,
+    drop_weightless_rows,
+    format_error,
+    get_feature_names,
+)
 from deciban.estimators.classifier_base import Classifier
-from deciban.estimators.error_messages import worded
 from deciban.estimators.gaussian_nb import GaussianNB
 from deciban.estimators.generative_base import Bayes, generator
 from deciban.generative import GenerativeModel
@@ -120,7 +126,7 @@ class BoostedBayes(CalibrationMixin, Classifier):
         return boost(assumption, schema, rows, settings, threads=thread_count(self.n_jobs))
 
     def _split(self, rows: Examples) -> tuple[Examples, Examples | None]:
-        """Split the rows into those to learn and those held out: an equal share of each class, but never all of it."""
+        """Split the rows into those to learn and those held out: an equal share of each class, never all of it."""
         if self.n_iter_no_change is None:
             return rows, None
         rng, is_held_out = generator(self.random_state), np.zeros(len(rows.codes), dtype=np.bool_)
@@ -191,7 +197,7 @@ class BoostedBayes(CalibrationMixin, Classifier):
         return len(self.classes_)
 
     def decision_function(self, X: Any) -> Array:
-        """Return (K − 1) times each class's score less the mean of all; for two classes the log-odds of the second."""
+        """Return (K − 1) times each class's score less the mean of all; for two classes the log-odds."""
         return _compute_decision(self._score(X, "joint"))
 
     def staged_decision_function(self, X: Any) -> Iterator[Array]:
@@ -231,7 +237,7 @@ class BoostedBayes(CalibrationMixin, Classifier):
 
     def _make_error(self, bad: InvalidValue) -> InputError:
         names = getattr(self, "feature_names_in_", None)
-        return worded(bad, type(self).__name__, names, self._make_learner()._proposal, self.missing == "skip")
+        return format_error(bad, type(self).__name__, names, self._make_learner()._hint, self.missing == "skip")
 
     def _matches_arguments(self, scorer: Scorer) -> bool:
         if not isinstance(scorer, Boosted) or scorer.algorithm != self.algorithm:

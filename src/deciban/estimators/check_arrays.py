@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from deciban._typing import Array
-from deciban.engines import encode
+from deciban.engines import InvalidValue, encode
 from deciban.errors import InputError
 
 
@@ -32,9 +33,9 @@ def get_feature_names(estimator: Any) -> tuple[str, ...] | None:
 
 def check_X(estimator: Any, X: Any) -> Any:
     """Return X as an array with the training columns; the values of plain arrays are not checked here."""
-    if type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind in "fiub" and len(X):
-        if X.shape[1] == estimator.n_features_in_ and "feature_names_in_" not in vars(estimator):
-            return X
+    is_plain = type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind in "fiub" and len(X) > 0
+    if is_plain and X.shape[1] == estimator.n_features_in_ and "feature_names_in_" not in vars(estimator):
+        return X
     return validate_data(estimator, X, accept_sparse="csr", ensure_all_finite=False, reset=False)
 
 
@@ -92,3 +93,30 @@ def check_declared_classes(estimator: Any, classes: Any) -> NDArray[Any]:
     if classes is not None and not np.array_equal(known, np.sort(np.asarray(classes))):
         raise InputError(f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {known!r}")
     return np.asarray(known)
+
+
+def format_error(
+    bad: InvalidValue, estimator: str, names: Sequence[str] | None, hint: str, skips_missing: bool = True
+) -> InputError:
+    """Return the error of an invalid value for users of scikit-learn: its sentence, then column, value and hint."""
+    column = f"column {bad.column if names is None else repr(str(names[bad.column]))}"
+    where = f"{column}, row {bad.row}"
+    if bad.rule == "negative":
+        values = "1 negative value" if bad.count == 1 else f"{bad.count} negative values"
+        return InputError(
+            f"Negative values in data passed to {estimator} (input X). {column} has {values} "
+            f"(first: {bad.value:g} in row {bad.row}). Hint: {hint}"
+        )
+    if bad.rule == "missing":
+        return InputError(f"Input X contains NaN. {estimator} found a missing value in {where}. Hint: {hint}")
+    if bad.rule == "infinite":
+        return InputError(
+            f"Input X contains infinity or a value too large for dtype('float64'). {where} holds {bad.value:g}. "
+            f"Hint: {'replace it by NaN to treat it as missing' if skips_missing else hint}"
+        )
+    if bad.rule == "too many levels":
+        return InputError(f"{estimator} takes level codes 0, 1, 2, …; {where} holds {bad.value:g}. Hint: {hint}")
+    return InputError(
+        f"With binarize=None, {estimator} takes values between 0 and 1; {where} holds {bad.value:g}. "
+        f"Hint: binarize=0.0 counts what is above zero."
+    )

@@ -1,4 +1,4 @@
-"""Documents for the text facade: checked, read as its event wants them, weighed, and written."""
+"""Checks of documents and of the arguments of text estimators, and weighting of rows of words."""
 
 from __future__ import annotations
 
@@ -12,23 +12,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
+from deciban.engines import is_sparse
+from deciban.engines.dispatch import OCCURRENCES
+from deciban.engines.sparse import find_invalid_entry, invalid_entry_error, to_canonical_csr
 from deciban.errors import DecibanWarning, InputError, UndefinedError
 from deciban.ledger import Bags, Tallies
 from deciban.ledger.statistic import divide
 from deciban.text import Documents, Words
 
-AT_ONCE = 1 << 26
-"""Bytes of text, about, that are a matrix of words at a time."""
+MAX_BLOCK_BYTES = 1 << 26
+"""Approximate number of bytes of text that are converted to a matrix of words at a time."""
+
+MAX_WORD_COUNT = 1e100
+"""Largest count of a word: squares of evidence of larger ones would overflow."""
 
 NOT_ADDITIVE = (
-    "weighting={weighting!r} cannot {verb}: every document was weighed by the idf of all documents together and made "
-    "one long only then, so sums of what was counted do not tell what fewer or more documents would have come to. "
+    "weighting={weighting!r} cannot {verb}: every document was weighted by the idf of all documents together and "
+    "then normalised to length one, so the sums do not determine those of fewer or more documents. "
     "Hint: idf=True, which is applied when solving, can; or fit again with all documents."
 )
 
 
 def check_texts(estimator: Any, X: Any) -> Documents:
-    """The documents of X: one or more, and none of them missing."""
+    """Return the documents of X: one or more, and none of them missing."""
     documents = Documents.of(X, estimator.encoding, estimator.errors)
     if not len(documents):
         raise InputError(
@@ -38,31 +44,31 @@ def check_texts(estimator: Any, X: Any) -> Documents:
     if missing is not None:
         some = "1 document is" if missing.sum() == 1 else f"{missing.sum()} documents are"
         raise InputError(
-            f"{some} missing (first: document {int(np.argmax(missing))}); what is not there has no words to count, "
-            f"and is not the same as a document without any. Hint: leave such documents out, or write '' for them"
+            f"{some} missing (first: document {int(np.argmax(missing))}); a missing document has no words to count, "
+            f"and is not the same as an empty one. Hint: leave such documents out, or write '' for them"
         )
     return documents
 
 
 def choose_tokenizer(words: Any, event: str, weighting: str | None) -> Words:
-    """How documents are read under an event: where presence is all that counts, words count once a document."""
+    """Return the tokenizer for an event: if the event is about presence, words count once per document."""
     given = Words.given(words)
     if weighting == "twcnb" and (given.values != "counts" or given.length is not None):
         differs = f"values={given.values!r}" if given.values != "counts" else f"length={given.length!r}"
         raise InputError(
-            f"weighting='twcnb' itself says what a word of a document counts for, and Words({differs}) too. "
+            f"weighting='twcnb' defines the value of a word in a document itself, and so does Words({differs}). "
             f"Hint: leave it out of Words, or weighting=None"
         )
     if event not in ("boolean", "bernoulli"):
         return given
     if given.values == "log":
         raise InputError(
-            f"event={event!r} asks whether a word is there, and Words(values='log') how often. "
+            f"event={event!r} is about the presence of words, and Words(values='log') about their number. "
             f"Hint: Words(values='presence'), or event='multinomial'"
         )
     if event == "bernoulli" and given.length is not None:
         raise InputError(
-            f"event='bernoulli' asks whether a word is there, which Words(length={given.length!r}) cannot divide. "
+            f"event='bernoulli' is about the presence of words, which Words(length={given.length!r}) cannot divide. "
             f"Hint: length=None, or event='boolean'"
         )
     return replace(given, values="presence")
@@ -71,13 +77,11 @@ def choose_tokenizer(words: Any, event: str, weighting: str | None) -> Words:
 def refuse_contradictions(event: str, weighting: str | None, idf: bool, norm: bool) -> None:
     """Refuse arguments that contradict each other."""
     if weighting is not None and idf:
-        raise InputError(
-            f"weighting={weighting!r} has an idf of its own, so idf=True would be a second. Hint: idf=False"
-        )
+        raise InputError(f"weighting={weighting!r} includes idf, so idf=True would apply it twice. Hint: idf=False")
     if event == "bernoulli" and (weighting is not None or idf):
-        weighs = "idf=True" if idf else f"weighting={weighting!r}"
+        argument = "idf=True" if idf else f"weighting={weighting!r}"
         raise InputError(
-            f"event='bernoulli' asks whether a word is there, so there is nothing for {weighs} to weigh. "
+            f"event='bernoulli' is about the presence of words, so {argument} has nothing to weight. "
             f"Hint: event='multinomial'"
         )
     if weighting == "twcnb" and event == "boolean":
@@ -91,20 +95,20 @@ def refuse_contradictions(event: str, weighting: str | None, idf: bool, norm: bo
 
 
 def refuse_auto_alpha(words: Words, weighting: str | None, idf: bool) -> None:
-    """Refuse to ask how probable counts are where words come to no counts."""
+    """Refuse alpha="auto", which is chosen by the likelihood of counts, where words are weighted."""
     if weighting is None and not idf and words.whole:
         return
-    told = f"Words(values={words.values!r}, length={words.length!r})"
-    given = "idf=True" if idf else told if weighting is None else f"weighting={weighting!r}"
+    reading = f"Words(values={words.values!r}, length={words.length!r})"
+    given = "idf=True" if idf else reading if weighting is None else f"weighting={weighting!r}"
     raise InputError(
-        f"alpha='auto' asks under which pseudo-count the counts of the words are most probable, and with {given} "
-        f"they are weighed, no counts. Hint: alpha as a number, such as 0.1"
+        f"alpha='auto' chooses the pseudo-count under which the counts of the words are most probable, and with "
+        f"{given} they are weighted, no counts. Hint: alpha as a number, such as 0.1"
     )
 
 
-def blocks(documents: Documents) -> Iterator[Documents]:
-    """The documents, so many at a time that their words fit into memory."""
-    parts = min(len(documents), -(-documents.nbytes // AT_ONCE))
+def split_documents(documents: Documents) -> Iterator[Documents]:
+    """Yield the documents in blocks whose matrices of words fit into memory."""
+    parts = min(len(documents), -(-documents.nbytes // MAX_BLOCK_BYTES))
     if parts <= 1:
         yield documents
         return
@@ -112,29 +116,29 @@ def blocks(documents: Documents) -> Iterator[Documents]:
     yield from (documents[a:b] for a, b in pairwise(ends))
 
 
-def weighed(X: Any, idf: Array) -> Any:
-    """The same rows with each word's value times its idf; X is changed."""
+def multiply_idf_inplace(X: Any, idf: Array) -> Any:
+    """Multiply each word's value by its idf, in place."""
     X.data *= idf[X.indices]
     return X
 
 
 def normalise_rows_inplace(X: Any) -> Any:
-    """The same rows divided by their Euclidean length; X is changed, and a row of zeros stays."""
+    """Divide rows by their Euclidean length, in place; a row of zeros is unchanged."""
     row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
     size = np.sqrt(np.bincount(row, weights=X.data**2, minlength=X.shape[0]))
     X.data = divide(X.data, size[row])
     return X
 
 
-def rennie(X: Any, documents: Tallies) -> Any:
-    """Rows of counts as Rennie et al. (2003) learn them: ln(1 + f) · ln(n/df), of length one; X is changed."""
+def weight_twcnb_inplace(X: Any, documents: Tallies) -> Any:
+    """Weight rows of counts as Rennie et al. (2003): ln(1 + f) · ln(n/df), of length one; in place."""
     df = documents.per_feature(documents.total)
     X.data = np.log1p(X.data)
-    return normalise_rows_inplace(weighed(X, np.log(divide(documents.weight.sum(), df, 1.0))))
+    return normalise_rows_inplace(multiply_idf_inplace(X, np.log(divide(documents.weight.sum(), df, 1.0))))
 
 
 def sum_rows_by_class(X: Any, codes: NDArray[np.int32], weight: Array | None, documents: Tallies) -> Bags:
-    """Σ w·x per class and word of these rows, beside the documents that have each word."""
+    """Return Σ w·x per class and word of these rows, with the counts of documents that have each word."""
     from scipy.sparse import csr_array
 
     w = np.ones(X.shape[0]) if weight is None else weight
@@ -146,37 +150,90 @@ def sum_rows_by_class(X: Any, codes: NDArray[np.int32], weight: Array | None, do
     return Bags(Tallies(start, klass, sums.data, documents.weight), documents)
 
 
-def warn_unknown_documents(silent: NDArray[np.bool_], event: str, deep: int) -> None:
-    """Say of how many documents nothing is known but that they are there; the user's call is so many calls up."""
-    if not silent.any():
+def warn_unknown_documents(is_unknown: NDArray[np.bool_], event: str, stacklevel: int) -> None:
+    """Warn of documents without a known word; the user's call is `stacklevel` calls up."""
+    if not is_unknown.any():
         return
-    speaks = {
-        "bernoulli": "the class prior speaks, and that all words are absent",
-        "complement": "nothing tells the classes apart, and the first one is given",
+    results = {
+        "bernoulli": "the class prior and the absence of all words decide",
+        "complement": "all classes have equal scores, and the first one is returned",
     }
-    some = "1 document has" if silent.sum() == 1 else f"{silent.sum()} of {len(silent)} documents have"
+    n = is_unknown.sum()
+    some = "1 document has" if n == 1 else f"{n} of {len(is_unknown)} documents have"
     warnings.warn(
-        f"{some} no word that the model knows (first: document {int(np.argmax(silent))}); there "
-        f"{speaks.get(event, 'the class prior speaks alone')}",
+        f"{some} no word that the model knows (first: document {int(np.argmax(is_unknown))}); there "
+        f"{results.get(event, 'the class prior decides alone')}",
         DecibanWarning,
-        stacklevel=deep,
+        stacklevel=stacklevel,
     )
 
 
-def refuse_sampling(words: Words, weighed: str | None, what: str) -> None:
-    """Refuse to draw documents where what is counted is no number of words, or words cannot be put together again."""
-    if weighed is None and not words.whole:
-        weighed = f"Words(values={words.values!r}, length={words.length!r})"
-    if weighed is not None:
+def refuse_sampling(words: Words, weighting: str | None, what: str) -> None:
+    """Refuse to sample documents where the values of words are not whole numbers."""
+    if weighting is None and not words.whole:
+        weighting = f"Words(values={words.values!r}, length={words.length!r})"
+    if weighting is not None:
         raise UndefinedError(
-            f"with {weighed} the words of a document come to no whole numbers, so there is no {what}. "
+            f"with {weighting} the values of words are no whole numbers, so there is no {what}. "
             f"Hint: a model of counts has one"
         )
 
 
 def refuse_text_sampling(words: Words) -> None:
-    """Refuse to make documents of words that overlap, or that were not kept."""
+    """Refuse to sample documents of words that overlap, or that were not kept."""
     if words.unwritable:
         raise UndefinedError(
             f"no documents can be drawn: {words.unwritable}. Hint: a model of Words(tokens='words', ngrams=1)"
         )
+
+
+def is_count_matrix(X: Any) -> bool:
+    """Return whether X has rows of numbers, and is no column of documents.
+
+    >>> is_count_matrix([[0, 2], [1, 0]]), is_count_matrix(["to be", "or not"])
+    (True, False)
+    """
+    if is_sparse(X) or hasattr(X, "columns"):
+        return True
+    if isinstance(X, (list, tuple)):
+        return len(X) > 0 and not isinstance(X[0], (str, bytes, type(None)))
+    if hasattr(X, "__arrow_c_array__") or hasattr(X, "__arrow_c_stream__") or not hasattr(X, "__array__"):
+        return False
+    array = np.asarray(X)
+    return array.ndim != 1 or array.dtype.kind in "fiubc"
+
+
+def to_count_rows(X: Any, presence: bool) -> Any:
+    """Return rows of counts as CSR, with `presence` 1 for each word of a row; refuse negative counts."""
+    from scipy.sparse import csr_array
+
+    rows = to_canonical_csr(X if is_sparse(X) else csr_array(np.asarray(X)))
+    flaw = find_invalid_entry(rows, OCCURRENCES)
+    if flaw >= 0:
+        raise invalid_entry_error(rows, flaw)
+    data = (rows.data > 0).astype(np.float64) if presence else rows.data.astype(np.float64)
+    if (top := data.max(initial=0.0)) > MAX_WORD_COUNT:
+        raise InputError(f"counts as large as {top:g} are no counts of words. Hint: rescale them")
+    return csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
+
+
+def root_mean_square_length(rows: Any, weight: Array | None) -> float:
+    """Return the root mean square of the Euclidean lengths of rows; 1 where all are empty."""
+    top = _max_value(rows)
+    squares = np.concatenate([[0.0], np.cumsum((rows.data / top) ** 2)])
+    size = np.sqrt(np.average(np.diff(squares[rows.indptr]), weights=weight))
+    return float(size) * top if size > 0 else 1.0
+
+
+def normalise_lengths(rows: Any) -> Any:
+    """Return a copy of the rows, each divided by its Euclidean length."""
+    from scipy.sparse import csr_array
+
+    return normalise_rows_inplace(
+        csr_array((rows.data / _max_value(rows), rows.indices, rows.indptr), shape=rows.shape)
+    )
+
+
+def _max_value(rows: Any) -> float:
+    """Return the largest value, by which values are divided first, so that squares of 1e300 do not overflow."""
+    return float(rows.data.max(initial=0.0)) or 1.0

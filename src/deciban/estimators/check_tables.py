@@ -1,4 +1,4 @@
-"""Rows as Arrow tables, whatever kind of frame or array they come in, by scikit-learn's rules."""
+"""Conversion of frames and arrays to Arrow tables and back, by scikit-learn's rules."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from deciban.sources.source import first_rows, open_source
 if TYPE_CHECKING:
     import pyarrow as pa
 
-KINDS = ("pandas", "polars", "table", "array")
-"""Kinds of rows: those of pandas, of polars, another table with names, or an array."""
+FRAME_KINDS = ("pandas", "polars", "table", "array")
+"""Kinds of frame: pandas, polars, another table with names, or an array."""
 
 
 def to_table(estimator: Any, X: Any, names: Sequence[str] | None) -> pa.Table:
-    """X as a table, its columns under the names that were learned; None: they are to be learned now.
+    """Return X as a table with the names of the training columns; None: X is the training table.
 
-    Frames must have the columns of the frame that was learned, in the same order; an array's columns are x0, x1 …
+    Frames must have the columns of the training frame, in the same order; an array's columns are x0, x1 …
     """
     table = _from_frame(estimator, X, names is None) if _is_frame(X) else _from_array(estimator, X, names is None)
     if not table.num_rows:
@@ -48,33 +48,27 @@ def _from_frame(estimator: Any, X: Any, reset: bool) -> pa.Table:
     import pyarrow as pa
 
     source = open_source(X)
-    whole = source.table if isinstance(source, Frame) else pa.Table.from_batches(_every_batch(source))
-    named = X if type(X).__module__.startswith("pandas") else whole  # pandas alone has names that are no texts
+    if isinstance(source, Frame):
+        table = source.table
+    else:
+        table = pa.Table.from_batches(list(source.batches(dict.fromkeys(source.columns, "as it is"))))
+    named = X if type(X).__module__.startswith("pandas") else table  # only pandas has names that are not strings
     validate_data(estimator, named, skip_check_array=True, reset=reset)
-    return whole
-
-
-def _every_batch(source: Any) -> list[Any]:
-    return list(source.batches(dict.fromkeys(source.columns, "as it is")))
+    return table
 
 
 def _from_array(estimator: Any, X: Any, reset: bool) -> pa.Table:
     if isinstance(X, (str, os.PathLike)):
         raise InputError(f"X holds rows, and is {X!r}. Hint: deciban.train({X!r}, target=...) learns from a file")
     if isinstance(X, (list, tuple)):
-        X = _listed(X)
+        cells = np.asarray(X)  # numbers among texts stay numbers
+        X = np.array(X, dtype=object) if cells.dtype.kind in "US" else cells
     cells = validate_data(estimator, X, dtype=None, ensure_all_finite="allow-nan", reset=reset)
     return open_source({f"x{j}": cells[:, j] for j in range(cells.shape[1])}).head(len(cells))
 
 
-def _listed(rows: Any) -> NDArray[Any]:
-    """Lists as an array; where texts are among the cells, numbers beside them stay numbers."""
-    cells = np.asarray(rows)
-    return np.array(rows, dtype=object) if cells.dtype.kind in "US" else cells
-
-
 def check_labels(estimator: Any, y: Any, table: pa.Table) -> NDArray[Any]:
-    """y as an array with a label for each row."""
+    """Return y as an array with a label for each row."""
     if y is None:
         raise InputError(
             f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is None."
@@ -82,16 +76,16 @@ def check_labels(estimator: Any, y: Any, table: pa.Table) -> NDArray[Any]:
     labels: NDArray[Any] = _check_y(y, estimator=estimator)
     check_consistent_length(table, labels)
     if labels.dtype.kind == "O":
-        encode(labels)  # words what labels without a common order are
+        encode(labels)  # raises the error of labels without a common order
     if labels.dtype.kind not in "iubUS":
         check_classification_targets(labels)
     return labels
 
 
-def present(
+def drop_weightless_table_rows(
     table: pa.Table, codes: NDArray[np.int32], weight: Array | None
 ) -> tuple[pa.Table, NDArray[np.int32], Array | None]:
-    """A row of weight zero is a row absent."""
+    """Drop rows of weight zero, which count as absent."""
     if weight is None or weight.all():
         return table, codes, weight
     kept = np.flatnonzero(weight)
@@ -101,9 +95,9 @@ def present(
 def append_classes(
     table: pa.Table, codes: NDArray[np.int32], n_classes: int, weight: Array | None
 ) -> tuple[Frame, str, str | None, list[str]]:
-    """The table with a column of classes and one of weights: their names, which the table has not, and the classes.
+    """Append a column of classes and one of weights; return the table, the names of these columns, and the classes.
 
-    A class is its number, written so that the order of the texts is that of the numbers.
+    A class is its number, padded with zeros so that the order of the texts is that of the numbers.
     """
     import pyarrow as pa
 
@@ -117,21 +111,21 @@ def append_classes(
     return Frame(table.append_column(weights, pa.array(weight))), target, weights, names
 
 
-def make_unique_name(wanted: str, taken: Sequence[str]) -> str:
-    """The name, or one like it that is not taken."""
-    while wanted in taken:
-        wanted += "_"
-    return wanted
+def make_unique_name(name: str, names: Sequence[str]) -> str:
+    """Return the name, with underscores appended until it is not among the names."""
+    while name in names:
+        name += "_"
+    return name
 
 
 def frame_kind(X: Any) -> str:
-    """Which kind of rows these are: those of pandas, of polars, another table, or an array."""
+    """Return the kind of frame: pandas, polars, another table, or an array."""
     library = type(X).__module__.split(".")[0]
-    return library if library in KINDS else "table" if _is_frame(X) else "array"
+    return library if library in FRAME_KINDS else "table" if _is_frame(X) else "array"
 
 
 def to_frame(kind: str, names: Sequence[str], columns: Mapping[str, Any], n: int) -> Any:
-    """Columns as rows of this kind, in the order of the names; what no column is given for is missing."""
+    """Return columns as a frame of this kind, in the order of the names; columns that are not given are missing."""
     import pyarrow as pa
 
     table = pa.table({name: columns.get(name, pa.nulls(n, pa.float64())) for name in names})

@@ -1,4 +1,4 @@
-"""What every facade can do once it has learned: predict, decide, explain, be saved."""
+"""The base class of all estimators: predicting, deciding, explaining, saving and checking."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from deciban._typing import Array
 from deciban.engines import FEW_ROWS, InvalidValue, encode_known, thread_count
 from deciban.errors import DecibanError, InputError
-from deciban.estimators.check_arrays import check_X
-from deciban.estimators.error_messages import worded
+from deciban.estimators.check_arrays import check_X, format_error
 from deciban.ledger import Block
 from deciban.persistence import Section
 from deciban.scorer import Scorer
@@ -27,7 +26,7 @@ from deciban.scores.posterior import Finish
 
 
 class Classifier(ClassifierMixin, BaseEstimator):
-    """A classifier that has score forms, however it came by them."""
+    """A classifier with score forms, generative or fitted."""
 
     classes_: NDArray[Any]
     n_features_in_: int
@@ -36,10 +35,12 @@ class Classifier(ClassifierMixin, BaseEstimator):
     _scorer: Scorer
     _dtype: np.dtype[Any]
 
-    _proposal = "leave such rows out, or replace the values"
+    _hint = "leave such rows out, or replace the values"
+    """The hint of errors about invalid values."""
 
     @contextmanager
     def _restore_on_error(self) -> Iterator[None]:
+        """Restore all attributes where an exception is raised."""
         before = dict(vars(self))
         try:
             yield
@@ -49,6 +50,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
 
     @contextmanager
     def _reword_errors(self) -> Iterator[None]:
+        """Raise errors about invalid values with the column's name and a hint."""
         try:
             yield
         except InvalidValue as bad:
@@ -56,14 +58,15 @@ class Classifier(ClassifierMixin, BaseEstimator):
 
     def _make_error(self, bad: InvalidValue) -> InputError:
         names = getattr(self, "feature_names_in_", None)
-        return worded(bad, type(self).__name__, names, self._proposal, self.missing == "skip")
+        return format_error(bad, type(self).__name__, names, self._hint, self.missing == "skip")
 
     @property
     def n_parameters_(self) -> int:
-        """How many numbers the model estimates, those of the class prior or the intercepts included."""
+        """The number of parameters of the model, those of the class prior or the intercepts included."""
         return self._check_fitted().n_parameters
 
     def _check_fitted(self) -> Scorer:
+        """Return the generative or fitted model; raise NotFittedError if there is none."""
         try:
             return self._scorer
         except AttributeError:
@@ -81,7 +84,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
             raise self._make_error(bad) from None
 
     def _check_prediction_rows(self, X: Any) -> None:
-        """What a facade will not be asked about, beyond what its family refuses."""
+        """Refuse rows that this estimator cannot score, beyond those that its family refuses."""
 
     def predict(
         self,
@@ -92,10 +95,10 @@ class Classifier(ClassifierMixin, BaseEstimator):
         thresholds: Thresholds | None = None,
         reject_novel: float | None = None,
     ) -> NDArray[Any]:
-        """The most probable class of each row; or what is expected to cost least, see `Decision`.
+        """Return the most probable class of each row; or the one with the least expected cost, see `Decision`.
 
-        `costs[(truth, called)]` is what a call costs, `reject` what it costs not to decide, `thresholds` from which
-        probability on a class is called, `reject_novel` the share of usual rows that may be taken for novel. A row
+        `costs[(truth, predicted)]` is the cost of a prediction, `reject` that of none, `thresholds` the probability
+        from which on a class is predicted, `reject_novel` the share of usual rows that may be taken for novel. A row
         that is undecided or novel is None.
         """
         self._check_fitted()
@@ -106,20 +109,20 @@ class Classifier(ClassifierMixin, BaseEstimator):
         return labelled(self.classes_, codes)
 
     def _is_novel(self, X: Any, share: float) -> NDArray[np.bool_]:
-        """Which rows are like none that were learned: a question of p(x)."""
+        """Return which rows are novel, which is decided by p(x)."""
         self._check_fitted().require_density("density p(x)")
         raise AssertionError
 
     def predict_proba(self, X: Any) -> Array:
-        """p(k|x) of each row and class, in the order of `classes_`."""
+        """Return p(k|x) of each row and class, in the order of `classes_`."""
         return self._score(X, "posterior")
 
     def predict_log_proba(self, X: Any) -> Array:
-        """ln p(k|x)."""
+        """Return ln p(k|x) of each row and class."""
         return self._score(X, "log_posterior")
 
     def explain(self, X: Any, classes: tuple[Any, Any] | None = None) -> Explanation:
-        """The evidence of each feature in decibans, for the winner against the runner-up or for two given classes."""
+        """Return the evidence of each feature in decibans, for the winner against the runner-up or given classes."""
         model = self._check_fitted()
         X = check_X(self, X)
         self._check_prediction_rows(X)
@@ -138,50 +141,50 @@ class Classifier(ClassifierMixin, BaseEstimator):
         return int(k), int(l)
 
     def linear_form(self) -> Boundary:
-        """score_k(x) = weights_k · x + bias_k; for two classes the log-odds of the second are w · x + b.
+        """Return score_k(x) = weights_k · x + bias_k; for two classes the log-odds of the second are w · x + b.
 
-        Up to what all classes share. For `BernoulliNB` x is the indicator [value > binarize].
+        Scores are up to a term that all classes share. For `BernoulliNB` x is the indicator [value > binarize].
         """
         return self._check_fitted().boundary()
 
     def quadratic_form(self) -> Conic:
-        """score_k(x) = xᵀ A_k x + weights_k · x + bias_k."""
+        """Return score_k(x) = xᵀ A_k x + weights_k · x + bias_k."""
         return self._check_fitted().conic()
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to one file, whole or not at all; `deciban.load` reads it."""
+        """Write the model to one file, atomically; `deciban.load` reads it."""
         from deciban.persistence.estimator_files import save
 
         save(self, path)
 
-    def _write(self, section: Section) -> None:
-        """Add to a model file what belief, arguments and classes do not tell."""
+    def _write_state(self, section: Section) -> None:
+        """Write to a model file the state that scorer, arguments and classes do not hold."""
         section.put("named", hasattr(self, "feature_names_in_"))
 
-    def _read(self, section: Section, blocks: Sequence[Block]) -> None:
-        """What `_write` wrote, and the features of the ledger's blocks."""
+    def _read_state(self, section: Section, blocks: Sequence[Block]) -> None:
+        """Read the state that `_write_state` wrote, and the features of the ledger's blocks."""
         if len(blocks) != 1:
             section.refuse(f"{type(self).__name__} has one block of features, and this file {len(blocks)}")
         self.n_features_in_ = blocks[0].width
         if section.flag("named"):
             if blocks[0].names is None:
-                section.refuse("the features are said to have names, and have none")
+                section.refuse("'named' is true, and the features have no names")
             self.feature_names_in_ = np.array(blocks[0].names, dtype=object)
 
-    def _check_loaded(self, section: Section, believed: Scorer) -> None:
-        """Refuse a file whose arguments the facade itself would refuse, or that holds another kind of model."""
+    def _check_loaded(self, section: Section, scorer: Scorer) -> None:
+        """Refuse a file whose arguments the estimator itself would refuse, or that holds another kind of model."""
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # what there is to say was said when it was fitted
+                warnings.simplefilter("ignore")  # `fit` has issued the warnings already
                 self._validate_params()
-                own = self._matches_arguments(believed)
+                matches = self._matches_arguments(scorer)
         except (DecibanError, ValueError, TypeError, OverflowError) as error:
             section.refuse(f"the arguments are not sound: {error}")
-        if not own:
+        if not matches:
             section.refuse(f"a {type(self).__name__} assumes something else")
 
-    def _matches_arguments(self, believed: Scorer) -> bool:
-        """Whether this is what the facade, with its arguments, would have made."""
+    def _matches_arguments(self, scorer: Scorer) -> bool:
+        """Return whether this is a model that the estimator, with its arguments, would have made."""
         raise NotImplementedError
 
     def __sklearn_tags__(self) -> Any:

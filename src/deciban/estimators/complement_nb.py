@@ -1,4 +1,4 @@
-"""ComplementNB: a class is what the others are not."""
+"""ComplementNB: complement naive Bayes, each class estimated from the rows of all others."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from deciban._typing import Array
 from deciban.errors import UndefinedError
-from deciban.estimators.discrete_base import CountBayes, dense
+from deciban.estimators.discrete_base import CountBayes, get_dense_counts
 from deciban.families.complement import Complement
 from deciban.families.family import NO_LIKELIHOOD
 
@@ -14,15 +14,15 @@ from deciban.families.family import NO_LIKELIHOOD
 class ComplementNB(CountBayes):
     """Complement naive Bayes (Rennie et al. 2003) over counts: suits classes of very unequal size.
 
-    Takes scikit-learn's arguments. Its score is no likelihood, so the class prior has no part in it. `alpha` may also
-    be "auto": that under which the words that each class is estimated from, those of all others, are most probable.
+    Takes scikit-learn's arguments. Its score is no likelihood, so it has no class prior. `alpha` may also be "auto":
+    that under which the words that each class is estimated from, those of all others, are most probable.
 
     >>> from deciban import ComplementNB
     >>> ComplementNB().fit([[2, 1, 0], [0, 1, 3]], ["sport", "science"]).predict([[0, 0, 1]]).tolist()
     ['science']
     """
 
-    _proposal = "counts must be known and ≥ 0; GaussianNB takes any number, PoissonNB skips missing counts"
+    _hint = "counts must be known and ≥ 0; GaussianNB takes any number, PoissonNB skips missing counts"
     _parameter_constraints = {**CountBayes._parameter_constraints, "norm": ["boolean"]}
 
     def __init__(
@@ -52,18 +52,18 @@ class ComplementNB(CountBayes):
         return Complement(alpha, self.norm)
 
     def with_priors(self, priors: Any) -> Self:
-        """There is no prior in the score to change."""
+        """Raise UndefinedError: the score has no class prior."""
         raise UndefinedError(NO_LIKELIHOOD.format(what="class prior in its score"))
 
     @property
     def score_samples(self) -> Any:
-        """There is no p(x); being no attribute, scikit-learn's tools see that too."""
+        """Raise UndefinedError on access: there is no p(x), which scikit-learn's tools detect by `hasattr`."""
         raise UndefinedError(NO_LIKELIHOOD.format(what="density p(x)"))
 
     @property
     def feature_all_(self) -> Array:
         """Σ w·x per feature, over all classes."""
-        return dense(self.ledger_).total.sum(axis=0)
+        return get_dense_counts(self.ledger_).total.sum(axis=0)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

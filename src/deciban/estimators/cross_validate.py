@@ -1,4 +1,7 @@
-"""`cross_validate`: every row judged by the model that has not learned its fold, from one pass over the rows."""
+"""`cross_validate`: every row scored by the model that has not learned its fold, from one pass over the rows.
+
+Estimators whose models do not follow from sums, and other scikit-learn classifiers, are refitted for each fold.
+"""
 
 from __future__ import annotations
 
@@ -9,32 +12,36 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.utils.validation import check_consistent_length, column_or_1d
+from sklearn.utils.validation import check_consistent_length, column_or_1d, has_fit_parameter
 
 from deciban._typing import Array, Codes
 from deciban.engines import encode
 from deciban.errors import DecibanWarning, InputError
 from deciban.estimators.check_arrays import check_weight
-from deciban.estimators.fold_estimators import adds, by_fold, by_kernel, crowded, is_plain, models
-from deciban.estimators.fold_plan import Plan, planned, taken
+from deciban.estimators.fold_estimators import LeaveOneOut, Scored, exceeds_memory, is_additive, score_folds
 from deciban.estimators.generative_base import Bayes
-from deciban.estimators.leave_one_out_models import LeftOut
-from deciban.estimators.refit_folds import refitted_scores
 from deciban.metrics.report import Report
 from deciban.metrics.scorecard import report_of
 from deciban.scores.posterior import Finish
+from deciban.validation.fold_plan import FoldPlan, make_fold_plan, take_rows
 from deciban.validation.splits import Folds
 
+MAX_REFITS = 2000
+"""The number of refits beyond which they are surely not intended: leave-one-out of a classifier without ledgers."""
 
-class Crossed(NamedTuple):
-    """What the models say of rows they have not learned; NaN, in fold −1, of rows that none of them judges."""
+CLASS_SCORES = ("joint", "log_posterior", "posterior")
+"""The kinds of scores that have a value for each class."""
+
+
+class OutOfFoldScores(NamedTuple):
+    """Scores of rows by models that have not learned them; NaN, in fold −1, of rows that no model scores."""
 
     scores: Array
     codes: Codes
     weight: Array | None
     fold: Folds
     known: NDArray[np.bool_]
-    """n×K: the classes that the model which judged the row had rows of."""
+    """n×K: the classes that the model which scored the row had rows of."""
     classes: NDArray[Any]
     words: str
 
@@ -49,12 +56,12 @@ def cross_validate(
     order: Any = None,
     sample_weight: Any = None,
 ) -> Report:
-    """How good an estimator is on rows it has not learned: exact, and from one pass over the rows.
+    """Evaluate an estimator on rows it has not learned: exact, and from one pass over the rows.
 
     `folds`: a number (stratified by class), "loo" (every row alone), the fold of each row (−1: learned, never
-    judged), or a scikit-learn splitter. `groups` keeps the rows of a group together; `order` judges each fold by
-    what was learned from those before it. The figures are those of as many separate fits, everything solved anew in
-    each; the estimator stays as it is. Other scikit-learn classifiers are refitted.
+    scored), or a scikit-learn splitter. `groups` keeps the rows of a group together; `order` scores each fold by
+    the model of those before it. The figures are those of as many separate fits, everything estimated again in each;
+    the estimator stays as it is. Other scikit-learn classifiers are refitted.
 
     >>> from deciban import GaussianNB, cross_validate
     >>> X, y = [[1.0], [2.0], [1.5], [8.0], [9.0], [8.5]], ["low"] * 3 + ["high"] * 3
@@ -67,13 +74,13 @@ def cross_validate(
 
 
 def _warn_uncalibrated(estimator: Any) -> None:
-    """Say that what `calibrated` has fitted is no argument, so that no fold's model has it."""
-    belief = getattr(estimator, "_scorer", None)
-    if getattr(belief, "calibration", None) is not None and getattr(estimator, "calibrate", None) is None:
+    """Warn that the calibration fitted by `calibrated` is no argument, so that no fold's model has it."""
+    scorer = getattr(estimator, "_scorer", None)
+    if getattr(scorer, "calibration", None) is not None and getattr(estimator, "calibrate", None) is None:
         warnings.warn(
-            f"the calibration of this {type(estimator).__name__} was fitted to all rows; each fold is judged by a "
+            f"the calibration of this {type(estimator).__name__} was fitted to all rows; each fold is scored by a "
             f"model without any. Hint: calibration_.after is the log-loss of rows held out; "
-            f"NaiveBayes(calibrate='auto') is calibrated anew in every fold",
+            f"NaiveBayes(calibrate='auto') is calibrated again in every fold",
             DecibanWarning,
             stacklevel=3,
         )
@@ -82,45 +89,46 @@ def _warn_uncalibrated(estimator: Any) -> None:
 def out_of_fold_scores(
     estimator: Any, X: Any, y: Any, folds: Any = 10, sample_weight: Any = None, wanted: Finish = "log_posterior"
 ) -> tuple[Array, Codes, Array | None, Folds]:
-    """What the models without each row say of it (n×K, or n for "density"), its class, its weight, its fold.
+    """Return the scores of each row (n×K, or n for "density") by the model without it, its class, weight and fold.
 
     Rows of weight 0 are absent: their fold is −1, and their scores are NaN.
     """
-    crossed = out_of_fold(estimator, X, y, folds, None, None, sample_weight, wanted)
-    return crossed.scores, crossed.codes, crossed.weight, crossed.fold
+    found = out_of_fold(estimator, X, y, folds, None, None, sample_weight, wanted)
+    return found.scores, found.codes, found.weight, found.fold
 
 
 def out_of_fold(
     estimator: Any, X: Any, y: Any, folds: Any, groups: Any, order: Any, sample_weight: Any, wanted: Finish
-) -> Crossed:
-    """See `cross_validate`; what is wanted of each row may be any of `Finish` but the winner."""
+) -> OutOfFoldScores:
+    """Score each row by the model without its fold; see `cross_validate`. `wanted` is any `Finish` but the winner."""
     est = clone(estimator)
-    rows, labels, weight = _checked(est, X, y, sample_weight)
+    rows, labels, weight = _check_rows(est, X, y, sample_weight)
     classes, codes = encode(labels)
     present = np.ones(len(codes), dtype=np.bool_) if weight is None else weight > 0
     if not present.any():
         raise InputError("sample_weight is zero in every row, so there is nothing to learn from")
-    plan = planned(folds, X, codes, groups, order, present)
-    words = (
-        plan.words
-        if adds(est)
-        else f"{plan.words.removeprefix('exact')}; {_name(est)} refitted for each".lstrip(", ")
-    )
+    plan = make_fold_plan(folds, X, codes, groups, order, present)
+    words = plan.words
+    if not is_additive(est):
+        words = f"{words.removeprefix('exact')}; {type(est).__name__} refitted for each".lstrip(", ")
     fold = np.full(len(codes), -1, dtype=np.int32)
-    fold[present] = np.where(plan.judged, plan.fold, -1)
+    fold[present] = np.where(plan.is_scored, plan.fold, -1)
     if present.all():
-        told = _told(est, rows, labels, classes, codes, weight, plan, wanted)
-        return Crossed(told[0], codes, weight, fold, told[1], classes, words)
+        scores, known = _score(est, rows, labels, classes, codes, weight, plan, wanted)
+        return OutOfFoldScores(scores, codes, weight, fold, known, classes, words)
     kept = np.flatnonzero(present)
     assert weight is not None
-    told = _told(est, taken(rows, kept), labels[kept], classes, codes[kept], weight[kept], plan, wanted)
-    scores, known = np.full((len(codes), *told[0].shape[1:]), np.nan), np.zeros((len(codes), len(classes)), np.bool_)
-    scores[kept], known[kept] = told
-    return Crossed(scores, codes, weight, fold, known, classes, words)
+    scored = _score(est, take_rows(rows, kept), labels[kept], classes, codes[kept], weight[kept], plan, wanted)
+    scores, known = (
+        np.full((len(codes), *scored[0].shape[1:]), np.nan),
+        np.zeros((len(codes), len(classes)), np.bool_),
+    )
+    scores[kept], known[kept] = scored
+    return OutOfFoldScores(scores, codes, weight, fold, known, classes, words)
 
 
-def _checked(est: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray[Any], Array | None]:
-    """Rows, labels and weights, by the rules of the estimator's own `fit`."""
+def _check_rows(est: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray[Any], Array | None]:
+    """Check rows, labels and weights by the rules of the estimator's own `fit`."""
     if isinstance(est, Bayes):
         est._validate_params()
         rows, labels = est._check_rows(X, y, reset=True)
@@ -130,36 +138,89 @@ def _checked(est: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray
     return rows, labels, check_weight(sample_weight, rows)
 
 
-def _name(est: Any) -> str:
-    return type(est).__name__
-
-
-def _told(
-    est: Any, rows: Any, labels: NDArray[Any], classes: NDArray[Any], codes: Codes, weight: Array | None, plan: Plan,
-    wanted: Finish,
-) -> tuple[Array, NDArray[np.bool_]]:  # fmt: skip
-    """What is said of each row, and which classes are known to the model that says it, n×K."""
+def _score(
+    est: Any, rows: Any, labels: NDArray[Any], classes: NDArray[Any], codes: Codes, weight: Array | None,
+    plan: FoldPlan, wanted: Finish,
+) -> Scored:  # fmt: skip
+    """Score each row by the model that the plan assigns to it."""
     if isinstance(est, Bayes):
         est.classes_ = classes
-    if plan.alone and adds(est):
-        return LeftOut(est, rows, codes, weight).scores(wanted)
-    if not adds(est) or plan.rule == "given" or crowded(est, rows, plan):
-        return refitted_scores(est, rows, labels, codes, weight, plan, len(classes), wanted)
-    fold = np.where(plan.judged, plan.fold - plan.first, np.int32(-1)).astype(np.int32)
-    facades = models(est, rows, codes, weight, plan)
-    out, known = (
-        by_kernel(facades, rows, fold, wanted) if is_plain(est, rows) else by_fold(facades, rows, fold, wanted)
-    )
-    return out, known[fold] if not known.all() else np.broadcast_to(np.bool_(True), (len(fold), len(classes)))
+    if plan.leave_one_out and is_additive(est):
+        return LeaveOneOut(est, rows, codes, weight, wanted).scores()
+    if not is_additive(est) or plan.rule == "given" or exceeds_memory(est, rows, plan):
+        return _score_by_refits(est, rows, labels, codes, weight, plan, len(classes), wanted)
+    return score_folds(est, rows, codes, weight, plan, wanted)
 
 
-def _report(crossed: Crossed) -> Report:
-    judged = crossed.fold >= 0
-    weight = crossed.weight
-    if not judged.all():  # rows that nobody judges keep their places, and weigh nothing
-        weight = np.where(judged, 1.0 if weight is None else weight, 0.0)
-    known = (
-        None if crossed.known[:: len(crossed.known) if crossed.known.strides[0] == 0 else 1].all() else crossed.known
-    )
-    report = report_of(crossed.scores, crossed.codes, weight, known, crossed.classes.tolist(), crossed.words)
-    return replace(report, folds=crossed.fold)
+def _report(found: OutOfFoldScores) -> Report:
+    is_scored = found.fold >= 0
+    weight = found.weight
+    if not is_scored.all():  # rows that no model scores keep their places with the weight 0
+        weight = np.where(is_scored, 1.0 if weight is None else weight, 0.0)
+    known = None if found.known[:: len(found.known) if found.known.strides[0] == 0 else 1].all() else found.known
+    report = report_of(found.scores, found.codes, weight, known, found.classes.tolist(), found.words)
+    return replace(report, folds=found.fold)
+
+
+def _score_by_refits(
+    estimator: Any, rows: Any, y: NDArray[Any], codes: Codes, weight: Array | None, plan: FoldPlan, K: int,
+    wanted: Finish,
+) -> Scored:  # fmt: skip
+    """Score each fold by a copy of the estimator that is fitted to the rows that the plan lets it learn."""
+    _check_refits(estimator, plan, weight, wanted)
+    scores = np.full((len(codes), K) if wanted in CLASS_SCORES else len(codes), np.nan)
+    known = np.zeros((len(codes), K), dtype=np.bool_)
+    for f in range(plan.n_folds):
+        learned, test = plan.learned_rows(f), np.flatnonzero(plan.is_scored & (plan.fold == f))
+        if not len(test):
+            continue
+        weights = {} if weight is None else {"sample_weight": weight[learned]}
+        fitted = clone(estimator).fit(take_rows(rows, learned), y[learned], **weights)
+        present = np.unique(codes[learned]).astype(np.intp)
+        known[np.ix_(test, present)] = True
+        scores[test] = _spread_classes(_score_fitted(fitted, take_rows(rows, test), wanted), present, K)
+    return scores, known
+
+
+def _check_refits(estimator: Any, plan: FoldPlan, weight: Array | None, wanted: Finish) -> None:
+    name = type(estimator).__name__
+    if not hasattr(estimator, "fit"):
+        raise InputError(f"{name} cannot be fitted. Hint: an estimator of deciban, or any scikit-learn classifier")
+    if plan.n_folds > MAX_REFITS:
+        raise InputError(
+            f"{name} has to be refitted for each of {plan.n_folds} folds, which is more than {MAX_REFITS}. "
+            f"Hint: folds=10"
+        )
+    if weight is not None and not has_fit_parameter(estimator, "sample_weight"):
+        raise InputError(f"{name} takes no weights of rows. Hint: leave sample_weight out")
+    if wanted not in ("log_posterior", "posterior") and not hasattr(estimator, "predict_joint_log_proba"):
+        raise InputError(f"{name} has no {wanted} scores. Hint: log-posteriors are there for every classifier")
+
+
+def _score_fitted(fitted: Any, rows: Any, wanted: Finish) -> Array:
+    if wanted == "joint":
+        return np.asarray(fitted.predict_joint_log_proba(rows))
+    if wanted == "density":
+        return np.asarray(fitted.score_samples(rows))
+    if wanted == "typicality":
+        return np.asarray(fitted._score(rows, wanted))
+    if not hasattr(fitted, "predict_proba"):
+        raise InputError(
+            f"{type(fitted).__name__} states no probabilities, which the report is about. "
+            f"Hint: sklearn.calibration.CalibratedClassifierCV gives it some"
+        )
+    if wanted == "posterior":
+        return np.asarray(fitted.predict_proba(rows))
+    if hasattr(fitted, "predict_log_proba"):
+        return np.asarray(fitted.predict_log_proba(rows))
+    with np.errstate(divide="ignore"):
+        return np.log(fitted.predict_proba(rows))
+
+
+def _spread_classes(scores: Array, present: NDArray[np.intp], K: int) -> Array:
+    """Return scores for all K classes, given those of the present ones; −∞ for the others."""
+    if scores.ndim == 1 or scores.shape[1] == K:
+        return scores
+    out = np.full((len(scores), K), -np.inf)
+    out[:, present] = scores
+    return out

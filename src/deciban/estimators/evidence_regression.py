@@ -18,11 +18,16 @@ from deciban.errors import DecibanError, InputError, ModelFileError, UndefinedEr
 from deciban.estimators import check_documents as texts
 from deciban.estimators.calibration_mixin import CalibrationMixin
 from deciban.estimators.check_arrays import check_rows, check_weight, check_X, drop_weightless_rows, get_feature_names
+from deciban.estimators.check_documents import (
+    is_count_matrix,
+    normalise_lengths,
+    root_mean_square_length,
+    to_count_rows,
+)
 from deciban.estimators.check_tables import check_labels
 from deciban.estimators.fitted_base import FittedClassifier
 from deciban.estimators.generative_base import SHARED_CONSTRAINTS
 from deciban.estimators.text_classifier import TextClassifier
-from deciban.estimators.word_rows import counted, is_count_matrix, normalise_lengths, root_mean_square_length
 from deciban.estimators.word_weights import WordTrustMixin
 from deciban.families.family import ClassPrior
 from deciban.families.marginal_likelihood import FALLBACK
@@ -39,7 +44,7 @@ from deciban.scores.passages import TextExplanation
 from deciban.scores.posterior import Finish
 from deciban.text import Documents, Words, known_words, matrix, width
 from deciban.text.token_positions import Finder
-from deciban.validation.inner_splits import by_content
+from deciban.validation.splits import assign_by_content
 
 
 class EvidenceRegression(WordTrustMixin, CalibrationMixin, FittedClassifier):
@@ -146,7 +151,7 @@ class EvidenceRegression(WordTrustMixin, CalibrationMixin, FittedClassifier):
         threads = thread_count(self.n_jobs)
         presence, length = self._read_as
         if self._words is None:
-            basis, rows = self._naive_counts(counted(X, presence), codes, weight, threads)
+            basis, rows = self._naive_counts(to_count_rows(X, presence), codes, weight, threads)
         else:
             basis, rows = self._naive_words(X, codes, weight, threads)
         self.n_features_in_ = rows.shape[1]
@@ -155,7 +160,7 @@ class EvidenceRegression(WordTrustMixin, CalibrationMixin, FittedClassifier):
         settings = EvidenceSettings(
             self.C if isinstance(self.C, str) else float(self.C), self.common, self.beta, self.tol, int(self.max_iter)
         )
-        fold = by_content([rows], codes, weight, FOLDS) if settings.C == "auto" else None
+        fold = assign_by_content([rows], codes, weight, FOLDS) if settings.C == "auto" else None
         family: Any = basis.assumption.families[0]
         seen = WordRows(rows, scored, codes, weight, len(self.classes_), size, threads)
         return fit_evidence_regression(basis, seen, settings, family.alpha, fold)
@@ -187,7 +192,7 @@ class EvidenceRegression(WordTrustMixin, CalibrationMixin, FittedClassifier):
             assert self._words is not None
             rows = matrix(self._words, self._known, X, threads)
         else:
-            rows = counted(X, presence)
+            rows = to_count_rows(X, presence)
         return normalise_lengths(rows) if length else rows
 
     def _check_input(self, X: Any) -> Any:
@@ -205,7 +210,7 @@ class EvidenceRegression(WordTrustMixin, CalibrationMixin, FittedClassifier):
         X = self._check_input(X)
         n = len(X) if isinstance(X, Documents) else X.shape[0]
         threads = 1 if n <= FEW_ROWS else thread_count(self.n_jobs)
-        blocks = texts.blocks(X) if isinstance(X, Documents) else [X]
+        blocks = texts.split_documents(X) if isinstance(X, Documents) else [X]
         answers, silent = [], []
         with self._reword_errors():
             for block in blocks:
@@ -213,7 +218,7 @@ class EvidenceRegression(WordTrustMixin, CalibrationMixin, FittedClassifier):
                 silent.append(known_words(rows, None) == 0)
                 answers.append(model.scores((rows,), wanted, threads))
         if self._words is not None:
-            texts.warn_unknown_documents(np.concatenate(silent), "multinomial", deep=4)
+            texts.warn_unknown_documents(np.concatenate(silent), "multinomial", stacklevel=4)
         return np.concatenate(answers)
 
     def explain(self, X: Any, classes: tuple[Any, Any] | None = None) -> Explanation:
@@ -257,8 +262,8 @@ class EvidenceRegression(WordTrustMixin, CalibrationMixin, FittedClassifier):
         sized = isinstance(size, float) and 0 < size < math.inf and isinstance(trust, float) and math.isfinite(trust)
         return sized and isinstance(told.get("C"), float)
 
-    def _write(self, section: Section) -> None:
-        super()._write(section)
+    def _write_state(self, section: Section) -> None:
+        super()._write_state(section)
         if self._read_as != (self.presence, self.length) or self._words not in (None, self._tokenizer()):
             raise ModelFileError(
                 "words, presence or length were set to something else after the documents were learned, so a file of "
@@ -266,7 +271,7 @@ class EvidenceRegression(WordTrustMixin, CalibrationMixin, FittedClassifier):
             )
         section.put("reader", "" if self._words is None else self._words.fingerprint)
 
-    def _read(self, section: Section, blocks: Sequence[Block]) -> None:
+    def _read_state(self, section: Section, blocks: Sequence[Block]) -> None:
         try:
             self._validate_params()
             self._words = None if section.text("reader") == "" else self._tokenizer()
@@ -276,7 +281,7 @@ class EvidenceRegression(WordTrustMixin, CalibrationMixin, FittedClassifier):
         if len(blocks) != 1 or blocks[0].kind != ("counts" if self._words is None else "bags"):
             section.refuse("there should be one block of words, and nothing else")
         if self._words is None:
-            super()._read(section, blocks)
+            super()._read_state(section, blocks)
             return
         known: Any = blocks[0].names
         if section.text("reader") != self._words.fingerprint or blocks[0].reading != self._words.reading:

@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from deciban._typing import Array
 from deciban.errors import InputError
-from deciban.estimators.gaussian_base import GaussianClassifier
+from deciban.estimators.generative_base import GaussianClassifier
 from deciban.families.gaussian import Gaussian
 from deciban.families.parameter_count import GAUSSIAN
 

@@ -8,7 +8,7 @@ from typing import Any
 from sklearn.utils._param_validation import Interval
 
 from deciban._typing import Array
-from deciban.estimators.gaussian_base import GaussianClassifier
+from deciban.estimators.generative_base import GaussianClassifier
 from deciban.families.gaussian import Gaussian
 
 

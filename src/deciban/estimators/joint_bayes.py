@@ -1,4 +1,4 @@
-"""JointBayes: the full joint table, nothing assumed."""
+"""JointBayes: the full joint table, without an assumption of independence."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.estimators.level_base import LevelBayes
+from deciban.estimators.discrete_base import LevelBayes
 from deciban.families.joint import Joint
 
 
 class JointBayes(LevelBayes):
     """The Bayes classifier over the full joint table of level codes: p(x|k) = (n_k(x) + α) / (n_k + α Π_j V_j).
 
-    It makes no assumption of independence and pays for it with K(Π_j V_j − 1) parameters. `alpha` may be "auto": the
-    pseudo-count under which what was counted is most probable (`alpha_`).
+    It makes no assumption of independence and has K(Π_j V_j − 1) parameters. `alpha` may be "auto": the pseudo-count
+    with the largest marginal likelihood (`alpha_`).
 
     >>> from deciban import JointBayes
     >>> X = [[0, 0], [0, 1], [1, 0], [1, 1]]
@@ -56,7 +56,7 @@ class JointBayes(LevelBayes):
 
     @property
     def n_categories_(self) -> NDArray[np.int64]:
-        """V_j, how many levels each feature has."""
+        """V_j, the number of levels of each feature."""
         model = self._check_fitted()
         family: Any = model.assumption.families[0]
         return np.array(family.sizes(model.complete.parts[0]), dtype=np.int64)

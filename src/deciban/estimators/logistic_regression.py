@@ -29,7 +29,7 @@ from deciban.linear.fitted_model import IMPOSSIBLE_BIAS, FittedModel
 from deciban.linear.numeric_regression import LogisticSettings, Weights, fit_logistic_regression
 from deciban.linear.penalty_choice import FOLDS
 from deciban.scorer import Scorer
-from deciban.validation.inner_splits import by_content
+from deciban.validation.splits import assign_by_content
 
 SOLVERS = {"lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga"}
 
@@ -127,7 +127,7 @@ class LogisticRegression(CalibrationMixin, FittedClassifier):
             self._require_two_classes(codes)
             warm = self._warm_start_weights(before, X.shape[1]) if self.warm_start else None
             X, self._dtype = to_float(X)
-            fold = by_content([X], codes, weight, FOLDS) if settings.C == "auto" else None
+            fold = assign_by_content([X], codes, weight, FOLDS) if settings.C == "auto" else None
             with self._reword_errors():
                 self._scorer = fit_logistic_regression(
                     self._schema(X.shape[1]), X, codes, weight, settings,

@@ -12,7 +12,7 @@ class MultinomialNB(CountBayes):
     """Naive Bayes over counts, as of words: ln p(z|k) = Σ_v z_v ln θ_kv, θ_kv = (n_kv + α) / (Σ_v n_kv + αV).
 
     Takes scikit-learn's arguments. `alpha` may also be a ledger of imagined examples, or "auto": the pseudo-count
-    under which the words that were counted are most probable (`alpha_`).
+    with the largest marginal likelihood (`alpha_`).
 
     >>> from deciban import MultinomialNB
     >>> model = MultinomialNB().fit([[2, 1, 0], [0, 1, 3]], ["sport", "science"])
@@ -20,7 +20,7 @@ class MultinomialNB(CountBayes):
     ['sport']
     """
 
-    _proposal = "counts must be known and ≥ 0; GaussianNB takes any number, PoissonNB skips missing counts"
+    _hint = "counts must be known and ≥ 0; GaussianNB takes any number, PoissonNB skips missing counts"
 
     def _family(self, alpha: Any, n_features: int) -> Multinomial:
         return Multinomial(alpha)

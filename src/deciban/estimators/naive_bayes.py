@@ -17,16 +17,16 @@ from deciban.errors import DecibanError, InputError, SchemaError, UndefinedError
 from deciban.estimators.calibration_mixin import CALIBRATE_CONSTRAINT
 from deciban.estimators.check_arrays import check_weight
 from deciban.estimators.check_tables import (
-    KINDS,
+    FRAME_KINDS,
     append_classes,
     check_labels,
+    drop_weightless_table_rows,
     frame_kind,
     make_unique_name,
-    present,
     to_frame,
     to_table,
 )
-from deciban.estimators.class_prior_arguments import PRIOR_NAMES, parse_prior
+from deciban.estimators.class_weight import PRIOR_NAMES, parse_prior
 from deciban.estimators.generative_base import SHARED_CONSTRAINTS, Bayes, generator
 from deciban.generative import Assumption
 from deciban.ledger import Block, Ledger, Schema
@@ -142,7 +142,7 @@ class NaiveBayes(Bayes):
 
     def _summarise(self, X: Any, codes: NDArray[np.int32], weight: Array | None) -> Ledger:
         """The ledger of a table; the first one settles the roles."""
-        X, codes, weight = present(X, codes, weight)
+        X, codes, weight = drop_weightless_table_rows(X, codes, weight)
         options = self._options(len(self.classes_))
         source, target, weights, classes = append_classes(X, codes, len(self.classes_), weight)
         columns = self._columns or self._infer_columns(X)
@@ -198,7 +198,7 @@ class NaiveBayes(Bayes):
         self._check_fitted()
         X, y = self._check_rows(X, y, reset=False)
         weight = check_weight(sample_weight, X)
-        X, codes, weight = present(X, encode_known(y, self.classes_), weight)
+        X, codes, weight = drop_weightless_table_rows(X, encode_known(y, self.classes_), weight)
         own = self._score(X, "joint")[np.arange(len(codes)), codes] if len(codes) else np.zeros(0)
         return float(own.sum() if weight is None else np.dot(own, weight))
 
@@ -258,12 +258,12 @@ class NaiveBayes(Bayes):
                 Words.given(self.words).refuse_other(words, "Hint: fit both with the same words=")
         return super()._with(other, operation)
 
-    def _write(self, section: Section) -> None:
-        super()._write(section)
+    def _write_state(self, section: Section) -> None:
+        super()._write_state(section)
         section.put_texts("names", self._names).put("target", self._target).put("frame", self._kind)
         write_columns(section, self._columns or (), Words.given(self.words))
 
-    def _read(self, section: Section, blocks: Sequence[Block]) -> None:
+    def _read_state(self, section: Section, blocks: Sequence[Block]) -> None:
         try:
             words = Words.given(self.words)
         except DecibanError as error:
@@ -271,7 +271,7 @@ class NaiveBayes(Bayes):
         self._columns, self._names = read_columns(section, blocks, words), tuple(section.texts("names"))
         if [column.name for column in self._columns] != list(self._names):
             section.refuse("the columns with roles are not those of the table")
-        self._target, self._kind = section.text("target"), section.text("frame", among=KINDS)
+        self._target, self._kind = section.text("target"), section.text("frame", among=FRAME_KINDS)
         self.n_features_in_ = len(self._names)
         if section.flag("named"):
             self.feature_names_in_ = np.array(self._names, dtype=object)

@@ -1,4 +1,4 @@
-"""PoissonNB: counts that come at a rate."""
+"""PoissonNB: counts of events with a rate in each class."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from deciban.families.poisson import Poisson
 class PoissonNB(CountBayes):
     """Naive Bayes over independent counts: ln p(x|k) = Σ_j x_j ln λ_kj − λ_kj − ln x_j!.
 
-    `alpha` rows of the column's mean are imagined in each class: λ_kj = (Σ w x + α m_j) / (Σ w + α); "auto" imagines
-    as many as make what was counted most probable (`alpha_`).
+    `alpha` rows of the column's mean are imagined in each class: λ_kj = (Σ w x + α m_j) / (Σ w + α); "auto" chooses
+    their number by marginal likelihood (`alpha_`).
     Unlike a bag of words the counts have no common total, and a missing one (NaN) can be skipped.
 
     >>> from deciban import PoissonNB
@@ -22,7 +22,7 @@ class PoissonNB(CountBayes):
     ['busy', 'quiet']
     """
 
-    _proposal = "a Poisson counts events, ≥ 0; GaussianNB takes any number"
+    _hint = "a Poisson counts events, ≥ 0; GaussianNB takes any number"
 
     def _family(self, alpha: Any, n_features: int) -> Poisson:
         return Poisson(alpha)
@@ -36,7 +36,7 @@ class PoissonNB(CountBayes):
 
     @property
     def feature_log_prob_(self) -> Array:
-        """A rate is no probability."""
+        """Raise AttributeError: a rate is no probability."""
         raise AttributeError("PoissonNB has rates, not probabilities, per feature. Hint: rate_")
 
     def __sklearn_tags__(self) -> Any:

@@ -79,9 +79,9 @@ class TextBayes(ClassCounts):
         """The second pass: every document weighed by the idf of them all, which the first has told."""
         rows = matrix(self._words, vocabulary, X, thread_count(self.n_jobs))
         if self._weighting == "twcnb":
-            rows = texts.rennie(rows, bags.documents)
+            rows = texts.weight_twcnb_inplace(rows, bags.documents)
         else:
-            rows = texts.normalise_rows_inplace(texts.weighed(rows, _idf(family, bags)))
+            rows = texts.normalise_rows_inplace(texts.multiply_idf_inplace(rows, _idf(family, bags)))
         return texts.sum_rows_by_class(rows, codes, weight, bags.documents)
 
     def _replace_ledger(self, ledger: Ledger, X: Any = None) -> None:
@@ -98,7 +98,7 @@ class TextBayes(ClassCounts):
         if self._idf is None:
             part: Any = self.ledger_.parts[0]
             self._idf = _idf(self._solved_family, part)
-        rows = texts.weighed(rows, self._idf)
+        rows = texts.multiply_idf_inplace(rows, self._idf)
         return texts.normalise_rows_inplace(rows) if self._weighting == "tfidf" else rows
 
     @property
@@ -111,11 +111,11 @@ class TextBayes(ClassCounts):
         threads = thread_count(self.n_jobs)
         form: Any = model.solved.forms[0]
         answers, silent = [], []
-        for documents in texts.blocks(texts.check_texts(self, X)):
+        for documents in texts.split_documents(texts.check_texts(self, X)):
             rows = self._matrix(documents, threads)
             silent.append(known_words(rows, form.mute) == 0)
             answers.append(model.scores((rows,), wanted, threads))
-        texts.warn_unknown_documents(np.concatenate(silent), self._solved_family.event, deep=4)
+        texts.warn_unknown_documents(np.concatenate(silent), self._solved_family.event, stacklevel=4)
         return np.concatenate(answers)
 
     def log_likelihood(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> float:
@@ -137,7 +137,7 @@ class TextBayes(ClassCounts):
         threads = thread_count(self.n_jobs)
         rows = self._matrix(documents, threads)
         form: Any = model.solved.forms[0]
-        texts.warn_unknown_documents(known_words(rows, form.mute) == 0, self._solved_family.event, deep=3)
+        texts.warn_unknown_documents(known_words(rows, form.mute) == 0, self._solved_family.event, stacklevel=3)
         told = model.explain([rows], pair, self.classes_, threads)
         written = [documents.text(i) or "" for i in range(len(documents))]
         return TextExplanation(**vars(told), texts=written, find=Finder(self._words, self._known))
@@ -169,7 +169,7 @@ class TextBayes(ClassCounts):
             self._words.refuse_other(other._words, SAME_WORDS)
         return super()._with(other, operation)
 
-    def _write(self, section: Section) -> None:
+    def _write_state(self, section: Section) -> None:
         asked = texts.choose_tokenizer(self.words, self.event, self.weighting)
         if self.weighting != self._weighting or asked != self._words:
             raise ModelFileError(
@@ -178,7 +178,7 @@ class TextBayes(ClassCounts):
             )
         section.put("reader", self._words.fingerprint)
 
-    def _read(self, section: Section, blocks: Sequence[Block]) -> None:
+    def _read_state(self, section: Section, blocks: Sequence[Block]) -> None:
         try:
             self._validate_params()
             self._words = texts.choose_tokenizer(self.words, self.event, self.weighting)

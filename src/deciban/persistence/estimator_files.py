@@ -49,7 +49,7 @@ def save(estimator: Classifier, path: str | os.PathLike[str]) -> None:
     section.add("parameters", _write_parameters(estimator, _get_imagined(scorer)))
     section.put("labels", estimator.classes_.dtype.str).put("number", estimator._dtype.name)
     section.add("belief", write_scorer(scorer))
-    estimator._write(section)
+    estimator._write_state(section)
     read_model(section)
     persistence.write(path, section.header, section.arrays)
 
@@ -62,7 +62,7 @@ def read_model(section: Section) -> Classifier:
     parameters = _read_parameters(section.part("parameters"), _get_imagined(scorer))
     estimator = _construct(section, name, parameters)
     estimator.classes_ = _read_labels(section, classes)
-    estimator._read(section, blocks)
+    estimator._read_state(section, blocks)
     estimator._dtype = np.dtype(section.text("number", among=["float32", "float64"]))
     estimator._check_loaded(section, scorer)
     estimator._scorer = scorer
