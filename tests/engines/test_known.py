@@ -3,15 +3,14 @@
 import pyarrow as pa
 import pytest
 
-from deciban.sources.arrow_cells import Names
-from deciban.sources.level_lookup import LOOKED_THROUGH, Known
+from deciban.sources.level_encoder import MAX_LINEAR_SEARCHES, LevelEncoder, LevelNames
 
 WORDS = ["née", "", "x", "007", "long enough to be no short text"]
 
 
 @pytest.fixture(params=[pa.string(), pa.large_string()], ids=str)
 def known(request):
-    return Known(pa.array(["before", *WORDS, "after"], request.param).slice(1, len(WORDS)))
+    return LevelNames(pa.array(["before", *WORDS, "after"], request.param).slice(1, len(WORDS)))
 
 
 def test_it_is_a_sequence_of_its_names(known):
@@ -22,25 +21,27 @@ def test_it_is_a_sequence_of_its_names(known):
     assert "before" not in known
 
 
-@pytest.mark.parametrize("times", [1, LOOKED_THROUGH, LOOKED_THROUGH + 2])
+@pytest.mark.parametrize("times", [1, MAX_LINEAR_SEARCHES, MAX_LINEAR_SEARCHES + 2])
 def test_places_are_the_same_however_often_they_are_asked_for(known, times):
     asked = ["x", "after", None, "née", "", "x"]
     for _ in range(times):
-        places = known.places(asked)
+        places = known.find(asked)
     assert places == [WORDS.index(word) if word in WORDS else -1 if word is None else len(WORDS) for word in asked]
 
 
 def test_nothing_asked_is_nothing_found(known):
-    assert known.places([]) == []
-    assert known.places([None]) == [-1]
-    assert Known(pa.array([], pa.string())).places(["x"]) == [0]
+    assert known.find([]) == []
+    assert known.find([None]) == [-1]
+    assert LevelNames(pa.array([], pa.string())).find(["x"]) == [0]
 
 
 @pytest.mark.parametrize("dictionary", [False, True])
 def test_a_column_gets_the_codes_that_a_list_of_names_gives(known, dictionary):
     column = pa.array(["x", None, "after", "007", "x"])
     column = column.dictionary_encode() if dictionary else column
-    assert Names(known).encode(column).tolist() == Names(WORDS).encode(column).tolist() == [2, -1, 5, 3, 2]
+    assert (
+        LevelEncoder(known).encode(column).tolist() == LevelEncoder(WORDS).encode(column).tolist() == [2, -1, 5, 3, 2]
+    )
 
 
 def test_one_row_with_a_dictionary_of_many_words_is_one_word():
@@ -48,10 +49,10 @@ def test_one_row_with_a_dictionary_of_many_words_is_one_word():
     row = pa.DictionaryArray.from_arrays(pa.array([7], pa.int32()), words)
     asked = []
 
-    class Noting(Known):
-        def places(self, words):
+    class Noting(LevelNames):
+        def find(self, words):
             asked.extend(words)
-            return super().places(words)
+            return super().find(words)
 
-    assert Names(Noting(words)).encode(row).tolist() == [7]
+    assert LevelEncoder(Noting(words)).encode(row).tolist() == [7]
     assert asked == ["w7"]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from deciban.kernels import execution
 from deciban.sources import arrow_cells as cells
-from deciban.sources.arrow_cells import Names
+from deciban.sources.level_encoder import LevelEncoder
 
 TEXTS = st.one_of(
     st.none(),
@@ -38,7 +38,7 @@ def by_definition(values, known, grows):
     st.integers(0, 5),
 )
 def test_codes_are_those_of_the_definition(grows, values, known, offset):
-    names = Names(known, grows=grows)
+    names = LevelEncoder(known, grows=grows)
     array = pa.array([*["skipped"] * offset, *values], pa.string()).slice(offset)
     expected, listed = by_definition(values, known, grows)
     codes = names.encode(array)
@@ -50,7 +50,7 @@ def test_codes_are_those_of_the_definition(grows, values, known, offset):
 
 def test_more_names_than_the_table_had_room_for():
     values = pa.array([f"n{i % 3000}" for i in range(9000)])
-    names = Names(grows=True)
+    names = LevelEncoder(grows=True)
     for start in range(0, 9000, 1000):
         codes = names.encode(values.slice(start, 1000))
         assert [names.list[c] for c in codes] == values.slice(start, 1000).to_pylist()

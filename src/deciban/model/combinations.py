@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.model.columns import JOIN_SEPARATOR
-from deciban.sources.arrow_cells import Names
+from deciban.sources.level_encoder import LevelEncoder
 
 MAX_KEY = 1 << 62
 """Largest number of a combination: beyond it, the combinations that occur are renumbered."""
@@ -47,7 +47,7 @@ def is_combination(name: str, n_columns: int) -> bool:
 class Combinations:
     """The combinations of several columns and their codes, in order of appearance; fixed, or extended while encoding.
 
-    Like `Names`, but for several columns at a time; a combination in which one level is missing is missing.
+    Like `LevelEncoder`, but for several columns at a time; a combination in which one level is missing is missing.
     """
 
     def __init__(self, n_columns: int, known: Sequence[str] = (), grows: bool = False) -> None:
@@ -55,7 +55,7 @@ class Combinations:
         self._codes = {name: v for v, name in enumerate(self.list)}
         valid = [levels for levels in map(split_levels, self.list) if len(levels) == n_columns]
         levels = [list(dict.fromkeys(column)) for column in zip(*valid)] or [[] for _ in range(n_columns)]
-        self.columns = [Names(names, grows=True) for names in levels]
+        self.columns = [LevelEncoder(names, grows=True) for names in levels]
 
     def __len__(self) -> int:
         return len(self.list)

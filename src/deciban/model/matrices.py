@@ -15,7 +15,8 @@ from deciban.ledger import Vocabulary
 from deciban.ledger.schema import Kind
 from deciban.model.columns import Feature, Layout
 from deciban.model.combinations import Combinations
-from deciban.sources.arrow_cells import Names, date_part, numbers
+from deciban.sources.arrow_cells import extract_date_part, to_numbers
+from deciban.sources.level_encoder import LevelEncoder
 from deciban.sources.prefetch import ahead
 from deciban.sources.source import Reading, Source, as_role, block_rows, in_blocks
 from deciban.text import Documents, Words
@@ -36,7 +37,7 @@ class Matrices:
     """
 
     layout: Layout
-    names: Sequence[Names | Combinations]
+    names: Sequence[LevelEncoder | Combinations]
     n_jobs: int | None = None
     words: Words = field(default_factory=Words)
     vocabularies: Sequence[Vocabulary | None] | None = None
@@ -82,20 +83,20 @@ class Matrices:
             return self.names[j].encode([batch.column(name) for name in feature.joined])
         array = batch.column(feature.column)
         if kind != "levels":
-            return numbers(array, feature.column)
+            return to_numbers(array, feature.column)
         if feature.part is not None:
             code = {name: v for v, name in enumerate(self.names[j].list)}  # names are sorted, or were forgotten
             codes = [code.get(level, len(code)) for level in feature.fixed_levels]
-            return np.array([*codes, -1], dtype=np.int64)[date_part(array, feature.part, feature.column)]
+            return np.array([*codes, -1], dtype=np.int64)[extract_date_part(array, feature.part, feature.column)]
         return self.names[j].encode(array)
 
 
 def make_level_encoders(
     layout: Layout, known: Sequence[Sequence[str]], grows: bool = False
-) -> list[Names | Combinations]:
+) -> list[LevelEncoder | Combinations]:
     """Return the encoder of each feature's levels, which converts names to codes."""
     return [
-        Combinations(len(feature.joined), names, grows) if feature.joined else Names(names, grows)
+        Combinations(len(feature.joined), names, grows) if feature.joined else LevelEncoder(names, grows)
         for feature, names in zip(layout.levels, known, strict=True)
     ]
 

@@ -16,7 +16,7 @@ from deciban.families.text_family import Text
 from deciban.generative import Assumption
 from deciban.ledger.schema import Kind
 from deciban.model.columns import Feature, Layout
-from deciban.sources.arrow_cells import label_text
+from deciban.sources.arrow_cells import format_label
 from deciban.text import Words
 
 JOINT_COVARIANCES: tuple[Covariance, ...] = ("full", "tied")
@@ -124,7 +124,7 @@ def parse_class_prior(given: Any, classes: tuple[Any, ...]) -> ClassPrior:
     if not hasattr(given, "items") and (not hasattr(given, "__len__") or len(given) != len(classes)):
         raise InputError(f"a prior is a name, or a share for each of the {len(classes)} classes; not {given!r}")
     shares = dict(given) if hasattr(given, "items") else dict(zip(classes, given))
-    named = {label_text(label): float(share) for label, share in shares.items()}
+    named = {format_label(label): float(share) for label, share in shares.items()}
     for label in (*named, *map(str, classes)):
         if label not in named:
             raise InputError(f"no prior is given for class {label!r}. Hint: name every class")

@@ -14,7 +14,7 @@ from deciban.ledger import Tallies
 from deciban.linear.fitted_model import FittedModel
 from deciban.model.weight_summaries import contrasts
 from deciban.scores import DECIBAN
-from deciban.sources.arrow_cells import label_text
+from deciban.sources.arrow_cells import format_label
 
 if TYPE_CHECKING:
     from deciban.model.model import Model
@@ -25,9 +25,9 @@ def find_telltales(model: Model, label: Any, n: int, column: str | None) -> list
     text = _find_text_index(model, column)
     naive = model.naive.unsolved()
     known = [str(name) for name in naive.schema.classes]
-    if label_text(label) not in known:
+    if format_label(label) not in known:
         raise no_such_class(label, known)
-    k, block = known.index(label_text(label)), len(naive.complete.parts) - len(model.layout.texts) + text
+    k, block = known.index(format_label(label)), len(naive.complete.parts) - len(model.layout.texts) + text
     words = naive.complete.schema.blocks[block].names
     if words is None:
         raise UndefinedError(

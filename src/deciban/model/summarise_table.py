@@ -18,7 +18,8 @@ from deciban.ledger.ledger import concatenate_features
 from deciban.ledger.schema import sort_classes
 from deciban.model.columns import Feature, Group, Layout
 from deciban.model.matrices import Matrices, check_columns, row_blocks, stack_columns
-from deciban.sources.arrow_cells import Names, numbers
+from deciban.sources.arrow_cells import to_numbers
+from deciban.sources.level_encoder import LevelEncoder
 from deciban.sources.prefetch import ahead
 from deciban.sources.source import Reading, Source, as_role
 from deciban.text import Documents, WordCounter, Words
@@ -80,7 +81,7 @@ class TableSummariser:
     known_classes: Sequence[str] = ()
     known_levels: Sequence[Sequence[str]] | None = None
     words: Words = field(default_factory=Words)
-    classes: Names = field(init=False)
+    classes: LevelEncoder = field(init=False)
     matrices: Matrices = field(init=False)
     texts: TextCounters = field(init=False)
     sums: list[Statistic] | None = None
@@ -90,7 +91,7 @@ class TableSummariser:
     n_learned: int = 0
 
     def __post_init__(self) -> None:
-        self.classes = Names(self.declared or self.known_classes, grows=self.declared is None)
+        self.classes = LevelEncoder(self.declared or self.known_classes, grows=self.declared is None)
         self.matrices = Matrices.for_learning(self.layout, self.known_levels, self.n_jobs)
         self.texts = TextCounters(self.words, len(self.layout.texts))
 
@@ -288,7 +289,7 @@ def _add_folds(folds: Sequence[Ledger], texts: Sequence[TextCounts]) -> Ledger:
 
 def row_weights(batches: Sequence[Any], name: str, first: int) -> Array:
     """Return the weights of rows, 0 where one is missing; the first row is number `first`."""
-    given = np.concatenate([numbers(batch.column(name), name) for batch in batches])
+    given = np.concatenate([to_numbers(batch.column(name), name) for batch in batches])
     weight = np.where(np.isnan(given), 0.0, given)
     valid = np.isfinite(weight) & (weight >= 0)
     if not valid.all():

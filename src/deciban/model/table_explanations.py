@@ -20,7 +20,7 @@ from deciban.model.matrices import read_documents
 from deciban.scores import Explanation
 from deciban.scores.explanation import Reason, decibans
 from deciban.scores.passages import WIDTH, TextExplanation, WordEvidence, clipped, in_context, visible
-from deciban.sources.arrow_cells import DATE_PARTS, date_part, label_text
+from deciban.sources.arrow_cells import DATE_PARTS, extract_date_part, format_label
 from deciban.sources.source import Source
 from deciban.text.token_positions import Finder
 
@@ -143,7 +143,7 @@ def class_pair(model: Model, classes: tuple[Any, Any]) -> tuple[int, int]:
     """Return the indices of two classes given by name."""
     known = {str(label): k for k, label in enumerate(model.scorer.outline.classes)}
     try:
-        first, second = (label_text(label) for label in classes)
+        first, second = (format_label(label) for label in classes)
     except (TypeError, ValueError):
         raise InputError(f"classes must name two classes, (for, against), not {classes!r}") from None
     for label in (first, second):
@@ -181,7 +181,7 @@ def _cells(array: Any, feature: Feature) -> list[Any]:
     if feature.part is None:
         return list(array.to_pylist())
     names = DATE_PARTS[feature.part]
-    return [names[i] if i >= 0 else None for i in date_part(array, feature.part, feature.column)]
+    return [names[i] if i >= 0 else None for i in extract_date_part(array, feature.part, feature.column)]
 
 
 def _format_cell(cell: Any) -> str | None:

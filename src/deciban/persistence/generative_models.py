@@ -46,7 +46,7 @@ from deciban.scorer import Scorer, Solved
 from deciban.scores import Lookup, ScoreForm
 from deciban.scores.calibration import Calibration
 from deciban.scores.novelty import Novelty
-from deciban.sources.level_lookup import Known
+from deciban.sources.level_encoder import LevelNames
 
 
 class StoredGenerativeModel(GenerativeModel):
@@ -84,7 +84,7 @@ class StoredGenerativeModel(GenerativeModel):
         """The names of the levels over the file's own bytes."""
         if "ledger" in vars(self):
             return super().level_names
-        return [Known(names) for names in read_level_arrays(self._section.part("ledger"))]
+        return [LevelNames(names) for names in read_level_arrays(self._section.part("ledger"))]
 
     def unsolved(self) -> GenerativeModel:
         """Return the model without the solution that the file holds."""

@@ -25,15 +25,15 @@ def numbers_and_classes(
     import numpy as np
 
     from deciban.model.matrices import check_columns
-    from deciban.sources.arrow_cells import numbers, texts
+    from deciban.sources.arrow_cells import to_numbers, to_texts
 
     wanted: dict[str, Reading] = {**dict.fromkeys(columns, "number"), target: "text"}
     checked_columns(source, [*columns, target])
     X, y = [np.empty((0, len(columns)))], []
     with _numbers_wanted():
         for batch in source.batches(check_columns(source, wanted, allow_missing=False)):
-            X.append(np.column_stack([numbers(batch.column(name), name) for name in columns]))
-            y += texts(batch.column(target)).to_pylist()
+            X.append(np.column_stack([to_numbers(batch.column(name), name) for name in columns]))
+            y += to_texts(batch.column(target)).to_pylist()
     labels = np.array(y, dtype=object)
     known = np.array([label is not None for label in y], dtype=bool)
     if not known.any():

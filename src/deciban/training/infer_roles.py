@@ -9,7 +9,7 @@ import numpy as np
 
 from deciban.errors import InputError, did_you_mean
 from deciban.model.columns import ROLES, Column, Role
-from deciban.sources.arrow_cells import dates, timestamps
+from deciban.sources.arrow_cells import parse_dates, to_timestamps
 from deciban.sources.csv_files import MISSING_NUMBERS
 from deciban.sources.document_files import FILE, TEXT, TextLines, WholeFiles
 from deciban.sources.source import Source, as_role
@@ -232,7 +232,7 @@ def _date_like(known: Any) -> bool:
     if len(known[0].as_py()) < len("2024-01-01"):
         return False
     try:
-        timestamps(known)
+        to_timestamps(known)
     except pa.ArrowInvalid:
         return False
     return True
@@ -249,7 +249,7 @@ def _date_parts(name: str, known: Any, whole: bool) -> tuple[str, ...]:
     """The parts of these dates that vary; where more are to come, month and weekday may yet."""
     import pyarrow.compute as pc
 
-    when = dates(known.drop_null(), name)
+    when = parse_dates(known.drop_null(), name)
     reads = {"month": pc.month, "weekday": pc.day_of_week, "hour": pc.hour}
     sure = () if whole else ("month", "weekday")
     return tuple(part for part, read in reads.items() if part in sure or len(read(when).unique()) > 1)

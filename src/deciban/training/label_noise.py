@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.ledger.hashing import hash_row_numbers
-from deciban.sources.arrow_cells import Names
+from deciban.sources.level_encoder import LevelEncoder
 from deciban.sources.source import Reading
 from deciban.sources.source_view import View
 
@@ -45,7 +45,7 @@ class Flipped(View):
 
     def batches(self, wanted: Mapping[str, Reading]) -> Iterator[pa.RecordBatch]:
         """See `Source.batches`."""
-        names, read = Names(self.classes), 0
+        names, read = LevelEncoder(self.classes), 0
         for batch in self.source.batches(wanted):
             place = batch.schema.get_field_index(self.target)
             codes = names.encode(batch.column(place))

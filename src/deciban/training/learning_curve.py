@@ -23,11 +23,10 @@ from deciban.metrics.learning_curves import LearningCurve
 from deciban.metrics.report import Report
 from deciban.metrics.scorecard import Scorecard
 from deciban.model.summarise_table import Progress, Rows
-from deciban.sources.arrow_cells import Names
-from deciban.training.fold_assignment import told_rows
+from deciban.sources.level_encoder import LevelEncoder
 from deciban.training.label_noise import Flipped, below
-from deciban.training.labelled_rows import judged_settings
-from deciban.training.learners import learned_up_to
+from deciban.training.labelled_rows import check_fold_settings, read_labelled_batches
+from deciban.training.learners import learn_up_to
 from deciban.training.task import Task, plan
 from deciban.training.train import Trained, learned
 
@@ -69,7 +68,7 @@ def learning_curve(
     several = np.ndim(flipped) > 0
     shares = _checked_shares(np.atleast_1d(flipped).tolist())
     wished = None if sizes is None else _checked_sizes(sizes)
-    task = plan(source, target=target, **judged_settings("learning_curve", settings))
+    task = plan(source, target=target, **check_fold_settings("learning_curve", settings))
     known = None if wished is None and not any(shares) else Target.of(task)
     lines = []
     for share in shares:
@@ -115,8 +114,8 @@ class Target:
     @classmethod
     def of(cls, task: Task) -> Target:
         """Read the target."""
-        names, used, orders, read = Names(grows=True), set(), [np.zeros(0, dtype=np.uint64)], 0
-        for told, batches in told_rows(task):
+        names, used, orders, read = LevelEncoder(grows=True), set(), [np.zeros(0, dtype=np.uint64)], 0
+        for told, batches in read_labelled_batches(task):
             codes = np.concatenate([names.encode(batch.column(task.target)) for batch in batches])
             used |= set(np.unique(codes[told]).tolist())
             number = read + np.flatnonzero(told)
@@ -198,7 +197,7 @@ def _held_out(trained: Trained) -> Rows:
 
 def _report(trained: Trained, last: int, ledger: Ledger, rows: Rows) -> Report:
     """The held-out rows judged by the model of this ledger, of the rows up to this size."""
-    known = learned_up_to(trained.task, trained.model.options, ledger, trained.sample, last)
+    known = learn_up_to(trained.task, trained.model.options, ledger, trained.sample, last)
     posterior = known.scores(rows, "log_posterior")
     card = Scorecard.of(posterior, rows.codes, rows.weight, ledger.rows > 0, keep=True, number=rows.number)
     return card.report(trained.model.classes, f"{len(rows.codes)} rows held out")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from inspect import signature
 from typing import Any
 
 from deciban.errors import InputError, did_you_mean, list_names
@@ -15,7 +16,7 @@ from deciban.model.columns import Column, Layout
 from deciban.model.model import Model, file_options
 from deciban.model.model_options import MAX_DISTINCT_LEVELS, Options
 from deciban.model.summarise_table import FoldAssigner, TableSummariser
-from deciban.sources.arrow_cells import label_text
+from deciban.sources.arrow_cells import format_label
 from deciban.sources.source import Source, as_role, first_rows, open_source
 from deciban.text import Words
 from deciban.training.column_blocks import Blocks, check_shape, joined
@@ -52,12 +53,12 @@ class Task:
         """Which features stand in which block; undecided numbers in two."""
         return Layout(tuple(self.columns))
 
-    def gathering(self, n_folds: int, deal: FoldAssigner | None = None) -> TableSummariser:
-        """An empty one, ready to read; `deal` says which fold each row goes to."""
+    def summariser(self, n_folds: int, assign: FoldAssigner | None = None) -> TableSummariser:
+        """Return an empty summariser of the table, ready to read; `assign` returns the folds of rows."""
         needs = self.options.assumption(self.layout).needs
-        classes = None if self.classes is None else sort_classes({label_text(label) for label in self.classes})
+        classes = None if self.classes is None else sort_classes({format_label(label) for label in self.classes})
         words = self.options.words
-        return TableSummariser(self.layout, needs, self.target, self.weights, n_folds, deal, classes, words=words)
+        return TableSummariser(self.layout, needs, self.target, self.weights, n_folds, assign, classes, words=words)
 
 
 def plan(
@@ -106,6 +107,28 @@ def plan(
         check_shape(options.covariance, columns)
     target_type = _target_type(opened, head, target)
     return Task(opened, target, columns, options, weights, classes, prior, target_type, learner, penalty)
+
+
+def check_settings(function: str, settings: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Check that all settings are arguments of `train` that describe what is learned, and return them."""
+    known = set(signature(plan).parameters) - {"aside"}
+    for name in settings:
+        if name not in known:
+            near = did_you_mean(name, known)
+            raise InputError(
+                f"{function}() takes no {name!r}{near or '.'} Hint: its own arguments, or those of train()"
+            )
+    return settings
+
+
+def check_fold_settings(function: str, settings: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Check settings as `check_settings` does, for a function that evaluates models without calibration."""
+    if settings.get("calibrate") is not None:
+        raise InputError(
+            "models are evaluated here without a calibration. "
+            "Hint: evaluate(…, calibrate='auto') evaluates model and calibration, both without the fold"
+        )
+    return check_settings(function, {name: value for name, value in settings.items() if name != "calibrate"})
 
 
 def _learner(learner: Any, C: Any, like: Model | None) -> tuple[str, float | str]:

@@ -95,9 +95,9 @@ def odds_and_hits(model: Model, table: TableInput, k: int, allow: bool) -> tuple
 
 
 def _label_text(label: Any) -> str | None:
-    from deciban.sources.arrow_cells import label_text
+    from deciban.sources.arrow_cells import format_label
 
-    return label if label is None or isinstance(label, str) else label_text(label)
+    return label if label is None or isinstance(label, str) else format_label(label)
 
 
 @draws_picture
