@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array, Codes
 from deciban.errors import DecibanWarning, InputError, no_such_class
-from deciban.families.class_prior import ClassPrior
+from deciban.families.family import ClassPrior
 
 PRIOR_NAMES = {"empirical", "smoothed", "uniform"}
 """The class priors that can be given by name."""
