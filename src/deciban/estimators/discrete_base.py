@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from deciban._typing import Array
 from deciban.errors import InputError
-from deciban.estimators.class_weight import PRIOR_NAMES, parse_prior
+from deciban.estimators.class_arguments import PRIOR_NAMES, parse_prior
 from deciban.estimators.generative_base import SHARED_CONSTRAINTS, Bayes
 from deciban.families.family import Alpha, ClassPrior, Family
 from deciban.families.marginal_likelihood import FALLBACK

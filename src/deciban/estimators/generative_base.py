@@ -21,7 +21,7 @@ from deciban.estimators.check_arrays import (
     drop_weightless_rows,
     get_feature_names,
 )
-from deciban.estimators.class_weight import PRIOR_NAMES, parse_prior
+from deciban.estimators.class_arguments import PRIOR_NAMES, parse_prior
 from deciban.estimators.classifier_base import Classifier
 from deciban.estimators.ledger_mixin import Algebra
 from deciban.families.gaussian import Gaussian

@@ -22,7 +22,7 @@ from deciban.estimators.check_arrays import (
     get_feature_names,
     to_float,
 )
-from deciban.estimators.class_weight import apply_class_weight
+from deciban.estimators.class_arguments import apply_class_weight
 from deciban.estimators.fitted_base import FittedClassifier
 from deciban.ledger import Block, Schema
 from deciban.linear.fitted_model import IMPOSSIBLE_BIAS, FittedModel

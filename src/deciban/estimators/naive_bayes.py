@@ -26,7 +26,7 @@ from deciban.estimators.check_tables import (
     to_frame,
     to_table,
 )
-from deciban.estimators.class_weight import PRIOR_NAMES, parse_prior
+from deciban.estimators.class_arguments import PRIOR_NAMES, parse_prior
 from deciban.estimators.generative_base import SHARED_CONSTRAINTS, Bayes, generator
 from deciban.generative import Assumption
 from deciban.ledger import Block, Ledger, Schema

@@ -13,7 +13,7 @@ from deciban._typing import Array
 from deciban.errors import UndefinedError, no_such_class
 from deciban.estimators import check_documents as texts
 from deciban.estimators.calibration_mixin import CALIBRATE_CONSTRAINT
-from deciban.estimators.class_weight import PRIOR_NAMES, parse_prior
+from deciban.estimators.class_arguments import PRIOR_NAMES, parse_prior
 from deciban.estimators.generative_base import SHARED_CONSTRAINTS, generator
 from deciban.estimators.text_base import TextBayes
 from deciban.families.family import NO_LIKELIHOOD, ClassPrior
