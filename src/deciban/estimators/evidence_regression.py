@@ -28,7 +28,7 @@ from deciban.estimators.check_tables import check_labels
 from deciban.estimators.fitted_base import FittedClassifier
 from deciban.estimators.generative_base import SHARED_CONSTRAINTS
 from deciban.estimators.text_classifier import TextClassifier
-from deciban.estimators.word_weights import WordTrustMixin
+from deciban.estimators.word_trust import WordTrustMixin
 from deciban.families.family import ClassPrior
 from deciban.families.marginal_likelihood import FALLBACK
 from deciban.families.multinomial import Multinomial
