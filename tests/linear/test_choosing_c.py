@@ -18,13 +18,13 @@ from deciban.linear.penalty_choice import (
     sample_choice_rows,
     search_C,
 )
-from deciban.validation.inner_splits import by_content
+from deciban.validation.splits import assign_by_content
 
 
 def brute_force(X, y, C, weight=None):
     """Σ over five folds of the loss of scikit-learn's model of the others."""
     classes, codes = np.unique(y, return_inverse=True)
-    fold, total = by_content([X], codes.astype(np.int32), weight, 5), 0.0
+    fold, total = assign_by_content([X], codes.astype(np.int32), weight, 5), 0.0
     for f in range(5):
         rest, test = fold != f, fold == f
         w = None if weight is None else weight[rest]
@@ -162,7 +162,7 @@ def test_rows_that_come_in_fives_do_not_make_folds_of_their_own():
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(500, 3)), np.repeat([0, 1], 250)
     X[:, 0] += np.where(np.arange(500) % 5 == 0, -4.0, 4.0) * (y - 0.5)
-    fold = by_content([X], y.astype(np.int32), None, 5)
+    fold = assign_by_content([X], y.astype(np.int32), None, 5)
     noise = np.arange(500) % 5 == 0
     for f in range(5):
         assert 0.08 < noise[fold == f].mean() < 0.35

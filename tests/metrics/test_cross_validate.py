@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 
 import deciban
 from deciban.errors import DecibanWarning, InputError
-from deciban.validation.splits import Stratified, by_group, by_order
+from deciban.validation.splits import StratifiedAssigner, assign_by_group, assign_by_order
 from tests.estimators.facades import FACADES, IDS
 
 GAUSS = next(facade for facade in FACADES if facade.name == "GaussianNB")
@@ -28,7 +28,7 @@ GAUSS = next(facade for facade in FACADES if facade.name == "GaussianNB")
 
 def test_folds_of_each_class_differ_by_one_row_at_most():
     codes = np.random.default_rng(0).integers(0, 5, 203)
-    fold = Stratified(10).of(codes)
+    fold = StratifiedAssigner(10).assign(codes)
     table = np.array([np.bincount(fold[codes == k], minlength=10) for k in range(5)])
     assert (np.ptp(table, axis=1) <= 1).all()
     assert np.ptp(np.bincount(fold)) <= 5
@@ -36,24 +36,24 @@ def test_folds_of_each_class_differ_by_one_row_at_most():
 
 def test_pieces_are_dealt_as_the_whole():
     codes = np.random.default_rng(0).integers(-1, 5, 203)
-    pieces = Stratified(7)
+    pieces = StratifiedAssigner(7)
     dealt = np.concatenate([pieces.of(codes[a:b]) for a, b in [(0, 1), (1, 50), (50, 50), (50, 203)]])
-    assert dealt.tolist() == Stratified(7).of(codes).tolist()
+    assert dealt.tolist() == StratifiedAssigner(7).assign(codes).tolist()
     assert ((dealt == -1) == (codes == -1)).all()
 
 
 def test_groups_stay_together_and_folds_are_even():
     groups = np.repeat(np.arange(12), [30, 1, 1, 1, 1, 1, 5, 5, 5, 5, 5, 5])
-    fold = by_group(groups, 2)
+    fold = assign_by_group(groups, 2)
     assert all(len(set(fold[groups == g])) == 1 for g in range(12))
     assert np.bincount(fold).tolist() == [33, 32]
 
 
 def test_rows_of_one_time_are_in_one_fold():
-    fold = by_order([3, 1, 1, 2, 2, 2, 9, 8], 4)
+    fold = assign_by_order([3, 1, 1, 2, 2, 2, 9, 8], 4)
     assert fold.tolist() == [2, 0, 0, 1, 1, 1, 3, 3]
     times = np.array(["2026-01-02", "2025-01-01", "2026-03-01", "2026-02-01"], dtype="datetime64[D]")
-    assert by_order(times, 2).tolist() == [0, 0, 1, 1]
+    assert assign_by_order(times, 2).tolist() == [0, 0, 1, 1]
 
 
 def test_the_report_has_every_row_where_it_was():

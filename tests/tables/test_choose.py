@@ -8,7 +8,7 @@ import deciban
 from deciban.errors import DecibanError, InputError
 from deciban.metrics.choice import Choice, Setting, SettingComparison
 from deciban.metrics.scorecard import Scorecard
-from deciban.validation.splits import Stratified
+from deciban.validation.splits import StratifiedAssigner
 from tests.tables.clinic import patients
 from tests.tables.reviews import reviews
 
@@ -19,7 +19,9 @@ def dealt(table, target):
     """The fold of each row that has a class: classes in order of appearance."""
     labels = table.column(target).to_pylist()
     seen = list(dict.fromkeys(label for label in labels if label is not None))
-    return Stratified(FOLDS).of(np.array([-1 if label is None else seen.index(label) for label in labels]))
+    return StratifiedAssigner(FOLDS).assign(
+        np.array([-1 if label is None else seen.index(label) for label in labels])
+    )
 
 
 def refitted(table, target, **settings):

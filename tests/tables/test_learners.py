@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from deciban.training.memory_ledgers import counted
 from scipy.optimize import minimize
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
@@ -12,7 +13,6 @@ from deciban.errors import InputError
 from deciban.linear import evidence_weights
 from deciban.training import learners, reservoir
 from deciban.training.discriminative_learners import inner_folds
-from deciban.training.memory_ledgers import counted
 from deciban.training.task import plan
 from deciban.training.train import learned
 from tests.tables import clinic

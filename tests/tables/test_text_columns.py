@@ -6,6 +6,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+from deciban.training.fold_assignment import Stratifying
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.naive_bayes import MultinomialNB
 
@@ -17,7 +18,6 @@ from deciban.sources import source as sources
 from deciban.sources.source import in_blocks, open_source
 from deciban.text import Words
 from deciban.training import reservoir
-from deciban.training.fold_assignment import Stratifying
 from deciban.training.task import plan
 from deciban.training.train import learned
 from tests.tables.clinic import json_lines, parquet

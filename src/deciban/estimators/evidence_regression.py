@@ -30,7 +30,7 @@ from deciban.estimators.generative_base import SHARED_CONSTRAINTS
 from deciban.estimators.text_classifier import TextClassifier
 from deciban.estimators.word_trust import WordTrustMixin
 from deciban.families.family import ClassPrior
-from deciban.families.marginal_likelihood import FALLBACK
+from deciban.families.marginal_likelihood import FALLBACK_ALPHA
 from deciban.families.multinomial import Multinomial
 from deciban.generative import Assumption, GenerativeModel, summarise_rows
 from deciban.ledger import Block, Vocabulary
@@ -168,7 +168,7 @@ class EvidenceRegression(WordTrustMixin, CalibrationMixin, FittedClassifier):
     def _naive_counts(self, rows: Any, codes: NDArray[np.int32], weight: Array | None, threads: int) -> Any:
         """The naive belief about rows of counts, and these."""
         auto = isinstance(self.alpha, str)
-        family = Multinomial(FALLBACK if isinstance(self.alpha, str) else float(self.alpha))
+        family = Multinomial(FALLBACK_ALPHA if isinstance(self.alpha, str) else float(self.alpha))
         assumption = Assumption((family,), ClassPrior("empirical"), missing="error", auto=auto)
         ledger = summarise_rows(
             assumption, self.classes_.tolist(), [get_feature_names(self)], [rows], codes, weight, threads

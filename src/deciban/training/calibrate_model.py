@@ -13,7 +13,7 @@ from deciban.generative import GenerativeModel
 from deciban.metrics.calibration_fit import calibrate
 from deciban.scores.calibration import Calibration
 from deciban.scores.novelty import Novelty, standardised
-from deciban.training.table_folds import OutOfFold
+from deciban.training.table_folds import TableFoldScores
 
 if TYPE_CHECKING:
     from deciban.training.train import Trained
@@ -47,9 +47,9 @@ def told_map(calibration: Calibration) -> str:
     return f", calibrated ({calibration.method}) without it too"
 
 
-def calibrated(trained: Trained, scored: OutOfFold, method: str | None) -> tuple[Calibration | None, Array]:
+def calibrated(trained: Trained, scored: TableFoldScores, method: str | None) -> tuple[Calibration | None, Array]:
     """The map of all rows of the sample, None where none is best; and their ln p(k|x) by maps without their folds."""
-    log_posterior: Array = scored.finished("log_posterior")
+    log_posterior: Array = scored.finish("log_posterior")
     if method is None:
         return None, log_posterior
     rows = scored.rows
@@ -59,7 +59,7 @@ def calibrated(trained: Trained, scored: OutOfFold, method: str | None) -> tuple
     return calibrate(method, log_posterior, truth, rows.weight, rows.fold, trained.model.scorer.solved.log_prior)
 
 
-def _usual(scored: OutOfFold) -> Novelty | None:
+def _usual(scored: TableFoldScores) -> Novelty | None:
     """ln p(x) without the row's fold, for each cell or word that says something to the model without it.
 
     None where no row has any: texts that have no word in common, say.
@@ -67,4 +67,4 @@ def _usual(scored: OutOfFold) -> Novelty | None:
     assert scored.cells is not None
     if not (scored.cells > 0).any():
         return None
-    return Novelty.of(standardised(scored.finished("density"), scored.cells), scored.rows.weight)
+    return Novelty.of(standardised(scored.finish("density"), scored.cells), scored.rows.weight)

@@ -15,9 +15,8 @@ from deciban.model.columns import Column, Layout
 from deciban.model.model_options import JOINT_COVARIANCES
 from deciban.model.summarise_table import Rows
 from deciban.training.column_blocks import BELLS
-from deciban.training.learners import learner_of
-from deciban.training.memory_ledgers import counted
-from deciban.training.table_folds import Without
+from deciban.training.learners import make_learner
+from deciban.training.table_folds import FoldModel, count_rows
 from deciban.training.task import PENALISED, Task
 from deciban.training.train import Trained
 
@@ -48,11 +47,11 @@ class Contender:
         blocks = self.task.layout.blocks
         return replace(rows, columns=[[by_name[feature.name] for feature in group.features] for group in blocks])
 
-    def learn(self, rows: Rows) -> tuple[Without, float]:
+    def learn(self, rows: Rows) -> tuple[FoldModel, float]:
         """What is learned of these rows alone, and in how many seconds; counting them is a part of it."""
         start = time.perf_counter()
-        rest = counted(self.task, self.task.options, self.schema, rows)
-        learned = learner_of(self.task).learn(self.task, self.task.options, rest, rows)
+        rest = count_rows(self.task, self.task.options, self.schema, rows)
+        learned = make_learner(self.task).learn(self.task, self.task.options, rest, rows)
         learned.scorer.solved  # noqa: B018  solving is a part of learning
         return learned, time.perf_counter() - start
 

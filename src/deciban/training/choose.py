@@ -12,15 +12,15 @@ from deciban.metrics.choice import Choice, SettingComparison
 from deciban.model.summarise_table import Progress
 from deciban.training.covariance_candidates import Shapes
 from deciban.training.evaluate import Split
-from deciban.training.labelled_rows import judged_settings
+from deciban.training.labelled_rows import check_fold_settings
 from deciban.training.rescoring import Held, Ways
 from deciban.training.settings_grid import Grid
-from deciban.training.table_folds import as_read
+from deciban.training.table_folds import rescale_texts
 from deciban.training.task import plan
 from deciban.training.text_candidates import wordings
 from deciban.training.train import Trained, learned
-from deciban.validation.fold_scores import all_but_each
-from deciban.validation.splits import checked_count
+from deciban.validation.fold_models import ledgers_excluding_each
+from deciban.validation.splits import check_n_folds
 
 VARIED = ("alpha", "numbers", "parameter_prior", "prior", "words")
 """Settings that are tried, unless they are told."""
@@ -56,9 +56,11 @@ def choose(
             f"choose tries the settings of naive Bayes, not of learner={settings['learner']!r}. "
             f"Hint: deciban compare (deciban.compare) tries learners, and chooses their penalties"
         )
-    split = Split(checked_count(folds), groups)
+    split = Split(check_n_folds(folds), groups)
     aside = split.aside(settings.get("roles"))
-    task = plan(source, target=target, sql=sql, weights=weights, aside=aside, **judged_settings("choose", settings))
+    task = plan(
+        source, target=target, sql=sql, weights=weights, aside=aside, **check_fold_settings("choose", settings)
+    )
     split.check(task)
     deal = split.dealing(task)
     trained = learned(task, deal.n_folds, progress, deal)
@@ -83,10 +85,10 @@ def _compare_settings(trained: Trained, kinds: Sequence[Callable[[Held], Ways]],
     assert sample.fold is not None
     words = trained.model.options.words
     comparison = SettingComparison(trained.model.classes)
-    for f, rest in enumerate(all_but_each(trained.folds)):
+    for f, rest in enumerate(ledgers_excluding_each(trained.folds)):
         rows = sample[np.flatnonzero(sample.fold == f)]
         if len(rows.codes):
-            held = Held(f, rest, as_read(rows, rest, words))
+            held = Held(f, rest, rescale_texts(rows, rest, words))
             ways = (way for kind in kinds for way in kind(held))
             comparison.add_fold(ways, rows.codes, rows.weight, held.rest.rows > 0)
     which = trained.which_rows(len(sample.codes))

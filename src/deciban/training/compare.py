@@ -18,11 +18,11 @@ from deciban.metrics.learning_curves import LearningCurves
 from deciban.model.summarise_table import Progress, Rows
 from deciban.training.candidates import Contender, Field, checked_names
 from deciban.training.evaluate import Split
-from deciban.training.labelled_rows import judged_settings
+from deciban.training.labelled_rows import check_fold_settings
 from deciban.training.learning_curve import FEWEST_ROWS, HELD_OUT
 from deciban.training.task import checked_learner, plan
 from deciban.training.train import Trained, learned
-from deciban.validation.splits import checked_count
+from deciban.validation.splits import check_n_folds
 
 DRAWS = 10
 """How often rows are drawn for the learning curves."""
@@ -64,7 +64,7 @@ def compare(
     >>> found.names, found.best.name
     (['naive Bayes', 'Gaussian tied diagonal'], 'naive Bayes')
     """
-    names, split = checked_names(learners), Split(checked_count(folds), groups)
+    names, split = checked_names(learners), Split(check_n_folds(folds), groups)
     checked_learner("logistic", C)
     n_draws = _checked_draws(draws) if curve else 0
     wished = None if sizes is None else _checked_sizes(sizes)
@@ -72,7 +72,9 @@ def compare(
         if settings.get(name) is not None:
             raise InputError(f"compare tries every learner, so {name} is not free. Hint: learners=['bayes', 'tied']")
     aside = split.aside(settings.get("roles"))
-    asked = plan(source, target=target, sql=sql, weights=weights, aside=aside, **judged_settings("compare", settings))
+    asked = plan(
+        source, target=target, sql=sql, weights=weights, aside=aside, **check_fold_settings("compare", settings)
+    )
     task = replace(asked, learner="bayes", C="auto")
     split.check(task)
     deal = split.dealing(task)

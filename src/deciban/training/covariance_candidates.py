@@ -16,7 +16,7 @@ from deciban.model.summarise_table import FoldAssigner, Progress
 from deciban.scores.posterior import finish
 from deciban.training.rescoring import Held, Ways, scores
 from deciban.training.train import Trained, learned
-from deciban.validation.fold_scores import all_but_each
+from deciban.validation.fold_models import ledgers_excluding_each
 
 SHRINKAGES = (None, 0.1, 0.3, 0.5, "oas")
 MOST_CELLS = 1 << 24
@@ -48,7 +48,7 @@ class Shapes:
         again = learned(replace(trained.task, columns=together), n_folds, progress, deal)
         place = [feature.name for feature in trained.task.layout.blocks[0].features]
         order = [place.index(name) for name in names]
-        return cls(list(all_but_each(again.folds)), order, trained.model.options.prior)
+        return cls(list(ledgers_excluding_each(again.folds)), order, trained.model.options.prior)
 
     def ways(self, held: Held) -> Ways:
         """Every shape and shrinkage on the rows of one fold."""

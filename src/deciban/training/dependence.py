@@ -77,7 +77,7 @@ def _read(task: Task, progress: Progress | None) -> tuple[TableSummariser, Rows]
             f"dependence is looked for between 2 to {MOST_FEATURES} features, and {task.source.name} has {d} beside "
             f"{task.target!r} that are no texts. Hint: give columns roles, {as_role('COLUMN', 'category')} or skip"
         )
-    gathering, sample = task.gathering(1), Reservoir(d, task.source.n_rows)
+    gathering, sample = task.summariser(1), Reservoir(d, task.source.n_rows)
     sample.room = min(sample.room, max(1, MOST_STEPS // (d * (d - 1) // 2)))
     for rows in gathering.read(task.source, progress):
         sample.offer(rows)

@@ -1,4 +1,4 @@
-"""Naive Bayes's partners on tables: learners that look at the rows themselves, over what naive Bayes has settled."""
+"""Naive Bayes's partners on tables: learners that look at the rows themselves, over what naive Bayes has solve_ledger."""
 
 from __future__ import annotations
 
@@ -27,12 +27,11 @@ from deciban.linear.table_design import Design, build_table_blocks
 from deciban.model.columns import OPEN
 from deciban.model.model_options import Options
 from deciban.model.summarise_table import Rows
-from deciban.training.learners import Learner, Sure
-from deciban.training.memory_ledgers import counted_apart
-from deciban.training.table_folds import Without, chosen_parts, settled
+from deciban.training.learners import DecidedColumns, Learner
+from deciban.training.table_folds import FoldModel, count_parts, select_parts, solve_ledger
 from deciban.training.task import Task
-from deciban.validation.fold_scores import all_but_each
-from deciban.validation.inner_splits import by_content
+from deciban.validation.fold_models import ledgers_excluding_each
+from deciban.validation.splits import assign_by_content
 
 EVIDENCE_FOLDS = 10
 """Folds without which the evidence of their rows is taken: a level that was seen once does not vouch for itself."""
@@ -44,19 +43,21 @@ ROUNDS = 30
 
 @dataclass(frozen=True)
 class Settled:
-    """What naive Bayes has settled of the rows to learn from, and these as its matrices."""
+    """What naive Bayes has solve_ledger of the rows to learn from, and these as its matrices."""
 
     task: Task
     options: Options
-    known: Without
+    known: FoldModel
     rows: Rows
 
     @classmethod
-    def of(cls, task: Task, options: Options, rest: Ledger, rows: Rows | None, sure: Sure | None) -> Settled:
+    def of(
+        cls, task: Task, options: Options, rest: Ledger, rows: Rows | None, decided: DecidedColumns | None
+    ) -> Settled:
         """Roles, cuts, and which levels are told apart."""
         if rows is None or not len(rows.codes):
             raise InputError(f"learner={task.learner!r} learns from rows, and there are none")
-        return cls(task, options, settled(task, options, rest, sure), rows)
+        return cls(task, options, solve_ledger(task, options, rest, decided), rows)
 
     @property
     def basis(self) -> GenerativeModel:
@@ -64,7 +65,7 @@ class Settled:
         assert isinstance(self.known.scorer, GenerativeModel)
         return self.known.scorer
 
-    def taught(self, learned: FittedModel) -> Without:
+    def taught(self, learned: FittedModel) -> FoldModel:
         """What was learned, under the class prior that was asked for, if it is not that of the rows."""
         asked = self.basis.assumption.prior
         usual = asked == ClassPrior()
@@ -73,7 +74,7 @@ class Settled:
     @property
     def parts(self) -> list[Any]:
         """A matrix for each block."""
-        return chosen_parts(self.rows, self.known.kept)
+        return select_parts(self.rows, self.known.kept)
 
     @cached_property
     def judges(self) -> FoldedRows:
@@ -83,15 +84,17 @@ class Settled:
     def apart(self, fold: NDArray[np.int32], n_folds: int) -> list[Ledger]:
         """What was counted of all rows but those of each fold; rows that are in none (−1) are in all."""
         part = np.where(fold < 0, n_folds, fold).astype(np.int32)
-        counted = counted_apart(self.task, self.options, self.known.rest.schema, self.rows, part, n_folds + 1)
-        return list(all_but_each(counted))[:n_folds]
+        counted = count_parts(self.task, self.options, self.known.rest.schema, self.rows, part, n_folds + 1)
+        return list(ledgers_excluding_each(counted))[:n_folds]
 
     @cached_property
     def without(self) -> list[Settled]:
-        """The same settled without each of the folds: roles and cuts that have seen no label of theirs."""
+        """The same solve_ledger without each of the folds: roles and cuts that have seen no label of theirs."""
         fold = self.judges.fold
         return [
-            replace(self, known=settled(self.task, self.options, rest), rows=self.rows[np.flatnonzero(fold != f)])
+            replace(
+                self, known=solve_ledger(self.task, self.options, rest), rows=self.rows[np.flatnonzero(fold != f)]
+            )
             for f, rest in enumerate(self.apart(fold, FOLDS))
         ]
 
@@ -99,7 +102,7 @@ class Settled:
 def inner_folds(rows: Rows, n_folds: int) -> NDArray[np.int32]:
     """Folds with their share of every class; a class that would be in one alone is in none (−1): all stay known."""
     columns = [column for block in rows.columns for column in block]
-    return exclude_single_fold_classes(rows.codes, by_content(columns, rows.codes, rows.weight, n_folds))
+    return exclude_single_fold_classes(rows.codes, assign_by_content(columns, rows.codes, rows.weight, n_folds))
 
 
 @dataclass(frozen=True)
@@ -110,10 +113,10 @@ class Logistic:
     needs_rows: ClassVar[bool] = True
 
     def learn(
-        self, task: Task, options: Options, rest: Ledger, rows: Rows | None, sure: Sure | None = None
-    ) -> Without:
+        self, task: Task, options: Options, rest: Ledger, rows: Rows | None, decided: DecidedColumns | None = None
+    ) -> FoldModel:
         """See `Learner.learn`."""
-        it = Settled.of(task, options, rest, rows, sure)
+        it = Settled.of(task, options, rest, rows, decided)
         cut = any(column.role == "binned" or column.role in OPEN for column in task.columns)
         honest = partial(self._without, it) if cut else None  # else no label has a say in the design
         found = weighing.fit_table_logistic(it.basis, it.parts, it.judges, self.C, engines.thread_count(None), honest)
@@ -123,7 +126,7 @@ class Logistic:
         """All rows as the model of those outside a fold would have them."""
         rows, other = it.rows, it.without[f]
         weight = np.where(it.judges.fold == f, 0.0, 1.0 if rows.weight is None else rows.weight)
-        return [block.part for block in build_table_blocks(other.basis, chosen_parts(rows, other.known.kept), weight)]
+        return [block.part for block in build_table_blocks(other.basis, select_parts(rows, other.known.kept), weight)]
 
 
 @dataclass(frozen=True)
@@ -134,10 +137,10 @@ class Evidence:
     needs_rows: ClassVar[bool] = True
 
     def learn(
-        self, task: Task, options: Options, rest: Ledger, rows: Rows | None, sure: Sure | None = None
-    ) -> Without:
+        self, task: Task, options: Options, rest: Ledger, rows: Rows | None, decided: DecidedColumns | None = None
+    ) -> FoldModel:
         """See `Learner.learn`."""
-        whole = Settled.of(task, options, rest, rows, sure)
+        whole = Settled.of(task, options, rest, rows, decided)
         index = trusting.sample_evidence_rows(len(whole.rows.codes), whole.basis)
         it = whole if len(index) == len(whole.rows.codes) else replace(whole, rows=whole.rows[index])
         names = [feature.column for feature in task.layout.texts]
@@ -156,7 +159,7 @@ class Evidence:
         other, mine = it.without[f], it.judges.fold == f
         out = np.zeros((len(mine), trusting.count_weights(other.basis), len(other.basis.ledger.rows)))
         out[mine] = trusting.compute_column_evidence(
-            other.basis, chosen_parts(it.rows[np.flatnonzero(mine)], other.known.kept)
+            other.basis, select_parts(it.rows[np.flatnonzero(mine)], other.known.kept)
         )
         out[~mine] = heard(other, FOLDS)
         return [Shared(_with_texts(out, other, texts_read), 1.0)]
@@ -171,7 +174,7 @@ def heard(it: Settled, n_folds: int) -> Array:
         mine = np.flatnonzero(fold == f)
         if len(mine):
             out[mine] = trusting.compute_column_evidence(
-                GenerativeModel(assumption, rest.choose(kept)), chosen_parts(rows[mine], kept)
+                GenerativeModel(assumption, rest.choose(kept)), select_parts(rows[mine], kept)
             )
     return out
 
@@ -203,10 +206,10 @@ class Boosted:
     needs_rows: ClassVar[bool] = True
 
     def learn(
-        self, task: Task, options: Options, rest: Ledger, rows: Rows | None, sure: Sure | None = None
-    ) -> Without:
+        self, task: Task, options: Options, rest: Ledger, rows: Rows | None, decided: DecidedColumns | None = None
+    ) -> FoldModel:
         """See `Learner.learn`."""
-        it = Settled.of(task, options, rest, rows, sure)
+        it = Settled.of(task, options, rest, rows, decided)
         threads, parts, (codes, weight, fold) = engines.thread_count(None), it.parts, it.judges
         assumption, schema = replace(it.basis.assumption, prior=ClassPrior()), it.basis.schema
         learn, held = fold != 0, np.flatnonzero(fold == 0)
@@ -229,7 +232,7 @@ def _taken(parts: Sequence[Any], index: NDArray[np.intp]) -> list[Any]:
     return [X[index] for X in parts]
 
 
-def learner_of(task: Task) -> Learner:
+def make_learner(task: Task) -> Learner:
     """The learner that a task names."""
     if task.learner == "logistic":
         return Logistic(task.C)

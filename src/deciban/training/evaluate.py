@@ -15,14 +15,19 @@ from deciban.model.summarise_table import Progress
 from deciban.model.unseen_values import UnseenValueMonitor
 from deciban.sources.source import Source, open_source
 from deciban.training.calibrate_model import calibrated, told_map
-from deciban.training.fold_assignment import Dealt, Stratifying, by_column
-from deciban.training.labelled_rows import Question, known_settings, matrices_of
-from deciban.training.learners import before_each, learner_of, without_each
-from deciban.training.table_folds import out_of_fold
-from deciban.training.table_leave_one_out import left_out
+from deciban.training.labelled_rows import LabelledTable, assign_by_column, check_settings, table_matrices
+from deciban.training.learners import learn_before_each, learn_excluding_each, make_learner
+from deciban.training.table_folds import score_out_of_fold
+from deciban.training.table_leave_one_out import evaluate_leave_one_out
 from deciban.training.task import Task, plan
 from deciban.training.train import learned
-from deciban.validation.splits import LEFT_OUT, checked_count, in_folds, in_order
+from deciban.validation.splits import (
+    LEAVE_ONE_OUT_TEXT,
+    FoldAssignment,
+    check_n_folds,
+    describe_folds,
+    describe_ordered_folds,
+)
 
 
 def evaluate(
@@ -43,7 +48,7 @@ def evaluate(
     """How good a model is: of `model` on these rows, or of k models that each learned all folds but one.
 
     With folds, the rows are read twice: once for the ledgers of all folds, once to judge each row by the model
-    without its fold, everything settled without it. Every fold has its share of each class; with `groups`, a column,
+    without its fold, everything solve_ledger without it. Every fold has its share of each class; with `groups`, a column,
     rows of one group are in one fold; with `order`, a column of numbers, dates or texts, each fold is judged by what
     was learned from the folds before it, the first by nothing. Neither column is learned from (the one of the order,
     unless it is given a role). `folds="loo"` leaves out each row alone. `calibrate` as in `train`: the rows (of more
@@ -67,7 +72,7 @@ def evaluate(
     assert target is not None
     split = Split.of(folds, groups, order)
     aside = split.aside(settings.get("roles"))
-    task = plan(source, target=target, sql=sql, weights=weights, aside=aside, **known_settings("evaluate", settings))
+    task = plan(source, target=target, sql=sql, weights=weights, aside=aside, **check_settings("evaluate", settings))
     split.check(task)
     if method is not None:
         return _calibrated(task, split, method, progress)
@@ -88,7 +93,7 @@ class Split:
         if groups is not None and order is not None:
             raise InputError("rows are dealt to folds by groups or by order, not by both. Hint: leave one out")
         if not isinstance(folds, str):
-            return cls(checked_count(folds), groups, order)
+            return cls(check_n_folds(folds), groups, order)
         if folds != "loo":
             raise InputError(f"folds must be a whole number of at least 2, or 'loo' (each row alone), not {folds!r}")
         if groups is not None or order is not None:
@@ -112,27 +117,27 @@ class Split:
             if name in (task.target, task.weights):
                 raise InputError(f"column {name!r} is the {'target' if name == task.target else 'weights'} already")
 
-    def dealing(self, task: Task) -> Stratifying | Dealt:
+    def dealing(self, task: Task) -> FoldAssignment:
         """Which fold each row goes to."""
         assert self.folds is not None
         if self.groups is not None:
-            return by_column(task, self.groups, "groups", self.folds)
+            return assign_by_column(task, self.groups, "groups", self.folds)
         if self.order is not None:
-            return by_column(task, self.order, "order", self.folds)
-        return Stratifying(self.folds)
+            return assign_by_column(task, self.order, "order", self.folds)
+        return FoldAssignment(self.folds)
 
     def words(self, n: int) -> str:
         """What was done, in a sentence."""
         if self.order is not None:
-            return in_order(n, self.order)
-        return in_folds(n, "stratified by class" if self.groups is None else f"each {self.groups} in one fold")
+            return describe_ordered_folds(n, self.order)
+        return describe_folds(n, "stratified by class" if self.groups is None else f"each {self.groups} in one fold")
 
 
 def _of_model(
     model: Model, source: Source, weights: str | None, allow_missing: bool, progress: Progress | None
 ) -> Report:
     matrices = model.matrices()
-    asked = Question(source, model.target, [str(k) for k in model.scorer.schema.classes], weights, allow_missing)
+    asked = LabelledTable(source, model.target, [str(k) for k in model.scorer.schema.classes], weights, allow_missing)
     watch = UnseenValueMonitor(model.layout, matrices.names)
     card = Scorecard.empty(len(model.labels))
     for batches, rows in asked.rows(matrices, progress):
@@ -151,21 +156,21 @@ def _of_folds(task: Task, split: Split, progress: Progress | None) -> Report:
     trained.check_folds(deal.n_folds, hint="; or hold rows out, and judge a model by them")
     options = trained.model.options
     each = list(
-        without_each(task, options, trained.folds, trained.sample)
+        learn_excluding_each(task, options, trained.folds, trained.sample)
         if split.order is None
-        else before_each(task, options, trained.folds, trained.sample)
+        else learn_before_each(task, options, trained.folds, trained.sample)
     )
     card = Scorecard.empty(len(trained.model.labels))
     schema = trained.total.schema
-    for _, rows in Question.again(task, schema).rows(matrices_of(task, schema), progress):
-        dealt = replace(rows, fold=deal.where(rows.number))
-        scored = out_of_fold(each, dealt, "log_posterior")
+    for _, rows in LabelledTable.of(task, schema).rows(table_matrices(task, schema), progress):
+        dealt = replace(rows, fold=deal.lookup(rows.number))
+        scored = score_out_of_fold(each, dealt, "log_posterior")
         if len(scored.rows.codes):
-            card += scored.judged(scored.scores)
+            card += scored.scorecard(scored.scores)
     report = card.report(trained.model.classes, split.words(deal.n_folds))
     if card.ranks is None or not card.ranks.is_complete:
         return report
-    return replace(report, folds=deal.where(card.ranks.rows.number))
+    return replace(report, folds=deal.lookup(card.ranks.rows.number))
 
 
 def _calibrated(task: Task, split: Split, method: str, progress: Progress | None) -> Report:
@@ -189,10 +194,10 @@ def _calibrated(task: Task, split: Split, method: str, progress: Progress | None
 
 
 def _of_each_row(task: Task, progress: Progress | None) -> Report:
-    if learner_of(task).needs_rows:
+    if make_learner(task).needs_rows:
         raise InputError(
             f"'loo' takes each row out of what was counted, and learner={task.learner!r} would have to learn the "
             f"table anew for every row. Hint: --folds 10 (folds=10)"
         )
     trained = learned(task, 1, progress)
-    return left_out(trained, progress).report(trained.model.classes, LEFT_OUT)
+    return evaluate_leave_one_out(trained, progress).report(trained.model.classes, LEAVE_ONE_OUT_TEXT)

@@ -1,7 +1,7 @@
-"""Learners: what can be learned of a table's rows, naive Bayes or one of its partners, under one contract.
+"""Learners: naive Bayes and its discriminative partners on the rows of a table, under one contract.
 
-A learner is given rows, and what was counted of them, and settles everything by them alone: roles, cuts, penalties,
-trust and weights. So a row that is judged by what was learned without its fold is judged by nothing that knew it.
+A learner is given rows, and their ledger, and estimates everything from them alone: roles, bins, penalties, evidence
+weights. So a row that is scored by the model without its fold is scored by nothing that has seen it.
 """
 
 from __future__ import annotations
@@ -18,80 +18,83 @@ from deciban.ledger import Ledger
 from deciban.model.columns import Column
 from deciban.model.model_options import Options
 from deciban.model.summarise_table import Rows
-from deciban.training.table_folds import Without, settled
+from deciban.training.table_folds import FoldModel, solve_ledger
 from deciban.training.task import Task
-from deciban.validation import fold_scores as crossed
+from deciban.validation.fold_models import ledgers_before_each, ledgers_excluding_each
 
-Sure = Mapping[str, Column]
-"""Columns whose roles are settled, by their names."""
+DecidedColumns = Mapping[str, Column]
+"""Columns whose roles are decided, by their names."""
 
 
 class Learner(Protocol):
-    """A way to learn from rows."""
+    """A method of learning from rows."""
 
     needs_rows: ClassVar[bool]
-    """Whether the rows themselves are wanted, in memory; else what was counted of them is enough."""
+    """Whether the rows themselves are needed, in memory; else their ledger is enough."""
 
     def learn(
-        self, task: Task, options: Options, rest: Ledger, rows: Rows | None, sure: Sure | None = None
-    ) -> Without:
-        """What is learned of these rows alone.
+        self, task: Task, options: Options, rest: Ledger, rows: Rows | None, decided: DecidedColumns | None = None
+    ) -> FoldModel:
+        """Learn a model from these rows alone.
 
-        `rest` is what was counted of them (`counting.counted`, where nobody has counted them); `rows` are the rows,
-        or a uniform sample of them, with the columns of all blocks of the task's layout and codes by the names of
-        `rest.schema`. Columns that are `sure` are taken as they are.
+        `rest` is their ledger (`table_folds.count_rows`, if they have not been counted); `rows` are the rows, or a
+        uniform sample of them, with the columns of all blocks of the task's layout and codes by the names of
+        `rest.schema`. The roles of `decided` columns stay.
         """
         ...
 
 
 @dataclass(frozen=True)
 class Bayes:
-    """Naive Bayes: everything follows from what was counted."""
+    """Naive Bayes: everything follows from the ledger."""
 
     needs_rows: ClassVar[bool] = False
 
     def learn(
-        self, task: Task, options: Options, rest: Ledger, rows: Rows | None, sure: Sure | None = None
-    ) -> Without:
-        """See `Learner.learn`."""
-        return settled(task, options, rest, sure)
+        self, task: Task, options: Options, rest: Ledger, rows: Rows | None, decided: DecidedColumns | None = None
+    ) -> FoldModel:
+        """Solve the ledger; see `Learner.learn`."""
+        return solve_ledger(task, options, rest, decided)
 
 
-def learner_of(task: Task) -> Learner:
-    """The learner that a task names."""
+def make_learner(task: Task) -> Learner:
+    """Return the learner that a task names."""
     if task.learner == "bayes":
         return Bayes()
-    from deciban.training import discriminative_learners as partners
+    from deciban.training import discriminative_learners
 
-    return partners.learner_of(task)
-
-
-def without_each(
-    task: Task, options: Options, folds: Sequence[Ledger], rows: Rows | None, sure: Sure | None = None
-) -> Iterator[Without]:
-    """What is learned without the first fold, without the second, …; what is `sure` no fold could change."""
-    learner = learner_of(task)
-    for f, rest in enumerate(crossed.all_but_each(folds)):
-        learned = _some(rows, partial(np.not_equal, f)) if learner.needs_rows else None
-        yield learner.learn(task, options, rest, learned, sure)
+    return discriminative_learners.make_learner(task)
 
 
-def before_each(task: Task, options: Options, folds: Sequence[Ledger], rows: Rows | None) -> Iterator[Without | None]:
-    """What is learned before each fold, by those that came earlier; before the first there is nothing."""
-    earlier = crossed.before_each(folds)
+def learn_excluding_each(
+    task: Task, options: Options, folds: Sequence[Ledger], rows: Rows | None, decided: DecidedColumns | None = None
+) -> Iterator[FoldModel]:
+    """Yield the model without the first fold, without the second, …; `decided` roles are those no fold can change."""
+    learner = make_learner(task)
+    for f, rest in enumerate(ledgers_excluding_each(folds)):
+        learned = _select_folds(rows, partial(np.not_equal, f)) if learner.needs_rows else None
+        yield learner.learn(task, options, rest, learned, decided)
+
+
+def learn_before_each(
+    task: Task, options: Options, folds: Sequence[Ledger], rows: Rows | None
+) -> Iterator[FoldModel | None]:
+    """Yield the model of the folds before each fold; None before the first."""
+    earlier = ledgers_before_each(folds)
     next(earlier)
     yield None
-    yield from (learned_up_to(task, options, rest, rows, f) for f, rest in enumerate(earlier))
+    yield from (learn_up_to(task, options, rest, rows, f) for f, rest in enumerate(earlier))
 
 
-def learned_up_to(task: Task, options: Options, rest: Ledger, rows: Rows | None, last: int) -> Without:
-    """What is learned of the folds up to this one, of which `rest` was counted."""
-    learner = learner_of(task)
-    return learner.learn(task, options, rest, _some(rows, lambda fold: fold <= last) if learner.needs_rows else None)
+def learn_up_to(task: Task, options: Options, rest: Ledger, rows: Rows | None, last: int) -> FoldModel:
+    """Return the model of the folds up to this one, whose ledger is `rest`."""
+    learner = make_learner(task)
+    learned = _select_folds(rows, lambda fold: fold <= last) if learner.needs_rows else None
+    return learner.learn(task, options, rest, learned)
 
 
-def _some(rows: Rows | None, learns: Callable[[NDArray[np.int32]], NDArray[np.bool_]]) -> Rows | None:
-    """The rows of some folds."""
+def _select_folds(rows: Rows | None, select: Callable[[NDArray[np.int32]], NDArray[np.bool_]]) -> Rows | None:
+    """Return the rows of the selected folds."""
     if rows is None or rows.fold is None:
         return rows
-    return rows[np.flatnonzero(learns(rows.fold))]
+    return rows[np.flatnonzero(select(rows.fold))]

@@ -31,14 +31,19 @@ WORDS: Mapping[Role, str] = {"number": "a bell tells", "binned": "bins tell", "c
 
 
 class Decision(NamedTuple):
-    """Columns with every role settled, the features of each block that are kept, and the columns beyond doubt.
+    """Columns with every role decided, the features of each block that are kept, and the certain columns.
 
     Of a block of words, or of numbers that are joined, all are kept: None.
     """
 
     columns: list[Column]
     kept: list[list[int] | None]
-    sure: dict[str, Column]
+    certain: dict[str, Column]
+    """Columns whose role no fold could change, if every fold is like the others."""
+
+    def is_certain(self, columns: Sequence[Column]) -> bool:
+        """Return whether no row could change the role of any of these columns."""
+        return all(column.name in self.certain for column in columns if column.role in OPEN)
 
 
 def decide(layout: Layout, ledger: Ledger, options: Options, sure: Mapping[str, Column] | None = None) -> Decision:

@@ -19,7 +19,7 @@ from deciban.model.columns import OPEN, Column, Layout
 from deciban.model.model_options import Options
 from deciban.model.summarise_table import Rows
 from deciban.training.number_roles import decide
-from deciban.training.table_folds import chosen_parts
+from deciban.training.table_folds import select_parts
 from deciban.training.task import Task
 
 Ways = Iterator[tuple[Setting, Array]]
@@ -36,7 +36,7 @@ class Held:
 
 
 class Taken(NamedTuple):
-    """Columns whose roles are settled: their layout, what was counted of them, and the fold's rows as matrices."""
+    """Columns whose roles are solve_ledger: their layout, what was counted of them, and the fold's rows as matrices."""
 
     roles: tuple[str, ...]
     layout: Layout
@@ -45,7 +45,7 @@ class Taken(NamedTuple):
 
 
 class Scored:
-    """What two settings have in common is settled, solved and scored once."""
+    """What two settings have in common is solve_ledger, solved and scored once."""
 
     def __init__(self, task: Task, held: Held) -> None:
         self.task, self.held = task, held
@@ -59,7 +59,7 @@ class Scored:
             columns, kept, _ = decide(self.task.layout, self.held.rest, options, forced)
             counted = self.held.rest.choose(kept).parts
             roles = tuple(column.role for column in columns)
-            self._taken[key] = Taken(roles, Layout(tuple(columns)), counted, chosen_parts(self.held.rows, kept))
+            self._taken[key] = Taken(roles, Layout(tuple(columns)), counted, select_parts(self.held.rows, kept))
         return self._taken[key]
 
     def _forced(self, way: str) -> Mapping[str, Column]:

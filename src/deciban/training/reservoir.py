@@ -52,7 +52,7 @@ class Reservoir:
             self._trim()
 
     def _trim(self) -> None:
-        together = joined(self.kept)
+        together = concatenate_rows(self.kept)
         order, texts = hash_row_numbers(together.number), _text_sizes(together)
         room = min(self.room, len(order))
         if texts and room:
@@ -79,7 +79,7 @@ def _text_sizes(rows: Rows) -> list[NDArray[np.int64]]:
     return [np.diff(text.utf8[1]) for text in texts]
 
 
-def joined(kept: Sequence[Rows]) -> Rows:
+def concatenate_rows(kept: Sequence[Rows]) -> Rows:
     """The rows of all of these, in their order."""
     if len(kept) == 1:
         return kept[0]

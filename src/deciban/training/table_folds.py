@@ -1,7 +1,7 @@
-"""What would have been learned without each fold, and how it judges the rows of that fold.
+"""Fold models of tables: ledgers of rows in memory, models of all folds but one, and out-of-fold scores.
 
-Everything is settled anew without the fold: bells, bins or rates too. Settled once by all rows, noise tells the
-labels that it was settled by: 1000 columns of it beside 300 random labels "predicted" 87 % of them, and without the
+Every role is decided without the fold: Gaussian, bins or Poisson rate too. Decided once by all rows, noise reveals
+the labels that it was decided by: 1000 columns of it with 300 random labels "predicted" 87 % of them, and without the
 fold 50 (measured once, by a script that is not kept; tests/tables/test_honesty.py has the latter).
 """
 
@@ -16,10 +16,13 @@ from numpy.typing import NDArray
 
 from deciban import engines
 from deciban._typing import Array
+from deciban.engines import summarise_bags
 from deciban.generative import GenerativeModel
-from deciban.ledger import Ledger
+from deciban.ledger import Ledger, Levels, Needs, Schema, Statistic
+from deciban.ledger.schema import Block
 from deciban.metrics import Scorecard
-from deciban.model.columns import Column, Layout
+from deciban.model.columns import Column, Group, Layout
+from deciban.model.matrices import stack_columns
 from deciban.model.model_options import Options
 from deciban.model.summarise_table import Rows
 from deciban.scorer import Scorer, vocabularies
@@ -27,26 +30,62 @@ from deciban.scores.posterior import Finish, finish, warn_impossible
 from deciban.text import Words, measured_by
 from deciban.training.number_roles import decide
 from deciban.training.task import Task
+from deciban.validation.fold_models import score_by_fold, split_by_fold
+
+
+def count_rows(task: Task, options: Options, schema: Schema, rows: Rows) -> Ledger:
+    """Return the ledger of rows in memory, whose codes are by the names of this schema."""
+    (ledger,) = count_parts(task, options, schema, rows, np.zeros(len(rows.codes), dtype=np.int32), 1)
+    return ledger
+
+
+def count_parts(
+    task: Task, options: Options, schema: Schema, rows: Rows, part: NDArray[np.int32], n_parts: int
+) -> list[Ledger]:
+    """Return the ledger of each part of the rows; class k of part f is counted as class k·F + f."""
+    codes = rows.codes * np.int32(n_parts) + part
+    K = len(schema.classes) * n_parts
+    weight = np.bincount(codes, weights=rows.weight, minlength=K).astype(np.float64)
+    needs = options.assumption(task.layout).needs
+    blocks = zip(needs, task.layout.blocks, schema.blocks, rows.columns)
+    parts = [_count_block(*block, codes, rows.weight, K, options.words) for block in blocks]
+    return split_by_fold(Ledger(schema, weight, tuple(parts)), schema.classes, n_parts)
+
+
+def _count_block(
+    need: Needs, group: Group, block: Block, columns: Sequence[Any], codes: NDArray[np.int32], weight: Array | None,
+    K: int, words: Words,
+) -> Statistic:  # fmt: skip
+    threads = engines.thread_count(None)
+    if group.kind == "bags":
+        once = words.values == "presence" and words.length is None
+        return summarise_bags(columns[0], codes, weight, K, threads, once)
+    if group.kind == "counts":  # a negative value means no count, as the grid will show
+        columns = [np.maximum(x, 0.0) if f.role == "countable" else x for f, x in zip(group.features, columns)]
+    part = engines.summarise(need, stack_columns(columns), codes, weight, K, threads)
+    if isinstance(part, Levels) and block.levels is not None:
+        return part.widen(np.array([len(names) for names in block.levels], dtype=np.int64))
+    return part
 
 
 @dataclass(frozen=True)
-class Without:
-    """What is believed without one fold, and which of the features counted it uses."""
+class FoldModel:
+    """A model of some rows of a table, with their ledger and the features of each block that it uses."""
 
     scorer: Scorer
     kept: Sequence[Sequence[int] | None]
     rest: Ledger
     words: Words
-    """How texts are read."""
+    """The text options."""
 
     def scores(self, rows: Rows, wanted: Finish) -> NDArray[Any]:
-        """Rows of the fold, with the columns of all blocks as they were counted."""
-        asked = as_read(rows, self.rest, self.words)
-        return self.scorer.scores(chosen_parts(asked, self.kept), wanted, engines.thread_count(None))
+        """Score rows that have the columns of all blocks as they were counted."""
+        parts = select_parts(rescale_texts(rows, self.rest, self.words), self.kept)
+        return self.scorer.scores(parts, wanted, engines.thread_count(None))
 
 
-def as_read(rows: Rows, rest: Ledger, words: Words) -> Rows:
-    """Rows as the model of these other rows reads them: the length of a text is that of the words that are known."""
+def rescale_texts(rows: Rows, rest: Ledger, words: Words) -> Rows:
+    """Divide texts by their length as the model of a ledger does: the length counts the words that it knows."""
     known = vocabularies(rest.schema)
     if words.length is None:
         return rows
@@ -58,26 +97,28 @@ def as_read(rows: Rows, rest: Ledger, words: Words) -> Rows:
     return replace(rows, columns=[*rows.columns[:dense], *texts])
 
 
-def chosen_parts(rows: Rows, kept: Sequence[Sequence[int] | None]) -> list[Any]:
-    """The matrices of the features that are kept of each block."""
-    chosen = [
+def select_parts(rows: Rows, kept: Sequence[Sequence[int] | None]) -> list[Any]:
+    """Return the matrices of the features that are kept of each block; None keeps all."""
+    columns = [
         block if index is None else [block[j] for j in index]
         for block, index in zip(rows.columns, kept)
         if index is None or len(index)
     ]
-    return replace(rows, columns=chosen).parts
+    return replace(rows, columns=columns).parts
 
 
-def settled(task: Task, options: Options, rest: Ledger, sure: Mapping[str, Column] | None = None) -> Without:
-    """What is believed of these rows alone, everything that is open settled by them; but for what is `sure`."""
-    columns, kept, _ = decide(task.layout, rest, options, sure)
-    belief = GenerativeModel(options.assumption(Layout(tuple(columns))), rest.choose(kept))
-    return Without(belief, kept, rest, options.words)
+def solve_ledger(
+    task: Task, options: Options, rest: Ledger, decided: Mapping[str, Column] | None = None
+) -> FoldModel:
+    """Return the naive Bayes model of a ledger, all undecided roles decided by it but those of `decided` columns."""
+    columns, kept, _ = decide(task.layout, rest, options, decided)
+    model = GenerativeModel(options.assumption(Layout(tuple(columns))), rest.choose(kept))
+    return FoldModel(model, kept, rest, options.words)
 
 
 @dataclass(frozen=True)
-class OutOfFold:
-    """Rows scored by what is believed without their folds, and the classes that each row's belief has learned."""
+class TableFoldScores:
+    """Rows of a table scored by the models without their folds, and the classes that each row's model knows."""
 
     rows: Rows
     scores: NDArray[Any]
@@ -85,55 +126,54 @@ class OutOfFold:
     log_prior: Mapping[int, Array]
     """ln π_k without each fold."""
     cells: Array | None = None
-    """How many cells of each row, or words, say something to the belief without it; where that was asked for."""
+    """The number of cells of each row, or words, that its model knows; None unless requested."""
 
-    def finished(self, wanted: Finish) -> NDArray[Any]:
-        """What is wanted of joint scores; see `scores.finish`."""
+    def finish(self, wanted: Finish) -> NDArray[Any]:
+        """Turn joint scores into what is wanted; see `scores.finish`."""
         if wanted == "joint":
             return self.scores
-        done: list[tuple[NDArray[np.intp], NDArray[Any]]] = []
         lost = 0
-        for f, prior in self.log_prior.items():
-            mine = np.flatnonzero(self.rows.fold == f)
-            part, n_lost = finish(self.scores[mine], prior, wanted)
-            done.append((mine, part))
+
+        def finish_fold(prior: Array, index: NDArray[np.intp]) -> tuple[NDArray[Any]]:
+            nonlocal lost
+            part, n_lost = finish(self.scores[index], prior, wanted)
             lost += n_lost
+            return (part,)
+
+        assert self.rows.fold is not None
+        priors = (self.log_prior.get(f) for f in range(1 + max(self.log_prior, default=-1)))
+        finished = score_by_fold(priors, self.rows.fold, finish_fold)
         if lost:
             warn_impossible(lost)
-        return _in_order(done)
+        return finished[0] if finished else np.zeros((0, 0))
 
-    def judged(self, log_posterior: Array) -> Scorecard:
-        """How good the answers are; the rows are kept."""
+    def scorecard(self, log_posterior: Array) -> Scorecard:
+        """Evaluate posteriors of the rows; the rows are kept."""
         rows = self.rows
         return Scorecard.of(log_posterior, rows.codes, rows.weight, self.known, keep=True, number=rows.number)
 
 
-def out_of_fold(each: Iterable[Without | None], rows: Rows, wanted: Finish, observed: bool = False) -> OutOfFold:
-    """Every row scored by what is believed without its fold; rows of a fold that has no such belief are left out.
+def score_out_of_fold(
+    models: Iterable[FoldModel | None], rows: Rows, wanted: Finish, count_cells: bool = False
+) -> TableFoldScores:
+    """Score every row by the model without its fold; rows of a fold that has no model are left out.
 
-    `observed`: also how much of each row says something.
+    `count_cells` also counts the cells and words of each row that its model knows.
     """
     assert rows.fold is not None
-    scores, known, log_prior, cells = [], [], {}, []
-    for f, without in enumerate(each):
-        mine = np.flatnonzero(rows.fold == f)
-        if without is None or not len(mine):
-            continue
-        learned = without.rest.rows > 0
-        scores.append((mine, without.scores(rows[mine], wanted)))
-        if observed:
-            cells.append((mine, without.scores(rows[mine], "observed")))
-        known.append((mine, np.broadcast_to(learned, (len(mine), len(learned)))))
-        log_prior[f] = without.scorer.solved.log_prior
-    judged = rows[np.isin(rows.fold, list(log_prior))]
-    counted = _in_order(cells) if observed else None
-    return OutOfFold(judged, _in_order(scores), _in_order(known), log_prior, counted)
+    log_prior: dict[int, Array] = {}
 
+    def score(model: FoldModel, index: NDArray[np.intp]) -> tuple[NDArray[Any], ...]:
+        assert rows.fold is not None
+        own, known = rows[index], model.rest.rows > 0
+        log_prior[int(rows.fold[index[0]])] = model.scorer.solved.log_prior
+        scores = model.scores(own, wanted), np.broadcast_to(known, (len(index), len(known)))
+        return (*scores, model.scores(own, "observed")) if count_cells else scores
 
-def _in_order(parts: Sequence[tuple[NDArray[np.intp], NDArray[Any]]]) -> NDArray[Any]:
-    """The parts as one, by the places that they have."""
-    if not parts:
-        return np.zeros((0, 0))
-    order = np.argsort(np.concatenate([place for place, _ in parts]), kind="stable")
-    whole: NDArray[Any] = np.concatenate([part for _, part in parts])[order]
-    return whole
+    arrays = score_by_fold(models, rows.fold, score)
+    is_scored = np.isin(rows.fold, list(log_prior))
+    if not arrays:
+        return TableFoldScores(rows[is_scored], np.zeros((0, 0)), np.zeros((0, 0), dtype=np.bool_), log_prior)
+    if not is_scored.all():
+        rows, arrays = rows[is_scored], [array[is_scored] for array in arrays]
+    return TableFoldScores(rows, arrays[0], arrays[1], log_prior, arrays[2] if count_cells else None)

@@ -1,4 +1,4 @@
-"""`train`: one pass over a table, the numbers settled, the model, and how good it is on rows it had not learned."""
+"""`train`: one pass over a table, the numbers solve_ledger, the model, and how good it is on rows it had not learned."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from deciban.scorer import vocabularies
 from deciban.sources.document_folders import FOLDS
 from deciban.text import matrix
 from deciban.training.calibrate_model import settle
-from deciban.training.fold_assignment import stratifying
-from deciban.training.learners import learner_of, without_each
+from deciban.training.labelled_rows import stratifying
+from deciban.training.learners import learn_excluding_each, make_learner
 from deciban.training.number_roles import decide
 from deciban.training.reservoir import LEARNED, Reservoir
-from deciban.training.table_folds import OutOfFold, Without, out_of_fold
+from deciban.training.table_folds import FoldModel, TableFoldScores, score_out_of_fold
 from deciban.training.task import Task, plan
 
 
@@ -114,21 +114,21 @@ class Trained:
     folds: Sequence[Ledger]
     sample: Rows | None
     n_learned: int
-    sure: Mapping[str, Column]
+    decided: Mapping[str, Column]
     """Open columns that no fold could turn the scale of, if every fold is like the others."""
 
-    def without_each(self) -> Iterator[Without]:
+    def learn_excluding_each(self) -> Iterator[FoldModel]:
         """What would have been learned without each fold, one after the other."""
-        return without_each(self.task, self.model.options, self.folds, self.sample, self.sure)
+        return learn_excluding_each(self.task, self.model.options, self.folds, self.sample, self.decided)
 
     @cached_property
-    def sample_scores(self) -> OutOfFold | None:
+    def sample_scores(self) -> TableFoldScores | None:
         """ln p(x, k) of each row of the sample by the model without its fold; None where no folds were kept."""
         if self.sample is None or len(self.folds) < 2:
             return None
         model, n = self.model, len(self.sample.codes)
         with engines.part_of_work(n * len(model.labels) * len(model.layout.all_features())):
-            return out_of_fold(self.without_each(), self.sample, "joint", observed=True)
+            return score_out_of_fold(self.learn_excluding_each(), self.sample, "joint", count_cells=True)
 
     def check_folds(self, n: int, noun: str = "folds", hint: str = "") -> None:
         """Refuse to go on where the ledgers of so many folds were given up."""
@@ -148,13 +148,13 @@ class Trained:
         assert scored is not None
         which = self.which_rows(len(scored.rows.codes))
         words = f"{len(self.folds)}-fold{dealt}: {which}, each judged by the model without its fold{calibrated}"
-        return scored.judged(log_posterior).report(self.model.classes, words)
+        return scored.scorecard(log_posterior).report(self.model.classes, words)
 
 
 def learned(task: Task, n_folds: int, progress: Progress | None, deal: FoldAssigner | None = None) -> Trained:
-    """One pass over the rows, then everything that was open is settled; every fold has its share of each class."""
-    learner = learner_of(task)
-    gathering = task.gathering(n_folds, deal or (stratifying(n_folds) if n_folds > 1 else None))
+    """One pass over the rows, then everything that was open is solve_ledger; every fold has its share of each class."""
+    learner = make_learner(task)
+    gathering = task.summariser(n_folds, deal or (stratifying(n_folds) if n_folds > 1 else None))
     times = LEARNED if learner.needs_rows else 1
     sample = Reservoir(len(task.layout.all_features()), task.source.n_rows, times)
     for rows in gathering.read(task.source, progress):
@@ -162,7 +162,7 @@ def learned(task: Task, n_folds: int, progress: Progress | None, deal: FoldAssig
             sample.offer(rows)
     total, folds = gathering.total_and_folds
     _check_classes(total, task.target, gathering)
-    columns, _, sure = decide(task.layout, total, task.options)
+    columns, _, decided = decide(task.layout, total, task.options)
     wished = task.options.prior if task.prior is None else parse_class_prior(task.prior, total.schema.classes)
     options = replace(task.options, prior=wished)
     drawn = by_names(gathering, total, sample.rows(len(total.schema.classes)))
@@ -172,7 +172,7 @@ def learned(task: Task, n_folds: int, progress: Progress | None, deal: FoldAssig
         target_type=task.target_type, weights=task.weights, origin=_origin(task, gathering),
     )  # fmt: skip
     model.scorer.solved  # noqa: B018  what cannot be solved is refused here
-    return Trained(task, model, total, folds, drawn, gathering.n_learned, sure if deal is None else {})
+    return Trained(task, model, total, folds, drawn, gathering.n_learned, decided if deal is None else {})
 
 
 def _origin(task: Task, gathering: TableSummariser) -> Origin:

@@ -1,57 +1,61 @@
-"""Which rows are judged together: stratified by class, by groups that stay together, or in the order of time."""
+"""Assignment of rows to folds: stratified by class, by groups, by order, or by the content of the rows."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.errors import InputError
+from deciban.ledger.hashing import hash_row_numbers
 
 Folds = NDArray[np.int32]
-"""The fold of each row; −1: learned from by every model, and judged by none."""
+"""The fold of each row; −1: the row is learned by every model and scored by none."""
+
+RowHashes = NDArray[np.uint64]
+
+LEAVE_ONE_OUT_TEXT = "exact leave-one-out: every row scored by the model of all others"
+"""The sentence of a report on rows that were left out one by one."""
 
 
-LEFT_OUT = "exact leave-one-out: every row judged by the model of all others"
-"""What a report says of rows that were left out one by one."""
+def describe_folds(n: int, how: str) -> str:
+    """Return the sentence of a report on rows that were left out fold by fold."""
+    return f"exact {n}-fold, {how}: every row scored by the model without its fold"
 
 
-def in_folds(n: int, how: str) -> str:
-    """What a report says of rows that were left out fold by fold."""
-    return f"exact {n}-fold, {how}: every row judged by the model without its fold"
-
-
-def in_order(n: int, name: str = "") -> str:
-    """What a report says of rows that were judged by what came before them."""
+def describe_ordered_folds(n: int, name: str = "") -> str:
+    """Return the sentence of a report on rows that were scored by the model of the folds before theirs."""
     return (
-        f"{n} folds in order{name and f' of {name}'}: each judged by the model of those before it, the first by none"
+        f"{n} folds in order{name and f' of {name}'}: each scored by the model of those before it, the first by none"
     )
 
 
-def checked_count(folds: Any) -> int:
-    """The number of folds: a whole number of at least 2."""
+def check_n_folds(folds: Any) -> int:
+    """Check that the number of folds is a whole number of at least 2, and return it."""
     if isinstance(folds, (bool, np.bool_)) or not isinstance(folds, (int, np.integer)) or folds < 2:
         raise InputError(f"folds must be a whole number of at least 2, not {folds!r}")
     return int(folds)
 
 
-class Stratified:
-    """Folds in which every class has about the same share: the i-th row of class k goes to fold (i + k) mod F.
+class StratifiedAssigner:
+    """An assigner of rows to folds of equal class shares: the i-th row of class k goes to fold (i + k) mod F.
 
-    Rows may come in pieces: how many of each class have passed is remembered.
+    Rows may come in batches: the number of rows of each class so far is kept.
 
-    >>> folds = Stratified(2)
-    >>> folds.of(np.array([0, 0, 1, 0])).tolist(), folds.of(np.array([1, 0])).tolist()
+    >>> folds = StratifiedAssigner(2)
+    >>> folds.assign(np.array([0, 0, 1, 0])).tolist(), folds.assign(np.array([1, 0])).tolist()
     ([0, 1, 1, 0], [0, 1])
     """
 
     def __init__(self, n_folds: int) -> None:
-        self.n_folds = checked_count(n_folds)
+        self.n_folds = check_n_folds(n_folds)
         self._passed = np.zeros(0, dtype=np.int64)
 
-    def of(self, codes: NDArray[np.integer[Any]]) -> Folds:
-        """The folds of the next rows, by the places of their classes; a row without one (−1) is in none."""
+    def assign(self, codes: NDArray[np.integer[Any]]) -> Folds:
+        """Return the folds of the next rows, by the codes of their classes; a row without a class (−1) is in none."""
         if not len(codes):
             return np.zeros(0, dtype=np.int32)
         least = int(codes.min())
@@ -63,13 +67,13 @@ class Stratified:
         first = (self._passed + np.arange(len(counts))) % self.n_folds
         self._passed = self._passed + counts
         if least >= 0:
-            return self._dealt(codes, counts, first)
+            return self._assign_in_turn(codes, counts, first)
         out = np.full(len(codes), -1, dtype=np.int32)
-        out[codes >= 0] = self._dealt(present, counts, first)
+        out[codes >= 0] = self._assign_in_turn(present, counts, first)
         return out
 
-    def _dealt(self, codes: NDArray[Any], counts: NDArray[np.int64], first: NDArray[np.int64]) -> Folds:
-        """Each class dealt round and round the folds, from its first one on."""
+    def _assign_in_turn(self, codes: NDArray[Any], counts: NDArray[np.int64], first: NDArray[np.int64]) -> Folds:
+        """Assign the rows of each class to the folds in turn, starting with its first fold."""
         narrow = codes.astype(np.uint16) if len(counts) <= 1 << 16 else codes  # 16 bits: NumPy sorts by counting
         order = np.argsort(narrow, kind="stable")
         start = np.repeat(np.cumsum(counts) - counts - first, counts)
@@ -78,13 +82,48 @@ class Stratified:
         return out
 
 
-def by_group(values: Any, n_folds: int) -> Folds:
-    """Folds that never part a group: the largest first, each to the fold that has the fewest rows yet.
+class FoldAssignment:
+    """The fold of each row of a table by its number: fixed beforehand, or stratified by class as the rows are read.
 
-    >>> by_group(["ann", "bob", "ann", "cat", "ann"], 2).tolist()
+    The fold of each row is kept, in a byte where there are at most 127 folds.
+    """
+
+    def __init__(self, n_folds: int, folds: Folds | None = None) -> None:
+        self.n_folds = n_folds
+        self._dtype = np.min_scalar_type(-n_folds)
+        self._assigner = StratifiedAssigner(n_folds) if folds is None else None
+        self._blocks: list[NDArray[Any]] = [] if folds is None else [folds.astype(self._dtype)]
+        self._end = 0
+
+    def __call__(self, codes: NDArray[np.int32], number: NDArray[np.int64]) -> Folds:
+        """Return the folds of the next rows, given the codes of their classes and their numbers."""
+        if self._assigner is None:
+            return self.lookup(number)
+        fold = self._assigner.assign(codes)
+        if len(number):
+            block = np.full(int(number[-1]) + 1 - self._end, -1, dtype=self._dtype)
+            block[number - self._end] = fold
+            self._blocks.append(block)
+            self._end = int(number[-1]) + 1
+        return fold
+
+    def lookup(self, number: NDArray[np.int64]) -> Folds:
+        """Return the folds of rows by their numbers, −1 for a row that was not assigned."""
+        if len(self._blocks) > 1:
+            self._blocks = [np.concatenate(self._blocks)]
+        if not self._blocks:
+            return np.full(len(number), -1, dtype=np.int32)
+        known = number < len(self._blocks[0])
+        return np.where(known, self._blocks[0][np.where(known, number, 0)], -1).astype(np.int32)
+
+
+def assign_by_group(values: Any, n_folds: int) -> Folds:
+    """Assign whole groups to folds: the largest first, each to the fold that has the fewest rows yet.
+
+    >>> assign_by_group(["ann", "bob", "ann", "cat", "ann"], 2).tolist()
     [0, 1, 0, 1, 0]
     """
-    checked_count(n_folds)
+    check_n_folds(n_folds)
     distinct, which = distinct_values(values, "groups", "group")
     if len(distinct) < n_folds:
         raise InputError(
@@ -99,15 +138,15 @@ def by_group(values: Any, n_folds: int) -> Folds:
     return fold[which]
 
 
-def by_order(values: Any, n_folds: int) -> Folds:
-    """Consecutive folds of about equal size in the order of the values: of times, say; equal values stay together.
+def assign_by_order(values: Any, n_folds: int) -> Folds:
+    """Assign rows to consecutive folds of about equal size in the order of values, such as times.
 
-    Fold f is to be judged by what was learned from the folds before it, and the first by nothing.
+    Equal values stay together. Fold f is scored by the model of the folds before it, and the first by none.
 
-    >>> by_order([2020, 2023, 2021, 2022], 2).tolist()
+    >>> assign_by_order([2020, 2023, 2021, 2022], 2).tolist()
     [0, 1, 0, 1]
     """
-    checked_count(n_folds)
+    check_n_folds(n_folds)
     distinct, which = distinct_values(values, "order", "place in the order")
     size = np.bincount(which, minlength=len(distinct))
     first = np.cumsum(size) - size  # of the rows in order, where each value begins
@@ -121,30 +160,101 @@ def by_order(values: Any, n_folds: int) -> Folds:
 
 
 def distinct_values(values: Any, argument: str, noun: str) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """The different values in order, and which of them each row has; a missing one is refused."""
-    given = np.asarray(values)
-    if given.ndim != 1:
-        raise InputError(f"{argument} has one value for each row, not an array of shape {given.shape}")
-    missing = _missing(given)
+    """Return the distinct values in order, and the index of each row's value; a missing value is an error."""
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise InputError(f"{argument} has one value for each row, not an array of shape {array.shape}")
+    missing = _is_missing(array)
     if missing.any():
         raise InputError(
             f"row {int(np.argmax(missing))} has no {noun}: {argument} is missing there. Hint: leave such rows out"
         )
-    if not len(given):
-        raise InputError(f"{argument} is empty: there are no rows to judge")
+    if not len(array):
+        raise InputError(f"{argument} is empty: there are no rows to evaluate")
     try:
-        distinct, which = np.unique(given, return_inverse=True)
+        distinct, which = np.unique(array, return_inverse=True)
     except TypeError:
-        kinds = sorted({type(value).__name__ for value in given.tolist()})
+        kinds = sorted({type(value).__name__ for value in array.tolist()})
         raise InputError(
             f"{argument} mixes {', '.join(kinds)}, which have no common order. Hint: make them all text"
         ) from None
     return distinct, which.reshape(-1)
 
 
-def _missing(values: NDArray[Any]) -> NDArray[np.bool_]:
+def _is_missing(values: NDArray[Any]) -> NDArray[np.bool_]:
     if values.dtype.kind in "iubUS":
         return np.zeros(len(values), dtype=np.bool_)
     if values.dtype.kind in "mM":
         return np.isnat(values)
     return np.array([value is None or value != value for value in values.tolist()], dtype=np.bool_)
+
+
+def assign_by_content(parts: Sequence[Any], codes: NDArray[np.int32], weight: Array | None, n_folds: int) -> Folds:
+    """Assign rows to stratified folds by their content and not by their order.
+
+    `parts` are columns or matrices, dense or CSR: both have the same folds if they have the same numbers.
+    """
+    return assign_by_hash(codes, hash_rows(parts, len(codes)), weight, n_folds)
+
+
+def assign_by_hash(codes: NDArray[np.int32], hashes: RowHashes, weight: Array | None, n_folds: int) -> Folds:
+    """Assign the i-th row of class k, in the order of the hashes of the rows, to fold (i + k) mod F.
+
+    Equal rows are spread over the folds too: a category of three levels makes many, and without all of the equal rows
+    the evidence would seem to be the opposite. But where each row occurs twice (or g times), two are assigned as one,
+    so that a table written twice is learned as one whose rows have the weight 2.
+
+    >>> assign_by_hash(np.zeros(4, np.int32), np.array([7, 5, 7, 5], np.uint64), None, 2).tolist()
+    [1, 0, 1, 0]
+    """
+    n = len(codes)
+    order = np.lexsort((np.zeros(n) if weight is None else weight, hashes, codes))
+    k, own = codes[order], hashes[order]
+    first = np.flatnonzero(np.concatenate([[True], (k[1:] != k[:-1]) | (own[1:] != own[:-1])])) if n else np.arange(0)
+    times = max(1, int(np.gcd.reduce(np.diff(np.append(first, n)))))
+    counts = np.bincount(codes)
+    place = np.arange(n) - np.repeat(np.cumsum(counts) - counts, counts)
+    out = np.empty(n, dtype=np.int32)
+    out[order] = (place // times + k) % n_folds
+    return out
+
+
+def hash_rows(parts: Sequence[Any], n: int) -> RowHashes:
+    """Return a hash of the content of each of n rows: the same for equal rows, and hardly ever for others."""
+    hashes: RowHashes = np.zeros(n, dtype=np.uint64)
+    for part in parts:
+        hashes = _mix(hashes) + _hash_cells(part)
+    return _mix(hashes)
+
+
+def _mix(hashes: RowHashes) -> RowHashes:
+    return hash_row_numbers(hashes.view(np.int64))
+
+
+def _hash_cells(part: Any) -> RowHashes:
+    """Hash the cells of a column; of a matrix the sum over all cells that are not 0, whatever their order."""
+    if hasattr(part, "indptr"):
+        ends = np.concatenate(
+            [np.zeros(1, np.uint64), np.cumsum(_hash_entries(part.indices, part.data), dtype=np.uint64)]
+        )
+        sums: RowHashes = ends[part.indptr[1:]] - ends[part.indptr[:-1]]
+        return sums
+    if part.ndim == 1:
+        return _bits(part)
+    total: RowHashes = np.zeros(len(part), dtype=np.uint64)
+    for j in range(part.shape[1]):
+        total += _hash_entries(np.array([j]), part[:, j])
+    return total
+
+
+def _hash_entries(where: NDArray[Any], cells: NDArray[Any]) -> RowHashes:
+    """Hash cells together with their columns; 0 for cells that are 0."""
+    each = _mix(hash_row_numbers(where.astype(np.int64)) ^ _mix(_bits(cells)))
+    return np.where(cells == 0, np.uint64(0), each)
+
+
+def _bits(numbers: NDArray[Any]) -> RowHashes:
+    if numbers.dtype.kind != "f":
+        return numbers.astype(np.int64).view(np.uint64)
+    x = numbers.astype(np.float64) + 0.0  # which turns −0 into 0
+    return np.where(np.isnan(x), np.nan, x).view(np.uint64)

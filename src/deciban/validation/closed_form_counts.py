@@ -1,0 +1,214 @@
+"""Leave-one-out in closed form of counts and levels: Bernoulli, multinomial, Poisson, categorical and others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban import engines
+from deciban._typing import Array
+from deciban.engines import is_sparse
+from deciban.families.bernoulli import Bernoulli
+from deciban.families.categorical import Categorical
+from deciban.families.complement import Complement
+from deciban.families.family import log, to_dense
+from deciban.families.joint import Joint
+from deciban.families.multinomial import Multinomial
+from deciban.families.poisson import Poisson
+from deciban.ledger import Cells, Counts, Levels
+from deciban.ledger.counts import read
+from deciban.ledger.statistic import divide
+from deciban.scores import Lookup
+from deciban.scores.linear import log_factorial
+from deciban.validation.closed_form import (
+    LeftOutBlock,
+    LeftOutRows,
+    counts_excluding,
+    has_rest,
+    score_without_row,
+    subtract_weight,
+)
+from deciban.validation.closed_form_sparse import (
+    score_sparse_bernoulli,
+    score_sparse_complement,
+    score_sparse_multinomial,
+)
+
+MAX_COUNT_CELLS = 1 << 33
+"""Rows × classes × features up to which every class may change with every row; beyond it folds are the way."""
+
+LevelCodes = NDArray[np.int64]
+
+
+@score_without_row.register
+def _score_bernoulli(family: Bernoulli, block: LeftOutBlock) -> Array | None:
+    sparse = score_sparse_bernoulli(family, block)
+    return _score_own_class(family, block) if sparse is None else sparse
+
+
+@score_without_row.register
+def _score_multinomial(family: Multinomial, block: LeftOutBlock) -> Array | None:
+    if is_sparse(block.X) and np.ndim(family.alpha) == 0 and family.alpha > 0:
+        return score_sparse_multinomial(family, block)
+    return _score_own_class(family, block)
+
+
+@score_without_row.register
+def _score_complement(family: Complement, block: LeftOutBlock) -> Array | None:
+    sparse = score_sparse_complement(family, block)
+    return _score_every_class(family, block) if sparse is None else sparse
+
+
+@score_without_row.register
+def _score_poisson(family: Poisson, block: LeftOutBlock) -> Array | None:
+    return _score_every_class(family, block)
+
+
+def _score_own_class(family: Bernoulli | Multinomial, block: LeftOutBlock) -> Array | None:
+    """Score each row by its own class's counts without it; those of the other classes stay.
+
+    None where a class has no counts but those that all classes share, which would change too.
+    """
+    part, X, rows, alpha = to_dense(block.part), block.X, block.rows, np.asarray(family.alpha)
+    weight = part.weight if isinstance(family, Bernoulli) else part.total.sum(axis=1, keepdims=True)
+    if (alpha == 0).any() and (weight == 0).any():
+        return None
+    own = np.empty(X.shape[0])
+    for some in rows.chunks(part.n_features):
+        x = _values(X[some], family)
+        others = counts_excluding(part, x, rows.codes[some], rows.weight[some])
+        whole = others.weight if isinstance(family, Bernoulli) else others.total.sum(axis=2, keepdims=True)
+        rows.needs_refit[some] |= ((whole == 0) & (alpha == 0)).any(axis=(1, 2))
+        score = _times(x, log(family.theta(others))[:, 0])
+        if isinstance(family, Bernoulli):
+            score += _times(1 - x, log(family.absent(others))[:, 0])
+        own[some] = score.sum(axis=1)
+    scores = block.joint_scores()
+    scores[np.arange(len(own)), rows.codes] = own
+    return scores
+
+
+def _score_every_class(family: Poisson | Complement, block: LeftOutBlock) -> Array | None:
+    """Score each row by all classes' counts without it: the mean of a column, or the counts of other classes."""
+    part, X, rows, alpha = to_dense(block.part), block.X, block.rows, np.asarray(family.alpha)
+    if (alpha == 0).any() or part.total.size * X.shape[0] > MAX_COUNT_CELLS:
+        return None
+    out = np.empty((X.shape[0], part.n_classes))
+    for some in rows.chunks(part.total.size):
+        x = _values(X[some], family)
+        others = _all_classes(part, counts_excluding(part, x, rows.codes[some], rows.weight[some]), rows, some)
+        x = x[:, None]
+        if isinstance(family, Complement):
+            out[some] = (x * family.log_theta(others)).sum(axis=2)
+            continue
+        rate = family.rates(others)  # 0 in every class for a column without any count: no evidence
+        terms = _times(x, np.where(rate == 0, 0.0, log(rate))) - rate
+        out[some] = np.where(np.isnan(x), 0.0, terms).sum(axis=2) - log_factorial(x[:, 0])[:, None]
+    return out
+
+
+def _all_classes(part: Counts, own: Counts, rows: LeftOutRows, some: slice) -> Counts:
+    """Return the counts of all classes, c×K×d, those of the row's own class without it."""
+    shape = (len(own.total), *part.total.shape)
+    total, weight = (np.broadcast_to(each, shape).copy() for each in (part.total, part.weight))
+    at = np.arange(shape[0]), rows.codes[some]
+    total[at], weight[at] = own.total[:, 0], own.weight[:, 0]
+    return Counts(total, weight)
+
+
+def _values(X: Any, family: Any) -> Array:
+    dense = X.toarray() if is_sparse(X) else np.asarray(X)
+    return read(dense, getattr(family, "threshold", None))
+
+
+def _times(x: Array, log_theta: Array) -> Array:
+    """Return x · ln θ; 0 where x is 0 or missing, even if θ is 0."""
+    nothing = np.isnan(x) | (x == 0)
+    return np.where(nothing, 0.0, np.where(nothing, 0.0, x) * np.where(nothing, 0.0, log_theta))
+
+
+def _level_codes(block: LeftOutBlock) -> LevelCodes:
+    codes: LevelCodes = engines.prepare_rows(block.X.toarray() if is_sparse(block.X) else block.X, block.need)
+    return codes
+
+
+@score_without_row.register
+def _score_categorical(family: Categorical, block: LeftOutBlock) -> Array | None:
+    """Σ_j ln θ_kj,x_j of each row; a level that only this row had counts as never seen.
+
+    None where pooled levels change places, or a class has no counts of a feature but those that all classes share.
+    """
+    X, rows = _level_codes(block), block.rows
+    part = family.full(block.part)
+    V = family.separate_levels(part).counts.sizes
+    if family.most is not None and (family.most < V).any():
+        return None
+    if family.alpha == 0 and (part.weight == 0).any():
+        return None
+    out = np.empty((len(X), part.n_classes))
+    for some in rows.chunks(part.n_features * (part.n_classes + 2)):
+        out[some] = _score_level_chunk(family, part, V, block.form, X[some], rows, some)
+    return out
+
+
+def _score_level_chunk(
+    family: Categorical, part: Levels, V: NDArray[np.int64], form: Lookup, X: LevelCodes, rows: LeftOutRows,
+    some: slice,
+) -> Array:  # fmt: skip
+    k, w = rows.codes[some], rows.weight[some][:, None]
+    column = np.where(X >= 0, X + part.offset[:-1], 0)
+    alone = (X >= 0) & ~has_rest(part.table.sum(axis=0)[column], w)
+    vanishes = alone & (np.array(family.min_levels or [0] * part.n_features) <= X)
+    if family.holes == "level":  # only without the highest level no level number is skipped
+        vanishes &= part.sizes - 1 == X
+        rows.needs_refit[some] |= vanishes.any(axis=1)
+    elif family.unseen == "error":
+        rows.needs_refit[some] |= vanishes.any(axis=1)  # which the refit refuses
+    stays = np.where(vanishes, -1, X)
+    score = form.joint(stays)
+    at = np.arange(len(X)), k
+    levels, smooth = V + (family.unseen == "smooth"), family.unseen == "smooth"
+    own = subtract_weight(part.weight[k], w * (X >= 0))
+    whole = own + family.alpha * levels
+    rows.needs_refit[some] |= ((whole == 0) & (stays >= 0)).any(axis=1)
+    counts = subtract_weight(part.table[k[:, None], column], w * (X >= 0)) + family.alpha
+    score[at] = np.where(stays >= 0, log(divide(counts, whole)), 0.0).sum(axis=1)
+    if smooth and vanishes.any():
+        weight = np.broadcast_to(part.weight, (len(X), *part.weight.shape)).copy()
+        weight[at] = own
+        unseen = log(divide(np.full_like(weight, family.alpha), weight + family.alpha * (levels - 1)))
+        score += np.where(vanishes[:, None], unseen, 0.0).sum(axis=2)
+    return score
+
+
+@score_without_row.register
+def _score_joint(family: Joint, block: LeftOutBlock) -> Array | None:
+    """ln p(x|k) by the joint table without the row; rows with a missing value are in no cell of it."""
+    part, form, X, rows = block.part, block.form, _level_codes(block), block.rows
+    inside = (X >= 0).all(axis=1)
+    seen = part.count.sum(axis=1)
+    if family.alpha == 0 and (seen == 0).any():
+        return None
+    rows.needs_refit[:] |= inside & ~has_rest(seen[rows.codes], rows.weight)
+    rows.needs_refit[:] |= _shrinks_table(family, part, X, rows) & inside
+    count, free = form.agreeing(X)
+    own = np.arange(len(X)), rows.codes
+    removed = rows.weight * inside
+    count[own] = subtract_weight(count[own], removed)
+    whole = np.broadcast_to(seen, count.shape).copy()
+    whole[own] = subtract_weight(whole[own], removed)
+    log_alpha = log(np.array(family.alpha))
+    return np.logaddexp(log(count), log_alpha + free) - np.logaddexp(log(whole), form.log_imagined)
+
+
+def _shrinks_table(family: Joint, part: Cells, X: LevelCodes, rows: LeftOutRows) -> NDArray[np.bool_]:
+    """Return which rows are the only ones with the highest level of a feature: without them the table is smaller."""
+    out, total = np.zeros(len(X), dtype=np.bool_), part.count.sum(axis=0)
+    least = family.min_levels or (0,) * part.n_features
+    for j, (size, known) in enumerate(zip(part.sizes, least)):
+        top = total[part.cell[:, j] == size - 1].sum()
+        if known < size:
+            out |= (X[:, j] == size - 1) & ~has_rest(np.full(len(X), top), rows.weight)
+    return out
