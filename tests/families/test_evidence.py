@@ -13,7 +13,14 @@ from deciban.families.categorical import Categorical
 from deciban.families.complement import Complement
 from deciban.families.gaussian import Gaussian
 from deciban.families.joint import Joint
-from deciban.families.marginal_likelihood import LEAST, MOST, best_alpha, drawn, log_rising, with_best_alphas
+from deciban.families.marginal_likelihood import (
+    MAX_ALPHA,
+    MIN_ALPHA,
+    best_alpha,
+    compound_likelihood,
+    log_rising,
+    with_best_alphas,
+)
 from deciban.families.multinomial import Multinomial
 from deciban.families.poisson import Poisson
 from deciban.families.text_family import Text
@@ -36,7 +43,7 @@ def urn(counts, alpha, levels=None):
 
 def close(family, part, alpha, probabilities):
     """Whether ln p of the family, of every owner together, is the logarithm of the product."""
-    told = drawn(family, part)
+    told = compound_likelihood(family, part)
     m = len(told.levels) if hasattr(told, "levels") else 1
     found = told.log_marginal_likelihood(np.full(m, float(alpha))).sum()
     return found == pytest.approx(math.log(math.prod(probabilities)), rel=1e-12, abs=1e-12)
@@ -107,14 +114,14 @@ def test_a_joint_table_is_an_urn_of_all_cells(alpha):
 def test_a_joint_table_beyond_all_doubles_still_has_a_best_pseudo_count():
     X = np.tile(np.arange(2)[:, None], (1, 1500))
     part = Cells.of(np.repeat(X, 5, axis=0), np.zeros(10, np.int32), None, 1)
-    assert 0 < best_alpha(Joint(), part) <= LEAST
+    assert 0 < best_alpha(Joint(), part) <= MIN_ALPHA
 
 
 @pytest.mark.parametrize("alpha", [0.1, 1.0, 12.0])
 def test_rates_are_negative_binomial_one_after_another(alpha):
     x, y = np.array([[0.0], [3.0], [1.0], [4.0], [0.0]]), np.array([0, 0, 0, 1, 1])
     part = Counts.of(x, y.astype(np.int32), None, 2)
-    found, mean, exact = drawn(Poisson(), part), x.mean(), 0.0
+    found, mean, exact = compound_likelihood(Poisson(), part), x.mean(), 0.0
     for k in (0, 1):
         total, rows = 0.0, 0
         for value in x[y == k, 0]:
@@ -130,8 +137,8 @@ def test_text_draws_what_its_event_draws_of_the_words_that_are_kept(event):
     part = Bags(Tallies.from_counts(BAG), Tallies.from_counts(few))
     kept = WORDS[:, [0, 1, 2]] if event != "bernoulli" else few.total[:, [0, 1, 2]]
     family = {"multinomial": Multinomial(), "bernoulli": Bernoulli(), "complement": Complement()}[event]
-    same = drawn(family, Counts(kept, BAG.weight))
-    found = drawn(Text("words", event, least=2.0), part)
+    same = compound_likelihood(family, Counts(kept, BAG.weight))
+    found = compound_likelihood(Text("words", event, least=2.0), part)
     at = np.array([0.3])
     assert found.log_marginal_likelihood(at) == pytest.approx(same.log_marginal_likelihood(at), rel=1e-12)
 
@@ -149,8 +156,8 @@ def test_text_draws_what_its_event_draws_of_the_words_that_are_kept(event):
     ],
 )
 def test_the_best_pseudo_count_is_the_highest_of_a_fine_grid_and_its_slope_is_the_difference(family, part):
-    told = drawn(family, part)
-    grid = np.geomspace(LEAST, MOST, 6001)
+    told = compound_likelihood(family, part)
+    grid = np.geomspace(MIN_ALPHA, MAX_ALPHA, 6001)
     height = [told.log_marginal_likelihood(np.array([alpha]))[0] for alpha in grid]
     assert best_alpha(family, part) == pytest.approx(grid[int(np.argmax(height))], rel=0.01)
     for alpha in (0.05, 1.0, 900.0, 3000.0):
@@ -173,7 +180,7 @@ def test_counts_of_certain_columns_ask_for_little_and_even_ones_for_much():
     sure = Levels.of(np.repeat([[0], [1]], 50, axis=0), np.repeat([0, 1], 50).astype(np.int32), None, 2)
     even = Levels.of(np.tile([[0], [1]], (50, 1)), np.repeat([0, 1], 50).astype(np.int32), None, 2)
     assert best_alpha(Categorical(), sure)[0] < 0.1
-    assert best_alpha(Categorical(), even)[0] == MOST
+    assert best_alpha(Categorical(), even)[0] == MAX_ALPHA
 
 
 def test_bins_never_ask_for_less_than_one():
@@ -201,7 +208,7 @@ def test_where_nothing_was_counted_it_is_laplaces(family, part, expected):
 
 def test_weights_count_as_so_many_draws():
     half = Counts(WORDS * 0.5, BAG.weight * 0.5)
-    told = drawn(Multinomial(), half).log_marginal_likelihood(np.array([0.7]))[0]
+    told = compound_likelihood(Multinomial(), half).log_marginal_likelihood(np.array([0.7]))[0]
     exact = sum(
         sum(math.lgamma(n / 2 + 0.7) - math.lgamma(0.7) for n in row)
         + math.lgamma(2.8)

@@ -15,7 +15,7 @@ from deciban.errors import InputError
 from deciban.estimators.class_arguments import PRIOR_NAMES, parse_prior
 from deciban.estimators.generative_base import SHARED_CONSTRAINTS, Bayes
 from deciban.families.family import Alpha, ClassPrior, Family
-from deciban.families.marginal_likelihood import FALLBACK
+from deciban.families.marginal_likelihood import FALLBACK_ALPHA
 from deciban.generative import Assumption
 from deciban.ledger import Counts, Ledger, Tallies
 
@@ -86,7 +86,7 @@ class DiscreteBayes(ClassCounts):
         if isinstance(self.alpha, Ledger):
             return Assumption((self._family(0.0, n_features),), prior, self.alpha, self.missing)
         if isinstance(self.alpha, str):
-            return Assumption((self._family(FALLBACK, n_features),), prior, None, self.missing, auto=True)
+            return Assumption((self._family(FALLBACK_ALPHA, n_features),), prior, None, self.missing, auto=True)
         return Assumption((self._family(self._pseudo_count(n_features), n_features),), prior, None, self.missing)
 
     def _pseudo_count(self, n_features: int) -> Alpha:

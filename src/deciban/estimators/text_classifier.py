@@ -17,7 +17,7 @@ from deciban.estimators.class_arguments import PRIOR_NAMES, parse_prior
 from deciban.estimators.generative_base import SHARED_CONSTRAINTS, generator
 from deciban.estimators.text_base import TextBayes
 from deciban.families.family import NO_LIKELIHOOD, ClassPrior
-from deciban.families.marginal_likelihood import FALLBACK
+from deciban.families.marginal_likelihood import FALLBACK_ALPHA
 from deciban.families.telltales import Telltale, telltales
 from deciban.families.text_family import Event, Text
 from deciban.families.word_selection import By
@@ -135,7 +135,7 @@ class TextClassifier(TextBayes):
         return Text(
             self._words.reading,
             "complement" if rennie else EVENTS[self.event],
-            FALLBACK if isinstance(self.alpha, str) else float(self.alpha),
+            FALLBACK_ALPHA if isinstance(self.alpha, str) else float(self.alpha),
             bool(self.norm) or rennie,
             float(self.least),
             None if self.most is None else int(self.most),

@@ -60,7 +60,7 @@ class Bins:
 
 @dataclass(frozen=True)
 class Binned:
-    """ln p(x|k) = Σ_j ln θ_kj,b(x_j), b(x) the bin of x; cut where the classes say so (see `families/binned.py`).
+    """ln p(x|k) = Σ_j ln θ_kj,b(x_j), b(x) the bin of x, cut by class entropy.
 
     The probability is that of the bin, not of the number in it.
 

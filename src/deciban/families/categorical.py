@@ -1,4 +1,4 @@
-"""Categorical: one of V_j levels, θ_kjv = (n_kjv + α) / (n_kj + αV_j)."""
+"""The categorical family: one of V_j levels, θ_kjv = (n_kjv + α) / (n_kj + αV_j)."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from deciban.scores import Lookup, ScoreForm
 
 Unseen = Literal["ignore", "smooth", "error"]
 
-ENUMERABLE = 1 << 18
-"""Most combinations of levels that are ever written out."""
+MAX_COMBINATIONS = 1 << 18
+"""Largest number of combinations of levels that are enumerated."""
 
 
 def combinations(sizes: Sequence[int]) -> EnumeratedRows | None:
-    """Every row of level codes, each once, or None where they are too many."""
-    if math.prod(sizes) > ENUMERABLE:
+    """Return every row of level codes once, or None where they are too many."""
+    if math.prod(sizes) > MAX_COMBINATIONS:
         return None
     rows = np.stack([axis.ravel() for axis in np.indices(tuple(sizes))], axis=1)
     return rows, np.zeros(len(rows))
@@ -33,13 +33,13 @@ def combinations(sizes: Sequence[int]) -> EnumeratedRows | None:
 
 @dataclass(frozen=True)
 class SeparateLevels:
-    """The levels that are told apart, side by side as in `Levels`, and the column there of each level; −1: unseen."""
+    """Counts of the levels that have their own parameters, and the column of each level in them; −1: unseen."""
 
     counts: Levels
     column: NDArray[np.int64]
 
     def codes(self, part: Levels, j: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The first code that each of feature j's columns stands for, then one never seen; all codes of the last."""
+        """Return the first code of each column of feature j, then an unseen one; and all codes of the last column."""
         a, b = part.offset[j : j + 2]
         at, size = self.column[a:b] - self.counts.offset[j], int(self.counts.sizes[j])
         seen = np.flatnonzero(at >= 0)[::-1]
@@ -50,15 +50,15 @@ class SeparateLevels:
 
 @dataclass(frozen=True)
 class Categorical:
-    """ln p(x|k) = Σ_j ln θ_kj,x_j. `min_levels` are levels known to exist; `unseen` says what another means.
+    """ln p(x|k) = Σ_j ln θ_kj,x_j. `min_levels` are levels declared to exist; `unseen` is the treatment of others.
 
-    An unseen level is ignored (no evidence), or smoothed: it takes one of V_j + 1 shares of the pseudo-counts,
-    n_kj + α(V_j + 1) in the denominator of every level.
+    An unseen level is ignored (no evidence), or smoothed: it gets one of V_j + 1 equal pseudo-counts,
+    with n_kj + α(V_j + 1) in the denominator of every level.
 
-    `alpha` may be one for all features, or one each. `holes`: whether a level below the highest that no class has any
-    weight in is a level like others, or "unseen".
-    `most`: at most so many levels of a feature are told apart, those with the most weight over all classes (of equals
-    the lower code); all others together are one more level, whose counts are pooled.
+    `alpha` may be one for all features, or one each. `holes`: whether an empty level below the highest one counts
+    as a level, or as "unseen".
+    `most`: the largest number of levels of a feature with their own parameters, those with the most weight over all
+    classes (of equals the lower code); all others together are one more level, whose counts are pooled.
 
     >>> table = Levels.of(np.array([[0], [1], [1]]), np.array([0, 0, 1], np.int32), None, 2)
     >>> np.exp(Categorical(alpha=1.0).solve(table).log_theta).round(3).tolist()
@@ -78,22 +78,22 @@ class Categorical:
         return Needs("levels", signed=self.holes == "unseen")
 
     def full(self, part: Levels) -> Levels:
-        """The counts, with room for the levels that are known to exist."""
+        """Return the counts with columns for the levels that are declared to exist."""
         return part if self.min_levels is None else part.widen(np.array(self.min_levels, dtype=np.int64))
 
     def separate_levels(self, part: Levels) -> SeparateLevels:
-        """Which levels of the full counts are told apart."""
+        """Return which levels of the full counts have their own parameters."""
         if self.holes == "level" and self.most is None:
             return SeparateLevels(part, np.arange(part.table.shape[1]))
         owner, total = part.owner, part.table.sum(axis=0)
-        known = self._known(part, total)
-        order = np.lexsort((-total, ~known, owner))  # stable: of equals the lower code comes first
+        known = self._find_known(part, total)
+        order = np.lexsort((-total, ~known, owner))  # stable sort: of equals the lower code comes first
         rank = np.empty(len(order), dtype=np.int64)
         rank[order] = np.arange(len(order)) - part.offset[owner]
-        apart = known & (rank < (len(order) if self.most is None else self.most))
-        return _gathered(part, apart, known & ~apart)
+        own = known & (rank < (len(order) if self.most is None else self.most))
+        return _pool_levels(part, own, known & ~own)
 
-    def _known(self, part: Levels, total: Array) -> NDArray[np.bool_]:
+    def _find_known(self, part: Levels, total: Array) -> NDArray[np.bool_]:
         if self.holes == "level":
             return np.ones(len(total), dtype=np.bool_)
         declared = np.array(self.min_levels or [0] * part.n_features, dtype=np.int64)
@@ -103,21 +103,21 @@ class Categorical:
         return part.weight + self.alpha * (part.sizes + (self.unseen == "smooth"))
 
     def _log_shares(self, part: Levels) -> Array:
-        """ln θ of levels that are all told apart."""
+        """Return ln θ of levels that all have their own parameters."""
         weight = self._denominator(part)[:, part.owner]
         theta = divide(part.table + broadcast_alpha(self.alpha, part.n_features)[part.owner], weight)
         together = divide(part.table.sum(axis=0), part.weight.sum(axis=0)[part.owner])
         return log(pool_empty(theta, weight, together))
 
     def _log_unseen(self, part: Levels) -> Array:
-        """ln θ_kj of any level never seen, given those that are told apart."""
+        """Return ln θ_kj of an unseen level, given the counts of the separate levels."""
         nothing = np.zeros((part.n_classes, part.n_features))
         if self.unseen != "smooth":
             return nothing
         return log(divide(nothing + self.alpha, self._denominator(part)))
 
     def log_theta(self, part: Levels) -> Array:
-        """ln θ_kjv, the tables of all features side by side."""
+        """Return ln θ_kjv, the tables of all features in one array."""
         separate = self.separate_levels(part)
         shares = self._log_shares(separate.counts)
         if separate.counts is part:
@@ -131,9 +131,9 @@ class Categorical:
         return Lookup(self.log_theta(part), part.offset, self._log_unseen(self.separate_levels(part).counts))
 
     def sample(self, part: Levels, codes: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.int64]:
-        """See `Family.sample`; the code after the last level stands for one never seen, if it has a share.
+        """See `Family.sample`; the code after the last level represents an unseen one, if it has a probability.
 
-        Of levels that are not told apart, each is drawn as often as it was seen in all classes together.
+        Pooled levels are drawn by their frequency in all classes together.
         """
         part = self.full(part)
         separate = self.separate_levels(part)
@@ -147,11 +147,13 @@ class Categorical:
             steps = np.cumsum(share, axis=1)
             if steps.size:
                 column = (draw[:, j, None] * steps[codes, -1:] >= steps[codes]).sum(axis=1)
-                X[:, j] = _drawn(column, *separate.codes(part, j), part.table[:, part.offset[j] :].sum(axis=0), rng)
+                X[:, j] = _draw_codes(
+                    column, *separate.codes(part, j), part.table[:, part.offset[j] :].sum(axis=0), rng
+                )
         return X
 
     def enumerate_rows(self, part: Levels) -> EnumeratedRows | None:
-        """See `Family.enumerate_rows`; levels that are not told apart have one code to stand for all."""
+        """See `Family.enumerate_rows`; one code represents all pooled levels."""
         part = self.full(part)
         separate = self.separate_levels(part)
         every = combinations([max(1, int(v) + (self.unseen == "smooth")) for v in separate.counts.sizes])
@@ -166,27 +168,27 @@ class Categorical:
         return dot(part.widen(solved.sizes).table, self.log_theta(solved))
 
     def n_parameters(self, part: Levels) -> int:
-        """K Σ_j (V_j − 1)."""
+        """Return K Σ_j (V_j − 1)."""
         sizes = self.separate_levels(self.full(part)).counts.sizes
         return part.n_classes * int(np.maximum(sizes - 1, 0).sum())
 
 
-def _gathered(part: Levels, apart: NDArray[np.bool_], other: NDArray[np.bool_]) -> SeparateLevels:
-    """The counts of the levels told apart, in their order, and after them those of all the others of a feature."""
-    alone, rest = (sums_by_feature(mask[None].astype(np.float64), part.offset)[0] for mask in (apart, other))
+def _pool_levels(part: Levels, own: NDArray[np.bool_], other: NDArray[np.bool_]) -> SeparateLevels:
+    """Return the counts of the separate levels in order, followed for each feature by those of its pooled levels."""
+    alone, rest = (sums_by_feature(mask[None].astype(np.float64), part.offset)[0] for mask in (own, other))
     offset = np.concatenate([[0], np.cumsum(alone + (rest > 0))]).astype(np.int64)
-    before = np.cumsum(apart) - apart - np.concatenate([[0], np.cumsum(alone)])[part.owner]
-    column = offset[part.owner] + np.where(apart, before, alone[part.owner]).astype(np.int64)
-    column = np.where(apart | other, column, -1)
+    before = np.cumsum(own) - own - np.concatenate([[0], np.cumsum(alone)])[part.owner]
+    column = offset[part.owner] + np.where(own, before, alone[part.owner]).astype(np.int64)
+    column = np.where(own | other, column, -1)
     seen = column >= 0
     table = [np.bincount(column[seen], weights=row[seen], minlength=offset[-1]) for row in part.table]
     return SeparateLevels(Levels(np.array(table, dtype=np.float64).reshape(part.n_classes, -1), offset), column)
 
 
-def _drawn(
+def _draw_codes(
     column: NDArray[np.intp], first: NDArray[np.int64], last: NDArray[np.int64], seen: Array, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """A code for each column drawn: the one it stands for, or one of several by how often each was seen."""
+    """Return a code for each drawn column: its level, or one of the pooled levels, drawn by frequency."""
     code = first[column]
     if len(last) > 1:
         rows = np.flatnonzero(column == len(first) - 2)

@@ -2,8 +2,8 @@
 
     Σ_k π_k Σ_{l≠k} π_l/(1−π_k) KL(p_kj ‖ p_lj),   KL(p ‖ q) = E_p[ln p − ln q], in nats.
 
-It is a closed form of the parameters. Parameters are drawn from their posterior distribution (Dirichlet shares, normal
-means, inverse-χ² variances, Gamma rates): the spread of the strengths is given as an interval. A class
+It is a closed form of the parameters. Parameters are drawn from their posterior distribution (Dirichlet shares,
+normal means, inverse-χ² variances, Gamma rates): the spread of the strengths is given as an interval. A class
 without the feature, or without prior, is left out of its strength.
 
 A text is one feature: its words count together, in a document of the class's mean length. The strength of numbers
@@ -100,7 +100,10 @@ def table_strength(theta: Array, prior: Array) -> Array:
 
 
 def gaussian_strength(mean: Array, variance: Array, pi: Array) -> Array:
-    """Return the strength of means and variances (… K×d) with priors (K×d): KL = ½[(σ_k² + (μ_k−μ_l)²)/σ_l² − 1 + ln σ_l²/σ_k²]."""
+    """Return the strength of means and variances (… K×d) with priors (K×d).
+
+    KL = ½[(σ_k² + (μ_k−μ_l)²)/σ_l² − 1 + ln σ_l²/σ_k²].
+    """
     mean = mean - (pi * mean).sum(axis=-2, keepdims=True)  # so that no digits are lost far from zero
     precision, log_variance = 1 / variance, np.log(variance)
     squares = (variance + mean**2) * _mean_of_others(precision, pi)
@@ -118,7 +121,7 @@ def rate_strength(rate: Array, pi: Array) -> Array:
 
 
 def _mean_of_others(f: Array, pi: Array) -> Array:
-    """Return Σ_{l≠k} π_l f_l / (1 − π_k), the mean of f over the other classes; the class axis is the last but one."""
+    """Return Σ_{l≠k} π_l f_l / (1 − π_k), the mean of f over the other classes; the class axis is −2."""
     weighted = pi * f
     return divide(weighted.sum(axis=-2, keepdims=True) - weighted, np.broadcast_to(1 - pi, f.shape))
 
@@ -206,7 +209,7 @@ def _text_strength(family: Text, part: Bags, prior: Array, rng: np.random.Genera
 
 
 def document_strength(family: Text, counted: Tallies, pi: Array) -> float:
-    """Return the strength of the counts of the kept words with priors: E_k[score_k − score_l], the score being linear.
+    """Return the strength of the kept words' counts with priors: E_k[score_k − score_l], the score being linear.
 
     A document of class k has word v r_k(n_kv + α) times on average, so words that a class lacks need no visit.
     """

@@ -1,4 +1,4 @@
-"""Gaussian: bells about the class mean, with one of seven shapes of covariance."""
+"""The Gaussian family, with one of seven shapes of covariance."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ from deciban.scores.full import cholesky
 Covariance = Literal["full", "tied", "diagonal", "tied_diagonal", "spherical", "tied_spherical", "identity"]
 
 VARIANCE_FLOOR = 1e-12
-"""No variance below this fraction of its column's: a class whose few rows agree is not certain for ever."""
+"""Smallest variance as a fraction of the column's, for classes whose few rows are all equal."""
 
 UNIT_SCALE = 1.0
-"""The variance assumed where nothing has varied yet, as after the first row."""
+"""The variance assumed where no column varies, as after the first row."""
 
 
 @dataclass(frozen=True)
 class Gaussian:
     """ln p(x|k) = −½ ln|2πΣ_k| − ½ (x−μ_k)ᵀ Σ_k⁻¹ (x−μ_k).
 
-    `prior_rows` imagines that many rows per class with the column's own pooled variance;
+    `prior_rows` is the number of imagined rows per class with the column's pooled variance;
     `var_smoothing` adds that fraction of the widest column's variance to all (scikit-learn's ε);
-    `shrinkage` pulls towards s̄·I, one s̄ for all classes: the mean pooled variance.
+    `shrinkage` shrinks towards s̄·I, one s̄ for all classes: the mean pooled variance.
     """
 
     covariance: Covariance = "diagonal"
@@ -50,7 +50,7 @@ class Gaussian:
 
     @property
     def paired(self) -> bool:
-        """Whether pairs of features matter."""
+        """Whether covariances of pairs of features are estimated."""
         return self.covariance in ("full", "tied")
 
     probabilistic: ClassVar[bool] = True
@@ -81,10 +81,10 @@ class Gaussian:
         )
 
     def variances(self, part: Moments) -> Array:
-        """σ²_kj, K×d, for the shapes without cross terms; of many ledgers at once (…×K×d), those of each."""
+        """Return σ²_kj, K×d, for the shapes without cross terms; for many ledgers at once (…×K×d), those of each."""
         spread = self._raw_variances(part)
         if self.shrinkage is not None:
-            spread = self._shrunk(spread, part)
+            spread = self._shrink_variances(spread, part)
         spread = spread + np.asarray(self.epsilon(part))[..., None, None]
         total = total_variance(part)
         never = np.broadcast_to(part.weight, part.mean.shape).sum(axis=-2, keepdims=True) == 0
@@ -93,7 +93,7 @@ class Gaussian:
         return np.where(varied, floored, np.where(spread == 0, UNIT_SCALE, spread))
 
     def _raw_variances(self, part: Moments) -> Array:
-        """(ν₀ s²_j + M2_kj) / (ν₀ + n_kj), averaged over classes or features as the shape asks."""
+        """Return (ν₀ s²_j + M2_kj) / (ν₀ + n_kj), averaged over classes or features according to the shape."""
         n = np.broadcast_to(part.weight, part.mean.shape)
         pooled = pooled_variance(part)[..., None, :]
         own = divide(self.prior_rows * pooled + part.m2, self.prior_rows + n, pooled)
@@ -109,7 +109,7 @@ class Gaussian:
             return np.broadcast_to(divide(*sums), shape).copy()
         return np.ones(shape) if self.covariance == "identity" else own
 
-    def _shrunk(self, spread: Array, part: Moments) -> Array:
+    def _shrink_variances(self, spread: Array, part: Moments) -> Array:
         rows = part.weight.max(axis=-1)
         if "tied" in self.covariance:
             rows = np.broadcast_to(rows.sum(axis=-1, keepdims=True), rows.shape)
@@ -118,7 +118,7 @@ class Gaussian:
         return (1 - a)[..., None] * spread + (a * pooled_variance(part).mean(axis=-1)[..., None])[..., None]
 
     def epsilon(self, part: Moments) -> Any:
-        """The variance that `var_smoothing` adds."""
+        """Return the variance that `var_smoothing` adds."""
         return self.var_smoothing * total_variance(part).max(axis=-1, initial=0.0)
 
     def sample(self, part: Moments | Scatter, codes: NDArray[np.intp], rng: np.random.Generator) -> Array:
@@ -129,18 +129,18 @@ class Gaussian:
             return form.mean[codes] + noise * np.sqrt(form.variance[codes])
         assert isinstance(form, Full)
         lower = cholesky(form.covariance)
-        turned = np.empty_like(noise)
+        correlated = np.empty_like(noise)
         for k in np.unique(codes):
             rows = codes == k
-            turned[rows] = noise[rows] @ lower[0 if form.shared else k].T
-        return form.mean[codes] + turned
+            correlated[rows] = noise[rows] @ lower[0 if form.shared else k].T
+        return form.mean[codes] + correlated
 
     def enumerate_rows(self, part: Moments | Scatter) -> EnumeratedRows | None:
-        """Numbers have no end."""
+        """Return None: the possible numbers are infinite."""
         return None
 
     def log_likelihood(self, part: Moments | Scatter, solved: Moments | Scatter) -> float:
-        """See `Family.log_likelihood`: squares about the solved mean are those about the own mean, and n·gap²."""
+        """See `Family.log_likelihood`: squares about the solved mean are those about the data's mean plus n·gap²."""
         form = self.solve(solved)
         moments = part.moments if isinstance(part, Scatter) else part
         if isinstance(form, Diagonal):
@@ -160,34 +160,34 @@ class Gaussian:
         return float(-(n * half + 0.5 * squares).sum())
 
     def n_parameters(self, part: Moments | Scatter) -> int:
-        """As `parameter_count("gaussian", …)` lists them."""
+        """Return the number that `parameter_count("gaussian", …)` gives."""
         return GAUSSIAN[self.covariance](part.n_classes, part.n_features)
 
 
 def means(part: Moments) -> Array:
-    """μ_kj; a class that never had the feature takes the mean of all."""
+    """Return μ_kj; the mean of all classes where a class lacks the feature."""
     return pool_empty(part.mean + part.rest, part.weight, pooled_mean(part)[..., None, :])
 
 
 def pooled_mean(part: Moments) -> Array:
-    """The mean of each column, whatever the class."""
+    """Return the mean of each column over all classes."""
     n = np.broadcast_to(part.weight, part.mean.shape)
     return divide((n * part.mean).sum(axis=-2), n.sum(axis=-2))
 
 
 def pooled_variance(part: Moments) -> Array:
-    """s²_j = Σ_k M2_kj / Σ_k n_kj, the variance within classes."""
+    """Return s²_j = Σ_k M2_kj / Σ_k n_kj, the variance within classes."""
     return divide(part.m2.sum(axis=-2), np.broadcast_to(part.weight, part.mean.shape).sum(axis=-2))
 
 
 def total_variance(part: Moments) -> Array:
-    """The variance of each column, within and between classes."""
+    """Return the variance of each column, within and between classes."""
     n = np.broadcast_to(part.weight, part.mean.shape)
     gap = part.mean - pooled_mean(part)[..., None, :]
     return divide((part.m2 + n * gap**2).sum(axis=-2), n.sum(axis=-2))
 
 
 def scale(total: Array) -> Array:
-    """Each column's own variance as a yardstick; the widest column's where it never varied."""
+    """Return the variance of each column; the widest column's where it is zero."""
     widest = total.max(axis=-1, keepdims=True, initial=0.0)
     return np.where(total > 0, total, np.where(widest > 0, widest, UNIT_SCALE))

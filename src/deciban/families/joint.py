@@ -1,4 +1,4 @@
-"""Joint: the full table p(x|k) over all combinations of levels; nothing assumed, everything to be estimated."""
+"""The joint family: the full table p(x|k) over all combinations of levels, without independence assumptions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Joint:
         return Needs("cells", signed=False)
 
     def sizes(self, part: Cells) -> tuple[int, ...]:
-        """V_j, with the levels that are known to exist."""
+        """Return V_j, including the levels that are declared to exist."""
         least = np.zeros(part.n_features, dtype=np.int64) if self.min_levels is None else np.array(self.min_levels)
         return tuple(int(v) for v in np.maximum(part.sizes, least))
 
@@ -41,10 +41,10 @@ class Joint:
         return Table(part.cell, part.count, self.sizes(part), self.alpha, self.unseen == "smooth")
 
     def sample(self, part: Cells, codes: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.int64]:
-        """See `Family.sample`: a seen cell, or, with the pseudo-counts' share, any cell."""
+        """See `Family.sample`: draws a non-empty cell, or, with the pseudo-counts' probability, any cell."""
         form = self.solve(part)
         X = rng.integers(0, np.array(form.room, dtype=np.int64), (len(codes), part.n_features))
-        seen = rng.random(len(codes)) < _share(form)[codes]
+        seen = rng.random(len(codes)) < _observed_fraction(form)[codes]
         for k in np.unique(codes[seen]):
             mine = np.flatnonzero(seen & (codes == k))
             weight = form.filled[k]
@@ -52,7 +52,7 @@ class Joint:
         return X
 
     def enumerate_rows(self, part: Cells) -> EnumeratedRows | None:
-        """The cells seen, and one of those never seen for all of them, which are alike.
+        """Return the non-empty cells, and one empty cell that represents all of them, which are alike.
 
         >>> part = Cells.of(np.array([[0, 0], [1, 1]]), np.array([0, 1], np.int32), None, 2)
         >>> rows, log_times = Joint(alpha=1.0).enumerate_rows(part)
@@ -60,12 +60,12 @@ class Joint:
         ([[0, 0], [1, 1], [0, 1]], [1.0, 1.0, 2.0])
         """
         m, form = len(part.cell), self.solve(part)
-        if self.alpha == 0 and not part.count.any():  # nothing known: any row scores 0, and stands for all
+        if self.alpha == 0 and not part.count.any():  # no rows: every row scores 0, and one represents all
             return np.zeros((1, part.n_features), dtype=np.int64), np.zeros(1)
         left = math.prod(form.room) - m
         if self.alpha == 0 or left == 0:
             return part.cell, np.zeros(m)
-        rows = np.concatenate([part.cell, _never_seen(part.cell, form.room)[None]])
+        rows = np.concatenate([part.cell, _find_empty_cell(part.cell, form.room)[None]])
         return rows, np.append(np.zeros(m), math.log(left))
 
     def log_likelihood(self, part: Cells, solved: Cells) -> float:
@@ -73,21 +73,21 @@ class Joint:
         return dot(part.count, self.solve(solved).joint(part.cell).T)
 
     def n_parameters(self, part: Cells) -> int:
-        """K(Π_j V_j − 1)."""
+        """Return K(Π_j V_j − 1)."""
         return part.n_classes * (math.prod(max(1, v) for v in self.sizes(part)) - 1)
 
 
-def _share(form: Table) -> Array:
-    """N_k / (N_k + αM), the rows of each class that were seen and not imagined."""
+def _observed_fraction(form: Table) -> Array:
+    """Return N_k / (N_k + αM), the fraction of each class's rows that are not imagined."""
     whole = np.logaddexp(form.log_seen, form.log_imagined)
     return np.exp(form.log_seen - np.where(np.isneginf(whole), 0.0, whole))
 
 
-def _never_seen(cell: NDArray[np.int64], room: Sequence[int]) -> NDArray[np.int64]:
-    """The first row in lexicographic order that is no cell: among m + 1 rows there is one."""
-    rows = np.zeros((len(cell) + 1, len(room)), dtype=np.int64)
+def _find_empty_cell(cell: NDArray[np.int64], sizes: Sequence[int]) -> NDArray[np.int64]:
+    """Return the first row in lexicographic order that is no cell: among m + 1 rows there is one."""
+    rows = np.zeros((len(cell) + 1, len(sizes)), dtype=np.int64)
     left = np.arange(len(rows))
-    for j in reversed(range(len(room))):
-        left, rows[:, j] = np.divmod(left, room[j])
+    for j in reversed(range(len(sizes))):
+        left, rows[:, j] = np.divmod(left, sizes[j])
     seen = {row.tobytes() for row in cell}
     return next(row for row in rows if row.tobytes() not in seen)

@@ -1,8 +1,8 @@
-"""How much smoothing the counts themselves ask for: the pseudo-count under which they are most probable.
+"""The pseudo-count of highest marginal likelihood of the counts.
 
-A pseudo-count α is a Dirichlet prior, Dir(α, …, α), and θ = (n_v + α)/(N + αV) the probability of what comes next.
-Multiplied over all that came, one after another, these are the probability of the counts before any was seen, in
-closed form and whatever the order (Pólya's urn):
+A pseudo-count α is a Dirichlet prior, Dir(α, …, α), and θ = (n_v + α)/(N + αV) the predictive probability of v.
+The product of the predictive probabilities of all observations is the marginal likelihood of the counts, in
+closed form and independent of the order (Pólya's urn):
 
     p(n | α) = Π_v α(α+1)…(α+n_v−1) / αV(αV+1)…(αV+N−1),
 
@@ -11,16 +11,16 @@ mean, and its sums are negative binomial:
 
     p(S | α) ∝ Γ(S + αm)/Γ(αm) · α^(αm) / (N + α)^(S + αm).
 
-The α that is asked for is that of the highest product over the classes: of levels and bins one for each feature, of
-all else, whose features are alike (words, flags, rates), one for all of them. Nothing but sums is needed, so merged,
-forgotten or held-out rows ask for what a model learned without detours would ask for.
+The chosen α maximises the product over the classes: for levels and bins one for each feature; for
+all else, whose features are alike (words, flags, rates), one for all of them. Only sums are needed, so the choice
+after merging, forgetting or holding out rows is that of a model learned directly.
 
-docs/lab/calibration.md counts, by 10×10-fold log-loss, where that won, tied and lost against α = 1. The rule was
-found on the tables of that page, as one of some fifteen that were compared, so the count flatters it. The others were
+docs/lab/calibration.md counts, by 10×10-fold log-loss, where this rule won, tied and lost against α = 1. It was
+selected on the tables of that page from some fifteen rules, so the count is biased in its favour. The others were
 tried once, mostly in fewer shuffles, by scripts that are not kept: one α for all levels, as for words, won 3 and lost
-adult; bins as free as levels lost breast-w and labor, but won adult, and a prior that pulls α towards 1 did not mend
-breast-w. Of words (SMS and R8, four events, one 5-fold split) log-loss fell in seven cases of eight, and rose for the
-complement on R8.
+adult; bins with the bounds of levels lost breast-w and labor, but won adult, and a prior that pulls α towards 1 did
+not improve breast-w. For words (SMS and R8, four events, one 5-fold split) log-loss fell in seven cases of eight, and
+rose for the complement on R8.
 """
 
 from __future__ import annotations
@@ -46,34 +46,34 @@ from deciban.families.text_family import Text
 from deciban.ledger import Cells, Counts, Levels, Tallies
 from deciban.ledger.statistic import divide
 
-LEAST, MOST = 1e-3, 1e3
-"""Between these a pseudo-count is looked for; in a joint table of many cells from one for all of them on."""
+MIN_ALPHA, MAX_ALPHA = 1e-3, 1e3
+"""Range of pseudo-counts that are searched; in a joint table of many cells it begins at 1 / (number of cells)."""
 
-LEAST_OF_BINS = 1.0
-"""Bins were cut where the classes part, so their counts look surer than they are: never below Laplace's."""
+MIN_ALPHA_OF_BINS = 1.0
+"""Smallest pseudo-count of bins (Laplace's): they are cut where classes differ, so their counts look too certain."""
 
-FALLBACK = 1.0
-"""Laplace's, where the counts say nothing."""
+FALLBACK_ALPHA = 1.0
+"""The pseudo-count (Laplace's) where the likelihood does not depend on it."""
 
-STEPS, HALVINGS = 25, 32
-"""The highest of so many steps, and then where the slope is nothing: there may be several hills."""
+GRID_POINTS, BISECTIONS = 25, 32
+"""Number of grid points, since there may be several maxima, and of bisections of the derivative after that."""
 
-DIGITS = 3
-"""Digits of what is chosen: more change nothing, and sums that were added in another order must not change it."""
+SIGNIFICANT_DIGITS = 3
+"""Significant digits of the chosen pseudo-count: more change nothing, and the order of summation must not show."""
 
-FLAT = 1e-10
-"""Heights that differ by less than this share are the same."""
+FLAT_FRACTION = 1e-10
+"""Log-likelihoods that differ by less than this fraction count as equal."""
 
-MOST_CELLS = 1e300
-"""A joint table of more cells is told as one of so many, so that doubles can hold it."""
+MAX_CELLS = 1e300
+"""Largest number of cells of a joint table, so that a double can hold it; more count as this many."""
 
 
 MIN_SERIES_ARGUMENT = 1e3
-"""From here on the series of ψ is exact to the last digits."""
+"""Argument from which the series of ψ is accurate to the last digits."""
 
 
 def log_rising(a: Array, n: Array) -> Array:
-    """ln a(a+1)…(a+n−1) = ln Γ(a+n) − ln Γ(a), also for n that is no whole number; no digits are lost for large a.
+    """Return ln a(a+1)…(a+n−1) = ln Γ(a+n) − ln Γ(a), also for fractional n; accurate for large a.
 
     >>> np.exp(log_rising(np.array([0.5, 3.0]), np.array([2.0, 0.0]))).round(12).tolist()
     [0.75, 1.0]
@@ -84,26 +84,26 @@ def log_rising(a: Array, n: Array) -> Array:
     return np.where(n > 0, gammaln(some) - betaln(a, some), 0.0)
 
 
-def _slope_of_rising(a: Array, n: Array) -> Array:
-    """The derivative of `log_rising` by a; beyond MIN_SERIES_ARGUMENT by the series, where the difference would lose its digits."""
+def _log_rising_derivative(a: Array, n: Array) -> Array:
+    """Return the derivative of `log_rising` by a; for large a by a series, where the difference loses digits."""
     from scipy.special import digamma
 
     near, a = np.minimum(a, MIN_SERIES_ARGUMENT), np.maximum(a, MIN_SERIES_ARGUMENT)
-    with np.errstate(over="ignore"):  # a square beyond all doubles divides by ∞
+    with np.errstate(over="ignore"):  # a square that overflows divides by ∞
         share = n / (a + n)
         series = np.log1p(n / a) + share / (2 * a) + share * (1 + a / (a + n)) / (12 * a**2)
     return np.where(a > MIN_SERIES_ARGUMENT, series, digamma(near + n) - digamma(near))
 
 
 class CompoundLikelihood(Protocol):
-    """What was counted, as it looks to a prior: for one pseudo-count, or for several independently."""
+    """The marginal likelihood of counts as a function of one pseudo-count, or of several independent ones."""
 
     def log_marginal_likelihood(self, alpha: Array) -> Array:
-        """ln p(counts | α) for each α, up to what it does not change."""
+        """Return ln p(counts | α) for each α, up to a constant."""
         ...
 
     def slope(self, alpha: Array) -> Array:
-        """Its derivative by α."""
+        """Return the derivative by α."""
         ...
 
 
@@ -111,7 +111,7 @@ class CompoundLikelihood(Protocol):
 class Urns:
     """Draws from urns, `total` from each; urns and counts belong to the α of their `urn_owner` and `owner`.
 
-    An urn has as many kinds as its owner has `levels`. Equal counts of one owner are told once, with their `times`.
+    An urn has as many kinds as its owner has `levels`. Equal counts of one owner are stored once, with their `times`.
 
     >>> coin = Urns.of(np.array([3.0, 2.0]), np.zeros(2), np.array([5.0]), np.zeros(1), np.array([2.0]))
     >>> np.exp(-coin.log_marginal_likelihood(np.ones(1))).round(9).tolist()  # heads 1/2 2/3 3/4, tails 1/5 2/6
@@ -130,13 +130,13 @@ class Urns:
     def of(
         cls, count: Array, owner: Array, total: Array, urn_owner: Array, levels: Array, times: Array | None = None
     ) -> Urns:
-        """Urns and counts as they come, `times` over."""
-        drawn = _told_once(count, owner, np.ones(len(count)) if times is None else times)
-        return cls(*drawn, *_told_once(total, urn_owner, np.ones(len(total))), levels)
+        """Build urns from counts, each occurring `times` times."""
+        drawn = _merge_equal(count, owner, np.ones(len(count)) if times is None else times)
+        return cls(*drawn, *_merge_equal(total, urn_owner, np.ones(len(total))), levels)
 
     @classmethod
     def alike(cls, count: Array, total: Array, levels: float, times: Array | None = None) -> Urns:
-        """Urns with as many kinds each, under one α."""
+        """Build urns with equal numbers of kinds, under one α."""
         return cls.of(count, np.zeros(len(count)), total, np.zeros(len(total)), np.array([levels]), times)
 
     def log_marginal_likelihood(self, alpha: Array) -> Array:
@@ -147,29 +147,29 @@ class Urns:
 
     def slope(self, alpha: Array) -> Array:
         """See `CompoundLikelihood.slope`."""
-        each = self.times * _slope_of_rising(alpha[self.owner], self.count)
-        whole = self.urns * _slope_of_rising((alpha * self.levels)[self.urn_owner], self.total)
+        each = self.times * _log_rising_derivative(alpha[self.owner], self.count)
+        whole = self.urns * _log_rising_derivative((alpha * self.levels)[self.urn_owner], self.total)
         return self._sums(each, whole * self.levels[self.urn_owner])
 
     def _sums(self, each: Array, whole: Array) -> Array:
         m = len(self.levels)
-        return _summed(self.owner, each, m) - _summed(self.urn_owner, whole, m)
+        return _sum_by_owner(self.owner, each, m) - _sum_by_owner(self.urn_owner, whole, m)
 
 
-def _told_once(value: Array, owner: Array, times: Array) -> tuple[Array, NDArray[np.intp], Array]:
-    """Equal values of one owner once, and how often; values of 0 not at all."""
+def _merge_equal(value: Array, owner: Array, times: Array) -> tuple[Array, NDArray[np.intp], Array]:
+    """Return the distinct positive values of each owner, their owners and how often they occur."""
     some = (value > 0) & (times > 0)
     pair, place = np.unique(owner[some] + 1j * value[some], return_inverse=True)
-    return pair.imag, pair.real.astype(np.intp), _summed(place.reshape(-1), times[some], len(pair))
+    return pair.imag, pair.real.astype(np.intp), _sum_by_owner(place.reshape(-1), times[some], len(pair))
 
 
-def _summed(owner: NDArray[np.intp], value: Array, n: int) -> Array:
-    return np.bincount(owner, value, n).astype(np.float64, copy=False)  # of nothing NumPy makes whole numbers
+def _sum_by_owner(owner: NDArray[np.intp], value: Array, n: int) -> Array:
+    return np.bincount(owner, value, n).astype(np.float64, copy=False)  # of empty arrays NumPy makes integers
 
 
 @dataclass(frozen=True)
 class Rates:
-    """Sums of counts that come at a rate: `total` in `weight` rows, where α rows of the `mean` are imagined."""
+    """Sums of Poisson counts: `total` in `weight` rows, where α rows of the `mean` are imagined."""
 
     total: Array
     weight: Array
@@ -184,14 +184,14 @@ class Rates:
     def slope(self, alpha: Array) -> Array:
         """See `CompoundLikelihood.slope`."""
         rows = self.weight + alpha
-        prior = _slope_of_rising(alpha * self.mean, self.total) + np.log(alpha / rows) + self.weight / rows
+        prior = _log_rising_derivative(alpha * self.mean, self.total) + np.log(alpha / rows) + self.weight / rows
         return (self.mean * prior - self.total / rows).sum(keepdims=True)
 
 
 def compound_likelihood(family: Family, part: Any) -> CompoundLikelihood | None:
-    """What this family draws its probabilities from; None where it has no pseudo-count."""
-    told = next((told for kind, told in COMPOUND_LIKELIHOODS.items() if isinstance(family, kind)), None)
-    return None if told is None else told(family, part)
+    """Return the marginal likelihood of a family's counts; None where it has no pseudo-count."""
+    build = next((build for kind, build in COMPOUND_LIKELIHOODS.items() if isinstance(family, kind)), None)
+    return None if build is None else build(family, part)
 
 
 def _flags(family: Bernoulli, part: Counts | Tallies) -> Urns:
@@ -203,7 +203,7 @@ def _flags(family: Bernoulli, part: Counts | Tallies) -> Urns:
 
 
 def _sparse_flags(part: Tallies) -> Urns:
-    """A class that a word does not list is without it in all of its rows."""
+    """Return the urns of sparse flags; a class without an entry of a word has it in none of its rows."""
     n, V = part.weight[:, 0], part.n_features
     absent = np.maximum(n[part.klass] - part.total, 0.0)
     listed = part.per_class(np.ones(len(part.total)))
@@ -218,11 +218,11 @@ def _words(family: Multinomial, part: Counts | Tallies) -> Urns:
     return Urns.alike(part.total.ravel(), part.total.sum(axis=1), part.n_features)
 
 
-def _other_words(family: Complement, part: Counts | Tallies) -> Urns:
-    """The words of all other classes, for each class: what its weights are estimated from.
+def _words_of_others(family: Complement, part: Counts | Tallies) -> Urns:
+    """Return, for each class, the words of all other classes, from which its weights are estimated.
 
-    They overlap, so the product is no probability of all words together, but it is one of what each class is
-    estimated from; for two classes it is that of `Multinomial`.
+    They overlap, so the product is no probability of all words together, but of the words from which each class is
+    estimated; for two classes it is that of `Multinomial`.
     """
     sparse = part if isinstance(part, Tallies) else Tallies.from_counts(Counts(part.total, part.weight[:, :1]))
     everywhere, K = sparse.per_feature(sparse.total), sparse.n_classes
@@ -246,73 +246,75 @@ def _bins(family: Binned, part: Any) -> Urns:
 
 def _cells(family: Joint, part: Cells) -> Urns:
     logs = sum(math.log(v) for v in family.solve(part).room)
-    return Urns.alike(part.count.ravel(), part.count.sum(axis=1), math.exp(min(logs, math.log(MOST_CELLS))))
+    return Urns.alike(part.count.ravel(), part.count.sum(axis=1), math.exp(min(logs, math.log(MAX_CELLS))))
 
 
 def _rates(family: Poisson, part: Counts | Tallies) -> Rates:
     counts = to_dense(part)
     weight = np.broadcast_to(counts.weight, counts.total.shape)
     mean = np.broadcast_to(divide(counts.total.sum(axis=0), weight.sum(axis=0)), weight.shape)
-    told = (weight > 0) & (mean > 0)
-    return Rates(counts.total[told], weight[told], mean[told])
+    known = (weight > 0) & (mean > 0)
+    return Rates(counts.total[known], weight[known], mean[known])
 
 
 def _text(family: Text, part: Any) -> Urns:
     counted = family.select_words(part).counted
     if family.event == "bernoulli":
         return _sparse_flags(counted)
-    return _other_words(Complement(), counted) if family.event == "complement" else _words(Multinomial(), counted)
+    return _words_of_others(Complement(), counted) if family.event == "complement" else _words(Multinomial(), counted)
 
 
 COMPOUND_LIKELIHOODS: dict[type, Callable[[Any, Any], CompoundLikelihood]] = {
     Bernoulli: _flags,
     Multinomial: _words,
-    Complement: _other_words,
+    Complement: _words_of_others,
     Categorical: _levels,
     Binned: _bins,
     Joint: _cells,
     Poisson: _rates,
     Text: _text,
 }
-"""What each family that has a pseudo-count draws from."""
+"""The marginal likelihood of each family that has a pseudo-count."""
 
 
 def best_alpha(family: Family, part: Any) -> Alpha | None:
-    """The pseudo-count of the highest evidence, to three digits; of levels and bins one each; None: there is none.
+    """Return the pseudo-count of highest marginal likelihood, to three digits; None where the family has none.
+
+    Levels and bins have one for each feature.
 
     >>> best_alpha(Bernoulli(), Counts(np.array([[9.0, 1.0, 5.0]]), np.array([[10.0]])))
     1.09
     """
-    told = compound_likelihood(family, part)
-    if told is None:
+    likelihood = compound_likelihood(family, part)
+    if likelihood is None:
         return None
     if isinstance(family, (Categorical, Binned)):
-        least = LEAST_OF_BINS if isinstance(family, Binned) else LEAST
-        return _highest(told, np.full(part.n_features, least))
-    cells = float(told.levels[0]) if isinstance(family, Joint) and isinstance(told, Urns) else 1.0
-    return float(_highest(told, np.array([min(LEAST, 1 / cells)]))[0])
+        least = MIN_ALPHA_OF_BINS if isinstance(family, Binned) else MIN_ALPHA
+        return _maximise(likelihood, np.full(part.n_features, least))
+    cells = float(likelihood.levels[0]) if isinstance(family, Joint) and isinstance(likelihood, Urns) else 1.0
+    return float(_maximise(likelihood, np.array([min(MIN_ALPHA, 1 / cells)]))[0])
 
 
-def _highest(told: CompoundLikelihood, least: Array) -> Array:
-    """The α of the highest evidence from `least` to MOST, where it depends on α at all."""
-    steps = np.geomspace(least, np.full(len(least), MOST), STEPS)
-    height = np.array([told.log_marginal_likelihood(alpha) for alpha in steps])
+def _maximise(likelihood: CompoundLikelihood, least: Array) -> Array:
+    """Return the α of highest marginal likelihood from `least` to MAX_ALPHA, FALLBACK_ALPHA where it is constant."""
+    steps = np.geomspace(least, np.full(len(least), MAX_ALPHA), GRID_POINTS)
+    height = np.array([likelihood.log_marginal_likelihood(alpha) for alpha in steps])
     top, each = height.argmax(axis=0), np.arange(len(least))
-    low, high = np.log(steps[np.maximum(top - 1, 0), each]), np.log(steps[np.minimum(top + 1, STEPS - 1), each])
-    for _ in range(HALVINGS):
+    low, high = np.log(steps[np.maximum(top - 1, 0), each]), np.log(steps[np.minimum(top + 1, GRID_POINTS - 1), each])
+    for _ in range(BISECTIONS):
         middle = (low + high) / 2
-        up = told.slope(np.exp(middle)) > 0
+        up = likelihood.slope(np.exp(middle)) > 0
         low, high = np.where(up, middle, low), np.where(up, high, middle)
-    flat = np.ptp(height, axis=0) <= FLAT * np.maximum(1.0, np.abs(height).max(axis=0))
-    found = np.where(flat, FALLBACK, np.exp((low + high) / 2))
-    return np.array([float(f"{alpha:.{DIGITS}g}") for alpha in found.tolist()])
+    flat = np.ptp(height, axis=0) <= FLAT_FRACTION * np.maximum(1.0, np.abs(height).max(axis=0))
+    found = np.where(flat, FALLBACK_ALPHA, np.exp((low + high) / 2))
+    return np.array([float(f"{alpha:.{SIGNIFICANT_DIGITS}g}") for alpha in found.tolist()])
 
 
 def with_best_alphas(families: Sequence[Family], parts: Sequence[Any]) -> tuple[Family, ...]:
-    """The families with the pseudo-counts that their parts ask for."""
+    """Return the families with the pseudo-counts of highest marginal likelihood of their parts."""
     return tuple(with_alpha(family, best_alpha(family, part)) for family, part in zip(families, parts))
 
 
 def with_alpha(family: Any, alpha: Alpha | None) -> Any:
-    """The family with another pseudo-count; one that has none as it is."""
+    """Return the family with another pseudo-count; None: unchanged."""
     return family if alpha is None else replace(family, alpha=alpha)

@@ -1,4 +1,4 @@
-"""How many parameters a model has, without any data: why the full joint model explodes and naive Bayes does not."""
+"""The number of parameters of a model, without data: exponential for the full joint model, linear for naive Bayes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ GAUSSIAN: dict[str, Callable[[int, int], int]] = {
     "tied_spherical": lambda K, d: K * d + 1,
     "identity": lambda K, d: K * d,
 }
-"""Means, and the free entries of the covariance."""
+"""Numbers of means and free entries of the covariance, by shape."""
 
 
 def parameter_count(

@@ -49,7 +49,10 @@ class Poisson:
         return Linear(weights, zeros, offsets=-rate, carrier="log_factorial", barrier=barrier)
 
     def _solve_sparse(self, part: Tallies) -> ScoreForm:
-        """Compute ln λ_kv = ln(α m_v) − ln(N_k + α) + ln(1 + n_kv/(α m_v)), without α ln n_kv − ln N_k, and −Σ_v λ_kv."""
+        """Compute the bias −Σ_v λ_kv and the weights ln λ_kv.
+
+        ln λ_kv = ln(α m_v) − ln(N_k + α) + ln(1 + n_kv/(α m_v)); without α, ln n_kv − ln N_k.
+        """
         if np.ndim(self.alpha):
             raise InputError(
                 f"a Poisson model of {part.n_classes} classes × {part.n_features} features is kept sparse, which "

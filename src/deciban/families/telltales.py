@@ -1,12 +1,12 @@
-"""Telltales: the words that tell a class from all other classes together, and how sure we are of each.
+"""Telltales: the words that distinguish a class from all other classes together, with intervals of their evidence.
 
-What is known of a share θ after counting is a Dirichlet (of an odds, a Beta), whose logarithm has polygammas for
-cumulants: mean ψ(n + α) − ψ(N + αV), variance ψ′(n + α) − ψ′(N + αV), and so on. The two sides are independent, so
-theirs add; the ends of the 90 % interval follow from the first three by Cornish and Fisher's expansion, since a word
-that the other classes never had leaves a very lopsided one.
+The posterior of a share θ is a Dirichlet (of odds, a Beta); the cumulants of its logarithm are polygamma functions:
+mean ψ(n + α) − ψ(N + αV), variance ψ′(n + α) − ψ′(N + αV), and so on. The two sides are independent, so their
+cumulants add; the ends of the 90 % interval follow from the first three by the Cornish-Fisher expansion, since the
+distribution of a word that the other classes lack is very skewed.
 
-What is counted for the width of the interval are documents, not occurrences: the words of one document come together.
-What a word says remains the model's own.
+The width of the interval is computed from documents, not occurrences, since the words of one document are dependent.
+The evidence of a word is that of the model.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from deciban.ledger.statistic import divide
 from deciban.scores import DECIBAN, SparseLinear
 
 Z = 1.6448536269514722
-"""A normal variable lies above this one time in twenty."""
+"""The 95 % quantile of the standard normal distribution."""
 
-LEAST_ALPHA = 0.5
-"""How sure we are is judged with at least Jeffreys' pseudo-count: a smaller one claims to know all about words that
-were never seen, and by it those seen once in one class alone would head every list."""
+MIN_INTERVAL_ALPHA = 0.5
+"""Smallest pseudo-count (Jeffreys') for intervals: a smaller one makes words that were never seen look certain, and
+words seen once in one class alone would head every list."""
 
 
 class Telltale(NamedTuple):
-    """A word that tells a class from all others, what it says in decibans, and how often it was seen where.
+    """A word that distinguishes a class, its evidence in decibans, and its counts in the class and elsewhere.
 
     `low` and `high` are the ends of a 90 % interval.
     """
@@ -43,14 +43,14 @@ class Telltale(NamedTuple):
     decibans: float
     low: float
     high: float
-    count: float  # type: ignore[assignment]  # a tuple has a method of that name, which nobody needs here
+    count: float  # type: ignore[assignment]  # hides the method of tuples, which is not needed here
     elsewhere: float
     documents: float
     documents_elsewhere: float
 
 
-class _Against(NamedTuple):
-    """The words that a class has, how often they are there and in all other classes, and all words on either side."""
+class _Contrast(NamedTuple):
+    """The words of a class, their counts in it and in all other classes, and the total counts on both sides."""
 
     words: NDArray[np.intp]
     here: Array
@@ -59,35 +59,35 @@ class _Against(NamedTuple):
     all_there: float
 
 
-class _Known(NamedTuple):
-    """Cumulants of a logarithm."""
+class _Cumulants(NamedTuple):
+    """The first three cumulants of a logarithm."""
 
     mean: Array
     variance: Array
     skew: Array
 
-    def less(self, other: _Known) -> _Known:
-        """Those of the difference of two that are independent."""
-        return _Known(self.mean - other.mean, self.variance + other.variance, self.skew - other.skew)
+    def minus(self, other: _Cumulants) -> _Cumulants:
+        """Return the cumulants of the difference of two independent variables."""
+        return _Cumulants(self.mean - other.mean, self.variance + other.variance, self.skew - other.skew)
 
-    def end(self, z: float) -> Array:
-        """The point that a normal variable would reach at z."""
+    def quantile(self, z: float) -> Array:
+        """Return the quantile that corresponds to z of the standard normal distribution."""
         spread = np.sqrt(self.variance)
-        lopsided = divide(self.skew, spread**3)  # of counts beyond 1e200 the spread is 0
-        return self.mean + spread * (z + (z**2 - 1) * lopsided / 6 - (2 * z**3 - 5 * z) * lopsided**2 / 36)
+        skewness = divide(self.skew, spread**3)  # with counts beyond 1e200 the spread is 0
+        return self.mean + spread * (z + (z**2 - 1) * skewness / 6 - (2 * z**3 - 5 * z) * skewness**2 / 36)
 
 
 def telltales(family: Text, part: Bags, k: int, n: int, names: Sequence[str] | None = None) -> list[Telltale]:
-    """The n most telling words of class k: by what they say at least, times its documents that have them.
+    """Return the n best telltales of class k: by the low quantile of their evidence times its documents that have them.
 
-    ln θ_k/θ_rest, of a Bernoulli the same of the odds, of a complement by how much its weight exceeds the mean of the
-    others' (with the interval of a multinomial). By the low ends alone, names of those who write much and the debris
-    of encoded files head the lists of 20 Newsgroups; by what they come to in all, "windows", "sale" and "car".
-    Words are called by their names, or by their places where no names are given.
+    The evidence is ln θ_k/θ_rest, for a Bernoulli that of the odds, for a complement its weight minus the mean of
+    the others' (with the interval of a multinomial). By the low ends alone, names of frequent authors and fragments
+    of encoded files head the lists of 20 Newsgroups; by the product, "windows", "sale" and "car".
+    Words are identified by their names, or by their places where no names are given.
 
     >>> from deciban.ledger import Counts
     >>> words = Tallies.from_counts(Counts(np.array([[90.0, 10, 1], [50, 50, 0]]), np.array([[9.0], [9.0]])))
-    >>> [(told.word, round(told.decibans, 1)) for told in telltales(Text("words"), Bags(words, words), 0, 2)]
+    >>> [(t.word, round(t.decibans, 1)) for t in telltales(Text("words"), Bags(words, words), 0, 2)]
     [(0, 2.5), (2, 3.0)]
     """
     K = part.n_classes
@@ -98,96 +98,104 @@ def telltales(family: Text, part: Bags, k: int, n: int, names: Sequence[str] | N
     if not 0 <= k < K:
         raise InputError(f"there is no class {k}. Hint: the {K} classes have the numbers 0 to {K - 1}")
     kept = family.select_words(part)
-    told = _against(kept.counted, k)
-    evidence, low, high = (DECIBAN * each for each in _evidence(family, part, kept, told, k))
-    documents = _numbers(part.documents, k, kept.places[told.words])[0]
-    best = np.lexsort((told.words, -evidence, -np.where(low > 0, low * documents, low)))[:n]
-    words = kept.places[told.words[best]]
-    counts = [_numbers(tallies, k, words) for tallies in (part.occurrences, part.documents)]
+    contrast = _contrast_class(kept.counted, k)
+    evidence, low, high = (DECIBAN * each for each in _evidence(family, part, kept, contrast, k))
+    documents = _count_words(part.documents, k, kept.places[contrast.words])[0]
+    best = np.lexsort((contrast.words, -evidence, -np.where(low > 0, low * documents, low)))[:n]
+    words = kept.places[contrast.words[best]]
+    counts = [_count_words(tallies, k, words) for tallies in (part.occurrences, part.documents)]
     columns = (evidence[best], low[best], high[best], *counts[0], *counts[1])
-    called = words.tolist() if names is None else [names[v] for v in words.tolist()]
-    return [Telltale(*row) for row in zip(called, *(column.tolist() for column in columns))]
+    labels = words.tolist() if names is None else [names[v] for v in words.tolist()]
+    return [Telltale(*row) for row in zip(labels, *(column.tolist() for column in columns))]
 
 
-def _against(part: Tallies, k: int) -> _Against:
-    return _counted(part, k, part.feature[part.klass == k])
+def _contrast_class(part: Tallies, k: int) -> _Contrast:
+    return _contrast_words(part, k, part.feature[part.klass == k])
 
 
-def _counted(part: Tallies, k: int, words: NDArray[np.intp]) -> _Against:
+def _contrast_words(part: Tallies, k: int, words: NDArray[np.intp]) -> _Contrast:
     sums = part.per_class(part.total)
-    return _Against(words, *_numbers(part, k, words), float(sums[k]), float(np.delete(sums, k).sum()))
+    return _Contrast(words, *_count_words(part, k, words), float(sums[k]), float(np.delete(sums, k).sum()))
 
 
-def _numbers(part: Tallies, k: int, words: NDArray[np.intp]) -> tuple[Array, Array]:
-    """How often each word was in class k, and elsewhere."""
+def _count_words(part: Tallies, k: int, words: NDArray[np.intp]) -> tuple[Array, Array]:
+    """Return how often each word occurs in class k, and elsewhere."""
     here = np.zeros(part.n_features)
     here[part.feature[part.klass == k]] = part.total[part.klass == k]
     return here[words], np.maximum(part.per_feature(part.total)[words] - here[words], 0.0)
 
 
-def _evidence(family: Text, part: Bags, kept: SelectedWords, told: _Against, k: int) -> tuple[Array, Array, Array]:
-    """What each word says in nats, and both ends of the interval."""
-    alpha, cautious = family.alpha, max(family.alpha, LEAST_ALPHA)
+def _evidence(
+    family: Text, part: Bags, kept: SelectedWords, contrast: _Contrast, k: int
+) -> tuple[Array, Array, Array]:
+    """Return the evidence of each word in nats, and both ends of the interval."""
+    alpha, larger = family.alpha, max(family.alpha, MIN_INTERVAL_ALPHA)
     if family.event == "bernoulli":
         rows = float(part.weight[k, 0]), float(np.delete(part.weight, k).sum())
-        says, certain = _log_odds(told, rows, alpha), _log_odds(told, rows, cautious)
-        known = _odds(told.here, rows[0], cautious).less(_odds(told.there, rows[1], cautious))
-        return says, *_ends(says, says, certain, known)
-    counts, V = _counted(part.documents.reorder(kept.places), k, told.words), len(kept.places)
+        evidence, cautious = _log_odds(contrast, rows, alpha), _log_odds(contrast, rows, larger)
+        posterior = _odds_cumulants(contrast.here, rows[0], larger).minus(
+            _odds_cumulants(contrast.there, rows[1], larger)
+        )
+        return evidence, *_ends(evidence, evidence, cautious, posterior)
+    counts, V = _contrast_words(part.documents.reorder(kept.places), k, contrast.words), len(kept.places)
     sides = (counts.here, counts.all_here), (counts.there, counts.all_there)
-    here, there = (_share(n, N, cautious, V) for n, N in sides)
-    bold, certain = (_log_shares(counts, a, V) for a in (alpha, cautious))
+    here, there = (_share_cumulants(n, N, larger, V) for n, N in sides)
+    bold, cautious = (_log_shares(counts, a, V) for a in (alpha, larger))
     if family.event == "complement":
         form = family.solve(part)
-        says = _above_others(form, k, kept.places[told.words])
-        return says, *_ends(says, bold, certain, here.less(there), float(form.scale[k]))
-    says = _log_shares(told, alpha, V)
-    return says, *_ends(says, bold, certain, here.less(there))
+        evidence = _above_others(form, k, kept.places[contrast.words])
+        return evidence, *_ends(evidence, bold, cautious, here.minus(there), float(form.scale[k]))
+    evidence = _log_shares(contrast, alpha, V)
+    return evidence, *_ends(evidence, bold, cautious, here.minus(there))
 
 
-def _ends(says: Array, bold: Array, certain: Array, known: _Known, scale: float = 1.0) -> tuple[Array, Array]:
-    """As far from what a word says as the ends of what is known are from what the counts say.
+def _ends(
+    evidence: Array, bold: Array, cautious: Array, posterior: _Cumulants, scale: float = 1.0
+) -> tuple[Array, Array]:
+    """Return the ends of the interval about the evidence of each word.
 
-    `bold` is what they say with the model's pseudo-count, `certain` with a cautious one: what the one says beyond the
-    other is no more than its own doing, and the interval reaches over it.
+    They are as far from it as the quantiles of the posterior are from the evidence of the counts. `bold` is that with
+    the model's pseudo-count, `cautious` with a larger one: their difference is an effect of the pseudo-count, and the
+    interval includes it.
     """
-    endless = np.isinf(says)
-    gap = np.where(endless, 0.0, bold - certain)
-    low = np.where(endless, certain, says - scale * np.maximum(gap, 0.0)) + scale * (known.end(-Z) - certain)
-    return low, says + scale * (np.maximum(-gap, 0.0) + known.end(Z) - certain)
+    infinite = np.isinf(evidence)
+    gap = np.where(infinite, 0.0, bold - cautious)
+    low = np.where(infinite, cautious, evidence - scale * np.maximum(gap, 0.0))
+    low = low + scale * (posterior.quantile(-Z) - cautious)
+    return low, evidence + scale * (np.maximum(-gap, 0.0) + posterior.quantile(Z) - cautious)
 
 
-def _share(n: Array, N: float, alpha: float, V: int) -> _Known:
-    """Of ln θ, θ the share of a word: a Dirichlet's."""
+def _share_cumulants(n: Array, N: float, alpha: float, V: int) -> _Cumulants:
+    """Return the cumulants of ln θ, θ the share of a word, with a Dirichlet posterior."""
     from scipy.special import polygamma
 
     a, A = n + alpha, N + alpha * V
-    return _Known(*(polygamma(m, a) - polygamma(m, A) for m in range(3)))
+    return _Cumulants(*(polygamma(m, a) - polygamma(m, A) for m in range(3)))
 
 
-def _odds(n: Array, N: float, alpha: float) -> _Known:
-    """Of ln θ/(1 − θ), θ the share of the documents that have a word: a Beta's."""
+def _odds_cumulants(n: Array, N: float, alpha: float) -> _Cumulants:
+    """Return the cumulants of ln θ/(1 − θ), θ the share of the documents that have a word, with a Beta posterior."""
     from scipy.special import polygamma
 
     on, off = n + alpha, np.maximum(N - n, 0.0) + alpha
-    return _Known(*(polygamma(m, on) + sign * polygamma(m, off) for m, sign in enumerate((-1, 1, -1))))
+    return _Cumulants(*(polygamma(m, on) + sign * polygamma(m, off) for m, sign in enumerate((-1, 1, -1))))
 
 
-def _log_shares(told: _Against, alpha: float, V: int) -> Array:
-    """ln θ_k − ln θ_rest; other classes that have no word at all say what all say together, as in the model."""
-    here, there = told.here + alpha, told.there + alpha
-    whole, rest = told.all_here + alpha * V, told.all_there + alpha * V
+def _log_shares(contrast: _Contrast, alpha: float, V: int) -> Array:
+    """Return ln θ_k − ln θ_rest; 0 where the other classes have no words at all, as in the model."""
+    here, there = contrast.here + alpha, contrast.there + alpha
+    whole, rest = contrast.all_here + alpha * V, contrast.all_there + alpha * V
     return np.zeros(len(here)) if rest == 0 else log(here) - log(there) - np.log(whole) + np.log(rest)
 
 
-def _log_odds(told: _Against, rows: tuple[float, float], alpha: float) -> Array:
-    """logit θ_k − logit θ_rest."""
-    here = log(told.here + alpha) - log(np.maximum(rows[0] - told.here, 0.0) + alpha)
-    return here - log(told.there + alpha) + log(np.maximum(rows[1] - told.there, 0.0) + alpha)
+def _log_odds(contrast: _Contrast, rows: tuple[float, float], alpha: float) -> Array:
+    """Return logit θ_k − logit θ_rest."""
+    here = log(contrast.here + alpha) - log(np.maximum(rows[0] - contrast.here, 0.0) + alpha)
+    return here - log(contrast.there + alpha) + log(np.maximum(rows[1] - contrast.there, 0.0) + alpha)
 
 
 def _above_others(form: SparseLinear, k: int, words: NDArray[np.intp]) -> Array:
-    """weight_kv less the mean of the other classes' weights."""
+    """Return weight_kv minus the mean of the other classes' weights."""
     own = form.weights(np.full(len(words), k), words)
     deltas = np.bincount(form.feature, weights=form.delta, minlength=len(form.base))[words]
     every = form.slope.sum() + form.scale.sum() * form.base[words] + deltas

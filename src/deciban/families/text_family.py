@@ -1,4 +1,4 @@
-"""Text: a bag of words under one of three events; which words count, and how much, is decided when it is solved."""
+"""The text family: bags of words under one of three event models, with selection and weighting of words."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from deciban.ledger import Bags, Needs, Tallies
 from deciban.scores import SparseLinear
 
 Event = Literal["multinomial", "bernoulli", "complement"]
-"""What is taken to happen in a document: words are drawn one by one, or each is there or not, or Rennie's."""
+"""The event model: words are drawn one by one; each word is present or absent; or Rennie's complement."""
 
 
 MAX_MEAN_LENGTH = 1 << 24
-"""Words of the longest document that is drawn, on average."""
+"""Largest mean number of words of documents that are drawn."""
 
 WORDS_PER_BATCH = 1 << 22
-"""Words drawn at a time, about."""
+"""Number of words drawn at a time, approximately."""
 
 
 class SelectedWords(NamedTuple):
-    """The places of the words that are kept, what the event counts of them, and their idf, if they are weighed."""
+    """The places of the kept words, their counts under the event model, and their idf, if they are weighted."""
 
     places: NDArray[np.intp]
     counted: Tallies
@@ -39,12 +39,12 @@ class SelectedWords(NamedTuple):
 
 @dataclass(frozen=True)
 class Text:
-    """Multinomial, Bernoulli or complement over the words that are kept; the others carry no evidence at all.
+    """Multinomial, Bernoulli or complement over the kept words; the others carry no evidence.
 
-    `reading` says how documents become words. SelectedWords are words of at least `least` documents, over all classes, and of
-    these the `most` best by `by` (`families/word_selection.py`); V in the smoothing is their number. A word that
-    no document has is not kept. With `idf`, n_kv counts idf_v = ln((1 + n)/(1 + df_v)) + 1 times over, n documents of
-    which df_v have the word: documents to be scored must be weighed alike (`idf_of`). The Bernoulli event counts
+    `reading` describes how documents become words. Kept are words of at least `least` documents, over all classes,
+    and of these the `most` best by `by` (`families/word_selection.py`); V in the smoothing is their number. A word of
+    no document is not kept. With `idf`, n_kv is multiplied by idf_v = ln((1 + n)/(1 + df_v)) + 1, n documents of
+    which df_v have the word: documents to be scored must be weighted alike (`idf_of`). The Bernoulli event counts
     documents, whatever the words' values are.
 
     >>> from deciban.ledger import Counts
@@ -72,19 +72,19 @@ class Text:
         return Needs("bags", words=self.reading, signed=False, skips=False)
 
     def idf_of(self, part: Bags) -> Array | None:
-        """idf of each word, kept or not; None where words are not weighed."""
+        """Return the idf of each word, kept or not; None where words are not weighted."""
         if not self.idf:
             return None
         df = part.documents.per_feature(cap_documents(part.documents))
         return np.log((1 + part.weight.sum()) / (1 + df)) + 1
 
     def select_words(self, part: Bags) -> SelectedWords:
-        """Which words are kept, and what is counted of them."""
+        """Return the kept words and their counts."""
         return self._select_words(part, part)
 
     def _select_words(self, part: Bags, solved: Bags) -> SelectedWords:
-        """What `part` has of the words that `solved` keeps, weighed as it says."""
-        self._refuse()
+        """Return the counts in `part` of the words that are selected, and weighted, by `solved`."""
+        self._check_options()
         mask = find_kept_words(solved.documents, self.least, self.most, self.by)
         places = np.flatnonzero(mask)
         counted = part.occurrences
@@ -99,7 +99,7 @@ class Text:
             places, replace(counted, total=counted.total * idf[places][counted.feature]), idf[places]
         )
 
-    def _refuse(self) -> None:
+    def _check_options(self) -> None:
         if self.event == "bernoulli" and self.idf:
             raise InputError(
                 "a Bernoulli model counts the documents that have a word, so there is nothing for idf to weigh. "
@@ -116,12 +116,12 @@ class Text:
         places, counted, _ = self.select_words(part)
         V, K = part.n_features, part.n_classes
         if not len(places):
-            return _says_nothing(K, V)
+            return _empty_form(K, V)
         form = self.solve_kept(counted)
-        return form if len(places) == V else _laid_out(form, places, V)
+        return form if len(places) == V else _extend_form(form, places, V)
 
     def solve_kept(self, counted: Tallies) -> SparseLinear:
-        """The score of the words that are kept, by themselves."""
+        """Return the score form of the kept words alone."""
         family: Multinomial | Bernoulli | Complement = Multinomial(self.alpha)
         if self.event != "multinomial":
             bernoulli = self.event == "bernoulli"
@@ -131,7 +131,7 @@ class Text:
         return form
 
     def log_theta(self, part: Bags) -> Array:
-        """ln θ_kv, K×V numbers (complement: its weights); 0 for words that are not kept, which add nothing."""
+        """Return ln θ_kv, K×V numbers (complement: its weights); 0 for words that are not kept, which add nothing."""
         form = self.solve(part)
         v = np.arange(part.n_features)
         weight = np.stack([form.weights(np.full(len(v), k), v) for k in range(part.n_classes)])
@@ -139,24 +139,24 @@ class Text:
         return found if form.mute is None else np.where(form.mute, 0.0, found)
 
     def sample(self, part: Bags, codes: NDArray[np.intp], rng: np.random.Generator) -> Any:
-        """A bag for each class code, CSR n×V; the length of a multinomial one is Poisson about the class's mean.
+        """Draw a bag for each class code, CSR n×V; the length of a multinomial one is Poisson with the class's mean.
 
-        With `idf` the bag is one that has been weighed.
+        With `idf` the bag is already weighted.
         """
         self._need_likelihood("rows to draw")
         places, counted, _ = self.select_words(part)
         urn = counted if self.alpha else counted.fill_empty_classes()
-        bags = draw_bags(urn, self._rates(urn, mean_length(counted)), codes, rng)
+        bags = draw_bags(urn, self._word_rates(urn, mean_length(counted)), codes, rng)
         if self.event == "bernoulli":
             bags.data = np.minimum(bags.data, 1.0)
         bags.indices = places[bags.indices].astype(bags.indices.dtype)
         bags.resize((len(codes), part.n_features))
         return bags
 
-    def _rates(self, urn: Tallies, length: Array) -> WordRates:
-        """How many words a document of each class has, and in which shares.
+    def _word_rates(self, urn: Tallies, length: Array) -> WordRates:
+        """Return the mean number of words of a document of each class, and their shares.
 
-        A word is absent with probability 1 − θ if it comes Poisson −ln(1 − θ) times: presence is drawn as words are.
+        A word that occurs Poisson −ln(1 − θ) times is absent with probability 1 − θ: presence is drawn as words are.
         """
         n, a = urn.weight[:, 0], self.alpha
         if self.event == "multinomial":
@@ -165,11 +165,11 @@ class Text:
         return WordRates(own, flat, urn.per_class(own) + flat * urn.n_features)
 
     def enumerate_rows(self, part: Bags) -> EnumeratedRows | None:
-        """Bags have no end."""
+        """Return None: the possible bags are infinite."""
         return None
 
     def log_likelihood(self, part: Bags, solved: Bags) -> float:
-        """See `Family.log_likelihood`; of the words that are kept, Σ_k N_k bias_k + Σ_kv n_kv weight_kv."""
+        """See `Family.log_likelihood`; for the kept words, Σ_k N_k bias_k + Σ_kv n_kv weight_kv."""
         self._need_likelihood("likelihood")
         if part.n_features != solved.n_features:
             raise UndefinedError(
@@ -186,25 +186,25 @@ class Text:
             raise UndefinedError(NO_LIKELIHOOD.format(what=what))
 
     def n_parameters(self, part: Bags) -> int:
-        """K(V − 1), Bernoulli KV, of the words that are kept."""
+        """Return K(V − 1), for Bernoulli KV, of the kept words."""
         kept = int(find_kept_words(part.documents, self.least, self.most, self.by).sum())
         return part.n_classes * (kept if self.event == "bernoulli" else max(kept - 1, 0))
 
 
 def mean_length(counted: Tallies) -> Array:
-    """Words of a document of each class; a class without documents has those of all classes."""
+    """Return the mean number of words of a document of each class; of all classes for a class without documents."""
     return share(counted.per_class(counted.total)[:, None], counted.weight)[:, 0]
 
 
-def _says_nothing(K: int, V: int) -> SparseLinear:
-    """The score where no word is kept."""
+def _empty_form(K: int, V: int) -> SparseLinear:
+    """Return the score form where no word is kept."""
     start, klass = np.zeros(V + 1, dtype=np.int64), np.zeros(0, dtype=np.int32)
     zeros, mute = np.zeros(K), np.ones(V, dtype=np.bool_) if V else None
     return SparseLinear(start, klass, np.zeros(0), zeros, zeros, np.zeros(V), np.ones(K), mute=mute)
 
 
-def _laid_out(form: SparseLinear, places: NDArray[np.intp], V: int) -> SparseLinear:
-    """A score of the words at these places, over all V; the others are mute."""
+def _extend_form(form: SparseLinear, places: NDArray[np.intp], V: int) -> SparseLinear:
+    """Extend a score form of the words at these places to all V words; the others are mute."""
     start, base, mute = np.zeros(V + 1, dtype=np.int64), np.zeros(V), np.ones(V, dtype=np.bool_)
     start[places + 1] = np.diff(form.start)
     base[places], mute[places] = form.base, False
@@ -216,7 +216,7 @@ def _laid_out(form: SparseLinear, places: NDArray[np.intp], V: int) -> SparseLin
 
 
 class WordRates(NamedTuple):
-    """The weight of each entry, that of any word beside it by class, and the mean length of a class's documents."""
+    """The weight of each entry, the additional weight of every word by class, and the mean length of documents."""
 
     own: Array
     flat: Array
@@ -224,7 +224,12 @@ class WordRates(NamedTuple):
 
 
 def draw_bags(part: Tallies, rates: WordRates, codes: NDArray[np.intp], rng: np.random.Generator) -> Any:
-    """A bag for each class code, CSR; lengths are Poisson about their mean."""
+    """Draw a bag for each class code, CSR, without a table of classes × words; lengths are Poisson.
+
+    A class has its own words, each with its weight, and in addition every word with equal weight: the pseudo-counts.
+    So a word is drawn by searching a random number among the cumulative weights of the class's own words; beyond the
+    last of them it is any word.
+    """
     from scipy.sparse import csr_array, vstack
 
     longest = float(rates.length.max(initial=0.0))
@@ -241,7 +246,7 @@ def draw_bags(part: Tallies, rates: WordRates, codes: NDArray[np.intp], rng: np.
 
 
 class _WordUrn:
-    """The entries class by class, with their running totals."""
+    """The entries class by class, with their cumulative weights."""
 
     def __init__(self, part: Tallies, rates: WordRates) -> None:
         order = np.argsort(part.klass, kind="stable")
@@ -252,16 +257,16 @@ class _WordUrn:
         self.below, self.own = self.total[first[:-1]], np.diff(self.total[first])
 
     def bags(self, codes: NDArray[np.intp], rng: np.random.Generator) -> Any:
-        """A bag for each class code."""
+        """Draw a bag for each class code."""
         from scipy.sparse import csr_array
 
         row = np.repeat(np.arange(len(codes)), rng.poisson(self.length[codes]))
         k = codes[row]
         spot = rng.random(len(k)) * (self.own + self.flat * self.V)[k]
-        beside = spot >= self.own[k]
+        any_word = spot >= self.own[k]
         word = np.empty(len(k), dtype=np.intp)
-        word[beside] = rng.integers(0, max(self.V, 1), int(beside.sum()))
-        k, spot = k[~beside], spot[~beside]
+        word[any_word] = rng.integers(0, max(self.V, 1), int(any_word.sum()))
+        k, spot = k[~any_word], spot[~any_word]
         at = np.searchsorted(self.total, self.below[k] + spot, side="right") - 1
-        word[~beside] = self.word[np.clip(at, self.first[k], self.last[k])]
+        word[~any_word] = self.word[np.clip(at, self.first[k], self.last[k])]
         return csr_array((np.ones(len(row)), (row, word)), shape=(len(codes), self.V))

@@ -10,7 +10,7 @@ from deciban.families.binned import Binned
 from deciban.families.categorical import Categorical, Unseen
 from deciban.families.family import ClassPrior, Family
 from deciban.families.gaussian import Covariance, Gaussian
-from deciban.families.marginal_likelihood import FALLBACK
+from deciban.families.marginal_likelihood import FALLBACK_ALPHA
 from deciban.families.poisson import Poisson
 from deciban.families.text_family import Text
 from deciban.generative import Assumption
@@ -81,7 +81,7 @@ class Options:
     @property
     def pseudo_count(self) -> float:
         """The value of alpha; with "auto" Laplace's pseudo-count, by which roles are decided before one is chosen."""
-        return FALLBACK if self.auto else float(self.alpha)
+        return FALLBACK_ALPHA if self.auto else float(self.alpha)
 
     def _choose_covariance(self, default: Covariance) -> Covariance:
         """Return the covariance of joined numbers, or of others; the option applies to one of these only."""
