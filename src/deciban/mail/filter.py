@@ -1,4 +1,4 @@
-"""MailFilter: learns messages into a store, and says what others are."""
+"""MailFilter: learns messages into a store, and classifies others."""
 
 from __future__ import annotations
 
@@ -14,26 +14,29 @@ from deciban.mail.message.message import read_message
 from deciban.mail.model.mail_models import ModelName
 from deciban.mail.model.refit import RefitResult, is_due, refit_store
 from deciban.mail.model.scoring import Scorer
-from deciban.mail.model.verdict import UNSURE, Verdict
+from deciban.mail.model.verdicts import UNSURE, Verdict
 from deciban.mail.sources.raw_message import MessageInput
 from deciban.mail.store.sqlite_errors import report_damage
 from deciban.mail.store.store import Store
-from deciban.mail.store.stored_message import Entry, LearnCounts, together
+from deciban.mail.store.stored_message import LearnCounts, StoredMessage, add_counts
 from deciban.mail.tokens.token_options import DEFAULT_OPTIONS, TokenOptions
 from deciban.mail.tokens.tokens import extract_tokens, list_omissions
 
 if TYPE_CHECKING:
     from deciban.mail.bulk.reader_processes import ReaderPool
 
-BATCH: Final = 3000
+BATCH_MESSAGES: Final = 3000
 """Messages that are learned in one transaction; others are read meanwhile."""
 
-CLUES: Final = 15
-"""So many clues a verdict names."""
+MAX_CLUES: Final = 15
+"""Number of clues that a verdict names, unless another is given."""
+
+MAX_CACHED_TOKENS: Final = 50_000
+"""Tokens that a CachingMailFilter has looked up before it empties its cache."""
 
 
 def default_store() -> Path:
-    """Where the store is, unless it is said: DECIBAN_MAIL, else the folder where programs keep a user's data."""
+    """Return the path of the store that DECIBAN_MAIL names, or of the one in the user's data folder."""
     if named := os.environ.get("DECIBAN_MAIL"):
         return Path(named).expanduser()
     home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
@@ -41,38 +44,40 @@ def default_store() -> Path:
 
 
 class MailFilter:
-    r"""A mailbox that was learned, and what it says of new mail.
+    r"""A filter that learns from labelled mail and classifies new mail.
 
     `store` is a path or an open `Store`; `model` one of "evidence", "bayes", "logistic", "fisher" (None: the one that
-    the store is set to). A store that is not there is made, unless `create` is False or it is only to be read.
+    the store is set to). A store that does not exist is made, unless `create` is False or it is only to be read.
     Learning the same message twice is learning it once.
 
     >>> import tempfile
     >>> with MailFilter(f"{tempfile.mkdtemp()}/mail.db") as mail:
     ...     _ = mail.learn(b"Subject: tea\n\nTea at four, in the garden?", "ham")
     ...     _ = mail.learn(b"Subject: win\n\nWin a million, claim now", "spam")
-    ...     said = mail.classify(b"Subject: claim\n\nYour million")
-    >>> said.label, said.why, said.probability > 0.5
+    ...     verdict = mail.classify(b"Subject: claim\n\nYour million")
+    >>> verdict.label, verdict.why, verdict.probability > 0.5
     ('unsure', '1 ham, 1 spam learned; at least 5 of each label are needed', True)
     """
+
+    _max_cached_tokens = 0
 
     def __init__(
         self, store: str | os.PathLike[str] | Store, *, model: str | None = None, reading: TokenOptions | None = None,
         read_only: bool = False, create: bool = True,
     ) -> None:  # fmt: skip
-        self._own = not isinstance(store, Store)
+        self._owns_store = not isinstance(store, Store)
         self.store = store if isinstance(store, Store) else Store(store, create=create, read_only=read_only)
         self.reading = reading or DEFAULT_OPTIONS
         try:
             self.store.expect_reading(self.reading.fingerprint)
-            self._judge = Scorer(self.store, model)
+            self._scorer = Scorer(self.store, model)
         except BaseException:
             self.close()
             raise
 
     def close(self) -> None:
-        """Let go of the store, if it was opened here."""
-        if self._own:
+        """Close the store, if it was opened here."""
+        if self._owns_store:
             self.store.close()
 
     def __enter__(self) -> Self:
@@ -85,78 +90,78 @@ class MailFilter:
 
     @property
     def model(self) -> ModelName:
-        """The model that weighs."""
-        return self._judge.model
+        """Return the model that classifies."""
+        return self._scorer.model
 
     @property
     def thresholds(self) -> tuple[float, float]:
-        """A message is ham up to the first probability of spam, spam from the second; between them it is unsure."""
-        return self._judge.thresholds
+        """Return the probability of spam up to which a message is ham, and the one from which it is spam."""
+        return self._scorer.thresholds
 
     def learn(self, raw: bytes, label: str, time: float | None = None) -> LearnCounts:
         """Learn one message."""
-        return self.store.learn(
-            [Entry(compute_digest(raw), check_label(label), extract_tokens(read_message(raw), self.reading), time)]
-        )
+        tokens = extract_tokens(read_message(raw), self.reading)
+        return self.store.learn([StoredMessage(compute_digest(raw), check_label(label), tokens, time)])
 
     def learn_all(
-        self, found: Iterable[MessageInput], label: str, processes: int | ReaderPool[Any] | None = None,
+        self, messages: Iterable[MessageInput], label: str, processes: int | ReaderPool[Any] | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> LearnCounts:  # fmt: skip
-        """Learn many: names and messages. Each batch is a transaction; what was learned before is passed over."""
+        """Learn many messages of one label, each batch in a transaction; messages that are known are skipped."""
         check_label(label)
-        learned = self.learn_each(((label, each) for each in found), processes, progress)
+        learned = self.learn_each(((label, message) for message in messages), processes, progress)
         return learned.get(label, LearnCounts(0, 0, 0))
 
     def learn_each(
         self, labelled: Iterable[tuple[str, MessageInput]], processes: int | ReaderPool[Any] | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> dict[str, LearnCounts]:  # fmt: skip
-        """The same of several labels: what came of it, for each of them."""
-        from deciban.mail.bulk.batches import batches
+        """Learn many messages of several labels; return the counts of each label."""
+        from deciban.mail.bulk.read_batches import gather_batches
+        from deciban.mail.store.token_batch import WordMemory
 
         total: dict[str, LearnCounts] = {}
-        each = ((check_label(label), given) for label, given in labelled)
-        for heads, flat in batches(each, processes, self.reading, BATCH):
-            for label, learned in self.store.learn_flat(heads, flat).items():
-                total[label] = together([total.get(label, LearnCounts(0, 0, 0)), learned])
+        memory = WordMemory()
+        checked = ((check_label(label), message) for label, message in labelled)
+        for batch in gather_batches(checked, processes, self.reading, BATCH_MESSAGES):
+            for label, counts in self.store.learn_batch(batch, memory).items():
+                total[label] = add_counts([total[label], counts]) if label in total else counts
             if progress is not None:
-                progress(len(heads))
+                progress(len(batch))
         return total
 
     def unlearn(self, raw: bytes) -> bool:
-        """Forget a message as if it had never come; whether it was known."""
+        """Forget a message as if it had never been learned; return whether it was known."""
         return bool(self.store.unlearn([compute_digest(raw)]))
 
     def relabel(self, raw: bytes, label: str) -> None:
-        """Say that a message that was learned is something else."""
+        """Change the label of a message that was learned."""
         self.store.relabel(compute_digest(raw), check_label(label))
 
     def known(self, raw: bytes) -> str | None:
-        """The label under which a message was learned."""
+        """Return the label under which a message was learned, or None."""
         return self.store.known(compute_digest(raw))
 
-    def classify(self, raw: bytes, clues: int = CLUES) -> Verdict:
-        """What a message is, and why."""
+    def classify(self, raw: bytes, clues: int = MAX_CLUES) -> Verdict:
+        """Return the verdict on a message."""
         message = read_message(raw)
         tokens = extract_tokens(message, self.reading)
-        return self._judge.verdict(tokens, list_omissions(message, tokens), clues)
+        return self._scorer.verdict(tokens, list_omissions(message, tokens), clues, self._max_cached_tokens)
 
     def classify_all(
-        self, found: Iterable[MessageInput], processes: int | ReaderPool[Any] | None = None, clues: int = CLUES
-    ) -> Iterator[tuple[str, Verdict]]:
-        """What each of many messages is, in their order: many by what was learned when it began, few by what is."""
-        from deciban.mail.bulk.bulk_scoring import BatchClassifier
-        from deciban.mail.bulk.read_batches import Waiting, read_batches
+        self, messages: Iterable[MessageInput], processes: int | ReaderPool[Any] | None = None,
+        clues: int = MAX_CLUES,
+    ) -> Iterator[tuple[str, Verdict]]:  # fmt: skip
+        """Yield name and verdict of each message in order; many are classified by the store as it is at the start."""
+        from deciban.mail.bulk.read_batches import BatchClassifier, read_batches
 
-        judge, waiting = BatchClassifier(self._judge), Waiting()
-        given = waiting.given(("", each) for each in found)
-        for bundle in read_batches(given, judge, processes, self.reading, digests=False):
-            for (_, name, _), verdict in zip(waiting.met(bundle), judge.verdicts(bundle, clues), strict=True):
-                yield name, verdict
+        classifier = BatchClassifier(self._scorer)
+        unlabelled = (("", message) for message in messages)
+        for batch in read_batches(unlabelled, processes, self.reading, digests=False):
+            yield from zip(batch.names, classifier.classify(batch, clues), strict=True)
 
     def is_fit_due(self) -> bool:
-        """Whether so much was learned since trusts were fitted that they should be fitted anew."""
+        """Return whether so much was learned since the last fit that a refit is due."""
         with report_damage(self.store.path):
             return is_due(self.store, self.model)
 
@@ -168,8 +173,14 @@ class MailFilter:
         return refit_store(self.store, self.model) if force or self.is_fit_due() else RefitResult.NOT_DUE
 
 
+class CachingMailFilter(MailFilter):
+    """A filter for a server: tokens that were looked up for one message are cached for the next, until a change."""
+
+    _max_cached_tokens = MAX_CACHED_TOKENS
+
+
 def check_label(label: str) -> str:
-    """A name that messages can be learned under."""
+    """Return a label, if messages can be learned under it."""
     if not label or label == UNSURE or not label.isprintable():
         raise InputError(f"label {label!r}: a label is a word of your own, such as ham, spam or work, not {UNSURE!r}")
     return label

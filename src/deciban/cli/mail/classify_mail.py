@@ -16,7 +16,7 @@ from deciban.cli.output import escape_for_terminal
 from deciban.formatting import one_line
 
 if TYPE_CHECKING:
-    from deciban.mail.model.verdict import Verdict
+    from deciban.mail.model.verdicts import Verdict
 
 SHOWN_CLUES: Final = 5
 """Number of clues that are named unless `--top` is given."""
@@ -49,7 +49,7 @@ def classify(
                 ReaderPool(reader.iterate_unopened(), None, digests=False) as pool,
                 open_to_classify(store, model) as mail,
             ):
-                for name, verdict in mail.classify_all(pool.given, pool, clues=top):
+                for name, verdict in mail.classify_all(pool.messages, pool, clues=top):
                     print(escape_for_terminal(format_json(name, verdict)) if json else format_line(name, verdict))
         reader.raise_error()
     return 0

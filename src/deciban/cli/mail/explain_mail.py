@@ -13,7 +13,7 @@ from deciban.cli.output import escape_for_terminal
 from deciban.formatting import signed, spaced
 
 if TYPE_CHECKING:
-    from deciban.mail.model.verdict import Verdict
+    from deciban.mail.model.verdicts import Verdict
 
 MAX_LABEL_COLUMNS: Final = 3
 """With more labels, only the likeliest has a column, next to one for all others together."""

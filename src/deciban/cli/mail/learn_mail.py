@@ -55,7 +55,7 @@ def learn(
                 messages = ((name, m) for name, reader in readers.items() for m in reader.iterate_unopened())
                 pool = opened.enter_context(ReaderPool(messages, None))
                 mail = opened.enter_context(open_to_learn(store, create=True))
-                counts = mail.learn_each(pool.given, pool)
+                counts = mail.learn_each(pool.messages, pool)
             learned = {name: counts.get(name, LearnCounts(0, 0, 0)) for name in paths_of}
             _report(mail, store, learned, perf_counter() - start, no_fit, json)
         for reader in readers.values():

@@ -1,4 +1,4 @@
-"""When trusts are fitted anew, and doing so."""
+"""Refitting the weights of a store's model: when it is due, and how it is done."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from enum import Enum
 from typing import Final
 
 from deciban.mail.model.mail_models import ModelName
-from deciban.mail.model.minimum_counts import MIN_MESSAGES_PER_LABEL, MIN_MESSAGES_TO_FIT
+from deciban.mail.model.token_weights import MIN_MESSAGES_PER_LABEL, MIN_MESSAGES_TO_FIT
 from deciban.mail.store.sqlite_errors import report_damage
 from deciban.mail.store.store import Store
 
-GROWTH: Final = 0.15
-"""Trusts are fitted anew when so much of what they were fitted to has changed."""
+REFIT_GROWTH_FRACTION: Final = 0.15
+"""A refit is due when so much of the messages of the last fit has changed."""
 
-FEWEST_CHANGES: Final = 10
-"""… and at least so many messages."""
+MIN_REFIT_CHANGES: Final = 10
+"""Messages that must have changed for a refit to be due."""
 
 
 class RefitResult(Enum):
@@ -31,7 +31,7 @@ class RefitResult(Enum):
 
 
 def is_due(store: Store, model: ModelName) -> bool:
-    """Whether a model that fits something has never done so, or long ago."""
+    """Return whether a model that has parameters was never fitted, or to much fewer messages."""
     if model == "fisher":
         return False
     totals = [messages for messages, _ in store.totals().values() if messages]
@@ -44,18 +44,18 @@ def is_due(store: Store, model: ModelName) -> bool:
 
 
 def is_growth_due(changes: int, fitted_to: int) -> bool:
-    """Whether so many changes since a fit to so many messages call for another."""
-    return changes >= max(FEWEST_CHANGES, GROWTH * fitted_to)
+    """Return whether so many changes since a fit to so many messages call for another fit."""
+    return changes >= max(MIN_REFIT_CHANGES, REFIT_GROWTH_FRACTION * fitted_to)
 
 
 def refit_store(store: Store, model: ModelName) -> RefitResult:
     """Fit a model to all messages of a store and save the fit, or return why nothing was fitted."""
     if model == "fisher":
         return RefitResult.NO_PARAMETERS
-    from deciban.mail.model.weight_fitting import Examples, fit
+    from deciban.mail.model.weight_fitting import TrainingMessages, fit
 
     rows = store.rows()
-    examples = Examples.of(rows, store.unit(float(rows.times.max())) if len(rows.times) else 1.0)
+    examples = TrainingMessages.from_rows(rows, store.unit(float(rows.times.max())) if len(rows.times) else 1.0)
     if examples is None:
         return RefitResult.TOO_FEW_MESSAGES
     found = fit(examples, model)
@@ -63,5 +63,5 @@ def refit_store(store: Store, model: ModelName) -> RefitResult:
         return RefitResult.INSEPARABLE
     columns = [column.tolist() for column in found.columns]
     with report_damage(store.path):
-        store.save_fit(model, found.numbers.tolist(), columns, found.trust.to_dict(), changes=rows.changes)
+        store.save_fit(model, found.numbers.tolist(), columns, found.parameters.to_dict(), changes=rows.changes)
     return RefitResult.FITTED

@@ -1,6 +1,6 @@
-"""From what was weighed to verdicts: how likely each label is, what a message is called, and which tokens say so.
+"""Verdicts: the label of a message, its probability, and the clues that decide it, made from the scores of a model.
 
-Messages come many at a time: what can be done for all of them at once is.
+Messages come many at a time: what can be computed for all of them at once is.
 """
 
 from __future__ import annotations
@@ -9,35 +9,103 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain, islice, pairwise
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.mail.model.mail_models import MessageScores, spans
-from deciban.mail.model.minimum_counts import MIN_MESSAGES_PER_LABEL
-from deciban.mail.model.token_weights import POSITIVE, probabilities
-from deciban.mail.model.verdict import UNSURE, Clue, Verdict
+from deciban.mail.model.token_weights import MIN_MESSAGES_PER_LABEL, POSITIVE_LABEL, compute_probabilities
 from deciban.scores import DECIBAN
 
 Indices = NDArray[np.integer[Any]]
 
-NOT_FITTED = "model logistic knows nothing before it is fitted. Hint: deciban mail set --model logistic"
+UNSURE: Final = "unsure"
+"""The verdict where no label is likely enough; no label may have this name."""
+
+HEADER_CLUES: Final = 5
+"""Number of clues in a header, unless another is given."""
+
+NOT_FITTED: Final = "model logistic knows nothing before it is fitted. Hint: deciban mail set --model logistic"
+
+
+@dataclass(frozen=True, slots=True)
+class Clue:
+    """A token, its evidence in decibans, and the number of messages of each label that have it."""
+
+    token: str
+    decibans: float
+    counts: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The result of classifying a message.
+
+    `probability` is that of spam where labels are ham and spam, else that of the likeliest label; `decibans` is the
+    evidence for it against all others: `prior` and all clues, of which `clues` are the strongest, and `others` the
+    sum of the rest. `why` is the reason why it is unsure; `cut` lists what limits left unread.
+    """
+
+    label: str
+    of: str
+    probability: float
+    decibans: float
+    prior: float
+    clues: tuple[Clue, ...]
+    others: float
+    learned: Mapping[str, int]
+    model: str
+    why: str = ""
+    cut: tuple[str, ...] = ()
+    probabilities: Mapping[str, float] | None = None
+
+    @property
+    def is_sure(self) -> bool:
+        """Return whether the message has a label."""
+        return self.label != UNSURE
+
+    def header(self, clues: int = HEADER_CLUES) -> str:
+        """Return the value of the header X-Deciban, in ASCII."""
+        top = ",".join(f"{_to_ascii(clue.token)}{clue.decibans:+.1f}" for clue in self.clues[:clues])
+        label = _to_ascii(self.label)
+        return f"{label}; p={self.probability:.4f}; evidence={self.decibans:+.1f}dB; top={top or '-'}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the verdict as JSON has it."""
+        figures: dict[str, Any] = {
+            "verdict": self.label, "probability": self.probability, "decibans": self.decibans,
+            "top": [{"token": c.token, "decibans": c.decibans, "counts": dict(c.counts)} for c in self.clues],
+            "prior": self.prior, "others": self.others, "model": self.model, "learned": dict(self.learned),
+        }  # fmt: skip
+        if self.why:
+            figures["why"] = self.why
+        if self.cut:
+            figures["cut"] = list(self.cut)
+        if self.probabilities is not None:
+            figures["probabilities"] = dict(self.probabilities)
+        return figures
+
+
+def _to_ascii(text: str) -> str:
+    """Replace what a header cannot carry: spaces, separators, and all that is not ASCII."""
+    kept = "".join(char if char.isascii() and char.isprintable() and char not in ' ,;="' else "?" for char in text)
+    return kept[:40]
 
 
 @dataclass(frozen=True)
 class LabelTotals:
-    """A moment of the store: labels that have messages, in order, and where their counts stand."""
+    """The labels that have messages, in the order of scores, and the column, messages and weight of each."""
 
     labels: tuple[str, ...]
-    places: tuple[int, ...]
+    columns: tuple[int, ...]
     messages: tuple[int, ...]
     weights: tuple[float, ...]
 
     @property
     def too_few(self) -> bool:
-        """Whether no verdict can be sure."""
+        """Return whether there are too few messages for any verdict to be sure."""
         return len(self.labels) < 2 or min(self.messages) < MIN_MESSAGES_PER_LABEL
 
     def __str__(self) -> str:
@@ -45,108 +113,107 @@ class LabelTotals:
 
 
 @dataclass(frozen=True)
-class Known:
-    """Tokens of some messages, one message's after another's, as rows of a table: words, and counts by label."""
+class TokenRows:
+    """The tokens of some messages, message after message, as rows of a table of words and of counts by label."""
 
     rows: Indices
     words: Sequence[str]
     counts: Array
 
-    def replace_surrogates(self, which: Indices) -> list[str]:
-        """The words of some of them."""
-        return list(map(self.words.__getitem__, self.rows[which].tolist()))
+    def words_at(self, positions: Indices) -> list[str]:
+        """Return the words of some tokens."""
+        return list(map(self.words.__getitem__, self.rows[positions].tolist()))
 
-    def counted(self, which: Indices) -> list[list[float]]:
-        """Their counts."""
-        return self.counts.take(self.rows[which], axis=0).tolist()
+    def counts_at(self, positions: Indices) -> list[list[float]]:
+        """Return the counts of some tokens."""
+        return self.counts.take(self.rows[positions], axis=0).tolist()
 
 
 class VerdictBuilder:
-    """Says what messages are, by what was learned."""
+    """Makes verdicts from scores, for one state of the store."""
 
-    def __init__(self, learned: LabelTotals, model: str, thresholds: tuple[float, float]) -> None:
-        self._learned, self._model, self._thresholds = learned, model, thresholds
-        self._counted: Mapping[str, int] = dict(zip(learned.labels, learned.messages))
+    def __init__(self, totals: LabelTotals, model: str, thresholds: tuple[float, float]) -> None:
+        self._totals, self._model, self._thresholds = totals, model, thresholds
+        self._learned: Mapping[str, int] = dict(zip(totals.labels, totals.messages))
 
-    def unheard_of(self, cut: tuple[str, ...]) -> Verdict:
-        """The verdict where there is nothing to tell apart."""
-        why = f"{self._learned} learned; messages of two labels at least are needed"
-        return Verdict(UNSURE, POSITIVE, 0.5, 0.0, 0.0, (), 0.0, self._counted, self._model, why, cut)
+    def build_unsure(self, cut: tuple[str, ...]) -> Verdict:
+        """Return the verdict where there are fewer than two labels."""
+        why = f"{self._totals} learned; messages of two labels at least are needed"
+        return Verdict(UNSURE, POSITIVE_LABEL, 0.5, 0.0, 0.0, (), 0.0, self._learned, self._model, why, cut)
 
-    def told(
-        self, found: MessageScores, known: Known, cut: Mapping[int, tuple[str, ...]], most: int
+    def build(
+        self, found: MessageScores, tokens: TokenRows, cut: Mapping[int, tuple[str, ...]], clues: int
     ) -> Iterator[Verdict]:
-        """The verdicts on messages that were weighed; each names so many clues at most."""
-        labels, two = self._learned.labels, len(self._learned.labels) == 2
-        scores = found.scores
-        likely = [probabilities(each) for each in scores]
-        at = [1 if two else p.index(max(p)) for p in likely]
-        score = [0] * len(at) if two else at
-        clues = self._clues(found.of(score) * DECIBAN, found.sizes, known, most)
-        silent = found.silent if self._model == "logistic" else [False] * len(at)
+        """Yield the verdict on each message; each names so many clues at most."""
+        labels, two = self._totals.labels, len(self._totals.labels) == 2
+        totals = found.totals
+        probabilities = [compute_probabilities(each) for each in totals]
+        best = [1 if two else p.index(max(p)) for p in probabilities]
+        score = [0] * len(best) if two else best
+        strongest = self._find_clues(found.of_scores(score) * DECIBAN, found.sizes, tokens, clues)
+        empty = found.is_zero if self._model == "logistic" else [False] * len(best)
         bias = found.bias.tolist()
-        for i, (p, k, j, shown) in enumerate(zip(likely, at, score, clues)):
-            total, prior = scores[i][j] * DECIBAN, bias[i][j] * DECIBAN
+        for i, (p, k, j, shown) in enumerate(zip(probabilities, best, score, strongest)):
+            total, prior = totals[i][j] * DECIBAN, bias[i][j] * DECIBAN
             rest = len(shown) < found.sizes[i]
             others = math.fsum([total, -prior, *[-clue.decibans for clue in shown]]) if rest else 0.0
-            label, why = self._called(p, k, silent[i])
+            label, why = self._decide(p, k, empty[i])
             yield Verdict(
-                label, labels[k], p[k], total, prior, shown, others, self._counted, self._model, why, cut.get(i, ()),
+                label, labels[k], p[k], total, prior, shown, others, self._learned, self._model, why, cut.get(i, ()),
                 dict(zip(labels, p)),
             )  # fmt: skip
 
-    def _clues(self, pieces: Array, sizes: Sequence[int], known: Known, most: int) -> list[tuple[Clue, ...]]:
-        """Of each message those that say most."""
-        which = telling(pieces, sizes, known, most)
-        flat = np.array(list(chain.from_iterable(which)), dtype=np.int64)
-        labels = self._learned.labels
+    def _find_clues(
+        self, evidence: Array, sizes: Sequence[int], tokens: TokenRows, clues: int
+    ) -> list[tuple[Clue, ...]]:
+        chosen = strongest_tokens(evidence, sizes, tokens, clues)
+        flat = np.array(list(chain.from_iterable(chosen)), dtype=np.int64)
+        labels = self._totals.labels
         each = iter([
-            Clue(token, said, dict(zip(labels, counts)))
-            for token, said, counts in zip(known.replace_surrogates(flat), pieces[flat].tolist(), known.counted(flat))
+            Clue(token, decibans, dict(zip(labels, counts)))
+            for token, decibans, counts in zip(tokens.words_at(flat), evidence[flat].tolist(), tokens.counts_at(flat))
         ])  # fmt: skip
-        return [tuple(islice(each, len(mine))) for mine in which]
+        return [tuple(islice(each, len(mine))) for mine in chosen]
 
-    def _called(self, p: Sequence[float], at: int, silent: bool) -> tuple[str, str]:
-        """The label, or unsure and why."""
-        label, why = _called(p, at, self._learned, self._thresholds)
-        return label, NOT_FITTED if silent and not self._learned.too_few else why
+    def _decide(self, p: Sequence[float], best: int, empty: bool) -> tuple[str, str]:
+        """Return the label, or unsure and why."""
+        totals, (ham_at, spam_at) = self._totals, self._thresholds
+        if totals.too_few:
+            return UNSURE, f"{totals} learned; at least {MIN_MESSAGES_PER_LABEL} of each label are needed"
+        if len(p) == 2:
+            if p[1] >= spam_at:
+                label, why = totals.labels[1], ""
+            elif p[1] <= ham_at:
+                label, why = totals.labels[0], ""
+            else:
+                label = UNSURE
+                why = f"p({totals.labels[1]}) = {p[1]:.4g} lies between {ham_at:g} and {spam_at:g}"
+        else:
+            least = max(1.0 - ham_at, 0.5)
+            label, why = totals.labels[best], ""
+            if p[best] < least:
+                why, label = f"the likeliest, {label}, has p = {p[best]:.2f}, less than {least:g}", UNSURE
+        return label, NOT_FITTED if empty else why
 
 
-def telling(pieces: Array, sizes: Sequence[int], known: Known, most: int) -> list[list[int]]:
-    """Of each message which pieces say most, in that order; of equals those whose tokens come first by name."""
-    if most <= 0:
+def strongest_tokens(evidence: Array, sizes: Sequence[int], tokens: TokenRows, n: int) -> list[list[int]]:
+    """Return the n tokens of each message with the greatest evidence, in that order; equals are sorted by name."""
+    if n <= 0:
         return [[] for _ in sizes]
-    size = np.abs(pieces).round(6)  # the last bits of equals are the machine's
-    several = np.flatnonzero(size >= np.repeat(_least(size, sizes, most), sizes))
-    ranked = list(zip((-size[several]).tolist(), known.replace_surrogates(several), several.tolist()))
-    upto = several.searchsorted(list(accumulate(sizes))).tolist()
-    return [[j for _, _, j in sorted(ranked[begin:end])[:most]] for begin, end in pairwise([0, *upto])]
+    size = np.abs(evidence).round(6)  # the last bits of equals are the machine's
+    candidates = np.flatnonzero(size >= np.repeat(_nth_largest(size, sizes, n), sizes))
+    ranked = list(zip((-size[candidates]).tolist(), tokens.words_at(candidates), candidates.tolist()))
+    ends = candidates.searchsorted(list(accumulate(sizes))).tolist()
+    return [[j for _, _, j in sorted(ranked[begin:end])[:n]] for begin, end in pairwise([0, *ends])]
 
 
-def _least(size: Array, sizes: Sequence[int], most: int) -> list[float]:
-    """Of each message the size that so many have at least."""
+def _nth_largest(size: Array, sizes: Sequence[int], n: int) -> list[float]:
+    """Return the n-th largest size of each message, or 0 for a message with fewer tokens."""
     rest, least = size.copy(), []
     for begin, end in spans(sizes):
-        if end - begin > most:
-            rest[begin:end].partition(end - begin - most)
-            least.append(float(rest[end - most]))
+        if end - begin > n:
+            rest[begin:end].partition(end - begin - n)
+            least.append(float(rest[end - n]))
         else:
             least.append(0.0)
     return least
-
-
-def _called(p: Sequence[float], at: int, learned: LabelTotals, thresholds: tuple[float, float]) -> tuple[str, str]:
-    """The label, or unsure and why."""
-    if learned.too_few:
-        return UNSURE, f"{learned} learned; at least {MIN_MESSAGES_PER_LABEL} of each label are needed"
-    ham_at, spam_at = thresholds
-    if len(p) == 2:
-        if p[1] >= spam_at:
-            return learned.labels[1], ""
-        if p[1] <= ham_at:
-            return learned.labels[0], ""
-        return UNSURE, f"p({learned.labels[1]}) = {p[1]:.4g} lies between {ham_at:g} and {spam_at:g}"
-    least = max(1.0 - ham_at, 0.5)
-    if p[at] >= least:
-        return learned.labels[at], ""
-    return UNSURE, f"the likeliest, {learned.labels[at]}, has p = {p[at]:.2f}, less than {least:g}"

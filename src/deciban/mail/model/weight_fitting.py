@@ -1,8 +1,8 @@
-"""WeightParameters in tokens, fitted to all messages of a store: evidence told twice is to count once.
+"""Weights of tokens, fitted to all messages of a store, so that evidence that tokens share is not counted twice.
 
-Each message is told by what the *other* messages say of its tokens: its own counts are taken out first. So a token
-that no other message has says nothing, rare ones earn no trust by knowing their own message, and the probabilities
-that come out are honest without a map behind them.
+Each message is scored by the counts of the *other* messages: its own are subtracted first. So a token that no other
+message has contributes nothing, rare tokens get no weight for occurring in their own message, and the probabilities
+are calibrated without a calibration map.
 """
 
 from __future__ import annotations
@@ -11,147 +11,160 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from deciban._typing import Array
+from deciban._typing import Array, Codes
 from deciban.linear.solvers.logistic import Shared, Sparse, fit_parts
-from deciban.mail.model.minimum_counts import MIN_MESSAGES_PER_LABEL, MIN_MESSAGES_TO_FIT
-from deciban.mail.model.store_rows import Rows
-from deciban.mail.model.token_weights import ALPHA, POWER, WeightParameters, log_odds, order_labels, strength
+from deciban.mail.model.token_weights import (
+    ALPHA,
+    LENGTH_POWER,
+    MIN_MESSAGES_PER_LABEL,
+    MIN_MESSAGES_TO_FIT,
+    WeightParameters,
+    length_factor,
+    log_odds,
+    order_labels,
+)
+from deciban.mail.store.packing import Numbers
+from deciban.mail.store.store_arrays import StoreRows
 
-Fitted = Literal["evidence", "bayes", "logistic"]
+FittedModelName = Literal["evidence", "bayes", "logistic"]
 
-HELD_BACK: Final = 0.025
-"""How much the common trust is held back, for each token and beside the tokens' own."""
+COMMON_WEIGHT_PENALTY: Final = 0.025
+"""Penalty on the common weight, for each token, in addition to that on the tokens' own weights."""
 
-LEAST_C, MANY = 0.1, 400
-"""Few messages let tokens differ less: C is a message's share of so many, from LEAST_C to 1."""
+MIN_C: Final = 0.1
+"""Least C, the inverse of the penalty on the tokens' own weights: few messages let tokens differ less."""
 
-BLOCK: Final = 1 << 18
-"""Tokens of messages that are told together: a store's are millions, and on the way each takes ten numbers."""
+FULL_C_MESSAGES: Final = 400
+"""Number of messages from which C is 1; with fewer it is their share of this number."""
+
+TOKENS_PER_BLOCK: Final = 1 << 18
+"""Tokens of messages that are scored at a time: a store has millions, and each takes ten numbers meanwhile."""
 
 
 @dataclass(frozen=True)
-class Settings:
-    """How trusts are fitted; `alone`: a message is told by what all others say of its tokens, without itself."""
+class FitSettings:
+    """Settings of a fit; with `leave_one_out` a message is scored by the counts of all others, without its own."""
 
     alpha: float = ALPHA
-    power: float = POWER
-    held_back: float = HELD_BACK
-    alone: bool = True
+    power: float = LENGTH_POWER
+    penalty: float = COMMON_WEIGHT_PENALTY
+    leave_one_out: bool = True
 
 
-USUAL_SETTINGS: Final = Settings()
+DEFAULT_FIT_SETTINGS: Final = FitSettings()
 
 
 @dataclass(frozen=True)
-class Examples:
-    """Messages as rows of tokens that several have; labels in the order of `order_labels`, weights in messages of now."""
+class TrainingMessages:
+    """Messages as rows of the tokens that at least two have; weights are in messages of now."""
 
     labels: tuple[str, ...]
-    codes: NDArray[np.int32]
+    codes: Codes
     weights: Array
     counts: Array
     totals: Array
     X: Any
-    numbers: NDArray[np.int64]
+    numbers: Numbers
 
     @classmethod
-    def of(cls, rows: Rows, unit: float = 1.0) -> Examples | None:
-        """Those of a store; None where there are too few to fit anything to."""
+    def from_rows(cls, rows: StoreRows, unit: float = 1.0) -> TrainingMessages | None:
+        """Return the messages of a store; None where there are too few to fit anything to."""
         labels = order_labels(rows.label_names[k] for k in set(rows.labels.tolist()))
         place = {name: i for i, name in enumerate(labels)}
         codes = np.array([place[rows.label_names[k]] for k in rows.labels.tolist()], dtype=np.int32)
         each = np.bincount(codes, minlength=len(labels))
         if len(labels) < 2 or len(codes) < MIN_MESSAGES_TO_FIT or each.min() < MIN_MESSAGES_PER_LABEL:
             return None
-        return cls.counted(labels, codes, rows.weights / unit, rows)
+        return cls.count_tokens(labels, codes, rows.weights / unit, rows)
 
     @classmethod
-    def counted(cls, labels: tuple[str, ...], codes: NDArray[np.int32], weights: Array, rows: Rows) -> Examples:
-        """The tokens of two messages or more, and how often each label has them."""
+    def count_tokens(cls, labels: tuple[str, ...], codes: Codes, weights: Array, rows: StoreRows) -> TrainingMessages:
+        """Select the tokens of two messages or more, and count them by label."""
         from scipy.sparse import csr_array
 
         n, V = len(codes), len(rows.numbers)
         X = csr_array((np.ones(len(rows.indices)), rows.indices, rows.indptr), shape=(n, V))
-        several = np.flatnonzero(np.bincount(rows.indices, minlength=V) > 1)
-        X = X[:, several]
+        repeated = np.flatnonzero(np.bincount(rows.indices, minlength=V) > 1)
+        X = X[:, repeated]
         by_label = csr_array((weights, (codes, np.arange(n))), shape=(len(labels), n))
         counts = np.asarray((by_label @ X).todense()).T
         totals = np.bincount(codes, weights=weights, minlength=len(labels)).astype(np.float64)
-        return cls(labels, codes, weights, np.ascontiguousarray(counts), totals, X, rows.numbers[several])
+        return cls(labels, codes, weights, np.ascontiguousarray(counts), totals, X, rows.numbers[repeated])
 
     @property
-    def scores(self) -> range:
-        """The labels that a score speaks for."""
+    def scored_labels(self) -> range:
+        """Return the labels that have a score."""
         return range(1, 2) if len(self.labels) == 2 else range(len(self.labels))
 
-    def sides(self, label: int) -> tuple[Array, Array]:
-        """Counts and totals of all others, and of one label."""
+    def one_against_rest(self, label: int) -> tuple[Array, Array]:
+        """Return counts and totals of all other labels, and of one label."""
         own, total = self.counts[:, label], self.totals[label]
         return np.stack([self.counts.sum(axis=1) - own, own], axis=1), np.array([self.totals.sum() - total, total])
 
-    def said(self, label: int, settings: Settings = USUAL_SETTINGS) -> Array:
-        """What each stored token of each message says for this label."""
-        if settings.alone:
-            return self.without_themselves(label, settings.alpha)
-        return np.asarray(log_odds(*self.sides(label), settings.alpha)[self.X.indices, 0])
+    def token_log_odds(self, label: int, settings: FitSettings = DEFAULT_FIT_SETTINGS) -> Array:
+        """Compute the log-odds for this label of each stored token of each message."""
+        if settings.leave_one_out:
+            return self.leave_one_out_log_odds(label, settings.alpha)
+        return np.asarray(log_odds(*self.one_against_rest(label), settings.alpha)[self.X.indices, 0])
 
-    def without_themselves(self, label: int, alpha: float = ALPHA) -> Array:
-        """What all other messages say of each stored token for this label; nothing of what no other has."""
+    def leave_one_out_log_odds(self, label: int, alpha: float = ALPHA) -> Array:
+        """Compute the log-odds of each stored token by all other messages; 0 for a token that no other has."""
         rows = np.repeat(np.arange(len(self.codes), dtype=np.int32), np.diff(self.X.indptr))
         side = (self.codes == label).astype(np.intp)
-        counts, totals = self.sides(label)
-        said = np.empty(len(rows))
-        for at in range(0, len(rows), BLOCK):
-            some = slice(at, at + BLOCK)
+        counts, totals = self.one_against_rest(label)
+        odds = np.empty(len(rows))
+        for at in range(0, len(rows), TOKENS_PER_BLOCK):
+            some = slice(at, at + TOKENS_PER_BLOCK)
             mine = rows[some]
             own = np.zeros((len(mine), 2))
             own[np.arange(len(mine)), side[mine]] = self.weights[mine]
             rest = counts[self.X.indices[some]] - own
-            said[some] = np.where(rest.sum(axis=1) <= 0.0, 0.0, log_odds(rest, totals - own, alpha)[:, 0])
-        return said
+            odds[some] = np.where(rest.sum(axis=1) <= 0.0, 0.0, log_odds(rest, totals - own, alpha)[:, 0])
+        return odds
 
 
 @dataclass(frozen=True)
-class Found:
-    """What was fitted: the trust, and by score how much more each token (by number) is trusted than the common."""
+class WeightFit:
+    """The result of a fit: the parameters, and for each score the own weights of tokens, by number."""
 
-    trust: WeightParameters
-    numbers: NDArray[np.int64]
+    parameters: WeightParameters
+    numbers: Numbers
     columns: list[Array]
 
 
-def fit(examples: Examples, model: Fitted, threads: int = 1, settings: Settings = USUAL_SETTINGS) -> Found | None:
-    """The trusts of these messages; None where they say that tokens as a whole deserve none."""
+def fit(
+    examples: TrainingMessages, model: FittedModelName, threads: int = 1,
+    settings: FitSettings = DEFAULT_FIT_SETTINGS,
+) -> WeightFit | None:  # fmt: skip
+    """Fit the weights of a model to messages; None where the fitted weight of tokens as a whole is not positive."""
     usual = float(np.median(np.maximum(np.diff(examples.X.indptr), 1)))
-    bias, common, columns = [], [], []
-    for label in examples.scores:
-        found = _score(examples, label, model, usual, threads, settings)
+    scores = []
+    for label in examples.scored_labels:
+        found = _fit_score(examples, label, model, usual, threads, settings)
         if found is None:
             return None
-        bias.append(found[0])
-        common.append(found[1])
-        columns.append(found[2])
+        scores.append(found)
+    bias, common, columns = zip(*scores)
     n, alpha, power = len(examples.codes), settings.alpha, settings.power
-    trust = WeightParameters(examples.labels, tuple(bias), tuple(common), usual, n, alpha, power)
-    return Found(trust, examples.numbers, columns)
+    parameters = WeightParameters(examples.labels, bias, common, usual, n, alpha, power)
+    return WeightFit(parameters, examples.numbers, list(columns))
 
 
-def _score(
-    examples: Examples, label: int, model: Fitted, usual: float, threads: int, settings: Settings
+def _fit_score(
+    examples: TrainingMessages, label: int, model: FittedModelName, usual: float, threads: int, settings: FitSettings
 ) -> tuple[float, float, Array] | None:
-    """Bias, common trust and the tokens' own, of one label against all others."""
+    """Return bias, common weight and the tokens' own weights, of one label against all others."""
     Z, y = examples.X.copy(), (examples.codes == label).astype(np.int32)
     n, V = Z.shape
     rows = np.repeat(np.arange(n), np.diff(Z.indptr))
-    Z.data = np.ones(len(rows)) if model == "logistic" else examples.said(label, settings)
+    Z.data = np.ones(len(rows)) if model == "logistic" else examples.token_log_odds(label, settings)
     known = np.bincount(rows, weights=Z.data != 0.0, minlength=n)
-    Z.data *= strength(known, usual, settings.power)[rows]
-    parts: list[Any] = [] if model == "bayes" else [Sparse(Z, 1.0 / min(1.0, max(LEAST_C, n / MANY)))]
+    Z.data *= length_factor(known, usual, settings.power)[rows]
+    parts: list[Any] = [] if model == "bayes" else [Sparse(Z, 1.0 / min(1.0, max(MIN_C, n / FULL_C_MESSAGES)))]
     if model != "logistic":
-        said = np.asarray(Z.sum(axis=1)).ravel()
-        parts.append(Shared(np.stack([-said / 2, said / 2], axis=1)[:, None, :], settings.held_back * V))
+        total = np.asarray(Z.sum(axis=1)).ravel()
+        parts.append(Shared(np.stack([-total / 2, total / 2], axis=1)[:, None, :], settings.penalty * V))
     found = fit_parts(parts, y, examples.weights, 2, tol=1e-3, max_iter=200, threads=threads)
     common = 0.0 if model == "logistic" else float(found.parts[-1][0])
     if model != "logistic" and common <= 0.0:

@@ -17,7 +17,7 @@ from typing import Final
 from deciban.errors import DecibanError
 from deciban.mail.filter import MailFilter
 from deciban.mail.message.headers import insert_header
-from deciban.mail.model.verdict import UNSURE, Verdict
+from deciban.mail.model.verdicts import UNSURE, Verdict
 from deciban.mail.spamd.protocol import GIVING_BACK, MANY_HEADERS, Code, Refusal, Request, answer
 
 SPAM: Final = "spam"

@@ -17,8 +17,7 @@ from queue import PriorityQueue
 from typing import Final, NamedTuple
 
 from deciban.errors import DecibanError, StoreError
-from deciban.mail.filter import MailFilter
-from deciban.mail.model.caching_filter import CachingMailFilter
+from deciban.mail.filter import CachingMailFilter, MailFilter
 
 READERS: Final = 2
 """Desks that judge: Python runs one at a time, so more would only wait for each other."""

@@ -26,7 +26,7 @@ REACH: Final = 12
 RENEW: Final = 8
 """Half-lives after which tidying takes a later origin."""
 
-HEAVIEST: Final = 2.0**36
+MAX_EXACT_WEIGHT: Final = 2.0**36
 """Sums of weights are exact below this: 16 million messages of the greatest weight."""
 
 
@@ -55,7 +55,7 @@ class Ageing:
         whole = math.floor(x)
         return math.ldexp(round(math.ldexp(2.0 ** (x - whole), DIGITS)), whole - DIGITS)
 
-    def beginning(self, time: float) -> Ageing:
+    def with_origin(self, time: float) -> Ageing:
         """The same with an origin, if it has none yet."""
         return self if self.half_life is None or self.origin is not None else Ageing(self.half_life, time)
 

@@ -13,13 +13,13 @@ from deciban.mail.store.sqlite_errors import in_words
 from deciban.mail.store.store_file import StoreFile, check_same_reading
 from deciban.mail.store.store_reader import WAIT, Status, StoreReader
 from deciban.mail.store.store_schema import MOST_MESSAGES
-from deciban.mail.store.stored_message import Entry, LearnCounts, check_digest, checked, together
+from deciban.mail.store.stored_message import LearnCounts, StoredMessage, add_counts, check_digest, check_message
 from deciban.mail.store.stored_weights import Fit, forget_fit, save_fit
 
 if TYPE_CHECKING:
     from deciban.mail.store.store_maintenance import Tidied
     from deciban.mail.store.text_exchange import Merged
-    from deciban.mail.store.token_batch import Flat
+    from deciban.mail.store.token_batch import TokenBatch, WordMemory
 
 
 class Store(StoreReader):
@@ -31,7 +31,8 @@ class Store(StoreReader):
     >>> import tempfile
     >>> folder = tempfile.mkdtemp()
     >>> with Store(f"{folder}/mail.db") as store:
-    ...     store.learn([Entry(b"a" * 16, "spam", ["free", "subject:money"]), Entry(b"b" * 16, "ham", ["free"])])
+    ...     a = StoredMessage(b"a" * 16, "spam", ["free", "subject:money"])
+    ...     store.learn([a, StoredMessage(b"b" * 16, "ham", ["free"])])
     ...     store.counts(["free", "subject:money", "tea"])
     ...     store.relabel(b"a" * 16, "ham")
     ...     store.totals()
@@ -44,23 +45,22 @@ class Store(StoreReader):
         """A block whose changes are made wholly or not at all."""
         return self._file.writing(in_words)
 
-    def learn(self, batch: Iterable[Entry]) -> LearnCounts:
-        """Learn messages, all or none; one known under its label is left alone, under another it is moved."""
+    def learn(self, messages: Iterable[StoredMessage]) -> LearnCounts:
+        """Learn messages, all or none; one known under its label is left alone, one under another label is moved."""
+        from deciban.mail.store.store_updates import learn
+        from deciban.mail.store.token_batch import TokenBatch
+
+        batch = TokenBatch.from_messages([check_message(StoredMessage(*message)) for message in messages])
+        with self._file.writing():
+            return add_counts(learn(self._file, batch).values())
+
+    def learn_batch(self, batch: TokenBatch, memory: WordMemory | None = None) -> dict[str, LearnCounts]:
+        """Learn a batch, all or none; return the counts by label. `memory` is kept from one batch to the next."""
         from deciban.mail.store.store_updates import learn
 
-        entries = checked(batch)
+        batch = batch.check()
         with self._file.writing():
-            return together(learn(self._file, entries).values())
-
-    def learn_flat(self, heads: Sequence[Entry], flat: Flat) -> dict[str, LearnCounts]:
-        """The same for messages whose tokens are all in a row, which is faster; what came of it, by label."""
-        from deciban.mail.store.store_updates import learn_flat
-        from deciban.mail.store.token_batch import fitting
-
-        entries = checked(heads)
-        fitting(flat, len(entries))
-        with self._file.writing():
-            return learn_flat(self._file, entries, flat)
+            return learn(self._file, batch, memory)
 
     def unlearn(self, digests: Iterable[bytes]) -> int:
         """Forget messages as if they had never come; how many were known."""
@@ -194,4 +194,4 @@ class Store(StoreReader):
             return absorb_text(self._file, lines)
 
 
-__all__ = ["Entry", "Fit", "LearnCounts", "Status", "Store", "StoreReader"]
+__all__ = ["Fit", "LearnCounts", "Status", "Store", "StoreReader", "StoredMessage"]

@@ -6,8 +6,9 @@ import json
 import os
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,6 +20,9 @@ from deciban.mail.store.store_settings import check_value
 
 MOST_NOTES: Final = 1000
 """Lines of the journal that are kept."""
+
+MAX_QUERY_VALUES: Final = 500
+"""Values of one query: older SQLites take at most 999."""
 
 MOST_LABELS: Final = 200
 LONGEST_LABEL: Final = 200
@@ -143,6 +147,12 @@ class StoreFile:
             raise
         finally:
             self._writes = False
+
+    def select_in(self, query: str, values: Iterable[Any], rest: str = "") -> Iterator[tuple[Any, ...]]:
+        """Yield the rows of a SELECT … WHERE … IN any number of values, some values at a time."""
+        values = iter(values)
+        while some := list(islice(values, MAX_QUERY_VALUES)):
+            yield from self.db.execute(f"{query} ({','.join('?' * len(some))}) {rest}", some)
 
     def labels(self) -> dict[str, int]:
         """Ids of labels by name, in the order of their first messages."""

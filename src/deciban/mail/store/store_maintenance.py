@@ -10,11 +10,12 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.mail.store.ageing import Ageing, check_time
 from deciban.mail.store.packing import Numbers, unpack
 from deciban.mail.store.store_file import StoreFile
 from deciban.mail.store.store_schema import column, columns
-from deciban.mail.store.store_updates import Weights, drop_empty, unlearn
+from deciban.mail.store.store_updates import drop_empty, unlearn
 
 AT_ONCE: Final = 2000
 """Messages whose tokens are unpacked together."""
@@ -84,7 +85,7 @@ def recount(file: StoreFile, ageing: Ageing | None = None) -> None:
     drop_empty(file, numbers[empty])
 
 
-def counted(file: StoreFile) -> tuple[Numbers, dict[int, Weights], dict[int, tuple[int, float]], int]:
+def counted(file: StoreFile) -> tuple[Numbers, dict[int, Array], dict[int, tuple[int, float]], int]:
     """Numbers of tokens, their sums by label, labels' messages and weights, and how many tokens are missing."""
     numbers = np.array([i for (i,) in file.db.execute("SELECT number FROM token ORDER BY number")], dtype=np.int64)
     ids = list(file.labels().values())
@@ -105,7 +106,7 @@ def counted(file: StoreFile) -> tuple[Numbers, dict[int, Weights], dict[int, tup
     return numbers, sums, totals, lost
 
 
-def _unpacked(file: StoreFile) -> Iterator[tuple[Numbers, Weights, Numbers, Numbers]]:
+def _unpacked(file: StoreFile) -> Iterator[tuple[Numbers, Array, Numbers, Numbers]]:
     """Labels, weights, tokens in a row and how many each has, of some messages at a time."""
     asked = file.db.execute("SELECT label, weight, tokens FROM message ORDER BY id")
     while some := asked.fetchmany(AT_ONCE):
@@ -150,7 +151,7 @@ def _wrong_labels(file: StoreFile, labels: dict[int, tuple[int, float]]) -> list
     return wrong + [f"messages have label {label}, which is none" for label in sorted(strange)]
 
 
-def _wrong_tokens(file: StoreFile, numbers: Numbers, sums: dict[int, Weights]) -> list[str]:
+def _wrong_tokens(file: StoreFile, numbers: Numbers, sums: dict[int, Array]) -> list[str]:
     names = file.labels()
     ids = list(names.values())
     held = file.db.execute(f"SELECT word{columns(ids)} FROM token ORDER BY number").fetchall()

@@ -13,17 +13,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from deciban.mail.store.ageing import HEAVIEST, Ageing, check_time
-from deciban.mail.store.batched_queries import AT_ONCE, ask
+from deciban.mail.store.ageing import MAX_EXACT_WEIGHT, Ageing, check_time
 from deciban.mail.store.sqlite_errors import MEND_HINT, in_words, invalid_value
 from deciban.mail.store.store_connection import file_size
-from deciban.mail.store.store_file import StoreFile
+from deciban.mail.store.store_file import MAX_QUERY_VALUES, StoreFile
 from deciban.mail.store.store_schema import MOST_MESSAGES, columns
 from deciban.mail.store.stored_message import check_digest, replace_surrogates
 from deciban.mail.store.stored_weights import Fit, find_fit
 
 if TYPE_CHECKING:
-    from deciban.mail.model.store_rows import Rows, Tokens
+    from deciban.mail.store.store_arrays import StoredTokens, StoreRows
 
 WAIT: Final = 30.0
 """Seconds to wait for other writers."""
@@ -117,12 +116,12 @@ class StoreReader:
 
     def _found(self, question: str, tokens: Sequence[str]) -> dict[str, tuple[float, ...]]:
         asked = replace_surrogates(tokens)
-        found = {row[0]: row[1:] for row in ask(self._file, f"{question} WHERE word IN", asked)}
+        found = {row[0]: row[1:] for row in self._file.select_in(f"{question} WHERE word IN", asked)}
         return {token: found[word] for token, word in zip(tokens, asked) if word in found}
 
-    def tokens(self, words: Sequence[str] | None, model: str | None) -> Tokens:
+    def tokens(self, words: Sequence[str] | None, model: str | None) -> StoredTokens:
         """Counts of those words (None: all) that there are, and a model's weights of them, as arrays: to judge by."""
-        from deciban.mail.model.store_rows import read_tokens
+        from deciban.mail.store.store_arrays import read_tokens
 
         with self._file.reading():
             return read_tokens(self._file, model, words if words is None else replace_surrogates(words))
@@ -132,9 +131,9 @@ class StoreReader:
         with self._file.reading():
             return int(self._file.db.execute("SELECT count(*) FROM token").fetchone()[0])
 
-    def rows(self) -> Rows:
+    def rows(self) -> StoreRows:
         """All messages as arrays, for models that are fitted to them."""
-        from deciban.mail.model.store_rows import read_rows
+        from deciban.mail.store.store_arrays import read_rows
 
         with self._file.reading():
             return read_rows(self._file)
@@ -144,10 +143,10 @@ class StoreReader:
         wanted = [int(number) for number in numbers]
         question = "SELECT number, word FROM token"
         with self._file.reading():
-            if len(wanted) > AT_ONCE:
+            if len(wanted) > MAX_QUERY_VALUES:
                 known = dict(self._file.db.execute(question))
             else:
-                known = dict(ask(self._file, f"{question} WHERE number IN", wanted))
+                known = dict(self._file.select_in(f"{question} WHERE number IN", wanted))
         return [known[number] for number in wanted]
 
     def changes(self) -> int:
@@ -226,4 +225,4 @@ class StoreReader:
 
 
 def _is_total(weight: object) -> bool:
-    return isinstance(weight, int | float) and 0 <= weight < HEAVIEST
+    return isinstance(weight, int | float) and 0 <= weight < MAX_EXACT_WEIGHT

@@ -1,4 +1,4 @@
-"""What is learned of a message, and what came of learning it."""
+"""StoredMessage: a message as a store holds it; and the counts of messages that were learned."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from deciban.errors import InputError
 from deciban.mail.store.ageing import check_time
 
 DIGEST_BYTES: Final = 16
-"""Of a message's digest."""
+"""Length of a message's digest."""
 
 
-class Entry(NamedTuple):
-    """A message as the store knows it: who it is, what it is, what it says, and when (None: now)."""
+class StoredMessage(NamedTuple):
+    """The digest that identifies a message, its label, its tokens, and its time (None: now)."""
 
     digest: bytes
     label: str
@@ -22,48 +22,44 @@ class Entry(NamedTuple):
 
 
 class LearnCounts(NamedTuple):
-    """How many messages were new, were known already, and were known under another label."""
+    """The numbers of messages that were new, were known already, and were known under another label."""
 
     new: int
     known: int
     moved: int
 
 
-def together(several: Iterable[LearnCounts]) -> LearnCounts:
-    """What came of several."""
-    return LearnCounts(*map(sum, zip(*several))) if (several := list(several)) else LearnCounts(0, 0, 0)
+def add_counts(counts: Iterable[LearnCounts]) -> LearnCounts:
+    """Add up the counts of several batches or labels."""
+    return LearnCounts(*(sum(column) for column in zip((0, 0, 0), *counts)))
 
 
-def checked(batch: Iterable[Entry]) -> list[Entry]:
-    """The entries, each with its time, if all of them can be learned."""
-    return [_checked(Entry(*entry)) for entry in batch]
-
-
-def _checked(entry: Entry) -> Entry:
-    check_digest(entry.digest)
-    if not isinstance(entry.label, str):
-        raise InputError(f"label {entry.label!r}: a label must be a str")
-    if isinstance(entry.tokens, (str, bytes)):
+def check_message(message: StoredMessage) -> StoredMessage:
+    """Return a message with its time, if it can be learned."""
+    check_digest(message.digest)
+    if not isinstance(message.label, str):
+        raise InputError(f"label {message.label!r}: a label must be a str")
+    if isinstance(message.tokens, (str, bytes)):
         raise InputError(
-            f"tokens {entry.tokens[:20]!r}: a list of str is needed, not one text. Hint: extract_tokens(message)"
+            f"tokens {message.tokens[:20]!r}: a list of str is needed, not one text. Hint: extract_tokens(message)"
         )
-    return entry._replace(tokens=replace_surrogates(entry.tokens), time=check_time(entry.time))
+    return message._replace(tokens=replace_surrogates(message.tokens), time=check_time(message.time))
 
 
 def check_digest(digest: bytes) -> bytes:
-    """A digest that can be one."""
+    """Return a digest, if it has the right length."""
     if not isinstance(digest, bytes) or len(digest) != DIGEST_BYTES:
         raise InputError(f"digest {digest!r}: {DIGEST_BYTES} bytes are needed. Hint: compute_digest(raw)")
     return digest
 
 
 def replace_surrogates(tokens: Sequence[str]) -> Sequence[str]:
-    """The tokens as a database can keep them: halves of surrogate pairs, which are no characters, become "?"."""
+    """Replace halves of surrogate pairs, which are no characters and cannot be stored, by "?"."""
     try:
         "".join(tokens).encode()
     except UnicodeEncodeError:
         return [token.encode("utf-8", "replace").decode() for token in tokens]
     except TypeError:
-        odd = next(token for token in tokens if not isinstance(token, str))
-        raise InputError(f"token {odd!r}: every token must be a str") from None
+        wrong = next(token for token in tokens if not isinstance(token, str))
+        raise InputError(f"token {wrong!r}: every token must be a str") from None
     return tokens

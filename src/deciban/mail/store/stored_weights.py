@@ -69,7 +69,7 @@ def forget_fit(file: StoreFile, fit: int) -> None:
     file.db.execute("DELETE FROM fit WHERE id = ?", (fit,))
 
 
-def scores_of(file: StoreFile, model: str) -> tuple[str, int]:
+def join_scores(file: StoreFile, model: str) -> tuple[str, int]:
     """What is to be joined to `token` for a model's weights, and how many scores it has."""
     row = file.db.execute("SELECT id, scores FROM fit WHERE model = ?", (model,)).fetchone()
     return (f"LEFT JOIN fitted_{row[0]} USING (number)", _checked_scores(file, model, row[1])) if row else ("", 0)

@@ -21,8 +21,9 @@ from deciban.mail.store.sqlite_errors import report_damage
 from deciban.mail.store.store_file import MOST_LABELS, StoreFile, check_label_name, check_same_reading
 from deciban.mail.store.store_maintenance import newest_time
 from deciban.mail.store.store_settings import RESERVED, check_settings, check_threshold_order
-from deciban.mail.store.store_updates import current_ageing, labels_of, learn
-from deciban.mail.store.stored_message import Entry, checked, together
+from deciban.mail.store.store_updates import current_ageing, find_labels, learn
+from deciban.mail.store.stored_message import StoredMessage, add_counts, check_message
+from deciban.mail.store.token_batch import TokenBatch
 
 FORMAT: Final = "deciban mail store"
 VERSION: Final = 1
@@ -43,14 +44,14 @@ class Merged(NamedTuple):
     disputed: tuple[tuple[bytes, str, str], ...]
 
 
-def entries_of(file: StoreFile, order: str) -> Iterator[Entry]:
+def entries_of(file: StoreFile, order: str) -> Iterator[StoredMessage]:
     """All messages of a store as they were learned."""
     asked = "SELECT digest, name, time, tokens FROM message JOIN label ON label.id = message.label ORDER BY"
     with report_damage(file.path):
         words = dict(file.db.execute("SELECT number, word FROM token"))
         for digest, label, time, blob in file.db.execute(f"{asked} {order}"):
             numbers, _ = unpack([blob])
-            yield Entry(digest, label, [words[number] for number in numbers.tolist()], time)
+            yield StoredMessage(digest, label, [words[number] for number in numbers.tolist()], time)
 
 
 def lines_of(file: StoreFile) -> Iterator[str]:
@@ -181,13 +182,13 @@ def _read_line(at: int, line: str) -> dict[str, Any]:
     return value
 
 
-def _read_entry(at: int, line: str) -> Entry:
+def _read_entry(at: int, line: str) -> StoredMessage:
     value = _read_line(at, line)
     try:
-        if set(value) != set(Entry._fields):
+        if set(value) != set(StoredMessage._fields):
             raise KeyError
-        digest, label, tokens, time = (value[field] for field in Entry._fields)
-        entry = Entry(bytes.fromhex(digest), label, tokens, time)
+        digest, label, tokens, time = (value[field] for field in StoredMessage._fields)
+        entry = StoredMessage(bytes.fromhex(digest), label, tokens, time)
     except (KeyError, TypeError, ValueError):
         raise InputError(
             f"line {at}: a message has a digest (32 hexadecimal digits), a label, a time and tokens, "
@@ -197,25 +198,25 @@ def _read_entry(at: int, line: str) -> Entry:
         check_label_name(label)
         if not isinstance(tokens, list) or time is None:
             raise InputError("a list of tokens and a time are needed, not one text or null")
-        return checked([entry])[0]
+        return check_message(entry)
     except InputError as error:
         raise InputError(f"line {at} (nothing was learned): {error}") from None
 
 
-def absorb(file: StoreFile, entries: Iterator[Entry]) -> Merged:
+def absorb(file: StoreFile, entries: Iterator[StoredMessage]) -> Merged:
     """Learn what is not known; what is known under another label stays as it is here, and is told."""
     new = known = 0
     disputed: list[tuple[bytes, str, str]] = []
     while some := list(islice(entries, AT_ONCE)):
-        here = labels_of(file, [entry.digest for entry in some])
-        fresh: dict[bytes, Entry] = {}
+        here = find_labels(file, [entry.digest for entry in some])
+        fresh: dict[bytes, StoredMessage] = {}
         for entry in some:
             label = here.setdefault(entry.digest, entry.label)
             if label != entry.label:
                 disputed.append((entry.digest, label, entry.label))
             else:
                 fresh.setdefault(entry.digest, entry)
-        learned = together(learn(file, list(fresh.values())).values())
+        learned = add_counts(learn(file, TokenBatch.from_messages(list(fresh.values()))).values())
         new += learned.new
         known += len(some) - learned.new
     known -= len(disputed)

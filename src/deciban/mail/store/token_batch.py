@@ -1,72 +1,102 @@
-"""Tokens of many messages in a row, as numbers of words that are met: what counting and packing work on."""
+"""TokenBatch: messages as arrays of token indices, on their way into a store or to their verdicts."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import chain, count
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deciban.errors import InputError
 from deciban.mail.store.packing import Numbers
+from deciban.mail.store.stored_message import StoredMessage, check_message
 
 
-class Memory:
+@dataclass(frozen=True, slots=True)
+class TokenBatch:
+    """Some messages. Message i has the next sizes[i] of the indices, each of which is the index of a word."""
+
+    sizes: Numbers
+    indices: Numbers
+    words: Sequence[str]
+    digests: Sequence[bytes]
+    labels: Sequence[str]
+    times: Sequence[float | None]
+    names: Sequence[str] = ()
+    """Where each message was found."""
+    omissions: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    """What limits left out of a message, in words, for those of which something was."""
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    @classmethod
+    def from_messages(cls, messages: Sequence[StoredMessage]) -> TokenBatch:
+        """Make a batch of messages whose tokens are lists."""
+        numbers = word_numbers()
+        sizes = np.fromiter((len(message.tokens) for message in messages), dtype=np.int64, count=len(messages))
+        indices = number_words(list(chain.from_iterable(message.tokens for message in messages)), numbers)
+        digests, labels, _, times = zip(*messages) if messages else ((), (), (), ())
+        return cls(sizes, indices, list(numbers), digests, labels, times)
+
+    def take(self, wanted: NDArray[np.bool_]) -> TokenBatch:
+        """Return some of the messages, with the words that they have."""
+        if wanted.all():
+            return self
+        used, indices = np.unique(self.indices[np.repeat(wanted, self.sizes)], return_inverse=True)
+        at = np.flatnonzero(wanted).tolist()
+        columns = ([column[i] for i in at] for column in (self.digests, self.labels, self.times))
+        return TokenBatch(self.sizes[wanted], indices, [self.words[i] for i in used.tolist()], *columns)
+
+    def check(self) -> TokenBatch:
+        """Return the batch with a time for each message, if all of it can be learned."""
+        counts = np.bincount(self.indices, minlength=len(self.words))
+        if len(self.digests) != len(self.sizes) or self.sizes.sum() != len(self.indices):
+            raise InputError(
+                f"tokens of {len(self.sizes)} messages do not fit together with {len(self.digests)} messages"
+            )
+        if len(counts) != len(self.words) or not counts.all():
+            raise InputError("some words are of no message, or some tokens are no word")
+        columns = zip(self.digests, self.labels, self.times, strict=True)
+        checked = [check_message(StoredMessage(digest, label, (), time)) for digest, label, time in columns]
+        return replace(self, times=[message.time for message in checked])
+
+    def distinct_ranks(self, rank: Numbers) -> tuple[Numbers, Numbers]:
+        """Return how many words each message has, and their ranks: rising within a message, each once."""
+        pairs = np.repeat(np.arange(len(self.sizes)) << 32, self.sizes)
+        pairs |= rank[self.indices]
+        pairs.sort()
+        if len(pairs):
+            repeated = np.flatnonzero(pairs[1:] == pairs[:-1])
+            pairs = np.delete(pairs, repeated) if len(repeated) else pairs
+        sizes = np.diff(np.searchsorted(pairs, np.arange(len(self.sizes) + 1) << 32))
+        return sizes, pairs & 0xFFFFFFFF
+
+
+def concatenate(batches: Sequence[TokenBatch], indices: Sequence[Numbers], words: Iterable[str]) -> TokenBatch:
+    """Join batches whose indices were renumbered to those of common words."""
+    columns = zip(*((batch.digests, batch.labels, batch.times, batch.names) for batch in batches))
+    sizes = np.concatenate([batch.sizes for batch in batches])
+    return TokenBatch(sizes, np.concatenate(indices), list(words), *([*chain.from_iterable(c)] for c in columns))
+
+
+def word_numbers() -> defaultdict[str, int]:
+    """Return a mapping that gives each new word the next number."""
+    return defaultdict(count().__next__)
+
+
+def number_words(words: Sequence[str], numbers: Mapping[str, int]) -> Numbers:
+    """Return the number of each word."""
+    return np.fromiter(map(numbers.__getitem__, words), dtype=np.int64, count=len(words))
+
+
+class WordMemory:
     """All words of a store with their numbers, from one batch to the next, while nobody else changes the store."""
 
     def __init__(self) -> None:
         self.numbers: dict[str, int] = {}
         self.changes: int | None = None
-        """How many there had been when these were all; None if they were not asked for, or some are gone."""
-
-
-class Flat(NamedTuple):
-    """How many tokens each message has, all of them in a row as places of words, and the words' places."""
-
-    sizes: Numbers
-    which: Numbers
-    places: Mapping[str, int]
-    memory: Memory | None = None
-
-
-def flattened(texts: list[Sequence[str]]) -> Flat:
-    """Messages as lists of tokens."""
-    places: defaultdict[str, int] = defaultdict(count().__next__)
-    sizes = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
-    each = map(places.__getitem__, chain.from_iterable(texts))
-    return Flat(sizes, np.fromiter(each, dtype=np.int64, count=int(sizes.sum())), places)
-
-
-def only(flat: Flat, wanted: NDArray[np.bool_]) -> Flat:
-    """Those messages that are wanted, with the words that they have."""
-    if wanted.all():
-        return flat
-    used, which = np.unique(flat.which[np.repeat(wanted, flat.sizes)], return_inverse=True)
-    words = list(flat.places)
-    places = {words[i]: place for place, i in enumerate(used.tolist())}
-    return Flat(flat.sizes[wanted], which, places, flat.memory)
-
-
-def fitting(flat: Flat, messages: int) -> Flat:
-    """What is so many messages, and has no word but theirs."""
-    met = np.bincount(flat.which, minlength=len(flat.places))
-    if len(flat.sizes) != messages or flat.sizes.sum() != len(flat.which):
-        raise InputError(f"tokens of {len(flat.sizes)} messages do not fit together with {messages} messages")
-    if len(met) != len(flat.places) or not met.all():
-        raise InputError("some words are of no message, or some tokens are no word")
-    return flat
-
-
-def distinct(flat: Flat, rank: Numbers) -> tuple[Numbers, Numbers]:
-    """How many words each message has, and their ranks in a row: rising, each once."""
-    pairs = np.repeat(np.arange(len(flat.sizes)) << 32, flat.sizes)
-    pairs |= rank[flat.which]
-    pairs.sort()
-    if len(pairs):
-        again = np.flatnonzero(pairs[1:] == pairs[:-1])
-        pairs = np.delete(pairs, again) if len(again) else pairs
-    sizes = np.diff(np.searchsorted(pairs, np.arange(len(flat.sizes) + 1) << 32))
-    return sizes, pairs & 0xFFFFFFFF
+        """The store's count of changes when these were all; None if they were not read, or some are gone."""
