@@ -78,7 +78,7 @@ class _Cumulants(NamedTuple):
 
 
 def telltales(family: Text, part: Bags, k: int, n: int, names: Sequence[str] | None = None) -> list[Telltale]:
-    """Return the n best telltales of class k: by the low quantile of their evidence times its documents that have them.
+    """Return the n best telltales of class k: by the low end of their evidence times its documents.
 
     The evidence is ln θ_k/θ_rest, for a Bernoulli that of the odds, for a complement its weight minus the mean of
     the others' (with the interval of a multinomial). By the low ends alone, names of frequent authors and fragments
