@@ -12,11 +12,10 @@ from deciban.metrics.choice import Choice, SettingComparison
 from deciban.model.summarise_table import Progress
 from deciban.training.covariance_candidates import Shapes
 from deciban.training.evaluate import Split
-from deciban.training.labelled_rows import check_fold_settings
 from deciban.training.rescoring import Held, Ways
 from deciban.training.settings_grid import Grid
 from deciban.training.table_folds import rescale_texts
-from deciban.training.task import plan
+from deciban.training.task import check_fold_settings, plan
 from deciban.training.text_candidates import wordings
 from deciban.training.train import Trained, learned
 from deciban.validation.fold_models import ledgers_excluding_each

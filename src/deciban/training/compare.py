@@ -18,9 +18,8 @@ from deciban.metrics.learning_curves import LearningCurves
 from deciban.model.summarise_table import Progress, Rows
 from deciban.training.candidates import Contender, Field, checked_names
 from deciban.training.evaluate import Split
-from deciban.training.labelled_rows import check_fold_settings
 from deciban.training.learning_curve import FEWEST_ROWS, HELD_OUT
-from deciban.training.task import checked_learner, plan
+from deciban.training.task import check_fold_settings, checked_learner, plan
 from deciban.training.train import Trained, learned
 from deciban.validation.splits import check_n_folds
 

@@ -15,11 +15,11 @@ from deciban.model.summarise_table import Progress
 from deciban.model.unseen_values import UnseenValueMonitor
 from deciban.sources.source import Source, open_source
 from deciban.training.calibrate_model import calibrated, told_map
-from deciban.training.labelled_rows import LabelledTable, assign_by_column, check_settings, table_matrices
+from deciban.training.labelled_rows import LabelledTable, assign_by_column, table_matrices
 from deciban.training.learners import learn_before_each, learn_excluding_each, make_learner
 from deciban.training.table_folds import score_out_of_fold
 from deciban.training.table_leave_one_out import evaluate_leave_one_out
-from deciban.training.task import Task, plan
+from deciban.training.task import Task, check_settings, plan
 from deciban.training.train import learned
 from deciban.validation.splits import (
     LEAVE_ONE_OUT_TEXT,

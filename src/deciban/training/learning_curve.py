@@ -25,9 +25,9 @@ from deciban.metrics.scorecard import Scorecard
 from deciban.model.summarise_table import Progress, Rows
 from deciban.sources.level_encoder import LevelEncoder
 from deciban.training.label_noise import Flipped, below
-from deciban.training.labelled_rows import check_fold_settings, read_labelled_batches
+from deciban.training.labelled_rows import read_labelled_batches
 from deciban.training.learners import learn_up_to
-from deciban.training.task import Task, plan
+from deciban.training.task import Task, check_fold_settings, plan
 from deciban.training.train import Trained, learned
 
 HELD_OUT = 0.2

@@ -25,12 +25,12 @@ from deciban.scorer import vocabularies
 from deciban.sources.document_folders import FOLDS
 from deciban.text import matrix
 from deciban.training.calibrate_model import settle
-from deciban.training.labelled_rows import stratifying
 from deciban.training.learners import learn_excluding_each, make_learner
 from deciban.training.number_roles import decide
 from deciban.training.reservoir import LEARNED, Reservoir
 from deciban.training.table_folds import FoldModel, TableFoldScores, score_out_of_fold
 from deciban.training.task import Task, plan
+from deciban.validation.splits import FoldAssignment
 
 
 def train(
@@ -154,7 +154,7 @@ class Trained:
 def learned(task: Task, n_folds: int, progress: Progress | None, deal: FoldAssigner | None = None) -> Trained:
     """One pass over the rows, then everything that was open is solve_ledger; every fold has its share of each class."""
     learner = make_learner(task)
-    gathering = task.summariser(n_folds, deal or (stratifying(n_folds) if n_folds > 1 else None))
+    gathering = task.summariser(n_folds, deal or (FoldAssignment(n_folds) if n_folds > 1 else None))
     times = LEARNED if learner.needs_rows else 1
     sample = Reservoir(len(task.layout.all_features()), task.source.n_rows, times)
     for rows in gathering.read(task.source, progress):
