@@ -40,7 +40,7 @@ from deciban.persistence.ledgers import (
 from deciban.persistence.score_forms import read_score_form, write_score_form
 from deciban.scores import Diagonal, Full, Linear, Lookup, SparseLinear, Table
 from deciban.scores.linear import Barrier
-from deciban.scores.steps import Steps
+from deciban.scores.lookup import Steps
 
 CODES = np.array([0, 1, 1, 0, 1], dtype=np.int32)
 NUMBERS = np.array([[1.0, -2.0], [3.5, np.nan], [2.0, 8.0], [0.0, 1e-9], [7.0, 4.0]])

@@ -14,10 +14,9 @@ from deciban.persistence import Section
 from deciban.scores.diagonal import Diagonal
 from deciban.scores.full import Full
 from deciban.scores.linear import Barrier, Linear
-from deciban.scores.lookup import Lookup
+from deciban.scores.lookup import Lookup, Steps
 from deciban.scores.score_form import ScoreForm
 from deciban.scores.sparse_linear import SparseLinear
-from deciban.scores.steps import Steps
 from deciban.scores.sums import Summed
 from deciban.scores.table import Table
 

@@ -8,11 +8,10 @@ from deciban.scores.diagonal import Diagonal
 from deciban.scores.explanation import DECIBAN, Explanation, Pieces
 from deciban.scores.full import Full
 from deciban.scores.linear import Linear
-from deciban.scores.lookup import Lookup
+from deciban.scores.lookup import Lookup, Steps
 from deciban.scores.posterior import finish, log_sum_exp
 from deciban.scores.score_form import Boundary, Conic, ScoreForm, has_scores
 from deciban.scores.sparse_linear import SparseLinear
-from deciban.scores.steps import Steps
 from deciban.scores.table import Table
 
 __all__ = [

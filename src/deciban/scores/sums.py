@@ -16,10 +16,9 @@ from deciban.errors import InputError
 from deciban.scores.diagonal import Diagonal
 from deciban.scores.explanation import Pieces
 from deciban.scores.linear import Barrier, Linear
-from deciban.scores.lookup import Lookup
+from deciban.scores.lookup import Lookup, Steps
 from deciban.scores.score_form import Boundary, Conic, ScoreForm
 from deciban.scores.sparse_linear import SparseLinear
-from deciban.scores.steps import Steps
 
 MOST_WEIGHTS = 1 << 26
 """Weights of classes × words that are written out where a sum of sparse scores has no lists in common: 512 MiB."""
