@@ -22,8 +22,7 @@ from deciban.linear.sample_weights import ALGORITHMS, WEIGHTINGS, Algorithm, Ste
 from deciban.scores import DECIBAN, Boundary, Conic, Explanation, ScoreForm, finish
 from deciban.scores.calibration import normalised
 from deciban.scores.posterior import Finish
-from deciban.scores.scaled import scaled
-from deciban.scores.sums import summed
+from deciban.scores.sums import scaled, summed
 
 NO_FORM_OF_VOTES = (
     "learners that vote have no {what}: a vote jumps where the learner's prediction changes. "
