@@ -13,7 +13,7 @@ from deciban.kernels import execution
 from deciban.ledger import Counts, Needs, Tallies
 from deciban.persistence.score_forms import read_score_form, write_score_form
 from deciban.scores import Diagonal, Full, Linear, Lookup, Steps, Table
-from deciban.scores.sums import scaled
+from deciban.scores.form_algebra import scaled
 from tests.scores.test_forms import CELL_COUNTS, CELLS, CODES, COUNTS, FORMS, MEAN, NUMBERS, RATE, K, N, every_form
 
 TOGETHER = ("full", "full, shared", "table", "table, smoothed", "table, maximum likelihood")

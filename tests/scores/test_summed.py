@@ -12,8 +12,9 @@ from deciban.families.poisson import Poisson
 from deciban.kernels import execution
 from deciban.ledger import Counts, Needs, Tallies
 from deciban.persistence.score_forms import read_score_form, write_score_form
-from deciban.scores import Diagonal, Linear, SparseLinear, Steps, sums
-from deciban.scores.sums import Summed, scaled, summed
+from deciban.scores import Diagonal, Linear, SparseLinear, Steps
+from deciban.scores import form_algebra as sums
+from deciban.scores.form_algebra import Summed, scaled, summed
 from tests.scores.test_forms import FORMS, MEAN, NUMBERS, RATE, K, N, every_form
 
 SHARES = 0.5, 2.0, 1.25

@@ -22,9 +22,9 @@ from deciban.ledger.grid import KEY_BITS
 from deciban.ledger.moments import moments_about
 from deciban.ledger.scatter import comoment_about
 from deciban.scores import Diagonal, Full, Linear, Lookup, ScoreForm, Steps
+from deciban.scores.form_algebra import Summed
 from deciban.scores.linear import log_factorial
 from deciban.scores.posterior import Finish
-from deciban.scores.sums import Summed
 
 UNIT_WEIGHT = np.empty(0)
 """The argument by which kernels recognise that every row has weight one."""

@@ -21,8 +21,8 @@ from deciban.linear.fitted_model import Account, FittedModel
 from deciban.linear.sample_weights import ALGORITHMS, WEIGHTINGS, Algorithm, Step, scores_of_class
 from deciban.scores import DECIBAN, Boundary, Conic, Explanation, ScoreForm, finish
 from deciban.scores.calibration import normalised
+from deciban.scores.form_algebra import scaled, summed
 from deciban.scores.posterior import Finish
-from deciban.scores.sums import scaled, summed
 
 NO_FORM_OF_VOTES = (
     "learners that vote have no {what}: a vote jumps where the learner's prediction changes. "

@@ -26,7 +26,7 @@ from deciban.linear.fitted_model import Account, FittedModel
 from deciban.linear.penalty_choice import DEFAULT_C, FoldedRows
 from deciban.linear.table_design import FoldDesign, fit_predictor
 from deciban.scores import Full, Linear, Pieces, ScoreForm, SparseLinear
-from deciban.scores.sums import scaled
+from deciban.scores.form_algebra import scaled
 
 MAX_EVIDENCE_CELLS = 1 << 26
 """The greatest number of evidence values kept in memory: half a gigabyte. Of more rows as many as fit suffice for the

@@ -12,12 +12,12 @@ from deciban._typing import Array
 from deciban.errors import InputError
 from deciban.persistence import Section
 from deciban.scores.diagonal import Diagonal
+from deciban.scores.form_algebra import Summed
 from deciban.scores.full import Full
 from deciban.scores.linear import Barrier, Linear
 from deciban.scores.lookup import Lookup, Steps
 from deciban.scores.score_form import ScoreForm
 from deciban.scores.sparse_linear import SparseLinear
-from deciban.scores.sums import Summed
 from deciban.scores.table import Table
 
 MIN_POSITIVE = float(np.finfo(np.float64).smallest_subnormal)

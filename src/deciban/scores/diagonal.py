@@ -32,7 +32,7 @@ class Diagonal:
     """score_k(x) = Σ_j −½ ln(2πσ²_kj) − ½ (x_j − μ_kj)² / σ²_kj over the features that are present.
 
     Where `trust` is given, feature j counts t_j times as much; `offsets` (K×d) are added after that for each feature
-    that is present: sums of such scores have them (`scores/sums.py`).
+    that is present: sums of such scores have them (`scores/form_algebra.py`).
     """
 
     mean: Array

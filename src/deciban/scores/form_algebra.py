@@ -9,16 +9,18 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from deciban._typing import Array
-from deciban.errors import InputError
+from deciban.errors import InputError, UndefinedError
 from deciban.scores.diagonal import Diagonal
 from deciban.scores.explanation import Pieces
+from deciban.scores.full import Full
 from deciban.scores.linear import Barrier, Linear
 from deciban.scores.lookup import Lookup, Steps
 from deciban.scores.score_form import Boundary, Conic, ScoreForm
 from deciban.scores.sparse_linear import SparseLinear
+from deciban.scores.table import Table
 
 MOST_WEIGHTS = 1 << 26
 """Weights of classes × words that are written out where a sum of sparse scores has no lists in common: 512 MiB."""
@@ -82,7 +84,7 @@ def _beside(forms: Sequence[ScoreForm]) -> Summed:
     return Summed(tuple(forms))
 
 
-def _linear(forms: Sequence[Linear]) -> Linear:
+def _sum_linear(forms: Sequence[Linear]) -> Linear:
     """Weights, offsets and biases add; what one rules out is ruled out."""
     first = forms[0]
     offsets = None
@@ -97,7 +99,7 @@ def _linear(forms: Sequence[Linear]) -> Linear:
     return replace(first, weights=weights, bias=bias, offsets=offsets, barrier=barrier)
 
 
-def _sparse_linear(forms: Sequence[SparseLinear]) -> ScoreForm:
+def _sum_sparse_linear(forms: Sequence[SparseLinear]) -> ScoreForm:
     """As lists where all forms list the same entries and say nothing by absence; else written out."""
     first = forms[0]
     if any(form.hard is not None for form in forms):
@@ -142,14 +144,14 @@ def _written_out(forms: Sequence[SparseLinear]) -> Linear:
     return Linear(_sum([line.weights for line in lines]), kept, offsets, first.threshold, first.carrier)
 
 
-def _lookup(forms: Sequence[Lookup]) -> ScoreForm:
+def _sum_lookup(forms: Sequence[Lookup]) -> ScoreForm:
     first = forms[0]
     if not all(np.array_equal(form.offset, first.offset) for form in forms):
         return _beside(forms)
     return Lookup(_sum([f.log_theta for f in forms]), first.offset, _sum([f.unseen for f in forms]))
 
 
-def _steps(forms: Sequence[Steps]) -> Steps:
+def _sum_steps(forms: Sequence[Steps]) -> Steps:
     """Cut wherever a form is; each stretch has the sum of what the forms say of it."""
     cuts, scores = [], []
     for j in range(len(forms[0].start) - 1):
@@ -163,7 +165,7 @@ def _steps(forms: Sequence[Steps]) -> Steps:
     return Steps(np.concatenate([np.zeros(0), *cuts]), start, np.concatenate([np.zeros((K, 0)), *scores], axis=1))
 
 
-def _diagonal(forms: Sequence[Diagonal]) -> ScoreForm:
+def _sum_diagonal(forms: Sequence[Diagonal]) -> ScoreForm:
     """P = Σ p, μ = Σ pμ/P, and what is left: Σ ln-norms − ½ Σ p(μ_m − μ)²."""
     precision = _sum([form.precision for form in forms])
     if not (precision > 0).all():
@@ -180,10 +182,116 @@ def _sum(arrays: Sequence[Array]) -> Array:
 
 
 SUMS: dict[type, Callable[[Any], ScoreForm]] = {
-    Linear: _linear,
-    SparseLinear: _sparse_linear,
-    Lookup: _lookup,
-    Steps: _steps,
-    Diagonal: _diagonal,
+    Linear: _sum_linear,
+    SparseLinear: _sum_sparse_linear,
+    Lookup: _sum_lookup,
+    Steps: _sum_steps,
+    Diagonal: _sum_diagonal,
 }
 """How forms of a kind are added, where they melt into one."""
+
+
+def scaled(form: ScoreForm, trust: ArrayLike) -> ScoreForm:
+    """The score Σ_j t_j · ln p(x_j|k): one t for all features, or one for each where the score is a sum of theirs.
+
+    Trust 1 is the form itself, trust 0 says nothing, and less than 0 speaks for the other classes. What all classes
+    share is left as it is (Σ ln x! of counts). What is scaled is a form of the same kind: it is taken apart, written
+    to files and computed by kernels as before.
+
+    >>> coin = Linear(np.log([[0.9], [0.1]]), np.zeros(2))
+    >>> np.exp(scaled(coin, 0.5).joint(np.array([[1.0]]))).round(4).tolist()
+    [[0.9487, 0.3162]]
+    """
+    t = np.asarray(trust, dtype=np.float64)
+    if t.ndim > 1 or not np.isfinite(t).all():
+        raise InputError(f"trust is a finite number, or one for each feature, not {trust!r}. Hint: scaled(form, 0.5)")
+    scale: Callable[[Any, Array], ScoreForm] = SCALED[type(form)]
+    return scale(form, t)
+
+
+def _scale_linear(form: Linear, t: Array) -> Linear:
+    each = _each(t, form.weights.shape[1])
+    bias = form.bias if t.ndim else form.bias * t  # what is no feature's is trusted as it is
+    offsets = None if form.offsets is None else form.offsets * each
+    barrier = _scale_barrier(form.barrier, each)
+    return replace(form, weights=form.weights * each, bias=bias, offsets=offsets, barrier=barrier)
+
+
+def _scale_barrier(barrier: Barrier | None, each: Array) -> Barrier | None:
+    """What is ruled out by a feature that is trusted."""
+    if barrier is None:
+        return None
+    ruled_out = ((barrier.on > 0) | (barrier.off > 0)).any(axis=0)
+    _refuse_infinite(bool((ruled_out & (each < 0)).any()))
+    left = Barrier(barrier.on * (each != 0), barrier.off * (each != 0))
+    return left if (left.on > 0).any() or (left.off > 0).any() else None
+
+
+def _scale_sparse_linear(form: SparseLinear, t: Array) -> SparseLinear:
+    each = _each(t, len(form.base))
+    if form.hard is not None:
+        _refuse_infinite(bool((form.hard & (each < 0)).any()))
+    bias = form.bias * t if t.ndim == 0 else form.bias + form.absences(each - 1.0)
+    return replace(form, bias=bias, trust=each if form.trust is None else form.trust * each)
+
+
+def _scale_lookup(form: Lookup, t: Array) -> Lookup:
+    each = _each(t, len(form.offset) - 1)
+    log_theta = _times(form.log_theta, np.repeat(each, np.diff(form.offset)))
+    return Lookup(log_theta, form.offset, _times(form.unseen, each))
+
+
+def _scale_steps(form: Steps, t: Array) -> Steps:
+    each = _each(t, len(form.start) - 1)
+    return replace(form, log_theta=_times(form.log_theta, np.repeat(each, np.diff(form.start) + 1)))
+
+
+def _scale_diagonal(form: Diagonal, t: Array) -> Diagonal:
+    each = _each(t, form.mean.shape[1])
+    trust = each if form.trust is None else form.trust * each
+    return replace(form, trust=trust, offsets=None if form.offsets is None else form.offsets * each)
+
+
+def _scale_whole(form: Full | Table, t: Array) -> Full | Table:
+    """A score of all features together has one trust."""
+    if t.ndim:
+        raise UndefinedError(
+            "features that are scored together cannot be trusted one by one: their score is no sum of theirs. "
+            "Hint: one number for all of them"
+        )
+    before = 1.0 if form.trust is None else form.trust
+    return replace(form, trust=before * float(t))
+
+
+def _each(t: Array, d: int) -> Array:
+    """One trust for each of d features."""
+    if t.ndim and len(t) != d:
+        raise InputError(f"there are {len(t)} trusts for {d} features. Hint: one for each, or one number for all")
+    return np.array(np.broadcast_to(t, (d,)))
+
+
+def _times(log_theta: Array, t: Array) -> Array:
+    """−∞ times 0 is 0 here: what is not trusted rules nothing out."""
+    impossible = np.isneginf(log_theta)
+    _refuse_infinite(bool((impossible & (t < 0)).any()))
+    return np.where(impossible, np.where(t == 0, 0.0, -np.inf), np.where(impossible, 0.0, log_theta) * t)
+
+
+def _refuse_infinite(infinite: bool) -> None:
+    if infinite:
+        raise UndefinedError(
+            "what is impossible in a class (a log-probability of −∞) cannot be trusted less than 0: it would "
+            "become infinitely probable. Hint: a pseudo-count, alpha > 0, makes log-probabilities finite"
+        )
+
+
+SCALED: dict[type, Callable[[Any, Array], ScoreForm]] = {
+    Linear: _scale_linear,
+    SparseLinear: _scale_sparse_linear,
+    Lookup: _scale_lookup,
+    Steps: _scale_steps,
+    Diagonal: _scale_diagonal,
+    Full: _scale_whole,
+    Table: _scale_whole,
+}
+"""How each kind of form is scaled."""
