@@ -81,7 +81,7 @@ class Held(NamedTuple):
     cut: tuple[str, ...]
 
 
-class Heard:
+class NumberedTokens:
     """What a reader says of messages, replace_surrogates out."""
 
     def __init__(self, reader: TokenNumberer) -> None:
@@ -114,9 +114,9 @@ class Heard:
 
 
 @cache
-def numbered() -> Heard:
+def numbered() -> NumberedTokens:
     """One reader for all messages, so that it has much to remember."""
-    return Heard(TokenNumberer(DEFAULT_OPTIONS))
+    return NumberedTokens(TokenNumberer(DEFAULT_OPTIONS))
 
 
 def held_by(raw: bytes) -> Held:
