@@ -119,7 +119,7 @@ def numbered() -> NumberedTokens:
     return NumberedTokens(TokenNumberer(DEFAULT_OPTIONS))
 
 
-def held_by(raw: bytes) -> Held:
+def read_by_definition(raw: bytes) -> Held:
     """What a message holds by definition, in the usual way of reading."""
     message = read_message(raw)
     tokens = extract_tokens(message, DEFAULT_OPTIONS)
@@ -141,7 +141,7 @@ def trouble_with(raw: bytes) -> str:
     """What is wrong with how a message is read; nothing, if all is well."""
     try:
         tokens = extract_tokens(read_message(raw), ALL)
-        defined = held_by(raw)
+        defined = read_by_definition(raw)
         "\n".join(tokens).encode()
         [found] = numbered().of([raw])
     except Exception as error:  # whatever it is, it is told with the message that brought it about

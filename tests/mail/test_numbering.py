@@ -8,7 +8,7 @@ from deciban.mail.bulk import token_numbers as numbering
 from deciban.mail.bulk.token_numbers import TokenNumberer
 from deciban.mail.tokens.token_options import DEFAULT_OPTIONS, TokenOptions
 from tests.mail import hostile, made_up
-from tests.mail.fuzzing import NumberedTokens, held_by
+from tests.mail.fuzzing import NumberedTokens, read_by_definition
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +19,7 @@ def messages():
 
 def test_numbered_tokens_are_those_of_the_definition(messages):
     raws = [*messages, *made_up.BROKEN.values(), *dict(hostile.repeated(2000)).values()]
-    assert NumberedTokens(TokenNumberer(DEFAULT_OPTIONS)).of(raws) == [held_by(raw) for raw in raws]
+    assert NumberedTokens(TokenNumberer(DEFAULT_OPTIONS)).of(raws) == [read_by_definition(raw) for raw in raws]
 
 
 @pytest.mark.parametrize("batch_size", [1, 7, 100])
@@ -41,7 +41,7 @@ def test_numbers_that_begin_anew_mean_the_same_tokens(monkeypatch, messages):
 def test_an_empty_batch_changes_nothing():
     reader = NumberedTokens(TokenNumberer(DEFAULT_OPTIONS))
     assert reader.of([]) == []
-    assert reader.of([b"\nword"]) == [held_by(b"\nword")]
+    assert reader.of([b"\nword"]) == [read_by_definition(b"\nword")]
     assert reader.of([]) == []
 
 
