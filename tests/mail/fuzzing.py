@@ -73,7 +73,7 @@ def mutated(raw: bytes, others: list[bytes], chance: random.Random) -> bytes:
     return raw
 
 
-class Held(NamedTuple):
+class MessageContent(NamedTuple):
     """What a message holds: its tokens in the order of the alphabet, its digest, and what bounds left out."""
 
     tokens: list[str]
@@ -90,7 +90,7 @@ class NumberedTokens:
         self.begun = 0
         """How often the reader gave numbers anew."""
 
-    def of(self, raws: Iterable[bytes]) -> list[Held]:
+    def of(self, raws: Iterable[bytes]) -> list[MessageContent]:
         """What messages hold that are read together."""
         fresh, new, digests, sizes, which, cut = self._reader.said(raws)
         if fresh:
@@ -104,7 +104,7 @@ class NumberedTokens:
         numbers = array("I", which)
         assert len(numbers) == ends[-1]
         return [
-            Held(
+            MessageContent(
                 sorted(self._words[number] for number in numbers[begin:end]),
                 digests[i * DIGEST_BYTES : (i + 1) * DIGEST_BYTES],
                 cut.get(i, ()),
@@ -119,14 +119,14 @@ def numbered() -> NumberedTokens:
     return NumberedTokens(TokenNumberer(DEFAULT_OPTIONS))
 
 
-def read_by_definition(raw: bytes) -> Held:
+def read_by_definition(raw: bytes) -> MessageContent:
     """What a message holds by definition, in the usual way of reading."""
     message = read_message(raw)
     tokens = extract_tokens(message, DEFAULT_OPTIONS)
-    return Held(sorted(tokens), compute_digest(raw), list_omissions(message, tokens))
+    return MessageContent(sorted(tokens), compute_digest(raw), list_omissions(message, tokens))
 
 
-def difference(one: Held, other: Held) -> str:
+def difference(one: MessageContent, other: MessageContent) -> str:
     """What one reader finds in a message and another does not, if anything, in words."""
     if one == other:
         return ""
