@@ -30,7 +30,7 @@ def check(raw: bytes) -> None:
     message = read_message(raw)
     assert read_message(raw) == message, "two readings differ"
     extract_tokens(message, fuzzing.ALL)
-    assert fuzzing.trouble_with(raw) == ""
+    assert fuzzing.find_fault(raw) == ""
     mail = _filter()
     learned = mail.learn(raw, "ham")
     verdict = mail.classify(raw)

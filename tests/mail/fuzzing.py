@@ -137,7 +137,7 @@ def difference(one: MessageContent, other: MessageContent) -> str:
     return f"lacks {lacks}, has {has}{digests}{twice}, cut {one.cut} and {other.cut}"
 
 
-def trouble_with(raw: bytes) -> str:
+def find_fault(raw: bytes) -> str:
     """What is wrong with how a message is read; nothing, if all is well."""
     try:
         tokens = extract_tokens(read_message(raw), ALL)

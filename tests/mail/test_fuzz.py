@@ -12,7 +12,7 @@ PIECES = st.one_of(st.sampled_from([*fuzzing.WORDS, *made_up.BROKEN.values()]), 
 @given(st.lists(PIECES, max_size=20).map(b"".join))
 @settings(max_examples=300, deadline=None)
 def test_any_bytes_are_a_message(raw):
-    assert fuzzing.trouble_with(raw) == ""
+    assert fuzzing.find_fault(raw) == ""
 
 
 @given(st.binary(max_size=400))
