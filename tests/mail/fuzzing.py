@@ -114,7 +114,7 @@ class NumberedTokens:
 
 
 @cache
-def numbered() -> NumberedTokens:
+def shared_reader() -> NumberedTokens:
     """One reader for all messages, so that it has much to remember."""
     return NumberedTokens(TokenNumberer(DEFAULT_OPTIONS))
 
@@ -143,7 +143,7 @@ def find_fault(raw: bytes) -> str:
         tokens = extract_tokens(read_message(raw), ALL)
         defined = read_by_definition(raw)
         "\n".join(tokens).encode()
-        [found] = numbered().of([raw])
+        [found] = shared_reader().of([raw])
     except Exception as error:  # whatever it is, it is told with the message that brought it about
         return repr(error)
     if not all(len(token) <= 60 and token.split() == [token] for token in [*tokens, *found.tokens]):
