@@ -39,7 +39,7 @@ from deciban.persistence.table_models import read_columns, write_columns
 from deciban.scores import Explanation
 from deciban.scores.posterior import Finish
 from deciban.sources.frames import Frame
-from deciban.sources.source import first_rows
+from deciban.sources.source import read_first_rows
 from deciban.text import Words
 from deciban.training.column_blocks import joined
 from deciban.training.infer_roles import HEAD, infer
@@ -146,7 +146,7 @@ class NaiveBayes(Bayes):
         options = self._options(len(self.classes_))
         source, target, weights, classes = append_classes(X, codes, len(self.classes_), weight)
         columns = self._columns or self._infer_columns(X)
-        gathering = Task(source, target, columns, options, weights, classes).gathering(1)
+        gathering = Task(source, target, columns, options, weights, classes).summariser(1)
         gathering.n_jobs = self.n_jobs
         for _ in gathering.read(source):
             pass
@@ -158,7 +158,7 @@ class NaiveBayes(Bayes):
 
     def _infer_columns(self, table: pa.Table) -> tuple[Column, ...]:
         source = Frame(table)
-        columns = infer(source, first_rows(source, HEAD), (), self.roles or {}, self.numbers)
+        columns = infer(source, read_first_rows(source, HEAD), (), self.roles or {}, self.numbers)
         if all(column.role == "skip" for column in columns):
             why = "; ".join(f"{column.name}: {column.reason}" for column in columns[:5])
             rows = "1 sample" if table.num_rows == 1 else f"{table.num_rows} samples"
