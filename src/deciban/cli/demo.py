@@ -107,7 +107,7 @@ def explain(out: Console, reason: Reason) -> None:
     section(
         out,
         "Why?",
-        f"the least certain prediction of the held-out tumours (true class {reason.truth}), by GaussianNB:",
+        f"the least certain tumour held out ({reason.truth}), by GaussianNB:",
     )
     out.print(Text("\n".join(f"  {line}" for line in reason.text.splitlines())), soft_wrap=True)
     out.print(

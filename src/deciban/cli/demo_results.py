@@ -90,7 +90,7 @@ class Split:
 
 def load_tumours() -> tuple[Split, list[str]]:
     """Return 569 tumours with 30 measurements each, benign or malignant, and the names of the measurements."""
-    data = datasets.load_breast_load_tumours()
+    data = datasets.load_breast_cancer()
     return _split(data.data, data.target_names[data.target]), list(data.feature_names)
 
 

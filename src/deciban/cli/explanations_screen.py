@@ -175,7 +175,7 @@ class RowWords:
 
 def words_of_row(explanation: Explanation, row: int) -> RowWords | None:
     """Return the words of a row; None if the model reads no texts."""
-    from deciban.model.text_explanations import TableExplanation
+    from deciban.model.table_explanations import TableExplanation
 
     if not isinstance(explanation, TableExplanation):
         return None

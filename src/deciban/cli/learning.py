@@ -12,7 +12,7 @@ from deciban.cli.error_handling import handle_errors
 
 if TYPE_CHECKING:
     from deciban.cli.inputs import TableInput
-    from deciban.metrics.learning_curve import LearningCurve
+    from deciban.metrics.learning_curves import LearningCurve
 
 EXAMPLE = a.example(
     "deciban learning patients.csv --target diagnosis",

@@ -171,7 +171,7 @@ class Predictions:
 
         for batches, parts in self.model.blocks(self.view, allow):
             log_p = self.model.scores(parts, "log_posterior")
-            winner = self.model.called(parts, log_p, self.rule, self.reject_novel)
+            winner = self.model.decide(parts, log_p, self.rule, self.reject_novel)
             counts = np.bincount(winner + 1, minlength=len(self.labels) + 1).tolist()
             called.update(dict(zip([UNDECIDED, *map(str, self.model.classes)], counts)))
             yield self._batch(batches, np.exp(log_p), winner)
