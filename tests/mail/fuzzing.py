@@ -1,4 +1,4 @@
-"""Mutated messages, and what is wrong with how one is read; `tests/fuzz/messages.py` tries them by the thousand."""
+"""Mutated messages, and checks of how they are read; `tests/fuzz/messages.py` tries thousands of them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from deciban.mail.bulk.token_numbers import TokenNumberer
+
 from deciban.mail.message.digest import compute_digest
 from deciban.mail.message.message import read_message
 from deciban.mail.store.stored_message import DIGEST_BYTES
@@ -33,7 +34,7 @@ WORDS = [
 
 
 def seeds() -> list[bytes]:
-    """Messages to begin with: real ones if there are any, and always our own."""
+    """The messages to mutate: real ones if the data folder has any, and always our own."""
     own = [*made_up.BROKEN.values(), *(made_up.plain(name).as_bytes() for name in made_up.TEXTS)]
     own += [made_up.rich().as_bytes(), made_up.forwarded().as_bytes()]
     archive = Path(os.environ.get("DECIBAN_DATA", "")) / "spamassassin.tar.gz"
@@ -44,8 +45,8 @@ def seeds() -> list[bytes]:
         return own + [members.extractfile(member).read() for member in files]  # type: ignore[union-attr]
 
 
-def mutated(raw: bytes, others: list[bytes], chance: random.Random) -> bytes:
-    """A message with one to eight accidents."""
+def mutate(raw: bytes, others: list[bytes], chance: random.Random) -> bytes:
+    """Apply one to eight random mutations to a message."""
     for _ in range(chance.randint(1, 8)):
         at, size = chance.randint(0, len(raw)), int(2 ** chance.uniform(0, 10))
         way = chance.randrange(8)
@@ -74,7 +75,7 @@ def mutated(raw: bytes, others: list[bytes], chance: random.Random) -> bytes:
 
 
 class MessageContent(NamedTuple):
-    """What a message holds: its tokens in the order of the alphabet, its digest, and what bounds left out."""
+    """The content of a message: its sorted tokens, its digest, and what limits omitted."""
 
     tokens: list[str]
     digest: bytes
@@ -82,16 +83,16 @@ class MessageContent(NamedTuple):
 
 
 class NumberedTokens:
-    """What a reader says of messages, replace_surrogates out."""
+    """The tokens of messages by a reader that numbers them, as text."""
 
     def __init__(self, reader: TokenNumberer) -> None:
         self._reader = reader
         self._words: list[str] = []
         self.begun = 0
-        """How often the reader gave numbers anew."""
+        """How often the reader began to number tokens again."""
 
     def of(self, raws: Iterable[bytes]) -> list[MessageContent]:
-        """What messages hold that are read together."""
+        """The contents of messages that are read together."""
         fresh, new, digests, sizes, which, cut = self._reader.said(raws)
         if fresh:
             self._words.clear()
@@ -115,19 +116,19 @@ class NumberedTokens:
 
 @cache
 def shared_reader() -> NumberedTokens:
-    """One reader for all messages, so that it has much to remember."""
+    """One reader for all messages, so that its cache is large."""
     return NumberedTokens(TokenNumberer(DEFAULT_OPTIONS))
 
 
 def read_by_definition(raw: bytes) -> MessageContent:
-    """What a message holds by definition, in the usual way of reading."""
+    """The content of a message by definition, with the default options."""
     message = read_message(raw)
     tokens = extract_tokens(message, DEFAULT_OPTIONS)
     return MessageContent(sorted(tokens), compute_digest(raw), list_omissions(message, tokens))
 
 
 def difference(one: MessageContent, other: MessageContent) -> str:
-    """What one reader finds in a message and another does not, if anything, in words."""
+    """Describe the difference of two contents of a message; empty if they are equal."""
     if one == other:
         return ""
     lacks = sorted(set(one.tokens) - set(other.tokens))[:5]
@@ -138,13 +139,13 @@ def difference(one: MessageContent, other: MessageContent) -> str:
 
 
 def find_fault(raw: bytes) -> str:
-    """What is wrong with how a message is read; nothing, if all is well."""
+    """Describe what is wrong with how a message is read; empty if nothing is."""
     try:
         tokens = extract_tokens(read_message(raw), ALL)
         defined = read_by_definition(raw)
         "\n".join(tokens).encode()
         [found] = shared_reader().of([raw])
-    except Exception as error:  # whatever it is, it is told with the message that brought it about
+    except Exception as error:  # any error is reported with the message that caused it
         return repr(error)
     if not all(len(token) <= 60 and token.split() == [token] for token in [*tokens, *found.tokens]):
         return "a token that is empty, too long, or has white space"
