@@ -88,7 +88,7 @@ def test_grids_across_the_blocks_of_the_kernel(rows, columns):
 def test_grids_with_more_cells_than_there_was_room_for(rows, columns, K):
     rng = np.random.default_rng(K)
     X = rng.choice([-1.0, 1.0], (rows, columns)) * np.exp(rng.uniform(-300, 300, (rows, columns)))
-    assert min(len(np.unique(cell_numbers(x))) for x in X.T) > fast.GRID_ROOM // K
+    assert min(len(np.unique(cell_numbers(x))) for x in X.T) > fast.INITIAL_GRID_COUNTS // K
     assert_statistic(GRID, (X, rng.integers(0, K, rows).astype(np.int32), None, K))
     assert_statistic(GRID, (X, rng.integers(0, K, rows).astype(np.int32), rng.choice([0.0, 0.5, 2.0], rows), K))
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import deciban
 from deciban.errors import InputError
 from deciban.sources import document_files as documents
-from deciban.sources.document_folders import FOLDS, in_turns
+from deciban.sources.document_folders import FOLDS, interleave_classes
 from deciban.sources.source import FileOptions, open_source
 
 LONG = "so weit wie möglich\n" * 250_000
@@ -99,8 +99,8 @@ def test_only_the_files_of_the_head_are_read(tmp_path, monkeypatch):
 
 
 def test_batches_are_bounded_by_bytes_and_by_files(tmp_path, monkeypatch):
-    monkeypatch.setattr(documents, "AT_ONCE", 1000)
-    monkeypatch.setattr(documents, "MOST_FILES", 16)
+    monkeypatch.setattr(documents, "BATCH_BYTES", 1000)
+    monkeypatch.setattr(documents, "MAX_BATCH_FILES", 16)
     posted(tmp_path, {f"{'ab'[i % 2]}/{i}": "x" * (300 if i < 50 else 1) for i in range(100)})
     sizes = [len(batch) for batch in opened(str(tmp_path)).batches({"text": "as it is"})]
     assert sum(sizes) == 100
@@ -111,9 +111,9 @@ def test_batches_are_bounded_by_bytes_and_by_files(tmp_path, monkeypatch):
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=25))
 def test_every_tenth_row_has_a_tenth_of_each_class_and_the_first_rows_have_all(sizes):
     classes = [[f"{k}/{i}" for i in range(n)] for k, n in enumerate(sizes)]
-    order = in_turns(classes)
+    order = interleave_classes(classes)
     assert sorted(order) == sorted(file for files in classes for file in files)
-    assert order == in_turns(classes)
+    assert order == interleave_classes(classes)
     labels = [int(file.split("/")[0]) for file in order]
     for folds in (FOLDS, FOLDS // 2, 2):
         counts = Counter((label, row % folds) for row, label in enumerate(labels))
@@ -124,7 +124,7 @@ def test_every_tenth_row_has_a_tenth_of_each_class_and_the_first_rows_have_all(s
 
 @pytest.mark.parametrize("n_classes", [2, 3, 7, 10, 20])
 def test_other_numbers_of_folds_have_every_class_everywhere(n_classes):
-    order = in_turns([[f"{k}/{i}" for i in range(400)] for k in range(n_classes)])
+    order = interleave_classes([[f"{k}/{i}" for i in range(400)] for k in range(n_classes)])
     for folds in (3, 4, 7, 15, 20):
         counts = Counter((file.split("/")[0], row % folds) for row, file in enumerate(order))
         assert len(counts) == n_classes * folds
@@ -246,7 +246,7 @@ def test_lines_end_at_a_line_feed_alone(size, texts):
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patched:
-        patched.setattr(documents, "AT_ONCE", size)
+        patched.setattr(documents, "BATCH_BYTES", size)
         patched.setattr(documents, "HEAD_BYTES", max(size, 5))
         content = "".join(text + "\n" for text in texts)
         expected = [text.removesuffix("\r") for text in texts]
@@ -289,7 +289,7 @@ def test_lines_of_several_files_follow_each_other(tmp_path):
 
 
 def test_a_line_longer_than_a_batch_is_one_document(tmp_path, monkeypatch):
-    monkeypatch.setattr(documents, "AT_ONCE", 1000)
+    monkeypatch.setattr(documents, "BATCH_BYTES", 1000)
     long = "ü" * 30_001
     assert lines(tmp_path / "t.txt", f"a\n{long}\nb\n{long}") == ["a", long, "b", long]
 
@@ -297,7 +297,7 @@ def test_a_line_longer_than_a_batch_is_one_document(tmp_path, monkeypatch):
 def test_the_line_of_broken_bytes_is_named(tmp_path, monkeypatch):
     content = b"one\ntwo\n" * 100 + b"caf\xe9\n" + b"three\n" * 100
     for size in (8, 16 << 20):
-        monkeypatch.setattr(documents, "AT_ONCE", size)
+        monkeypatch.setattr(documents, "BATCH_BYTES", size)
         (tmp_path / "t.txt").write_bytes(content)
         with pytest.raises(InputError, match=r"t.txt' is not in utf-8: .* at byte 803, in line 201\. Hint: --enc"):
             rows(opened(str(tmp_path / "t.txt"), None))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deciban.kernels import execution
-from deciban.sources import arrow_cells as cells
+from deciban.sources import level_encoder
 from deciban.sources.level_encoder import LevelEncoder
 
 TEXTS = st.one_of(
@@ -19,7 +19,7 @@ TEXTS = st.one_of(
 
 @pytest.fixture(autouse=True)
 def kernels_for_every_size(monkeypatch):
-    monkeypatch.setattr(cells, "NAME_STEPS", execution.MIN_KERNEL_STEPS)
+    monkeypatch.setattr(level_encoder, "STEPS_PER_TEXT", execution.MIN_KERNEL_STEPS)
 
 
 def by_definition(values, known, grows):

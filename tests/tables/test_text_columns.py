@@ -6,7 +6,6 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from deciban.training.fold_assignment import Stratifying
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.naive_bayes import MultinomialNB
 
@@ -15,11 +14,12 @@ from deciban.errors import InputError, SchemaError
 from deciban.ledger import Bags
 from deciban.model.summarise_table import TableSummariser
 from deciban.sources import source as sources
-from deciban.sources.source import in_blocks, open_source
+from deciban.sources.source import open_source, split_into_blocks
 from deciban.text import Words
 from deciban.training import reservoir
 from deciban.training.task import plan
 from deciban.training.train import learned
+from deciban.validation.splits import FoldAssignment
 from tests.tables.clinic import json_lines, parquet
 from tests.tables.dealt import stratified
 from tests.tables.reviews import as_csv, reviews
@@ -149,7 +149,7 @@ def test_blocks_end_where_their_texts_have_come_to_so_many_bytes_however_batches
     for size in (1, 2, 3, 100):
         blocks = [
             [cell for batch in block for cell in batch.column(0).to_pylist()]
-            for block in in_blocks(iter(table.to_batches(max_chunksize=size)), 4, ["text"])
+            for block in split_into_blocks(iter(table.to_batches(max_chunksize=size)), 4, ["text"])
         ]
         assert blocks == [texts[:3], texts[3:5], texts[5:7], [*texts[7:], None]]
 
@@ -337,7 +337,7 @@ def test_the_number_of_threads_changes_nothing():
     task = plan(table, target="verdict", roles=ROLES)
     found = []
     for jobs in (1, 3):
-        gathering: TableSummariser = task.gathering(10, Stratifying(10))
+        gathering: TableSummariser = task.gathering(10, FoldAssignment(10))
         gathering.n_jobs = jobs
         for _ in gathering.read(open_source(table)):
             pass
@@ -358,7 +358,7 @@ def test_a_file_is_read_as_its_bytes_are_told_to_be(tmp_path):
 def test_parquet_with_one_huge_group_is_read_in_pieces(tmp_path, monkeypatch):
     from deciban.sources import parquet_files as files
 
-    monkeypatch.setattr(files, "MOST_BYTES", 1000)
+    monkeypatch.setattr(files, "MAX_TEXT_BYTES", 1000)
     path = tmp_path / "t.parquet"
     pyarrow.parquet.write_table(reviews(), path)
     read = list(open_source(path).batches({"text": "words", "verdict": "text"}))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from deciban.errors import InputError
-from deciban.sources.source_view import View
+from deciban.sources.source import SourceView
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,7 +19,7 @@ COPIED_PREFIX = "\0carried:"
 
 
 @dataclass(frozen=True)
-class RowRange(View):
+class RowRange(SourceView):
     """A view of `count` rows of a source from row `start` (the first is 0); later rows are not read."""
 
     start: int
@@ -48,7 +48,7 @@ class RowRange(View):
 
 
 @dataclass(frozen=True)
-class CopyingView(View):
+class CopyingView(SourceView):
     """A view of a source whose batches also hold some columns unchanged, under names of their own."""
 
     copied: Sequence[str]

@@ -15,7 +15,7 @@ from deciban._typing import Array
 from deciban.engines import encode
 from deciban.errors import InputError
 from deciban.sources.frames import Frame
-from deciban.sources.source import first_rows, open_source
+from deciban.sources.source import open_source, read_first_rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -89,7 +89,7 @@ def drop_weightless_table_rows(
     if weight is None or weight.all():
         return table, codes, weight
     kept = np.flatnonzero(weight)
-    return first_rows(Frame(table), table.num_rows).take(kept), codes[kept], weight[kept]
+    return read_first_rows(Frame(table), table.num_rows).take(kept), codes[kept], weight[kept]
 
 
 def append_classes(

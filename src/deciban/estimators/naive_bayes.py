@@ -27,7 +27,7 @@ from deciban.estimators.check_tables import (
     to_table,
 )
 from deciban.estimators.class_arguments import PRIOR_NAMES, parse_prior
-from deciban.estimators.generative_base import SHARED_CONSTRAINTS, Bayes, generator
+from deciban.estimators.generative_base import SHARED_CONSTRAINTS, Bayes, make_generator
 from deciban.generative import Assumption
 from deciban.ledger import Block, Ledger, Schema
 from deciban.model.columns import Column, Layout
@@ -207,7 +207,7 @@ class NaiveBayes(Bayes):
 
         What the model does not know, columns that are left out and dates, is missing in them.
         """
-        drawn = self._model().sample(n, generator(random_state))
+        drawn = self._model().sample(n, make_generator(random_state))
         columns = {name: drawn.column(name) for name in drawn.column_names if name != self._target}
         labels = drawn.column(self._target).to_numpy().astype(self.classes_.dtype)
         return to_frame(self._kind, self._names, columns, n), labels

@@ -20,8 +20,8 @@ from deciban.ledger.statistic import place
 from deciban.linear.fitted_model import Account, FittedModel
 from deciban.linear.sample_weights import ALGORITHMS, WEIGHTINGS, Algorithm, Step, scores_of_class
 from deciban.scores import DECIBAN, Boundary, Conic, Explanation, ScoreForm, finish
-from deciban.scores.calibration import normalised
-from deciban.scores.form_algebra import scaled, summed
+from deciban.scores.calibration import normalise
+from deciban.scores.form_algebra import scale_form, sum_forms
 from deciban.scores.posterior import Finish
 
 NO_FORM_OF_VOTES = (
@@ -61,7 +61,7 @@ class Boosted(FittedModel):
         """Combine the learners of these rounds into one model."""
         algorithm = cast(Algorithm, account.settings["algorithm"])
         if algorithm == "SAMME":
-            forms, bias = [scaled(form, 0.0) for form in rounds[0].solved.forms], np.zeros(len(rows))
+            forms, bias = [scale_form(form, 0.0) for form in rounds[0].solved.forms], np.zeros(len(rows))
         else:
             weights = learner_weights(algorithm, shares, len(rows))
             forms = [_add_forms([b.solved.forms[i] for b in rounds], weights) for i in range(len(schema.blocks))]
@@ -155,7 +155,7 @@ def learner_weights(algorithm: Algorithm, shares: Array, n_classes: int) -> Arra
 
 
 def _add_forms(forms: Sequence[ScoreForm], shares: Array) -> ScoreForm:
-    return summed([scaled(form, t) for form, t in zip(forms, shares)])
+    return sum_forms([scale_form(form, t) for form, t in zip(forms, shares)])
 
 
 class Examples(NamedTuple):
@@ -291,7 +291,7 @@ class _HeldOutLoss:
         if self._settings.algorithm == "SAMME":
             each: Array = (scores.argmax(axis=1) != self._held.codes).astype(np.float64)
         else:
-            each = -scores_of_class(normalised(scores), self._held.codes)
+            each = -scores_of_class(normalise(scores), self._held.codes)
         self._losses.append(float(np.average(each, weights=self._held.weights)))
         return self._losses[-1]
 

@@ -26,7 +26,7 @@ from deciban.linear.fitted_model import Account, FittedModel
 from deciban.linear.penalty_choice import DEFAULT_C, FoldedRows
 from deciban.linear.table_design import FoldDesign, fit_predictor
 from deciban.scores import Full, Linear, Pieces, ScoreForm, SparseLinear
-from deciban.scores.form_algebra import scaled
+from deciban.scores.form_algebra import scale_form
 
 MAX_EVIDENCE_CELLS = 1 << 26
 """The greatest number of evidence values kept in memory: half a gigabyte. Of more rows as many as fit suffice for the
@@ -156,7 +156,7 @@ def _weigh_forms(
     """Return the model whose forms are those of naive Bayes times their weights."""
     ends = np.cumsum(_weights_per_block(basis))
     forms = [
-        scaled(form, t[0] if has_one_weight(form) else t)
+        scale_form(form, t[0] if has_one_weight(form) else t)
         for form, t in zip(basis.solved.forms, np.split(weights, ends[:-1]))
     ]
     trust = dict(zip(name_weights(basis, list(texts)), weights.tolist()))

@@ -11,7 +11,7 @@ import numpy as np
 from deciban._typing import Array, Codes
 from deciban.errors import UndefinedError
 from deciban.generative import GenerativeModel
-from deciban.scores.calibration import normalised
+from deciban.scores.calibration import normalise
 
 Algorithm = Literal["SAMME", "SAMME.R", "logistic"]
 
@@ -140,7 +140,7 @@ class LogisticWeighting(Weighting):
         if share < MIN_SHARE:
             return Step(share, error, keep=False, more=False)
         self._total += share * h
-        missed = -np.expm1(scores_of_class(normalised(self._total), self.codes))
+        missed = -np.expm1(scores_of_class(normalise(self._total), self.codes))
         if np.dot(self.initial, missed) < MIN_MEAN_ERROR:
             return Step(share, error, more=False)
         with np.errstate(divide="ignore"):

@@ -17,8 +17,7 @@ from deciban.model.columns import Feature, Layout
 from deciban.model.combinations import Combinations
 from deciban.sources.arrow_cells import extract_date_part, to_numbers
 from deciban.sources.level_encoder import LevelEncoder
-from deciban.sources.prefetch import ahead
-from deciban.sources.source import Reading, Source, as_role, block_rows, in_blocks
+from deciban.sources.source import Reading, Source, prefetch, role_hint, rows_per_block, split_into_blocks
 from deciban.text import Documents, Words
 from deciban.text import matrix as word_matrix
 
@@ -108,7 +107,9 @@ def read_documents(name: str, batch: Any) -> Documents:
     try:
         return Documents.of(batch.column(name))
     except InputError as error:
-        raise InputError(f"column {name!r} cannot be read as text: {error}; or {as_role(name, 'category')}") from None
+        raise InputError(
+            f"column {name!r} cannot be read as text: {error}; or {role_hint(name, 'category')}"
+        ) from None
 
 
 def stack_columns(columns: Sequence[Any]) -> Any:
@@ -142,5 +143,5 @@ def row_blocks(source: Source, wanted: Mapping[str, Reading], layout: Layout) ->
     if not wanted:
         wanted = {next(iter(source.columns)): "text"}  # rows are counted even if no column is used
     texts = [feature.column for feature in layout.texts]
-    blocks = in_blocks(source.batches(wanted), block_rows(len(layout.all_features())), texts)
-    return ahead(blocks, most=1 if texts else 2)
+    blocks = split_into_blocks(source.batches(wanted), rows_per_block(len(layout.all_features())), texts)
+    return prefetch(blocks, most=1 if texts else 2)

@@ -20,8 +20,7 @@ from deciban.model.columns import Feature, Group, Layout
 from deciban.model.matrices import Matrices, check_columns, row_blocks, stack_columns
 from deciban.sources.arrow_cells import to_numbers
 from deciban.sources.level_encoder import LevelEncoder
-from deciban.sources.prefetch import ahead
-from deciban.sources.source import Reading, Source, as_role
+from deciban.sources.source import Reading, Source, prefetch, role_hint
 from deciban.text import Documents, WordCounter, Words
 
 MAX_FOLD_CELLS = 1 << 25
@@ -100,7 +99,7 @@ class TableSummariser:
         if source.fills_cores and not self.layout.texts:  # words take longer to count than to read
             self.n_jobs = self.matrices.n_jobs = 1
         blocks = row_blocks(source, self._required_columns(source), self.layout)
-        for rows in ahead((self._encode(batches) for batches in blocks), most=1):
+        for rows in prefetch((self._encode(batches) for batches in blocks), most=1):
             if len(rows.codes):
                 self._count(rows)
             if progress is not None:
@@ -305,9 +304,9 @@ def _invalid_value_error(bad: engines.InvalidValue, feature: Feature, row: int) 
     """Return the error of an invalid value, with its column, its row in the table, and a hint."""
     where = f"column {feature.column!r} holds {bad.value:g} in row {row + 1}"
     if bad.rule == "negative":
-        return InputError(f"{where}; a count is never negative. Hint: {as_role(feature.column, 'number')}")
+        return InputError(f"{where}; a count is never negative. Hint: {role_hint(feature.column, 'number')}")
     empty = "make that cell empty"
-    return InputError(f"{where}, which is not finite. Hint: {empty}, or {as_role(feature.column, 'skip')}")
+    return InputError(f"{where}, which is not finite. Hint: {empty}, or {role_hint(feature.column, 'skip')}")
 
 
 def _too_large_error(columns: Sequence[NDArray[Any]], features: Sequence[Feature]) -> InputError:
@@ -317,7 +316,7 @@ def _too_large_error(columns: Sequence[NDArray[Any]], features: Sequence[Feature
     name = features[at].column
     return InputError(
         f"column {name!r} holds values as large as {largest[at]:g}, and their squares overflow (a double holds up to "
-        f"1.8e308). Hint: rescale it, or {as_role(name, 'skip')}"
+        f"1.8e308). Hint: rescale it, or {role_hint(name, 'skip')}"
     )
 
 

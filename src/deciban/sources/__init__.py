@@ -1,4 +1,4 @@
-"""Tables of named columns: any file or frame, streamed as Arrow batches, and turned into matrices.
+"""Tables of named columns: any file or frame, read as a stream of Arrow batches.
 
-pyarrow and DuckDB are imported by the files that use them, when they are used.
+pyarrow and DuckDB are imported when they are first used.
 """

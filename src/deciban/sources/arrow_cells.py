@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.errors import InputError
-from deciban.sources.source import as_role
+from deciban.sources.source import role_hint
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,7 +39,7 @@ def to_numbers(array: Any, name: str) -> NDArray[np.float64]:
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         raise InputError(
             f"column {name!r} holds {_first_non_number(array)}, and a number is wanted. "
-            f"Hint: {as_role(name, 'category')}"
+            f"Hint: {role_hint(name, 'category')}"
         ) from None
     return replace_nulls(doubles, np.nan)
 
@@ -151,7 +151,7 @@ def parse_dates(array: Any, name: str) -> Any:
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         other = "skip" if pa.types.is_temporal(array.type) else "category"
         raise InputError(
-            f"column {name!r} holds no dates: {str(error).splitlines()[0]}. Hint: {as_role(name, other)}"
+            f"column {name!r} holds no dates: {str(error).splitlines()[0]}. Hint: {role_hint(name, other)}"
         ) from None
 
 

@@ -1,4 +1,4 @@
-"""Arrow files: Feather, and the stream format."""
+"""Arrow files: Feather (the file format) and the stream format."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from deciban.errors import InputError
-from deciban.sources.document_files import packing, unpacked
+from deciban.sources.document_files import compression_by_name, open_decompressed
 from deciban.sources.source import Reading, reword_errors, validate
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 FILE_MAGIC = b"ARROW1"
-"""How the file format begins; the stream format begins with the length of a message."""
+"""The first bytes of the file format; the stream format begins with the length of a message."""
 
 
 @dataclass(frozen=True)
 class Ipc:
-    """Arrow files, one after the other."""
+    """Arrow files, read one after the other."""
 
     paths: Sequence[str]
     schema: pa.Schema
@@ -34,8 +34,8 @@ class Ipc:
 
     @classmethod
     def open(cls, paths: Sequence[str]) -> Self:
-        """Read the schema; other files must have the same."""
-        schemas = [_schema(path) for path in paths]
+        """Read the schema; all files must have the same."""
+        schemas = [_read_schema(path) for path in paths]
         for path, schema in zip(paths, schemas):
             if schema != schemas[0]:
                 raise InputError(f"{path!r} has other columns than {paths[0]!r}")
@@ -61,36 +61,36 @@ class Ipc:
         """See `Source.batches`."""
         for path in self.paths:
             with reword_errors(path):
-                for batch in _batches(_reader(path)):
+                for batch in _read_batches(_open_reader(path)):
                     yield validate(batch.select(list(wanted)), repr(path))
 
 
-def _schema(path: str) -> pa.Schema:
+def _read_schema(path: str) -> pa.Schema:
     with reword_errors(path, "is no Arrow file"):
-        schema = _reader(path).schema
+        schema = _open_reader(path).schema
         len(schema.names)  # decodes the names, which may be no UTF-8
         return schema
 
 
-def _batches(reader: Any) -> Iterator[pa.RecordBatch]:
-    """All batches of either format."""
+def _read_batches(reader: Any) -> Iterator[pa.RecordBatch]:
+    """Yield all batches of either format."""
     if hasattr(reader, "num_record_batches"):
         yield from (reader.get_batch(i) for i in range(reader.num_record_batches))
     else:
         yield from reader
 
 
-def _reader(path: str) -> Any:
-    """The file format if it is one, else the stream format; unpacked by its ending."""
+def _open_reader(path: str) -> Any:
+    """Open a file of either format; it is decompressed by its ending."""
     import pyarrow as pa
 
-    if packing(path) is None:
-        return _either(pa.OSFile(path))
-    with unpacked(path) as file:
-        return _either(pa.BufferReader(file.read()))
+    if compression_by_name(path) is None:
+        return _open_either(pa.OSFile(path))
+    with open_decompressed(path) as file:
+        return _open_either(pa.BufferReader(file.read()))
 
 
-def _either(file: Any) -> Any:
+def _open_either(file: Any) -> Any:
     import pyarrow as pa
 
     is_file = file.read(len(FILE_MAGIC)) == FILE_MAGIC

@@ -1,7 +1,7 @@
-"""CSV and TSV, read by DuckDB with the types we say: what a file calls yes, 007 or 1e5 stays what it says.
+"""CSV and TSV files, read by DuckDB with given types: yes, 007 and 1e5 stay as they are written.
 
-The delimiter is the one that the header line has most of. DuckDB's own sniffer is not asked: it reads a yes/no
-column as true and false, and a ragged file as one wide column.
+The delimiter is the one that occurs most often in the header line. DuckDB's own sniffer is not used: it reads a
+yes/no column as true and false, and a ragged file as one wide column.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from typing import TYPE_CHECKING, Any, Self
 from deciban.errors import InputError
 from deciban.sources.database import (
     PLAIN_FILES,
-    READ_AT_ONCE,
+    ROWS_PER_BATCH,
     check_gzip,
-    compression,
-    connection,
-    file_list,
+    common_compression,
+    connect,
     first_line,
-    from_duckdb,
+    format_paths,
     is_conversion_error,
-    literal,
+    is_duckdb_error,
+    quote_text,
 )
-from deciban.sources.document_files import packing, unpacked
+from deciban.sources.document_files import compression_by_name, open_decompressed
 from deciban.sources.records import find_fault, read_records, split_cells
-from deciban.sources.source import BLOCK_CELLS, FileOptions, Reading, as_role, reword_errors
+from deciban.sources.source import BLOCK_CELLS, FileOptions, Reading, reword_errors, role_hint
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 ENCODINGS = ("utf-8", "utf-16", "latin-1")
 DELIMITERS = (",", ";", "\t", "|")
 MISSING_NUMBERS = ("NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?", "-", ".")
-"""What a column of numbers may hold where one is missing; in other columns these are values like any other."""
+"""Texts that stand for a missing number in a column of numbers; in other columns they are ordinary values."""
 
-MARKS = literal(f" *({'|'.join(map(re.escape, MISSING_NUMBERS))}) *")
+MISSING_PATTERN = quote_text(f" *({'|'.join(map(re.escape, MISSING_NUMBERS))}) *")
 """A pattern in SQL of the whole cells that stand for a missing number."""
 
 MIN_TEXT_ROWS = 1 << 11
@@ -49,8 +49,8 @@ RECORD = re.compile(r'(?:[^"\r\n]++|"[^"]*+(?:"|\Z))*+')
 """Everything up to the first end of a line that is outside quotes, in linear time."""
 
 NEW_LINE = {"\n": r"\n", "\r": r"\r", "\r\n": r"\r\n"}
-"""Line ends as DuckDB's option names them. It is given where the name of a column holds a line break: DuckDB takes
-the first one of a file for the end of its lines, and finds no rows where lines end in another way."""
+"""Line ends as DuckDB's option names them. The option is set where the name of a column holds a line break: DuckDB
+takes the first one of a file for the end of its lines, and finds no rows where lines end in another way."""
 
 HEADER_BYTES = 1 << 20
 HEADER_HINT = "Hint: the first line names the columns"
@@ -61,7 +61,7 @@ MAX_COLUMNS = 100_000
 SAMPLE_BYTES = 1 << 16
 
 ERROR_LINE = re.compile(r"(?:Invalid Input|Conversion) Error: CSV Error on Line: (\d+)\n")
-"""How DuckDB's message begins where it names a line; after that it quotes cells, which may hold any words."""
+"""The beginning of DuckDB's message where it names a line; after that it quotes cells, which may hold any words."""
 
 
 @dataclass(frozen=True)
@@ -85,15 +85,15 @@ class Delimited:
 
     @classmethod
     def open(cls, paths: Sequence[str], delimiter: str | None, options: FileOptions) -> Self:
-        """Read the header; other files must have the same."""
-        start = _start(paths[0], options.encoding)
-        delimiter = delimiter or max(DELIMITERS, key=lambda mark: _unquoted(_first_record(start)).count(mark))
-        columns = _header(start, delimiter, paths[0])
+        """Read the header; all files must have the same."""
+        start = _read_start(paths[0], options.encoding)
+        delimiter = delimiter or max(DELIMITERS, key=lambda mark: _remove_quoted(_first_record(start)).count(mark))
+        columns = _parse_header(start, delimiter, paths[0])
         line_ends = {_line_end(start)}
         has_line_breaks = _has_line_break(start)
         for path in paths[1:]:
-            other = _start(path, options.encoding)
-            if _header(other, delimiter, path) != columns:
+            other = _read_start(path, options.encoding)
+            if _parse_header(other, delimiter, path) != columns:
                 raise InputError(
                     f"{path!r} has other columns than {paths[0]!r}. Hint: files read together need one header"
                 )
@@ -107,7 +107,7 @@ class Delimited:
             )
         line_end = line_ends.pop() if has_line_breaks and line_ends else None
         decimal = _decimal_mark(start, delimiter)
-        return cls(paths, columns, delimiter, options, _guessed_rows(paths, start), decimal, line_end)
+        return cls(paths, columns, delimiter, options, _estimate_rows(paths, start), decimal, line_end)
 
     def head(self, n: int) -> pa.Table:
         """See `Source.head`."""
@@ -117,10 +117,10 @@ class Delimited:
         try:
             table = self._relation(wanted, f"limit {n}").to_arrow_table()
         except Exception as error:
-            if not from_duckdb(error):
+            if not is_duckdb_error(error):
                 raise
             raise self._diagnose(error) from None
-        columns = [_with_points(column) for column in table.columns] if self.decimal == "," else table.columns
+        columns = [_replace_commas(column) for column in table.columns] if self.decimal == "," else table.columns
         return pa.Table.from_arrays(columns, names=list(self.columns))
 
     def batches(self, wanted: Mapping[str, Reading]) -> Iterator[pa.RecordBatch]:
@@ -134,7 +134,7 @@ class Delimited:
                     done += batch.num_rows
                 return
             except Exception as error:
-                if not from_duckdb(error):
+                if not is_duckdb_error(error):
                     raise
                 if marked or not is_conversion_error(error):
                     raise self._diagnose(error) from None
@@ -145,11 +145,11 @@ class Delimited:
         import duckdb
 
         readings = dict.fromkeys(wanted, "text") if marked else wanted
-        n_rows = max(MIN_TEXT_ROWS, BLOCK_CELLS // max(1, len(wanted))) if marked else READ_AT_ONCE
+        n_rows = max(MIN_TEXT_ROWS, BLOCK_CELLS // max(1, len(wanted))) if marked else ROWS_PER_BATCH
         numbers = [place for place, reading in enumerate(wanted.values()) if marked and reading == "number"]
-        database = connection()
+        database = connect()
         done = 0
-        for batch in self._relation(readings).to_arrow_reader(min(READ_AT_ONCE, n_rows)):
+        for batch in self._relation(readings).to_arrow_reader(min(ROWS_PER_BATCH, n_rows)):
             if skip < batch.num_rows:
                 rest = batch.slice(skip)
                 try:
@@ -159,22 +159,20 @@ class Delimited:
                     if fault is None:
                         raise
                     row, place, value = fault
-                    raise self._describe_non_number(done + skip + row, list(wanted)[place], value) from None
+                    raise self._locate_non_number(done + skip + row, list(wanted)[place], value) from None
                 yield converted.rename_columns(list(wanted) or ["c0"])
             skip = max(0, skip - batch.num_rows)
             done += batch.num_rows
 
     def _relation(self, wanted: Mapping[str, str], more: str = "") -> Any:
-        """All columns have types, so that the file is parsed as it is; only the wanted ones are taken.
+        """Return a query for the wanted columns, with types for all, so that the file is parsed as it is.
 
-        The columns are taken without expressions: DuckDB's time to plan those grows with the square of their number.
+        The columns are selected without expressions: DuckDB's time to plan those grows quadratically with their number.
         """
         for path in self.paths:
             check_gzip(path)
         numbers = {name for name, reading in wanted.items() if reading == "number"}
-        return connection(self.paths).sql(
-            f"{self._select(wanted)} {self._reader(numbers, self.options.missing)} {more}"
-        )
+        return connect(self.paths).sql(f"{self._select(wanted)} {self._reader(numbers, self.options.missing)} {more}")
 
     def _select(self, wanted: Iterable[str]) -> str:
         """Begin a query for columns, or for the first column where none is wanted, up to its source."""
@@ -186,21 +184,22 @@ class Delimited:
         return {name: f"c{i}" for i, name in enumerate(self.columns)}
 
     def _reader(self, numbers: Container[str], missing: Sequence[str]) -> str:
-        """DuckDB's reader with nothing left for it to guess: names and types, dialect, compression, partitions."""
+        """Return a call of DuckDB's reader that states everything: names, types, dialect, compression, partitions."""
         types = ", ".join(f"{c}: '{'DOUBLE' if n in numbers else 'VARCHAR'}'" for n, c in self._aliases.items())
-        nothing = ", ".join(literal(text) for text in ("", *missing))
-        line_end = "" if self.line_end is None else f"new_line={literal(NEW_LINE[self.line_end])}, "
+        nothing = ", ".join(quote_text(text) for text in ("", *missing))
+        line_end = "" if self.line_end is None else f"new_line={quote_text(NEW_LINE[self.line_end])}, "
+        delimiter = quote_text(self.delimiter)
         return (
-            f"read_csv([{file_list(self.paths)}], auto_detect=false, header=true, delim={literal(self.delimiter)}, "
+            f"read_csv([{format_paths(self.paths)}], auto_detect=false, header=true, delim={delimiter}, "
             f"quote='\"', escape='\"', comment='', {line_end}skip=0, nullstr=[{nothing}], null_padding=false, "
-            f"encoding={literal(self.options.encoding)}, decimal_separator={literal(self.decimal)}, "
-            f"compression={literal(compression(self.paths))}, {PLAIN_FILES}, columns={{{types}}})"
+            f"encoding={quote_text(self.options.encoding)}, decimal_separator={quote_text(self.decimal)}, "
+            f"compression={quote_text(common_compression(self.paths))}, {PLAIN_FILES}, columns={{{types}}})"
         )
 
     def _diagnose(self, error: Exception) -> InputError:
         """Find the line that cannot be read, and why.
 
-        Of DuckDB's message only the beginning is searched: what it quotes of the line may imitate any message.
+        Only the beginning of DuckDB's message is searched: the quoted line may imitate any message.
         """
         place = ERROR_LINE.match(str(error))
         line = None if place is None else int(place[1])
@@ -210,7 +209,7 @@ class Delimited:
                 return InputError(f"{path!r} {fault}")
         return InputError(f"{self.name} cannot be read: {first_line(error)}")
 
-    def _describe_non_number(self, row: int, column: str, value: str) -> InputError:
+    def _locate_non_number(self, row: int, column: str, value: str) -> InputError:
         """Make the error about a cell that is no number, with its line: blank lines are rows of one column alone."""
         place = self.columns.index(column)
         for path in self.paths:
@@ -220,28 +219,28 @@ class Delimited:
                 if row == 0:
                     cells, _ = split_cells(record.decode(errors="replace"), self.delimiter)
                     at = f" in line {line}" if cells[place : place + 1] == [value] else ""
-                    return _no_number(column, repr(path), value, at)
+                    return _non_number_error(column, repr(path), value, at)
                 row -= 1
-        return _no_number(column, self.name, value, "")
+        return _non_number_error(column, self.name, value, "")
 
 
-def _no_number(column: str, name: str, value: str, at: str) -> InputError:
+def _non_number_error(column: str, name: str, value: str, at: str) -> InputError:
     return InputError(
         f"column {column!r} of {name} holds {value!r}{at}, which is no number. "
-        f"Hint: {as_role(column, 'category')} reads it as text; "
+        f"Hint: {role_hint(column, 'category')} reads it as text; "
         f"--missing {value!r} (missing=[{value!r}]) reads it as nothing"
     )
 
 
 def _decimal_mark(start: str, delimiter: str) -> str:
-    """A comma, where cells are parted by something else and some of them are numbers only if it is one."""
+    """Return a comma if it is not the delimiter and some cells are numbers only with decimal commas; else a point."""
     lines = start[:SAMPLE_BYTES].splitlines()[1:]
     cells = (cell.strip() for line in lines for cell in line.split(delimiter))
     return "," if delimiter != "," and any(re.fullmatch(COMMA_NUMBER, cell) for cell in cells) else "."
 
 
-def _with_points(column: Any) -> Any:
-    """A column of numbers with decimal commas, with points; any other as it is."""
+def _replace_commas(column: Any) -> Any:
+    """Replace decimal commas by points in a column of numbers; return any other unchanged."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -288,16 +287,16 @@ def _convert(
     texts = pa.chunked_array([batch.column(place) for place in places]).cast(pa.large_string()).combine_chunks()
     number = "replace(t, ',', '.')" if decimal == "," else "t"
     relation = database.from_arrow(pa.table({"t": texts})).project(
-        f"case when regexp_full_match(t, {MARKS}) then {missing} else {cast}({number} as double) end as x"
+        f"case when regexp_full_match(t, {MISSING_PATTERN}) then {missing} else {cast}({number} as double) end as x"
     )
     return relation.to_arrow_table()["x"]
 
 
-def _start(path: str, encoding: str) -> str:
-    """The beginning of a file, unpacked."""
+def _read_start(path: str, encoding: str) -> str:
+    """Read the beginning of a file, decompressed."""
     if not os.path.getsize(path):
         raise InputError(f"{path!r} is empty. {HEADER_HINT}")
-    with reword_errors(path), unpacked(path) as file:
+    with reword_errors(path), open_decompressed(path) as file:
         raw = file.read(HEADER_BYTES)
     try:
         text = bytes(raw).decode("utf-8-sig" if encoding == "utf-8" else encoding, errors="replace")
@@ -317,14 +316,14 @@ def _start(path: str, encoding: str) -> str:
 
 
 def _first_record(start: str) -> str:
-    """The header line, which may go on over several lines within quotes; all of `start` where quotes stay open."""
+    """Return the header line, which may span several lines within quotes; all of `start` where quotes stay open."""
     match = RECORD.match(start)
     assert match is not None
     return match.group()
 
 
 def _line_end(start: str) -> str:
-    """The end of the header line, "" where the file has no other line."""
+    """Return the end of the header line, "" where the file has no other line."""
     place = len(_first_record(start))
     return "\r\n" if start.startswith("\r\n", place) else start[place : place + 1]
 
@@ -333,11 +332,11 @@ def _has_line_break(start: str) -> bool:
     return re.search(r"[\r\n]", _first_record(start)) is not None
 
 
-def _unquoted(line: str) -> str:
+def _remove_quoted(line: str) -> str:
     return re.sub(r'"[^"]*"', "", line)
 
 
-def _header(start: str, delimiter: str, path: str) -> list[str]:
+def _parse_header(start: str, delimiter: str, path: str) -> list[str]:
     line = _first_record(start)
     if not line.strip():
         raise InputError(f"the first line of {path!r} is empty. {HEADER_HINT}")
@@ -360,9 +359,9 @@ def _header(start: str, delimiter: str, path: str) -> list[str]:
     return [name if name.strip() else f"column{place}" for place, name in enumerate(names, 1)]
 
 
-def _guessed_rows(paths: Sequence[str], start: str) -> int | None:
-    """About how many rows, from the length of the first lines; unknown for compressed files."""
-    if any(packing(path) for path in paths):
+def _estimate_rows(paths: Sequence[str], start: str) -> int | None:
+    """Estimate the number of rows from the length of the first lines; None for compressed files."""
+    if any(compression_by_name(path) for path in paths):
         return None
     sample = start[:SAMPLE_BYTES]
     return round(sum(map(os.path.getsize, paths)) * max(1, sample.count("\n")) / max(1, len(sample.encode())))

@@ -1,4 +1,4 @@
-"""DuckDB: the embedded engine that reads files and answers queries."""
+"""DuckDB, the embedded database that reads files and runs queries."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from deciban.errors import InputError
-from deciban.sources.document_files import packing, unpacked
+from deciban.sources.document_files import compression_by_name, open_decompressed
 from deciban.sources.source import Reading, reword_errors
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-READ_AT_ONCE = 1 << 17
+ROWS_PER_BATCH = 1 << 17
 """Rows in a batch that DuckDB hands over; a CSV of 10⁷ rows took 4.5 s so, and 5.7 with half as many."""
 
-LOOK_AHEAD = "64MB"
-"""How far DuckDB may read ahead of us: with its own 1 MB the same file took 4.8 s, with this 4.0."""
+READ_AHEAD = "64MB"
+"""The size of DuckDB's read-ahead buffer: with its default of 1 MB the same file took 4.8 s, with this 4.0."""
 
 
 SINGLE_THREAD_BYTES = 1 << 20
@@ -31,20 +31,20 @@ SINGLE_THREAD_BYTES = 1 << 20
 threads, waited for ever in 2 of 500 readings on a busy machine."""
 
 
-def connection(paths: Sequence[str] = ()) -> Any:
+def connect(paths: Sequence[str] = ()) -> Any:
     """Connect to a database in memory that may use the cores of this process, or one core for small files."""
     from deciban.engines.threads import thread_count
 
     with hold_interrupts():  # one that arrives while DuckDB's library is initialised aborts the process
         import duckdb
     is_small = paths and sum(map(os.path.getsize, paths)) <= SINGLE_THREAD_BYTES
-    made = duckdb.connect()
-    made.execute(f"set threads={1 if is_small else thread_count(None)}")
-    made.execute(f"set streaming_buffer_size='{LOOK_AHEAD}'")
-    made.execute("set enable_progress_bar=false")
-    made.execute("set autoinstall_known_extensions=false")  # a file's or a table's name never fetches a program
-    made.execute("set python_enable_replacements=false")  # nor does it mean a variable of ours
-    return made
+    database = duckdb.connect()
+    database.execute(f"set threads={1 if is_small else thread_count(None)}")
+    database.execute(f"set streaming_buffer_size='{READ_AHEAD}'")
+    database.execute("set enable_progress_bar=false")
+    database.execute("set autoinstall_known_extensions=false")  # a file's or a table's name never fetches a program
+    database.execute("set python_enable_replacements=false")  # nor does it refer to a Python variable
+    return database
 
 
 @contextmanager
@@ -63,25 +63,25 @@ def hold_interrupts() -> Iterator[None]:
             signal.raise_signal(signal.SIGINT)
 
 
-def quoted(name: str) -> str:
-    """A column's name in SQL."""
+def quote_name(name: str) -> str:
+    """Quote a column's name for SQL."""
     return '"' + name.replace('"', '""') + '"'
 
 
-def literal(text: str) -> str:
-    """A text in SQL."""
+def quote_text(text: str) -> str:
+    """Quote a text for SQL."""
     return "'" + text.replace("'", "''") + "'"
 
 
-def from_duckdb(error: Any) -> bool:
-    """Whether DuckDB complains; while rows are streamed its errors come as Arrow's, without a number."""
+def is_duckdb_error(error: Any) -> bool:
+    """Return whether an error is DuckDB's; while rows are streamed its errors come as Arrow's, without a number."""
     import duckdb
 
     return isinstance(error, duckdb.Error) or (isinstance(error, OSError) and error.errno is None)
 
 
 def is_conversion_error(error: Exception) -> bool:
-    """Whether a value does not have the type of its column: how the message begins says it, and no cell can."""
+    """Return whether a value does not have its column's type: the message begins so, whatever cells it quotes."""
     return str(error).startswith("Conversion Error: ")
 
 
@@ -89,44 +89,44 @@ PLAIN_FILES = "hive_partitioning=false, filename=false, union_by_name=false"
 """For DuckDB's readers of files: columns come from what is in the files, and never from their names."""
 
 
-def file_list(paths: Sequence[str]) -> str:
-    """The paths in SQL.
+def format_paths(paths: Sequence[str]) -> str:
+    """Format paths for SQL.
 
     Each is absolute, so that DuckDB takes none for an address (`http://…`, `file:…`, `~`), and without patterns.
     """
-    return ", ".join(literal(re.sub(r"([*?\[])", r"[\1]", os.path.abspath(path))) for path in paths)
+    return ", ".join(quote_text(re.sub(r"([*?\[])", r"[\1]", os.path.abspath(path))) for path in paths)
 
 
-def compression(paths: Sequence[str]) -> str:
-    """How files are packed; DuckDB tells it by each name, as we do, where they are packed differently."""
-    found = {packing(path) or "none" for path in paths}
+def common_compression(paths: Sequence[str]) -> str:
+    """Return how files are compressed; "auto", by each file's name, where they differ."""
+    found = {compression_by_name(path) or "none" for path in paths}
     return found.pop() if len(found) == 1 else "auto"
 
 
 def check_gzip(path: str) -> None:
-    """Refuse a damaged file that is packed by gzip: DuckDB does not compare the checksum, and gives other rows."""
-    if packing(path) == "gzip":
+    """Raise an error for a damaged gzip file: DuckDB does not compare the checksum, and returns wrong rows."""
+    if compression_by_name(path) == "gzip":
         with reword_errors(path):
             found = os.stat(path)
-            _unpack_all(path, found.st_ino, found.st_size, found.st_mtime_ns)
+            _decompress_all(path, found.st_ino, found.st_size, found.st_mtime_ns)
 
 
 @lru_cache(maxsize=4096)
-def _unpack_all(path: str, *_version: int) -> None:
-    """Unpack a file to its end, once for each version of it."""
-    with unpacked(path) as file:
+def _decompress_all(path: str, *_version: int) -> None:
+    """Decompress a file to its end, once for each version of it."""
+    with open_decompressed(path) as file:
         while file.read(1 << 20):
             pass
 
 
 def first_line(error: Exception) -> str:
-    """What DuckDB complains about, without its advice."""
+    """Return the first line of DuckDB's message, without its advice."""
     return str(error).split("\n")[0]
 
 
 @dataclass(frozen=True)
 class Query:
-    """A relation: a query that has not run yet, and that runs anew for every reading."""
+    """A relation: a query that has not run yet, and that runs again for every reading."""
 
     relation: Any
     name: str = "the query"
@@ -141,33 +141,30 @@ class Query:
 
     def head(self, n: int) -> pa.Table:
         """See `Source.head`."""
-        with Complaints("the query fails"):
+        with reword_duckdb_errors("the query fails"):
             return self.relation.limit(n).to_arrow_table()
 
     def batches(self, wanted: Mapping[str, Reading]) -> Iterator[pa.RecordBatch]:
         """See `Source.batches`."""
-        with Complaints("the query fails"):
-            chosen = self.relation.project(", ".join(quoted(name) for name in wanted))
-            yield from chosen.to_arrow_reader(READ_AT_ONCE)
+        with reword_duckdb_errors("the query fails"):
+            chosen = self.relation.project(", ".join(quote_name(name) for name in wanted))
+            yield from chosen.to_arrow_reader(ROWS_PER_BATCH)
 
 
-class Complaints:
-    """Word DuckDB's errors as ours."""
-
-    def __init__(self, what: str) -> None:
-        self.what = what
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        if from_duckdb(error):
-            raise InputError(f"{self.what}: {first_line(error)}") from error
+@contextmanager
+def reword_duckdb_errors(what: str) -> Iterator[None]:
+    """Raise DuckDB's errors as InputErrors that begin with `what`."""
+    try:
+        yield
+    except Exception as error:
+        if not is_duckdb_error(error):
+            raise
+        raise InputError(f"{what}: {first_line(error)}") from error
 
 
-def query(source: Any, sql: str) -> Query:
-    """A query on files, on the connection that is given, or on frames by their names in a mapping."""
-    con = source if hasattr(source, "register") and hasattr(source, "sql") else connection()
+def open_query(source: Any, sql: str) -> Query:
+    """Open a query on files, on the connection that is given, or on frames by their names in a mapping."""
+    con = source if hasattr(source, "register") and hasattr(source, "sql") else connect()
     if isinstance(source, Mapping):
         for name, frame in source.items():
             con.register(name, frame)
@@ -176,7 +173,7 @@ def query(source: Any, sql: str) -> Query:
             f"with sql= the source is a DuckDB connection, a mapping of names to frames, or left out; "
             f"not {type(source).__name__}. Hint: train(sql=\"select * from 'data.csv'\", target=...)"
         )
-    with Complaints("the query cannot be read"):
+    with reword_duckdb_errors("the query cannot be read"):
         relation = con.sql(sql)
     if relation is None:
         raise InputError("the query gives no rows. Hint: a query that begins with select")

@@ -1,4 +1,4 @@
-"""Documents in text files: one a line, or each file one; any encoding that Python knows."""
+"""Documents in text files: one per line, or one per file; any encoding that Python knows."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 TEXT, FILE = "text", "file"
-PACKED = {".gz": "gzip", ".zst": "zstd"}
+COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 
-AT_ONCE = 16 << 20
-"""About so many bytes of text are in a batch; a single document may be longer."""
+BATCH_BYTES = 16 << 20
+"""A batch has about this many bytes of text; a single document may be longer."""
 
-MOST_FILES = 1 << 16
-"""Most files of a batch, however short they are."""
+MAX_BATCH_FILES = 1 << 16
+"""The greatest number of files of a batch, however short they are."""
 
 HEAD_BYTES = 1 << 16
-MARK = "\ufeff"
-"""What some programs write at the beginning of a file in Unicode: no part of its text."""
+BYTE_ORDER_MARK = "\ufeff"
+"""The byte order mark that some programs write at the beginning of a file; it is no part of its text."""
 
 
 @dataclass(frozen=True)
 class Decoding:
-    """How bytes become texts: the encoding, what becomes of bytes that it does not have, and what means nothing."""
+    """Conversion of bytes to texts: the encoding, the treatment of invalid bytes, and the texts that mean missing."""
 
     encoding: str = "utf-8"
     errors: str = "strict"
@@ -40,25 +40,25 @@ class Decoding:
 
     @classmethod
     def of(cls, options: FileOptions) -> Self:
-        """As the options say, checked."""
+        """Return the decoding of these options, after checking them."""
         check_decoding(options.encoding, options.errors)
         return cls(codecs.lookup(options.encoding).name, options.errors, options.missing)
 
-    def whole(self, path: str) -> bytes:
-        """All of a file's text, in UTF-8."""
-        with reword_errors(path), unpacked(path) as file:
+    def read_text(self, path: str) -> bytes:
+        """Read all of a file's text, in UTF-8."""
+        with reword_errors(path), open_decompressed(path) as file:
             raw = bytes(file.read())
         try:
-            text = raw.decode(self.encoding, self.errors).removeprefix(MARK)
+            text = raw.decode(self.encoding, self.errors).removeprefix(BYTE_ORDER_MARK)
             return text.encode("utf-8", self.errors)
         except UnicodeError as error:
-            raise self._broken(path, error, getattr(error, "start", 0)) from None
+            raise self._decode_error(path, error, getattr(error, "start", 0)) from None
 
-    def pieces(self, path: str, size: int) -> Iterator[str]:
-        """The text of a file, piece by piece, read in steps of so many bytes."""
+    def read_pieces(self, path: str, size: int) -> Iterator[str]:
+        """Yield the text of a file in pieces, read `size` bytes at a time."""
         decoder = codecs.getincrementaldecoder(self.encoding)(self.errors)
         place = lines = 0
-        with reword_errors(path), unpacked(path) as file:
+        with reword_errors(path), open_decompressed(path) as file:
             raw = b"more"
             while raw:
                 first, raw = not place, bytes(file.read(size))
@@ -67,23 +67,23 @@ class Decoding:
                     text = decoder.decode(raw, final=not raw)
                 except UnicodeDecodeError as error:
                     line = lines + error.object[: error.start].count(b"\n") + 1
-                    raise self._broken(path, error, place - len(error.object) + error.start, line) from None
+                    raise self._decode_error(path, error, place - len(error.object) + error.start, line) from None
                 lines += text.count("\n")
-                yield text.removeprefix(MARK) if first else text
+                yield text.removeprefix(BYTE_ORDER_MARK) if first else text
 
-    def lines(self, text: str, path: str) -> Any:
-        """The lines of a text, in an array; none of them ends in \\n, and of \\r at its end each has lost one."""
+    def split_lines(self, text: str, path: str) -> Any:
+        """Split a text into an array of lines, without \\n and without one \\r at the end of each."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
         try:
             raw = text.replace("\r\n", "\n").removesuffix("\r").encode("utf-8", self.errors)
         except UnicodeEncodeError as error:
-            raise self._broken(path, error, error.start) from None
-        return self.known(pc.split_pattern(pa.array([raw], pa.large_string()), "\n").flatten())
+            raise self._decode_error(path, error, error.start) from None
+        return self.replace_missing(pc.split_pattern(pa.array([raw], pa.large_string()), "\n").flatten())
 
-    def known(self, texts: Any) -> Any:
-        """The texts without those that stand for a missing one."""
+    def replace_missing(self, texts: Any) -> Any:
+        """Replace texts that stand for a missing one by null."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -92,8 +92,8 @@ class Decoding:
         gone = pc.is_in(texts, value_set=pa.array(self.missing, texts.type))
         return pc.if_else(gone, pa.scalar(None, texts.type), texts)
 
-    def _broken(self, path: str, error: UnicodeError, place: int, line: int | None = None) -> InputError:
-        """What is wrong with the bytes of a file, and where: its first byte is number 0."""
+    def _decode_error(self, path: str, error: UnicodeError, place: int, line: int | None = None) -> InputError:
+        """Return an error that names the invalid bytes of a file and their place; its first byte is number 0."""
         where = f"byte {place}" + ("" if line is None else f", in line {line}")
         other = "latin-1" if self.encoding in ("utf-8", "ascii") else "utf-8"
         return InputError(
@@ -105,7 +105,7 @@ class Decoding:
 
 @dataclass(frozen=True)
 class TextLines:
-    """Files with one document a line."""
+    """Files with one document per line."""
 
     paths: Sequence[str]
     decoding: Decoding
@@ -121,8 +121,8 @@ class TextLines:
 
     @classmethod
     def open(cls, paths: Sequence[str], options: FileOptions) -> Self:
-        """Guess the number of lines from the first ones."""
-        return cls(paths, Decoding.of(options), _guessed_lines(paths))
+        """Open the files, and estimate the number of lines from the first ones."""
+        return cls(paths, Decoding.of(options), _estimate_lines(paths))
 
     def head(self, n: int) -> pa.Table:
         """See `Source.head`."""
@@ -137,15 +137,15 @@ class TextLines:
 
     def batches(self, wanted: Mapping[str, Reading]) -> Iterator[pa.RecordBatch]:
         """See `Source.batches`."""
-        for batch in self._batches(AT_ONCE):
+        for batch in self._batches(BATCH_BYTES):
             yield batch.select(list(wanted))
 
     def _batches(self, size: int) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
         for path in self.paths:
-            for text in _whole_lines(self.decoding.pieces(path, size)):
-                yield pa.RecordBatch.from_arrays([self.decoding.lines(text, path)], names=[TEXT])
+            for text in _whole_lines(self.decoding.read_pieces(path, size)):
+                yield pa.RecordBatch.from_arrays([self.decoding.split_lines(text, path)], names=[TEXT])
 
 
 @dataclass(frozen=True)
@@ -161,7 +161,7 @@ class WholeFiles:
 
     @classmethod
     def open(cls, paths: Sequence[str], options: FileOptions) -> Self:
-        """Nothing is read yet."""
+        """Open the files without reading them yet."""
         return cls(paths, Decoding.of(options))
 
     @property
@@ -186,29 +186,32 @@ class WholeFiles:
         texts: list[bytes] = []
         done = size = 0
         for number, file in enumerate(files, 1):
-            texts.append(self.decoding.whole(os.path.join(self.folder, file)) if TEXT in wanted else b"")
+            texts.append(self.decoding.read_text(os.path.join(self.folder, file)) if TEXT in wanted else b"")
             size += len(texts[-1])
-            if size >= AT_ONCE or len(texts) >= MOST_FILES or number == len(files):
+            if size >= BATCH_BYTES or len(texts) >= MAX_BATCH_FILES or number == len(files):
                 yield self._batch(files[done:number], texts).select(list(wanted))
                 texts, done, size = [], number, 0
 
     def _batch(self, files: Sequence[str], texts: Sequence[bytes]) -> Any:
         import pyarrow as pa
 
-        columns = {TEXT: self.decoding.known(pa.array(texts, pa.large_string())), **self.told_by_names(files)}
+        columns = {
+            TEXT: self.decoding.replace_missing(pa.array(texts, pa.large_string())),
+            **self.columns_from_names(files),
+        }
         return pa.RecordBatch.from_arrays([columns[name] for name in self.columns], names=list(self.columns))
 
-    def told_by_names(self, files: Sequence[str]) -> dict[str, Any]:
-        """The columns that a document has by the name of its file."""
+    def columns_from_names(self, files: Sequence[str]) -> dict[str, Any]:
+        """Return the columns that follow from the names of files."""
         import pyarrow as pa
 
         return {FILE: pa.array([printable(file) for file in files], pa.string())}
 
 
 @contextmanager
-def unpacked(path: str) -> Iterator[Any]:
-    """A file to be read from its beginning, unpacked if its name says that it is packed."""
-    kind = packing(path)
+def open_decompressed(path: str) -> Iterator[Any]:
+    """Open a file for reading; it is decompressed if its name has the ending of a compressed file."""
+    kind = compression_by_name(path)
     with open(path, "rb") as file:
         if kind is None:
             yield file
@@ -219,28 +222,28 @@ def unpacked(path: str) -> Iterator[Any]:
             yield stream
 
 
-def packing(path: str) -> str | None:
-    """How a file is compressed, by its name."""
-    return next((kind for ending, kind in PACKED.items() if path.lower().endswith(ending)), None)
+def compression_by_name(path: str) -> str | None:
+    """Return how a file is compressed, by its name; None where it is not."""
+    return next((kind for ending, kind in COMPRESSIONS.items() if path.lower().endswith(ending)), None)
 
 
 def _whole_lines(pieces: Iterable[str]) -> Iterator[str]:
-    """The same text cut where lines end, without the \\n of each last line; only \\n ends a line."""
-    begun: list[str] = []  # a long line comes in many pieces, joined but once
+    """Yield the text cut where lines end, without the \\n of each last line; only \\n ends a line."""
+    parts: list[str] = []  # a long line comes in many pieces, joined only once
     for piece in pieces:
         done, newline, rest = piece.rpartition("\n")
         if newline:
-            yield "".join([*begun, done])
-            begun = []
-        begun.append(rest)
-    last = "".join(begun)
+            yield "".join([*parts, done])
+            parts = []
+        parts.append(rest)
+    last = "".join(parts)
     if last:
         yield last
 
 
-def _guessed_lines(paths: Sequence[str]) -> int | None:
-    """About how many lines, from the length of the first ones; unknown for compressed files."""
-    if any(packing(path) for path in paths):
+def _estimate_lines(paths: Sequence[str]) -> int | None:
+    """Estimate the number of lines from the length of the first ones; None for compressed files."""
+    if any(compression_by_name(path) for path in paths):
         return None
     with reword_errors(paths[0]), open(paths[0], "rb") as file:
         start = file.read(HEAD_BYTES)
@@ -252,7 +255,7 @@ def _guessed_lines(paths: Sequence[str]) -> int | None:
 
 
 def _table(batches: Iterable[Any], columns: Sequence[str]) -> Any:
-    """The batches as a table, which has its columns even if there are no rows."""
+    """Return the batches as a table, which has its columns even if there are no rows."""
     import pyarrow as pa
 
     schema = pa.schema([(name, pa.large_string() if name == TEXT else pa.string()) for name in columns])

@@ -13,13 +13,17 @@ from deciban.sources.source import Reading, Source, reword_read_errors, validate
 if TYPE_CHECKING:
     import pyarrow as pa
 
-WAYS = "a path, a query, a frame (pandas, polars, pyarrow, whatever has __arrow_c_stream__), or a mapping of arrays"
+SOURCE_KINDS = (
+    "a path, a query, a frame (pandas, polars, pyarrow, whatever has __arrow_c_stream__), or a mapping of arrays"
+)
 
-HALF = "column {!r} holds half a character, which tables have no place for: {}. Hint: text.encode(errors='replace')"
+LONE_SURROGATE = (
+    "column {!r} holds half a character, which tables have no place for: {}. Hint: text.encode(errors='replace')"
+)
 
 
 def open_frame(source: Any) -> Source:
-    """Whatever speaks Arrow, NumPy arrays with names, or batches that come one by one."""
+    """Open a frame that exports Arrow data, a mapping of NumPy arrays, or a stream of batches."""
     import numpy as np
     import pyarrow as pa
 
@@ -40,12 +44,12 @@ def open_frame(source: Any) -> Source:
     if hasattr(source, "collect") and not hasattr(source, "__arrow_c_stream__"):
         source = source.collect()  # a lazy polars frame
     if hasattr(source, "__arrow_c_stream__"):
-        return _streamed(source)
-    raise InputError(f"a table is {WAYS}; not {type(source).__name__}")
+        return _open_stream(source)
+    raise InputError(f"a table is {SOURCE_KINDS}; not {type(source).__name__}")
 
 
-def _streamed(source: Any) -> Source:
-    """An object that can be streamed again from its start is kept; a stream itself can be read but once."""
+def _open_stream(source: Any) -> Source:
+    """Open an Arrow stream: all of it if the object can be streamed again, else as a stream that is read once."""
     import pyarrow as pa
 
     with reword_read_errors(Stream.name):
@@ -64,7 +68,7 @@ def _relation(source: Any) -> Source:
 
 
 def _from_pandas(frame: Any) -> pa.Table:
-    """Columns alone, without the index; objects of mixed types are named."""
+    """Convert the columns, without the index; an error names a column of mixed types."""
     import pyarrow as pa
 
     if not hasattr(frame, "columns"):
@@ -72,9 +76,9 @@ def _from_pandas(frame: Any) -> pa.Table:
     named: dict[str, list[Any]] = {}
     for place, name in enumerate(frame.columns):
         try:
-            named.setdefault(str(name), []).append(_column(frame.iloc[:, place]))
+            named.setdefault(str(name), []).append(_from_series(frame.iloc[:, place]))
         except UnicodeError as error:
-            raise InputError(HALF.format(str(name), error)) from None
+            raise InputError(LONE_SURROGATE.format(str(name), error)) from None
         except pa.ArrowException as error:
             raise InputError(
                 f"column {str(name)!r} mixes types: {str(error).splitlines()[0]}. "
@@ -84,8 +88,8 @@ def _from_pandas(frame: Any) -> pa.Table:
     return pa.Table.from_arrays([array for _, array in columns], names=[name for name, _ in columns])
 
 
-def _column(series: Any) -> pa.Array:
-    """A column of a pandas frame; categories that are no plain values, such as intervals, by what they are called."""
+def _from_series(series: Any) -> pa.Array:
+    """Convert a column of a pandas frame; categories that are no plain values, such as intervals, become texts."""
     import pyarrow as pa
 
     array = pa.Array.from_pandas(series)
@@ -98,7 +102,7 @@ def _from_arrays(arrays: Mapping[str, Any]) -> pa.Table:
     import numpy as np
     import pyarrow as pa
 
-    made = {}
+    columns = {}
     for name, values in arrays.items():
         plain = values if isinstance(values, (pa.Array, pa.ChunkedArray)) else np.ma.asarray(values)
         if isinstance(plain, np.ndarray) and plain.ndim != 1:
@@ -106,19 +110,19 @@ def _from_arrays(arrays: Mapping[str, Any]) -> pa.Table:
                 f"{name!r} has {plain.ndim} dimensions; a column has one. Hint: give each column its name"
             )
         try:
-            made[str(name)] = _masked(plain) if isinstance(plain, np.ma.MaskedArray) else plain
+            columns[str(name)] = _from_masked(plain) if isinstance(plain, np.ma.MaskedArray) else plain
         except UnicodeError as error:
-            raise InputError(HALF.format(name, error)) from None
+            raise InputError(LONE_SURROGATE.format(name, error)) from None
         except pa.ArrowException as error:
             raise InputError(f"column {name!r} mixes types: {str(error).splitlines()[0]}") from None
-    lengths = {name: len(array) for name, array in made.items()}
+    lengths = {name: len(array) for name, array in columns.items()}
     if len(set(lengths.values())) > 1:
         raise InputError(f"the columns have different lengths: {lengths}")
-    return pa.table(made)
+    return pa.table(columns)
 
 
-def _masked(values: Any) -> pa.Array:
-    """What is masked is missing."""
+def _from_masked(values: Any) -> pa.Array:
+    """Convert a masked array; masked values are missing."""
     import numpy as np
     import pyarrow as pa
 
@@ -155,7 +159,7 @@ class Frame:
 
 
 class Stream:
-    """Batches that can be read once: those that the head needed are kept until then."""
+    """Batches that can be read once: those read for the head are kept until then."""
 
     name = "the stream"
     typed = True
@@ -165,7 +169,7 @@ class Stream:
     def __init__(self, reader: Any) -> None:
         self.reader = reader
         self.kept: list[Any] = []
-        self.spent = False
+        self.is_exhausted = False
 
     @property
     def columns(self) -> Sequence[str]:
@@ -184,11 +188,11 @@ class Stream:
 
     def batches(self, wanted: Mapping[str, Reading]) -> Iterator[pa.RecordBatch]:
         """See `Source.batches`."""
-        if self.spent:
+        if self.is_exhausted:
             raise InputError(
                 "the stream has been read to its end, and this needs it again. Hint: give a table or a file"
             )
-        self.spent = True
+        self.is_exhausted = True
         kept, self.kept = self.kept, []
         for batch in chain(kept, iter(self._read_batch, None)):
             yield batch.select(list(wanted))

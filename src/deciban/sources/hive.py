@@ -8,26 +8,25 @@ from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import unquote
 
 from deciban.errors import InputError
-from deciban.sources.source import Reading
-from deciban.sources.source_view import View
+from deciban.sources.source import Reading, SourceView
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 MISSING_VALUE = "__HIVE_DEFAULT_PARTITION__"
-"""What stands in a folder's name for a missing value."""
+"""The text that stands for a missing value in a folder's name."""
 
 
 @dataclass(frozen=True)
-class Partitioned(View):
-    """Files, with the values that the names of their folders give them as categories beside their own columns."""
+class Partitioned(SourceView):
+    """Files with additional columns, categories whose values are in the names of their folders."""
 
     values: Sequence[Mapping[str, str | None]]
 
     @classmethod
     def open(cls, source: Any) -> Self:
-        """Read the folders' names; a name that the files use for a column of their own is refused."""
-        values = [_values(path) for path in source.paths]
+        """Parse the folders' names; raise an error for a name that is a column of the files."""
+        values = [_parse_folders(path) for path in source.paths]
         for path, found in zip(source.paths, values):
             if list(found) != list(values[0]):
                 raise InputError(
@@ -70,25 +69,25 @@ class Partitioned(View):
         import pyarrow as pa
 
         own = {name: reading for name, reading in wanted.items() if name not in self.values[0]}
-        asked: Mapping[str, Reading] = own or {self.source.columns[0]: "text"}
+        read: Mapping[str, Reading] = own or {self.source.columns[0]: "text"}
         for source, values in self._files():
-            for batch in source.batches(asked):
+            for batch in source.batches(read):
                 columns = [
                     batch.column(name) if name in own else _repeat(values[name], batch.num_rows) for name in wanted
                 ]
                 yield pa.RecordBatch.from_arrays(columns, names=list(wanted))
 
     def _files(self) -> Iterator[tuple[Any, Mapping[str, str | None]]]:
-        """Each file as a source of its own, and the values of its folders."""
+        """Yield each file as a source of its own, and the values of its folders."""
         whole: Any = self.source
         for path, values in zip(whole.paths, self.values):
             yield replace(whole, paths=[path]), values
 
 
-def _values(path: str) -> dict[str, str | None]:
-    """The keys and values in the names of a file's folders, from the first to the last.
+def _parse_folders(path: str) -> dict[str, str | None]:
+    """Parse the keys and values in the names of a file's folders, from the first to the last.
 
-    >>> _values("sales/year=2024/shop=caf%C3%A9/day=__HIVE_DEFAULT_PARTITION__/a=b.csv")
+    >>> _parse_folders("sales/year=2024/shop=caf%C3%A9/day=__HIVE_DEFAULT_PARTITION__/a=b.csv")
     {'year': '2024', 'shop': 'café', 'day': None}
     """
     found: dict[str, str | None] = {}
@@ -104,7 +103,7 @@ def _values(path: str) -> dict[str, str | None]:
 
 
 def _repeat(value: str | None, n_rows: int) -> Any:
-    """A column that has one value in all rows."""
+    """Return a column that has one value in all rows."""
     import numpy as np
     import pyarrow as pa
 

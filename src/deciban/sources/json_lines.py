@@ -1,4 +1,4 @@
-"""JSON lines, read by DuckDB; texts that look like dates stay texts."""
+"""JSON lines files, read by DuckDB; texts that look like dates stay texts."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, Self
 from deciban.errors import InputError, list_names
 from deciban.sources.database import (
     PLAIN_FILES,
-    READ_AT_ONCE,
-    Complaints,
+    ROWS_PER_BATCH,
     check_gzip,
-    compression,
-    connection,
-    file_list,
-    literal,
-    quoted,
+    common_compression,
+    connect,
+    format_paths,
+    quote_name,
+    quote_text,
+    reword_duckdb_errors,
 )
 from deciban.sources.source import FileOptions, Reading
 
@@ -38,7 +38,7 @@ TYPES = ("BIGINT", "UBIGINT", "HUGEINT", "DOUBLE", "BOOLEAN")
 
 @dataclass(frozen=True)
 class Lines:
-    """Files with one JSON object a line."""
+    """Files with one JSON object per line."""
 
     paths: Sequence[str]
     types: Mapping[str, str]
@@ -55,19 +55,19 @@ class Lines:
 
     @classmethod
     def open(cls, paths: Sequence[str], options: FileOptions) -> Self:
-        """Names and kinds of the columns, from all lines: true and false, numbers, and everything else as text."""
+        """Read names and types of the columns from all lines: booleans, numbers, and everything else as text."""
         import duckdb
 
         for path in paths:
             check_gzip(path)
         if not any(os.path.getsize(path) for path in paths):
             raise InputError(f"{paths[0]!r} is empty. Hint: each line holds a JSON object")
-        with Complaints(f"{paths[0]!r} cannot be read as JSON lines"):
+        with reword_duckdb_errors(f"{paths[0]!r} cannot be read as JSON lines"):
             try:
-                (line,) = connection(paths).sql(f"from {_reader(paths, INFERENCE)}").types
+                (line,) = connect(paths).sql(f"from {_reader(paths, INFERENCE)}").types
             except duckdb.NotImplementedException:  # keys of an object differ only in case
                 raise InputError(
-                    f"{paths[0]!r} has columns that differ only in case: {_find_alike(paths)}. "
+                    f"{paths[0]!r} has columns that differ only in case: {_find_equal_names(paths)}. "
                     f"Hint: rename one of them"
                 ) from None
         if line.id != "struct":
@@ -86,17 +86,17 @@ class Lines:
         return list(self.types)
 
     def _relation(self, wanted: Iterable[str], more: str = "") -> Any:
-        fields = ", ".join(f"{quoted(name)} {self.types[name]}" for name in wanted)
-        columns = f"columns={{line: {literal(f'STRUCT({fields})')}}}"
-        return connection(self.paths).sql(f"from {_reader(self.paths, columns)} {more}")
+        fields = ", ".join(f"{quote_name(name)} {self.types[name]}" for name in wanted)
+        columns = f"columns={{line: {quote_text(f'STRUCT({fields})')}}}"
+        return connect(self.paths).sql(f"from {_reader(self.paths, columns)} {more}")
 
     def head(self, n: int) -> pa.Table:
         """See `Source.head`."""
         import pyarrow as pa
 
-        with Complaints(f"{self.name} cannot be read as JSON lines"):
+        with reword_duckdb_errors(f"{self.name} cannot be read as JSON lines"):
             if self.is_inferred:
-                relation = connection(self.paths).sql(f"from {_reader(self.paths, INFERENCE)} limit {n}")
+                relation = connect(self.paths).sql(f"from {_reader(self.paths, INFERENCE)} limit {n}")
             else:
                 relation = self._relation(self.types, f"limit {n}")
             lines = relation.to_arrow_table().column(0).combine_chunks()
@@ -106,22 +106,24 @@ class Lines:
         """See `Source.batches`."""
         import pyarrow as pa
 
-        with Complaints(f"{self.name} cannot be read as JSON lines"):
-            for batch in self._relation(wanted).to_arrow_reader(READ_AT_ONCE):
+        with reword_duckdb_errors(f"{self.name} cannot be read as JSON lines"):
+            for batch in self._relation(wanted).to_arrow_reader(ROWS_PER_BATCH):
                 yield pa.RecordBatch.from_arrays(batch.column(0).flatten(), list(wanted))
 
 
-def _find_alike(paths: Sequence[str]) -> str:
+def _find_equal_names(paths: Sequence[str]) -> str:
     """Find keys that differ only in their case, which DuckDB takes for one name."""
-    objects = f"read_json_objects([{file_list(paths)}], {FORMAT}, compression={literal(compression(paths))})"
-    keys = connection(paths).sql(f"select distinct unnest(json_keys(json)) from {objects}").fetchall()
+    objects = (
+        f"read_json_objects([{format_paths(paths)}], {FORMAT}, compression={quote_text(common_compression(paths))})"
+    )
+    keys = connect(paths).sql(f"select distinct unnest(json_keys(json)) from {objects}").fetchall()
     count = Counter(key.lower() for (key,) in keys)
     return list_names(sorted(repr(key) for (key,) in keys if count[key.lower()] > 1))
 
 
 def _reader(paths: Sequence[str], more: str) -> str:
-    """A reader that gives each line as one struct: with 20 000 columns DuckDB took 9 s, with as many fields 1."""
+    """Return a call of DuckDB's reader, each line one struct: 20 000 columns took 9 s, as many fields 1 s."""
     return (
-        f"read_json([{file_list(paths)}], {FORMAT}, records=false, "
-        f"compression={literal(compression(paths))}, {PLAIN_FILES}, {more})"
+        f"read_json([{format_paths(paths)}], {FORMAT}, records=false, "
+        f"compression={quote_text(common_compression(paths))}, {PLAIN_FILES}, {more})"
     )

@@ -1,4 +1,4 @@
-"""Files by their names: which format, which compression, and all that a glob matches."""
+"""Opening of files by their names: format, compression, and all files that a pattern matches."""
 
 from __future__ import annotations
 
@@ -25,33 +25,33 @@ FORMATS = {
     ".ipc": "arrow",
     ".arrows": "arrow",
 }
-"""What an ending says."""
+"""The format of each file-name ending."""
 
-COMPRESSED = (".gz", ".zst")
-DOCUMENTS = ("lines", "text", "folders")
-KNOWN = ("csv", "tsv", "jsonl", "parquet", "arrow", *DOCUMENTS)
+COMPRESSED_ENDINGS = (".gz", ".zst")
+DOCUMENT_FORMATS = ("lines", "text", "folders")
+KNOWN_FORMATS = ("csv", "tsv", "jsonl", "parquet", "arrow", *DOCUMENT_FORMATS)
 
 
 def open_path(path: str, options: FileOptions) -> Source:
-    """A file or folder, or all files that a pattern matches, in the order of their names."""
+    """Open a file or folder, or all files that a pattern matches, in the order of their names."""
     if os.path.exists(path):
         return open_paths([path], options)
     matched = sorted(glob.glob(path, recursive=True)) if glob.has_magic(path) else []
-    if options.format == "text":  # whatever is in a folder, and a folder is no document
+    if options.format == "text":  # a folder is no document
         matched = [found for found in matched if not os.path.isdir(found)]
     if not matched:
         thing = "folder" if options.format == "folders" else "file"
         what = f"no {thing} matches" if glob.has_magic(path) else f"there is no {thing}"
-        raise InputError(f"{what} {path!r}{_near(path)}")
+        raise InputError(f"{what} {path!r}{_similar_name_hint(path)}")
     return open_paths(matched, options)
 
 
 def open_paths(paths: Sequence[str], options: FileOptions) -> Source:
-    """Files of one format, read one after the other; or a folder of documents."""
-    form = "folders" if options.format == "folders" else _one_format(paths, options)
+    """Open files of one format, read one after the other; or a folder of documents."""
+    form = "folders" if options.format == "folders" else _check_formats(paths, options)
     if not options.hive:
         return _open_files(paths, form, options)
-    if form in DOCUMENTS:
+    if form in DOCUMENT_FORMATS:
         raise InputError(f"--hive (hive=True) is for tables, and {paths[0]!r} is read as {form}. Hint: leave it out")
     from deciban.sources.hive import Partitioned
 
@@ -84,8 +84,8 @@ def _open_files(paths: Sequence[str], form: str, options: FileOptions) -> Source
     return TextLines.open(paths, options) if form == "lines" else WholeFiles.open(paths, options)
 
 
-def _one_format(paths: Sequence[str], options: FileOptions) -> str:
-    """The format of all the files, checked."""
+def _check_formats(paths: Sequence[str], options: FileOptions) -> str:
+    """Return the format that all the files have, after checking it."""
     for path in paths:
         if os.path.isdir(path):
             raise InputError(
@@ -98,9 +98,9 @@ def _one_format(paths: Sequence[str], options: FileOptions) -> str:
             f"the files have different formats: {', '.join(sorted(formats))}. Hint: read one kind at a time"
         )
     form = formats.pop()
-    if form not in KNOWN:
-        raise InputError(f"format {form!r} is not known. Hint: one of {', '.join(KNOWN)}")
-    if options.errors != "strict" and form not in DOCUMENTS:
+    if form not in KNOWN_FORMATS:
+        raise InputError(f"format {form!r} is not known. Hint: one of {', '.join(KNOWN_FORMATS)}")
+    if options.errors != "strict" and form not in DOCUMENT_FORMATS:
         raise InputError(
             f"errors={options.errors!r} is for documents, and {paths[0]!r} is read as {form}. "
             f"Hint: --encoding latin-1 (encoding='latin-1') takes every byte for a letter"
@@ -109,9 +109,9 @@ def _one_format(paths: Sequence[str], options: FileOptions) -> str:
 
 
 def file_format(path: str) -> str:
-    """The format that the file's name or its first bytes tell."""
+    """Detect the format by the file's name or its first bytes."""
     stem = path.lower()
-    for ending in COMPRESSED:
+    for ending in COMPRESSED_ENDINGS:
         stem = stem.removesuffix(ending)
     form = FORMATS.get(os.path.splitext(stem)[1])
     if form is not None:
@@ -125,8 +125,8 @@ def file_format(path: str) -> str:
     return "jsonl" if start.lstrip()[:1] == b"{" else "csv"
 
 
-def _near(path: str) -> str:
-    """A file of nearly that name, if there is one."""
+def _similar_name_hint(path: str) -> str:
+    """Return a hint at a file of nearly that name, if there is one."""
     from difflib import get_close_matches
 
     folder, name = os.path.split(path)

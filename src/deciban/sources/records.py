@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from deciban.sources.document_files import unpacked
+from deciban.sources.document_files import open_decompressed
 from deciban.sources.source import reword_errors
 
 CHUNK_BYTES = 1 << 22
@@ -25,14 +25,14 @@ def read_records(path: str, delimiter: str, encoding: str) -> Iterator[tuple[byt
     """
     pattern = _record_pattern(delimiter.encode())
     decoder = None if encoding == "utf-8" else codecs.getincrementaldecoder(encoding)("replace")
-    rest, begun, ended = b"", False, False
-    with reword_errors(path), unpacked(path) as file:
+    rest, started, ended = b"", False, False
+    with reword_errors(path), open_decompressed(path) as file:
         while not ended:
             raw = bytes(file.read(CHUNK_BYTES))
             ended = not raw
             rest += raw if decoder is None else decoder.decode(raw, ended).encode("utf-8", "replace")
-            if not begun:
-                rest, begun = rest.removeprefix(codecs.BOM_UTF8), True
+            if not started:
+                rest, started = rest.removeprefix(codecs.BOM_UTF8), True
             place = 0
             while (match := pattern.match(rest, place)) and (ended or match.end() < len(rest)):  # \r may precede \n
                 yield rest[place : match.start(1)], match[1].decode()
@@ -45,9 +45,9 @@ def read_records(path: str, delimiter: str, encoding: str) -> Iterator[tuple[byt
 
 
 def find_fault(path: str, line: int | None, delimiter: str, encoding: str, n_columns: int) -> str | None:
-    """Find the line that cannot be read, and describe it by a predicate; None where nothing is found to be wrong.
+    """Find the line that cannot be read, and describe it by a predicate; None where no fault is found.
 
-    Line ends are compared in all lines up to `line`, the rest is looked for in that line alone.
+    Line ends are compared in all lines up to `line`, other faults are searched in that line only.
     """
     first_end = ""
     for number, (record, end) in enumerate(read_records(path, delimiter, encoding), 1):

@@ -1,26 +1,34 @@
-"""Where a table comes from: its columns, its first rows, and all of its rows as a stream of batches."""
+"""Sources of tables: their columns, their first rows, and all of their rows as a stream of Arrow batches."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from queue import Empty, Full, Queue
+from threading import Event, Thread
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from deciban.errors import InputError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+T = TypeVar("T")
+
 BLOCK_CELLS = 1 << 22
-"""Rows are summarised in blocks of about so many cells, whatever the source: every source gives the same bits."""
+"""Rows are summarised in blocks of about this many cells, whatever the source: every source gives the same bits."""
 
 BLOCK_BYTES = 1 << 24
-"""And of texts in blocks of about so many bytes; a single text may be longer."""
+"""Texts are summarised in blocks of about this many bytes; a single text may be longer."""
 
-MOST_ROWS, FEWEST_ROWS = 1 << 18, 1 << 12
+MAX_BLOCK_ROWS, MIN_BLOCK_ROWS = 1 << 18, 1 << 12
+"""The greatest and the least number of rows of a block."""
+
+PREFETCH_POLL_SECONDS = 0.1
+"""Seconds between checks whether prefetched items are still wanted."""
 
 Reading = Literal["number", "text", "words", "as it is"]
 """How a column of a file without types is to be read; "words" is a text too, and long: few rows have the same."""
@@ -28,9 +36,9 @@ Reading = Literal["number", "text", "words", "as it is"]
 
 @dataclass(frozen=True)
 class FileOptions:
-    """What a file does not say itself: its format, its encoding, and which texts stand for a missing value.
+    """Properties that a file does not state: its format, its encoding, and the texts that stand for a missing value.
 
-    `errors` says what becomes of bytes that the encoding does not have, in documents: "strict" or "replace". With
+    `errors` is the treatment of bytes that the encoding does not have, in documents: "strict" or "replace". With
     `hive` the folders of a file that are named KEY=VALUE give it columns.
     """
 
@@ -42,11 +50,11 @@ class FileOptions:
 
 
 class Source(Protocol):
-    """A table that can be read from its beginning; not `typed` where all columns are text until told otherwise."""
+    """A table that can be read from its beginning; not `typed` where all columns are read as text by default."""
 
     @property
     def name(self) -> str:
-        """What to call it in a message."""
+        """The name of the table in messages."""
         ...
 
     @property
@@ -61,31 +69,72 @@ class Source(Protocol):
 
     @property
     def fills_cores(self) -> bool:
-        """Whether reading it keeps all cores busy, as DuckDB does: more threads of ours would only be in its way."""
+        """Whether reading it keeps all cores busy, as DuckDB does: more threads of ours would only slow it down."""
         ...
 
     @property
     def n_rows(self) -> int | None:
-        """How many rows there are, if that is known without reading them; a guess for some files."""
+        """The number of rows, if it is known without reading them; an estimate for some files."""
         ...
 
     def head(self, n: int) -> pa.Table:
-        """The first n rows; of a source without types, as text."""
+        """Return the first n rows; of a source without types, as text."""
         ...
 
     def batches(self, wanted: Mapping[str, Reading]) -> Iterator[pa.RecordBatch]:
-        """All rows, from the first, with the wanted columns."""
+        """Yield all rows, from the first, with the wanted columns."""
         ...
 
 
+@dataclass(frozen=True)
+class SourceView:
+    """A source derived from another: everything except `batches` is taken from that source."""
+
+    source: Source
+
+    @property
+    def name(self) -> str:
+        """See `Source.name`."""
+        return self.source.name
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """See `Source.columns`."""
+        return self.source.columns
+
+    @property
+    def typed(self) -> bool:
+        """See `Source.typed`."""
+        return self.source.typed
+
+    @property
+    def fills_cores(self) -> bool:
+        """See `Source.fills_cores`."""
+        return self.source.fills_cores
+
+    @property
+    def n_rows(self) -> int | None:
+        """See `Source.n_rows`."""
+        return self.source.n_rows
+
+    @property
+    def decimal(self) -> str:
+        """The decimal mark, where numbers come as texts."""
+        return getattr(self.source, "decimal", ".")
+
+    def head(self, n: int) -> pa.Table:
+        """See `Source.head`."""
+        return self.source.head(n)
+
+
 def open_source(source: Any, sql: str | None = None, options: FileOptions | None = None) -> Source:
-    """The source that a path, glob, query, frame or mapping of arrays describes."""
+    """Open the source that a path, glob, query, frame or mapping of arrays describes."""
     if options is not None and options.hive and (sql is not None or not _is_path(source)):
         raise InputError("--hive (hive=True) is for files. Hint: a query says read_csv(…, hive_partitioning=true)")
     if sql is not None:
-        from deciban.sources.database import query
+        from deciban.sources.database import open_query
 
-        return _check_columns(query(source, sql))
+        return _check_columns(open_query(source, sql))
     if _is_path(source) and not isinstance(source, (list, tuple)):
         from deciban.sources.paths import open_path
 
@@ -100,14 +149,14 @@ def open_source(source: Any, sql: str | None = None, options: FileOptions | None
 
 
 def _is_path(source: Any) -> bool:
-    """Whether a source is a path, or several of them."""
+    """Return whether a source is a path, or several of them."""
     if isinstance(source, (list, tuple)):
         return bool(source) and all(isinstance(item, (str, Path)) for item in source)
     return isinstance(source, (str, os.PathLike))
 
 
 def _check_columns(source: Source) -> Source:
-    """Refuse a table without columns, and one that names two columns alike: neither could be asked for."""
+    """Raise an error for a table without columns, or with two columns of one name."""
     if not source.columns:
         raise InputError(f"{source.name} has no columns. Hint: a table has a column for each feature")
     seen: set[str] = set()
@@ -147,7 +196,7 @@ def _chunks(column: Any) -> list[Any]:
 
 
 def _without_null_values(column: Any) -> Any:
-    """A column with the same values, none of which is null in its dictionary."""
+    """Return a column with equal values, none of which is null in its dictionary."""
     import numpy as np
     import pyarrow as pa
 
@@ -168,7 +217,7 @@ def _is_invalid(column: Any) -> bool:
 
 
 def reword_errors(path: str, verdict: str = "cannot be read") -> AbstractContextManager[None]:
-    """Raise what a file system, a decompressor or a decoder of files says as an error that names the file."""
+    """Raise the errors of a file system, a decompressor or a decoder as errors that name the file."""
     return reword_read_errors(repr(printable(path)), verdict)
 
 
@@ -186,24 +235,24 @@ def reword_read_errors(name: str, verdict: str = "cannot be read") -> Iterator[N
 
 
 def error_summary(error: BaseException) -> str:
-    """The first line of another library's error, to stand after a colon."""
+    """Return the first line of another library's error, to follow a colon."""
     lines = str(getattr(error, "strerror", None) or error).split("\n")
     why = next((line.strip() for line in lines if line.strip()), type(error).__name__)
     return why if why[1:2].isupper() else why[:1].lower() + why[1:]
 
 
 def printable(path: str) -> str:
-    """A path as text: in a file's name there may be bytes that no encoding has."""
+    """Return a path as text: in a file's name there may be bytes that no encoding has."""
     return os.fsencode(path).decode("utf-8", "replace").replace(os.sep, "/")
 
 
-def as_role(column: str, role: str) -> str:
-    """How to give a column another role, on the command line and in Python."""
+def role_hint(column: str, role: str) -> str:
+    """Return the options that give a column another role, on the command line and in Python."""
     return f"--as {column}={role} (roles={{{column!r}: {role!r}}})"
 
 
-def first_rows(source: Source, n: int) -> pa.Table:
-    """The head of a source, in types that everything can be asked of: string views cannot be filtered yet."""
+def read_first_rows(source: Source, n: int) -> pa.Table:
+    """Return the first rows of a source in types that all functions support: string views cannot be filtered yet."""
     import pyarrow as pa
 
     head = source.head(n)
@@ -219,40 +268,40 @@ def _without_views(kind: Any) -> Any:
     return pa.string() if pa.types.is_string_view(kind) else kind
 
 
-def block_rows(n_features: int) -> int:
-    """How many rows a block has: a power of two that depends on the number of features alone."""
+def rows_per_block(n_features: int) -> int:
+    """Return the number of rows per block: a power of two that depends on the number of features alone."""
     wanted = BLOCK_CELLS // max(1, n_features)
-    return min(MOST_ROWS, max(FEWEST_ROWS, 1 << (wanted.bit_length() - 1)))
+    return min(MAX_BLOCK_ROWS, max(MIN_BLOCK_ROWS, 1 << (wanted.bit_length() - 1)))
 
 
-def in_blocks(
+def split_into_blocks(
     batches: Iterator[pa.RecordBatch], size: int, texts: Sequence[str] = ()
 ) -> Iterator[list[pa.RecordBatch]]:
-    """The same rows in blocks of one size, each a list of slices that lie in memory as they came.
+    """Yield the rows in blocks of one size, each a list of slices of the batches, without copying.
 
-    A block ends early with the row at which its `texts`, columns of long texts, have come to `BLOCK_BYTES`.
+    A block ends early with the row at which its `texts`, columns of long texts, reach `BLOCK_BYTES`.
     """
     block: list[pa.RecordBatch] = []
-    room, left = size, BLOCK_BYTES
+    n_free, left = size, BLOCK_BYTES
     for batch in batches:
         ends = _text_ends(batch, texts)
         at = 0
         while at < batch.num_rows:
-            n = min(room, batch.num_rows - at)
+            n = min(n_free, batch.num_rows - at)
             if ends is not None:
                 n = min(n, int(ends.searchsorted(ends[at] + left)) - at)
                 left -= int(ends[at + n] - ends[at])
             block.append(batch.slice(at, n))
-            room, at = room - n, at + n
-            if not room or left <= 0:
+            n_free, at = n_free - n, at + n
+            if not n_free or left <= 0:
                 yield block
-                block, room, left = [], size, BLOCK_BYTES
+                block, n_free, left = [], size, BLOCK_BYTES
     if block:
         yield block
 
 
 def _text_ends(batch: pa.RecordBatch, texts: Sequence[str]) -> Any:
-    """How many bytes of text come before each row, and before the end; None where no text is."""
+    """Return the number of bytes of text before each row, and before the end; None without texts."""
     import numpy as np
 
     here = [batch.column(name) for name in texts if batch.schema.get_field_index(name) >= 0]
@@ -264,7 +313,7 @@ def _text_ends(batch: pa.RecordBatch, texts: Sequence[str]) -> Any:
 
 
 def _text_bytes(column: Any) -> Any:
-    """The size of each text, 0 where it is missing; of what is no text, none."""
+    """Return the size of each text, 0 where it is missing; 0 for values that are no text."""
     import numpy as np
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -280,5 +329,45 @@ def _text_bytes(column: Any) -> Any:
     if not len(column):
         return np.zeros(0, dtype=np.int64)
     wide = pa.types.is_large_string(column.type) or pa.types.is_large_binary(column.type)
-    ends = np.frombuffer(column.buffers()[1], np.int64 if wide else np.int32)  # pyarrow's own way imports pandas
+    ends = np.frombuffer(column.buffers()[1], np.int64 if wide else np.int32)  # pyarrow's own function imports pandas
     return np.diff(ends[column.offset : column.offset + len(column) + 1]).astype(np.int64)
+
+
+def prefetch(items: Iterator[T], most: int = 2) -> Iterator[T]:
+    """Yield items in their order while a thread fetches the next ones, at most `most`; errors keep their place."""
+    queue: Queue[tuple[str, Any]] = Queue(most)
+    stopped = Event()
+    reader = Thread(target=_fill, args=(items, queue, stopped), daemon=True)
+    reader.start()
+    try:
+        while True:
+            what, item = queue.get()
+            if what == "end":
+                return
+            if what == "error":
+                raise item
+            yield item
+    finally:
+        stopped.set()
+        with suppress(Empty):
+            while True:
+                queue.get_nowait()
+        reader.join()
+
+
+def _fill(items: Iterator[T], queue: Queue[tuple[str, Any]], stopped: Event) -> None:
+    try:
+        for item in items:
+            if not _put(queue, ("item", item), stopped):
+                return
+        _put(queue, ("end", None), stopped)
+    except BaseException as error:
+        _put(queue, ("error", error), stopped)
+
+
+def _put(queue: Queue[tuple[str, Any]], item: tuple[str, Any], stopped: Event) -> bool:
+    while not stopped.is_set():
+        with suppress(Full):
+            queue.put(item, timeout=PREFETCH_POLL_SECONDS)
+            return True
+    return False

@@ -10,7 +10,7 @@ from typing import Any
 from deciban.errors import InputError, did_you_mean
 from deciban.model.columns import JOIN_SEPARATOR, JOINABLE, OPEN, Column, Role
 from deciban.model.model_options import JOINT_COVARIANCES
-from deciban.sources.source import as_role
+from deciban.sources.source import role_hint
 
 BELLS: tuple[Role, ...] = ("number", "binned", "count", *OPEN)
 """Roles of numbers; joined they are bells, unless another role was asked for."""
@@ -103,14 +103,15 @@ def _check_kinds(block: tuple[str, ...], columns: Sequence[Column]) -> None:
             other = "number" if column.role in BELLS else "category"
             raise InputError(
                 f"column {column.name!r} {role}, and only numbers, or flags and categories, can be joined. "
-                f"Hint: {as_role(column.name, other)}, or leave it out of the block"
+                f"Hint: {role_hint(column.name, other)}, or leave it out of the block"
             )
     kinds = {JOINABLE[column.role]: column for column in columns}
     if len(kinds) > 1:
         bell, level = kinds["gaussian"], kinds["combinations"]
         raise InputError(
             f"columns {bell.name!r} ({bell.role}) and {level.name!r} ({level.role}) are of different kinds: numbers "
-            f"are joined with numbers, flags and categories with each other. Hint: {as_role(bell.name, 'category')} "
+            f"are joined with numbers, flags and categories with each other. "
+            f"Hint: {role_hint(bell.name, 'category')} "
             f"takes its values as names, or leave one out of {list(block)}"
         )
 

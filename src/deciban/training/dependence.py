@@ -12,7 +12,7 @@ from deciban.errors import InputError
 from deciban.metrics.dependence import Dependence, Feature, Sample
 from deciban.model.columns import Column
 from deciban.model.summarise_table import Progress, Rows, TableSummariser
-from deciban.sources.source import as_role
+from deciban.sources.source import role_hint
 from deciban.training.reservoir import Reservoir
 from deciban.training.task import Task, plan
 
@@ -75,7 +75,7 @@ def _read(task: Task, progress: Progress | None) -> tuple[TableSummariser, Rows]
     if not 2 <= d <= MOST_FEATURES:
         raise InputError(
             f"dependence is looked for between 2 to {MOST_FEATURES} features, and {task.source.name} has {d} beside "
-            f"{task.target!r} that are no texts. Hint: give columns roles, {as_role('COLUMN', 'category')} or skip"
+            f"{task.target!r} that are no texts. Hint: give columns roles, {role_hint('COLUMN', 'category')} or skip"
         )
     gathering, sample = task.summariser(1), Reservoir(d, task.source.n_rows)
     sample.room = min(sample.room, max(1, MOST_STEPS // (d * (d - 1) // 2)))

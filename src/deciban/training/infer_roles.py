@@ -12,7 +12,7 @@ from deciban.model.columns import ROLES, Column, Role
 from deciban.sources.arrow_cells import parse_dates, to_timestamps
 from deciban.sources.csv_files import MISSING_NUMBERS
 from deciban.sources.document_files import FILE, TEXT, TextLines, WholeFiles
-from deciban.sources.source import Source, as_role
+from deciban.sources.source import Source, role_hint
 
 HEAD = 20_480
 """Rows that roles are inferred from."""
@@ -67,7 +67,7 @@ def _check_parts(columns: Sequence[Column]) -> None:
             if f"{column.name}.{part}" in used:
                 raise InputError(
                     f"column '{column.name}.{part}' has the name of the {part} of the date {column.name!r}. "
-                    f"Hint: rename it, or leave one of them out, {as_role('COLUMN', 'skip')}"
+                    f"Hint: rename it, or leave one of them out, {role_hint('COLUMN', 'skip')}"
                 )
 
 
@@ -89,7 +89,7 @@ def _asked(name: str, role: str, values: Any, typed: bool) -> Column:
         if strange is not None:
             raise InputError(
                 f"column {name!r} holds {strange!r}, which is no number, so it cannot be a {role}. "
-                f"Hint: {as_role(name, 'category')}; --missing {strange!r} (missing=[{strange!r}]) reads it as none"
+                f"Hint: {role_hint(name, 'category')}; --missing {strange!r} (missing=[{strange!r}]) reads it as none"
             )
     return Column(name, role, "as you said")  # type: ignore[arg-type]
 

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from deciban.ledger.hashing import hash_row_numbers
 from deciban.sources.level_encoder import LevelEncoder
-from deciban.sources.source import Reading
-from deciban.sources.source_view import View
+from deciban.sources.source import Reading, SourceView
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,7 +31,7 @@ def mixed(number: NDArray[np.int64], times: int = 1) -> NDArray[np.uint64]:
 
 
 @dataclass(frozen=True)
-class Flipped(View):
+class Flipped(SourceView):
     """The rows of a source, a share of its labels each replaced by another of the classes; the rows held out stay.
 
     A larger share flips the labels that a smaller one flips, to the same classes, and more.

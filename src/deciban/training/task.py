@@ -17,7 +17,7 @@ from deciban.model.model import Model, file_options
 from deciban.model.model_options import MAX_DISTINCT_LEVELS, Options
 from deciban.model.summarise_table import FoldAssigner, TableSummariser
 from deciban.sources.arrow_cells import format_label
-from deciban.sources.source import Source, as_role, first_rows, open_source
+from deciban.sources.source import Source, open_source, read_first_rows, role_hint
 from deciban.text import Words
 from deciban.training.column_blocks import Blocks, check_shape, joined
 from deciban.training.infer_roles import HEAD, infer
@@ -96,7 +96,7 @@ def plan(
     if like is not None:
         options, prior = _options_like(like, prior)
     _check_target(opened, target)
-    head = first_rows(opened, HEAD)
+    head = read_first_rows(opened, HEAD)
     _check_labels(head, target)
     if like is not None:
         found = _like(like, target, roles or blocks, numbers, words)
@@ -181,7 +181,7 @@ def _inferred(
             or "the target is the only one"
         )
         raise InputError(
-            f"no column is left to learn from ({why}). Hint: give one a role, {as_role('COLUMN', 'ROLE')}"
+            f"no column is left to learn from ({why}). Hint: give one a role, {role_hint('COLUMN', 'ROLE')}"
         )
     return columns
 

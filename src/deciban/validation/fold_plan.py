@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from deciban._typing import Codes
 from deciban.errors import InputError
 from deciban.sources.frames import Frame
-from deciban.sources.source import first_rows
+from deciban.sources.source import read_first_rows
 from deciban.validation.splits import (
     LEAVE_ONE_OUT_TEXT,
     Folds,
@@ -163,7 +163,7 @@ def _plan_by_pairs(pairs: Iterable[Any], who: str, n: int, order: Any, present: 
 def take_rows(rows: Any, index: NDArray[np.intp]) -> Any:
     """Return some of the rows of an array, a sparse matrix, a table, documents, or what scikit-learn indexes."""
     if hasattr(rows, "num_rows"):
-        return first_rows(Frame(rows), rows.num_rows).take(index)
+        return read_first_rows(Frame(rows), rows.num_rows).take(index)
     if isinstance(rows, np.ndarray) or hasattr(rows, "tocsr"):
         return rows[index]
     if type(rows).__module__.startswith("deciban"):

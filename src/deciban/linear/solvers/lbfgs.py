@@ -36,7 +36,7 @@ GRADIENT_SHRINKAGE = 0.7
 """A step by gradients alone must reduce the length of the gradient to this fraction or less."""
 
 ROUNDING_TOLERANCE = 1e-6
-"""Where no step leads down and the gradient is below this tolerance, the minimum has been found to rounding."""
+"""The minimum is found to rounding where no step leads down and the gradient is below this tolerance."""
 
 
 @dataclass(frozen=True, slots=True)
