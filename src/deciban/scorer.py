@@ -15,8 +15,8 @@ from deciban.errors import InputError
 from deciban.ledger import Needs, Schema, Vocabulary
 from deciban.ledger.schema import feature_names
 from deciban.scores import DECIBAN, Boundary, Conic, Explanation, ScoreForm
-from deciban.scores.calibration import Calibration, recalibrated
-from deciban.scores.novelty import Novelty, known_novelty, standardised
+from deciban.scores.calibration import Calibration, calibrate_explanation
+from deciban.scores.novelty import Novelty, density_per_cell, require_novelty
 from deciban.scores.posterior import Finish
 
 
@@ -117,12 +117,12 @@ class Scorer(ABC):
         """Count the observed cells, or words, of each row, or compute the row's standardised density from them."""
         each = [engines.count_observed(*block) for block in zip(self.solved.forms, parts, self.solved.needs)]
         cells: Array = np.sum(each, axis=0)
-        return cells if wanted == "observed" else standardised(self.scores(parts, "density", threads), cells)
+        return cells if wanted == "observed" else density_per_cell(self.scores(parts, "density", threads), cells)
 
     def is_novel(self, parts: Sequence[Any], share: float, threads: int) -> NDArray[np.bool_]:
         """Return which rows have a lower density per cell than all but this share of the training rows."""
         typicality = self.scores(parts, "typicality", threads)
-        return known_novelty(self.novelty).novel(typicality, share)
+        return require_novelty(self.novelty).novel(typicality, share)
 
     def boundary(self) -> Boundary:
         """Return the score as weights · x + bias, for one block of features."""
@@ -156,7 +156,7 @@ class Scorer(ABC):
         if self.calibration is None:
             return explanation
         log_odds = log_posterior[np.arange(n), k] - log_posterior[np.arange(n), l]
-        return recalibrated(explanation, self.calibration, self.solved.log_prior, k, l, log_odds)
+        return calibrate_explanation(explanation, self.calibration, self.solved.log_prior, k, l, log_odds)
 
     def _explain_pair(
         self, parts: Sequence[Any], labels: NDArray[Any], k: NDArray[np.intp], l: NDArray[np.intp], threads: int

@@ -21,7 +21,7 @@ from deciban.metrics.calibration_fit import (
 )
 from deciban.metrics.intervals import effective_weights
 from deciban.metrics.scorecard import Scorecard
-from deciban.scores.calibration import normalised
+from deciban.scores.calibration import normalise
 from tests.tables import clinic
 
 
@@ -30,19 +30,19 @@ def two_classes(n=400, seed=0, trust=0.4):
     rng = np.random.default_rng(seed)
     score = rng.normal(0, 3, n)
     y = (rng.random(n) < 1 / (1 + np.exp(-trust * score - 0.5))).astype(int)
-    return normalised(np.column_stack([np.zeros(n), score])), score, y
+    return normalise(np.column_stack([np.zeros(n), score])), score, y
 
 
 def tilt(log_posterior, nats):
     """The same with so much more for the second class."""
-    return normalised(log_posterior + np.array([0.0, nats]))
+    return normalise(log_posterior + np.array([0.0, nats]))
 
 
 def several_classes(n=600, K=4, seed=0, trust=0.5):
     rng = np.random.default_rng(seed)
     scores = rng.normal(0, 2, (n, K))
-    P = np.exp(normalised(trust * scores))
-    return normalised(scores), (P.cumsum(axis=1) < rng.random((n, 1))).sum(axis=1)
+    P = np.exp(normalise(trust * scores))
+    return normalise(scores), (P.cumsum(axis=1) < rng.random((n, 1))).sum(axis=1)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -90,7 +90,7 @@ def test_no_slope_and_biases_nearby_are_better_than_those_found():
     found = platt(L, y, w)
 
     def loss(slope, bias):
-        return -(aim * normalised(slope * L + bias)).sum()
+        return -(aim * normalise(slope * L + bias)).sum()
 
     best = loss(found.slope, found.bias)
     for step in np.random.default_rng(0).normal(0, 1e-3, (20, 5)):
@@ -101,7 +101,7 @@ def test_no_slope_and_biases_nearby_are_better_than_those_found():
 @pytest.mark.parametrize("K", [2, 3])
 def test_separable_rows_make_nothing_certain(K, far):
     y = np.arange(30) % K
-    L = normalised(far * np.eye(K)[y])
+    L = normalise(far * np.eye(K)[y])
     for fit in (temperature, platt, isotonic):
         mended = np.exp(fit(L, y, np.ones(30)).apply(L))
         assert 0.5 < mended[np.arange(30), y].min() <= mended[np.arange(30), y].max() < 1
@@ -109,7 +109,7 @@ def test_separable_rows_make_nothing_certain(K, far):
 
 def test_scores_that_tell_nothing_do_not_turn_round():
     rng = np.random.default_rng(0)
-    L, y = normalised(rng.normal(0, 3, (200, 2))), rng.integers(0, 2, 200)
+    L, y = normalise(rng.normal(0, 3, (200, 2))), rng.integers(0, 2, 200)
     against = np.where(L.argmax(axis=1) == y, 1 - y, y)
     assert temperature(L, against, np.ones(200)).t > 0
     assert platt(L, against, np.ones(200)).slope > 0
@@ -144,7 +144,7 @@ def test_auto_takes_the_simplest_map_that_serves():
     assert calibrate("auto", tilt(L, 1.25), y, None, fold, prior).calibration.method == "temperature"
     L, _, y = two_classes(2000, trust=0.4)
     assert calibrate("auto", tilt(L, -5.0), y, None, fold, prior).calibration.method == "platt"
-    bent = normalised(np.column_stack([np.zeros(2000), (L[:, 1] - L[:, 0]) ** 3]))
+    bent = normalise(np.column_stack([np.zeros(2000), (L[:, 1] - L[:, 0]) ** 3]))
     assert calibrate("auto", bent, y, None, fold, prior).calibration.method == "isotonic"
 
 

@@ -10,7 +10,7 @@ from scipy.stats import norm
 import deciban
 from deciban.errors import DecibanWarning, InputError, UndefinedError
 from deciban.persistence.calibration_maps import read_novelty, write_novelty
-from deciban.scores.novelty import Novelty, standardised
+from deciban.scores.novelty import Novelty, density_per_cell
 from tests.estimators.facades import FACADES
 from tests.tables import clinic
 from tests.tables.reviews import reviews
@@ -43,7 +43,7 @@ def test_no_rows_tell_nothing():
 
 
 def test_a_row_of_which_nothing_is_known_has_no_typicality_and_is_novel():
-    np.testing.assert_array_equal(standardised(np.array([-6.0, 0.0]), np.array([3.0, 0.0])), [-2.0, np.nan])
+    np.testing.assert_array_equal(density_per_cell(np.array([-6.0, 0.0]), np.array([3.0, 0.0])), [-2.0, np.nan])
     assert Novelty.of(np.arange(5.0)).novel(np.array([np.nan, 4.0]), 0.0).tolist() == [True, False]
 
 

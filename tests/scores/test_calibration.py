@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from deciban.errors import DecibanWarning, InputError
 from deciban.persistence import Section
 from deciban.persistence.calibration_maps import read_calibration, write_calibration
-from deciban.scores.calibration import Calibration, Isotonic, Platt, Temperature, normalised, warn_dropped
+from deciban.scores.calibration import Calibration, Isotonic, Platt, Temperature, normalise, warn_dropped
 from deciban.scores.explanation import DECIBAN
 from deciban.scores.posterior import log_odds
 
@@ -29,7 +29,7 @@ MAPS = {
 
 
 def posteriors(K, n=50, seed=0):
-    return normalised(np.random.default_rng(seed).normal(0, 4, (n, K)))
+    return normalise(np.random.default_rng(seed).normal(0, 4, (n, K)))
 
 
 @pytest.mark.parametrize("name", MAPS)
@@ -63,19 +63,19 @@ def test_platts_map_is_a_line_over_the_log_odds():
     ("claimed", "true"), [(-9, -1), (-2, -1), (-1, -0.25), (0, 0.5), (2.5, 1.0), (5, 1.5), (700, 1.5)]
 )
 def test_an_isotonic_map_goes_straight_from_knot_to_knot_and_is_level_beyond(claimed, true):
-    asked = normalised(np.array([[0.0, claimed]]))
+    asked = normalise(np.array([[0.0, claimed]]))
     mended = LINE.apply(asked)
     assert mended[0, 1] - mended[0, 0] == pytest.approx(true, abs=1e-12)
 
 
 @given(st.lists(st.floats(-50, 50), min_size=2, max_size=20))
 def test_isotonic_never_turns_the_order_of_two_classes_round(scores):
-    rows = normalised(np.column_stack([np.zeros(len(scores)), np.sort(scores)]))
+    rows = normalise(np.column_stack([np.zeros(len(scores)), np.sort(scores)]))
     assert (np.diff(LINE.apply(rows)[:, 1]) >= -1e-15).all()
 
 
 def test_log_odds_are_exact_where_the_probability_is_one_to_the_last_bit():
-    rows = normalised(np.array([[0.0, 300.0, -5.0]]))
+    rows = normalise(np.array([[0.0, 300.0, -5.0]]))
     assert log_odds(rows, 1)[0] == pytest.approx(300 - math.log1p(math.exp(-5)), rel=1e-14)
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deciban.errors import InputError
-from deciban.scores.decision import REJECTED, Decision, labelled, rule_of
+from deciban.scores.decision import REJECTED, Decision, build_rule, take_labels
 
 CLASSES = ("a", "b", "c")
 COSTS = st.dictionaries(
@@ -111,8 +111,8 @@ def test_what_was_paid_is_read_off_the_table_of_costs():
 
 def test_labels_of_any_kind_are_named():
     assert Decision.of(np.array([3, 5]), {(3, 5): 2}).cost.tolist() == [[0, 2], [1, 0]]
-    assert labelled(np.array([3, 5]), np.array([1, 0])).dtype == np.array([3]).dtype
-    assert labelled(np.array(["x", "y"]), np.array([1, -1])).tolist() == ["y", None]
+    assert take_labels(np.array([3, 5]), np.array([1, 0])).dtype == np.array([3]).dtype
+    assert take_labels(np.array(["x", "y"]), np.array([1, -1])).tolist() == ["y", None]
 
 
 @pytest.mark.parametrize(
@@ -140,6 +140,6 @@ def test_what_makes_no_rule_is_refused(given, says):
 
 
 def test_nothing_asked_for_is_no_rule():
-    assert rule_of(CLASSES, None, None, None) is None
-    assert rule_of(CLASSES, {("a", "b"): 1.0}, None, {}) is None, "what it costs anyway"
-    assert rule_of(CLASSES, {("a", "b"): 2.0}, None, None) is not None
+    assert build_rule(CLASSES, None, None, None) is None
+    assert build_rule(CLASSES, {("a", "b"): 1.0}, None, {}) is None, "what it costs anyway"
+    assert build_rule(CLASSES, {("a", "b"): 2.0}, None, None) is not None

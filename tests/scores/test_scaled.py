@@ -13,7 +13,7 @@ from deciban.kernels import execution
 from deciban.ledger import Counts, Needs, Tallies
 from deciban.persistence.score_forms import read_score_form, write_score_form
 from deciban.scores import Diagonal, Full, Linear, Lookup, Steps, Table
-from deciban.scores.form_algebra import scaled
+from deciban.scores.form_algebra import scale_form
 from tests.scores.test_forms import CELL_COUNTS, CELLS, CODES, COUNTS, FORMS, MEAN, NUMBERS, RATE, K, N, every_form
 
 TOGETHER = ("full", "full, shared", "table", "table, smoothed", "table, maximum likelihood")
@@ -39,26 +39,26 @@ def compare(actual, expected):
 def test_a_number_multiplies_the_whole_score(name, t):
     form, X = FORMS[name]
     joint = form.joint(X)
-    compare(scaled(form, t).joint(X), np.where(np.isneginf(joint), -np.inf, t * joint))
+    compare(scale_form(form, t).joint(X), np.where(np.isneginf(joint), -np.inf, t * joint))
 
 
 @every_form
 def test_what_is_not_trusted_says_nothing(name):
     form, X = FORMS[name]
-    np.testing.assert_allclose(gaps(scaled(form, 0.0).joint(X)), np.zeros((N, K)), atol=1e-12)
+    np.testing.assert_allclose(gaps(scale_form(form, 0.0).joint(X)), np.zeros((N, K)), atol=1e-12)
 
 
 @pytest.mark.parametrize("name", [name for name in FORMS if name not in INFINITE])
 def test_distrust_turns_evidence_round(name):
     form, X = FORMS[name]
-    compare(scaled(form, -0.5).joint(X), -0.5 * form.joint(X))
+    compare(scale_form(form, -0.5).joint(X), -0.5 * form.joint(X))
 
 
 @pytest.mark.parametrize("name", ALONE)
 def test_each_piece_counts_by_the_trust_in_its_feature(name):
     form, X = FORMS[name]
     k, l = np.arange(N) % K, (np.arange(N) + 1) % K
-    before, after = form.pieces(X, k, l).features, scaled(form, TRUST).pieces(X, k, l).features
+    before, after = form.pieces(X, k, l).features, scale_form(form, TRUST).pieces(X, k, l).features
     if hasattr(before, "toarray"):
         before, after = before.toarray(), after.toarray()
     with np.errstate(invalid="ignore"):
@@ -71,7 +71,7 @@ def test_each_piece_counts_by_the_trust_in_its_feature(name):
 def test_pieces_of_what_is_scaled_add_up_to_its_score(name, t):
     if name in TOGETHER and np.ndim(t):
         return
-    form, X = scaled(FORMS[name][0], t), FORMS[name][1]
+    form, X = scale_form(FORMS[name][0], t), FORMS[name][1]
     k, l = np.arange(N) % K, (np.arange(N) + 1) % K
     joint, (features, extras) = form.joint(X), form.pieces(X, k, l)
     with np.errstate(invalid="ignore"):
@@ -83,7 +83,7 @@ def test_pieces_of_what_is_scaled_add_up_to_its_score(name, t):
 @every_form
 def test_trust_twice_is_trust_multiplied(name):
     form, X = FORMS[name]
-    compare(scaled(scaled(form, 0.5), 3.0).joint(X), scaled(form, 1.5).joint(X))
+    compare(scale_form(scale_form(form, 0.5), 3.0).joint(X), scale_form(form, 1.5).joint(X))
 
 
 COUNTED = Counts(np.array([[0.0, 2.0, 1.0, 5.0], [3.0, 1.0, 0.0, 0.0], [1.0, 4.0, 0.0, 2.0]]), np.full((3, 1), 6.0))
@@ -96,8 +96,8 @@ def test_sparse_scores_are_scaled_as_dense_ones_are(family, holes):
     if holes and isinstance(family, Multinomial):
         return
     trust = np.array([0.5, 0.0, 2.0, -1.0])
-    dense = scaled(family.solve(COUNTED), trust)
-    sparse = scaled(family.solve(Tallies.from_counts(COUNTED)), trust)
+    dense = scale_form(family.solve(COUNTED), trust)
+    sparse = scale_form(family.solve(Tallies.from_counts(COUNTED)), trust)
     X = np.where(np.random.default_rng(4).random(BAGS.shape) < 0.2, np.nan, BAGS) if holes else BAGS
     compare(sparse.sparse_joint(csr_array(X)), dense.joint(X))
     k, l = np.zeros(len(X), dtype=np.intp), np.ones(len(X), dtype=np.intp)
@@ -113,7 +113,7 @@ def test_kernels_of_sparse_rows_honour_trust(trust, wanted, monkeypatch):
     X, prior = csr_array(BAGS), np.log([0.2, 0.5, 0.3])
     for family in (Multinomial(0.5), Bernoulli(1.0), Poisson(1.0)):
         for part in (COUNTED, Tallies.from_counts(COUNTED)):
-            form = scaled(family.solve(part), trust)
+            form = scale_form(family.solve(part), trust)
             joint = form.joint(X.toarray()) + prior
             monkeypatch.setattr(execution, "MIN_KERNEL_STEPS", 0)
             found = engines.apply([form], [X], [family.needs()], prior, wanted, 1)
@@ -143,7 +143,7 @@ def test_kernels_of_dense_rows_honour_trust(name, wanted, holes, monkeypatch):
     plain, needs, X = DENSE[name]
     X = X if holes else np.nan_to_num(np.where(X < 0, 1.0, X))
     X = np.where(X < 0, np.nan, X) if name in ("lookup", "table") else X
-    form = scaled(plain, 0.7 if name in TOGETHER else TRUST)
+    form = scale_form(plain, 0.7 if name in TOGETHER else TRUST)
     prior = np.log(np.full(K, 1 / K))
     found = engines.apply([form], [X], [needs], prior, wanted, 1)
     codes = np.nan_to_num(X, nan=-1).astype(np.int64)
@@ -154,31 +154,31 @@ def test_a_line_and_a_curve_are_scaled_with_their_score():
     rows = np.random.default_rng(5).normal(size=(20, 3))
     tied = Diagonal(MEAN, np.broadcast_to(RATE[0], RATE.shape), offsets=MEAN)
     for form, t in ((FORMS["linear"][0], TRUST), (tied, TRUST), (FORMS["full, shared"][0], 0.7)):
-        line = scaled(form, t).linear()
-        compare(rows @ line.weights.T + line.bias, scaled(form, t).joint(rows))
+        line = scale_form(form, t).linear()
+        compare(rows @ line.weights.T + line.bias, scale_form(form, t).joint(rows))
     for form, t in ((FORMS["diagonal"][0], TRUST), (tied, TRUST), (FORMS["full"][0], 0.7)):
-        curve = scaled(form, t).quadratic()
+        curve = scale_form(form, t).quadratic()
         A = curve.A if curve.A.ndim == 3 else np.stack([np.diag(a) for a in curve.A])
         squares = np.einsum("ij,kjl,il->ik", rows, A, rows)
-        compare(squares + rows @ curve.weights.T + curve.bias, scaled(form, t).joint(rows))
+        compare(squares + rows @ curve.weights.T + curve.bias, scale_form(form, t).joint(rows))
 
 
 def test_numbers_whose_squares_overflow_leave_scores_that_can_be_compared():
     far = np.array([[1e200, 0.0, -1e200]])
     form = Diagonal(MEAN, RATE)
-    assert np.isfinite(scaled(form, 0.0).joint(far)).all()
-    assert np.isneginf(scaled(form, np.array([2.0, 1.0, 0.0])).joint(far)).all()
-    assert np.isfinite(scaled(form, np.array([-2.0, 1.0, 0.0])).joint(far)).all()
+    assert np.isfinite(scale_form(form, 0.0).joint(far)).all()
+    assert np.isneginf(scale_form(form, np.array([2.0, 1.0, 0.0])).joint(far)).all()
+    assert np.isfinite(scale_form(form, np.array([-2.0, 1.0, 0.0])).joint(far)).all()
     full = Full(MEAN, np.stack([np.eye(3)] * K))
-    assert np.isfinite(scaled(full, 0.0).joint(far)).all()
-    assert np.isfinite(scaled(full, -1.0).joint(far)).all()
+    assert np.isfinite(scale_form(full, 0.0).joint(far)).all()
+    assert np.isfinite(scale_form(full, -1.0).joint(far)).all()
 
 
 @every_form
 def test_what_is_scaled_comes_back_from_files(name):
     form, X = FORMS[name]
     t = 0.7 if name in TOGETHER else TRUST
-    kept = scaled(form, t)
+    kept = scale_form(form, t)
     read = read_score_form(write_score_form(kept, 3), K, 3)
     np.testing.assert_array_equal(read.joint(X), kept.joint(X))
 
@@ -194,25 +194,25 @@ def test_files_of_forms_that_are_not_scaled_do_not_speak_of_trust(name):
 @pytest.mark.parametrize("name", TOGETHER)
 def test_features_scored_together_cannot_be_trusted_one_by_one(name):
     with pytest.raises(UndefinedError, match=r"one by one.*Hint"):
-        scaled(FORMS[name][0], TRUST)
+        scale_form(FORMS[name][0], TRUST)
 
 
 @pytest.mark.parametrize("name", [name for name in INFINITE if name not in TOGETHER])
 def test_the_impossible_cannot_be_trusted_less_than_nothing(name):
     with pytest.raises(UndefinedError, match=r"infinitely probable.*Hint: a pseudo-count"):
-        scaled(FORMS[name][0], -1.0)
+        scale_form(FORMS[name][0], -1.0)
 
 
 @pytest.mark.parametrize("trust", [np.nan, np.inf, np.ones((2, 3)), np.array([1.0, np.nan, 1.0])], ids=str)
 def test_trust_is_a_finite_number_or_one_for_each_feature(trust):
     with pytest.raises(InputError, match="finite number"):
-        scaled(FORMS["diagonal"][0], trust)
+        scale_form(FORMS["diagonal"][0], trust)
 
 
 @pytest.mark.parametrize("name", ALONE)
 def test_there_is_a_trust_for_each_feature(name):
     with pytest.raises(InputError, match="2 trusts for 3 features"):
-        scaled(FORMS[name][0], np.ones(2))
+        scale_form(FORMS[name][0], np.ones(2))
 
 
 def test_a_form_that_has_no_features_can_be_scaled():
@@ -222,4 +222,4 @@ def test_a_form_that_has_no_features_can_be_scaled():
         Steps(np.zeros(0), np.array([0]), empty),
         Diagonal(empty, empty),
     ):
-        assert scaled(form, 2.0).n_classes == K
+        assert scale_form(form, 2.0).n_classes == K

@@ -14,7 +14,7 @@ from deciban.ledger import Counts, Needs, Tallies
 from deciban.persistence.score_forms import read_score_form, write_score_form
 from deciban.scores import Diagonal, Linear, SparseLinear, Steps
 from deciban.scores import form_algebra as sums
-from deciban.scores.form_algebra import Summed, scaled, summed
+from deciban.scores.form_algebra import Summed, scale_form, sum_forms
 from tests.scores.test_forms import FORMS, MEAN, NUMBERS, RATE, K, N, every_form
 
 SHARES = 0.5, 2.0, 1.25
@@ -37,8 +37,8 @@ def compare(actual, expected):
 @every_form
 def test_a_sum_of_forms_scores_as_they_do_together(name):
     form, X = FORMS[name]
-    parts = [scaled(form, t) for t in SHARES]
-    whole = summed(parts)
+    parts = [scale_form(form, t) for t in SHARES]
+    whole = sum_forms(parts)
     X = X.toarray() if isinstance(whole, Linear) and hasattr(X, "toarray") else X
     compare(whole.joint(X), sum(part.joint(X) for part in parts))
     k, l = np.arange(N) % K, (np.arange(N) + 1) % K
@@ -51,7 +51,7 @@ def test_a_sum_of_forms_scores_as_they_do_together(name):
 @every_form
 def test_a_sum_comes_back_from_files(name):
     form, X = FORMS[name]
-    whole = summed([scaled(form, t) for t in SHARES])
+    whole = sum_forms([scale_form(form, t) for t in SHARES])
     X = X.toarray() if isinstance(whole, Linear) and hasattr(X, "toarray") else X
     read = read_score_form(write_score_form(whole, 3), K, 3)
     np.testing.assert_array_equal(read.joint(X), whole.joint(X))
@@ -59,13 +59,13 @@ def test_a_sum_comes_back_from_files(name):
 
 def test_one_form_is_its_own_sum():
     form, _ = FORMS["full"]
-    assert summed([form]) is form
+    assert sum_forms([form]) is form
 
 
 def test_bells_melt_into_one_whatever_is_missing():
     rng = np.random.default_rng(0)
     parts = [Diagonal(rng.normal(size=(K, 3)) + 1e6, rng.uniform(0.5, 2, (K, 3))) for _ in range(5)]
-    whole, X = summed(parts), NUMBERS + 1e6
+    whole, X = sum_forms(parts), NUMBERS + 1e6
     assert isinstance(whole, Diagonal)
     np.testing.assert_allclose(whole.joint(X), sum(part.joint(X) for part in parts), rtol=1e-9)
     for j in range(3):
@@ -77,7 +77,7 @@ def test_bells_melt_into_one_whatever_is_missing():
 def test_steps_are_cut_wherever_one_of_them_is():
     one = Steps(np.array([0.0, 1.0]), np.array([0, 2]), np.array([[1.0, 2.0, 4.0]]))
     two = Steps(np.array([0.5]), np.array([0, 1]), np.array([[10.0, 20.0]]))
-    whole = summed([one, two])
+    whole = sum_forms([one, two])
     assert whole.cuts.tolist() == [0.0, 0.5, 1.0]
     assert whole.log_theta.tolist() == [[11.0, 12.0, 22.0, 24.0]]
 
@@ -86,8 +86,8 @@ def test_steps_are_cut_wherever_one_of_them_is():
 @pytest.mark.parametrize("wanted", ["joint", "winner"])
 def test_sums_of_sparse_scores_are_those_of_dense_ones(family, wanted, monkeypatch):
     monkeypatch.setattr(execution, "MIN_KERNEL_STEPS", 0)
-    dense = summed([scaled(family.solve(c), t) for c, t in zip(COUNTED, SHARES)])
-    sparse = summed([scaled(family.solve(Tallies.from_counts(c)), t) for c, t in zip(COUNTED, SHARES)])
+    dense = sum_forms([scale_form(family.solve(c), t) for c, t in zip(COUNTED, SHARES)])
+    sparse = sum_forms([scale_form(family.solve(Tallies.from_counts(c)), t) for c, t in zip(COUNTED, SHARES)])
     X, zero = csr_array(BAGS), np.zeros(3)
     found = [engines.apply([form], [X], [family.needs()], zero, wanted, 1) for form in (dense, sparse)]
     if wanted == "winner":
@@ -100,7 +100,7 @@ def test_sums_of_sparse_scores_are_those_of_dense_ones(family, wanted, monkeypat
 def test_bags_that_list_the_same_words_keep_their_lists():
     counted = [Counts(c.total * (COUNTED[0].total > 0), c.weight) for c in COUNTED]
     forms = [Multinomial(0.5).solve(Tallies.from_counts(c)) for c in counted]
-    whole = summed([scaled(form, t) for form, t in zip(forms, SHARES)])
+    whole = sum_forms([scale_form(form, t) for form, t in zip(forms, SHARES)])
     assert isinstance(whole, SparseLinear)
     compare(whole.joint(BAGS), sum(t * form.joint(BAGS) for form, t in zip(forms, SHARES)))
 
@@ -109,17 +109,17 @@ def test_too_many_weights_are_not_written_out(monkeypatch):
     monkeypatch.setattr(sums, "MOST_WEIGHTS", 11)
     forms = [Bernoulli(1.0).solve(Tallies.from_counts(c)) for c in COUNTED]
     with pytest.raises(InputError, match=r"3 classes × 4 words.*Hint"):
-        summed(forms)
+        sum_forms(forms)
 
 
 def test_lines_and_curves_add():
     rows = np.random.default_rng(5).normal(size=(20, 3))
-    shared = [scaled(FORMS["full, shared"][0], t) for t in SHARES]
-    line = summed(shared).linear()
+    shared = [scale_form(FORMS["full, shared"][0], t) for t in SHARES]
+    line = sum_forms(shared).linear()
     compare(rows @ line.weights.T + line.bias, sum(form.joint(rows) for form in shared))
     for name in ("diagonal", "full"):
-        parts = [scaled(FORMS[name][0], t) for t in SHARES]
-        curve = summed(parts).quadratic()
+        parts = [scale_form(FORMS[name][0], t) for t in SHARES]
+        curve = sum_forms(parts).quadratic()
         A = curve.A if curve.A.ndim == 3 else np.stack([np.diag(a) for a in curve.A])
         squares = np.einsum("ij,kjl,il->ik", rows, A, rows)
         compare(squares + rows @ curve.weights.T + curve.bias, sum(form.joint(rows) for form in parts))
@@ -130,7 +130,7 @@ def test_kernels_score_sums(wanted, monkeypatch):
     monkeypatch.setattr(execution, "MIN_KERNEL_STEPS", 0)
     rows = np.random.default_rng(5).normal(size=(200, 3))
     for form, kind in ((Diagonal(MEAN, RATE), "moments"), (FORMS["full, shared"][0], "scatter")):
-        parts = [scaled(form, t) for t in SHARES]
+        parts = [scale_form(form, t) for t in SHARES]
         found = engines.apply([Summed(tuple(parts))], [rows], [Needs(kind)], np.zeros(K), wanted, 1)
         compare(found, sum(part.joint(rows) for part in parts))
 
@@ -144,4 +144,4 @@ def test_a_file_with_a_sum_of_forms_that_are_not_of_a_kind_is_refused():
 def test_what_one_form_rules_out_their_sum_rules_out():
     form, X = FORMS["linear, barrier"]
     other = Linear(MEAN, np.zeros(K))
-    compare(summed([form, other]).joint(X), form.joint(X) + other.joint(X))
+    compare(sum_forms([form, other]).joint(X), form.joint(X) + other.joint(X))

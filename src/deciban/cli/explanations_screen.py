@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from deciban.cli.render import console, heading, line, one_line, short, table
 from deciban.plain_json import plain
 from deciban.scores.explanation import Reason, decibans, odds
-from deciban.scores.passages import word_shown
+from deciban.scores.passages import format_word
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -206,7 +206,7 @@ def _show_words(out: Console, row: RowWords, total: float, most: int) -> None:
 
 
 def _word_name(word: WordEvidence, several: bool) -> str:
-    shown = word_shown(word.word)
+    shown = format_word(word.word)
     return f"{word.column}: {shown}" if several else shown
 
 

@@ -90,11 +90,11 @@ class DecisionRule:
 
     def apply(self, model: Model) -> tuple[Model, Decision | None]:
         """Return the model with the given priors, and the rule that decides by the posterior."""
-        from deciban.scores.decision import rule_of
+        from deciban.scores.decision import build_rule
 
         model = model if self.prior is None else model.with_priors(a.parse_prior(self.prior))
         costs, bars = d.parse_costs(self.cost, model.classes), d.parse_thresholds(self.threshold, model.classes)
-        return model, rule_of(model.classes, costs, self.reject, bars)
+        return model, build_rule(model.classes, costs, self.reject, bars)
 
 
 def run(

@@ -285,10 +285,10 @@ def telltales(out: Console, model: Model) -> None:
 
 
 def _telltale_words(model: Model, label: Any, column: str) -> list[str]:
-    from deciban.scores.passages import word_shown
+    from deciban.scores.passages import format_word
 
     found = [
-        word_shown(word.word) for word in model.telltales(label, TELLTALES_PER_CLASS, column) if word.decibans > 0
+        format_word(word.word) for word in model.telltales(label, TELLTALES_PER_CLASS, column) if word.decibans > 0
     ]
     return [short(word, 20) for word in found] or ["–"]
 

@@ -146,10 +146,10 @@ def _show_table(out: Console, telltales: ClassTelltales) -> None:
 
 def _format_word(word: Any, has_interval: bool) -> list[str]:
     from deciban.cli.render import count, short
-    from deciban.scores.passages import word_shown
+    from deciban.scores.passages import format_word
 
     return [
-        short(word_shown(word.word), MAX_WORD_WIDTH),
+        short(format_word(word.word), MAX_WORD_WIDTH),
         f"{word.decibans:.1f} dB",
         *([f"({word.low:.1f} … {word.high:.1f})"] if has_interval else []),
         f"{count(word.count)} : {count(word.elsewhere)}",
@@ -160,9 +160,9 @@ def _format_word(word: Any, has_interval: bool) -> list[str]:
 def _show_list(out: Console, telltales: ClassTelltales) -> None:
     """Print words with their decibans, as many to a line as fit."""
     from deciban.cli.render import print_packed, short
-    from deciban.scores.passages import word_shown
+    from deciban.scores.passages import format_word
 
-    shown = [(short(word_shown(word.word), MAX_WORD_WIDTH), word.decibans) for word in telltales.words]
+    shown = [(short(format_word(word.word), MAX_WORD_WIDTH), word.decibans) for word in telltales.words]
     print_packed(out, [f"{word} {decibans:.0f}" for word, decibans in shown])
 
 

@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import StrOptions
 from deciban.errors import DecibanWarning, InputError
 from deciban.metrics.calibration_fit import METHODS, calibrate, check_method
 from deciban.scores.calibration import Calibration
-from deciban.scores.novelty import Novelty, known_novelty, standardised
+from deciban.scores.novelty import Novelty, density_per_cell, require_novelty
 from deciban.scores.posterior import Finish
 
 CALIBRATE_CONSTRAINT: list[Any] = [StrOptions({"auto", *METHODS}), None]
@@ -105,7 +105,7 @@ class CalibrationMixin:
                 _clone_uncalibrated(self), X, y, folds, sample_weight, wanted
             )
         scored = fold >= 0
-        usual = scores[scored] if growing else standardised(scores[scored], cells[scored])
+        usual = scores[scored] if growing else density_per_cell(scores[scored], cells[scored])
         self._scorer = self._scorer.with_maps(novelty=Novelty.of(usual, None if weight is None else weight[scored]))
         return self
 
@@ -118,7 +118,7 @@ class CalibrationMixin:
         """Return which rows are less probable than all but this share of the training rows."""
         model = self._check_fitted()
         model.require_density("density p(x)")
-        usual = known_novelty(model.novelty)
+        usual = require_novelty(model.novelty)
         usual.threshold(share)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DecibanWarning)  # `predict` has issued the warnings already

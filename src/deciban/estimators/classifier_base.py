@@ -21,7 +21,7 @@ from deciban.ledger import Block
 from deciban.persistence import Section
 from deciban.scorer import Scorer
 from deciban.scores import Boundary, Conic, Explanation
-from deciban.scores.decision import REJECTED, Costs, Thresholds, labelled, rule_of
+from deciban.scores.decision import REJECTED, Costs, Thresholds, build_rule, take_labels
 from deciban.scores.posterior import Finish
 
 
@@ -102,11 +102,11 @@ class Classifier(ClassifierMixin, BaseEstimator):
         that is undecided or novel is None.
         """
         self._check_fitted()
-        rule = rule_of(self.classes_, costs, reject, thresholds)
+        rule = build_rule(self.classes_, costs, reject, thresholds)
         codes = self._score(X, "winner") if rule is None else rule.apply(self._score(X, "posterior"))
         if reject_novel is not None:
             codes = np.where(self._is_novel(X, reject_novel), REJECTED, codes)
-        return labelled(self.classes_, codes)
+        return take_labels(self.classes_, codes)
 
     def _is_novel(self, X: Any, share: float) -> NDArray[np.bool_]:
         """Return which rows are novel, which is decided by p(x)."""

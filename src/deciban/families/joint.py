@@ -43,11 +43,11 @@ class Joint:
     def sample(self, part: Cells, codes: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.int64]:
         """See `Family.sample`: draws a non-empty cell, or, with the pseudo-counts' probability, any cell."""
         form = self.solve(part)
-        X = rng.integers(0, np.array(form.room, dtype=np.int64), (len(codes), part.n_features))
+        X = rng.integers(0, np.array(form.level_counts, dtype=np.int64), (len(codes), part.n_features))
         seen = rng.random(len(codes)) < _observed_fraction(form)[codes]
         for k in np.unique(codes[seen]):
             mine = np.flatnonzero(seen & (codes == k))
-            weight = form.filled[k]
+            weight = form.pooled_count[k]
             X[mine] = part.cell[rng.choice(len(weight), size=len(mine), p=weight / weight.sum())]
         return X
 
@@ -62,10 +62,10 @@ class Joint:
         m, form = len(part.cell), self.solve(part)
         if self.alpha == 0 and not part.count.any():  # no rows: every row scores 0, and one represents all
             return np.zeros((1, part.n_features), dtype=np.int64), np.zeros(1)
-        left = math.prod(form.room) - m
+        left = math.prod(form.level_counts) - m
         if self.alpha == 0 or left == 0:
             return part.cell, np.zeros(m)
-        rows = np.concatenate([part.cell, _find_empty_cell(part.cell, form.room)[None]])
+        rows = np.concatenate([part.cell, _find_empty_cell(part.cell, form.level_counts)[None]])
         return rows, np.append(np.zeros(m), math.log(left))
 
     def log_likelihood(self, part: Cells, solved: Cells) -> float:

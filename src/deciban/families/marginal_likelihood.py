@@ -245,7 +245,7 @@ def _bins(family: Binned, part: Any) -> Urns:
 
 
 def _cells(family: Joint, part: Cells) -> Urns:
-    logs = sum(math.log(v) for v in family.solve(part).room)
+    logs = sum(math.log(v) for v in family.solve(part).level_counts)
     return Urns.alike(part.count.ravel(), part.count.sum(axis=1), math.exp(min(logs, math.log(MAX_CELLS))))
 
 

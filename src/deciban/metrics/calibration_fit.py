@@ -23,7 +23,7 @@ from deciban.scores.calibration import (
     Isotonic,
     Platt,
     Temperature,
-    claimed_odds,
+    clip_log_odds,
 )
 
 IntegerCodes = NDArray[np.integer[Any]]
@@ -163,7 +163,7 @@ def isotonic(
     """Fit increasing maps by maximum likelihood (pooling adjacent violators), with prior rows at both ends."""
     K = L.shape[1]
     classes = [1] if K == 2 else range(K)
-    curves = [_fit_isotonic(claimed_odds(L, k), truth == k, weight, prior_rows) for k in classes]
+    curves = [_fit_isotonic(clip_log_odds(L, k), truth == k, weight, prior_rows) for k in classes]
     start = np.cumsum([0, *(len(claimed) for claimed, _ in curves)]).astype(np.int64)
     return Isotonic(start, *(np.concatenate(values) for values in zip(*curves)))
 

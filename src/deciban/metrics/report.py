@@ -17,7 +17,7 @@ from deciban.metrics.report_figures import Figures
 from deciban.metrics.score_curves import Curve
 from deciban.metrics.thresholds import DecisionCosts, Threshold, decision_costs, find_threshold
 from deciban.plain_json import plain
-from deciban.scores.decision import Costs, Decision, Thresholds, labelled
+from deciban.scores.decision import Costs, Decision, Thresholds, take_labels
 
 FIGURES = (
     "rows", "weight", "effective_rows", "accuracy", "accuracy_interval", "majority", "commonest", "balanced_accuracy",
@@ -125,12 +125,12 @@ class Report(Figures):
         if self.log_proba is None:
             return None
         places = self.log_proba.argmax(axis=1)
-        return labelled(self._labels, np.where(np.isnan(self.log_proba[:, 0]), -1, places))
+        return take_labels(self._labels, np.where(np.isnan(self.log_proba[:, 0]), -1, places))
 
     @property
     def truth(self) -> NDArray[Any] | None:
         """The class of every evaluated row (None for a class without a name here); None where not all were kept."""
-        return labelled(self._labels, self.ranks.rows.truth) if self._has_all_rows and self.ranks else None
+        return take_labels(self._labels, self.ranks.rows.truth) if self._has_all_rows and self.ranks else None
 
     @property
     def _has_all_rows(self) -> bool:

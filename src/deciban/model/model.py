@@ -25,7 +25,7 @@ from deciban.model.unseen_values import UnseenValueMonitor
 from deciban.scorer import Scorer
 from deciban.scores import Explanation
 from deciban.scores.calibration import Calibration
-from deciban.scores.decision import REJECTED, Costs, Decision, Thresholds, labelled, rule_of
+from deciban.scores.decision import REJECTED, Costs, Decision, Thresholds, build_rule, take_labels
 from deciban.scores.novelty import Novelty
 from deciban.scores.posterior import Finish
 from deciban.sources.source import FileOptions, Source, open_source
@@ -208,7 +208,7 @@ class Model(ModelAlgebra):
             for _, parts in self.blocks(rows, allow):
                 if rule is not None or reject_novel is not None:
                     log_posterior = self.scores(parts, "log_posterior")
-                    yield labelled(labels, self.decide(parts, log_posterior, rule, reject_novel))
+                    yield take_labels(labels, self.decide(parts, log_posterior, rule, reject_novel))
                 else:
                     scores = self.scores(parts, wanted)
                     yield labels[scores] if wanted == "winner" else scores
@@ -238,7 +238,7 @@ class Model(ModelAlgebra):
         `reading` is how a file is read: `encoding`, `errors`, `format`, `hive`, and `missing`, texts that stand for a
         missing value.
         """
-        rule = rule_of(self.classes, costs, reject, thresholds)
+        rule = build_rule(self.classes, costs, reject, thresholds)
         return self._predict(source, sql, "winner", allow_missing_columns, reading, rule, reject_novel)
 
     def decide(

@@ -19,7 +19,7 @@ from deciban.model.columns import JOIN_SEPARATOR, Feature
 from deciban.model.matrices import read_documents
 from deciban.scores import Explanation
 from deciban.scores.explanation import Reason, decibans
-from deciban.scores.passages import WIDTH, TextExplanation, WordEvidence, clipped, in_context, visible
+from deciban.scores.passages import WIDTH, TextExplanation, WordEvidence, clip_text, in_context, to_printable
 from deciban.sources.arrow_cells import DATE_PARTS, extract_date_part, format_label
 from deciban.sources.source import Source
 from deciban.text.token_positions import Finder
@@ -193,5 +193,7 @@ def _format_cell(cell: Any) -> str | None:
 def _shorten_text(text: Any) -> str | None:
     """Return as much of a text as fits on a line."""
     return (
-        None if text is None else clipped(visible(str(text)[: 4 * MAX_TEXT_CHARACTERS]).strip(), MAX_TEXT_CHARACTERS)
+        None
+        if text is None
+        else clip_text(to_printable(str(text)[: 4 * MAX_TEXT_CHARACTERS]).strip(), MAX_TEXT_CHARACTERS)
     )

@@ -15,7 +15,7 @@ from deciban.plots.conditionals import Conditional, conditionals
 from deciban.plots.plot_rows import numbers_and_classes, thinned
 from deciban.plots.style import MANY_CLASSES, class_entry, dashes, need_matplotlib, shortened
 from deciban.plots.telltales import grid
-from deciban.scores.passages import visible
+from deciban.scores.passages import to_printable
 
 MOST_PANELS = 40
 WIDE, HIGH = 3.5, 2.25
@@ -109,7 +109,9 @@ def _panel(ax: Any, told: Conditional, rows: Any, named: bool) -> None:
         ax.set_yticks(range(K), labels, fontsize=8, parse_math=False)
         ax.tick_params(axis="y", length=0)
     room = (30 if few else 24) - (8 if told.missing > 0 else 0)
-    ax.set_title(shortened(visible(told.name), room), loc="left", fontsize=10, fontweight="bold", parse_math=False)
+    ax.set_title(
+        shortened(to_printable(told.name), room), loc="left", fontsize=10, fontweight="bold", parse_math=False
+    )
     if told.missing > 0:
         ax.set_title(f"{_percent(told.missing)} missing", loc="right", fontsize=8.5)
     ax.tick_params(axis="x", labelsize=8.5)
@@ -135,7 +137,7 @@ def _explain(figure: Any, axes: Sequence[Any], model: Model, told: Sequence[Cond
     if not few:
         figure.supxlabel(note, fontsize=9)
         return
-    entries = [class_entry(visible(str(label)), k, dashes(k)) for k, label in enumerate(model.classes)]
+    entries = [class_entry(to_printable(str(label)), k, dashes(k)) for k, label in enumerate(model.classes)]
     across = max(1, min(len(entries), int(figure.get_figwidth() // 1.7)))
     key = figure.legend(
         handles=entries, loc="outside lower left", ncols=across, frameon=False, fontsize=9, title=note,

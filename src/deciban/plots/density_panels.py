@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.plots.conditionals import Conditional
 from deciban.plots.style import EDGE, INK, colour, dashes, marker, pale, shortened
-from deciban.scores.passages import visible
+from deciban.scores.passages import to_printable
 
 MOST_VALUES = 12
 """Values of a category that are shown; the rarer ones go together."""
@@ -141,7 +141,7 @@ def short_value(name: str) -> str:
     >>> short_value("from 3.5 and below 7"), short_value("from 7")
     ('3.5 – 7', '≥ 7')
     """
-    text = visible(name)
+    text = to_printable(name)
     if text.startswith("from "):
         low, _, high = text.removeprefix("from ").partition(" and below ")
         text = f"{low} – {high}" if high else f"≥ {low}"
@@ -152,4 +152,4 @@ def short_value(name: str) -> str:
 
 def class_names(labels: Sequence[Any], most: int = 26) -> list[str]:
     """The classes as they stand beside rows."""
-    return [shortened(visible(str(label)), most) for label in labels]
+    return [shortened(to_printable(str(label)), most) for label in labels]

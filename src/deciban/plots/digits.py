@@ -15,7 +15,7 @@ from deciban.ledger import Counts, Moments, Scatter, Tallies
 from deciban.ledger.statistic import divide
 from deciban.plots.style import INK, need_matplotlib, shortened
 from deciban.scores import DECIBAN
-from deciban.scores.passages import visible
+from deciban.scores.passages import to_printable
 
 MOST_CLASSES = 40
 ACROSS = 10
@@ -65,7 +65,7 @@ def digits(model: Any, shape: tuple[int, int] | None = None, *, classes: Any = N
             means[k].reshape(high, wide), cmap=INKS, vmin=min(0.0, float(means.min())), vmax=darkest, gid="mean"
         )
         shade = _weights(below, weights[k].reshape(high, wide), most)
-        above.set_title(shortened(visible(str(labels[k])), 12), fontsize=size, parse_math=False)
+        above.set_title(shortened(to_printable(str(labels[k])), 12), fontsize=size, parse_math=False)
     _key(figure, pairs, shade)
     return figure
 

@@ -12,7 +12,7 @@ from deciban.plots.boundary_equation import number
 from deciban.plots.style import COLOURS, INK, need_matplotlib, sheet, shortened
 from deciban.scores import Explanation
 from deciban.scores.explanation import Reason, odds
-from deciban.scores.passages import visible, word_shown
+from deciban.scores.passages import format_word, to_printable
 
 LONGEST = 34
 """Letters of a reason's name beside its bar."""
@@ -97,8 +97,8 @@ def _reasons(explanation: Explanation, row: int) -> list[Reason]:
 
 
 def _named(reason: Reason) -> str:
-    name = reason.name if reason.behind is None else f"“{word_shown(reason.behind.word)}”"
-    return shortened(visible(name), LONGEST)
+    name = reason.name if reason.behind is None else f"“{format_word(reason.behind.word)}”"
+    return shortened(to_printable(name), LONGEST)
 
 
 def _reach(told: Sequence[Step]) -> tuple[float, float]:
@@ -149,7 +149,7 @@ def _finish(ax: Any, told: Sequence[Step], edge: tuple[float, float], favoured: 
     ax.axvline(0, color=INK, linewidth=0.9, zorder=1)
     ax.axhline(len(told) - 1.5, color="#b0b0b0", linewidth=0.8, zorder=1)
     ax.set_xlabel("decibans (10 is ten to one); hatched: against", fontsize=9)
-    who = " rather than ".join(shortened(visible(str(label)), 22) for label in (favoured, against))
+    who = " rather than ".join(shortened(to_printable(str(label)), 22) for label in (favoured, against))
     gap = ": " if len(who) < 40 else "\n"
     ax.set_title(f"{who}{gap}{odds(told[-1].end)}", loc="left", fontsize=11, parse_math=False)
     ax.grid(axis="x", color="#e0e0e0", linewidth=0.7)

@@ -15,7 +15,7 @@ from deciban.plots.bayes import chance
 from deciban.plots.evidence import MARKS, percent_mark, signed
 from deciban.plots.nomogram_scales import Branch, Mark, Scale, Scales, scales
 from deciban.plots.style import COLOURS, INK, need_matplotlib, sheet, shortened
-from deciban.scores.passages import visible
+from deciban.scores.passages import to_printable
 
 MOST_TOTAL, LARGEST_TOTAL = 45.0, 90.0
 """Decibans to either side of even odds on the scale of totals, and for a row that is surer."""
@@ -197,7 +197,7 @@ def _width(text: str) -> float:
 
 def _name(ax: Any, y: float, name: str) -> None:
     place: dict[str, Any] = {"transform": ax.get_yaxis_transform(), "ha": "right", "va": "center", "fontsize": 9}
-    ax.text(-0.02, y, shortened(visible(name), 24), color=INK, gid="name", parse_math=False, **place)
+    ax.text(-0.02, y, shortened(to_printable(name), 24), color=INK, gid="name", parse_math=False, **place)
 
 
 def _totals(ax: Any, y: float, made: Scales, edge: tuple[float, float]) -> float:
@@ -264,7 +264,7 @@ def _frame(ax: Any, made: Scales, foot: float) -> None:
     ax.set_xlabel("decibans that a value gives (10 is ten to one)", fontsize=9)
     ax.tick_params(axis="x", labelsize=8.5)
     ax.axvline(0, ymin=1.45 / foot, color="#b0b0b0", linewidth=0.8, zorder=0)
-    names = [shortened(visible(str(label)), 26) for label in (made.favoured, made.against)]
+    names = [shortened(to_printable(str(label)), 26) for label in (made.favoured, made.against)]
     ax.set_title(f"{names[0]} rather than {names[1]}", loc="left", fontsize=11, parse_math=False)
     for side in ("left", "right", "bottom"):
         ax.spines[side].set_visible(False)

@@ -15,7 +15,7 @@ from deciban.model.model import Model
 from deciban.plots.conditionals import Conditional, conditionals
 from deciban.plots.density_panels import short_value
 from deciban.scores import DECIBAN
-from deciban.scores.passages import visible
+from deciban.scores.passages import to_printable
 
 DEVIATIONS = 2.5
 """How far a scale of numbers goes to either side of the two classes' means."""
@@ -199,7 +199,7 @@ def _placed(scale: Scale, points: dict[str, float], values: dict[str, Any]) -> S
     if scale.name not in points:
         return scale
     value = values.get(scale.name)
-    return replace(scale, point=points[scale.name], value="missing" if value is None else visible(str(value)))
+    return replace(scale, point=points[scale.name], value="missing" if value is None else to_printable(str(value)))
 
 
 def _together(scales: list[Scale], extra: float, known: bool, texts: list[str]) -> Scale | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from deciban.errors import InputError
 from deciban.plots.style import INK, need_matplotlib, pale, shortened
-from deciban.scores.passages import visible, word_shown
+from deciban.scores.passages import format_word, to_printable
 
 LONGEST = 18
 """Letters of a word that stand beside its bar."""
@@ -97,12 +97,14 @@ def _panel(ax: Any, k: int, label: Any, words: Sequence[Any], n: int, reach: flo
     high = [min(word.high, reach) for word in words]
     ax.barh(places, length, height=0.72, color=pale(k), linewidth=0, zorder=2)
     ax.hlines(places, low, high, color=INK, linewidth=1.1, zorder=3)
-    names = [shortened(word_shown(word.word), LONGEST) for word in words]
+    names = [shortened(format_word(word.word), LONGEST) for word in words]
     ax.set_yticks(places, names, fontsize=8.5, color=INK, parse_math=False)
     ax.set_ylim(max(n, 4) - 0.4, -0.6)
     ax.set_xlim(0, reach)
     ax.xaxis.set_major_locator(_every(reach))
-    ax.set_title(shortened(visible(str(label)), 34), loc="left", fontsize=9.5, fontweight="bold", parse_math=False)
+    ax.set_title(
+        shortened(to_printable(str(label)), 34), loc="left", fontsize=9.5, fontweight="bold", parse_math=False
+    )
     if not words:
         ax.text(0.02, 0.9, "no word speaks for it", transform=ax.transAxes, fontsize=8.5, va="top", color=INK)
     _plain(ax, numbered)

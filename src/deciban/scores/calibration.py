@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.errors import DecibanWarning, InputError, UndefinedError
 from deciban.scores.explanation import DECIBAN, Explanation
-from deciban.scores.posterior import below_top, log_odds
+from deciban.scores.posterior import log_odds, subtract_top
 
 FARTHEST = 1e100
 """Log-odds beyond this, ±∞ among them, are taken for this."""
@@ -58,7 +58,7 @@ class Temperature:
 
     def apply(self, log_posterior: Array) -> Array:
         """t · ln p(k|x), normalised."""
-        return normalised(self.t * log_posterior)
+        return normalise(self.t * log_posterior)
 
     def __str__(self) -> str:
         return f"temperature: all evidence counts {self.t:.3g} times as much"
@@ -75,7 +75,7 @@ class Platt:
 
     def apply(self, log_posterior: Array) -> Array:
         """slope · ln p(k|x) + bias_k, normalised."""
-        return normalised(self.slope * log_posterior + self.bias)
+        return normalise(self.slope * log_posterior + self.bias)
 
     def __str__(self) -> str:
         return f"platt: all evidence counts {self.slope:.3g} times as much, and each class has a bias"
@@ -99,10 +99,10 @@ class Isotonic:
         """ln p̂(k|x) of each class's own line, normalised."""
         K = log_posterior.shape[1]
         if K == 2:
-            second = self._line(0, claimed_odds(log_posterior, 1))
+            second = self._line(0, clip_log_odds(log_posterior, 1))
             return np.column_stack([log_sigmoid(-second), log_sigmoid(second)])
-        own = [log_sigmoid(self._line(k, claimed_odds(log_posterior, k))) for k in range(K)]
-        return normalised(np.column_stack(own))
+        own = [log_sigmoid(self._line(k, clip_log_odds(log_posterior, k))) for k in range(K)]
+        return normalise(np.column_stack(own))
 
     def _line(self, curve: int, x: Array) -> Array:
         at, to = (v[self.start[curve] : self.start[curve + 1]] for v in (self.claimed, self.true))
@@ -143,7 +143,7 @@ class Calibration:
         if not shift.any():
             return mended
         moved = mended + shift
-        return normalised(np.where(np.isneginf(moved).all(axis=1, keepdims=True), log_prior, moved))
+        return normalise(np.where(np.isneginf(moved).all(axis=1, keepdims=True), log_prior, moved))
 
     def shift(self, log_prior: Array) -> Array:
         """ln π'/π of each class; refused for a class that had no chance before and has one now."""
@@ -194,7 +194,7 @@ def _users_call() -> int:
     return deep
 
 
-def recalibrated(
+def calibrate_explanation(
     told: Explanation,
     by: Calibration,
     log_prior: Array,
@@ -221,13 +221,13 @@ def recalibrated(
     return replace(told, total=total, extras={**told.extras, "calibration": added})
 
 
-def normalised(scores: Array) -> Array:
+def normalise(scores: Array) -> Array:
     """Scores as logarithms of shares that add up to one."""
-    _, below, log_total = below_top(scores)
+    _, below, log_total = subtract_top(scores)
     return below - log_total
 
 
-def claimed_odds(log_posterior: Array, k: int) -> Array:
+def clip_log_odds(log_posterior: Array, k: int) -> Array:
     """The log-odds of a class against the others, within bounds."""
     return np.clip(log_odds(log_posterior, k), -FARTHEST, FARTHEST)
 

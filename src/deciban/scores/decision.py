@@ -107,7 +107,7 @@ class Decision:
         return np.where(called == REJECTED, np.nan if self.reject is None else self.reject, cost)
 
 
-def rule_of(
+def build_rule(
     classes: Sequence[Any] | NDArray[Any], costs: Costs | None, reject: float | None, thresholds: Thresholds | None
 ) -> Decision | None:
     """The rule that was asked for; None where it is to call the most probable class."""
@@ -117,10 +117,10 @@ def rule_of(
     return None if rule.plain else rule
 
 
-def labelled(labels: NDArray[Any], codes: NDArray[np.integer[Any]]) -> NDArray[Any]:
+def take_labels(labels: NDArray[Any], codes: NDArray[np.integer[Any]]) -> NDArray[Any]:
     """The label of each code; None for −1, and then they are objects.
 
-    >>> labelled(np.array([3, 5]), np.array([1, -1])).tolist()
+    >>> take_labels(np.array([3, 5]), np.array([1, -1])).tolist()
     [5, None]
     """
     if not (codes < 0).any():

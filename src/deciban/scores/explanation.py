@@ -89,7 +89,7 @@ class Explanation:
 
     def _by_feature(self, row: int) -> list[Reason]:
         row = range(len(self))[row]
-        columns, values = self.told(row)
+        columns, values = self.nonzero_evidence(row)
         behind = map(self._behind, columns.tolist())
         return self._with_prior(row, list(map(Reason, self._shown(row, columns), values.tolist(), behind)))
 
@@ -103,7 +103,7 @@ class Explanation:
         every = [*(Reason(name, float(values[row])) for name, values in others.items()), *features]
         return sorted(every, key=lambda reason: -abs(reason.decibans))
 
-    def told(self, row: int) -> tuple[NDArray[np.intp], Array]:
+    def nonzero_evidence(self, row: int) -> tuple[NDArray[np.intp], Array]:
         """The features that have evidence in a row, by their numbers, and how much."""
         one = self.evidence[row : row + 1]
         if hasattr(one, "indices"):

@@ -61,14 +61,14 @@ class Summed:
         return Conic(*(reduce(np.add, part) for part in parts))
 
 
-def summed(forms: Sequence[ScoreForm]) -> ScoreForm:
+def sum_forms(forms: Sequence[ScoreForm]) -> ScoreForm:
     """The form whose score is the sum of these, all of a kind: exactly, whatever is missing in a row.
 
     Weights add. Bells multiply to bells: Σ_m −½ t_m (x − μ_m)²/σ²_m is one parabola. Bins are cut wherever
     one of them is.
 
     >>> two = Diagonal(np.array([[0.0]]), np.array([[1.0]])), Diagonal(np.array([[2.0]]), np.array([[1.0]]))
-    >>> form = summed(two)
+    >>> form = sum_forms(two)
     >>> form.mean.tolist(), form.variance.tolist()
     ([[1.0]], [[0.5]])
     >>> bool(np.isclose(form.joint(np.array([[3.0]])), sum(one.joint(np.array([[3.0]])) for one in two)).all())
@@ -191,7 +191,7 @@ SUMS: dict[type, Callable[[Any], ScoreForm]] = {
 """How forms of a kind are added, where they melt into one."""
 
 
-def scaled(form: ScoreForm, trust: ArrayLike) -> ScoreForm:
+def scale_form(form: ScoreForm, trust: ArrayLike) -> ScoreForm:
     """The score Σ_j t_j · ln p(x_j|k): one t for all features, or one for each where the score is a sum of theirs.
 
     Trust 1 is the form itself, trust 0 says nothing, and less than 0 speaks for the other classes. What all classes
@@ -199,12 +199,14 @@ def scaled(form: ScoreForm, trust: ArrayLike) -> ScoreForm:
     to files and computed by kernels as before.
 
     >>> coin = Linear(np.log([[0.9], [0.1]]), np.zeros(2))
-    >>> np.exp(scaled(coin, 0.5).joint(np.array([[1.0]]))).round(4).tolist()
+    >>> np.exp(scale_form(coin, 0.5).joint(np.array([[1.0]]))).round(4).tolist()
     [[0.9487, 0.3162]]
     """
     t = np.asarray(trust, dtype=np.float64)
     if t.ndim > 1 or not np.isfinite(t).all():
-        raise InputError(f"trust is a finite number, or one for each feature, not {trust!r}. Hint: scaled(form, 0.5)")
+        raise InputError(
+            f"trust is a finite number, or one for each feature, not {trust!r}. Hint: scale_form(form, 0.5)"
+        )
     scale: Callable[[Any, Array], ScoreForm] = SCALED[type(form)]
     return scale(form, t)
 
@@ -231,7 +233,7 @@ def _scale_sparse_linear(form: SparseLinear, t: Array) -> SparseLinear:
     each = _each(t, len(form.base))
     if form.hard is not None:
         _refuse_infinite(bool((form.hard & (each < 0)).any()))
-    bias = form.bias * t if t.ndim == 0 else form.bias + form.absences(each - 1.0)
+    bias = form.bias * t if t.ndim == 0 else form.bias + form.sum_absences(each - 1.0)
     return replace(form, bias=bias, trust=each if form.trust is None else form.trust * each)
 
 

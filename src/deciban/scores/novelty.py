@@ -56,7 +56,7 @@ class Novelty:
         return ~(typicality >= self.threshold(share))
 
 
-def known_novelty(novelty: Novelty | None) -> Novelty:
+def require_novelty(novelty: Novelty | None) -> Novelty:
     """What is usual, where that is known."""
     if novelty is None:
         raise InputError(
@@ -66,6 +66,6 @@ def known_novelty(novelty: Novelty | None) -> Novelty:
     return novelty
 
 
-def standardised(density: Array, cells: Array) -> Array:
+def density_per_cell(density: Array, cells: Array) -> Array:
     """ln p(x) a cell; NaN where no cell says anything: of such a row nothing is known."""
     return np.where(cells > 0, density / np.where(cells > 0, cells, 1.0), np.nan)

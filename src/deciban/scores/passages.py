@@ -54,7 +54,7 @@ class WordEvidence(NamedTuple):
     @property
     def shown(self) -> str:
         """The word as a table shows it."""
-        return clipped(word_shown(self.word), LONGEST_NAME)
+        return clip_text(format_word(self.word), LONGEST_NAME)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +77,7 @@ class TextExplanation(Explanation):
     def places(self, row: int = 0) -> list[Passage]:
         """Every occurrence of a word that counts, in the order of the text, each with its share of the evidence."""
         row = range(len(self))[row]
-        columns, values = self.told(row)
+        columns, values = self.nonzero_evidence(row)
         said = dict(zip(columns.tolist(), values.tolist()))
         found = [one for one in self._found(row) if one.column in said]
         times = Counter(one.column for one in found)
@@ -95,7 +95,7 @@ class TextExplanation(Explanation):
     def words(self, row: int = 0) -> list[WordEvidence]:
         """Every word that counts, strongest first; where a hash stands for several, each has its share."""
         row = range(len(self))[row]
-        said = dict(zip(*(values.tolist() for values in self.told(row))))
+        said = dict(zip(*(values.tolist() for values in self.nonzero_evidence(row))))
         found = [one for one in self._found(row) if one.column in said]
         times, together = Counter(one.word for one in found), Counter(one.column for one in found)
         first = {one.word: one for one in sorted(found, key=lambda one: -one.start)}
@@ -133,10 +133,10 @@ def in_context(text: str, found: Found | WordEvidence, room: int) -> str:
     >>> in_context("a very fast graphics card\\nfor all", Found("graphics", 12, 20, 0), 30)
     '…ery fast [graphics] card for…'
     """
-    word = clipped(visible(text[found.start : found.end]), max(room - 4, 1))
+    word = clip_text(to_printable(text[found.start : found.end]), max(room - 4, 1))
     side = max(room - len(word) - 2, 0)
-    before = visible(text[max(found.start - 4 * WIDTH, 0) : found.start]).lstrip()
-    after = visible(text[found.end : found.end + 4 * WIDTH]).rstrip()
+    before = to_printable(text[max(found.start - 4 * WIDTH, 0) : found.start]).lstrip()
+    after = to_printable(text[found.end : found.end + 4 * WIDTH]).rstrip()
     left = min(len(before), max(side // 2, side - len(after)))
     right = min(len(after), side - left)
     head = before if left == len(before) else f"…{before[len(before) - left + 1 :]}" if left else ""
@@ -144,14 +144,14 @@ def in_context(text: str, found: Found | WordEvidence, room: int) -> str:
     return f"{head}[{word}]{tail}"
 
 
-def visible(text: str) -> str:
+def to_printable(text: str) -> str:
     """What can be printed on a line; anything else, and any run of spaces, as one space."""
     return re.sub(" +", " ", "".join(char if char.isprintable() else " " for char in text))
 
 
-def word_shown(word: str) -> str:
+def format_word(word: str) -> str:
     """A word as people see it: spaces at its ends, which only pieces of texts have, by their sign."""
-    told = visible(word)
+    told = to_printable(word)
     inner = told.strip(" ")
     if not inner:
         return "␣" * max(1, len(word))
@@ -159,6 +159,6 @@ def word_shown(word: str) -> str:
     return f"{'␣' * before}{inner}{'␣' * behind}"
 
 
-def clipped(text: str, most: int) -> str:
+def clip_text(text: str, most: int) -> str:
     """A text of at most so many characters."""
     return text if len(text) <= most else f"{text[: most - 1]}…"

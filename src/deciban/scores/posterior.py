@@ -18,7 +18,7 @@ NEARLY_SURE = -1e-6
 """Above this, ln p has lost so many digits of 1 − p that rows are told apart by the other classes' probabilities."""
 
 
-def below_top(joint: Array) -> tuple[Array, Array, Array]:
+def subtract_top(joint: Array) -> tuple[Array, Array, Array]:
     """Each row's largest score, how far the others lie below it, and ln Σ exp of that.
 
     Where the scores are −1e17, ln 2 is lost beside them; beside their differences it is not.
@@ -35,7 +35,7 @@ def log_sum_exp(joint: Array) -> Array:
     >>> log_sum_exp(np.array([[1000.0, 1000.0], [-np.inf, -np.inf]])).round(4).tolist()
     [1000.6931, -inf]
     """
-    top, _, log_total = below_top(joint)
+    top, _, log_total = subtract_top(joint)
     return (top + log_total)[:, 0]
 
 
@@ -75,7 +75,7 @@ def finish(joint: Array, log_prior: Array, wanted: Finish) -> tuple[NDArray[Any]
     n_lost = int(lost.sum())
     if wanted == "winner":
         return joint.argmax(axis=1), n_lost
-    _, below, log_total = below_top(joint)
+    _, below, log_total = subtract_top(joint)
     log_posterior = below - log_total
     return log_posterior if wanted == "log_posterior" else np.exp(log_posterior), n_lost
 

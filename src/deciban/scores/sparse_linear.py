@@ -114,7 +114,7 @@ class SparseLinear:
         silent = False if self.mute is None else self.mute[v]
         return np.where(silent, 0.0, -np.exp(self._own_weights(k, v))) * trust
 
-    def absences(self, trust: Array) -> Array:
+    def sum_absences(self, trust: Array) -> Array:
         """Σ_v trust_v · what the absence of word v says for each class."""
         return np.array([self._absent(k) @ trust for k in range(self.n_classes)], dtype=np.float64)
 

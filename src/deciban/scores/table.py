@@ -43,12 +43,12 @@ class Table:
         return self.count.shape[0]
 
     @cached_property
-    def room(self) -> tuple[int, ...]:
+    def level_counts(self) -> tuple[int, ...]:
         """v_j, how many levels share the pseudo-counts; a feature nobody ever had has one."""
         return tuple(max(1, v + self.smooth_unseen) for v in self.sizes)
 
     @cached_property
-    def filled(self) -> Array:
+    def pooled_count(self) -> Array:
         """The counts, where without pseudo-counts a class never seen says what all classes together say."""
         empty = self.count.sum(axis=1, keepdims=True) == 0
         return np.where(empty & (self.alpha == 0), self.count.sum(axis=0), self.count)
@@ -56,20 +56,20 @@ class Table:
     @cached_property
     def log_seen(self) -> Array:
         """ln N_k."""
-        return _log(self.filled.sum(axis=1))
+        return _log(self.pooled_count.sum(axis=1))
 
     @cached_property
     def log_imagined(self) -> float:
         """ln αM, the pseudo-counts of all cells together."""
-        return self._log_alpha + float(self._log_room.sum())
+        return self._log_alpha + float(self._log_level_counts.sum())
 
     @property
     def _log_alpha(self) -> float:
         return math.log(self.alpha) if self.alpha > 0 else -math.inf
 
     @cached_property
-    def _log_room(self) -> Array:
-        return np.log(np.array(self.room, dtype=np.float64))
+    def _log_level_counts(self) -> Array:
+        return np.log(np.array(self.level_counts, dtype=np.float64))
 
     @cached_property
     def _short(self) -> NDArray[Any]:
@@ -83,20 +83,20 @@ class Table:
     @cached_property
     def _whole(self) -> tuple[dict[bytes, int], Array]:
         """The place of each cell, and the counts there."""
-        return _grouped(self._short, self.filled)
+        return _grouped(self._short, self.pooled_count)
 
     def _shorten(self, codes: NDArray[np.int64]) -> NDArray[Any]:
         """Codes in the fewest bytes; V_j stands for any beyond the known."""
         sizes = np.array(self.sizes, dtype=np.int64)
         return np.minimum(codes, sizes).astype(np.min_scalar_type(int(sizes.max(initial=0))))
 
-    def agreeing(self, X: NDArray[Any]) -> tuple[Array, Array]:
+    def count_matches(self, X: NDArray[Any]) -> tuple[Array, Array]:
         """How often each class was seen with what each row has, n×K, and ln Π v_j of what it has not, n×1."""
         X = np.asarray(X, dtype=np.int64)
         have = X >= 0
         if not self.smooth_unseen:
             have &= np.array(self.sizes, dtype=np.int64) > X
-        free = np.where(have, 0.0, self._log_room).sum(axis=1, keepdims=True)
+        free = np.where(have, 0.0, self._log_level_counts).sum(axis=1, keepdims=True)
         return self._agreeing(self._shorten(X), have), free
 
     def joint(self, X: NDArray[Any]) -> Array:
@@ -104,7 +104,7 @@ class Table:
         whole = np.logaddexp(self.log_seen, self.log_imagined)
         if np.isneginf(whole).any():  # nothing seen in any class, nothing imagined: nothing to say
             return np.zeros((len(X), self.n_classes))
-        count, free = self.agreeing(X)
+        count, free = self.count_matches(X)
         score = np.logaddexp(_log(count), self._log_alpha + free) - whole
         return score if self.trust is None else times(self.trust, score)
 
@@ -127,18 +127,18 @@ class Table:
         if len(codes) < FEW:
             first, which = _distinct(codes)
             return np.stack([self._searched(codes[i], features) for i in first])[which]
-        return _found(codes, *_grouped(self._short[:, features], self.filled))
+        return _found(codes, *_grouped(self._short[:, features], self.pooled_count))
 
     def _searched(self, row: NDArray[Any], features: NDArray[np.intp]) -> Array:
         """The same for one row, feature by feature among the cells that still agree."""
         if not len(row):
-            return self.filled.sum(axis=1)
+            return self.pooled_count.sum(axis=1)
         at = np.flatnonzero(self._columns[features[0]] == row[0])
         for j, v in zip(features[1:], row[1:]):
             if not len(at):
                 break
             at = at[self._columns[j][at] == v]
-        return self.filled[:, at].sum(axis=1)
+        return self.pooled_count[:, at].sum(axis=1)
 
     def pieces(self, X: NDArray[Any], k: NDArray[np.intp], l: NDArray[np.intp]) -> Pieces:
         """The combination speaks as one: no feature's share can be told apart."""

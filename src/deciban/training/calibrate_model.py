@@ -12,7 +12,7 @@ from deciban.errors import DecibanWarning
 from deciban.generative import GenerativeModel
 from deciban.metrics.calibration_fit import calibrate
 from deciban.scores.calibration import Calibration
-from deciban.scores.novelty import Novelty, standardised
+from deciban.scores.novelty import Novelty, density_per_cell
 from deciban.training.table_folds import TableFoldScores
 
 if TYPE_CHECKING:
@@ -67,4 +67,4 @@ def _usual(scored: TableFoldScores) -> Novelty | None:
     assert scored.cells is not None
     if not (scored.cells > 0).any():
         return None
-    return Novelty.of(standardised(scored.finish("density"), scored.cells), scored.rows.weight)
+    return Novelty.of(density_per_cell(scored.finish("density"), scored.cells), scored.rows.weight)

@@ -193,7 +193,7 @@ def _score_joint(family: Joint, block: LeftOutBlock) -> Array | None:
         return None
     rows.needs_refit[:] |= inside & ~has_rest(seen[rows.codes], rows.weight)
     rows.needs_refit[:] |= _shrinks_table(family, part, X, rows) & inside
-    count, free = form.agreeing(X)
+    count, free = form.count_matches(X)
     own = np.arange(len(X)), rows.codes
     removed = rows.weight * inside
     count[own] = subtract_weight(count[own], removed)
