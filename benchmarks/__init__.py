@@ -1,1 +1,1 @@
-"""Side-by-side measurements: speed, memory and start-up against scikit-learn, and figures on real data."""
+"""Benchmarks of speed, memory and start-up against other libraries, and evaluations on public data."""

@@ -1,4 +1,4 @@
-"""`python -m benchmarks`: a table, `docs/benchmarks.md` and its chart; exit code 1 if a target is missed."""
+"""`python -m benchmarks`: write `docs/benchmarks.md` and its chart; the exit code is 1 if a target is missed."""
 
 import argparse
 import re
@@ -10,125 +10,91 @@ from pathlib import Path
 
 from rich.console import Console
 
-from . import boosting, discriminative, evidence, judging, mail, memory, report, startup, tables, text, timing
-from .case import Line
-from .cases import CASES
+from . import cross_validation, linear, mail, memory, report, startup, tables, text, timing
+from .array_cases import CASES
+from .case import Group, Job, Line
 from .data import ROOT
 
-QUICK = 0.02
-LARGE = 0.2
+QUICK_SCALE = 0.02
+FIRST_FIT_SCALE = 0.2
 """The share of the full size at which a first fit is measured: large enough for kernels."""
 
-Job = tuple[str, Callable[[], Iterator[Line]]]
 
-
-def jobs(quick: bool) -> Iterator[Job]:
-    """Every measurement with a name that --only is matched against."""
-    scale = QUICK if quick else 1.0
-    for case in CASES:
-        yield f"speed {case.name}", partial(timing.time_case, case, scale)
-    yield "speed GaussianNB one row", partial(timing.time_one_row, quick)
-    for case in CASES:
-        yield f"memory {case.name}", partial(memory.memory_lines, case, scale)
-    yield "start-up small", partial(startup.first_prediction, quick)
-    yield "start-up first large fit", partial(startup.first_large_fit, LARGE)
-    yield "start-up read-only", partial(startup.read_only, LARGE)
-
-
-def table_jobs(quick: bool) -> Iterator[Job]:
-    """The same for files and frames, which have a page of their own."""
-    for group in report.TITLES:
-        yield from tables.jobs(group, quick, QUICK if quick else 1.0)
-
-
-def text_jobs(quick: bool) -> Iterator[Job]:
-    """The same for text."""
-    for group in report.TITLES:
-        yield from text.jobs(group, QUICK if quick else 1.0)
-
-
-def judging_jobs(quick: bool) -> Iterator[Job]:
-    """The same for cross-validation."""
-    for group in report.TITLES:
-        yield from judging.jobs(group, QUICK if quick else 1.0)
-
-
-def partner_jobs(quick: bool) -> Iterator[Job]:
-    """The same for weights that are fitted: logistic and evidence regression, boosting."""
-    for group in report.TITLES:
-        for part in (discriminative, evidence, boosting):
-            yield from part.jobs(group, QUICK if quick else 1.0)
-
-
-def mail_jobs(quick: bool) -> Iterator[Job]:
-    """The same for mail."""
-    for group in report.TITLES:
-        yield from mail.jobs(group, QUICK if quick else 1.0)
+def array_jobs(group: Group, scale: float) -> Iterator[Job]:
+    """Yield the measurements of estimators on arrays."""
+    quick = scale < 1
+    if group == "speed":
+        for case in CASES:
+            yield f"speed {case.name}", partial(timing.time_case, case, scale)
+        yield "speed GaussianNB one row", partial(timing.time_one_row, quick)
+    elif group == "memory":
+        for case in CASES:
+            yield f"memory {case.name}", partial(memory.memory_lines, case, scale)
+    else:
+        yield "start-up small", partial(startup.measure_first_prediction, quick)
+        yield "start-up first large fit", partial(startup.measure_first_large_fit, FIRST_FIT_SCALE)
+        yield "start-up read-only", partial(startup.check_read_only_installation, FIRST_FIT_SCALE)
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A page of benchmarks: what is measured for it, its heading on the terminal, its name in `docs`."""
+    """A page of benchmarks: its measurements by group, its heading on the terminal, its name in `docs`."""
 
-    jobs: Callable[[bool], Iterator[Job]]
+    jobs: Callable[[Group, float], Iterator[Job]]
     title: str
     page: str
+    help: str = ""
 
 
-MODELS = Part(jobs, "deciban against scikit-learn", "benchmarks")
-TABLES = Part(table_jobs, "deciban on tables", "benchmarks-tables")
-TEXT = Part(text_jobs, "deciban on text", "benchmarks-text")
-JUDGING = Part(judging_jobs, "exact cross-validation", "benchmarks-judging")
-PARTNER = Part(partner_jobs, "the discriminative partner", "benchmarks-partner")
-MAIL = Part(mail_jobs, "deciban on mail", "benchmarks-mail")
+ARRAYS = Part(array_jobs, "deciban against scikit-learn", "benchmarks")
+PARTS = {
+    ("--tables",): Part(tables.jobs, "deciban on tables", "benchmarks-tables", "files, frames and model files"),
+    ("--text",): Part(text.jobs, "deciban on text", "benchmarks-text", "text"),
+    ("--validation", "--judging"): Part(
+        cross_validation.jobs, "exact cross-validation", "benchmarks-judging", "cross-validation"
+    ),
+    ("--linear", "--partner"): Part(
+        linear.jobs,
+        "logistic and evidence regression, boosting",
+        "benchmarks-partner",
+        "logistic and evidence regression, boosting",
+    ),
+    ("--mail",): Part(mail.jobs, "deciban on mail", "benchmarks-mail", "mail"),
+}
+"""The other pages, by the options that select them."""
 
 
-def options() -> argparse.Namespace:
-    """The command line."""
+def parse_arguments() -> argparse.Namespace:
+    """Parse the command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(
         "--only", metavar="PATTERN", help="measure what matches this regular expression; writes no files"
     )
     parser.add_argument(
-        "--quick", action="store_true", help="small sizes, to see that everything runs; writes no files"
+        "--quick", action="store_true", help="small sizes, to check that everything runs; writes no files"
     )
     which = parser.add_mutually_exclusive_group()
-    which.add_argument(
-        "--tables",
-        dest="part",
-        action="store_const",
-        const=TABLES,
-        help="files, frames and model files; their own page",
-    )
-    which.add_argument("--text", dest="part", action="store_const", const=TEXT, help="text; its own page")
-    which.add_argument(
-        "--judging", dest="part", action="store_const", const=JUDGING, help="cross-validation; its own page"
-    )
-    which.add_argument(
-        "--partner",
-        dest="part",
-        action="store_const",
-        const=PARTNER,
-        help="logistic and evidence regression, boosting; their own page",
-    )
-    which.add_argument("--mail", dest="part", action="store_const", const=MAIL, help="mail; its own page")
-    parser.add_argument("--folder", type=Path, default=ROOT / "docs", help="where the page and the chart go")
-    parser.set_defaults(part=MODELS)
+    for flags, part in PARTS.items():
+        which.add_argument(
+            *flags, dest="part", action="store_const", const=part, help=f"{part.help}; a separate page"
+        )
+    parser.add_argument("--folder", type=Path, default=ROOT / "docs", help="the folder for the page and the chart")
+    parser.set_defaults(part=ARRAYS)
     return parser.parse_args()
 
 
-def measure(todo: Iterator[Job], only: str | None, talk: Console) -> list[Line]:
-    """Run the jobs, telling their names."""
+def run_jobs(jobs: Iterator[Job], only: str | None, console: Console) -> list[Line]:
+    """Run the jobs whose names match, showing their names."""
     lines: list[Line] = []
-    for name, job in todo:
+    for name, job in jobs:
         if only is None or re.search(only, name, re.IGNORECASE):
-            with talk.status(name):
-                lines.extend(attempt(name, job))
+            with console.status(name):
+                lines.extend(run_job(name, job))
     return lines
 
 
-def attempt(name: str, job: Callable[[], Iterator[Line]]) -> list[Line]:
-    """The job's lines; one that breaks is a missed target and does not stop the others."""
+def run_job(name: str, job: Callable[[], Iterator[Line]]) -> list[Line]:
+    """Return the lines of a job; one that fails is a missed target and does not stop the others."""
     try:
         return list(job())
     except Exception as error:
@@ -140,14 +106,16 @@ def attempt(name: str, job: Callable[[], Iterator[Line]]) -> list[Line]:
 
 
 def main() -> int:
-    """Measure, show, write; 1 if a target was missed."""
-    chosen = options()
-    part: Part = chosen.part
-    lines = measure(part.jobs(chosen.quick), chosen.only, Console(stderr=True))
-    title = part.title + (" (quick: at a fiftieth of the sizes named)" if chosen.quick else "")
+    """Measure, print and write; return 1 if a target was missed."""
+    arguments = parse_arguments()
+    part: Part = arguments.part
+    scale = QUICK_SCALE if arguments.quick else 1.0
+    jobs = (job for group in report.TITLES for job in part.jobs(group, scale))
+    lines = run_jobs(jobs, arguments.only, Console(stderr=True))
+    title = part.title + (" (quick: a fiftieth of the stated sizes)" if arguments.quick else "")
     report.show(lines, Console(width=None if sys.stdout.isatty() else 140), title)
-    if not chosen.quick and chosen.only is None:
-        for path in report.write(lines, chosen.folder, part.page):
+    if not arguments.quick and arguments.only is None:
+        for path in report.write(lines, arguments.folder, part.page):
             print(f"wrote {path}", file=sys.stderr)
     return int(any(line.met is False for line in lines))
 

@@ -1,6 +1,6 @@
-"""What a benchmark is: data, the two contestants, the operations timed and the targets."""
+"""Definitions of a benchmark: a case to measure, a line of the report, and the formatting of times and sizes."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -11,13 +11,16 @@ Group = Literal["speed", "memory", "start-up"]
 Data = tuple[Any, NDArray[np.int64]]
 """A matrix, dense or CSR, and the labels."""
 
+MIN_ROWS = 4000
+"""Rows of the smallest data set, so that every class has some at any scale."""
+
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One model on one data set, ours against the peer's.
+    """One model on one data set, our implementation against the peer's.
 
-    `data(scale)` builds the data from a fixed seed; scale 1 is the size the name states.
-    `targets` says, per operation, how many times faster than the peer we want to be; None is only reported.
+    `data(scale)` builds the data from a fixed seed; scale 1 is the size stated in the name.
+    `targets` gives, per operation, the required ratio of the peer's time to ours; None is only reported.
     """
 
     name: str
@@ -27,15 +30,15 @@ class Case:
     targets: Mapping[str, float | None]
     rounds: int = 5
     peak_mib: float | None = 64.0
-    """Most memory beyond the inputs and outputs, in MiB."""
+    """The maximal memory beyond the inputs and outputs, in MiB."""
     peak_share: float | None = None
-    """Most memory as a share of the peer's."""
+    """The maximal memory as a share of the peer's."""
     memory_operations: tuple[str, ...] = ("fit", "predict")
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of the report. `ratio` is peer ÷ ours: above 1 we are faster, or smaller."""
+    """One line of the report. `ratio` is peer ÷ ours: above 1 we are faster, or need less memory."""
 
     group: Group
     case: str
@@ -46,21 +49,25 @@ class Line:
     met: bool | None
     note: str = ""
     goal: float | None = field(default=None, kw_only=True)
-    """The least ratio that meets the target, where the target is a ratio."""
+    """The smallest ratio that meets the target, where the target is a ratio."""
 
     @property
     def verdict(self) -> str:
-        """In a word: met, missed, or a dash where nothing was promised."""
+        """Met, missed, or a dash where there is no target."""
         return {True: "met", False: "missed", None: "–"}[self.met]
 
 
-def rows(full: int, scale: float) -> int:
-    """So many rows at this scale, never fewer than a class needs."""
-    return max(4000, round(full * scale))
+Job = tuple[str, Callable[[], Iterator[Line]]]
+"""A measurement and its name, which `python -m benchmarks --only` is matched against."""
+
+
+def scale_rows(full: int, scale: float) -> int:
+    """Return the number of rows at this scale, at least `MIN_ROWS`."""
+    return max(MIN_ROWS, round(full * scale))
 
 
 def format_seconds(seconds: float) -> str:
-    """Three digits and a unit a person reads at a glance."""
+    """Format a time with three digits and a unit."""
     for unit, size in (("s", 1.0), ("ms", 1e-3)):
         if seconds >= size:
             return f"{seconds / size:.3g} {unit}" if seconds < 999 * size else f"{seconds / size:.0f} {unit}"
@@ -68,5 +75,5 @@ def format_seconds(seconds: float) -> str:
 
 
 def format_mib(mib: float) -> str:
-    """MiB, or GiB from one on."""
+    """Format a size in MiB, or in GiB from one on."""
     return f"{mib / 1024:.2f} GiB" if mib >= 1024 else f"{mib:.1f} MiB"

@@ -1,4 +1,4 @@
-"""Runs a measurement in a fresh Python process and hands back what it prints last, as JSON."""
+"""Measurements in a fresh Python process, whose last line of output is the result as JSON."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from .data import ROOT
 
 
 def run(*arguments: str, environment: Mapping[str, str] | None = None) -> Any:
-    """`python ARGUMENTS` from the repository's root; its last line of output is the answer."""
+    """Run `python ARGUMENTS` in the root of the repository; return its last line of output, parsed."""
     done = subprocess.run(
         [sys.executable, *arguments],
         cwd=ROOT,

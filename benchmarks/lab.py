@@ -103,7 +103,7 @@ NOTHING: tuple[str, None] = ("–", None)
 
 def mnist() -> Iterator[Figure]:
     """The digits."""
-    split = (*data.mnist("train"), *data.mnist("t10k"))
+    split = (*data.load_mnist("train"), *data.load_mnist("t10k"))
     grey = (split[0].astype(np.float64), split[1], split[2].astype(np.float64), split[3])
     yield naive("GaussianNB", {}, exactly(0.5558), grey)
     yield naive("GaussianNB", {"var_smoothing": 0.1}, exactly(0.814, 3), grey)
@@ -139,7 +139,7 @@ def projected(grey: Split) -> Figure:
 
 def letter() -> Iterator[Figure]:
     """The letters: errors, not hits."""
-    X, y = data.letter()
+    X, y = data.load_letter()
     split = (X[:15_000], y[:15_000], X[15_000:], y[15_000:])
     for covariance, peer, known in (
         ("tied", LinearDiscriminantAnalysis(), 0.3024),
@@ -153,7 +153,7 @@ def letter() -> Iterator[Figure]:
 
 def vote() -> Iterator[Figure]:
     """The votes: members named correctly, of 435."""
-    X, y = data.vote()
+    X, y = data.load_vote()
     for name, model in (
         ("BernoulliNB(alpha=0)", deciban.BernoulliNB(alpha=0)),
         ("CategoricalNB(alpha=0)", deciban.CategoricalNB(alpha=0)),

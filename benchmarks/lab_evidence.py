@@ -120,7 +120,7 @@ def evidence_of(words: Words) -> Callable[[], Any]:
 
 def of_sentences(make: Callable[[], Any], seeds: Sequence[int]) -> float:
     """Ten-fold accuracy, the mean over seeds."""
-    corpus = text_data.sentences()
+    corpus = text_data.load_movie_sentences()
     shares = []
     for seed in seeds:
         folds = StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(corpus.documents, corpus.labels)
@@ -130,7 +130,7 @@ def of_sentences(make: Callable[[], Any], seeds: Sequence[int]) -> float:
 
 def newsgroups() -> Iterator[Figure]:
     """All twenty groups, words, and words with pairs."""
-    train, test = text_data.newsgroups()["train"], text_data.newsgroups()["test"]
+    train, test = text_data.load_newsgroups()["train"], text_data.load_newsgroups()["test"]
     for ngrams in (1, 2):
         words, named = Words(ngrams=ngrams), f"words=Words(ngrams={ngrams})"
         plain = hits(TextClassifier(words=words), train, test)
@@ -172,7 +172,7 @@ def small(share: float) -> str:
 
 def raw_mail() -> tuple[str, list[Figure]]:
     """Every seed, and whether their mean is what was promised."""
-    corpus = text_data.raw_mail()
+    corpus = text_data.load_spamassassin()
     makes = (lambda: TextClassifier(event="boolean"), logistic, EvidenceRegression)
     told = np.array([[judged(make(), *split(corpus, seed))[:2] for make in makes] for seed in SEEDS])
     heads = ["seed", "naive Bayes: errors", "1 − AUC", "logistic: errors", "1 − AUC", "evidence: errors", "1 − AUC"]
@@ -211,10 +211,10 @@ HEADS = ["model", "errors", "1 − AUC", "log-loss", "sureness of the longer hal
 def reasons() -> str:
     """What each piece does to errors, ranking and log-loss."""
     corpora = {
-        "SpamAssassin": text_data.raw_mail(),
-        "Enron1": text_data.enron(1),
-        "Enron2": text_data.enron(2),
-        "SMS": text_data.short_messages(),
+        "SpamAssassin": text_data.load_spamassassin(),
+        "Enron1": text_data.load_enron(1),
+        "Enron2": text_data.load_enron(2),
+        "SMS": text_data.load_sms(),
     }
     sections = []
     for name, corpus in corpora.items():

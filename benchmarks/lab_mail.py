@@ -198,11 +198,13 @@ def reaches(least: float, share: float) -> bool:
 
 def measured(quick: bool) -> tuple[str, list[Figure]]:
     """The page's sections, and the metrics in them."""
-    seeds, drawn_seeds, boxes = (SEEDS[:2], COMPOUND_LIKELIHOODS[:3], [1]) if quick else (SEEDS, COMPOUND_LIKELIHOODS, [1, 2])
+    seeds, drawn_seeds, boxes = (
+        (SEEDS[:2], COMPOUND_LIKELIHOODS[:3], [1]) if quick else (SEEDS, COMPOUND_LIKELIHOODS, [1, 2])
+    )
     for mail in mail_data.corpora():  # read before the processes are made, so that all have them
         mail.files()
     mail_peers.found("bogofilter", "bogofilter")
-    with ProcessPoolExecutor(machine.cores()) as pool:
+    with ProcessPoolExecutor(machine.count_cores()) as pool:
         work = asked(pool, seeds, drawn_seeds, boxes)
         switches = lab_mail_switches.asked(pool, quick)
         slow = asked_slow(pool, FEW[: len(seeds)])

@@ -17,7 +17,7 @@ from deciban.cli.mail.describe_tokens import describe_token
 from deciban.formatting import signed
 from deciban.mail.filter import MailFilter
 from deciban.mail.message.message import read_message
-from deciban.mail.model.verdict import UNSURE, Verdict
+from deciban.mail.model.verdicts import UNSURE, Verdict
 
 from . import data, mail_data
 

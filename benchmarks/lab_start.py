@@ -45,7 +45,7 @@ on {date}; do not edit.
 
 Machine: {machine}.
 
-FloatMatrix are standardised unless it says *raw*. *Seconds* are those of C = 1, the start included. A search marked † was
+Numbers are standardised unless it says *raw*. *Seconds* are those of C = 1, the start included. A search marked † was
 stopped before it had converged (at most {most} steps are allowed), so its steps are not those to the end.
 
 {table}
@@ -97,12 +97,12 @@ def told_twice(copies: int = 5) -> Set:
 
 def from_folder() -> Iterator[Set]:
     """What the data folder has: letters, votes with missing cells, digits, posts as counts and as tf-idf."""
-    X, y = data.letter()
+    X, y = data.load_letter()
     yield "letter", StandardScaler().fit_transform(X), y
-    yield "vote, cells missing", *data.vote()
-    pixels, digits = data.mnist("t10k")
+    yield "vote, cells missing", *data.load_vote()
+    pixels, digits = data.load_mnist("t10k")
     yield "MNIST, 2000 test pictures", (pixels[:2000] / 255.0).astype(np.float32), digits[:2000]
-    posts = text_data.newsgroups()["train"].share(0.25)
+    posts = text_data.load_newsgroups()["train"].subsample(0.25)
     counts = CountVectorizer(min_df=2, dtype=np.float64).fit_transform(posts.documents)
     yield "20 newsgroups, a quarter, counts of words", counts, np.array(posts.labels)
     yield "20 newsgroups, a quarter, tf-idf", TfidfTransformer().fit_transform(counts), np.array(posts.labels)

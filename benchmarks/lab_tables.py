@@ -78,7 +78,9 @@ class Table:
 def read(name: str) -> Table:
     """A file of the data folder; its last column is the target, an empty cell a missing value."""
     files = ("adult-train", "adult-test") if name == "adult" else (name,)
-    frames = [pd.read_csv(data.find(f"tables/{file}.csv"), keep_default_na=False, na_values=[""]) for file in files]
+    frames = [
+        pd.read_csv(data.find_file(f"tables/{file}.csv"), keep_default_na=False, na_values=[""]) for file in files
+    ]
     frame = pd.concat(frames, ignore_index=True)
     return Table(name, frame, str(frame.columns[-1]))
 
@@ -93,7 +95,7 @@ def names() -> list[str]:
 
 def folder() -> Path:
     """Where the tables lie."""
-    return data.folder() / "tables"
+    return data.data_folder() / "tables"
 
 
 def splits(labels: NDArray[np.str_]) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:

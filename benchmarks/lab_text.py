@@ -96,7 +96,7 @@ NEWSGROUPS: dict[float, dict[str, float]] = {
 
 def newsgroups(alphas: Sequence[float] = tuple(NEWSGROUPS)) -> Iterator[Figure]:
     """All twenty groups, counts."""
-    train, test = text_data.newsgroups()["train"], text_data.newsgroups()["test"]
+    train, test = text_data.load_newsgroups()["train"], text_data.load_newsgroups()["test"]
     counter = CountVectorizer()
     X, Z = counter.fit_transform(train.documents), counter.transform(test.documents)
     for alpha in alphas:
@@ -110,8 +110,8 @@ def newsgroups(alphas: Sequence[float] = tuple(NEWSGROUPS)) -> Iterator[Figure]:
 
 def weighted() -> Iterator[Figure]:
     """tf-idf on four groups, and the transformed weights beside plain models on all."""
-    train, test = text_data.newsgroups()["train"], text_data.newsgroups()["test"]
-    few, judged = train.of(FOUR), test.of(FOUR)
+    train, test = text_data.load_newsgroups()["train"], text_data.load_newsgroups()["test"]
+    few, judged = train.with_labels(FOUR), test.with_labels(FOUR)
     weigher = TfidfVectorizer()
     model = naive_bayes.MultinomialNB().fit(weigher.fit_transform(few.documents), few.labels)
     peer = float(np.mean(model.predict(weigher.transform(judged.documents)) == judged.labels))
@@ -131,7 +131,7 @@ def written(arguments: dict[str, Any]) -> str:
 
 def sentences() -> Iterator[Figure]:
     """Ten folds of movie sentences, with words and with pairs of words too."""
-    corpus = text_data.sentences()
+    corpus = text_data.load_movie_sentences()
     splits = list(StratifiedKFold(FOLDS, shuffle=True, random_state=SEED).split(corpus.documents, corpus.labels))
     for ngrams, known in ((1, 0.779), (2, 0.790)):
         words = Words(tokens="whitespace", values="presence", ngrams=ngrams)
@@ -169,7 +169,7 @@ def mailbox(number: int, event: str) -> tuple[float, float]:
     """Recall of spam and of ham, every batch judged by what came before it and then learned."""
     words = Words(tokens="whitespace")
     model = TextClassifier(event=event, words=words, most=3000, by="information", least=5)
-    corpus = text_data.enron(number)
+    corpus = text_data.load_enron(number)
     called = np.zeros(len(corpus.labels), dtype=bool)
     for start in range(0, len(called), BATCH):
         batch = slice(start, start + BATCH)
@@ -208,12 +208,12 @@ def settings() -> list[dict[str, list[Any]]]:
 
 def reuters() -> tuple[int, str]:
     """How many settings were tried, and the best of them with the test stories' verdict."""
-    train = text_data.reuters("train")
+    train = text_data.load_reuters("train")
     folds = StratifiedKFold(5, shuffle=True, random_state=SEED)
     search = GridSearchCV(TextClassifier(), settings(), cv=folds).fit(*train)
     means, tried = search.cv_results_["mean_test_score"], search.cv_results_["params"]
     plain = next(i for i, found in enumerate(tried) if is_plain(found))
-    test = text_data.reuters("test")
+    test = text_data.load_reuters("test")
     lines = []
     for place in (search.best_index_, plain):
         share = hits(TextClassifier(**tried[place]), train, test)
@@ -252,7 +252,7 @@ def measured() -> tuple[str, list[Figure]]:
 
 def timed_mails() -> tuple[list[Figure], str]:
     """The mailboxes, unpacked beforehand, and the words that say how long it took."""
-    batches = sum(-(-len(text_data.enron(number).labels) // BATCH) for number, _ in RECALLS)
+    batches = sum(-(-len(text_data.load_enron(number).labels) // BATCH) for number, _ in RECALLS)
     start = time.perf_counter()
     recalls = list(mails())
     seconds = format_seconds(time.perf_counter() - start)

@@ -1,15 +1,15 @@
-"""Which machine and which versions: a benchmark without them says nothing."""
+"""The machine and the library versions of a measurement."""
 
 import os
 import platform
 from importlib.metadata import version
 from pathlib import Path
 
-PARTS = ("numpy", "scipy", "numba", "scikit-learn", "pyarrow", "duckdb", "pandas", "polars")
+LIBRARIES = ("numpy", "scipy", "numba", "scikit-learn", "pyarrow", "duckdb", "pandas", "polars")
 
 
-def processor() -> str:
-    """The processor's model as the system names it."""
+def processor_name() -> str:
+    """Return the processor's model name."""
     info = Path("/proc/cpuinfo")
     names = (
         [line.split(":", 1)[1].strip() for line in info.read_text().splitlines() if line.startswith("model name")]
@@ -19,18 +19,18 @@ def processor() -> str:
     return names[0] if names else platform.processor() or platform.machine()
 
 
-def cores() -> int:
-    """Cores this process may use."""
+def count_cores() -> int:
+    """Count the cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def memory_gib() -> float:
-    """The machine's memory."""
+    """Return the memory of the machine in GiB."""
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
 
 
 def describe() -> str:
-    """One line: processor, cores, memory, system, versions."""
-    parts = ", ".join(f"{name} {version(name)}" for name in PARTS)
-    hardware = f"{processor()}, {cores()} cores, {memory_gib():.0f} GiB, {platform.system()}"
+    """Describe processor, cores, memory, system and versions in one line."""
+    parts = ", ".join(f"{name} {version(name)}" for name in LIBRARIES)
+    hardware = f"{processor_name()}, {count_cores()} cores, {memory_gib():.0f} GiB, {platform.system()}"
     return f"{hardware}; Python {platform.python_version()}, {parts}"

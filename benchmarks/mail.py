@@ -172,7 +172,9 @@ def one_message(scale: float) -> Iterator[Line]:
     note = f"median of {len(some)} processes, slowest {format_seconds(max(took[0]))}; {len(paths)} messages learned"
     name = "one message, `deciban mail classify`"
     limit = f"≤ {ONE:g} s"
-    yield Line("start-up", name, format_seconds(ours), format_seconds(theirs), theirs / ours, limit, ours <= ONE, note)
+    yield Line(
+        "start-up", name, format_seconds(ours), format_seconds(theirs), theirs / ours, limit, ours <= ONE, note
+    )
 
 
 def served(scale: float) -> Iterator[Line]:

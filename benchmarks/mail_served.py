@@ -102,8 +102,7 @@ def together(port: int, raws: Sequence[bytes], seconds: float) -> Line:
         thread.start()
     for thread in threads:
         thread.join()
-    note = (
-        f"{len(took)} messages in {seconds:.0f} s; median {format_seconds(statistics.median(took))}; {len(wrong)} errors"
-    )
+    middle = format_seconds(statistics.median(took))
+    note = f"{len(took)} messages in {seconds:.0f} s; median {middle}; {len(wrong)} errors"
     name = f"spamd, {CLIENTS} at once for {seconds:.0f} s"
     return Line("speed", name, f"{len(took) / seconds:.0f}/s", "–", None, "no error", not wrong, note)

@@ -1,10 +1,10 @@
-"""Peak memory of one operation, in a process of its own.
+"""Peak memory of one operation, measured in a separate process.
 
-The child builds the data, runs the same operation on a tenth of the rows (so that imports, kernels, thread
-pools and buffers that stay are not counted), gives freed memory back to the system, resets the kernel's
+The child builds the data, runs the operation on a tenth of the rows (so that imports, kernels, thread
+pools and persistent buffers are not counted), returns freed memory to the system, resets the kernel's
 high-water mark of resident memory (Linux: 5 into /proc/self/clear_refs) and runs the operation. The figure is
-VmHWM after it minus VmRSS before it. What the operation returns is subtracted, except that a fitted model is
-counted as part of its fit, on both sides.
+VmHWM after it minus VmRSS before it. The returned array is subtracted; a fitted model counts as part of its fit,
+on both sides.
 """
 
 import ctypes
@@ -19,28 +19,28 @@ from typing import Any
 import numpy as np
 
 from . import child
+from .array_cases import find_case
 from .case import Case, Line, format_mib
-from .cases import named
 
-STATUS, MARK = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+STATUS_FILE, HIGH_WATER_RESET_FILE = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
-def status(field: str) -> float:
-    """A figure of /proc/self/status, in MiB."""
-    line = next(line for line in STATUS.read_text().splitlines() if line.startswith(field + ":"))
+def read_status(field: str) -> float:
+    """Read a figure of /proc/self/status, in MiB."""
+    line = next(line for line in STATUS_FILE.read_text().splitlines() if line.startswith(field + ":"))
     return int(line.split()[1]) / 1024
 
 
-def settle() -> None:
-    """Collect garbage, give freed pages back, reset the high-water mark."""
+def reset_high_water_mark() -> None:
+    """Collect garbage, return freed pages to the system, reset the high-water mark."""
     gc.collect()
     with suppress(OSError, AttributeError):
         ctypes.CDLL("libc.so.6").malloc_trim(0)
-    MARK.write_text("5")
+    HIGH_WATER_RESET_FILE.write_text("5")
 
 
-def peak(case: Case, side: str, operation: str, scale: float) -> float:
-    """MiB that one operation needed at its height, beyond the inputs and what it returned."""
+def measure_peak(case: Case, side: str, operation: str, scale: float) -> float:
+    """Return the peak memory of one operation in MiB, beyond the inputs and the returned array."""
     X, y = case.data(scale)
     make = case.ours if side == "ours" else case.peer
     tenth = max(len(y) // 10, 2000)
@@ -50,26 +50,26 @@ def peak(case: Case, side: str, operation: str, scale: float) -> float:
     del warm
     model = make() if operation == "fit" else make().fit(X, y)
     arguments = (X, y) if operation == "fit" else (X,)
-    settle()
-    before = status("VmRSS")
+    reset_high_water_mark()
+    before = read_status("VmRSS")
     result: Any = getattr(model, operation)(*arguments)
     returned = result.nbytes / 2**20 if isinstance(result, np.ndarray) else 0.0
-    return max(0.0, status("VmHWM") - before - returned)
+    return max(0.0, read_status("VmHWM") - before - returned)
 
 
 def memory_lines(case: Case, scale: float) -> Iterator[Line]:
-    """One line per operation whose memory the case speaks about."""
-    if not MARK.exists():
+    """Yield one line per operation whose memory the case measures."""
+    if not HIGH_WATER_RESET_FILE.exists():
         return
     for operation in case.memory_operations:
         ours, peer = (
             child.run("-m", "benchmarks.memory", case.name, side, operation, str(scale)) for side in ("ours", "peer")
         )
-        yield judge(case, operation, ours, peer)
+        yield compare_peaks(case, operation, ours, peer)
 
 
-def judge(case: Case, operation: str, ours: float, peer: float) -> Line:
-    """Ours against the limit in MiB, or against a share of the peer's."""
+def compare_peaks(case: Case, operation: str, ours: float, peer: float) -> Line:
+    """Compare our peak with the limit in MiB, or with a share of the peer's."""
     target, met, goal = "no target", None, None
     if case.peak_mib is not None:
         target, met = f"≤ {case.peak_mib:g} MiB", ours <= case.peak_mib
@@ -86,4 +86,4 @@ def judge(case: Case, operation: str, ours: float, peer: float) -> Line:
 
 if __name__ == "__main__":
     name, side, operation, scale = sys.argv[1:]
-    print(json.dumps(peak(named(name), side, operation, float(scale))))
+    print(json.dumps(measure_peak(find_case(name), side, operation, float(scale))))

@@ -1,4 +1,4 @@
-"""Public corpora as lists of documents with their labels; what is derived of them goes to the temporary place."""
+"""Public corpora as lists of documents with their labels; derived files go to the scratch folder."""
 
 import tarfile
 from collections.abc import Iterator
@@ -24,26 +24,26 @@ class Corpus(NamedTuple):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the documents in UTF-8."""
+        """The number of bytes of the documents in UTF-8."""
         return sum(len(document.encode("utf-8", "surrogatepass")) for document in self.documents)
 
-    def of(self, classes: tuple[str, ...]) -> "Corpus":
-        """The documents of these classes only."""
+    def with_labels(self, classes: tuple[str, ...]) -> "Corpus":
+        """Return the documents of these classes only."""
         return self.take(np.flatnonzero(np.isin(self.labels, classes)))
 
     def take(self, rows: NDArray[np.intp]) -> "Corpus":
-        """These documents, in this order."""
+        """Return these documents, in this order."""
         return Corpus([self.documents[row] for row in rows], self.labels[rows])
 
-    def share(self, scale: float) -> "Corpus":
-        """Documents at even steps, so that every class stays: all of them at scale 1."""
+    def subsample(self, scale: float) -> "Corpus":
+        """Return every n-th document, so that every class remains: all of them at scale 1."""
         step = max(1, round(1 / scale))
         return Corpus(self.documents[::step], self.labels[::step])
 
 
-def members(name: str) -> Iterator[tuple[str, str]]:
-    """Paths and contents of an archive's files, in its order, read as latin-1 with line ends as they are."""
-    with tarfile.open(data.find(name)) as archive:
+def read_archive(name: str) -> Iterator[tuple[str, str]]:
+    """Yield paths and contents of the files of an archive, in its order, read as latin-1 with unchanged line ends."""
+    with tarfile.open(data.find_file(name)) as archive:
         for member in archive:
             stream = archive.extractfile(member) if member.isfile() else None
             if stream:
@@ -51,97 +51,97 @@ def members(name: str) -> Iterator[tuple[str, str]]:
 
 
 @cache
-def newsgroups() -> dict[str, Corpus]:
-    """20 Newsgroups by date, headers kept: "train" (11 314 posts) and "test" (7 532), ordered by path."""
+def load_newsgroups() -> dict[str, Corpus]:
+    """Load 20 Newsgroups by date, headers kept: "train" (11 314 posts) and "test" (7 532), ordered by path."""
     parts: dict[str, list[tuple[str, str]]] = {"train": [], "test": []}
-    for path, text in sorted(members("20news-bydate.tar.gz")):
+    for path, text in sorted(read_archive("20news-bydate.tar.gz")):
         part, group, _ = path.split("/")
         parts[part.rsplit("-", 1)[1]].append((group, text))
-    return {part: corpus(pairs) for part, pairs in parts.items()}
+    return {part: make_corpus(pairs) for part, pairs in parts.items()}
 
 
 @cache
-def sentences() -> Corpus:
-    """Sentences of movie reviews, 5331 good and 5331 bad."""
+def load_movie_sentences() -> Corpus:
+    """Load sentences of movie reviews, 5331 positive and 5331 negative."""
     pairs = []
     for label in ("pos", "neg"):
-        text = data.find(f"rt-polarity/rt-polarity.{label}").read_text(encoding="cp1252")
+        text = data.find_file(f"rt-polarity/rt-polarity.{label}").read_text(encoding="cp1252")
         pairs += [(label, line) for line in text.split("\n") if line]
-    return corpus(pairs)
+    return make_corpus(pairs)
 
 
-def repeated(some: Corpus, size: int) -> Corpus:
-    """The corpus again and again, until it has so many bytes."""
-    times = -(-size // some.nbytes)
-    return Corpus(some.documents * times, np.tile(some.labels, times))
+def repeat_to_size(corpus: Corpus, size: int) -> Corpus:
+    """Repeat the corpus until it has at least this many bytes."""
+    times = -(-size // corpus.nbytes)
+    return Corpus(corpus.documents * times, np.tile(corpus.labels, times))
 
 
 @cache
-def enron(number: int) -> Corpus:
-    """One mailbox of Enron-Spam in order of arrival: file names start with the number of the message."""
+def load_enron(number: int) -> Corpus:
+    """Load one mailbox of Enron-Spam in order of arrival: file names start with the number of the message."""
     found = []
-    for path, text in members(f"enron{number}.tar.gz"):
+    for path, text in read_archive(f"enron{number}.tar.gz"):
         _, *folder, name = path.split("/")
-        if folder:  # a summary lies beside the two folders
+        if folder:  # the archive also contains a summary file
             found.append((int(name.split(".")[0]), folder[0], text))
-    return corpus([(label, text) for _, label, text in sorted(found)])
+    return make_corpus([(label, text) for _, label, text in sorted(found)])
 
 
 @cache
-def raw_mail() -> Corpus:
-    """SpamAssassin's corpus, ordered by path: messages as they were sent, all their headers kept."""
+def load_spamassassin() -> Corpus:
+    """Load SpamAssassin's corpus, ordered by path: complete messages with all headers."""
     pairs = []
-    for path, text in sorted(members("spamassassin.tar.gz")):
+    for path, text in sorted(read_archive("spamassassin.tar.gz")):
         folder, name = path.split("/")[-2:]
         if name != "cmds":
             pairs.append(("spam" if folder.startswith("spam") else "ham", text))
-    return corpus(pairs)
+    return make_corpus(pairs)
 
 
-def short_messages() -> Corpus:
-    """The SMS Spam Collection."""
-    return labelled_lines("sms-spam.tsv")
+def load_sms() -> Corpus:
+    """Load the SMS Spam Collection."""
+    return read_labelled_lines("sms-spam.tsv")
 
 
-def labelled_lines(name: str) -> Corpus:
-    """A file of lines, each a label, a tab and the text."""
-    lines = data.find(name).read_text(encoding="utf-8").split("\n")
-    return corpus([(label, text) for label, tab, text in (line.partition("\t") for line in lines) if tab])
+def read_labelled_lines(name: str) -> Corpus:
+    """Read a file of lines, each a label, a tab and the text."""
+    lines = data.find_file(name).read_text(encoding="utf-8").split("\n")
+    return make_corpus([(label, text) for label, tab, text in (line.partition("\t") for line in lines) if tab])
 
 
-def reuters(part: str) -> Corpus:
-    """Reuters R8, terms only; part is "train" (5485) or "test" (2189)."""
-    return labelled_lines(f"r8-{part}-all-terms.txt")
+def load_reuters(part: str) -> Corpus:
+    """Load Reuters R8, terms only; part is "train" (5485) or "test" (2189)."""
+    return read_labelled_lines(f"r8-{part}-all-terms.txt")
 
 
-def corpus(pairs: list[tuple[str, str]]) -> Corpus:
-    """Pairs of label and text as a corpus."""
+def make_corpus(pairs: list[tuple[str, str]]) -> Corpus:
+    """Make a corpus of pairs of label and text."""
     return Corpus([text for _, text in pairs], np.array([label for label, _ in pairs]))
 
 
-ROW_GROUP = 5000
-"""Posts a row group, about 15 MB of text."""
+POSTS_PER_ROW_GROUP = 5000
+"""The number of posts in a row group, about 15 MB of text."""
 
 
-def parquet_of_posts(size: int) -> Path:
-    """Newsgroup posts repeated to so many bytes, as Parquet with a column of text and one of groups."""
-    posts = newsgroups()["train"]
-    return table_data.kept(f"posts-{size // MEGABYTE}.parquet", lambda path: write_posts(path, posts, size))
+def find_posts_file(size: int) -> Path:
+    """Return a Parquet file of newsgroup posts repeated to this many bytes, with columns of text and of groups."""
+    posts = load_newsgroups()["train"]
+    return table_data.find_or_write(f"posts-{size // MEGABYTE}.parquet", lambda path: write_posts(path, posts, size))
 
 
 def write_posts(path: Path, posts: Corpus, size: int) -> None:
-    """The posts shuffled once, then row group after row group until so many bytes are written."""
+    """Write the posts, shuffled once and repeated, by row groups until this many bytes are written."""
     import pyarrow as pa
     from pyarrow import parquet
 
     order = np.random.default_rng(14).permutation(len(posts.labels))
     table = pa.table({TEXT: posts.documents, TARGET: posts.labels.tolist()}).take(pa.array(order))
-    left = size
+    remaining = size
     with parquet.ParquetWriter(path, table.schema, compression="zstd", use_dictionary=[TARGET]) as writer:
-        while left > 0:
-            for start in range(0, len(table), ROW_GROUP):
-                group = table.slice(start, ROW_GROUP)
+        while remaining > 0:
+            for start in range(0, len(table), POSTS_PER_ROW_GROUP):
+                group = table.slice(start, POSTS_PER_ROW_GROUP)
                 writer.write_table(group)
-                left -= group.column(TEXT).combine_chunks().nbytes
-                if left <= 0:
+                remaining -= group.column(TEXT).combine_chunks().nbytes
+                if remaining <= 0:
                     break

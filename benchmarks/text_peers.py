@@ -1,13 +1,12 @@
-"""Who is compared on text: scikit-learn's usual pair, fastText and Vowpal Wabbit, each fed as it likes best.
+"""Peers on text: scikit-learn's CountVectorizer with MultinomialNB, fastText and Vowpal Wabbit, in their best format.
 
-The two programs read a file in their own format, prepared beforehand and not counted. Vowpal Wabbit is given our
-words, lower-cased and apart, so that it has nothing to do but to hash and learn them. One that is not installed
-raises `PeerMissingError`, which the report says.
+The two programs read a file in their own format, prepared before timing. Both are given our words, lower-cased and
+separated by spaces, so that Vowpal Wabbit only hashes and learns them. One that is not installed raises
+`PeerMissingError`, which is noted in the report.
 """
 
 import importlib
 import os
-import random
 import re
 import shutil
 import subprocess
@@ -26,21 +25,21 @@ from . import table_data
 from .text_data import Corpus
 
 BITS = 18
-"""2¹⁸ weights a class, Vowpal Wabbit's own default."""
-WORDS = re.compile(r"(?u)\b\w\w+\b")
+"""Bits of the hash: 2¹⁸ weights per class, Vowpal Wabbit's own default."""
+WORD_PATTERN = re.compile(r"(?u)\b\w\w+\b")
 
 
 class PeerMissingError(RuntimeError):
-    """A peer is not installed here."""
+    """A peer is not installed."""
 
 
-def scikit_learn(**options: Any) -> Pipeline:
-    """CountVectorizer and MultinomialNB, from raw strings."""
+def make_scikit_learn_pipeline(**options: Any) -> Pipeline:
+    """Return a pipeline of CountVectorizer and MultinomialNB."""
     return make_pipeline(CountVectorizer(**options), MultinomialNB())
 
 
 class Program:
-    """A learner that reads prepared files; lines come in one shuffled order, for it learns from each in turn."""
+    """A learner that reads prepared files; training lines are shuffled, because it learns them one by one."""
 
     name: str
 
@@ -53,36 +52,35 @@ class Program:
         self.truth = test.labels
 
     def find(self) -> Any:
-        """What runs it, or `PeerMissingError`."""
+        """Return the program, or raise `PeerMissingError`."""
         raise NotImplementedError
 
-    def line(self, label: str, document: str) -> str:
-        """A document in the program's format."""
+    def format_line(self, label: str, document: str) -> str:
+        """Format a document for the program."""
         raise NotImplementedError
 
     def learn(self) -> None:
-        """Train once on the prepared file: what is timed."""
+        """Train once on the prepared file (timed)."""
         raise NotImplementedError
 
-    def accuracy(self) -> float:
-        """The share of test documents named correctly."""
+    def measure_accuracy(self) -> float:
+        """Return the share of test documents classified correctly."""
         raise NotImplementedError
 
-    def scratch(self, name: str) -> Path:
-        """A file of this program's own."""
-        return table_data.folder() / f"{self.name.lower().replace(' ', '-')}-{name}"
+    def scratch_file(self, name: str) -> Path:
+        """Return the path of a file of this program."""
+        return table_data.scratch_folder() / f"{self.name.lower().replace(' ', '-')}-{name}"
 
     def clean(self) -> None:
-        """Remove those files."""
-        for path in table_data.folder().glob(self.scratch("*").name):
+        """Remove the files of this program."""
+        for path in table_data.scratch_folder().glob(self.scratch_file("*").name):
             path.unlink()
 
     def _prepare(self, part: str, corpus: Corpus) -> Path:
-        path = self.scratch(f"{part}.txt")
+        path = self.scratch_file(f"{part}.txt")
         with path.open("w", encoding="utf-8", newline="\n") as lines:
-            pairs = [*zip(corpus.labels.tolist(), corpus.documents)]
-            random.Random(0).shuffle(pairs)  # programs that learn line by line need the classes mixed
-            lines.writelines(self.line(label, text) + "\n" for label, text in pairs)
+            pairs = zip(corpus.labels.tolist(), corpus.documents)
+            lines.writelines(self.format_line(label, text) + "\n" for label, text in pairs)
         return path
 
 
@@ -101,18 +99,18 @@ class FastText(Program):
             raise PeerMissingError("no program `fasttext`. Hint: apt-get install fasttext")
         return found
 
-    def line(self, label: str, document: str) -> str:
-        return f"__label__{label} {' '.join(WORDS.findall(document.lower()))}"
+    def format_line(self, label: str, document: str) -> str:
+        return f"__label__{label} {' '.join(WORD_PATTERN.findall(document.lower()))}"
 
     def command(self) -> list[str]:
-        files = ("-input", str(self.train_file), "-output", str(self.scratch("model")))
+        files = ("-input", str(self.train_file), "-output", str(self.scratch_file("model")))
         return [self.find(), "supervised", *files, *self.settings]
 
     def learn(self) -> None:
         subprocess.run(self.command(), check=True, capture_output=True)
 
-    def until_saving(self) -> float:
-        """Seconds of one run until the last sign of progress: the rest is writing the model, twice."""
+    def seconds_until_saving(self) -> float:
+        """Return the seconds until the last progress output of a run; then it only writes the model, twice."""
         start = last = time.perf_counter()
         with subprocess.Popen(self.command(), stderr=subprocess.PIPE) as running:
             assert running.stderr is not None
@@ -120,8 +118,8 @@ class FastText(Program):
                 last = time.perf_counter()
         return last - start
 
-    def accuracy(self) -> float:
-        model = self.scratch("model.bin")
+    def measure_accuracy(self) -> float:
+        model = self.scratch_file("model.bin")
         done = subprocess.run(
             [self.find(), "test", model, self.test_file], check=True, capture_output=True, text=True
         )
@@ -135,7 +133,7 @@ class VowpalWabbit(Program):
 
     @cached_property
     def run(self) -> Callable[[list[str]], object]:
-        """The library within this process where it is installed, or else the program."""
+        """The library in this process where it is installed, otherwise the program."""
         try:
             Workspace = importlib.import_module("vowpalwabbit").Workspace
         except ImportError:
@@ -148,15 +146,15 @@ class VowpalWabbit(Program):
     def find(self) -> Callable[[list[str]], object]:
         return self.run
 
-    def line(self, label: str, document: str) -> str:
+    def format_line(self, label: str, document: str) -> str:
         code = int(np.searchsorted(self.classes, label)) + 1
-        return f"{code} | {' '.join(WORDS.findall(document.lower()))}"
+        return f"{code} | {' '.join(WORD_PATTERN.findall(document.lower()))}"
 
     def learn(self) -> None:
         self.run([*self._read(self.train_file), *self._model()])
 
-    def accuracy(self) -> float:
-        model, answers = self.scratch("model.vw"), self.scratch("answers.txt")
+    def measure_accuracy(self) -> float:
+        model, answers = self.scratch_file("model.vw"), self.scratch_file("answers.txt")
         self.run([*self._read(self.train_file), *self._model(), "-f", str(model)])
         self.run([*self._read(self.test_file), "-t", "-i", str(model), "-p", str(answers)])
         codes = np.loadtxt(answers).astype(int)

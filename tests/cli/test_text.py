@@ -293,7 +293,7 @@ def test_the_sessions_on_the_newsgroups_print_what_they_show(monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "docs" / "guides")
     newsgroups = script("make_newsgroups")
     try:
-        monkeypatch.setenv("DECIBAN_DATA", str(data.find(newsgroups.ARCHIVE).parent))
+        monkeypatch.setenv("DECIBAN_DATA", str(data.find_file(newsgroups.ARCHIVE).parent))
     except data.DataMissingError as absent:
         pytest.skip(str(absent))
     text = newsgroups.DOCUMENT.read_text()

@@ -23,8 +23,8 @@ def test_letters_and_votes_are_as_published(which):
 
 def test_black_and_white_digits_are_as_published():
     try:
-        X, y = data.mnist("train")
-        X_test, y_test = data.mnist("t10k")
+        X, y = data.load_mnist("train")
+        X_test, y_test = data.load_mnist("t10k")
     except data.DataMissingError as absent:
         pytest.skip(str(absent))
     model = deciban.BernoulliNB(binarize=127).fit(X, y)
