@@ -104,7 +104,7 @@ def test_a_search_that_is_cut_short_says_so():
 
 def test_separable_classes_without_a_penalty_give_finite_weights_and_a_warning():
     X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
-    with pytest.warns(DecibanWarning, match="told apart without error"):
+    with pytest.warns(DecibanWarning, match="separated without error"):
         model = LogisticRegression(C=np.inf).fit(X, y)
     assert np.isfinite(model.coef_).all()
     assert model.predict(X).tolist() == y

@@ -26,7 +26,7 @@ from deciban.estimators.check_arrays import (
 )
 from deciban.estimators.classifier_base import Classifier
 from deciban.estimators.gaussian_nb import GaussianNB
-from deciban.estimators.generative_base import Bayes, generator
+from deciban.estimators.generative_base import Bayes, make_generator
 from deciban.generative import GenerativeModel
 from deciban.ledger import Block, Schema
 from deciban.linear.boosting import Boosted, BoostingSettings, Examples, boost, iterate_weights
@@ -129,7 +129,7 @@ class BoostedBayes(CalibrationMixin, Classifier):
         """Split the rows into those to learn and those held out: an equal share of each class, never all of it."""
         if self.n_iter_no_change is None:
             return rows, None
-        rng, is_held_out = generator(self.random_state), np.zeros(len(rows.codes), dtype=np.bool_)
+        rng, is_held_out = make_generator(self.random_state), np.zeros(len(rows.codes), dtype=np.bool_)
         for k in range(len(self.classes_)):
             own = rng.permutation(np.flatnonzero(rows.codes == k))
             is_held_out[own[: min(round(len(own) * self.validation_fraction), len(own) - 1)]] = True

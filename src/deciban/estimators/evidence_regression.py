@@ -1,4 +1,4 @@
-"""EvidenceRegression: naive Bayes whose words are trusted as much as they deserve."""
+"""EvidenceRegression: naive Bayes of words whose evidence is weighted by logistic regression."""
 
 from __future__ import annotations
 
@@ -48,24 +48,24 @@ from deciban.validation.splits import assign_by_content
 
 
 class EvidenceRegression(WordTrustMixin, CalibrationMixin, FittedClassifier):
-    """Naive Bayes of words, each trusted as much as it deserves: evidence told twice is counted once.
+    """Naive Bayes of words with a fitted trust in each: evidence that words share is not counted twice.
 
-    X is documents (a list, an array or a column of texts, read as `words` says) or rows of counts, dense or CSR,
-    whose columns are words. Features of logistic regression are what each word says under naive Bayes (pseudo-count
-    `alpha`), its weights the trust in them: 1 everywhere is naive Bayes. `C` says how far trust may go; "auto"
-    chooses it by the log-loss of rows left out, five folds (`C_`). Trust is held back towards what all words have in
-    common, and that towards 0, as strongly as `common` says (None: there is none). `beta` draws the trust of each
-    word towards the mean afterwards (Wang & Manning 2012: 0.25).
+    X is documents (a list, an array or a column of texts, tokenized by `words`) or rows of counts, dense or CSR,
+    whose columns are words. The features of the logistic regression are the evidence of each word under naive Bayes
+    (pseudo-count `alpha`), its weights the trust in them: trust 1 everywhere is naive Bayes. `C` is the inverse
+    strength of the penalty; "auto" chooses it by the log-loss of held-out rows, five folds (`C_`). The penalty draws
+    trust towards a value that all words have in common, and this towards 0 with strength `common` (None: there is no
+    common value). `beta` draws the trust of each word towards the mean afterwards (Wang & Manning 2012: 0.25).
 
-    With `presence`, a word counts once a document, whatever `words` says of values. With `length`, all documents
-    count for equally long; else long ones are surer of themselves for nothing but their length.
+    With `presence`, a word counts once per document, whatever the values of `words`. With `length`, all documents are
+    scaled to equal length; else the probabilities of long ones are closer to 0 and 1 for their length alone.
 
     >>> from deciban import EvidenceRegression
     >>> mail = ["cheap pills, buy now", "buy cheap watches", "lunch at noon?", "the report is at noon"]
     >>> model = EvidenceRegression().fit(mail, ["spam", "spam", "ham", "ham"])
     >>> model.predict(["buy pills at noon", "cheap pills"]).tolist()
     ['ham', 'spam']
-    >>> [(told.word, round(told.decibans, 1), round(told.trust, 2)) for told in model.telltales("spam", 2)]
+    >>> [(each.word, round(each.decibans, 1), round(each.trust, 2)) for each in model.telltales("spam", 2)]
     [('cheap', 4.3, 0.86), ('buy', 4.3, 0.86)]
     """
 
@@ -126,7 +126,7 @@ class EvidenceRegression(WordTrustMixin, CalibrationMixin, FittedClassifier):
             self.__dict__.pop("feature_names_in_", None)
             self._words = None if is_count_matrix(X) else self._tokenizer()
             self._read_as = bool(self.presence), bool(self.length)
-            X, y = self._checked(X, y)
+            X, y = self._check_training_input(X, y)
             weight = check_weight(sample_weight, X)
             self.classes_, codes = encode(y)
             X, codes, weight = drop_weightless_rows(X, codes, weight)
@@ -140,8 +140,8 @@ class EvidenceRegression(WordTrustMixin, CalibrationMixin, FittedClassifier):
         words = Words.given(self.words)
         return replace(words, values="presence") if self.presence else words
 
-    def _checked(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
-        """Documents or rows of counts with their labels."""
+    def _check_training_input(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
+        """Return documents or rows of counts, and their labels."""
         if self._words is None:
             return check_rows(self, X, y, reset=True)
         documents = texts.check_texts(self, X)
@@ -166,7 +166,7 @@ class EvidenceRegression(WordTrustMixin, CalibrationMixin, FittedClassifier):
         return fit_evidence_regression(basis, seen, settings, family.alpha, fold)
 
     def _naive_counts(self, rows: Any, codes: NDArray[np.int32], weight: Array | None, threads: int) -> Any:
-        """The naive belief about rows of counts, and these."""
+        """Return the naive Bayes model of rows of counts, and these rows."""
         auto = isinstance(self.alpha, str)
         family = Multinomial(FALLBACK_ALPHA if isinstance(self.alpha, str) else float(self.alpha))
         assumption = Assumption((family,), ClassPrior("empirical"), missing="error", auto=auto)
@@ -176,7 +176,7 @@ class EvidenceRegression(WordTrustMixin, CalibrationMixin, FittedClassifier):
         return GenerativeModel(assumption, ledger), rows
 
     def _naive_words(self, X: Documents, codes: NDArray[np.int32], weight: Array | None, threads: int) -> Any:
-        """The naive belief about documents, and them as rows of its words."""
+        """Return the naive Bayes model of documents, and the rows of their words."""
         assert self._words is not None
         naive = TextClassifier(words=self._words, alpha=self.alpha, n_jobs=self.n_jobs)
         naive._words, naive.classes_ = self._words, self.classes_
@@ -186,7 +186,7 @@ class EvidenceRegression(WordTrustMixin, CalibrationMixin, FittedClassifier):
         return basis, matrix(self._words, known, X, threads)
 
     def _matrix(self, X: Any, threads: int) -> Any:
-        """Rows as the score takes them."""
+        """Return the rows of words that are scored."""
         presence, length = self._read_as
         if isinstance(X, Documents):
             assert self._words is not None
@@ -196,13 +196,11 @@ class EvidenceRegression(WordTrustMixin, CalibrationMixin, FittedClassifier):
         return normalise_lengths(rows) if length else rows
 
     def _check_input(self, X: Any) -> Any:
-        """What the model is asked about: documents if it learned documents, else rows of counts."""
+        """Return documents if the model was fitted to documents, else rows of counts."""
         if self._words is None:
             return check_X(self, X)
         if is_count_matrix(X):
-            raise InputError(
-                "the model has learned documents, and is asked about rows of numbers. Hint: a list of texts"
-            )
+            raise InputError("the model was fitted to documents, and X has rows of numbers. Hint: a list of texts")
         return texts.check_texts(self, X)
 
     def _score(self, X: Any, wanted: Finish) -> NDArray[Any]:
@@ -211,29 +209,29 @@ class EvidenceRegression(WordTrustMixin, CalibrationMixin, FittedClassifier):
         n = len(X) if isinstance(X, Documents) else X.shape[0]
         threads = 1 if n <= FEW_ROWS else thread_count(self.n_jobs)
         blocks = texts.split_documents(X) if isinstance(X, Documents) else [X]
-        answers, silent = [], []
+        scores, is_unknown = [], []
         with self._reword_errors():
             for block in blocks:
                 rows = self._matrix(block, threads)
-                silent.append(known_words(rows, None) == 0)
-                answers.append(model.scores((rows,), wanted, threads))
+                is_unknown.append(known_words(rows, None) == 0)
+                scores.append(model.scores((rows,), wanted, threads))
         if self._words is not None:
-            texts.warn_unknown_documents(np.concatenate(silent), "multinomial", stacklevel=4)
-        return np.concatenate(answers)
+            texts.warn_unknown_documents(np.concatenate(is_unknown), "multinomial", stacklevel=4)
+        return np.concatenate(scores)
 
     def explain(self, X: Any, classes: tuple[Any, Any] | None = None) -> Explanation:
-        """The evidence of each word in decibans, times the trust in it, and where it stands in the documents."""
+        """Return the evidence of each word in decibans, times the trust in it, and its positions in the documents."""
         model = self._check_fitted()
         X = self._check_input(X)
         pair = None if classes is None else self._pair(classes)
         threads = thread_count(self.n_jobs)
         with self._reword_errors():
             rows = self._matrix(X, threads)
-        told = model.explain([rows], pair, self.classes_, threads)
+        result = model.explain([rows], pair, self.classes_, threads)
         if self._words is None:
-            return told
-        written = [X.text(i) or "" for i in range(len(X))]
-        return TextExplanation(**vars(told), texts=written, find=Finder(self._words, self._known))
+            return result
+        strings = [X.text(i) or "" for i in range(len(X))]
+        return TextExplanation(**vars(result), texts=strings, find=Finder(self._words, self._known))
 
     @property
     def _known(self) -> Vocabulary | None:
@@ -242,32 +240,32 @@ class EvidenceRegression(WordTrustMixin, CalibrationMixin, FittedClassifier):
 
     @property
     def vocabulary_(self) -> Vocabulary:
-        """The words that were met, in the order of the features."""
+        """The words of the training documents, in the order of the features."""
         self._check_fitted()
         known = self._known
         if known is None:
-            why = "it has learned rows of counts" if self._words is None else "hashes stand for its words"
-            raise UndefinedError(f"the model has no words: {why}. Hint: fit documents, with Words(hashed=None)")
+            reason = "it was fitted to rows of counts" if self._words is None else "its words were hashed"
+            raise UndefinedError(f"the model has no words: {reason}. Hint: fit documents, with Words(hashed=None)")
         return known
 
     def quadratic_form(self) -> NoReturn:
-        """Words have no squares."""
+        """Raise UndefinedError: the score has no squares of words."""
         raise UndefinedError("the score of a document is linear in its words. Hint: linear_form()")
 
-    def _matches_arguments(self, believed: Scorer) -> bool:
-        if not isinstance(believed, FittedModel) or believed.account.learner != "evidence" or believed.basis is None:
+    def _matches_arguments(self, scorer: Scorer) -> bool:
+        if not isinstance(scorer, FittedModel) or scorer.account.learner != "evidence" or scorer.basis is None:
             return False
-        told = believed.account.settings
-        size, trust = told.get("size"), told.get("common_trust")
-        sized = isinstance(size, float) and 0 < size < math.inf and isinstance(trust, float) and math.isfinite(trust)
-        return sized and isinstance(told.get("C"), float)
+        settings = scorer.account.settings
+        size, trust = settings.get("size"), settings.get("common_trust")
+        finite = isinstance(size, float) and 0 < size < math.inf and isinstance(trust, float) and math.isfinite(trust)
+        return finite and isinstance(settings.get("C"), float)
 
     def _write_state(self, section: Section) -> None:
         super()._write_state(section)
         if self._read_as != (self.presence, self.length) or self._words not in (None, self._tokenizer()):
             raise ModelFileError(
-                "words, presence or length were set to something else after the documents were learned, so a file of "
-                "this model would answer otherwise than it does. Hint: fit again, or set them back"
+                "words, presence or length were changed after the documents were learned, so a file of this model "
+                "would predict otherwise than the model does. Hint: fit again, or set them back"
             )
         section.put("reader", "" if self._words is None else self._words.fingerprint)
 
@@ -285,7 +283,7 @@ class EvidenceRegression(WordTrustMixin, CalibrationMixin, FittedClassifier):
             return
         known: Any = blocks[0].names
         if section.text("reader") != self._words.fingerprint or blocks[0].reading != self._words.reading:
-            section.refuse("the words are not read as the fingerprint of the reader says")
+            section.refuse("the words do not match the fingerprint of the reader")
         if (known is None) != (self._words.hashed is not None) or width(self._words, known) != blocks[0].width:
             section.refuse("the words are not those of the vocabulary")
         self.n_features_in_ = blocks[0].width

@@ -1,4 +1,4 @@
-"""What facades have in common whose weights were fitted to tell the classes apart."""
+"""The base class of estimators with fitted weights: logistic and evidence regression."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from deciban.linear.solvers.logistic_objective import as_scores
 
 
 class FittedClassifier(Classifier):
-    """A linear classifier of fitted weights: its weights, intercepts, scores, penalty, and how the search ended."""
+    """A linear classifier with fitted weights: its weights, intercepts, scores and penalty."""
 
     max_iter: int
     tol: float
     _scorer: FittedModel
 
     _method: str
-    """What it is called where it refuses,"""
+    """The name of the method in error messages."""
 
     _sought: str
-    """and what it looks for."""
+    """The name of the parameters in error messages."""
 
     _instead: str
-    """Who can learn rows of one class."""
+    """The estimators that can be fitted to rows of one class."""
 
     if TYPE_CHECKING:
 
@@ -45,18 +45,18 @@ class FittedClassifier(Classifier):
             )
         if len(present) < 2:
             raise InputError(
-                f"{self._method} tells classes apart and needs rows of at least 2 classes; the data contains "
+                f"{self._method} separates classes and needs rows of at least 2 classes; the data contains "
                 f"only one class: {self.classes_.tolist()[present[0]]!r}. Hint: {self._instead} can learn one"
             )
 
     def _warn_if_not_converged(self) -> None:
-        """Warn whoever called `fit` of weights that have no best, or have not been found."""
+        """Warn the caller of `fit` if the optimum is at infinity, or was not reached."""
         account = self._scorer.account
         if account.separable:
             warnings.warn(
-                "the classes can be told apart without error, so without a penalty the best weights are infinite; "
-                "they were stopped at finite ones, and the probabilities are close to 0 and 1. "
-                "Hint: C=1.0, or C='auto', holds the weights back",
+                "the classes can be separated without error, so without a penalty the best weights are infinite; "
+                "the search was stopped at finite ones, and the probabilities are close to 0 and 1. "
+                "Hint: C=1.0, or C='auto', penalises the weights",
                 DecibanWarning,
                 stacklevel=3,
             )
@@ -70,10 +70,10 @@ class FittedClassifier(Classifier):
 
     @property
     def coef_(self) -> Array:
-        """w, K×d; of two classes 1×d, the weights of the log-odds of the second."""
+        """w, K×d; for two classes 1×d, the weights of the log-odds of the second."""
         form: Any = self._check_fitted().solved.forms[0]
         weights = as_scores(form.weights)[:]
-        weights.flags.writeable = False  # the model scores by these very numbers, and by what follows from them
+        weights.flags.writeable = False  # the model scores by these very numbers, and by values derived from them
         return weights
 
     @property
@@ -90,20 +90,20 @@ class FittedClassifier(Classifier):
 
     @property
     def n_iter_(self) -> NDArray[np.int32]:
-        """Steps that the search took, as an array of one."""
+        """The number of iterations, as an array of one."""
         return np.array([self._check_fitted().account.n_iter], dtype=np.int32)
 
     @property
     def objective_(self) -> float:
-        """What was made least: the loss and the penalty."""
+        """The minimum of the objective: the loss and the penalty."""
         return self._check_fitted().account.objective
 
     @property
     def loss_(self) -> float:
-        """−Σ w ln p(y|x) over the rows learned."""
+        """−Σ w ln p(y|x) over the training rows."""
         return self._check_fitted().account.loss
 
     def decision_function(self, X: Any) -> Array:
-        """The score of each class, w_k·x + b_k; of two classes the log-odds of the second alone."""
+        """Return the score of each class, w_k·x + b_k; for two classes the log-odds of the second alone."""
         scores = as_scores(self._score(X, "joint"), axis=1)
         return scores[:, 0] if scores.shape[1] == 1 else scores

@@ -1,4 +1,4 @@
-"""GaussianBayes: Gaussian classes with one of seven shapes of covariance."""
+"""GaussianBayes: Gaussian classes with one of seven types of covariance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""GaussianNB: each feature a bell about the class mean."""
+"""GaussianNB: each feature Gaussian around the class mean."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class GaussianNB(GaussianClassifier):
 
     @property
     def epsilon_(self) -> float:
-        """What `var_smoothing` adds to every variance."""
+        """The value that `var_smoothing` adds to every variance."""
         model = self._check_fitted()
         family: Any = model.assumption.families[0]
         return float(family.epsilon(model.complete.parts[0]))

@@ -1,4 +1,4 @@
-"""The one base of generative facades: learning as sums, and what follows from the ledger."""
+"""The base class of generative estimators, which learn by adding ledgers, and of those with Gaussian features."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from deciban.estimators.check_arrays import (
 )
 from deciban.estimators.class_arguments import PRIOR_NAMES, parse_prior
 from deciban.estimators.classifier_base import Classifier
-from deciban.estimators.ledger_mixin import Algebra
+from deciban.estimators.ledger_mixin import LedgerMixin
 from deciban.families.gaussian import Gaussian
 from deciban.generative import DRAWS, Assumption, GenerativeModel, summarise_rows
 from deciban.ledger import Ledger
@@ -36,10 +36,10 @@ SHARED_CONSTRAINTS: dict[str, list[Any]] = {
     "prior_alpha": [Interval(Real, 0, None, closed="left")],
     "n_jobs": [None, Interval(Integral, None, None, closed="neither")],
 }
-"""Constraints on the arguments that every facade has."""
+"""Constraints on the arguments that every generative estimator has."""
 
 
-class Bayes(Algebra, CalibrationMixin, Classifier):
+class Bayes(LedgerMixin, CalibrationMixin, Classifier):
     """A generative classifier: a ledger of the data, solved under an assumption."""
 
     _scorer: GenerativeModel
@@ -49,7 +49,7 @@ class Bayes(Algebra, CalibrationMixin, Classifier):
         def _check_fitted(self) -> GenerativeModel: ...
 
     def _assumption(self, n_features: int, n_classes: int) -> Assumption:
-        """The families and the prior that the constructor's arguments describe, checked."""
+        """Return the families and the prior of the constructor's arguments, checked."""
         raise AssertionError
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -63,7 +63,7 @@ class Bayes(Algebra, CalibrationMixin, Classifier):
                 raise InputError("sample_weight is zero in every row, so there is nothing to learn from")
             self.classes_, codes = encode(y)
             ledger = self._summarise(X, codes, weight)
-            self.__dict__.pop("_scorer", None)  # forgotten without a word
+            self.__dict__.pop("_scorer", None)  # replaced without a warning
             self._replace_ledger(ledger, X)
             self._scorer.solved  # noqa: B018  solved now, so that the first prediction need not wait
             method = getattr(self, "calibrate", None)
@@ -88,9 +88,9 @@ class Bayes(Algebra, CalibrationMixin, Classifier):
         return self
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Unlearn rows: the model becomes what it would be had they never been learned.
+        """Unlearn rows: the model becomes the one that it would be had they never been learned.
 
-        Whether these very rows were learned cannot be told from sums; what is plainly not there is refused,
+        Whether these very rows were learned cannot be known from sums; rows that cannot have been are refused,
         and nothing changes.
         """
         check_is_fitted(self)
@@ -102,11 +102,11 @@ class Bayes(Algebra, CalibrationMixin, Classifier):
         return self
 
     def _check_rows(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, NDArray[Any]]:
-        """X and y, checked; `reset`: what is told of the columns is learned anew."""
+        """Return X and y, checked; `reset`: the names and number of the columns are set."""
         return check_rows(self, X, y, reset=reset)
 
     def _summarise(self, X: Any, codes: NDArray[np.int32], weight: Array | None) -> Ledger:
-        """The ledger of checked rows."""
+        """Return the ledger of checked rows."""
         X, codes, weight = drop_weightless_rows(X, codes, weight)
         assumption = self._assumption(X.shape[1], len(self.classes_))
         classes, threads = self.classes_.tolist(), thread_count(self.n_jobs)
@@ -114,7 +114,7 @@ class Bayes(Algebra, CalibrationMixin, Classifier):
             return summarise_rows(assumption, classes, [get_feature_names(self)], [X], codes, weight, threads)
 
     def _replace_ledger(self, ledger: Ledger, X: Any = None) -> None:
-        """Go on with another ledger; `X` is given where the kind of number is to be remembered."""
+        """Replace the ledger; `X` is given where its dtype is to be stored."""
         self._validate_params()
         if X is not None:
             self._dtype = X.dtype if X.dtype == np.float32 else np.dtype(np.float64)
@@ -123,30 +123,30 @@ class Bayes(Algebra, CalibrationMixin, Classifier):
         if before is not None:
             warn_dropped(before.calibration, "Hint: calibrated(X, y) with all rows fits another")
 
-    def _matches_arguments(self, believed: Scorer) -> bool:
-        """See `Classifier._matches_arguments`: the families must be those of the arguments, and fit to be written."""
-        if not isinstance(believed, GenerativeModel):
+    def _matches_arguments(self, scorer: Scorer) -> bool:
+        """Return whether the families are those of the arguments; these must be valid in a file, too."""
+        if not isinstance(scorer, GenerativeModel):
             return False
         assumption = self._assumption(self.n_features_in_, len(self.classes_))
-        for family, block in zip(assumption.families, believed.outline.blocks):
+        for family, block in zip(assumption.families, scorer.outline.blocks):
             write_family(family, block.width)
-        return [type(f) for f in assumption.families] == [type(f) for f in believed.assumption.families]
+        return [type(f) for f in assumption.families] == [type(f) for f in scorer.assumption.families]
 
     @property
     def ledger_(self) -> Ledger:
-        """What was learned: counts or moments per class, and the schema that says of what."""
+        """The sufficient statistics: counts or moments per class, with the schema of their features."""
         return self._check_fitted().ledger
 
     def predict_joint_log_proba(self, X: Any) -> Array:
-        """ln p(x, k) = ln π_k + ln p(x|k), before normalising."""
+        """Return ln p(x, k) = ln π_k + ln p(x|k), before normalising."""
         return self._score(X, "joint")
 
     def score_samples(self, X: Any) -> Array:
-        """ln p(x) = ln Σ_k π_k p(x|k): low for rows unlike anything learned."""
+        """Return ln p(x) = ln Σ_k π_k p(x|k): low for rows unlike all that were learned."""
         return self._score(X, "density")
 
     def log_likelihood(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> float:
-        """Σ ln p(x, y) over these rows; without arguments over the rows learned, from the ledger alone."""
+        """Return Σ ln p(x, y) over these rows; without arguments over the training rows, from the ledger alone."""
         model = self._check_fitted()
         if X is None and y is None:
             return model.training_log_likelihood()
@@ -158,17 +158,17 @@ class Bayes(Algebra, CalibrationMixin, Classifier):
             return model.log_likelihood([X], codes, weight, thread_count(self.n_jobs))
 
     def sample(self, n: int = 1, random_state: Any = None) -> tuple[NDArray[Any], NDArray[Any]]:
-        """n rows drawn from the model, and their classes."""
-        (X,), codes = self._check_fitted().sample(n, generator(random_state))
+        """Return n rows drawn from the model, and their classes."""
+        (X,), codes = self._check_fitted().sample(n, make_generator(random_state))
         return X, self.classes_[codes]
 
     def bayes_error(self, n_draws: int = DRAWS, random_state: Any = 0) -> float:
-        """The least error any rule could have if the model were true; exact for small tables, else by drawing."""
-        return self._check_fitted().bayes_error(n_draws, generator(random_state), thread_count(self.n_jobs))
+        """Return the least error of any rule if the model were true; exact for small tables, else by sampling."""
+        return self._check_fitted().bayes_error(n_draws, make_generator(random_state), thread_count(self.n_jobs))
 
 
-def generator(random_state: Any) -> np.random.Generator:
-    """A source of random numbers from a seed, scikit-learn's RandomState, or a Generator."""
+def make_generator(random_state: Any) -> np.random.Generator:
+    """Return a random make_generator from a seed, scikit-learn's RandomState, or a Generator."""
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(0, 2**31 - 1))
     return np.random.default_rng(random_state)

@@ -1,4 +1,4 @@
-"""LogisticRegression: weights fitted to tell the classes apart, in scikit-learn's grammar."""
+"""LogisticRegression: weights fitted to p(k|x), with scikit-learn's arguments."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ SOLVERS = {"lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga"}
 
 
 class LogisticRegression(CalibrationMixin, FittedClassifier):
-    """Logistic regression: ln p(k|x) = w_k·x + b_k up to what all classes share, fitted to p(k|x) itself.
+    """Logistic regression: ln p(k|x) = w_k·x + b_k up to a term that all classes share, fitted to p(k|x) itself.
 
-    Least is made Σ w_i ℓ(y_i, x_i) + (1−r)/(2C) Σ w² + r/C Σ |w|, ℓ = −ln p(y|x), r = `l1_ratio`: scikit-learn's
-    objective; C=∞ holds nothing back. Two classes have one vector of weights, the log-odds of the second, more have
-    one each. `C="auto"` chooses C by the log-loss of rows left out, five folds (`C_` tells which). `start="bayes"`
-    begins at the weights of naive Bayes. With `l1_ratio` above 0 the search may take ten times `max_iter` steps, as
-    they are cheaper. NaN is a missing cell: it counts for its column's mean, and is no evidence;
-    `missing="error"` refuses it. Every solver finds the same weights, so `solver`, `dual`, `intercept_scaling`,
-    `random_state` and `verbose` are taken and have no effect; `penalty` is the older way to say `l1_ratio` or C=∞.
+    The objective is scikit-learn's, Σ w_i ℓ(y_i, x_i) + (1−r)/(2C) Σ w² + r/C Σ |w|, ℓ = −ln p(y|x), r = `l1_ratio`;
+    C=∞ is no penalty. Two classes have one vector of weights, the log-odds of the second, more have one each.
+    `C="auto"` chooses C by the log-loss of held-out rows, five folds (`C_` is the choice). `start="bayes"` begins at
+    the weights of naive Bayes. With `l1_ratio` above 0 the search may take ten times `max_iter` steps, as they are
+    cheaper. NaN is a missing cell: it counts as its column's mean, and is no evidence; `missing="error"` refuses it.
+    Every solver finds the same weights, so `solver`, `dual`, `intercept_scaling`, `random_state` and `verbose` are
+    accepted and have no effect; `penalty` is the older form of `l1_ratio` or C=∞.
 
     >>> from deciban import LogisticRegression
     >>> X, y = [[0.0], [1.0], [2.0], [3.0]], ["no", "no", "yes", "yes"]
@@ -75,7 +75,7 @@ class LogisticRegression(CalibrationMixin, FittedClassifier):
         "missing": [StrOptions({"skip", "error"})],
     }
 
-    _method, _sought, _instead = "logistic regression", "weights", "GaussianNB and its kin"
+    _method, _sought, _instead = "logistic regression", "weights", "GaussianNB and other generative estimators"
 
     def __init__(
         self,
@@ -137,14 +137,12 @@ class LogisticRegression(CalibrationMixin, FittedClassifier):
         return self
 
     def _settings(self) -> LogisticSettings:
-        """What the arguments ask for, `penalty` in terms of C and `l1_ratio`."""
+        """Return the settings of the arguments, `penalty` in terms of C and `l1_ratio`."""
         C: Any = self.C
         r = self.l1_ratio or 0.0
         if self.penalty is None:
             if self.C != 1.0:
-                warnings.warn(
-                    f"penalty=None holds nothing back, so C={self.C!r} is ignored", DecibanWarning, stacklevel=3
-                )
+                warnings.warn(f"penalty=None is no penalty, so C={self.C!r} is ignored", DecibanWarning, stacklevel=3)
             C = np.inf
         elif self.penalty in ("l1", "l2"):
             r = float(self.penalty == "l1")
@@ -159,17 +157,17 @@ class LogisticRegression(CalibrationMixin, FittedClassifier):
         return Schema(tuple(self.classes_.tolist()), (Block("moments", n_features, get_feature_names(self)),))
 
     def _warm_start_weights(self, classes: NDArray[Any] | None, n_features: int) -> Weights | None:
-        """The weights of the last fit, if it was to the same classes and as many features."""
+        """Return the weights of the last fit, if it had the same classes and as many features."""
         if classes is None or "_scorer" not in vars(self) or not np.array_equal(classes, self.classes_):
             return None
-        reached = np.maximum(self.intercept_, IMPOSSIBLE_BIAS)  # a class without rows had none that would be finite
-        return (self.coef_, reached) if self.coef_.shape[1] == n_features else None
+        intercept = np.maximum(self.intercept_, IMPOSSIBLE_BIAS)  # −∞ for a class without rows
+        return (self.coef_, intercept) if self.coef_.shape[1] == n_features else None
 
-    def _matches_arguments(self, believed: Scorer) -> bool:
-        if not isinstance(believed, FittedModel) or believed.account.learner != "logistic":
+    def _matches_arguments(self, scorer: Scorer) -> bool:
+        if not isinstance(scorer, FittedModel) or scorer.account.learner != "logistic":
             return False
         self._settings()
-        return isinstance(believed.account.settings.get("C"), float)
+        return isinstance(scorer.account.settings.get("C"), float)
 
     @property
     def intercept_(self) -> Array:

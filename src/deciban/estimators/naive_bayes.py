@@ -249,14 +249,14 @@ class NaiveBayes(Bayes):
         """π_k."""
         return self._check_fitted().solved.prior
 
-    def _with(self, other: Self, operation: Callable[[Ledger, Ledger], Ledger]) -> Ledger:
+    def _combine(self, other: Self, operation: Callable[[Ledger, Ledger], Ledger]) -> Ledger:
         if isinstance(other, NaiveBayes):
             self._check_fitted(), other._check_fitted()
             _check_columns(self._columns or (), other._columns or ())
             if "text" in self.roles_.values():
                 words = Words.given(other.words)
                 Words.given(self.words).refuse_other(words, "Hint: fit both with the same words=")
-        return super()._with(other, operation)
+        return super()._combine(other, operation)
 
     def _write_state(self, section: Section) -> None:
         super()._write_state(section)

@@ -163,11 +163,11 @@ class TextBayes(ClassCounts):
         if weighting is not None:
             raise UndefinedError(texts.NOT_ADDITIVE.format(weighting=weighting, verb=verb))
 
-    def _with(self, other: Self, operation: Callable[[Ledger, Ledger], Ledger]) -> Ledger:
+    def _combine(self, other: Self, operation: Callable[[Ledger, Ledger], Ledger]) -> Ledger:
         if isinstance(other, TextBayes) and self.event == other.event:
             self._check_fitted(), other._check_fitted()
             self._words.refuse_other(other._words, SAME_WORDS)
-        return super()._with(other, operation)
+        return super()._combine(other, operation)
 
     def _write_state(self, section: Section) -> None:
         asked = texts.choose_tokenizer(self.words, self.event, self.weighting)

@@ -14,7 +14,7 @@ from deciban.errors import UndefinedError, no_such_class
 from deciban.estimators import check_documents as texts
 from deciban.estimators.calibration_mixin import CALIBRATE_CONSTRAINT
 from deciban.estimators.class_arguments import PRIOR_NAMES, parse_prior
-from deciban.estimators.generative_base import SHARED_CONSTRAINTS, generator
+from deciban.estimators.generative_base import SHARED_CONSTRAINTS, make_generator
 from deciban.estimators.text_base import TextBayes
 from deciban.families.family import NO_LIKELIHOOD, ClassPrior
 from deciban.families.marginal_likelihood import FALLBACK_ALPHA
@@ -148,7 +148,7 @@ class TextClassifier(TextBayes):
         self._check_fitted()
         self._require_counts("document to draw")
         texts.refuse_text_sampling(self._words)
-        rng = generator(random_state)
+        rng = make_generator(random_state)
         (rows,), codes = self._check_fitted().sample(n, rng)
         once = self._words.values == "presence"
         return spelled(rows, self.vocabulary_, once, rng), self.classes_[codes]

@@ -132,7 +132,7 @@ class ModelAlgebra:
             )
         return self.options.assumption(self.layout)
 
-    def _with(self, ledger: Ledger) -> Self:
+    def _copy_with(self, ledger: Ledger) -> Self:
         new = copy.copy(self)
         new.__dict__.pop("labels", None)
         new._replace_ledger(ledger)
@@ -143,7 +143,7 @@ class ModelAlgebra:
             return NotImplemented
         self._need_sums("cannot be added to another", other)
         check_compatible(self, other)
-        new = self._with(self.ledger + other.ledger)
+        new = self._copy_with(self.ledger + other.ledger)
         new.origin = self.origin.with_rows(other.origin.rows_read, other.origin.rows_without_class)
         return new
 
@@ -152,7 +152,7 @@ class ModelAlgebra:
             return NotImplemented
         self._need_sums("cannot be taken from another", other)
         check_compatible(self, other)
-        new = self._with(self.ledger - other.ledger)
+        new = self._copy_with(self.ledger - other.ledger)
         new.origin = self.origin.with_rows(-other.origin.rows_read, -other.origin.rows_without_class)
         return new
 
@@ -160,7 +160,7 @@ class ModelAlgebra:
         if not isinstance(factor, (int, float, np.integer, np.floating)):
             return NotImplemented
         self._need_sums("cannot be scaled")
-        return self._with(self.ledger * factor)
+        return self._copy_with(self.ledger * factor)
 
     __rmul__ = __mul__
 
