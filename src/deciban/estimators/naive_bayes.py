@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, NoReturn, Self
@@ -54,15 +54,15 @@ if TYPE_CHECKING:
 
 
 class NaiveBayes(Bayes):
-    """Naive Bayes over a table: each column by the family that its role names.
+    """Naive Bayes over a table: each column by the family of its role.
 
     X is a pandas, polars or pyarrow frame, a mapping of names to arrays, or an array, whose columns are x0, x1 …
-    Roles are inferred from the first rows, or given: `roles={"age": "number"}`; `numbers` says how all numbers are
-    taken ("number", "binned", or "auto": whichever tells the classes apart better); `blocks=[["height", "weight"]]`
-    joins columns that are not independent given the class: numbers under one bell with all covariances, flags and
-    categories as one category of their combinations; `words` says how texts are read, as `Words` or its arguments in
-    a mapping. A missing cell (NaN, null) is left out. `calibrate` mends the probabilities as `fit` learns them, see
-    `calibrated`.
+    Roles are inferred from the first rows, or given: `roles={"age": "number"}`; `numbers` is the role of all numbers
+    ("number", "binned", or "auto": whichever predicts the class better); `blocks=[["height", "weight"]]`
+    joins columns that are not independent given the class: numbers as one Gaussian with all covariances, flags and
+    categories as one category of their combinations; `words` is the tokenizer, as `Words` or its arguments in
+    a mapping. A missing cell (NaN, null) is skipped. `calibrate` is the method by which `fit` calibrates the
+    probabilities, see `calibrated`.
 
     >>> from deciban import NaiveBayes
     >>> patients = {"age": [61, 44, 70, 39], "pain": ["chest", "none", "chest", None]}
@@ -141,7 +141,7 @@ class NaiveBayes(Bayes):
         return table, labels
 
     def _summarise(self, X: Any, codes: NDArray[np.int32], weight: Array | None) -> Ledger:
-        """The ledger of a table; the first one settles the roles."""
+        """Return the ledger of a table; the first one decides the roles."""
         X, codes, weight = drop_weightless_table_rows(X, codes, weight)
         options = self._options(len(self.classes_))
         source, target, weights, classes = append_classes(X, codes, len(self.classes_), weight)
@@ -152,8 +152,8 @@ class NaiveBayes(Bayes):
             pass
         (ledger,) = gathering.ledgers()
         if self._columns is None:
-            settled, kept, _ = decide(Layout(tuple(columns)), ledger, options)
-            self._columns, ledger = tuple(settled), ledger.choose(kept)
+            decided, kept, _ = decide(Layout(tuple(columns)), ledger, options)
+            self._columns, ledger = tuple(decided), ledger.choose(kept)
         return replace(ledger, schema=Schema(tuple(self.classes_.tolist()), ledger.schema.blocks))
 
     def _infer_columns(self, table: pa.Table) -> tuple[Column, ...]:
@@ -168,15 +168,14 @@ class NaiveBayes(Bayes):
         return tuple(joined(columns, self.blocks, self.roles))
 
     def _replace_ledger(self, ledger: Ledger, X: Any = None) -> None:
-        """See `Bayes._replace_ledger`; columns have kinds of number of their own, and none is remembered."""
+        """Replace the ledger; columns have dtypes of their own, and none is stored."""
         super()._replace_ledger(ledger)
 
     def _model(self) -> Model:
-        """The table model that this is a facade of."""
-        belief = self._check_fitted()
-        options = self._options(len(self.classes_))
-        rows = Origin(source="a frame")
-        model = Model(self._target, self._columns or (), options, scorer=belief, origin=rows)
+        """Return the table model of this estimator."""
+        scorer = self._check_fitted()
+        options, origin = self._options(len(self.classes_)), Origin(source="a frame")
+        model = Model(self._target, self._columns or (), options, scorer=scorer, origin=origin)
         model.labels = self.classes_
         return model
 
@@ -184,15 +183,10 @@ class NaiveBayes(Bayes):
         model = self._model()
         threads = thread_count(self.n_jobs)
         table = to_table(self, X, self._names)
-        return np.concatenate([model.scores(parts, wanted, threads) for parts in self._parts(model, table)])
-
-    def _parts(self, model: Model, table: pa.Table) -> Iterator[list[Any]]:
-        """The matrices of each block of rows."""
-        for _, parts in model.blocks(Frame(table)):
-            yield parts
+        return np.concatenate([model.scores(parts, wanted, threads) for _, parts in model.blocks(Frame(table))])
 
     def log_likelihood(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> float:
-        """Σ ln p(x, y) over these rows; without arguments over the rows learned, from the ledger alone."""
+        """Return Σ ln p(x, y) over these rows; without arguments over the training rows, from the ledger alone."""
         if X is None and y is None:
             return super().log_likelihood()
         self._check_fitted()
@@ -203,9 +197,9 @@ class NaiveBayes(Bayes):
         return float(own.sum() if weight is None else np.dot(own, weight))
 
     def sample(self, n: int = 1, random_state: Any = None) -> tuple[Any, NDArray[Any]]:
-        """n rows drawn from the model, in the kind of frame that was learned, and their classes.
+        """Return n rows drawn from the model, in the kind of frame that it was fitted to, and their classes.
 
-        What the model does not know, columns that are left out and dates, is missing in them.
+        Columns that the model does not use, and dates, are missing in them.
         """
         drawn = self._model().sample(n, make_generator(random_state))
         columns = {name: drawn.column(name) for name in drawn.column_names if name != self._target}
@@ -213,7 +207,7 @@ class NaiveBayes(Bayes):
         return to_frame(self._kind, self._names, columns, n), labels
 
     def explain(self, X: Any, classes: tuple[Any, Any] | None = None) -> Explanation:
-        """The evidence of each column in decibans, for the winner against the runner-up or for two given classes."""
+        """Return the evidence of each column in decibans, for the winner against the runner-up or given classes."""
         from deciban.model.table_explanations import explain_rows
 
         model = self._model()
@@ -221,11 +215,11 @@ class NaiveBayes(Bayes):
         return explain_rows(model, Frame(to_table(self, X, self._names)), pair, None, False)
 
     def telltales(self, label: Any, n: int = 10, column: str | None = None) -> list[Telltale]:
-        """The n words that tell a class most surely from all others; `column` names one of several texts."""
+        """Return the n words with the strongest evidence for a class; `column` names one of several texts."""
         return self._model().telltales(label, n, column)
 
     def describe(self) -> Description:
-        """Classes, priors, roles, parameters, and the strongest columns with what they rest on."""
+        """Return classes, priors, roles, parameters, and the strongest columns with their numbers of rows."""
         return self._model().describe()
 
     @property
@@ -236,7 +230,7 @@ class NaiveBayes(Bayes):
 
     @property
     def alpha_(self) -> dict[str, float]:
-        """The pseudo-count of each column that has one: as given, or what alpha="auto" has chosen."""
+        """The pseudo-count of each column that has one: as given, or as chosen by alpha="auto"."""
         return self._model().pseudo_counts
 
     @property
@@ -252,7 +246,7 @@ class NaiveBayes(Bayes):
     def _combine(self, other: Self, operation: Callable[[Ledger, Ledger], Ledger]) -> Ledger:
         if isinstance(other, NaiveBayes):
             self._check_fitted(), other._check_fitted()
-            _check_columns(self._columns or (), other._columns or ())
+            _check_same_columns(self._columns or (), other._columns or ())
             if "text" in self.roles_.values():
                 words = Words.given(other.words)
                 Words.given(self.words).refuse_other(words, "Hint: fit both with the same words=")
@@ -277,14 +271,14 @@ class NaiveBayes(Bayes):
             self.feature_names_in_ = np.array(self._names, dtype=object)
 
     def linear_form(self) -> NoReturn:
-        """Columns of several kinds have no weights in common."""
+        """Raise UndefinedError: columns of several kinds have no common weights."""
         raise UndefinedError(
             "a model of columns of several kinds has no weights per column, nor a curve. "
             "Hint: explain(X) gives the evidence of each column; GaussianNB and BernoulliNB have a form"
         )
 
     def quadratic_form(self) -> NoReturn:
-        """Columns of several kinds have no curve."""
+        """Raise UndefinedError: columns of several kinds have no quadratic form."""
         self.linear_form()
 
     def __sklearn_tags__(self) -> Any:
@@ -295,11 +289,11 @@ class NaiveBayes(Bayes):
         return tags
 
 
-def _check_columns(mine: tuple[Column, ...], theirs: tuple[Column, ...]) -> None:
-    """Refuse two models that take a column differently, naming it."""
-    other = {column.name: column for column in theirs}
-    for column in mine:
-        match = other.get(column.name)
+def _check_same_columns(columns: tuple[Column, ...], others: tuple[Column, ...]) -> None:
+    """Refuse two models that differ in the role or block of a column, naming it."""
+    by_name = {column.name: column for column in others}
+    for column in columns:
+        match = by_name.get(column.name)
         if match is not None and (column.role, column.parts) != (match.role, match.parts):
             raise SchemaError(
                 f"the two models differ in column {column.name!r}: {column.role} in one, {match.role} in the other. "

@@ -1,4 +1,4 @@
-"""What the text facade has of documents: how they become words, a ledger, and rows to be scored."""
+"""The base class of text estimators: documents are converted to words, a ledger, and rows to be scored."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class TextBayes(ClassCounts):
     _idf: Array | None = None
 
     def _family(self) -> Text:
-        """The family that the constructor's arguments describe, checked."""
+        """Return the family of the constructor's arguments, checked."""
         raise AssertionError
 
     def _check_rows(self, X: Any, y: Any, *, reset: bool) -> tuple[Documents, NDArray[Any]]:
@@ -55,7 +55,7 @@ class TextBayes(ClassCounts):
         return documents, labels
 
     def _summarise(self, X: Documents, codes: NDArray[np.int32], weight: Array | None) -> Ledger:
-        """The ledger of documents; the vocabulary is that of these alone."""
+        """Return the ledger of documents; its vocabulary is that of these documents alone."""
         family = self._family()
         X, codes, weight = drop_weightless_rows(X, codes, weight)
         threads = thread_count(self.n_jobs)
@@ -63,11 +63,11 @@ class TextBayes(ClassCounts):
         counter.count(X, codes, weight, threads)
         vocabulary, bags = counter.bags(len(self.classes_))
         if self._weighting is not None:
-            bags = self._weighted(family, X, codes, weight, vocabulary, bags)
+            bags = self._sum_weighted_rows(family, X, codes, weight, vocabulary, bags)
         block = Block("bags", width(self._words, vocabulary), vocabulary, reading=self._words.reading)
         return Ledger(Schema(tuple(self.classes_.tolist()), (block,)), bags.weight[:, 0].copy(), (bags,))
 
-    def _weighted(
+    def _sum_weighted_rows(
         self,
         family: Text,
         X: Documents,
@@ -76,7 +76,7 @@ class TextBayes(ClassCounts):
         vocabulary: Vocabulary | None,
         bags: Bags,
     ) -> Bags:
-        """The second pass: every document weighed by the idf of them all, which the first has told."""
+        """Return the sums of a second pass over the documents, weighted by the idf that the first has counted."""
         rows = matrix(self._words, vocabulary, X, thread_count(self.n_jobs))
         if self._weighting == "twcnb":
             rows = texts.weight_twcnb_inplace(rows, bags.documents)
@@ -85,13 +85,13 @@ class TextBayes(ClassCounts):
         return texts.sum_rows_by_class(rows, codes, weight, bags.documents)
 
     def _replace_ledger(self, ledger: Ledger, X: Any = None) -> None:
-        """See `Bayes._replace_ledger`; documents have no kind of number to remember."""
+        """Replace the ledger; documents have no dtype to store."""
         self.n_features_in_ = ledger.schema.blocks[0].width
         self._idf = None
         super()._replace_ledger(ledger)
 
     def _matrix(self, documents: Documents, threads: int) -> Any:
-        """Documents as the score takes them: weighed as the words were that it was learned from."""
+        """Return the rows of words that are scored, weighted as the training documents were."""
         rows = matrix(self._words, self._known, documents, threads)
         if not self._solved_family.idf and self._weighting != "tfidf":
             return rows
@@ -110,16 +110,16 @@ class TextBayes(ClassCounts):
         model = self._check_fitted()
         threads = thread_count(self.n_jobs)
         form: Any = model.solved.forms[0]
-        answers, silent = [], []
+        scores, is_unknown = [], []
         for documents in texts.split_documents(texts.check_texts(self, X)):
             rows = self._matrix(documents, threads)
-            silent.append(known_words(rows, form.mute) == 0)
-            answers.append(model.scores((rows,), wanted, threads))
-        texts.warn_unknown_documents(np.concatenate(silent), self._solved_family.event, stacklevel=4)
-        return np.concatenate(answers)
+            is_unknown.append(known_words(rows, form.mute) == 0)
+            scores.append(model.scores((rows,), wanted, threads))
+        texts.warn_unknown_documents(np.concatenate(is_unknown), self._solved_family.event, stacklevel=4)
+        return np.concatenate(scores)
 
     def log_likelihood(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> float:
-        """Σ ln p(x, y) over these documents; without arguments over those learned, from the ledger alone."""
+        """Return Σ ln p(x, y) over these documents; without arguments over those learned, from the ledger alone."""
         model = self._check_fitted()
         if X is None and y is None:
             return super().log_likelihood()
@@ -130,7 +130,7 @@ class TextBayes(ClassCounts):
         return model.log_likelihood([self._matrix(X, threads)], codes, weight, threads)
 
     def explain(self, X: Any, classes: tuple[Any, Any] | None = None) -> TextExplanation:
-        """The evidence of each word in decibans, and where it stands; see `Bayes.explain`."""
+        """Return the evidence of each word in decibans, and its positions; see `Classifier.explain`."""
         model = self._check_fitted()
         documents = texts.check_texts(self, X)
         pair = None if classes is None else self._pair(classes)
@@ -138,9 +138,9 @@ class TextBayes(ClassCounts):
         rows = self._matrix(documents, threads)
         form: Any = model.solved.forms[0]
         texts.warn_unknown_documents(known_words(rows, form.mute) == 0, self._solved_family.event, stacklevel=3)
-        told = model.explain([rows], pair, self.classes_, threads)
-        written = [documents.text(i) or "" for i in range(len(documents))]
-        return TextExplanation(**vars(told), texts=written, find=Finder(self._words, self._known))
+        result = model.explain([rows], pair, self.classes_, threads)
+        strings = [documents.text(i) or "" for i in range(len(documents))]
+        return TextExplanation(**vars(result), texts=strings, find=Finder(self._words, self._known))
 
     @property
     def _known(self) -> Vocabulary | None:
@@ -149,11 +149,11 @@ class TextBayes(ClassCounts):
 
     @property
     def vocabulary_(self) -> Vocabulary:
-        """The words that were met, in the order of the features; `select` leaves them as they are."""
+        """The words of the training documents, in the order of the features; `select` does not change them."""
         known = self._known
         if known is None:
             raise UndefinedError(
-                f"with Words(hashed={self._words.hashed}) hashes stand for the words, and no words are kept. "
+                f"with Words(hashed={self._words.hashed}) words are hashed, and not kept. "
                 f"Hint: hashed=None keeps them"
             )
         return known
@@ -170,11 +170,11 @@ class TextBayes(ClassCounts):
         return super()._combine(other, operation)
 
     def _write_state(self, section: Section) -> None:
-        asked = texts.choose_tokenizer(self.words, self.event, self.weighting)
-        if self.weighting != self._weighting or asked != self._words:
+        words = texts.choose_tokenizer(self.words, self.event, self.weighting)
+        if self.weighting != self._weighting or words != self._words:
             raise ModelFileError(
-                "words, event or weighting were set to something else after the documents were learned, so a file of "
-                "this model would answer otherwise than it does. Hint: fit again, or set them back"
+                "words, event or weighting were changed after the documents were learned, so a file of this model "
+                "would predict otherwise than the model does. Hint: fit again, or set them back"
             )
         section.put("reader", self._words.fingerprint)
 
@@ -186,7 +186,7 @@ class TextBayes(ClassCounts):
         except (DecibanError, ValueError, TypeError) as error:
             section.refuse(f"the arguments are not sound: {error}")
         if section.text("reader") != self._words.fingerprint:
-            section.refuse("the words are not read as the fingerprint of the reader says")
+            section.refuse("the words do not match the fingerprint of the reader")
         if len(blocks) != 1 or blocks[0].kind != "bags" or blocks[0].reading != self._words.reading:
             section.refuse(f"there should be bags of {self._words.reading}, and nothing else")
         known: Any = blocks[0].names
@@ -204,7 +204,7 @@ class TextBayes(ClassCounts):
 
 
 def _idf(family: Text, part: Bags) -> Array:
-    """ln((1 + n)/(1 + df)) + 1 of each word."""
+    """Return ln((1 + n)/(1 + df)) + 1 of each word."""
     idf = replace(family, idf=True).idf_of(part)
     assert idf is not None
     return idf

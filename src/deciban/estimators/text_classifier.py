@@ -26,7 +26,7 @@ from deciban.text import Words, spelled
 
 EVENTS: dict[str, Event] = {
     "multinomial": "multinomial",
-    "boolean": "multinomial",  # of documents that have each word once
+    "boolean": "multinomial",  # each word counts once per document
     "bernoulli": "bernoulli",
     "complement": "complement",
 }
@@ -35,16 +35,16 @@ EVENTS: dict[str, Event] = {
 class TextClassifier(TextBayes):
     """Naive Bayes over documents: texts in a list, an array or a column of any kind of frame.
 
-    `event`: words are drawn one by one (multinomial), the same of documents that have each word once (boolean), each
-    word is there or not (bernoulli), or a class is what the others are not (complement; `norm` as in `ComplementNB`).
-    `words` says how a text is read, as `Words` or its arguments in a mapping. `alpha` is added to every count; "auto"
-    is that under which the words that were counted are most probable (`alpha_`).
+    `event` is the model of a document: counts of words (multinomial), the same with each word once (boolean), the
+    presence of each word (bernoulli), or complement naive Bayes (complement; `norm` as in `ComplementNB`). `words` is
+    the tokenizer, as `Words` or its arguments in a mapping. `alpha` is added to every count; "auto" is the
+    pseudo-count with the largest marginal likelihood (`alpha_`).
 
-    Kept are words of at least `least` documents, and of these the `most` most telling (`by` information or chi2). It
-    is decided from what was counted and may change at any time (`select`); so may `idf`: rare words count more.
-    `weighting` does what sums of counts cannot: "tfidf" makes each document one long after idf, as scikit-learn does;
-    "twcnb" is Rennie et al.'s complement model (2003). Such a model cannot learn more, forget or be merged.
-    `calibrate` mends the probabilities as `fit` learns them, see `calibrated`.
+    Words of fewer than `least` documents are dropped, and of the others all but the `most` most informative (`by`
+    information or chi2). This is computed from the counts and may change at any time (`select`); so may `idf`: rare
+    words count more. `weighting` cannot be computed from sums of counts: "tfidf" normalises each document to length
+    one after idf, as scikit-learn does; "twcnb" is Rennie et al.'s complement model (2003). Such a model cannot learn
+    more, forget or be merged. `calibrate` is the method by which `fit` calibrates probabilities, see `calibrated`.
 
     >>> from deciban import TextClassifier
     >>> mail = ["cheap pills, buy now", "buy cheap watches", "lunch at noon?", "the report is at noon"]
@@ -58,11 +58,13 @@ class TextClassifier(TextBayes):
       lunch               1×     −2.78 dB  [Lunch], or cheap pills?
       prior                      +0.00 dB
       total                      +5.48 dB  (3.53 to 1)
-    >>> [(told.word, round(told.decibans, 1)) for told in model.select(4).telltales("ham")]
+    >>> [(each.word, round(each.decibans, 1)) for each in model.select(4).telltales("ham")]
     [('noon', 4.8), ('at', 4.8)]
     """
 
-    _free_parameters = frozenset({"n_jobs", "calibrate", "words", "encoding", "errors"})  # words: as they are read
+    _free_parameters = frozenset(
+        {"n_jobs", "calibrate", "words", "encoding", "errors"}
+    )  # words are checked separately
 
     _parameter_constraints: dict[str, list[Any]] = {
         "event": [StrOptions(set(EVENTS))],
@@ -144,7 +146,7 @@ class TextClassifier(TextBayes):
         )
 
     def sample(self, n: int = 1, random_state: Any = None) -> tuple[list[str], NDArray[Any]]:  # type: ignore[override]
-        """n documents of words drawn from the model, in no order, and their classes."""
+        """Return n documents of words drawn from the model, in random order, and their classes."""
         self._check_fitted()
         self._require_counts("document to draw")
         texts.refuse_text_sampling(self._words)
@@ -154,7 +156,7 @@ class TextClassifier(TextBayes):
         return spelled(rows, self.vocabulary_, once, rng), self.classes_[codes]
 
     def bayes_error(self, n_draws: int = DRAWS, random_state: Any = 0) -> float:
-        """The least error any rule could have if the model were true, by drawing."""
+        """Return the least error of any rule if the model were true, by sampling."""
         self._check_fitted()
         self._require_counts("Bayes error")
         return super().bayes_error(n_draws, random_state)
@@ -166,7 +168,7 @@ class TextClassifier(TextBayes):
         texts.refuse_sampling(self._words, given, what)
 
     def telltales(self, label: Any, n: int = 10) -> list[Telltale]:
-        """The words that tell a class from all others, by what they say at least in all its documents."""
+        """Return the words with the strongest evidence for a class, by its lower bound summed over its documents."""
         part: Any = self.ledger_.parts[0]
         words = self.vocabulary_
         classes = self.classes_.tolist()
@@ -175,7 +177,7 @@ class TextClassifier(TextBayes):
         return telltales(self._solved_family, part, classes.index(label), n, words)
 
     def select(self, k: int | None, by: By = "information", least: float | None = None) -> Self:
-        """Keep the k most telling words (None: all) of those in `least` documents; what was counted stays."""
+        """Keep the k most informative words (None: all) of those in `least` documents; the counts are unchanged."""
         ledger = self.ledger_
         with self._restore_on_error():
             self.most, self.by, self.least = k, by, self.least if least is None else least
@@ -184,23 +186,23 @@ class TextClassifier(TextBayes):
         return self
 
     def with_priors(self, priors: Any) -> Self:
-        """See `Algebra.with_priors`; a complement model has no prior in its score to change."""
+        """Return a model with other class priors; a complement model has none in its score."""
         if not self._check_fitted().assumption.probabilistic:
             raise UndefinedError(NO_LIKELIHOOD.format(what="class prior in its score"))
         return super().with_priors(priors)
 
     @property
     def feature_count_(self) -> Array:
-        """Σ w·x per class and word, K×V numbers, made when asked for."""
+        """Σ w·x per class and word, K×V, computed on access."""
         part: Any = self.ledger_.parts[0]
         return part.occurrences.to_dense().total
 
     @property
     def feature_log_prob_(self) -> Array:
-        """ln θ_kv, K×V numbers, made when asked for; of words that are not kept 0."""
+        """ln θ_kv, K×V, computed on access; 0 for words that are not kept."""
         part: Any = self.ledger_.parts[0]
         return self._solved_family.log_theta(part)
 
     def quadratic_form(self) -> NoReturn:
-        """Words have no squares."""
+        """Raise UndefinedError: the score has no squares of words."""
         raise UndefinedError("the score of a document is linear in its words. Hint: linear_form()")

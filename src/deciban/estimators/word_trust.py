@@ -1,4 +1,4 @@
-"""What evidence regression has found out about words: which it trusts, how much, and what they say then."""
+"""Trust of evidence regression in words, and their evidence times this trust."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from deciban.scores import DECIBAN
 
 
 class TrustedWord(NamedTuple):
-    """A word that tells a class from all others: what it says in a document of the usual length, in decibans.
+    """The evidence of a word for a class in a document of root mean square length, in decibans.
 
-    That is its evidence, what it says under naive Bayes, times the trust in it.
+    `decibans` is `evidence`, that of naive Bayes, times the trust in the word.
     """
 
     word: Any
@@ -29,9 +29,9 @@ class TrustedWord(NamedTuple):
 
 
 class WordTrustMixin:
-    """Trust and evidence of a fitted model, made when asked for."""
+    """Trust and evidence of the words of a fitted model, computed on access."""
 
-    if TYPE_CHECKING:  # what the facade brings
+    if TYPE_CHECKING:  # defined by the estimator
         classes_: NDArray[Any]
         _check_fitted: Callable[[], Any]
         coef_: Array
@@ -45,27 +45,27 @@ class WordTrustMixin:
         return float(model.account.settings[name])  # type: ignore[arg-type]
 
     def telltales(self, label: Any, n: int = 10) -> list[TrustedWord]:
-        """The words that speak most for a class against all others, in a document of the usual length."""
+        """Return the words with the strongest evidence for a class, in a document of root mean square length."""
         model: FittedModel = self._check_fitted()
         classes = self.classes_.tolist()
         if label not in classes:
             raise no_such_class(label, classes)
         k = classes.index(label)
-        said = _above_others(self._form.weights, k) / self._get_setting("size")
-        best = np.argsort(-said, kind="stable")[:n]
-        told = _above_others(model.naive.solved.forms[0].linear().weights[:, best], k)
-        trust = divide(said[best], told)
+        nats = _subtract_mean_of_others(self._form.weights, k) / self._get_setting("size")
+        best = np.argsort(-nats, kind="stable")[:n]
+        naive_nats = _subtract_mean_of_others(model.naive.solved.forms[0].linear().weights[:, best], k)
+        trust = divide(nats[best], naive_nats)
         names = model.feature_names
         return [
-            TrustedWord(names[j], float(said[j]) * DECIBAN, e * DECIBAN, t)
-            for j, e, t in zip(best.tolist(), told.tolist(), trust.tolist())
+            TrustedWord(names[j], float(nats[j]) * DECIBAN, e * DECIBAN, t)
+            for j, e, t in zip(best.tolist(), naive_nats.tolist(), trust.tolist())
         ]
 
     @property
     def trust_(self) -> Array:
-        """How much of what each word says is believed, one row a class, of two classes one for both."""
-        said = extract_word_evidence(self._check_fitted().naive.solved.forms[0]).T
-        return divide(self.coef_, said * self._get_setting("size"), self.common_trust_)
+        """The factor of each word's evidence, a row for each class; for two classes one row."""
+        evidence = extract_word_evidence(self._check_fitted().naive.solved.forms[0]).T
+        return divide(self.coef_, evidence * self._get_setting("size"), self.common_trust_)
 
     @property
     def common_trust_(self) -> float:
@@ -74,12 +74,12 @@ class WordTrustMixin:
 
     @property
     def alpha_(self) -> float:
-        """The pseudo-count that is added: as given, or what alpha="auto" has chosen by what was counted."""
+        """The pseudo-count that is added: as given, or as chosen by alpha="auto"."""
         family: Any = self._check_fitted().naive.assumption.families[0]
         return float(family.alpha)
 
 
-def _above_others(weights: Array, k: int) -> Array:
-    """A class's weights less the mean of the other classes'."""
+def _subtract_mean_of_others(weights: Array, k: int) -> Array:
+    """Return a class's weights less the mean of the other classes'."""
     own = weights[k]
     return np.asarray(own - (weights.sum(axis=0) - own) / (len(weights) - 1))
