@@ -37,9 +37,9 @@ def test_folds_of_each_class_differ_by_one_row_at_most():
 def test_pieces_are_dealt_as_the_whole():
     codes = np.random.default_rng(0).integers(-1, 5, 203)
     pieces = StratifiedAssigner(7)
-    dealt = np.concatenate([pieces.of(codes[a:b]) for a, b in [(0, 1), (1, 50), (50, 50), (50, 203)]])
-    assert dealt.tolist() == StratifiedAssigner(7).assign(codes).tolist()
-    assert ((dealt == -1) == (codes == -1)).all()
+    assigned = np.concatenate([pieces.assign(codes[a:b]) for a, b in [(0, 1), (1, 50), (50, 50), (50, 203)]])
+    assert assigned.tolist() == StratifiedAssigner(7).assign(codes).tolist()
+    assert ((assigned == -1) == (codes == -1)).all()
 
 
 def test_groups_stay_together_and_folds_are_even():
@@ -217,13 +217,13 @@ REFUSED = [
     ({"folds": 1}, "at least 2, not 1"),
     ({"folds": True}, "at least 2, not True"),
     ({"folds": 2.5}, "at least 2, not 2.5"),
-    ({"folds": 13}, "12 rows cannot be dealt into 13 folds"),
+    ({"folds": 13}, "12 rows cannot be split into 13 folds"),
     ({"folds": "ten"}, "not 'ten'"),
     ({"folds": [0, 1]}, "shape .2,. for 12 rows"),
     ({"folds": [0] * 12}, "all rows are in one fold"),
     ({"folds": [-2, 0] * 6}, "−1: learned from"),
     ({"folds": [0.5, 0.0] * 6}, "numbered 0, 1, 2"),
-    ({"folds": ShuffleSplit(3, test_size=0.6, random_state=0)}, "judged once"),
+    ({"folds": ShuffleSplit(3, test_size=0.6, random_state=0)}, "scored once"),
     ({"folds": 3, "groups": [1, 2] * 6}, "folds=2"),
     ({"groups": [1, 2]}, "groups has 2 values for 12 rows"),
     ({"folds": 2, "groups": [1, None] * 6}, "row 1 has no group"),
@@ -249,7 +249,7 @@ def test_classifiers_without_probabilities_are_refused():
 
 
 def test_too_many_rows_without_a_closed_form_are_refused_before_anything_is_solved(monkeypatch):
-    monkeypatch.setattr("deciban.estimators.leave_one_out_models.MOST_ALONE", 10)
+    monkeypatch.setattr("deciban.estimators.fold_estimators.MAX_REFITTED_ROWS", 10)
     with pytest.raises(InputError, match="folds=10"):
         deciban.cross_validate(deciban.GaussianBayes(shrinkage="oas"), X, Y, "loo")
     assert deciban.cross_validate(deciban.GaussianNB(), X, Y, "loo").rows == 12
@@ -258,14 +258,14 @@ def test_too_many_rows_without_a_closed_form_are_refused_before_anything_is_solv
 @pytest.mark.parametrize("store", [np.asarray, csr_array], ids=["dense", "sparse"])
 @pytest.mark.parametrize("facade", FACADES, **IDS)
 def test_closed_forms_leave_next_to_nothing_to_the_definition(facade, store, monkeypatch):
-    monkeypatch.setattr("deciban.estimators.leave_one_out_models.MOST_ALONE", 2)
+    monkeypatch.setattr("deciban.estimators.fold_estimators.MAX_REFITTED_ROWS", 2)
     rows, labels = facade.data(300)
     assert deciban.cross_validate(facade.make(), store(rows), labels, "loo").rows == 300
 
 
 @pytest.mark.parametrize("event", ["multinomial", "boolean", "bernoulli", "complement"])
 def test_closed_forms_serve_documents(event, monkeypatch):
-    monkeypatch.setattr("deciban.estimators.leave_one_out_models.MOST_ALONE", 0)
+    monkeypatch.setattr("deciban.estimators.fold_estimators.MAX_REFITTED_ROWS", 0)
     documents = [f"tea {'red' if i % 2 else 'blue'} word{i // 3} only{i}" for i in range(30)]
     model = deciban.TextClassifier(event=event, least=2)
     assert deciban.cross_validate(model, documents, np.arange(30) % 2, "loo").rows == 30
@@ -273,7 +273,7 @@ def test_closed_forms_serve_documents(event, monkeypatch):
 
 def test_folds_that_do_not_fit_into_memory_are_fitted_one_after_the_other(monkeypatch):
     expected = deciban.cross_validate(GAUSS.make(), X, Y, 3).log_proba
-    monkeypatch.setattr("deciban.estimators.fold_estimators.MOST_CELLS", 0)
+    monkeypatch.setattr("deciban.estimators.fold_estimators.MAX_LEDGER_CELLS", 0)
     np.testing.assert_allclose(deciban.cross_validate(GAUSS.make(), X, Y, 3).log_proba, expected, atol=1e-9)
 
 
@@ -281,6 +281,6 @@ def test_a_calibration_that_is_no_argument_is_said_to_be_left_out():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(80, 3)), np.arange(80) % 2
     honest = deciban.GaussianNB().fit(X, y).calibrated(X, y, "temperature")
-    with pytest.warns(DecibanWarning, match="judged by a model without any"):
+    with pytest.warns(DecibanWarning, match="scored by a model without any"):
         report = deciban.cross_validate(honest, X, y)
     np.testing.assert_array_equal(report.log_proba, deciban.cross_validate(deciban.GaussianNB(), X, y).log_proba)

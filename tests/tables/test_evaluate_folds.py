@@ -12,8 +12,8 @@ import deciban
 from deciban.errors import InputError
 from deciban.metrics.calibration_fit import calibrate
 from deciban.text import Words
-from deciban.training import table_leave_one_out as left_out
-from deciban.validation import fold_scores as crossed
+from deciban.training import table_leave_one_out
+from deciban.validation import fold_models
 from tests.tables.dealt import stratified
 from tests.tables.reviews import reviews
 
@@ -103,7 +103,7 @@ def test_leaving_out_each_row_is_a_training_for_each_row(weighted):
 def test_rows_left_out_in_small_pieces_are_the_same(monkeypatch):
     t = table(40)
     whole = deciban.evaluate(t, folds="loo", **settings(t))
-    monkeypatch.setattr(crossed, "AT_ONCE", 7)
+    monkeypatch.setattr(fold_models, "ROWS_PER_BATCH", 7)
     monkeypatch.setattr("deciban.model.summarise_table.MAX_FOLD_CELLS", 2000)
     pieces = deciban.evaluate(t, folds="loo", **settings(t))
     np.testing.assert_allclose(pieces.log_proba, whole.log_proba, rtol=1e-9, atol=1e-9)
@@ -270,7 +270,7 @@ def test_training_and_evaluating_calibrate_alike():
 
 
 def test_a_report_says_of_how_many_rows_its_calibration_is(monkeypatch):
-    monkeypatch.setattr("deciban.training.reservoir.MOST_ROWS", 60)
+    monkeypatch.setattr("deciban.training.reservoir.MAX_SAMPLE_ROWS", 60)
     t = table(weighted=False)
     report = deciban.evaluate(t, calibrate="platt", groups="place", target="verdict", roles=without("place"))
     assert f"each place in one fold: 60 of {present(t).sum()} rows, drawn at random" in report.measured
@@ -335,7 +335,7 @@ def test_a_model_is_judged_without_folds():
 
 
 def test_very_many_rows_are_not_left_out_one_by_one(monkeypatch):
-    monkeypatch.setattr(left_out, "MOST_ALONE", 20)
+    monkeypatch.setattr(table_leave_one_out, "MAX_REFITTED_ROWS", 20)
     with pytest.raises(InputError, match=r"at most 20 rows\. Hint: folds=100"):
         deciban.evaluate({"x": np.arange(30.0) % 7, "y": ["p", "q"] * 15}, target="y", folds="loo")
 
@@ -351,9 +351,9 @@ def test_rows_of_settled_roles_are_left_out_in_closed_form_however_many(monkeypa
     }
     asked = {"target": "y", "folds": "loo", "weights": "w", "roles": {"x": "number", "c": "category"}}
     with monkeypatch.context() as patch:
-        patch.setattr(left_out, "_in_closed_form", lambda trained, progress: None)
+        patch.setattr(table_leave_one_out, "_score_in_closed_form", lambda trained, progress: None)
         expected = deciban.evaluate(table, **asked)
-    monkeypatch.setattr(left_out, "MOST_ALONE", 0)
+    monkeypatch.setattr(table_leave_one_out, "MAX_REFITTED_ROWS", 0)
     found = deciban.evaluate(table, **asked)
     np.testing.assert_allclose(found.log_proba, expected.log_proba, atol=1e-9)
     np.testing.assert_array_equal(found.truth, expected.truth)

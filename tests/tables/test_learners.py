@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from deciban.training.memory_ledgers import counted
 from scipy.optimize import minimize
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
@@ -13,6 +12,7 @@ from deciban.errors import InputError
 from deciban.linear import evidence_weights
 from deciban.training import learners, reservoir
 from deciban.training.discriminative_learners import inner_folds
+from deciban.training.table_folds import count_rows
 from deciban.training.task import plan
 from deciban.training.train import learned
 from tests.tables import clinic
@@ -224,7 +224,7 @@ def test_rows_in_memory_are_counted_as_the_table_was():
     table = clinic.patients()
     task = plan(table, target="diagnosis", learner="logistic", C=1.0)
     trained = learned(task, 5, None)
-    again = counted(task, trained.model.options, trained.total.schema, trained.sample)
+    again = count_rows(task, trained.model.options, trained.total.schema, trained.sample)
     assert again.rows.tolist() == trained.total.rows.tolist()
     for mine, theirs in zip(again.parts, trained.total.parts):
         for name, array in theirs.arrays().items():
@@ -235,14 +235,14 @@ def test_rows_in_memory_are_counted_as_the_table_was():
 def test_words_in_memory_are_counted_as_the_table_was(words):
     task = plan(reviews(), target="verdict", learner="logistic", C=1.0, words=words)
     trained = learned(task, 5, None)
-    again = counted(task, trained.model.options, trained.total.schema, trained.sample)
+    again = count_rows(task, trained.model.options, trained.total.schema, trained.sample)
     for mine, theirs in zip(again.parts, trained.total.parts):
         for name, array in theirs.arrays().items():
             assert mine.arrays()[name] == pytest.approx(array, rel=1e-9, abs=1e-9), name
 
 
 def test_of_more_rows_than_memory_holds_a_sample_is_learned_and_said_so(monkeypatch):
-    monkeypatch.setattr(reservoir, "MOST_ROWS", 50)
+    monkeypatch.setattr(reservoir, "MAX_SAMPLE_ROWS", 50)
     rows = people(1000)
     model = deciban.train(rows, target="group", learner="logistic", C=1.0)
     assert model.account.settings["rows"] == 50 * reservoir.LEARNED

@@ -161,7 +161,7 @@ def test_the_held_out_quality_is_that_of_ten_separate_trainings(model):
 def test_a_sample_of_the_rows_is_judged_where_there_are_many(monkeypatch):
     from deciban.training import reservoir
 
-    monkeypatch.setattr(reservoir, "MOST_ROWS", 100)
+    monkeypatch.setattr(reservoir, "MAX_SAMPLE_ROWS", 100)
     model = deciban.train(TABLE, **SETTINGS)
     assert model.held_out.rows <= 100
     assert "drawn at random" in model.held_out.measured

@@ -213,7 +213,7 @@ def test_where_folds_take_too_much_memory_they_are_given_up_and_nothing_else(mon
 
 def test_the_sample_to_be_judged_is_bounded_by_the_size_of_its_texts(monkeypatch):
     table = reviews(missing=False).select(["text", "verdict"])
-    monkeypatch.setattr(reservoir, "MOST_BYTES", 3000)
+    monkeypatch.setattr(reservoir, "MAX_SAMPLE_BYTES", 3000)
     found = []
     for block in (400, 1 << 20):
         monkeypatch.setattr(sources, "BLOCK_BYTES", block)
@@ -337,11 +337,11 @@ def test_the_number_of_threads_changes_nothing():
     task = plan(table, target="verdict", roles=ROLES)
     found = []
     for jobs in (1, 3):
-        gathering: TableSummariser = task.gathering(10, FoldAssignment(10))
-        gathering.n_jobs = jobs
-        for _ in gathering.read(open_source(table)):
+        summariser: TableSummariser = task.summariser(10, FoldAssignment(10))
+        summariser.n_jobs = jobs
+        for _ in summariser.read(open_source(table)):
             pass
-        found.append(gathering.ledgers())
+        found.append(summariser.ledgers())
     assert found[0] == found[1]
 
 

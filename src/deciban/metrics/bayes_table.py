@@ -8,7 +8,7 @@ from typing import Any
 
 from deciban.errors import InputError
 from deciban.formatting import short_percent, signed, spaced
-from deciban.scores.explanation import odds as in_words
+from deciban.scores.explanation import format_odds as in_words
 
 DEFAULT_POPULATION = 10_000
 

@@ -17,7 +17,7 @@ from deciban.training.settings_grid import Grid
 from deciban.training.table_folds import rescale_texts
 from deciban.training.task import check_fold_settings, plan
 from deciban.training.text_candidates import wordings
-from deciban.training.train import Trained, learned
+from deciban.training.train import Trained, train_task
 from deciban.validation.fold_models import ledgers_excluding_each
 from deciban.validation.splits import check_n_folds
 
@@ -61,9 +61,9 @@ def choose(
         source, target=target, sql=sql, weights=weights, aside=aside, **check_fold_settings("choose", settings)
     )
     split.check(task)
-    deal = split.dealing(task)
-    trained = learned(task, deal.n_folds, progress, deal)
-    trained.check_folds(deal.n_folds)
+    assignment = split.assign(task)
+    trained = train_task(task, assignment.n_folds, progress, assignment)
+    trained.check_folds(assignment.n_folds)
     free = {name for name in VARIED if settings.get(name) is None}
     if settings.get("like") is not None:
         free &= {"prior"}
@@ -71,7 +71,7 @@ def choose(
     kinds: list[Callable[[Held], Ways]] = [grid.ways]
     notes: list[str] = []
     if "numbers" in free and "parameter_prior" in free:
-        shapes = Shapes.of(trained, split.dealing(task), progress, notes)
+        shapes = Shapes.of(trained, split.assign(task), progress, notes)
         kinds += [shapes.ways] if shapes else []
     if "alpha" in free and "words" in free and [c.role for c in task.columns if c.role != "skip"] == ["text"]:
         kinds.append(lambda held: wordings(held, trained.model.options))
@@ -90,5 +90,5 @@ def _compare_settings(trained: Trained, kinds: Sequence[Callable[[Held], Ways]],
             held = Held(f, rest, rescale_texts(rows, rest, words))
             ways = (way for kind in kinds for way in kind(held))
             comparison.add_fold(ways, rows.codes, rows.weight, held.rest.rows > 0)
-    which = trained.which_rows(len(sample.codes))
-    return comparison.choice(f"{len(trained.folds)}-fold: {which}, each judged by models without its fold", notes)
+    which = trained.describe_sample(len(sample.codes))
+    return comparison.choice(f"{len(trained.folds)}-fold: {which}, each scored by models without its fold", notes)

@@ -20,7 +20,7 @@ from deciban.training.candidates import Contender, Field, checked_names
 from deciban.training.evaluate import Split
 from deciban.training.learning_curve import FEWEST_ROWS, HELD_OUT
 from deciban.training.task import check_fold_settings, checked_learner, plan
-from deciban.training.train import Trained, learned
+from deciban.training.train import Trained, train_task
 from deciban.validation.splits import check_n_folds
 
 DRAWS = 10
@@ -76,8 +76,8 @@ def compare(
     )
     task = replace(asked, learner="bayes", C="auto")
     split.check(task)
-    deal = split.dealing(task)
-    trained = learned(task, deal.n_folds, progress, deal)
+    assignment = split.assign(task)
+    trained = train_task(task, assignment.n_folds, progress, assignment)
     notes: list[str] = []
     field = list(Field.of(trained, settings).contenders(names, C, notes))
     if not field:
@@ -88,7 +88,7 @@ def compare(
 
     # Thousands of small searches: products on two cores wait for each other longer than they compute.
     with limit_products_to_one_core(True):
-        return ring.comparison(deal.n_folds, drawn, notes)
+        return ring.comparison(assignment.n_folds, drawn, notes)
 
 
 def _checked_draws(draws: Any) -> int:
@@ -122,8 +122,8 @@ class Ring:
     def comparison(self, n_folds: int, draws: Draws | None, notes: Sequence[str]) -> Comparison:
         """All contenders in folds, then on draws."""
         self.todo = len(self.field) * (n_folds + (draws.n_draws * len(draws.sizes) if draws else 0))
-        which = self.trained.which_rows(len(self.rows.codes))
-        measured = f"{n_folds}-fold: {which}, each judged by models without its fold, the same folds for all"
+        which = self.trained.describe_sample(len(self.rows.codes))
+        measured = f"{n_folds}-fold: {which}, each scored by models without its fold, the same folds for all"
         known = self._known()
         entrants = [self._entrant(i, n_folds) for i in range(len(self.field))]
         found = compare_candidates(

@@ -15,7 +15,7 @@ from deciban.model.columns import OPEN
 from deciban.model.summarise_table import FoldAssigner, Progress
 from deciban.scores.posterior import finish
 from deciban.training.rescoring import Held, Ways, scores
-from deciban.training.train import Trained, learned
+from deciban.training.train import Trained, train_task
 from deciban.validation.fold_models import ledgers_excluding_each
 
 SHRINKAGES = (None, 0.1, 0.3, 0.5, "oas")
@@ -32,7 +32,9 @@ class Shapes:
     prior: ClassPrior
 
     @classmethod
-    def of(cls, trained: Trained, deal: FoldAssigner, progress: Progress | None, notes: list[str]) -> Shapes | None:
+    def of(
+        cls, trained: Trained, assignment: FoldAssigner, progress: Progress | None, notes: list[str]
+    ) -> Shapes | None:
         """Read a second time, for co-moments; None where there are other columns, or too many of them."""
         columns = [column for column in trained.task.columns if column.role != "skip"]
         if len(columns) < 2 or any(column.role not in ("number", *OPEN) or column.block for column in columns):
@@ -45,7 +47,7 @@ class Shapes:
             return None
         bell: Any = "number"
         together = [replace(column, role=bell, block=names) for column in columns]
-        again = learned(replace(trained.task, columns=together), n_folds, progress, deal)
+        again = train_task(replace(trained.task, columns=together), n_folds, progress, assignment)
         place = [feature.name for feature in trained.task.layout.blocks[0].features]
         order = [place.index(name) for name in names]
         return cls(list(ledgers_excluding_each(again.folds)), order, trained.model.options.prior)

@@ -78,9 +78,9 @@ def _read(task: Task, progress: Progress | None) -> tuple[TableSummariser, Rows]
             f"{task.target!r} that are no texts. Hint: give columns roles, {role_hint('COLUMN', 'category')} or skip"
         )
     gathering, sample = task.summariser(1), Reservoir(d, task.source.n_rows)
-    sample.room = min(sample.room, max(1, MOST_STEPS // (d * (d - 1) // 2)))
+    sample.capacity = min(sample.capacity, max(1, MOST_STEPS // (d * (d - 1) // 2)))
     for rows in gathering.read(task.source, progress):
-        sample.offer(rows)
+        sample.add(rows)
     total, _ = gathering.total_and_folds  # refuses a table without rows
     if (total.rows > 0).sum() < 2:
         raise InputError(

@@ -14,13 +14,12 @@ from deciban.model.model import Model, file_options
 from deciban.model.summarise_table import Progress
 from deciban.model.unseen_values import UnseenValueMonitor
 from deciban.sources.source import Source, open_source
-from deciban.training.calibrate_model import calibrated, told_map
 from deciban.training.labelled_rows import LabelledTable, assign_by_column, table_matrices
 from deciban.training.learners import learn_before_each, learn_excluding_each, make_learner
 from deciban.training.table_folds import score_out_of_fold
 from deciban.training.table_leave_one_out import evaluate_leave_one_out
 from deciban.training.task import Task, check_settings, plan
-from deciban.training.train import learned
+from deciban.training.train import describe_map, train_task
 from deciban.validation.splits import (
     LEAVE_ONE_OUT_TEXT,
     FoldAssignment,
@@ -117,7 +116,7 @@ class Split:
             if name in (task.target, task.weights):
                 raise InputError(f"column {name!r} is the {'target' if name == task.target else 'weights'} already")
 
-    def dealing(self, task: Task) -> FoldAssignment:
+    def assign(self, task: Task) -> FoldAssignment:
         """Which fold each row goes to."""
         assert self.folds is not None
         if self.groups is not None:
@@ -151,9 +150,9 @@ def _of_model(
 
 
 def _of_folds(task: Task, split: Split, progress: Progress | None) -> Report:
-    deal = split.dealing(task)
-    trained = learned(task, deal.n_folds, progress, deal)
-    trained.check_folds(deal.n_folds, hint="; or hold rows out, and judge a model by them")
+    assignment = split.assign(task)
+    trained = train_task(task, assignment.n_folds, progress, assignment)
+    trained.check_folds(assignment.n_folds, hint="; or hold rows out, and judge a model by them")
     options = trained.model.options
     each = list(
         learn_excluding_each(task, options, trained.folds, trained.sample)
@@ -163,14 +162,14 @@ def _of_folds(task: Task, split: Split, progress: Progress | None) -> Report:
     card = Scorecard.empty(len(trained.model.labels))
     schema = trained.total.schema
     for _, rows in LabelledTable.of(task, schema).rows(table_matrices(task, schema), progress):
-        dealt = replace(rows, fold=deal.lookup(rows.number))
+        dealt = replace(rows, fold=assignment.lookup(rows.number))
         scored = score_out_of_fold(each, dealt, "log_posterior")
         if len(scored.rows.codes):
             card += scored.scorecard(scored.scores)
-    report = card.report(trained.model.classes, split.words(deal.n_folds))
+    report = card.report(trained.model.classes, split.words(assignment.n_folds))
     if card.ranks is None or not card.ranks.is_complete:
         return report
-    return replace(report, folds=deal.lookup(card.ranks.rows.number))
+    return replace(report, folds=assignment.lookup(card.ranks.rows.number))
 
 
 def _calibrated(task: Task, split: Split, method: str, progress: Progress | None) -> Report:
@@ -182,13 +181,13 @@ def _calibrated(task: Task, split: Split, method: str, progress: Progress | None
             "calibrate mends a fold by what came true of all others, of later ones too, so order has no meaning. "
             "Hint: leave one of the two out"
         )
-    deal = split.dealing(task)
-    trained = learned(task, deal.n_folds, progress, deal)
-    trained.check_folds(deal.n_folds, hint="; or leave calibrate out")
+    assignment = split.assign(task)
+    trained = train_task(task, assignment.n_folds, progress, assignment)
+    trained.check_folds(assignment.n_folds, hint="; or leave calibrate out")
     scored = trained.sample_scores
     assert scored is not None
-    calibration, log_posterior = calibrated(trained, scored, method)
-    words = ", as they are: no map lowers the log-loss" if calibration is None else told_map(calibration)
+    calibration, log_posterior = trained.calibrate(method)
+    words = ", as they are: no map lowers the log-loss" if calibration is None else describe_map(calibration)
     together = "" if split.groups is None else f", each {split.groups} in one fold"
     return replace(trained.report(log_posterior, words, together), folds=scored.rows.fold)
 
@@ -199,5 +198,5 @@ def _of_each_row(task: Task, progress: Progress | None) -> Report:
             f"'loo' takes each row out of what was counted, and learner={task.learner!r} would have to learn the "
             f"table anew for every row. Hint: --folds 10 (folds=10)"
         )
-    trained = learned(task, 1, progress)
+    trained = train_task(task, 1, progress)
     return evaluate_leave_one_out(trained, progress).report(trained.model.classes, LEAVE_ONE_OUT_TEXT)

@@ -28,7 +28,7 @@ from deciban.training.label_noise import Flipped, below
 from deciban.training.labelled_rows import read_labelled_batches
 from deciban.training.learners import learn_up_to
 from deciban.training.task import Task, check_fold_settings, plan
-from deciban.training.train import Trained, learned
+from deciban.training.train import Trained, train_task
 
 HELD_OUT = 0.2
 """The share of the rows that every model is judged by."""
@@ -53,7 +53,7 @@ def learning_curve(
 ) -> LearningCurve:
     """How good a model is by how many rows it has learned; with `flipped`, by how many of their labels are wrong.
 
-    A fifth of the rows, drawn at random, is held out and judged by every model. `sizes` are numbers of rows, or
+    A fifth of the rows, drawn at random, is held out and scored by every model. `sizes` are numbers of rows, or
     shares (up to 1.0) of the rows that are not held out; unless given, all of these, half, a quarter and so on.
     `flipped` is a share (or several) of the labels learned from that are replaced by another class; those held out
     stay as they are. `settings` are those of `train`. The rows are read once for each share of flipped labels, and
@@ -76,7 +76,7 @@ def learning_curve(
         lines.append(order.line(known.flipped(task, share) if known and share else task, progress))
     numbers = lines[0][0]
     measured = (
-        f"{lines[0][1][0].rows} rows, drawn at random, were held out and judged by every model; each model learned "
+        f"{lines[0][1][0].rows} rows, drawn at random, were held out and scored by every model; each model learned "
         f"the rows of the one before and more"
     )
     return LearningCurve(target, numbers, tuple(shares), tuple(line for _, line in lines), several, measured)
@@ -170,7 +170,7 @@ class Prefixes:
 
     def line(self, task: Task, progress: Progress | None) -> tuple[tuple[int, ...], tuple[Report, ...]]:
         """How many rows each model learned, and the report on it."""
-        trained = learned(task, len(self.counts), progress, self)
+        trained = train_task(task, len(self.counts), progress, self)
         trained.check_folds(len(self.counts), "sizes")
         judged = _held_out(trained)
         made = zip(np.cumsum(self.counts[:-1]).tolist(), enumerate(accumulate(trained.folds[:-1])))

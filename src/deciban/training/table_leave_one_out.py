@@ -37,9 +37,9 @@ def evaluate_leave_one_out(trained: Trained, progress: Progress | None) -> Score
         n = trained.n_learned if found is None else int(found[1].needs_refit.sum())
         if n > MAX_REFITTED_ROWS:
             raise InputError(
-                f"{trained.task.source.name} has {n} rows that need a model refitted without each of them, and that is "
-                f"done for at most {MAX_REFITTED_ROWS} rows. Hint: folds=100 is nearly the same, and far quicker; or fix "
-                f"the role of numbers, numbers='number'"
+                f"{trained.task.source.name} has {n} rows that need a model refitted without each of them, and "
+                f"that is done for at most {MAX_REFITTED_ROWS} rows. Hint: folds=100 is nearly the same, and far "
+                f"quicker; or fix the role of numbers, numbers='number'"
             )
         table = RowsInMemory.of(trained, progress)
         scores, needs_refit = (None, np.ones(n, dtype=np.bool_)) if found is None else found[1]

@@ -1,8 +1,9 @@
-"""`train`: one pass over a table, the numbers solve_ledger, the model, and how good it is on rows it had not learned."""
+"""`train`: one pass over a table, the decision on roles, the model, its calibration and its held-out report."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -12,8 +13,10 @@ import numpy as np
 
 from deciban import engines
 from deciban._typing import Array
-from deciban.errors import InputError
+from deciban.errors import DecibanWarning, InputError
+from deciban.generative import GenerativeModel
 from deciban.ledger import Ledger
+from deciban.metrics.calibration_fit import calibrate as fit_calibration
 from deciban.metrics.calibration_fit import check_method
 from deciban.metrics.report import Report
 from deciban.model.columns import Column
@@ -22,15 +25,16 @@ from deciban.model.model_algebra import Origin
 from deciban.model.model_options import MAX_DISTINCT_LEVELS, parse_class_prior
 from deciban.model.summarise_table import FoldAssigner, Progress, Rows, TableSummariser
 from deciban.scorer import vocabularies
+from deciban.scores.calibration import Calibration
+from deciban.scores.novelty import Novelty, density_per_cell
 from deciban.sources.document_folders import FOLDS
 from deciban.text import matrix
-from deciban.training.calibrate_model import settle
 from deciban.training.learners import learn_excluding_each, make_learner
 from deciban.training.number_roles import decide
-from deciban.training.reservoir import LEARNED, Reservoir
-from deciban.training.table_folds import FoldModel, TableFoldScores, score_out_of_fold
+from deciban.training.reservoir import LEARNED_ROWS_FACTOR, Reservoir
+from deciban.training.table_folds import TableFoldScores, score_out_of_fold
 from deciban.training.task import Task, plan
-from deciban.validation.splits import FoldAssignment
+from deciban.validation.splits import StratifiedAssigner
 
 
 def train(
@@ -62,27 +66,27 @@ def train(
     missing: Sequence[str] | str = (),
     hive: bool = False,
 ) -> Model:
-    """Learn to tell a table's `target` from its other columns.
+    """Learn to predict a table's `target` from its other columns.
 
     The source is a path or glob (CSV, TSV, JSON lines, Parquet, Arrow), a DuckDB relation, a query (`sql`), a frame
-    that speaks Arrow (pandas, polars, pyarrow, …), or a mapping of names to arrays. Roles are inferred from the first
-    rows; `roles` overrides them, `numbers` says how all numbers are taken ("number", "binned" or "auto"); `blocks`
-    joins columns that are not independent given the class, `[["height", "weight"], …]`: numbers under one bell with
+    that exports Arrow (pandas, polars, pyarrow, …), or a mapping of names to arrays. Roles are inferred from the
+    first rows; `roles` overrides them, `numbers` is the role of all numbers ("number", "binned" or "auto"); `blocks`
+    joins columns that are not independent given the class, `[["height", "weight"], …]`: numbers as a Gaussian with
     all covariances, flags and categories as one category of their combinations; `blocks="numbers"` joins all numbers.
-    `covariance` is the shape of bells, "full" or "tied" for numbers that are joined, one of the others of
-    `GaussianBayes` for those that are not. `like` takes everything from another model, so that the two can be added.
-    `words` says how texts are read, by `deciban.Words` or a mapping of its arguments. `alpha` is added to every count
-    of a level, bin, rate and word; "auto" adds as much as what was counted asks for (`Model.pseudo_counts`).
-    `calibrate` mends the probabilities by what came true of them in rows held out: "temperature", "platt",
-    "isotonic", or "auto", the simplest that is as good as any (`Model.calibration`). The model's `held_out` says how
-    good it is.
+    `covariance` is the shape of Gaussians, "full" or "tied" for numbers that are joined, one of the others of
+    `GaussianBayes` for those that are not. `like` takes all options from another model, so that the two can be added.
+    `words` are the text options, a `deciban.Words` or a mapping of its arguments. `alpha` is added to every count
+    of a level, bin, rate and word; "auto" chooses it by marginal likelihood (`Model.pseudo_counts`).
+    `calibrate` corrects the probabilities by the outcomes of held-out rows: "temperature", "platt",
+    "isotonic", or "auto", the simplest that is as good as any (`Model.calibration`). The model's `held_out` is the
+    report on rows that were not learned.
 
-    `learner` is naive Bayes, "bayes", or one of its partners, who look at the rows themselves in memory (of very many
-    a sample): "logistic" regression, "evidence" regression, which learns how far to trust each column, or "boosted"
-    naive Bayes; unless given, that of `like`. `C` is one over the weight of the penalty of the first two, "auto" by
-    cross-validation (`Model.account`).
+    `learner` is naive Bayes, "bayes", or a discriminative learner of the rows themselves, in memory (of very many
+    a sample): "logistic" regression, "evidence" regression, which learns a weight of the evidence of each column, or
+    "boosted" naive Bayes; by default that of `like`. `C` is one over the weight of the penalty of the first two,
+    "auto" by cross-validation (`Model.account`).
 
-    `format`, `encoding`, `errors` and `missing` say how a file is read. With `hive` its folders that are named
+    `format`, `encoding`, `errors` and `missing` are options of reading files. With `hive` its folders that are named
     KEY=VALUE give it columns; otherwise the names of files and folders change nothing.
 
     >>> import deciban
@@ -99,14 +103,14 @@ def train(
         covariance=covariance, unseen=unseen, most_levels=most_levels, words=words, format=format,
         encoding=encoding, errors=errors, missing=missing, hive=hive,
     )  # fmt: skip
-    trained = learned(task, FOLDS if judge or method else 1, progress)
-    settle(trained, method, judge)
+    trained = train_task(task, FOLDS if judge or method else 1, progress)
+    _add_held_out_results(trained, method, judge)
     return trained.model
 
 
 @dataclass(frozen=True)
 class Trained:
-    """A model, and what it was made of: the ledgers of all rows and of the folds, open columns and all; a sample."""
+    """A model with the ledgers of all rows and of the folds, undecided columns included, and a sample of the rows."""
 
     task: Task
     model: Model
@@ -115,11 +119,7 @@ class Trained:
     sample: Rows | None
     n_learned: int
     decided: Mapping[str, Column]
-    """Open columns that no fold could turn the scale of, if every fold is like the others."""
-
-    def learn_excluding_each(self) -> Iterator[FoldModel]:
-        """What would have been learned without each fold, one after the other."""
-        return learn_excluding_each(self.task, self.model.options, self.folds, self.sample, self.decided)
+    """Undecided columns whose role no fold could change, if every fold is like the others."""
 
     @cached_property
     def sample_scores(self) -> TableFoldScores | None:
@@ -128,79 +128,135 @@ class Trained:
             return None
         model, n = self.model, len(self.sample.codes)
         with engines.part_of_work(n * len(model.labels) * len(model.layout.all_features())):
-            return score_out_of_fold(self.learn_excluding_each(), self.sample, "joint", count_cells=True)
+            models = learn_excluding_each(self.task, model.options, self.folds, self.sample, self.decided)
+            return score_out_of_fold(models, self.sample, "joint", count_cells=True)
+
+    def calibrate(self, method: str | None) -> tuple[Calibration | None, Array]:
+        """Fit a calibration to the sample, None if none is best; also return ln p(k|x) by maps without each fold."""
+        scored = self.sample_scores
+        assert scored is not None
+        log_posterior: Array = scored.finish("log_posterior")
+        if method is None:
+            return None, log_posterior
+        rows = scored.rows
+        is_known = scored.known[np.arange(len(rows.codes)), rows.codes]
+        truth = np.where(is_known, rows.codes, -1)
+        assert rows.fold is not None
+        log_prior = self.model.scorer.solved.log_prior
+        return fit_calibration(method, log_posterior, truth, rows.weight, rows.fold, log_prior)
 
     def check_folds(self, n: int, noun: str = "folds", hint: str = "") -> None:
-        """Refuse to go on where the ledgers of so many folds were given up."""
+        """Raise an error if the ledgers of so many folds were too large to be kept."""
         if len(self.folds) < n:
             raise InputError(
                 f"the ledgers of so many {noun}, classes and levels would take too much memory. "
                 f"Hint: fewer {noun}{hint}"
             )
 
-    def which_rows(self, n: int) -> str:
-        """Which of the rows learned were judged, if they were so many."""
+    def describe_sample(self, n: int) -> str:
+        """Describe n scored rows as all of the rows learned, or as a sample of them."""
         return f"all {n} rows" if n >= self.n_learned else f"{n} of {self.n_learned} rows, drawn at random"
 
-    def report(self, log_posterior: Array, calibrated: str = "", dealt: str = "") -> Report:
-        """The rows of the sample judged by these posteriors; the words say what else was done to them, and how."""
+    def report(self, log_posterior: Array, calibrated: str = "", grouped: str = "") -> Report:
+        """Return the report on the sample with these posteriors; the words describe calibration and folds."""
         scored = self.sample_scores
         assert scored is not None
-        which = self.which_rows(len(scored.rows.codes))
-        words = f"{len(self.folds)}-fold{dealt}: {which}, each judged by the model without its fold{calibrated}"
+        which = self.describe_sample(len(scored.rows.codes))
+        words = f"{len(self.folds)}-fold{grouped}: {which}, each scored by the model without its fold{calibrated}"
         return scored.scorecard(log_posterior).report(self.model.classes, words)
 
 
-def learned(task: Task, n_folds: int, progress: Progress | None, deal: FoldAssigner | None = None) -> Trained:
-    """One pass over the rows, then everything that was open is solve_ledger; every fold has its share of each class."""
+def train_task(task: Task, n_folds: int, progress: Progress | None, assign: FoldAssigner | None = None) -> Trained:
+    """Train a model in one pass over the rows, with the ledgers of folds; the folds are stratified by default."""
     learner = make_learner(task)
-    gathering = task.summariser(n_folds, deal or (FoldAssignment(n_folds) if n_folds > 1 else None))
-    times = LEARNED if learner.needs_rows else 1
-    sample = Reservoir(len(task.layout.all_features()), task.source.n_rows, times)
-    for rows in gathering.read(task.source, progress):
+    summariser = task.summariser(n_folds, assign or (_assign_by_class(n_folds) if n_folds > 1 else None))
+    factor = LEARNED_ROWS_FACTOR if learner.needs_rows else 1
+    sample = Reservoir(len(task.layout.all_features()), task.source.n_rows, factor)
+    for rows in summariser.read(task.source, progress):
         if n_folds > 1 or learner.needs_rows:
-            sample.offer(rows)
-    total, folds = gathering.total_and_folds
-    _check_classes(total, task.target, gathering)
-    columns, _, decided = decide(task.layout, total, task.options)
-    wished = task.options.prior if task.prior is None else parse_class_prior(task.prior, total.schema.classes)
-    options = replace(task.options, prior=wished)
-    drawn = by_names(gathering, total, sample.rows(len(total.schema.classes)))
-    known = learner.learn(task, options, total, drawn, {column.name: column for column in columns})
-    model = Model(
-        task.target, columns, options, scorer=known.scorer,
-        target_type=task.target_type, weights=task.weights, origin=_origin(task, gathering),
-    )  # fmt: skip
-    model.scorer.solved  # noqa: B018  what cannot be solved is refused here
-    return Trained(task, model, total, folds, drawn, gathering.n_learned, decided if deal is None else {})
-
-
-def _origin(task: Task, gathering: TableSummariser) -> Origin:
+            sample.add(rows)
+    total, folds = summariser.total_and_folds
+    _check_classes(total, task.target, summariser)
+    columns, _, certain = decide(task.layout, total, task.options)
+    prior = task.options.prior if task.prior is None else parse_class_prior(task.prior, total.schema.classes)
+    options = replace(task.options, prior=prior)
+    sampled = _recode_sample(summariser, total, sample.rows(len(total.schema.classes)))
+    learned = learner.learn(task, options, total, sampled, {column.name: column for column in columns})
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    return Origin(gathering.n_read, gathering.n_without_class, now, task.source.name)
+    origin = Origin(summariser.n_read, summariser.n_without_class, now, task.source.name)
+    model = Model(
+        task.target, columns, options, scorer=learned.scorer,
+        target_type=task.target_type, weights=task.weights, origin=origin,
+    )  # fmt: skip
+    model.scorer.solved  # noqa: B018  a model that cannot be solved is an error here
+    return Trained(task, model, total, folds, sampled, summariser.n_learned, certain if assign is None else {})
 
 
-def _check_classes(total: Ledger, target: str, gathering: TableSummariser) -> None:
+def _assign_by_class(n_folds: int) -> FoldAssigner:
+    folds = StratifiedAssigner(n_folds)
+    return lambda codes, number: folds.assign(codes)
+
+
+def _check_classes(total: Ledger, target: str, summariser: TableSummariser) -> None:
     seen = [str(label) for label, weight in zip(total.schema.classes, total.rows) if weight > 0]
     if len(total.schema.classes) < 2:
         raise InputError(
-            f"column {target!r} has one class only, {seen[0]!r}, in all {gathering.n_learned} rows; telling "
+            f"column {target!r} has one class only, {seen[0]!r}, in all {summariser.n_learned} rows; telling "
             f"classes apart takes two. "
             f"Hint: another target, or name those that are to come, --classes a,b (classes=['a', 'b'])"
         )
 
 
-def by_names(gathering: TableSummariser, total: Ledger, sample: Rows | None) -> Rows | None:
-    """The sample by the order of names that the ledgers have; its texts by their words."""
+def _recode_sample(summariser: TableSummariser, total: Ledger, sample: Rows | None) -> Rows | None:
+    """Recode the sample by the names of the ledgers: classes, levels, and words of texts."""
     if sample is None:
         return None
     place = {label: k for k, label in enumerate(total.schema.classes)}
-    codes = np.array([place.get(label, -1) for label in gathering.classes.list], dtype=np.int32)[sample.codes]
+    codes = np.array([place.get(label, -1) for label in summariser.classes.list], dtype=np.int32)[sample.codes]
     columns = list(sample.columns)
-    levels = gathering.layout.block_index("levels")
+    levels = summariser.layout.block_index("levels")
     if levels is not None:
-        columns[levels] = [np.append(where, -1)[v] for where, v in zip(gathering.level_ranks(), columns[levels])]
+        columns[levels] = [np.append(where, -1)[v] for where, v in zip(summariser.level_ranks(), columns[levels])]
     known = vocabularies(total.schema)
     for i, words in enumerate(known, len(columns) - len(known)):
-        columns[i] = [matrix(gathering.words, words, columns[i][0], engines.thread_count(gathering.n_jobs))]
+        columns[i] = [matrix(summariser.words, words, columns[i][0], engines.thread_count(summariser.n_jobs))]
     return replace(sample, columns=columns, codes=codes)
+
+
+def _add_held_out_results(trained: Trained, method: str | None, judge: bool) -> None:
+    """Add to the model its calibration, novelty and held-out report, from the sample scored without each row's fold.
+
+    The report is that of the model as it will be used: with a calibration, of rows calibrated by maps fitted without
+    their folds as well.
+    """
+    scored, model = trained.sample_scores, trained.model
+    if scored is None:
+        if method is not None:
+            warnings.warn(
+                "the model is not calibrated: so many classes and levels are too much for the ledgers of ten folds. "
+                "Hint: fewer classes, or a smaller most_levels",
+                DecibanWarning,
+                stacklevel=4,
+            )
+        return
+    calibration, log_posterior = trained.calibrate(method)
+    is_probabilistic = isinstance(model.scorer, GenerativeModel) and model.scorer.assumption.probabilistic
+    model.set_calibration(calibration, _novelty(scored) if is_probabilistic else None)
+    if judge:
+        model.held_out = trained.report(log_posterior, "" if calibration is None else describe_map(calibration))
+
+
+def describe_map(calibration: Calibration) -> str:
+    """Return the words of a report on calibrated rows."""
+    return f", calibrated ({calibration.method}) without it too"
+
+
+def _novelty(scored: TableFoldScores) -> Novelty | None:
+    """Return the distribution of ln p(x) without the row's fold per cell or word that its model knows.
+
+    None where no row has any: texts that have no word in common, for example.
+    """
+    assert scored.cells is not None
+    if not (scored.cells > 0).any():
+        return None
+    return Novelty.of(density_per_cell(scored.finish("density"), scored.cells), scored.rows.weight)
