@@ -1,4 +1,4 @@
-"""Learning, merging, forgetting and fading are + − × on one ledger: the laws, through every facade."""
+"""Learning, merging, forgetting and fading are + − × on one ledger: the laws, through every example."""
 
 import pickle
 from copy import deepcopy
@@ -8,110 +8,110 @@ import pytest
 
 import deciban
 from deciban.errors import DecibanError, ForgetError, SchemaError, UndefinedError
-from tests.estimators.facades import CLASSES, FACADES, GENERATIVE, IDS
+from tests.estimators.examples import CLASSES, EXAMPLES, GENERATIVE, IDS
 
-every_facade = pytest.mark.parametrize("facade", FACADES, **IDS)
-generative = pytest.mark.parametrize("facade", GENERATIVE, **IDS)
+every_estimator = pytest.mark.parametrize("example", EXAMPLES, **IDS)
+generative = pytest.mark.parametrize("example", GENERATIVE, **IDS)
 
 
-def assert_same_model(facade, actual, expected):
+def assert_same_model(example, actual, expected):
     """Equal ledgers where counts make that exact; equal scores in any case."""
-    if facade.exact:
+    if example.exact:
         assert actual.ledger_ == expected.ledger_
-    X, _ = facade.data()
+    X, _ = example.data()
     np.testing.assert_allclose(
         actual.predict_joint_log_proba(X), expected.predict_joint_log_proba(X), rtol=1e-9, atol=1e-9
     )
 
 
-def parts(facade, cut=23):
+def parts(example, cut=23):
     """All rows, and the two models of the rows before and after the cut."""
-    X, y = facade.data()
-    learn = lambda rows: facade.make().partial_fit(X[rows], y[rows], classes=CLASSES)  # noqa: E731
-    return (X, y), facade.make().fit(X, y), learn(slice(None, cut)), learn(slice(cut, None))
+    X, y = example.data()
+    learn = lambda rows: example.make().partial_fit(X[rows], y[rows], classes=CLASSES)  # noqa: E731
+    return (X, y), example.make().fit(X, y), learn(slice(None, cut)), learn(slice(cut, None))
 
 
-@every_facade
+@every_estimator
 @pytest.mark.parametrize("cuts", [[1, 2, 3], [30], [10, 11, 50]], ids=str)
-def test_any_split_in_any_order_is_one_pass(facade, cuts):
-    X, y = facade.data()
-    model = facade.make()
+def test_any_split_in_any_order_is_one_pass(example, cuts):
+    X, y = example.data()
+    model = example.make()
     for rows in reversed(np.split(np.arange(60), cuts)):
         assert model.partial_fit(X[rows], y[rows], classes=CLASSES) is model
-    assert_same_model(facade, model, facade.make().fit(X, y))
+    assert_same_model(example, model, example.make().fit(X, y))
 
 
-@every_facade
-def test_merging_is_learning_from_both_and_changes_self(facade):
-    _, whole, first, second = parts(facade)
+@every_estimator
+def test_merging_is_learning_from_both_and_changes_self(example):
+    _, whole, first, second = parts(example)
     assert first.merge(second) is first
-    assert_same_model(facade, first, whole)
+    assert_same_model(example, first, whole)
 
 
-@every_facade
-def test_adding_makes_a_new_model_in_either_order(facade):
-    _, whole, first, second = parts(facade)
+@every_estimator
+def test_adding_makes_a_new_model_in_either_order(example):
+    _, whole, first, second = parts(example)
     before = deepcopy((first.ledger_, second.ledger_))
-    assert_same_model(facade, first + second, whole)
-    assert_same_model(facade, second + first, whole)
+    assert_same_model(example, first + second, whole)
+    assert_same_model(example, second + first, whole)
     assert (first.ledger_, second.ledger_) == before
 
 
-@every_facade
-def test_forgetting_undoes_learning(facade):
-    (X, y), whole, first, second = parts(facade)
-    assert_same_model(facade, whole - second, first)
+@every_estimator
+def test_forgetting_undoes_learning(example):
+    (X, y), whole, first, second = parts(example)
+    assert_same_model(example, whole - second, first)
     assert whole.forget(X[:23], y[:23]) is whole
-    assert_same_model(facade, whole, second)
+    assert_same_model(example, whole, second)
 
 
-@every_facade
-def test_forgetting_with_weights_undoes_learning_with_weights(facade):
-    X, y = facade.data()
+@every_estimator
+def test_forgetting_with_weights_undoes_learning_with_weights(example):
+    X, y = example.data()
     w = np.arange(60) % 5 + 1.0
-    model = facade.make().fit(X, y, sample_weight=w)
+    model = example.make().fit(X, y, sample_weight=w)
     model.forget(X[:20], y[:20], sample_weight=w[:20])
-    assert_same_model(facade, model, facade.make().fit(X[20:], y[20:], sample_weight=w[20:]))
+    assert_same_model(example, model, example.make().fit(X[20:], y[20:], sample_weight=w[20:]))
 
 
-@every_facade
+@every_estimator
 @pytest.mark.parametrize("factor", [0.5, 0.25, 2])
-def test_fading_is_learning_every_row_with_that_weight(facade, factor):
-    X, y = facade.data()
-    expected = facade.make().fit(X, y, sample_weight=np.full(60, float(factor)))
-    model = facade.make().fit(X, y)
+def test_fading_is_learning_every_row_with_that_weight(example, factor):
+    X, y = example.data()
+    expected = example.make().fit(X, y, sample_weight=np.full(60, float(factor)))
+    model = example.make().fit(X, y)
     before = deepcopy(model.ledger_)
-    assert_same_model(facade, model * factor, expected)
-    assert_same_model(facade, factor * model, expected)
+    assert_same_model(example, model * factor, expected)
+    assert_same_model(example, factor * model, expected)
     assert model.ledger_ == before
     assert model.decay(factor) is model
-    assert_same_model(facade, model, expected)
+    assert_same_model(example, model, expected)
 
 
-@every_facade
-def test_forgetting_a_faded_row_needs_its_faded_weight(facade):
-    (X, y), whole, first, _ = parts(facade)
+@every_estimator
+def test_forgetting_a_faded_row_needs_its_faded_weight(example):
+    (X, y), whole, first, _ = parts(example)
     whole.decay(0.5).forget(X[23:], y[23:], sample_weight=np.full(37, 0.5))
-    assert_same_model(facade, whole, first * 0.5)
+    assert_same_model(example, whole, first * 0.5)
 
 
-@every_facade
-def test_weight_two_is_a_row_twice(facade):
-    X, y = facade.data()
-    weighted = facade.make().fit(X, y, sample_weight=np.full(60, 2))
-    assert_same_model(facade, weighted, facade.make().fit(np.vstack([X, X]), np.r_[y, y]))
+@every_estimator
+def test_weight_two_is_a_row_twice(example):
+    X, y = example.data()
+    weighted = example.make().fit(X, y, sample_weight=np.full(60, 2))
+    assert_same_model(example, weighted, example.make().fit(np.vstack([X, X]), np.r_[y, y]))
 
 
-@every_facade
-def test_fitting_again_starts_afresh(facade):
-    X, y = facade.data(seed=1)
-    assert_same_model(facade, facade.fitted(seed=0).fit(X, y), facade.make().fit(X, y))
+@every_estimator
+def test_fitting_again_starts_afresh(example):
+    X, y = example.data(seed=1)
+    assert_same_model(example, example.make_fitted(seed=0).fit(X, y), example.make().fit(X, y))
 
 
 @generative
-def test_new_priors_replace_the_old_in_a_new_model(facade):
-    X, _ = facade.data()
-    model = facade.fitted()
+def test_new_priors_replace_the_old_in_a_new_model(example):
+    X, _ = example.data()
+    model = example.make_fitted()
     before = model.predict_proba(X)
     p = np.array([0.7, 0.2, 0.1])
     expected = before * p * 3  # the classes were equally common
@@ -126,7 +126,7 @@ def test_new_priors_replace_the_old_in_a_new_model(facade):
 @pytest.mark.parametrize("p", [[0.5, 0.5], [0.5, 0.6, 0.2], [1.2, -0.1, -0.1]], ids=str)
 def test_priors_that_are_not_a_distribution_over_the_classes_are_refused(p):
     with pytest.raises(ValueError, match="riors"):
-        FACADES[0].fitted().with_priors(p)
+        EXAMPLES[0].make_fitted().with_priors(p)
 
 
 REFUSED_BY_COMPLEMENT = {
@@ -139,14 +139,14 @@ REFUSED_BY_COMPLEMENT = {
 
 @pytest.mark.parametrize("question", REFUSED_BY_COMPLEMENT)
 def test_the_complement_is_no_likelihood_and_says_so(question):
-    facade = next(f for f in FACADES if not f.likelihood)
+    example = next(f for f in EXAMPLES if not f.likelihood)
     with pytest.raises(UndefinedError, match=r"(?i)complement"):
-        REFUSED_BY_COMPLEMENT[question](facade.fitted(), *facade.data())
+        REFUSED_BY_COMPLEMENT[question](example.make_fitted(), *example.data())
 
 
-def narrower(facade):
-    X, y = facade.data()
-    return facade.make().fit(X[:, :-1], y)
+def narrower(example):
+    X, y = example.data()
+    return example.make().fit(X[:, :-1], y)
 
 
 def spoilt(X, value):
@@ -169,43 +169,43 @@ REFUSED = {
 }
 
 
-@every_facade
+@every_estimator
 @pytest.mark.parametrize("deed", REFUSED)
-def test_a_refused_operation_changes_nothing(facade, deed):
-    X, y = facade.data()
-    model = facade.fitted()
+def test_a_refused_operation_changes_nothing(example, deed):
+    X, y = example.data()
+    model = example.make_fitted()
     before, state, scores = deepcopy(model.ledger_), pickle.dumps(model), model.predict_joint_log_proba(X)
     with pytest.raises((DecibanError, ValueError)):
-        REFUSED[deed](facade, model, X, y)
+        REFUSED[deed](example, model, X, y)
     assert model.ledger_ == before
     np.testing.assert_array_equal(model.predict_joint_log_proba(X), scores)
     np.testing.assert_array_equal(pickle.loads(state).predict_joint_log_proba(X), scores)
 
 
-@every_facade
-def test_forgetting_what_was_never_learned_is_a_forget_error(facade):
-    X, y = facade.data()
+@every_estimator
+def test_forgetting_what_was_never_learned_is_a_forget_error(example):
+    X, y = example.data()
     with pytest.raises(ForgetError):
-        facade.fitted().forget(X, y, sample_weight=np.full(60, 2.0))
+        example.make_fitted().forget(X, y, sample_weight=np.full(60, 2.0))
 
 
-@every_facade
+@every_estimator
 @pytest.mark.parametrize("operation", ["__add__", "__sub__", "merge"])
-def test_models_of_unequal_width_do_not_mix(facade, operation):
+def test_models_of_unequal_width_do_not_mix(example, operation):
     with pytest.raises(SchemaError):
-        getattr(facade.fitted(), operation)(narrower(facade))
+        getattr(example.make_fitted(), operation)(narrower(example))
 
 
-@every_facade
-def test_models_of_unequal_hyper_parameters_do_not_mix_and_the_difference_is_named(facade):
-    name, value = ("parameter_prior", 2.0) if "Gaussian" in facade.name else ("alpha", 0.125)
+@every_estimator
+def test_models_of_unequal_hyper_parameters_do_not_mix_and_the_difference_is_named(example):
+    name, value = ("parameter_prior", 2.0) if "Gaussian" in example.name else ("alpha", 0.125)
     with pytest.raises(SchemaError, match=name):
-        facade.fitted() + facade.fitted(**{name: value})
+        example.make_fitted() + example.make_fitted(**{name: value})
 
 
 def test_models_of_unequal_columns_do_not_mix_and_the_difference_is_named():
     pandas = pytest.importorskip("pandas")
-    X, y = FACADES[0].data()
+    X, y = EXAMPLES[0].data()
     first, second = (
         deciban.BernoulliNB().fit(pandas.DataFrame(X, columns=list(names)), y) for names in ("abcd", "abcz")
     )
@@ -214,7 +214,7 @@ def test_models_of_unequal_columns_do_not_mix_and_the_difference_is_named():
 
 
 def test_models_of_different_kinds_do_not_mix():
-    X, y = FACADES[0].data()
+    X, y = EXAMPLES[0].data()
     with pytest.raises((SchemaError, TypeError)):
         deciban.BernoulliNB().fit(X, y) + deciban.GaussianNB().fit(X, y)
 

@@ -13,7 +13,7 @@ import deciban
 from deciban.errors import DecibanWarning, InputError, UndefinedError
 from deciban.metrics.calibration_fit import platt
 from deciban.scores.explanation import DECIBAN
-from tests.estimators.facades import FACADES
+from tests.estimators.examples import EXAMPLES
 
 METHODS = ["temperature", "platt", "isotonic"]
 
@@ -26,12 +26,12 @@ def overlapping(n=240, seed=0):
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("facade", FACADES, ids=lambda facade: facade.name)
-def test_every_facade_is_calibrated_explained_and_saved(facade, method, tmp_path):
-    X, y = facade.data()
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
+def test_every_facade_is_calibrated_explained_and_saved(example, method, tmp_path):
+    X, y = example.data()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DecibanWarning)
-        model = facade.make().calibrated(X, y, method, folds=5)
+        model = example.make().calibrated(X, y, method, folds=5)
         told = model.predict_proba(X)
         why = model.explain(X)
     assert model.calibration_.method == method

@@ -1,9 +1,9 @@
-"""scikit-learn's conformance checks, for every facade and every covariance."""
+"""scikit-learn's conformance checks, for every example and every covariance."""
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import deciban
-from tests.estimators.facades import COVARIANCES
+from tests.estimators.examples import COVARIANCES
 
 ESTIMATORS = [
     deciban.BernoulliNB(),

@@ -15,27 +15,27 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import deciban
-from tests.estimators.facades import CLASSES, FACADES, IDS
+from tests.estimators.examples import CLASSES, EXAMPLES, IDS
 
-every_facade = pytest.mark.parametrize("facade", FACADES, **IDS)
+every_estimator = pytest.mark.parametrize("example", EXAMPLES, **IDS)
 
 
-@every_facade
-def test_a_grid_search_runs_in_two_processes(facade):
-    X, y = facade.data()
-    grid = {"n_jobs": [1, 2], facade.prior_argument: [None, "uniform"]}
-    search = GridSearchCV(facade.make(), grid, cv=3, n_jobs=2, error_score="raise").fit(X, y)
+@every_estimator
+def test_a_grid_search_runs_in_two_processes(example):
+    X, y = example.data()
+    grid = {"n_jobs": [1, 2], example.prior_argument: [None, "uniform"]}
+    search = GridSearchCV(example.make(), grid, cv=3, n_jobs=2, error_score="raise").fit(X, y)
     assert search.best_score_ > 0.3
     assert np.isfinite(search.predict_proba(X)).all()
 
 
-@every_facade
-def test_a_clone_has_the_parameters_and_nothing_learned(facade):
-    model = facade.fitted()
+@every_estimator
+def test_a_clone_has_the_parameters_and_nothing_learned(example):
+    model = example.make_fitted()
     copy = clone(model)
     assert copy.get_params().keys() == model.get_params().keys()
     assert not hasattr(copy, "classes_")
-    X, y = facade.data()
+    X, y = example.data()
     np.testing.assert_array_equal(copy.fit(X, y).predict_log_proba(X), model.predict_log_proba(X))
 
 
@@ -50,11 +50,11 @@ def through_joblib(model):
     return joblib.load(buffer)
 
 
-@every_facade
+@every_estimator
 @pytest.mark.parametrize("journey", [through_pickle, through_joblib])
-def test_a_pickled_model_answers_the_same_and_can_learn_on(facade, journey):
-    X, y = facade.data()
-    model = facade.fitted()
+def test_a_pickled_model_answers_the_same_and_can_learn_on(example, journey):
+    X, y = example.data()
+    model = example.make_fitted()
     copy = journey(model)
     np.testing.assert_array_equal(copy.predict_log_proba(X), model.predict_log_proba(X))
     assert copy.ledger_ == model.ledger_
@@ -63,42 +63,42 @@ def test_a_pickled_model_answers_the_same_and_can_learn_on(facade, journey):
     )
 
 
-@every_facade
+@every_estimator
 @pytest.mark.parametrize("library", ["pandas", "polars"])
-def test_frames_carry_their_column_names(facade, library):
+def test_frames_carry_their_column_names(example, library):
     frames = pytest.importorskip(library)
-    X, y = facade.data()
+    X, y = example.data()
     names = [f"col{j}" for j in range(X.shape[1])]
     frame = frames.DataFrame({name: X[:, j] for j, name in enumerate(names)})
-    model = facade.make().fit(frame, y)
+    model = example.make().fit(frame, y)
     assert list(model.feature_names_in_) == names
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         answers = model.predict_log_proba(frame)
-    np.testing.assert_array_equal(answers, facade.make().fit(X, y).predict_log_proba(X))
+    np.testing.assert_array_equal(answers, example.make().fit(X, y).predict_log_proba(X))
 
 
-@every_facade
-def test_other_column_names_are_refused_and_missing_ones_warned_about(facade):
+@every_estimator
+def test_other_column_names_are_refused_and_missing_ones_warned_about(example):
     pandas = pytest.importorskip("pandas")
-    X, y = facade.data()
+    X, y = example.data()
     frame = pandas.DataFrame(X, columns=[f"col{j}" for j in range(X.shape[1])])
-    model = facade.make().fit(frame, y)
+    model = example.make().fit(frame, y)
     with pytest.raises(ValueError, match="feature names"):
         model.predict(frame.rename(columns={"col0": "other"}))
     with pytest.raises(ValueError, match="feature names"):
         model.predict(frame[frame.columns[::-1]])
     with pytest.warns(UserWarning, match="feature names"):
         model.predict(X)
-    assert not hasattr(facade.make().fit(X, y), "feature_names_in_")
+    assert not hasattr(example.make().fit(X, y), "feature_names_in_")
 
 
 @pytest.mark.parametrize("transform_output", ["default", "pandas", "polars"])
 def test_pipelines_that_hand_over_frames_work(transform_output):
-    facade = FACADES[0]
-    X, y = facade.data()
+    example = EXAMPLES[0]
+    X, y = example.data()
     with config_context(transform_output=transform_output):
-        pipeline = make_pipeline(FunctionTransformer(feature_names_out="one-to-one"), facade.make()).fit(X, y)
+        pipeline = make_pipeline(FunctionTransformer(feature_names_out="one-to-one"), example.make()).fit(X, y)
         assert pipeline.predict(X).shape == (60,)
         assert np.isfinite(cross_val_score(pipeline, X, y, cv=3)).all()
 
@@ -112,22 +112,22 @@ LABELS = {
 }
 
 
-@every_facade
+@every_estimator
 @pytest.mark.parametrize("kind", LABELS)
-def test_labels_of_any_kind_come_back_as_they_were(facade, kind):
-    X, y = facade.data()
+def test_labels_of_any_kind_come_back_as_they_were(example, kind):
+    X, y = example.data()
     renamed = LABELS[kind][np.searchsorted(CLASSES, y)]
-    model = facade.make().fit(X, renamed)
+    model = example.make().fit(X, renamed)
     np.testing.assert_array_equal(model.classes_, LABELS[kind])
     answers = model.predict(X)
     assert answers.dtype == renamed.dtype or kind == "objects"  # scikit-learn, too, makes text of these
-    np.testing.assert_array_equal(answers, LABELS[kind][np.searchsorted(CLASSES, facade.fitted().predict(X))])
+    np.testing.assert_array_equal(answers, LABELS[kind][np.searchsorted(CLASSES, example.make_fitted().predict(X))])
 
 
-@every_facade
-def test_labels_may_be_booleans_and_lists(facade):
-    X, y = facade.data()
-    model = facade.make().fit(X.tolist(), list(y == "ant"))
+@every_estimator
+def test_labels_may_be_booleans_and_lists(example):
+    X, y = example.data()
+    model = example.make().fit(X.tolist(), list(y == "ant"))
     assert model.classes_.tolist() == [False, True]
     assert model.predict(X.tolist()).dtype == bool
 
@@ -148,59 +148,59 @@ LAYOUTS = {
 }
 
 
-@every_facade
+@every_estimator
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_the_layout_of_the_array_does_not_matter(facade, layout):
-    X, y = facade.data()
+def test_the_layout_of_the_array_does_not_matter(example, layout):
+    X, y = example.data()
     laid_out = LAYOUTS[layout](X)
     kept = laid_out.copy()
-    answers = facade.make().fit(laid_out, y).predict_log_proba(laid_out)
-    np.testing.assert_allclose(answers, facade.fitted().predict_log_proba(X), rtol=1e-11, atol=1e-11)
+    answers = example.make().fit(laid_out, y).predict_log_proba(laid_out)
+    np.testing.assert_allclose(answers, example.make_fitted().predict_log_proba(X), rtol=1e-11, atol=1e-11)
     np.testing.assert_array_equal(laid_out, kept)
 
 
-@every_facade
+@every_estimator
 @pytest.mark.parametrize("dtype", [np.float32, np.int64, np.int32, np.uint8, bool])
-def test_the_type_of_the_numbers_does_not_matter(facade, dtype):
-    X, y = facade.data()
+def test_the_type_of_the_numbers_does_not_matter(example, dtype):
+    X, y = example.data()
     X = np.abs(X).astype(dtype)
-    answers = facade.make().fit(X, y).predict_proba(X)
-    expected = facade.make().fit(X.astype(float), y).predict_proba(X.astype(float))
+    answers = example.make().fit(X, y).predict_proba(X)
+    expected = example.make().fit(X.astype(float), y).predict_proba(X.astype(float))
     np.testing.assert_allclose(answers, expected, rtol=1e-4 if dtype is np.float32 else 1e-9, atol=1e-6)
 
 
-def large(facade, n=300_000, d=20):
+def large(example, n=300_000, d=20):
     """300 000 rows of 20 columns: enough for many row blocks and both threads."""
     rng = np.random.default_rng(9)
-    X = rng.normal(size=(n, d)) if "Gaussian" in facade.name else rng.integers(0, 3, (n, d)).astype(float)
-    X = X[:, :4] if facade.name == "JointBayes" else X
+    X = rng.normal(size=(n, d)) if "Gaussian" in example.name else rng.integers(0, 3, (n, d)).astype(float)
+    X = X[:, :4] if example.name == "JointBayes" else X
     return X, rng.integers(0, 5, n)
 
 
-@every_facade
-def test_the_number_of_threads_changes_no_bit(facade):
-    X, y = large(facade)
+@every_estimator
+def test_the_number_of_threads_changes_no_bit(example):
+    X, y = large(example)
     w = np.random.default_rng(1).random(len(y))
-    one, two = (facade.make(n_jobs=n_jobs).fit(X, y, sample_weight=w) for n_jobs in (1, 2))
+    one, two = (example.make(n_jobs=n_jobs).fit(X, y, sample_weight=w) for n_jobs in (1, 2))
     assert one.ledger_ == two.ledger_
     np.testing.assert_array_equal(one.predict_joint_log_proba(X), two.predict_joint_log_proba(X))
     np.testing.assert_array_equal(one.predict_proba(X), two.predict_proba(X))
 
 
-def answer_in_child(facade, model, connection):
-    X, y = large(facade, n=100_000)
-    refitted = facade.make(n_jobs=2).fit(X, y)
+def answer_in_child(example, model, connection):
+    X, y = large(example, n=100_000)
+    refitted = example.make(n_jobs=2).fit(X, y)
     connection.send((refitted.predict_log_proba(X[:500]), model.predict_log_proba(X[:500])))
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-@pytest.mark.parametrize("facade", [FACADES[0], FACADES[5], FACADES[6]], **IDS)
-def test_a_forked_child_can_fit_and_predict_after_the_parent_used_threads(facade):
-    X, y = large(facade, n=100_000)
-    model = facade.make(n_jobs=2).fit(X, y)
+@pytest.mark.parametrize("example", [EXAMPLES[0], EXAMPLES[5], EXAMPLES[6]], **IDS)
+def test_a_forked_child_can_fit_and_predict_after_the_parent_used_threads(example):
+    X, y = large(example, n=100_000)
+    model = example.make(n_jobs=2).fit(X, y)
     expected = model.predict_log_proba(X[:500])
     here, there = multiprocessing.Pipe()
-    child = multiprocessing.get_context("fork").Process(target=answer_in_child, args=(facade, model, there))
+    child = multiprocessing.get_context("fork").Process(target=answer_in_child, args=(example, model, there))
     child.start()
     answered = here.poll(120)
     if not answered:
@@ -212,8 +212,8 @@ def test_a_forked_child_can_fit_and_predict_after_the_parent_used_threads(facade
 
 
 def test_two_threads_may_use_one_model():
-    facade = FACADES[5]
-    model, (X, _) = facade.fitted(), facade.data(n=3000)
+    example = EXAMPLES[5]
+    model, (X, _) = example.make_fitted(), example.data(n=3000)
     answers = joblib.Parallel(n_jobs=2, prefer="threads")(joblib.delayed(model.predict_proba)(X) for _ in range(8))
     for answer in answers:
         np.testing.assert_array_equal(answer, answers[0])

@@ -1,4 +1,4 @@
-"""Costs, thresholds and rejection on every facade: what the rule makes of the facade's own posteriors."""
+"""Costs, thresholds and rejection on every example: what the rule makes of the example's own posteriors."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import pytest
 import deciban
 from deciban.errors import InputError
 from deciban.scores.decision import Decision
-from tests.estimators.facades import FACADES, IDS
+from tests.estimators.examples import EXAMPLES, IDS
 
 COSTS = {("ant", "bee"): 9.0, ("cat", "bee"): 3.0}
 RULES = {
@@ -24,10 +24,10 @@ def by_the_rule(model, X, **asked):
 
 
 @pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("facade", FACADES, **IDS)
-def test_predictions_follow_the_rule(facade, rule):
-    X, _ = facade.data()
-    model = facade.fitted()
+@pytest.mark.parametrize("example", EXAMPLES, **IDS)
+def test_predictions_follow_the_rule(example, rule):
+    X, _ = example.data()
+    model = example.make_fitted()
     called = model.predict(X, **RULES[rule])
     assert called.tolist() == by_the_rule(model, X, **RULES[rule])
     assert called.dtype == (object if None in called.tolist() else model.classes_.dtype)
@@ -47,8 +47,8 @@ def test_documents_and_tables_are_decided_as_rows_are():
 
 
 def test_what_makes_no_rule_is_refused_and_nothing_has_changed():
-    model = FACADES[0].fitted()
-    X, _ = FACADES[0].data()
+    model = EXAMPLES[0].make_fitted()
+    X, _ = EXAMPLES[0].data()
     before = model.predict(X)
     for asked in ({"costs": {("ant", "dog"): 1}}, {"reject": "never"}, {"thresholds": {"ant": 2}}):
         with pytest.raises(InputError):
@@ -58,18 +58,18 @@ def test_what_makes_no_rule_is_refused_and_nothing_has_changed():
 
 def test_other_priors_and_costs_that_say_the_same_decide_the_same():
     """A cost of 5 for every mistake about bees is a prior five times as high, normalised."""
-    facade = next(f for f in FACADES if f.name == "GaussianNB")
-    X, _ = facade.data()
-    model = facade.fitted()
+    example = next(f for f in EXAMPLES if f.name == "GaussianNB")
+    X, _ = example.data()
+    model = example.make_fitted()
     costs = {("bee", called): 5.0 for called in ("ant", "cat")}
     shares = np.array([1.0, 5.0, 1.0]) * model.class_prior_
     assert np.array_equal(model.predict(X, costs=costs), model.with_priors(shares / shares.sum()).predict(X))
 
 
 def test_a_novel_row_is_called_nothing_whatever_it_would_cost():
-    facade = next(f for f in FACADES if f.name == "GaussianNB")
-    X, y = facade.data()
-    model = facade.fitted()
+    example = next(f for f in EXAMPLES if f.name == "GaussianNB")
+    X, y = example.data()
+    model = example.make_fitted()
     far = np.vstack([X[:3], X[:1] + 1e4])
     with pytest.raises(InputError, match="does not know which rows are usual"):
         model.predict(far, reject_novel=0.01)

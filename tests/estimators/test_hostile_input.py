@@ -7,9 +7,9 @@ from sklearn.exceptions import NotFittedError
 
 import deciban
 from deciban.errors import InputError
-from tests.estimators.facades import FACADES, GENERATIVE, IDS
+from tests.estimators.examples import EXAMPLES, GENERATIVE, IDS
 
-every_facade = pytest.mark.parametrize("facade", FACADES, **IDS)
+every_estimator = pytest.mark.parametrize("example", EXAMPLES, **IDS)
 
 
 def spoilt(X, value):
@@ -35,33 +35,33 @@ MALFORMED = {
 }
 
 
-@every_facade
+@every_estimator
 @pytest.mark.parametrize("fault", MALFORMED)
-def test_malformed_training_data_is_refused_and_leaves_the_model_unfitted(facade, fault):
-    model = facade.make()
+def test_malformed_training_data_is_refused_and_leaves_the_model_unfitted(example, fault):
+    model = example.make()
     with pytest.raises((ValueError, TypeError)):
-        model.fit(*MALFORMED[fault](*facade.data()))
+        model.fit(*MALFORMED[fault](*example.data()))
     with pytest.raises(NotFittedError):
-        model.predict(facade.data()[0])
+        model.predict(example.data()[0])
 
 
 UNANSWERABLE = ["no rows", "one dimension", "words as features", "an infinity", "a negative infinity"]
 
 
-@every_facade
+@every_estimator
 @pytest.mark.parametrize("fault", UNANSWERABLE)
 @pytest.mark.parametrize("method", ["predict", "predict_proba", "explain"])
-def test_malformed_questions_are_refused(facade, fault, method):
-    X, _ = MALFORMED[fault](*facade.data())
+def test_malformed_questions_are_refused(example, fault, method):
+    X, _ = MALFORMED[fault](*example.data())
     with pytest.raises((ValueError, TypeError)):
-        getattr(facade.fitted(), method)(X)
+        getattr(example.make_fitted(), method)(X)
 
 
-@every_facade
-def test_a_question_of_another_width_is_refused_in_scikit_learns_words(facade):
-    X, _ = facade.data()
+@every_estimator
+def test_a_question_of_another_width_is_refused_in_scikit_learns_words(example):
+    X, _ = example.data()
     with pytest.raises(ValueError, match=r"features, but .* is expecting"):
-        facade.fitted().predict(X[:, :-1])
+        example.make_fitted().predict(X[:, :-1])
 
 
 WEIGHTS = {
@@ -73,48 +73,48 @@ WEIGHTS = {
 }
 
 
-@every_facade
+@every_estimator
 @pytest.mark.parametrize("fault", WEIGHTS)
-def test_bad_weights_are_refused(facade, fault):
-    X, y = facade.data()
+def test_bad_weights_are_refused(example, fault):
+    X, y = example.data()
     with pytest.raises(ValueError):
-        facade.make().fit(X, y, sample_weight=WEIGHTS[fault])
+        example.make().fit(X, y, sample_weight=WEIGHTS[fault])
 
 
-@every_facade
-def test_weights_that_are_all_zero_are_refused_or_answered_without_nan(facade):
+@every_estimator
+def test_weights_that_are_all_zero_are_refused_or_answered_without_nan(example):
     """Weight 0 is a row absent, so this is learning from nothing."""
-    X, y = facade.data()
+    X, y = example.data()
     try:
-        model = facade.make().fit(X, y, sample_weight=np.zeros(60))
+        model = example.make().fit(X, y, sample_weight=np.zeros(60))
     except ValueError:
         return
     assert np.isfinite(model.predict_proba(X)).all()
 
 
-@every_facade
-def test_one_row_is_enough(facade):
-    X, y = facade.data()
-    model = facade.make().fit(X[:1], y[:1])
+@every_estimator
+def test_one_row_is_enough(example):
+    X, y = example.data()
+    model = example.make().fit(X[:1], y[:1])
     np.testing.assert_array_equal(model.predict(X), np.repeat(y[:1], 60))
     np.testing.assert_allclose(model.predict_proba(X), 1)
 
 
-@every_facade
-def test_one_class_is_certain(facade):
-    X, _ = facade.data()
-    posterior = facade.make().fit(X, np.repeat("ant", 60)).predict_proba(X)
+@every_estimator
+def test_one_class_is_certain(example):
+    X, _ = example.data()
+    posterior = example.make().fit(X, np.repeat("ant", 60)).predict_proba(X)
     np.testing.assert_array_equal(posterior, np.ones((60, 1)))
 
 
-@every_facade
+@every_estimator
 @pytest.mark.filterwarnings("ignore:overflow")
 @pytest.mark.parametrize("value", [1e300, 1e-300, 1.7e308])
-def test_extreme_values_are_refused_or_answered_without_nan(facade, value):
-    X, y = facade.data()
+def test_extreme_values_are_refused_or_answered_without_nan(example, value):
+    X, y = example.data()
     X = spoilt(X, value)
     try:
-        model = facade.make().fit(X, y)
+        model = example.make().fit(X, y)
         posterior = model.predict_proba(X)
     except ValueError:
         return
@@ -130,27 +130,27 @@ def test_a_posterior_sums_to_one_however_large_the_scores(words):
     assert np.exp(model.predict_log_proba([[words, words]])).sum() == pytest.approx(1, rel=1e-12)
 
 
-@every_facade
-def test_an_extreme_question_is_refused_or_answered_without_nan(facade):
-    X, _ = facade.data()
+@every_estimator
+def test_an_extreme_question_is_refused_or_answered_without_nan(example):
+    X, _ = example.data()
     try:
-        posterior = facade.fitted().predict_proba(spoilt(X, 1e200))
+        posterior = example.make_fitted().predict_proba(spoilt(X, 1e200))
     except ValueError:
         return
     assert not np.isnan(posterior).any()
 
 
-@pytest.mark.parametrize("facade", [f for f in FACADES if f.draw.__name__ == "numbers"], **IDS)
+@pytest.mark.parametrize("example", [f for f in EXAMPLES if f.draw.__name__ == "numbers"], **IDS)
 @pytest.mark.parametrize("columns", ["constant", "repeated", "more than rows"])
-def test_a_rank_deficient_class_never_gives_nan(facade, columns):
-    X, y = facade.data()
+def test_a_rank_deficient_class_never_gives_nan(example, columns):
+    X, y = example.data()
     if columns == "constant":
         X = np.column_stack([X, np.full(60, 3.0)])
     elif columns == "repeated":
         X = np.column_stack([X, X[:, 0], X[:, 0] + X[:, 1]])
     else:
         X, y = np.random.default_rng(0).normal(size=(6, 40)), np.array(["ant", "bee", "cat"] * 2)
-    model = facade.make().fit(X, y)
+    model = example.make().fit(X, y)
     assert np.isfinite(model.predict_proba(X)).all()
     assert np.isfinite(model.score_samples(X)).all()
 
@@ -159,11 +159,11 @@ def test_a_rank_deficient_class_never_gives_nan(facade, columns):
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix])
 @pytest.mark.parametrize("method", ["fit", "partial_fit"])
 def test_a_negative_count_is_named_with_its_column_and_value(name, container, method):
-    facade = next(f for f in FACADES if f.name == name)
-    X, y = facade.data()
+    example = next(f for f in EXAMPLES if f.name == name)
+    X, y = example.data()
     extra = {"classes": np.unique(y)} if method == "partial_fit" else {}
     with pytest.raises(InputError, match=r"Negative values in data[\s\S]*1[\s\S]*-4[\s\S]*Gaussian"):
-        getattr(facade.make(), method)(container(spoilt(X, -4)), y, **extra)
+        getattr(example.make(), method)(container(spoilt(X, -4)), y, **extra)
 
 
 @pytest.mark.parametrize("norm", [False, True])
@@ -174,10 +174,10 @@ def test_a_single_word_is_no_evidence_and_no_nan_for_the_complement(norm):
 
 @pytest.mark.parametrize("name", ["CategoricalNB", "JointBayes"])
 def test_codes_must_not_be_negative(name):
-    facade = next(f for f in FACADES if f.name == name)
-    X, y = facade.data()
+    example = next(f for f in EXAMPLES if f.name == name)
+    X, y = example.data()
     with pytest.raises(ValueError, match="Negative values in data passed to"):
-        facade.make().fit(spoilt(X, -1), y)
+        example.make().fit(spoilt(X, -1), y)
 
 
 UNFITTED = {
@@ -192,11 +192,11 @@ UNFITTED = {
 }
 
 
-@pytest.mark.parametrize("facade", GENERATIVE, **IDS)
+@pytest.mark.parametrize("example", GENERATIVE, **IDS)
 @pytest.mark.parametrize("deed", UNFITTED)
-def test_an_unfitted_model_says_so(facade, deed):
+def test_an_unfitted_model_says_so(example, deed):
     with pytest.raises(NotFittedError):
-        UNFITTED[deed](facade.make(), *facade.data())
+        UNFITTED[deed](example.make(), *example.data())
 
 
 BAD_PARAMETERS = [

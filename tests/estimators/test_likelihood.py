@@ -8,32 +8,32 @@ from scipy.special import logsumexp
 
 import deciban
 from deciban.errors import UndefinedError
-from tests.estimators.facades import CLASSES, GENERATIVE, IDS
+from tests.estimators.examples import CLASSES, GENERATIVE, IDS
 
-generative = pytest.mark.parametrize("facade", GENERATIVE, **IDS)
+generative = pytest.mark.parametrize("example", GENERATIVE, **IDS)
 
 
 @generative
-def test_log_p_of_x_sums_the_joint_over_the_classes(facade):
-    X, _ = facade.data()
-    model = facade.fitted()
+def test_log_p_of_x_sums_the_joint_over_the_classes(example):
+    X, _ = example.data()
+    model = example.make_fitted()
     expected = logsumexp(model.predict_joint_log_proba(X), axis=1)
     np.testing.assert_allclose(model.score_samples(X), expected, rtol=1e-12)
 
 
 @generative
-def test_the_log_likelihood_sums_each_rows_own_class(facade):
-    X, y = facade.data()
-    model = facade.fitted()
+def test_the_log_likelihood_sums_each_rows_own_class(example):
+    X, y = example.data()
+    model = example.make_fitted()
     own = model.predict_joint_log_proba(X)[np.arange(60), np.searchsorted(CLASSES, y)]
     assert model.log_likelihood(X, y) == pytest.approx(own.sum(), rel=1e-10)
 
 
 @generative
-def test_the_training_likelihood_comes_from_the_ledger_alone(facade):
-    X, y = facade.data()
-    model = facade.fitted()
-    if facade.name == "PoissonNB":  # the ledger keeps Σ x, not Σ ln x!
+def test_the_training_likelihood_comes_from_the_ledger_alone(example):
+    X, y = example.data()
+    model = example.make_fitted()
+    if example.name == "PoissonNB":  # the ledger keeps Σ x, not Σ ln x!
         with pytest.raises(UndefinedError, match="ln x!"):
             model.log_likelihood()
         return
@@ -41,12 +41,12 @@ def test_the_training_likelihood_comes_from_the_ledger_alone(facade):
 
 
 @generative
-def test_maximum_likelihood_is_not_beaten_by_smoothing(facade):
-    name, value = ("parameter_prior", 5.0) if "Gaussian" in facade.name else ("alpha", 5.0)
+def test_maximum_likelihood_is_not_beaten_by_smoothing(example):
+    name, value = ("parameter_prior", 5.0) if "Gaussian" in example.name else ("alpha", 5.0)
     plain = {"alpha": 0.0} if name == "alpha" else {}
-    X, y = facade.data()
-    best = facade.make(**plain).fit(X, y).log_likelihood(X, y)
-    assert best >= facade.make(**{name: value}).fit(X, y).log_likelihood(X, y) - 1e-9
+    X, y = example.data()
+    best = example.make(**plain).fit(X, y).log_likelihood(X, y)
+    assert best >= example.make(**{name: value}).fit(X, y).log_likelihood(X, y) - 1e-9
 
 
 # the model, and the largest value a cell can (all but surely) take
@@ -74,33 +74,33 @@ def test_a_gaussian_density_integrates_to_one(model):
 
 
 @generative
-def test_samples_repeat_with_the_seed_and_fit_the_input(facade):
-    model = facade.fitted()
+def test_samples_repeat_with_the_seed_and_fit_the_input(example):
+    model = example.make_fitted()
     X, y = model.sample(50, random_state=7)
     again, labels = model.sample(50, random_state=7)
     np.testing.assert_array_equal(X, again)
     np.testing.assert_array_equal(y, labels)
-    assert X.shape == (50, facade.data()[0].shape[1])
+    assert X.shape == (50, example.data()[0].shape[1])
     assert set(y) <= set(CLASSES)
-    facade.make().fit(X, y)
+    example.make().fit(X, y)
 
 
 @generative
-def test_samples_follow_the_model(facade):
+def test_samples_follow_the_model(example):
     """Fitted again to its own samples, the model says nearly the same; class shares follow the prior."""
-    model = facade.fitted().with_priors([0.5, 0.3, 0.2])
+    model = example.make_fitted().with_priors([0.5, 0.3, 0.2])
     X, y = model.sample(30_000, random_state=0)
     shares = np.array([(y == k).mean() for k in CLASSES])
     np.testing.assert_allclose(shares, [0.5, 0.3, 0.2], atol=0.015)
-    rows, _ = facade.data()
-    gap = facade.make().fit(X, y).predict_proba(rows) - model.predict_proba(rows)
+    rows, _ = example.data()
+    gap = example.make().fit(X, y).predict_proba(rows) - model.predict_proba(rows)
     assert np.abs(gap).max() < 0.08
 
 
 @generative
-def test_the_bayes_error_is_the_error_on_the_models_own_samples(facade):
-    model = facade.fitted()
-    if facade.name == "MultinomialNB":
+def test_the_bayes_error_is_the_error_on_the_models_own_samples(example):
+    model = example.make_fitted()
+    if example.name == "MultinomialNB":
         pytest.skip("depends on the length of the documents sampled")
     X, y = model.sample(20_000, random_state=1)
     assert model.bayes_error() == pytest.approx((model.predict(X) != y).mean(), abs=0.02)

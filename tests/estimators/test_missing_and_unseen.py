@@ -7,10 +7,10 @@ from scipy.stats import multivariate_normal
 
 import deciban
 from deciban.errors import InputError
-from tests.estimators.facades import FACADES, IDS, NAN_REFUSERS, NAN_TAKERS
+from tests.estimators.examples import EXAMPLES, IDS, NAN_ACCEPTING, NAN_REFUSING
 
-nan_takers = pytest.mark.parametrize("facade", NAN_TAKERS, **IDS)
-NAIVE = [f for f in NAN_TAKERS if f.name in ("BernoulliNB", "CategoricalNB", "PoissonNB", "GaussianNB")]
+nan_takers = pytest.mark.parametrize("example", NAN_ACCEPTING, **IDS)
+NAIVE = [f for f in NAN_ACCEPTING if f.name in ("BernoulliNB", "CategoricalNB", "PoissonNB", "GaussianNB")]
 
 
 def with_holes(X, seed=4, share=0.2):
@@ -20,44 +20,44 @@ def with_holes(X, seed=4, share=0.2):
 
 
 @nan_takers
-def test_missing_cells_are_learned_around_and_answered(facade):
-    X, y = facade.data()
-    posterior = facade.make().fit(with_holes(X), y).predict_proba(with_holes(X, seed=5))
+def test_missing_cells_are_learned_around_and_answered(example):
+    X, y = example.data()
+    posterior = example.make().fit(with_holes(X), y).predict_proba(with_holes(X, seed=5))
     assert np.isfinite(posterior).all()
     np.testing.assert_allclose(posterior.sum(1), 1)
 
 
 @nan_takers
-def test_a_row_of_nothing_but_missing_cells_leaves_the_prior(facade):
-    X, y = facade.data()
-    model = facade.make().fit(np.vstack([X, X[y == "ant"]]), np.r_[y, y[y == "ant"]])
+def test_a_row_of_nothing_but_missing_cells_leaves_the_prior(example):
+    X, y = example.data()
+    model = example.make().fit(np.vstack([X, X[y == "ant"]]), np.r_[y, y[y == "ant"]])
     blank = np.full((1, X.shape[1]), np.nan)
     np.testing.assert_allclose(model.predict_proba(blank), [[0.5, 0.25, 0.25]], rtol=1e-9)
 
 
-@pytest.mark.parametrize("facade", NAIVE, **IDS)
-def test_a_missing_cell_is_left_out_of_the_score(facade):
+@pytest.mark.parametrize("example", NAIVE, **IDS)
+def test_a_missing_cell_is_left_out_of_the_score(example):
     """With feature 1 missing, the scores are those of a model that never had the column."""
-    X, y = facade.data()
-    parameters = {"var_smoothing": 0} if facade.name == "GaussianNB" else {}
+    X, y = example.data()
+    parameters = {"var_smoothing": 0} if example.name == "GaussianNB" else {}
     hidden = X.copy()
     hidden[:, 1] = np.nan
-    scores = facade.fitted(**parameters).predict_joint_log_proba(hidden)
-    narrow = facade.make(**parameters).fit(np.delete(X, 1, axis=1), y)
+    scores = example.make_fitted(**parameters).predict_joint_log_proba(hidden)
+    narrow = example.make(**parameters).fit(np.delete(X, 1, axis=1), y)
     expected = narrow.predict_joint_log_proba(np.delete(X, 1, axis=1))
     np.testing.assert_allclose(scores, expected, rtol=1e-9)
 
 
-@pytest.mark.parametrize("facade", NAIVE, **IDS)
-def test_a_missing_cell_is_left_out_of_the_sums(facade):
+@pytest.mark.parametrize("example", NAIVE, **IDS)
+def test_a_missing_cell_is_left_out_of_the_sums(example):
     """Each column alone learns from the rows in which it is present."""
-    X, y = facade.data()
+    X, y = example.data()
     X = with_holes(X)
-    parameters = {"var_smoothing": 0} if facade.name == "GaussianNB" else {}
-    evidence = facade.make(**parameters).fit(X, y).explain(X, classes=("ant", "bee")).evidence
+    parameters = {"var_smoothing": 0} if example.name == "GaussianNB" else {}
+    evidence = example.make(**parameters).fit(X, y).explain(X, classes=("ant", "bee")).evidence
     for j in range(X.shape[1]):
         seen = ~np.isnan(X[:, j])
-        alone = facade.make(**parameters).fit(X[seen][:, [j]], y[seen])
+        alone = example.make(**parameters).fit(X[seen][:, [j]], y[seen])
         expected = alone.explain(X[seen][:, [j]], classes=("ant", "bee")).evidence[:, 0]
         np.testing.assert_allclose(evidence[seen, j], expected, rtol=1e-9, atol=1e-10)
         assert not evidence[~seen, j].any()
@@ -65,8 +65,8 @@ def test_a_missing_cell_is_left_out_of_the_sums(facade):
 
 @pytest.mark.parametrize("covariance", ["full", "tied"])
 def test_a_gaussian_row_with_a_hole_is_scored_by_the_marginal(covariance):
-    facade = next(f for f in FACADES if f.name == f"GaussianBayes-{covariance}")
-    X, y = facade.data()
+    example = next(f for f in EXAMPLES if f.name == f"GaussianBayes-{covariance}")
+    X, y = example.data()
     scatter = [np.cov(X[y == k].T, bias=True) for k in ("ant", "bee", "cat")]
     scatter = [sum(scatter) / 3] * 3 if covariance == "tied" else scatter
     seen = [0, 2, 3]
@@ -78,16 +78,16 @@ def test_a_gaussian_row_with_a_hole_is_scored_by_the_marginal(covariance):
     ) - np.log(3)
     hidden = X.copy()
     hidden[:, 1] = np.nan
-    scores = facade.fitted().predict_joint_log_proba(hidden)
+    scores = example.make_fitted().predict_joint_log_proba(hidden)
     np.testing.assert_allclose(scores - scores[:, :1], expected - expected[:, :1], rtol=1e-8, atol=1e-8)
 
 
 @nan_takers
-def test_missing_cells_are_learned_in_any_split_and_forgotten_again(facade):
-    X, y = facade.data()
+def test_missing_cells_are_learned_in_any_split_and_forgotten_again(example):
+    X, y = example.data()
     X = with_holes(X)
-    whole, part = facade.make().fit(X, y), facade.make().fit(X[:25], y[:25])
-    parts = facade.make().partial_fit(X[25:], y[25:], classes=np.unique(y)).partial_fit(X[:25], y[:25])
+    whole, part = example.make().fit(X, y), example.make().fit(X[:25], y[:25])
+    parts = example.make().partial_fit(X[25:], y[25:], classes=np.unique(y)).partial_fit(X[:25], y[:25])
     same = {"rtol": 1e-7, "atol": 1e-8}  # a class with fewer rows than features has eigenvalues of 1e-9
     np.testing.assert_allclose(parts.predict_log_proba(X), whole.predict_log_proba(X), **same)
     parts.forget(X[25:], y[25:])
@@ -95,29 +95,29 @@ def test_missing_cells_are_learned_in_any_split_and_forgotten_again(facade):
 
 
 @nan_takers
-def test_missing_cells_may_be_refused(facade):
-    X, y = facade.data()
-    strict = facade.make(missing="error")
+def test_missing_cells_may_be_refused(example):
+    X, y = example.data()
+    strict = example.make(missing="error")
     with pytest.raises(InputError, match=r"(?i)nan|missing"):
         strict.fit(with_holes(X), y)
     with pytest.raises(InputError, match=r"(?i)nan|missing"):
         strict.fit(X, y).predict(with_holes(X))
 
 
-@pytest.mark.parametrize("facade", NAN_REFUSERS, **IDS)
-def test_word_counts_refuse_nan_and_name_the_family_that_takes_it(facade):
-    X, y = facade.data()
+@pytest.mark.parametrize("example", NAN_REFUSING, **IDS)
+def test_word_counts_refuse_nan_and_name_the_family_that_takes_it(example):
+    X, y = example.data()
     with pytest.raises(InputError, match="PoissonNB"):
-        facade.make().fit(with_holes(X), y)
+        example.make().fit(with_holes(X), y)
     with pytest.raises(InputError, match="PoissonNB"):
-        facade.fitted().predict(with_holes(X))
+        example.make_fitted().predict(with_holes(X))
 
 
-@pytest.mark.parametrize("facade", FACADES, **IDS)
-def test_zeros_of_a_sparse_matrix_are_zeros_not_missing(facade):
-    X, y = facade.data()
+@pytest.mark.parametrize("example", EXAMPLES, **IDS)
+def test_zeros_of_a_sparse_matrix_are_zeros_not_missing(example):
+    X, y = example.data()
     X = X * (np.arange(X.size).reshape(X.shape) % 3 > 0)
-    dense, wide = facade.make().fit(X, y), facade.make().fit(sparse.csr_matrix(X), y)
+    dense, wide = example.make().fit(X, y), example.make().fit(sparse.csr_matrix(X), y)
     np.testing.assert_allclose(
         wide.predict_log_proba(sparse.csr_matrix(X)), dense.predict_log_proba(X), rtol=1e-9, atol=1e-9
     )

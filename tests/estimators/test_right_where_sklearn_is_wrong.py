@@ -10,7 +10,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticD
 
 import deciban
 from deciban.errors import InputError
-from tests.estimators.facades import COVARIANCES, FACADES, IDS
+from tests.estimators.examples import COVARIANCES, EXAMPLES, IDS
 
 rng = np.random.default_rng(3)
 X = np.column_stack([rng.normal(0, 1, 90), rng.normal(0, 1e3, 90)]) + np.linspace(0, 4, 90)[:, None]
@@ -54,12 +54,12 @@ def test_chunked_fit_equals_whole_fit_where_scikit_learn_does_not():
 # 2. A label outside `classes` is refused by every class, and nothing changes.
 
 
-@pytest.mark.parametrize("facade", FACADES, **IDS)
+@pytest.mark.parametrize("example", EXAMPLES, **IDS)
 @pytest.mark.parametrize("declared", [["ant", "bee"], ["ant", "bee", "cat"]], ids=["two", "three"])
-def test_a_label_outside_classes_is_refused_and_nothing_changes(facade, declared):
-    X, y = facade.data()
+def test_a_label_outside_classes_is_refused_and_nothing_changes(example, declared):
+    X, y = example.data()
     known = np.isin(y, declared)
-    model = facade.make().partial_fit(X[known], y[known], classes=declared)
+    model = example.make().partial_fit(X[known], y[known], classes=declared)
     before, answers = deepcopy(model.ledger_), model.predict_joint_log_proba(X)
     with pytest.raises(ValueError, match="The target label"):
         model.partial_fit(X[:3], np.array(["ant", "wasp", "bee"]))
@@ -67,10 +67,10 @@ def test_a_label_outside_classes_is_refused_and_nothing_changes(facade, declared
     np.testing.assert_array_equal(model.predict_joint_log_proba(X), answers)
 
 
-@pytest.mark.parametrize("facade", FACADES, **IDS)
-def test_a_first_batch_with_an_undeclared_label_leaves_the_model_unfitted(facade):
-    X, y = facade.data()
-    model = facade.make()
+@pytest.mark.parametrize("example", EXAMPLES, **IDS)
+def test_a_first_batch_with_an_undeclared_label_leaves_the_model_unfitted(example):
+    X, y = example.data()
+    model = example.make()
     with pytest.raises(ValueError, match="The target label"):
         model.partial_fit(X, y, classes=["ant", "bee"])
     assert not hasattr(model, "ledger_")
@@ -101,12 +101,12 @@ def test_rows_of_weight_zero_change_nothing_where_in_scikit_learn_they_do():
     assert weightless_gap(theirs.GaussianNB) > 1
 
 
-@pytest.mark.parametrize("facade", FACADES, **IDS)
-def test_rows_of_weight_zero_change_nothing(facade):
-    X, y = facade.data()
+@pytest.mark.parametrize("example", EXAMPLES, **IDS)
+def test_rows_of_weight_zero_change_nothing(example):
+    X, y = example.data()
     w = np.arange(60) % 4
-    kept = facade.make().fit(X[w > 0], y[w > 0], sample_weight=w[w > 0])
-    weighted = facade.make().fit(X, y, sample_weight=w)
+    kept = example.make().fit(X[w > 0], y[w > 0], sample_weight=w[w > 0])
+    weighted = example.make().fit(X, y, sample_weight=w)
     np.testing.assert_allclose(
         weighted.predict_joint_log_proba(X), kept.predict_joint_log_proba(X), rtol=1e-10, atol=1e-10
     )
@@ -115,10 +115,10 @@ def test_rows_of_weight_zero_change_nothing(facade):
 # 4. Learning one row at a time never gives NaN.
 
 
-@pytest.mark.parametrize("facade", FACADES, **IDS)
-def test_learning_one_row_at_a_time_never_gives_nan(facade):
-    X, y = facade.data(n=12)
-    model = facade.make()
+@pytest.mark.parametrize("example", EXAMPLES, **IDS)
+def test_learning_one_row_at_a_time_never_gives_nan(example):
+    X, y = example.data(n=12)
+    model = example.make()
     for i in range(12):
         model.partial_fit(X[i : i + 1], y[i : i + 1], classes=["ant", "bee", "cat"])
         posterior = model.predict_proba(X)
@@ -135,18 +135,18 @@ def test_the_first_row_alone_gives_scikit_learn_nan():
 # 5. A declared class with no rows yet gets its smoothed prior if asked for, else 0, never NaN.
 
 
-@pytest.mark.parametrize("facade", FACADES, **IDS)
+@pytest.mark.parametrize("example", EXAMPLES, **IDS)
 @pytest.mark.parametrize("prior", ["smoothed", None])
-def test_a_declared_class_without_rows_gets_its_smoothed_prior_or_zero(facade, prior):
-    X, y = facade.data()
+def test_a_declared_class_without_rows_gets_its_smoothed_prior_or_zero(example, prior):
+    X, y = example.data()
     seen = y != "cat"
-    model = facade.make(**{facade.prior_argument: prior})
+    model = example.make(**{example.prior_argument: prior})
     posterior = model.partial_fit(X[seen], y[seen], classes=["ant", "bee", "cat"]).predict_proba(X)
     assert np.isfinite(posterior).all()
     expected = np.array([21, 21, 1]) / 43 if prior else np.array([0.5, 0.5, 0])
     class_prior = model.class_prior_ if hasattr(model, "class_prior_") else np.exp(model.class_log_prior_)
     np.testing.assert_allclose(class_prior, expected, rtol=1e-12)
-    if facade.likelihood and prior is None:
+    if example.likelihood and prior is None:
         assert not posterior[:, 2].any()
 
 

@@ -14,7 +14,7 @@ import deciban
 from deciban.engines import sparse
 from deciban.errors import DecibanError, ModelFileError
 from deciban.persistence import container
-from tests.estimators.facades import FACADES
+from tests.estimators.examples import EXAMPLES
 from tests.fuzz.mutation import memory_folder, write_input
 from tests.persistence.mutate import MUTATIONS
 from tests.tables import clinic
@@ -119,15 +119,15 @@ def kept_sparse():
 
 
 def with_missing():
-    facade = next(f for f in FACADES if f.name == "GaussianBayes-full")
-    X, y = facade.data()
+    example = next(f for f in EXAMPLES if f.name == "GaussianBayes-full")
+    X, y = example.data()
     X[::7, 0] = np.nan
-    return facade.make().fit(X, y)
+    return example.make().fit(X, y)
 
 
 def with_imagined():
-    facade = next(f for f in FACADES if f.name == "CategoricalNB")
-    return facade.fitted(alpha=facade.fitted(9, seed=5).ledger_)
+    example = next(f for f in EXAMPLES if f.name == "CategoricalNB")
+    return example.make_fitted(alpha=example.make_fitted(9, seed=5).ledger_)
 
 
 def table_with_texts(**arguments):
@@ -141,13 +141,13 @@ def of_texts(**arguments):
 
 
 def calibrated(name, method):
-    """A facade that is calibrated and knows what is usual."""
-    facade = next(f for f in FACADES if f.name == name)
-    X, y = facade.data()
-    return facade.make().calibrated(X, y, method, folds=3).fit_novelty(X, y)
+    """A example that is calibrated and knows what is usual."""
+    example = next(f for f in EXAMPLES if f.name == name)
+    X, y = example.data()
+    return example.make().calibrated(X, y, method, folds=3).fit_novelty(X, y)
 
 
-MODELS = {facade.name: facade.fitted for facade in FACADES} | {
+MODELS = {example.name: example.make_fitted for example in EXAMPLES} | {
     "kept sparse": kept_sparse,
     "with missing": with_missing,
     "with imagined": with_imagined,

@@ -25,7 +25,7 @@ from deciban.errors import DecibanError, ModelFileError
 from deciban.ledger.hashing import SURROGATES, hash_words
 from deciban.persistence import container
 from deciban.persistence.array_layout import DTYPE_NAMES, DTYPES, checksum, format_array_entry
-from tests.estimators.facades import FACADES
+from tests.estimators.examples import EXAMPLES
 from tests.fuzz import model_bytes
 from tests.fuzz.mutation import write_input
 from tests.fuzz.runner import begin_operation
@@ -117,13 +117,13 @@ def _frame(table: dict, data: bytes) -> bytes:
 
 
 def _boosted():
-    facade = next(f for f in FACADES if f.name == "GaussianNB")
-    return deciban.BoostedBayes(deciban.GaussianNB(), n_estimators=3).fit(*facade.data())
+    example = next(f for f in EXAMPLES if f.name == "GaussianNB")
+    return deciban.BoostedBayes(deciban.GaussianNB(), n_estimators=3).fit(*example.data())
 
 
 def _boosted_levels():
-    facade = next(f for f in FACADES if f.name == "CategoricalNB")
-    return deciban.BoostedBayes(deciban.CategoricalNB(), n_estimators=2).fit(*facade.data())
+    example = next(f for f in EXAMPLES if f.name == "CategoricalNB")
+    return deciban.BoostedBayes(deciban.CategoricalNB(), n_estimators=2).fit(*example.data())
 
 
 def _evidence_regression():

@@ -162,10 +162,10 @@ every_learner = pytest.mark.parametrize("learner", LEARNERS)
 @additive
 @every_learner
 def test_the_score_is_the_sum_of_the_learners_scores(algorithm, learner):
-    facade, read = LEARNERS[learner]
+    estimator, read = LEARNERS[learner]
     X, y = drawn(3)
     X = read(X)
-    model = BoostedBayes(facade, n_estimators=4, learning_rate=0.1, algorithm=algorithm).fit(X, y)
+    model = BoostedBayes(estimator, n_estimators=4, learning_rate=0.1, algorithm=algorithm).fit(X, y)
     shares = model.estimator_weights_ / (model.estimator_weights_.sum() if algorithm == "SAMME.R" else 1.0)
     total = sum(t * one.predict_joint_log_proba(X) for t, one in zip(shares, model.estimators_))
     np.testing.assert_allclose(model.predict_log_proba(X), log_softmax(total, axis=1), rtol=1e-7, atol=1e-7)
@@ -174,10 +174,10 @@ def test_the_score_is_the_sum_of_the_learners_scores(algorithm, learner):
 @every_algorithm
 @every_learner
 def test_reasons_add_up_to_the_log_odds(algorithm, learner):
-    facade, read = LEARNERS[learner]
+    estimator, read = LEARNERS[learner]
     X, y = drawn(3)
     X = read(X)
-    model = BoostedBayes(facade, n_estimators=4, learning_rate=0.1, algorithm=algorithm).fit(X, y)
+    model = BoostedBayes(estimator, n_estimators=4, learning_rate=0.1, algorithm=algorithm).fit(X, y)
     told = model.explain(X[:50])
     log_p = np.sort(model.predict_log_proba(X[:50]), axis=1)
     np.testing.assert_allclose(told.total, (log_p[:, -1] - log_p[:, -2]) * 10 / np.log(10), rtol=1e-6, atol=1e-6)
@@ -252,15 +252,15 @@ def test_the_number_of_threads_changes_no_bit(algorithm):
 @every_algorithm
 @every_learner
 def test_a_model_comes_back_from_its_file(algorithm, learner, tmp_path):
-    facade, read = LEARNERS[learner]
+    estimator, read = LEARNERS[learner]
     X, y = drawn(3, n=200)
     X = read(X)
-    model = BoostedBayes(facade, n_estimators=3, learning_rate=0.1, algorithm=algorithm).fit(X, y)
+    model = BoostedBayes(estimator, n_estimators=3, learning_rate=0.1, algorithm=algorithm).fit(X, y)
     model.save(tmp_path / "boosted")
     read = deciban.load(tmp_path / "boosted")
     assert isinstance(read, BoostedBayes)
-    assert type(read.estimator) is type(facade)
-    assert read.estimator.get_params() == facade.get_params()
+    assert type(read.estimator) is type(estimator)
+    assert read.estimator.get_params() == estimator.get_params()
     np.testing.assert_array_equal(read.predict_proba(X), model.predict_proba(X))
     assert read.estimator_weights_.tolist() == model.estimator_weights_.tolist()
     assert read.estimator_errors_.tolist() == model.estimator_errors_.tolist()

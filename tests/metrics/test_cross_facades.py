@@ -1,13 +1,13 @@
-"""Cross-validation from one pass equals refits: every facade, dense and sparse, with weights and missing values."""
+"""Cross-validation from one pass equals refits: every example, dense and sparse, with weights and missing values."""
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from tests.estimators.facades import FACADES, IDS, NAN_TAKERS, cells, codes, counts, flags
+from tests.estimators.examples import EXAMPLES, IDS, NAN_ACCEPTING, cells, codes, counts, flags
 from tests.metrics.refits import assert_as_refitted
 
-BY_NAME = {facade.name: facade for facade in FACADES}
+BY_NAME = {example.name: example for example in EXAMPLES}
 HOW = pytest.mark.parametrize("folds", [4, "loo"])
 WEIGHED = pytest.mark.parametrize("weighed", [False, True], ids=["unit", "weighed"])
 
@@ -18,27 +18,27 @@ def weights(n, weighed):
 
 @HOW
 @WEIGHED
-@pytest.mark.parametrize("facade", FACADES, **IDS)
-def test_folds_are_judged_as_by_refits(facade, folds, weighed):
-    X, y = facade.data(45)
-    assert_as_refitted(facade.make(), X, y, folds, weights(45, weighed), rows=slice(None))
+@pytest.mark.parametrize("example", EXAMPLES, **IDS)
+def test_folds_are_judged_as_by_refits(example, folds, weighed):
+    X, y = example.data(45)
+    assert_as_refitted(example.make(), X, y, folds, weights(45, weighed), rows=slice(None))
 
 
 @HOW
 @WEIGHED
-@pytest.mark.parametrize("facade", NAN_TAKERS, **IDS)
-def test_missing_values_are_left_out_as_in_refits(facade, folds, weighed):
-    X, y = facade.data(90)
+@pytest.mark.parametrize("example", NAN_ACCEPTING, **IDS)
+def test_missing_values_are_left_out_as_in_refits(example, folds, weighed):
+    X, y = example.data(90)
     X = np.where(np.random.default_rng(1).random(X.shape) < 0.1, np.nan, X)
-    assert_as_refitted(facade.make(), X, y, folds, weights(90, weighed))
+    assert_as_refitted(example.make(), X, y, folds, weights(90, weighed))
 
 
 @HOW
 @WEIGHED
-@pytest.mark.parametrize("facade", [f for f in FACADES if f.draw in (flags, counts, codes, cells)], **IDS)
-def test_sparse_rows_are_judged_as_by_refits(facade, folds, weighed):
-    X, y = facade.data(45)
-    assert_as_refitted(facade.make(), csr_array(X), y, folds, weights(45, weighed))
+@pytest.mark.parametrize("example", [f for f in EXAMPLES if f.draw in (flags, counts, codes, cells)], **IDS)
+def test_sparse_rows_are_judged_as_by_refits(example, folds, weighed):
+    X, y = example.data(45)
+    assert_as_refitted(example.make(), csr_array(X), y, folds, weights(45, weighed))
 
 
 @HOW
@@ -56,19 +56,19 @@ def test_sparse_counts_are_judged_as_by_refits_whatever_the_arguments(name, argu
 
 @HOW
 @pytest.mark.parametrize("wanted", ["joint", "density"])
-@pytest.mark.parametrize("facade", [f for f in FACADES if f.likelihood], **IDS)
-def test_densities_are_those_of_refits(facade, folds, wanted):
-    X, y = facade.data(45)
-    assert_as_refitted(facade.make(), X, y, folds, None, wanted)
+@pytest.mark.parametrize("example", [f for f in EXAMPLES if f.likelihood], **IDS)
+def test_densities_are_those_of_refits(example, folds, wanted):
+    X, y = example.data(45)
+    assert_as_refitted(example.make(), X, y, folds, None, wanted)
 
 
 @HOW
-@pytest.mark.parametrize("facade", FACADES, **IDS)
-def test_a_class_with_a_single_row_is_scored_as_by_refits_that_know_its_name(facade, folds):
-    X, y = facade.data(40)
+@pytest.mark.parametrize("example", EXAMPLES, **IDS)
+def test_a_class_with_a_single_row_is_scored_as_by_refits_that_know_its_name(example, folds):
+    X, y = example.data(40)
     y = y.copy()
     y[3] = "dog"
-    assert_as_refitted(facade.make(), X, y, folds, declared=True)
+    assert_as_refitted(example.make(), X, y, folds, declared=True)
 
 
 ARGUMENTS = [

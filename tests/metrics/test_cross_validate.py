@@ -21,9 +21,9 @@ from sklearn.preprocessing import StandardScaler
 import deciban
 from deciban.errors import DecibanWarning, InputError
 from deciban.validation.splits import StratifiedAssigner, assign_by_group, assign_by_order
-from tests.estimators.facades import FACADES, IDS
+from tests.estimators.examples import EXAMPLES, IDS
 
-GAUSS = next(facade for facade in FACADES if facade.name == "GaussianNB")
+GAUSS = next(example for example in EXAMPLES if example.name == "GaussianNB")
 
 
 def test_folds_of_each_class_differ_by_one_row_at_most():
@@ -68,10 +68,10 @@ def test_the_report_has_every_row_where_it_was():
     assert "exact 5-fold" in report.measured
 
 
-@pytest.mark.parametrize("facade", FACADES, **IDS)
-def test_the_estimator_stays_as_it_is(facade):
-    X, y = facade.data()
-    unfitted, fitted = facade.make(), facade.fitted(40)
+@pytest.mark.parametrize("example", EXAMPLES, **IDS)
+def test_the_estimator_stays_as_it_is(example):
+    X, y = example.data()
+    unfitted, fitted = example.make(), example.make_fitted(40)
     before = fitted.predict_log_proba(X), fitted.ledger_
     for model in (unfitted, fitted):
         deciban.cross_validate(model, X, y, 3)
@@ -256,11 +256,11 @@ def test_too_many_rows_without_a_closed_form_are_refused_before_anything_is_solv
 
 
 @pytest.mark.parametrize("store", [np.asarray, csr_array], ids=["dense", "sparse"])
-@pytest.mark.parametrize("facade", FACADES, **IDS)
-def test_closed_forms_leave_next_to_nothing_to_the_definition(facade, store, monkeypatch):
+@pytest.mark.parametrize("example", EXAMPLES, **IDS)
+def test_closed_forms_leave_next_to_nothing_to_the_definition(example, store, monkeypatch):
     monkeypatch.setattr("deciban.estimators.fold_estimators.MAX_REFITTED_ROWS", 2)
-    rows, labels = facade.data(300)
-    assert deciban.cross_validate(facade.make(), store(rows), labels, "loo").rows == 300
+    rows, labels = example.data(300)
+    assert deciban.cross_validate(example.make(), store(rows), labels, "loo").rows == 300
 
 
 @pytest.mark.parametrize("event", ["multinomial", "boolean", "bernoulli", "complement"])

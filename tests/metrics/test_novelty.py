@@ -11,7 +11,7 @@ import deciban
 from deciban.errors import DecibanWarning, InputError, UndefinedError
 from deciban.persistence.calibration_maps import read_novelty, write_novelty
 from deciban.scores.novelty import Novelty, density_per_cell
-from tests.estimators.facades import FACADES
+from tests.estimators.examples import EXAMPLES
 from tests.tables import clinic
 from tests.tables.reviews import reviews
 
@@ -97,11 +97,11 @@ def test_long_documents_are_no_more_novel_than_short_ones():
         assert [label is None for label in model.predict(asked, reject_novel=0.01)] == [False, True, True]
 
 
-@pytest.mark.parametrize("facade", FACADES, ids=lambda facade: facade.name)
-def test_every_facade_knows_what_is_usual_or_says_why_not(facade):
-    X, y = facade.data()
-    model = facade.make().fit(X, y)
-    if facade.name == "ComplementNB":
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
+def test_every_facade_knows_what_is_usual_or_says_why_not(example):
+    X, y = example.data()
+    model = example.make().fit(X, y)
+    if example.name == "ComplementNB":
         with pytest.raises(UndefinedError, match="no density"):
             model.fit_novelty(X, y)
         with pytest.raises(UndefinedError, match="no density"):
@@ -144,10 +144,10 @@ def test_the_share_holds_for_new_rows_of_texts_with_words_of_their_own():
     told = model.predict(every.slice(300), reject_novel=0.05).to_pylist()
     assert 0.01 < np.mean([label is None for label in told]) < 0.12
     texts, labels = every["text"].fill_null("").to_pylist(), every["verdict"].to_pylist()
-    facade = deciban.TextClassifier().fit(texts[:300], labels[:300]).fit_novelty(texts[:300], labels[:300])
+    estimator = deciban.TextClassifier().fit(texts[:300], labels[:300]).fit_novelty(texts[:300], labels[:300])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DecibanWarning)
-        told = facade.predict(texts[300:], reject_novel=0.2)
+        told = estimator.predict(texts[300:], reject_novel=0.2)
     assert 0.1 < np.mean([label is None for label in told]) < 0.3
 
 
@@ -165,5 +165,5 @@ def test_rows_without_any_cell_are_no_yardstick_and_are_novel_themselves():
     asked = {"x": [1e6, 0.0, None]}
     model = deciban.train({"x": x, "y": codes}, target="y", numbers="number")
     assert model.predict(asked, reject_novel=0.01).tolist() == [None, 0, None]
-    facade = deciban.GaussianNB().fit(x[:, None], codes).fit_novelty(x[:, None], codes)
-    assert facade.predict([[1e6], [0.0], [np.nan]], reject_novel=0.01).tolist() == [None, 0, None]
+    estimator = deciban.GaussianNB().fit(x[:, None], codes).fit_novelty(x[:, None], codes)
+    assert estimator.predict([[1e6], [0.0], [np.nan]], reject_novel=0.01).tolist() == [None, 0, None]

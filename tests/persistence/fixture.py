@@ -17,7 +17,7 @@ import deciban
 import deciban.engines.sparse
 from deciban.errors import DecibanWarning
 from deciban.metrics.calibration_fit import METHODS
-from tests.estimators.facades import FACADES
+from tests.estimators.examples import EXAMPLES
 
 HERE = Path(__file__).parent
 
@@ -37,12 +37,12 @@ def one():
 
 def others():
     """A model of every other kind of statistic and score."""
-    made = {facade.name: facade.fitted(12) for facade in FACADES}
+    made = {example.name: example.make_fitted(12) for example in EXAMPLES}
     deciban.engines.sparse.DENSE_CELLS = 10
     words = csr_array(np.random.default_rng(0).poisson(0.4, (12, 8)).astype(float))
     made["kept-sparse"] = deciban.MultinomialNB().fit(words, np.arange(12) % 4)
-    levels = next(facade for facade in FACADES if facade.name == "CategoricalNB")
-    made["imagined"] = levels.fitted(12, alpha=levels.fitted(3, seed=1).ledger_)
+    levels = next(example for example in EXAMPLES if example.name == "CategoricalNB")
+    made["imagined"] = levels.make_fitted(12, alpha=levels.make_fitted(3, seed=1).ledger_)
     return made
 
 
@@ -101,7 +101,7 @@ def naive_bayes():
 
 
 def joined_models():
-    """Two numbers under one bell, and combinations of two columns, one of whose levels has a `&`; and a facade."""
+    """Two numbers under one bell, and combinations of two columns, one of whose levels has a `&`; and a example."""
     pain = [level and level.replace("head", "head & neck") for level in PATIENTS["pain"]]
     rows = {**PATIENTS, "pain": pain}
     given = {"roles": {**ROLES, "visits": "number"}, "blocks": [["visits", "temperature °C"], ["smoker", "pain"]]}
@@ -248,12 +248,12 @@ def fitted_answers(model):
 
 def text_answers(model):
     """What the model says of documents, and how much it has learned."""
-    facade = isinstance(model, deciban.TextClassifier)
+    example = isinstance(model, deciban.TextClassifier)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DecibanWarning)  # one document has no known word
-        asked = ASKED_TEXTS if facade else {"post": ASKED_TEXTS, "size": [3.0, 2, 1, None]}
+        asked = ASKED_TEXTS if example else {"post": ASKED_TEXTS, "size": [3.0, 2, 1, None]}
         told = np.asarray(model.predict_log_proba(asked))
-    ledger, classes = (model.ledger_, model.classes_.tolist()) if facade else (model.ledger, model.classes)
+    ledger, classes = (model.ledger_, model.classes_.tolist()) if example else (model.ledger, model.classes)
     return {"log_proba": told.tolist(), "rows": ledger.rows.tolist(), "classes": classes}
 
 

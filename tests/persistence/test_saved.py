@@ -1,4 +1,4 @@
-"""Every facade comes back from its file as it was: the same to the last bit, and able to go on learning."""
+"""Every example comes back from its file as it was: the same to the last bit, and able to go on learning."""
 
 import copy
 import pickle
@@ -17,7 +17,7 @@ from deciban.ledger import Tallies
 from deciban.persistence import container
 from deciban.persistence.generative_models import read_scorer, write_scorer
 from deciban.scores import SparseLinear
-from tests.estimators.facades import FACADES, GENERATIVE, IDS, NAN_TAKERS
+from tests.estimators.examples import EXAMPLES, GENERATIVE, IDS, NAN_ACCEPTING
 
 
 @pytest.fixture
@@ -42,9 +42,9 @@ def scores(model, X):
 
 
 @pytest.mark.usefixtures("size")
-@pytest.mark.parametrize("facade", FACADES, **IDS)
-def test_predictions_are_equal_to_the_last_bit(facade, path):
-    model, (X, _) = facade.fitted(), facade.data(200, seed=1)
+@pytest.mark.parametrize("example", EXAMPLES, **IDS)
+def test_predictions_are_equal_to_the_last_bit(example, path):
+    model, (X, _) = example.make_fitted(), example.data(200, seed=1)
     read = again(model, path)
     assert type(read) is type(model)
     assert np.array_equal(scores(read, X), scores(model, X))
@@ -55,9 +55,9 @@ def test_predictions_are_equal_to_the_last_bit(facade, path):
 
 
 @pytest.mark.usefixtures("size")
-@pytest.mark.parametrize("facade", FACADES, **IDS)
-def test_the_ledger_is_the_same_and_learning_goes_on(facade, path):
-    model, more = facade.fitted(), facade.data(40, seed=2)
+@pytest.mark.parametrize("example", EXAMPLES, **IDS)
+def test_the_ledger_is_the_same_and_learning_goes_on(example, path):
+    model, more = example.make_fitted(), example.data(40, seed=2)
     read = again(model, path)
     assert read.ledger_ == model.ledger_
     assert read.ledger_.schema.fingerprint == model.ledger_.schema.fingerprint
@@ -67,30 +67,30 @@ def test_the_ledger_is_the_same_and_learning_goes_on(facade, path):
     assert one.forget(*more).ledger_ == other.forget(*more).ledger_
 
 
-@pytest.mark.parametrize("facade", FACADES, **IDS)
-def test_models_from_files_add_up(facade, path):
-    a, b = facade.fitted(seed=1), facade.fitted(seed=2)
+@pytest.mark.parametrize("example", EXAMPLES, **IDS)
+def test_models_from_files_add_up(example, path):
+    a, b = example.make_fitted(seed=1), example.make_fitted(seed=2)
     read = again(a, path)
     assert (read + b).ledger_ == (a + b).ledger_
     assert ((b + read) - read).ledger_ == ((b + a) - a).ledger_
     assert (read * 0.5).ledger_ == (a * 0.5).ledger_
 
 
-@pytest.mark.parametrize("facade", NAN_TAKERS, **IDS)
-def test_missing_values_are_remembered(facade, path):
-    X, y = facade.data()
+@pytest.mark.parametrize("example", NAN_ACCEPTING, **IDS)
+def test_missing_values_are_remembered(example, path):
+    X, y = example.data()
     X[::7, 0] = np.nan
-    model = facade.make().fit(X, y)
+    model = example.make().fit(X, y)
     read = again(model, path)
     assert read.ledger_ == model.ledger_
     assert np.array_equal(scores(read, X), scores(model, X))
 
 
-@pytest.mark.parametrize("facade", GENERATIVE, **IDS)
-def test_imagined_examples_are_remembered(facade, path):
-    imagined = facade.fitted(9, seed=5).ledger_
-    name = "parameter_prior" if "Gaussian" in facade.name else "alpha"
-    model, (X, y) = facade.fitted(**{name: imagined}), facade.data()
+@pytest.mark.parametrize("example", GENERATIVE, **IDS)
+def test_imagined_examples_are_remembered(example, path):
+    imagined = example.make_fitted(9, seed=5).ledger_
+    name = "parameter_prior" if "Gaussian" in example.name else "alpha"
+    model, (X, y) = example.make_fitted(**{name: imagined}), example.data()
     read = again(model, path)
     assert getattr(read, name) == imagined
     assert read._scorer.assumption.imagined is getattr(read, name)
@@ -98,9 +98,9 @@ def test_imagined_examples_are_remembered(facade, path):
     assert np.array_equal(scores(read.partial_fit(X, y), X), scores(model.partial_fit(X, y), X))
 
 
-@pytest.mark.parametrize("facade", FACADES, **IDS)
-def test_a_saved_model_can_be_saved_again_copied_and_pickled(facade, path, tmp_path):
-    model, (X, _) = facade.fitted(), facade.data()
+@pytest.mark.parametrize("example", EXAMPLES, **IDS)
+def test_a_saved_model_can_be_saved_again_copied_and_pickled(example, path, tmp_path):
+    model, (X, _) = example.make_fitted(), example.data()
     read = again(again(model, path), tmp_path / "second")
     for other in (copy.deepcopy(read), pickle.loads(pickle.dumps(read))):
         assert np.array_equal(scores(other, X), scores(model, X))
@@ -166,7 +166,7 @@ ARGUMENTS = [
 
 @pytest.mark.parametrize(("make", "arguments"), ARGUMENTS)
 def test_arguments_come_back_as_they_were(make, arguments, path):
-    counts = next(f for f in FACADES if f.name == "MultinomialNB")
+    counts = next(f for f in EXAMPLES if f.name == "MultinomialNB")
     X, y = counts.data()
     model = make(**arguments).fit(X, y)
     read = again(model, path)
@@ -195,18 +195,18 @@ def test_models_that_are_kept_sparse_come_back_so(make, alpha, path, monkeypatch
 
 def test_scoring_a_large_file_leaves_its_ledger_unread(path, monkeypatch):
     monkeypatch.setattr(container, "EAGER_CHECK_BYTES", 0)
-    facade = next(f for f in FACADES if f.name == "GaussianBayes-full")
-    facade.fitted().save(path)
+    example = next(f for f in EXAMPLES if f.name == "GaussianBayes-full")
+    example.make_fitted().save(path)
     read = deciban.load(path)
-    read.predict(facade.data()[0])
+    read.predict(example.data()[0])
     assert not {"ledger", "complete"} & vars(read._scorer).keys()
     arrays = read._scorer._section.arrays
     assert not [name for name in arrays._verified if name.startswith("belief/ledger/parts")]
 
 
 def test_damage_to_a_large_file_is_noticed_when_it_is_used(path, monkeypatch):
-    facade = next(f for f in FACADES if f.name == "GaussianNB")
-    model, (X, _) = facade.fitted(), facade.data()
+    example = next(f for f in EXAMPLES if f.name == "GaussianNB")
+    model, (X, _) = example.make_fitted(), example.data()
     model.save(path)
     content = bytearray(path.read_bytes())
     content[content.index(model.ledger_.parts[0].m2.tobytes())] ^= 1

@@ -265,18 +265,18 @@ def test_a_description_says_what_is_joined(model):
 def test_the_facade_is_the_same_model(model, tmp_path):
     rows = people()
     X, y = rows.drop(columns="group"), rows["group"]
-    facade = deciban.NaiveBayes(blocks=BLOCKS, numbers="number").fit(X, y)
-    assert facade.predict_log_proba(X) == pytest.approx(posterior(model, X), abs=1e-9)
-    facade.save(tmp_path / "m")
+    estimator = deciban.NaiveBayes(blocks=BLOCKS, numbers="number").fit(X, y)
+    assert estimator.predict_log_proba(X) == pytest.approx(posterior(model, X), abs=1e-9)
+    estimator.save(tmp_path / "m")
     read = deciban.load(tmp_path / "m")
     assert read.get_params()["blocks"] == BLOCKS
-    assert np.array_equal(read.predict_proba(X), facade.predict_proba(X))
+    assert np.array_equal(read.predict_proba(X), estimator.predict_proba(X))
     parts = [deciban.NaiveBayes(blocks=BLOCKS, numbers="number").fit(X[i::2], y[i::2]) for i in (0, 1)]
-    assert (parts[0] + parts[1]).predict_proba(X) == pytest.approx(facade.predict_proba(X), abs=1e-9)
+    assert (parts[0] + parts[1]).predict_proba(X) == pytest.approx(estimator.predict_proba(X), abs=1e-9)
     again = deciban.NaiveBayes(blocks=BLOCKS, numbers="number").partial_fit(X[:150], y[:150], classes=["a", "b", "c"])
-    assert again.partial_fit(X[150:], y[150:]).predict_proba(X) == pytest.approx(facade.predict_proba(X), abs=1e-9)
+    assert again.partial_fit(X[150:], y[150:]).predict_proba(X) == pytest.approx(estimator.predict_proba(X), abs=1e-9)
     with pytest.raises(SchemaError, match="join column 'height' with different columns"):
-        facade + deciban.NaiveBayes(numbers="number", roles={"hair": "category"}).fit(X, y)
+        estimator + deciban.NaiveBayes(numbers="number", roles={"hair": "category"}).fit(X, y)
 
 
 def test_every_kind_of_source_gives_the_same_sums(tmp_path):

@@ -1,4 +1,4 @@
-"""The shared matrix: every facade, with data of the kind it is for and what may be asked of it."""
+"""The shared matrix: every example, with data of the kind it is for and what may be asked of it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -35,7 +35,7 @@ def numbers(rng, k):
 
 
 @dataclass(frozen=True)
-class Facade:
+class EstimatorExample:
     """One line of the matrix."""
 
     name: str
@@ -53,7 +53,7 @@ class Facade:
         k = rng.permutation(np.arange(n) % 3)
         return self.draw(rng, k), CLASSES[k]
 
-    def fitted(self, n=60, seed=0, **parameters):
+    def make_fitted(self, n=60, seed=0, **parameters):
         return self.make(**parameters).fit(*self.data(n, seed))
 
     @property
@@ -64,21 +64,21 @@ class Facade:
 def gaussian_bayes(covariance):
     form = "linear" if covariance.startswith("tied") or covariance == "identity" else "quadratic"
     make = partial(deciban.GaussianBayes, covariance=covariance)
-    return Facade(f"GaussianBayes-{covariance}", make, numbers, form=form, exact=False)
+    return EstimatorExample(f"GaussianBayes-{covariance}", make, numbers, form=form, exact=False)
 
 
-FACADES = [
-    Facade("BernoulliNB", deciban.BernoulliNB, flags),
-    Facade("MultinomialNB", deciban.MultinomialNB, counts, takes_nan=False),
-    Facade("ComplementNB", deciban.ComplementNB, counts, takes_nan=False, likelihood=False),
-    Facade("CategoricalNB", deciban.CategoricalNB, codes, form="lookup"),
-    Facade("PoissonNB", deciban.PoissonNB, counts),
-    Facade("GaussianNB", deciban.GaussianNB, numbers, form="quadratic", exact=False),
+EXAMPLES = [
+    EstimatorExample("BernoulliNB", deciban.BernoulliNB, flags),
+    EstimatorExample("MultinomialNB", deciban.MultinomialNB, counts, takes_nan=False),
+    EstimatorExample("ComplementNB", deciban.ComplementNB, counts, takes_nan=False, likelihood=False),
+    EstimatorExample("CategoricalNB", deciban.CategoricalNB, codes, form="lookup"),
+    EstimatorExample("PoissonNB", deciban.PoissonNB, counts),
+    EstimatorExample("GaussianNB", deciban.GaussianNB, numbers, form="quadratic", exact=False),
     *map(gaussian_bayes, COVARIANCES),
-    Facade("JointBayes", partial(deciban.JointBayes, alpha=0.5), cells, form="lookup"),
+    EstimatorExample("JointBayes", partial(deciban.JointBayes, alpha=0.5), cells, form="lookup"),
 ]
 IDS = {"ids": lambda value: getattr(value, "name", None)}
-GENERATIVE = [f for f in FACADES if f.likelihood]
-LINEAR = [f for f in FACADES if f.form == "linear"]
-NAN_TAKERS = [f for f in FACADES if f.takes_nan]
-NAN_REFUSERS = [f for f in FACADES if not f.takes_nan]
+GENERATIVE = [f for f in EXAMPLES if f.likelihood]
+LINEAR = [f for f in EXAMPLES if f.form == "linear"]
+NAN_ACCEPTING = [f for f in EXAMPLES if f.takes_nan]
+NAN_REFUSING = [f for f in EXAMPLES if not f.takes_nan]
