@@ -1,1 +1,1 @@
-"""The scikit-learn facades: conformance, agreement, algebra, explanations and bad input."""
+"""The scikit-learn estimators: conformance, agreement, algebra, explanations and bad input."""

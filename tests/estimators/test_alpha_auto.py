@@ -1,4 +1,4 @@
-"""alpha="auto" on the facades: chosen by the ledger alone, so by whatever way the rows came into it."""
+"""alpha="auto" of the estimators: chosen by the ledger alone, so by whatever way the rows came into it."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from deciban.families.marginal_likelihood import best_alpha
 RNG = np.random.default_rng(3)
 LABELS = np.array(["ant", "bee", "cat"])[RNG.permutation(np.arange(120) % 3)]
 COUNTS = RNG.poisson(1.5 + (LABELS == "bee")[:, None] * np.array([[2.0, 0.0, 1.0, 0.0]]), (120, 4))
-FACADES = ["BernoulliNB", "CategoricalNB", "ComplementNB", "JointBayes", "MultinomialNB", "PoissonNB"]
+ESTIMATOR_NAMES = ["BernoulliNB", "CategoricalNB", "ComplementNB", "JointBayes", "MultinomialNB", "PoissonNB"]
 DOCUMENTS = ["tea pot tea", "milk cup", "tea milk sugar sugar", "cup spoon", "pot pot spoon tea"] * 6
 TOPICS = [0, 1, 0, 1, 0] * 6
 
@@ -21,7 +21,7 @@ def made(name, **more):
     return getattr(deciban, name)(alpha="auto", **more)
 
 
-@pytest.mark.parametrize("name", FACADES)
+@pytest.mark.parametrize("name", ESTIMATOR_NAMES)
 def test_the_model_is_that_of_the_pseudo_count_that_was_chosen(name):
     model = made(name).fit(COUNTS, LABELS)
     family = model._scorer.assumption.families[0]
@@ -38,7 +38,7 @@ def test_each_feature_of_levels_is_smoothed_by_its_own():
         assert np.array_equal(model.feature_log_prob_[j], alone.feature_log_prob_[0])
 
 
-@pytest.mark.parametrize("name", FACADES)
+@pytest.mark.parametrize("name", ESTIMATOR_NAMES)
 def test_learning_more_forgetting_merging_and_files_choose_what_one_fit_would(name, tmp_path):
     whole = made(name).fit(COUNTS, LABELS)
     first, second = made(name), made(name)
@@ -54,7 +54,7 @@ def test_learning_more_forgetting_merging_and_files_choose_what_one_fit_would(na
     assert np.array_equal(loaded.forget(COUNTS[50:], LABELS[50:]).alpha_, first.alpha_)
 
 
-@pytest.mark.parametrize("name", FACADES)
+@pytest.mark.parametrize("name", ESTIMATOR_NAMES)
 def test_sparse_rows_choose_what_dense_ones_do(name):
     dense, sparse = made(name).fit(COUNTS, LABELS), made(name).fit(csr_array(COUNTS), LABELS)
     assert np.array_equal(dense.alpha_, sparse.alpha_)
@@ -71,13 +71,13 @@ def test_a_model_of_a_given_pseudo_count_is_another():
         made("MultinomialNB").fit(COUNTS, LABELS) + deciban.MultinomialNB().fit(COUNTS, LABELS)
 
 
-@pytest.mark.parametrize("name", FACADES)
+@pytest.mark.parametrize("name", ESTIMATOR_NAMES)
 def test_other_words_are_refused(name):
     with pytest.raises(ValueError, match="alpha"):
         getattr(deciban, name)(alpha="automatic").fit(COUNTS, LABELS)
 
 
-@pytest.mark.parametrize("name", FACADES)
+@pytest.mark.parametrize("name", ESTIMATOR_NAMES)
 def test_one_row_of_one_class_is_enough(name):
     model = made(name).fit([[1, 0]], ["ant"])
     assert np.all(np.asarray(model.alpha_) > 0)
@@ -137,7 +137,7 @@ def test_a_file_that_says_auto_and_means_nonsense_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("folds", [4, "loo"])
-@pytest.mark.parametrize("name", FACADES)
+@pytest.mark.parametrize("name", ESTIMATOR_NAMES)
 def test_it_is_chosen_anew_without_each_fold(name, folds):
     X, y = COUNTS[:60], LABELS[:60]
     report = deciban.cross_validate(made(name), X, y, folds=folds)

@@ -1,4 +1,4 @@
-"""Facades calibrated by rows out of their folds."""
+"""Estimators calibrated by out-of-fold scores."""
 
 import copy
 import pickle

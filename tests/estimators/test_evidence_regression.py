@@ -1,4 +1,4 @@
-"""EvidenceRegression as a facade: documents and counts, explanations, telltales, files, refusals."""
+"""EvidenceRegression as an estimator: documents and counts, explanations, telltales, files, refusals."""
 
 import io
 import pickle

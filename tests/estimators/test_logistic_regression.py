@@ -1,4 +1,4 @@
-"""LogisticRegression among the facades: warm starts, files, copies, frames, labels, layouts, threads, decisions."""
+"""LogisticRegression as an estimator: warm starts, files, copies, frames, labels, layouts, threads, decisions."""
 
 import io
 import pickle

@@ -53,7 +53,7 @@ def coded(values):
 
 
 def joint_by_hand(table, y, alpha=1.0, rows=1.0):
-    """ln p(x, k) as the sum over facades of one family each, the prior counted once."""
+    """ln p(x, k) as the sum over estimators of one family each, the prior counted once."""
     models = [
         (GaussianNB(var_smoothing=0.0, parameter_prior=rows), np.column_stack([table["age"], table["dose"]])),
         (PoissonNB(alpha=alpha), table["visits"][:, None]),

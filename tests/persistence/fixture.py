@@ -101,7 +101,7 @@ def naive_bayes():
 
 
 def joined_models():
-    """Two numbers under one bell, and combinations of two columns, one of whose levels has a `&`; and a example."""
+    """Return a model of two joined numbers and of combinations of two columns, one level with a `&`; and NaiveBayes."""
     pain = [level and level.replace("head", "head & neck") for level in PATIENTS["pain"]]
     rows = {**PATIENTS, "pain": pain}
     given = {"roles": {**ROLES, "visits": "number"}, "blocks": [["visits", "temperature °C"], ["smoker", "pain"]]}

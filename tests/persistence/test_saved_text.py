@@ -134,7 +134,7 @@ CHANGES = {
     ),
     "unknown event": (lambda h: h["parameters"]["event"].update(value="luck"), "the arguments are not sound"),
     "contradiction": (lambda h: h["parameters"]["idf"].update(value=True), "the arguments are not sound"),
-    "another facade": (
+    "another estimator": (
         lambda h: h.update(estimator="MultinomialNB"),
         "unexpected keyword argument|assumes something",
     ),
