@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from deciban.cli.render import console, heading, line, one_line, short, table
 from deciban.plain_json import plain
-from deciban.scores.explanation import Reason, decibans, odds
+from deciban.scores.explanation import Reason, format_decibans, format_odds
 from deciban.scores.passages import format_word
 
 if TYPE_CHECKING:
@@ -137,11 +137,12 @@ def _show_columns(out: Console, row: RowExplanation, most: int) -> None:
     width = min(max(cell_len(one_line(name)) for name, _ in [*shown, ("total", 0.0)]), out.width - 2 * BAR_WIDTH - 19)
     for name, value in shown:
         out.print(
-            f"  {pad(name, width)}  {decibans(value, DECIBANS_WIDTH)}  {draw_bar(value, largest)}".rstrip(),
+            f"  {pad(name, width)}  {format_decibans(value, DECIBANS_WIDTH)}  {draw_bar(value, largest)}".rstrip(),
             soft_wrap=True,
         )
     out.print(
-        f"  {'total':<{width}}  {decibans(row.total, DECIBANS_WIDTH)}  {odds(row.total)}".rstrip(), soft_wrap=True
+        f"  {'total':<{width}}  {format_decibans(row.total, DECIBANS_WIDTH)}  {format_odds(row.total)}".rstrip(),
+        soft_wrap=True,
     )
 
 
@@ -191,16 +192,16 @@ def _show_words(out: Console, row: RowWords, total: float, most: int) -> None:
     found = [*row.others, *(Reason(_word_name(w, len(row.texts) > 1), w.decibans, w) for w in row.words)]
     found.sort(key=lambda reason: -abs(reason.decibans))
     shown, rest = found[:most], found[most:]
-    body = [[short(n, MAX_WORD_WIDTH), f"{w.times}×" if w else "", decibans(v).strip()] for n, v, w in shown]
+    body = [[short(n, MAX_WORD_WIDTH), f"{w.times}×" if w else "", format_decibans(v).strip()] for n, v, w in shown]
     if rest:
-        body.append([f"{len(rest)} more", "", decibans(sum(value for _, value, _ in rest)).strip()])
-    body.append(["total", "", decibans(total).strip()])
+        body.append([f"{len(rest)} more", "", format_decibans(sum(value for _, value, _ in rest)).strip()])
+    body.append(["total", "", format_decibans(total).strip()])
     from rich.cells import cell_len
 
     head = ["word" if len(row.others) == 1 else "reason", "times", "evidence"]
     width = out.width - sum(max(cell_len(cells[i]) for cells in [head, *body]) + 2 for i in range(3)) - 2
     contexts = ["" if word is None else format_context(row.texts[word.column], word, width) for _, _, word in shown]
-    contexts += ["", odds(total)] if rest else [odds(total)]
+    contexts += ["", format_odds(total)] if rest else [format_odds(total)]
     rows = [[*cells, words] for cells, words in zip(body, contexts)]
     table(out, [*head, "first occurrence"], rows, right=[1, 2])
 

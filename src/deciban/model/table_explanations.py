@@ -18,8 +18,8 @@ from deciban.ledger.schema import NumberedNames
 from deciban.model.columns import JOIN_SEPARATOR, Feature
 from deciban.model.matrices import read_documents
 from deciban.scores import Explanation
-from deciban.scores.explanation import Reason, decibans
-from deciban.scores.passages import WIDTH, TextExplanation, WordEvidence, clip_text, in_context, to_printable
+from deciban.scores.explanation import Reason, format_decibans
+from deciban.scores.passages import LINE_WIDTH, TextExplanation, WordEvidence, clip_text, in_context, to_printable
 from deciban.sources.arrow_cells import DATE_PARTS, extract_date_part, format_label
 from deciban.sources.source import Source
 from deciban.text.token_positions import Finder
@@ -71,8 +71,8 @@ def _format_words(documents: TextExplanation, row: int) -> list[str]:
     width = max([len(word.shown) for word in shown], default=0)
     lines = []
     for word in shown:
-        line = f"{'':{INDENT}}{word.shown:<{width}}  {word.times:>3}×  {decibans(word.decibans)}  "
-        lines.append(line + in_context(documents.texts[row], word, WIDTH - len(line)))
+        line = f"{'':{INDENT}}{word.shown:<{width}}  {word.times:>3}×  {format_decibans(word.decibans)}  "
+        lines.append(line + in_context(documents.texts[row], word, LINE_WIDTH - len(line)))
     left = len(words) - len(shown)
     return lines + ([f"{'':{INDENT}}… and {left} words more"] if left else [])
 

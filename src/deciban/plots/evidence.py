@@ -11,7 +11,7 @@ from deciban.errors import InputError
 from deciban.plots.boundary_equation import number
 from deciban.plots.style import COLOURS, INK, need_matplotlib, sheet, shortened
 from deciban.scores import Explanation
-from deciban.scores.explanation import Reason, odds
+from deciban.scores.explanation import Reason, format_odds
 from deciban.scores.passages import format_word, to_printable
 
 LONGEST = 34
@@ -151,7 +151,7 @@ def _finish(ax: Any, told: Sequence[Step], edge: tuple[float, float], favoured: 
     ax.set_xlabel("decibans (10 is ten to one); hatched: against", fontsize=9)
     who = " rather than ".join(shortened(to_printable(str(label)), 22) for label in (favoured, against))
     gap = ": " if len(who) < 40 else "\n"
-    ax.set_title(f"{who}{gap}{odds(told[-1].end)}", loc="left", fontsize=11, parse_math=False)
+    ax.set_title(f"{who}{gap}{format_odds(told[-1].end)}", loc="left", fontsize=11, parse_math=False)
     ax.grid(axis="x", color="#e0e0e0", linewidth=0.7)
     ax.set_axisbelow(True)
     ax.tick_params(axis="y", length=0)

@@ -1,7 +1,7 @@
-"""WHAT WE COMPUTE: the closed set of score forms, the posterior, and evidence in decibans.
+"""Score forms, posteriors, decisions, calibration and evidence in decibans.
 
-A score form gives ln p(x|k) for rows x and classes k. Plain NumPy: this room is the definition of every
-score; kernels compute the same, faster.
+A score form gives ln p(x|k) for rows x and classes k. This package is plain NumPy and defines every
+score; kernels compute the same numbers faster.
 """
 
 from deciban.scores.diagonal import Diagonal

@@ -1,4 +1,4 @@
-"""Evidence: how far each feature moves the odds between two classes, in decibans.
+"""Explanations: the evidence of each feature for one class against another, in decibans.
 
 A deciban is ten times the base-10 logarithm of an odds ratio: +10 is ten to one, +3 about two to one.
 """
@@ -19,19 +19,19 @@ from deciban.formatting import signed, spaced
 DECIBAN = 10 / math.log(10)
 """Decibans in a nat: 10 / ln 10."""
 
-REST = "everything else"
-"""What a table has no room for."""
+REMAINDER = "everything else"
+"""The name of the line that sums the reasons which a table omits."""
 
 
 class Pieces(NamedTuple):
-    """A difference of scores taken apart: n×d by feature (dense or CSR), and by name what is no feature's."""
+    """A difference of scores as a sum: n×d by feature (dense or CSR), and by name the terms of no feature."""
 
     features: Any
     extras: Mapping[str, Array] = {}
 
 
 class Reason(NamedTuple):
-    """A line in a table of reasons: its name, what it says in decibans, and what more there is to be told of it."""
+    """A line in a table of reasons: its name, its evidence in decibans, and an object with further details."""
 
     name: str
     decibans: float
@@ -40,7 +40,7 @@ class Reason(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """Why row i went to `winner[i]` rather than `runner_up[i]`, in decibans.
+    """The evidence for `winner[i]` rather than `runner_up[i]` of row i, in decibans.
 
     `evidence` (rows × features, sparse for wide input), `prior` and the named `extras` of a row add up to
     its `total`, ten times the base-10 logarithm of the odds of its two classes. Indexing gives single rows.
@@ -54,13 +54,13 @@ class Explanation:
     features: Sequence[str]
     extras: Mapping[str, Array] = field(default_factory=dict)
     values: NDArray[Any] | None = None
-    """What each feature was in each row, as it is to be shown, where that is known."""
+    """The value of each feature in each row as text to show, if known."""
 
     def __len__(self) -> int:
         return len(self.prior)
 
     def __getitem__(self, rows: int | slice) -> Self:
-        """The explanation of these rows alone."""
+        """Return the explanation of these rows alone."""
         rows = self._slice(rows)
         return replace(
             self,
@@ -80,31 +80,31 @@ class Explanation:
         return slice(i, i + 1)
 
     def entries(self, row: int = 0) -> list[tuple[str, float]]:
-        """(name, decibans) of everything that counted in a row, strongest first; they add up to its total."""
+        """Return (name, decibans) of all evidence in a row, strongest first; they add up to its total."""
         return [(name, value) for name, value, _ in self._by_feature(row)]
 
     def reasons(self, row: int = 0) -> list[Reason]:
-        """What a row's table has lines for; like the entries they add up to its total."""
+        """Return the lines of a row's table; like the entries they add up to its total."""
         return self._by_feature(row)
 
     def _by_feature(self, row: int) -> list[Reason]:
         row = range(len(self))[row]
         columns, values = self.nonzero_evidence(row)
         behind = map(self._behind, columns.tolist())
-        return self._with_prior(row, list(map(Reason, self._shown(row, columns), values.tolist(), behind)))
+        return self._with_prior(row, list(map(Reason, self._feature_labels(row, columns), values.tolist(), behind)))
 
     def _behind(self, j: int) -> Any:
-        """What is to be told of feature j beside its evidence."""
+        """Return further details of feature j, besides its evidence."""
         return None
 
     def _with_prior(self, row: int, features: Sequence[Reason]) -> list[Reason]:
-        """These and what is no feature's, strongest first."""
+        """Return these reasons and those of no feature, strongest first."""
         others = {"prior": self.prior, **self.extras}
         every = [*(Reason(name, float(values[row])) for name, values in others.items()), *features]
         return sorted(every, key=lambda reason: -abs(reason.decibans))
 
     def nonzero_evidence(self, row: int) -> tuple[NDArray[np.intp], Array]:
-        """The features that have evidence in a row, by their numbers, and how much."""
+        """Return the numbers of the features with nonzero evidence in a row, and their evidence."""
         one = self.evidence[row : row + 1]
         if hasattr(one, "indices"):
             return one.indices[one.data != 0], one.data[one.data != 0]
@@ -112,8 +112,8 @@ class Explanation:
         columns = np.flatnonzero(values)
         return columns, values[columns]
 
-    def _shown(self, row: int, columns: NDArray[np.intp]) -> list[str]:
-        """The features' names, and their values where these are known."""
+    def _feature_labels(self, row: int, columns: NDArray[np.intp]) -> list[str]:
+        """Return the names of the features, with their values where these are known."""
         named = []
         for j in columns.tolist():
             value = None if self.values is None else self.values[row, j]
@@ -121,26 +121,26 @@ class Explanation:
         return named
 
     def text(self, row: int = 0, most: int = 10) -> str:
-        """One row's reasons as a small table."""
+        """Format one row's reasons as a small table."""
         row = range(len(self))[row]
         reasons = self.reasons(row)
         shown, rest = reasons[:most], reasons[most:]
-        width = max([len(reason.name) for reason in shown] + [len(REST)])
+        width = max([len(reason.name) for reason in shown] + [len(REMAINDER)])
         lines = [f"{self.winner[row]} rather than {self.runner_up[row]}"]
         for reason in shown:
             lines += self._lines(row, reason, width)
         if rest:
-            left = Reason(REST, sum(reason.decibans for reason in rest))
+            left = Reason(REMAINDER, sum(reason.decibans for reason in rest))
             lines.append(f"{self._line(left, width)}  ({len(rest)} more)")
         total = float(self.total[row])
-        return "\n".join([*lines, f"{self._line(Reason('total', total), width)}  ({odds(total)})"])
+        return "\n".join([*lines, f"{self._line(Reason('total', total), width)}  ({format_odds(total)})"])
 
     def _lines(self, row: int, reason: Reason, width: int) -> list[str]:
-        """A reason in the table; what more there is to be told of it comes after, or below."""
+        """Format a reason as lines of the table; details follow the evidence, or stand below."""
         return [self._line(reason, width)]
 
     def _line(self, reason: Reason, width: int) -> str:
-        return f"  {reason.name:<{width}}  {decibans(reason.decibans)}"
+        return f"  {reason.name:<{width}}  {format_decibans(reason.decibans)}"
 
     def __str__(self) -> str:
         shown = [self.text(row) for row in range(min(len(self), 5))]
@@ -149,15 +149,15 @@ class Explanation:
         return "\n\n".join(shown)
 
 
-def decibans(value: float, width: int = 8) -> str:
-    """Evidence in writing: its sign and two digits in so many characters, and the unit."""
+def format_decibans(value: float, width: int = 8) -> str:
+    """Format evidence: sign and two digits in `width` characters, and the unit."""
     return f"{'undefined':<{width + 3}}" if math.isnan(value) else f"{signed(value):>{width}} dB"
 
 
-def odds(total: float) -> str:
-    """What a total comes to, as people bet.
+def format_odds(total: float) -> str:
+    """Format a total as betting odds.
 
-    >>> odds(43.28), odds(-10.0)
+    >>> format_odds(43.28), format_odds(-10.0)
     ('21 300 to 1', '10 to 1 against')
     """
     if math.isnan(total):

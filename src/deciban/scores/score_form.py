@@ -1,4 +1,4 @@
-"""The contract of a score form, and the two shapes of boundary it may have."""
+"""The protocol of score forms, and linear and quadratic decision boundaries."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from deciban.scores.explanation import Pieces
 
 
 class ScoreForm(Protocol):
-    """ln p(x|k), solved: all that is needed to predict."""
+    """ln p(x|k) as a function of x with solved parameters: all that is needed to predict."""
 
     @property
     def n_classes(self) -> int:
@@ -22,24 +22,24 @@ class ScoreForm(Protocol):
         ...
 
     def joint(self, X: Any) -> Array:
-        """ln p(x|k) for every row and class, n×K; a missing value (NaN, or a negative code) says nothing."""
+        """Return ln p(x|k) for every row and class, n×K; a missing value (NaN, or a negative code) adds nothing."""
         ...
 
     def pieces(self, X: Any, k: NDArray[np.intp], l: NDArray[np.intp]) -> Pieces:
-        """ln p(x|k) − ln p(x|l) for row i's own pair of classes, told feature by feature."""
+        """Return ln p(x|k) − ln p(x|l) by feature, for the pair of classes k[i], l[i] of each row i."""
         ...
 
     def linear(self) -> Boundary:
-        """Weights and bias, where the score is linear in x up to what all classes share."""
+        """Return weights and bias, where the score is linear in x up to terms that all classes share."""
         ...
 
     def quadratic(self) -> Conic:
-        """The quadratic form of the score, up to what all classes share."""
+        """Return the quadratic form of the score, up to terms that all classes share."""
         ...
 
 
 def has_scores(form: Any) -> bool:
-    """Whether none of a score form's numbers is NaN or +∞: sums that overflow leave such numbers."""
+    """Return whether no number of a score form is NaN or +∞, as overflowing sums leave them."""
     values = (getattr(form, field.name) for field in fields(form))
     numbers = (value for value in values if isinstance(value, np.ndarray) and value.dtype.kind == "f")
     return all(bool(array.max(initial=-np.inf) < np.inf) for array in numbers)
@@ -55,16 +55,16 @@ class Boundary:
     @property
     def w(self) -> Array:
         """Log-odds weights of the second class against the first."""
-        self._two()
+        self._require_two_classes()
         return self.weights[1] - self.weights[0]
 
     @property
     def b(self) -> float:
         """Log-odds of the second class against the first at x = 0."""
-        self._two()
+        self._require_two_classes()
         return float(self.bias[1] - self.bias[0])
 
-    def _two(self) -> None:
+    def _require_two_classes(self) -> None:
         if len(self.bias) != 2:
             raise UndefinedError(
                 f"w and b are the log-odds of two classes; this model has {len(self.bias)}. "
@@ -82,13 +82,13 @@ class Conic:
 
     @classmethod
     def flat(cls, line: Boundary) -> Conic:
-        """A linear score, as a quadratic one without squares."""
+        """Return a linear score as a quadratic one without squares."""
         return cls(np.zeros_like(line.weights), line.weights, line.bias)
 
 
 def centred_conic(A: Array, mean: Array, constant: Array) -> Conic:
-    """The score (x − μ_k)ᵀ A_k (x − μ_k) + c_k, multiplied out."""
+    """Return the score (x − μ_k)ᵀ A_k (x − μ_k) + c_k, multiplied out."""
     if A.ndim == 2:
         return Conic(A, -2 * A * mean, (A * mean**2).sum(axis=1) + constant)
-    pulled = np.einsum("kij,kj->ki", A, mean)
-    return Conic(A, -2 * pulled, (pulled * mean).sum(axis=1) + constant)
+    products = np.einsum("kij,kj->ki", A, mean)
+    return Conic(A, -2 * products, (products * mean).sum(axis=1) + constant)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from deciban.ledger import Vocabulary
-from deciban.scores.passages import Found
+from deciban.scores.passages import FoundWord
 from deciban.text.bag_of_words import column
 from deciban.text.words import Words
 
@@ -22,7 +22,7 @@ class Finder:
     words: Words
     vocabulary: Vocabulary | None
 
-    def __call__(self, text: str) -> list[Found]:
+    def __call__(self, text: str) -> list[FoundWord]:
         """Every occurrence of a word that is known."""
         spans = self.words.spans_of(text)
         tokens = list({token for token, _, _ in spans})
@@ -30,4 +30,4 @@ class Finder:
             place = {token: column(self.words, token) for token in tokens}
         else:
             place = dict(zip(tokens, self.vocabulary.places(tokens).tolist()))
-        return [Found(token, a, b, place[token]) for token, a, b in spans if place[token] >= 0]
+        return [FoundWord(token, a, b, place[token]) for token, a, b in spans if place[token] >= 0]
