@@ -20,11 +20,11 @@ from deciban.mail.model.mail_models import MODELS
 from deciban.mail.store.store_settings import HAM_AT, SPAM_AT
 
 from . import data, lab_mail_switches, machine, mail_data, mail_peers
-from .lab import Figure, percent
-from .lab_evidence import small
+from .lab import Figure, format_percent
+from .lab_evidence import format_small_percent
 from .lab_mail_runs import FEW, SLOW, Asked, Row, Slow, asked, asked_slow
 from .lab_mail_words import AGAINST, ARRIVAL, DRAWS, MANNER, PAGE, SLOWER
-from .lab_tables import markdown
+from .lab_tables import format_table
 from .text_peers import PeerMissingError
 
 SEEDS, COMPOUND_LIKELIHOODS = range(10), range(50)
@@ -55,7 +55,7 @@ def add(rows: Sequence[Row], peers: Mapping[str, Sequence[Future[FilterMetrics |
 def compared(rows: Sequence[Row], seeds: Sequence[int]) -> str:
     """Three tables: errors, ranking, verdicts."""
     names = [name for name in rows[0] if all(row[name] for row in rows)]
-    errors = by_seed(rows, names, seeds, lambda f: f.error, small)
+    errors = by_seed(rows, names, seeds, lambda f: f.error, format_small_percent)
     ranking = by_seed(rows, names, seeds, lambda f: f.misranked, partial(shown, 4))
     manner = verdicts(rows, names, seeds)
     return f"Errors at p ≥ ½:\n\n{errors}\n1 − AUC:\n\n{ranking}\n{MANNER}:\n\n{manner}\n"
@@ -73,7 +73,7 @@ def by_seed(
     """A line a seed, and their mean."""
     lines = [[str(seed), *(show(of(row[name])) for name in names)] for seed, row in zip(seeds, rows)]  # type: ignore[arg-type]
     lines.append(["*mean*", *(show(mean(rows, name, of)) for name in names)])
-    return markdown(["seed", *names], lines)
+    return format_table(["seed", *names], lines)
 
 
 def verdicts(rows: Sequence[Row], names: Sequence[str], seeds: Sequence[int]) -> str:
@@ -84,7 +84,7 @@ def verdicts(rows: Sequence[Row], names: Sequence[str], seeds: Sequence[int]) ->
     for seed, row in zip(seeds, rows):
         lines.append([str(seed), *(f"{f.lost} / {f.missed} / {f.unsure}" for name in names if (f := row[name]))])
     means = [" / ".join(f"{mean(rows, name, of):.1f}" for of in (lost, missed, unsure)) for name in names]
-    return markdown(["seed", *names], [*lines, ["*mean*", *means]])
+    return format_table(["seed", *names], [*lines, ["*mean*", *means]])
 
 
 def lost(metrics: FilterMetrics) -> float:
@@ -122,8 +122,8 @@ def promised(rows: Sequence[Row]) -> list[Figure]:
 def promises(metrics: Sequence[Figure]) -> str:
     """What was to be reached, and what was."""
     words = {True: "as expected", False: "**not as expected**", None: ""}
-    lines = [[figure.model, figure.expected, figure.show(figure.ours), words[figure.met]] for figure in metrics]
-    return markdown(["", "expected", "found", ""], lines)
+    lines = [[figure.model, figure.expected, figure.format(figure.ours), words[figure.met]] for figure in metrics]
+    return format_table(["", "expected", "found", ""], lines)
 
 
 def shown(digits: int, share: float) -> str:
@@ -144,7 +144,7 @@ def lecture(done: Asked) -> str:
         *(spread(float(np.mean(found)), float(np.std(found, ddof=1)), name) for name, found in values.items()),
     ])  # fmt: skip
     heads = ["filter", "errors at p ≥ ½", "1 − AUC", "log-loss", "ham lost", "spam missed", "unsure"]
-    return DRAWS + "\n" + markdown(heads, lines)
+    return DRAWS + "\n" + format_table(heads, lines)
 
 
 def spread(middle: float, deviation: float, name: str) -> str:
@@ -163,7 +163,7 @@ def mailboxes(done: Asked) -> tuple[str, list[Figure]]:
         if model == MODELS[0]:
             for kind, ours, known in zip(("spam", "ham"), both(report.metrics), PUBLISHED[number]):
                 name = f"Enron{number}, {model}: {kind} recall"
-                metrics.append(Figure(name, f"≥ {percent(known)}", ours, None, partial(reaches, known), percent))
+                metrics.append(Figure(name, f"≥ {format_percent(known)}", ours, None, partial(reaches, known), format_percent))
     for number, future in done.peer_boxes.items():
         lines.append([f"Enron{number}", mail_peers.Bogofilter.name, *recalls(future.result()), "–"])
     heads = [
@@ -177,7 +177,7 @@ def mailboxes(done: Asked) -> tuple[str, list[Figure]]:
         "fits",
     ]
     lines.sort(key=lambda line: line[0])
-    return ARRIVAL + "\n" + promises(metrics) + "\n" + markdown(heads, lines), metrics
+    return ARRIVAL + "\n" + promises(metrics) + "\n" + format_table(heads, lines), metrics
 
 
 def both(metrics: FilterMetrics) -> tuple[float, float]:
@@ -188,7 +188,7 @@ def both(metrics: FilterMetrics) -> tuple[float, float]:
 def recalls(metrics: FilterMetrics) -> list[str]:
     """What TREC tells of a filter."""
     kinds = f"{metrics.lost} / {metrics.missed} / {metrics.unsure}"
-    return [*map(percent, both(metrics)), percent(metrics.lam), percent(metrics.misranked), kinds]
+    return [*map(format_percent, both(metrics)), format_percent(metrics.lam), format_percent(metrics.misranked), kinds]
 
 
 def reaches(least: float, share: float) -> bool:

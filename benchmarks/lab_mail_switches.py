@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from deciban.mail.evaluation.in_memory_filter import InMemoryFilter
 from deciban.mail.evaluation.labelled_mail import LabelledMail
-from deciban.mail.model.weight_fitting import USUAL_SETTINGS, Settings
+from deciban.mail.model.weight_fitting import DEFAULT_FIT_SETTINGS, FitSettings
 from deciban.mail.tokens.token_options import DEFAULT_OPTIONS, TokenOptions
 from deciban.metrics.intervals import paired_mean
 
 from . import mail_data
 from .lab_mail_words import SETTINGS, SWITCHES
-from .lab_tables import markdown
+from .lab_tables import format_table
 
 SEEDS = range(5)
 SURE = 2.0
@@ -27,20 +27,20 @@ LENGTHS = {"shortest": (1, 3), "longest": (12, 40)}
 TRIED: dict[str, tuple[float | bool, ...]] = {
     "alpha": (0.03, 0.1, 1.0),
     "power": (0.0, 0.5, 1.0),
-    "held_back": (0.0025, 0.25),
-    "alone": (False,),
+    "penalty": (0.0025, 0.25),
+    "leave_one_out": (False,),
 }
 
 Losses = NDArray[np.float64]
 """Messages × (error, log-loss), the mean over the seeds that judge them; NaN where none does."""
-Turned = tuple[str, TokenOptions, Settings]
+Turned = tuple[str, TokenOptions, FitSettings]
 Asked = dict[tuple[str, str], Future[Losses | None]]
 
 
 def readings() -> list[Turned]:
     """Every switch turned, every length changed."""
     turned = ((name, other) for name in (field.name for field in fields(TokenOptions)) for other in others(name))
-    return [(f"`{name}={other}`", _turned(name, other), USUAL_SETTINGS) for name, other in turned]
+    return [(f"`{name}={other}`", _turned(name, other), DEFAULT_FIT_SETTINGS) for name, other in turned]
 
 
 def _turned(name: str, other: bool | int) -> TokenOptions:
@@ -56,7 +56,7 @@ def others(name: str) -> tuple[bool | int, ...]:
 def settings() -> list[Turned]:
     """Every setting changed."""
     return [
-        (f"`{name}={value}`", DEFAULT_OPTIONS, replace(USUAL_SETTINGS, **{name: value}))  # type: ignore[arg-type]
+        (f"`{name}={value}`", DEFAULT_OPTIONS, replace(DEFAULT_FIT_SETTINGS, **{name: value}))  # type: ignore[arg-type]
         for name, values in TRIED.items()
         for value in values
     ]
@@ -72,7 +72,7 @@ def _usual(name: str) -> LabelledMail:
     return _mail(name).read()
 
 
-def losses(name: str, reading: TokenOptions, chosen: Settings, seeds: Sequence[int]) -> Losses | None:
+def losses(name: str, reading: TokenOptions, chosen: FitSettings, seeds: Sequence[int]) -> Losses | None:
     """What a way of reading and fitting costs each message of a corpus; None where it reads the usual tokens."""
     read = _usual(name) if reading == DEFAULT_OPTIONS else _mail(name).read(reading)
     if reading != DEFAULT_OPTIONS and _same(read, _usual(name)):
@@ -98,7 +98,7 @@ def _same(a: LabelledMail, b: LabelledMail) -> bool:
 def asked(pool: ProcessPoolExecutor, quick: bool) -> Asked:
     """All measurements, begun."""
     seeds = SEEDS[:1] if quick else SEEDS
-    ways = [("as it comes", DEFAULT_OPTIONS, USUAL_SETTINGS), *readings(), *settings()]
+    ways = [("as it comes", DEFAULT_OPTIONS, DEFAULT_FIT_SETTINGS), *readings(), *settings()]
     if quick:
         ways = [*ways[:3], ways[-1]]
     corpora = CORPORA[-1:] if quick else CORPORA
@@ -120,7 +120,7 @@ def told(work: Asked) -> str:
             if (way, corpora[0]) in work:
                 cells = [cell(usual[name], work[way, name].result()) for name in corpora]
                 lines.append([way, *cells])
-        parts.append(words + "\n" + markdown(["turned", *corpora], lines))
+        parts.append(words + "\n" + format_table(["turned", *corpora], lines))
     means = [
         f"{1000 * np.nanmean(found[:, 0]):.2f}, {1000 * np.nanmean(found[:, 1]):.1f}"
         for name in corpora

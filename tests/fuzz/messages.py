@@ -23,7 +23,7 @@ def seeds() -> list[bytes]:
 
 
 def mutate(raw: bytes, rng: random.Random) -> bytes:
-    return fuzzing.mutated(raw, seeds(), rng)
+    return fuzzing.mutate(raw, seeds(), rng)
 
 
 def check(raw: bytes) -> None:

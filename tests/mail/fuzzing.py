@@ -6,17 +6,12 @@ import os
 import random
 import tarfile
 from array import array
-from collections.abc import Iterable
-from functools import cache
-from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from deciban.mail.bulk.token_numbers import TokenNumberer
-
+from deciban.mail.bulk.reader_processes import read_chunk
 from deciban.mail.message.digest import compute_digest
 from deciban.mail.message.message import read_message
-from deciban.mail.store.stored_message import DIGEST_BYTES
 from deciban.mail.tokens.tokens import DEFAULT_OPTIONS, TokenOptions, extract_tokens, list_omissions
 from tests.mail import hostile, made_up
 
@@ -82,42 +77,13 @@ class MessageContent(NamedTuple):
     cut: tuple[str, ...]
 
 
-class NumberedTokens:
-    """The tokens of messages by a reader that numbers them, as text."""
-
-    def __init__(self, reader: TokenNumberer) -> None:
-        self._reader = reader
-        self._words: list[str] = []
-        self.begun = 0
-        """How often the reader began to number tokens again."""
-
-    def of(self, raws: Iterable[bytes]) -> list[MessageContent]:
-        """The contents of messages that are read together."""
-        fresh, new, digests, sizes, which, cut = self._reader.said(raws)
-        if fresh:
-            self._words.clear()
-            self.begun += 1
-        if new or fresh:
-            self._words += new.split("\n")
-        ends = [0]
-        for size in array("I", sizes):
-            ends.append(ends[-1] + size)
-        numbers = array("I", which)
-        assert len(numbers) == ends[-1]
-        return [
-            MessageContent(
-                sorted(self._words[number] for number in numbers[begin:end]),
-                digests[i * DIGEST_BYTES : (i + 1) * DIGEST_BYTES],
-                cut.get(i, ()),
-            )
-            for i, (begin, end) in enumerate(pairwise(ends))
-        ]
-
-
-@cache
-def shared_reader() -> NumberedTokens:
-    """One reader for all messages, so that its cache is large."""
-    return NumberedTokens(TokenNumberer(DEFAULT_OPTIONS))
+def read_in_bulk(raw: bytes) -> MessageContent:
+    """The content of a message by the reader of many messages, with the default options."""
+    found = read_chunk([raw], DEFAULT_OPTIONS, digests=True)
+    words = found.words.split("\n")
+    tokens = sorted(words[i] for i in array("I", found.indices))
+    assert array("I", found.sizes).tolist() == [len(tokens)]
+    return MessageContent(tokens, found.digests[0], found.omissions.get(0, ()))
 
 
 def read_by_definition(raw: bytes) -> MessageContent:
@@ -144,9 +110,9 @@ def find_fault(raw: bytes) -> str:
         tokens = extract_tokens(read_message(raw), ALL)
         defined = read_by_definition(raw)
         "\n".join(tokens).encode()
-        [found] = shared_reader().of([raw])
+        found = read_in_bulk(raw)
     except Exception as error:  # any error is reported with the message that caused it
         return repr(error)
     if not all(len(token) <= 60 and token.split() == [token] for token in [*tokens, *found.tokens]):
         return "a token that is empty, too long, or has white space"
-    return f"the reader that numbers tokens {trouble}" if (trouble := difference(defined, found)) else ""
+    return f"the reader of many messages {trouble}" if (trouble := difference(defined, found)) else ""

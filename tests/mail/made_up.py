@@ -36,40 +36,41 @@ def example_mailbox() -> list[bytes]:
         return [archive.extractfile(member).read() for member in archive]  # type: ignore[union-attr]
 
 
-def plain(language: str, way: str | None = None) -> EmailMessage:
-    """A letter in a language, in its charset, by a transfer encoding of choice."""
+def plain(language: str, encoding: str | None = None) -> EmailMessage:
+    """A message in a language, in its charset, by a transfer encoding of choice."""
     subject, text, charset = TEXTS[language]
-    letter = _addressed(subject)
-    letter.set_content(text, charset=charset, cte=way)
-    return letter
+    message = _new_message(subject)
+    message.set_content(text, charset=charset, cte=encoding)
+    return message
 
 
 def rich() -> EmailMessage:
     """Text and page as alternatives, and two attachments, one with a name that is not ASCII."""
-    letter = _addressed("Rapport d'été")
-    letter.set_content("Le texte simple.\n")
-    letter.add_alternative(PAGE, subtype="html")
-    letter.add_attachment(b"%PDF-1.4 " + bytes(range(256)), maintype="application", subtype="pdf", filename="été.pdf")
-    letter.add_attachment("a;b\n1;2\n", subtype="csv", filename="numbers 2024.csv")
-    return letter
+    message = _new_message("Rapport d'été")
+    message.set_content("Le texte simple.\n")
+    message.add_alternative(PAGE, subtype="html")
+    pdf = b"%PDF-1.4 " + bytes(range(256))
+    message.add_attachment(pdf, maintype="application", subtype="pdf", filename="été.pdf")
+    message.add_attachment("a;b\n1;2\n", subtype="csv", filename="numbers 2024.csv")
+    return message
 
 
 def forwarded() -> EmailMessage:
-    """A letter that encloses another."""
-    letter = _addressed("Fwd: the letter")
-    letter.set_content("See below.\n")
-    letter.add_attachment(plain("german"))
-    return letter
+    """A message that encloses another."""
+    message = _new_message("Fwd: the message")
+    message.set_content("See below.\n")
+    message.add_attachment(plain("german"))
+    return message
 
 
-def _addressed(subject: str) -> EmailMessage:
-    letter = EmailMessage()
-    letter["From"] = "Anna Müller <anna@office.example.org>"
-    letter["To"] = "Bob <bob@home.example.net>"
-    letter["Subject"] = subject
-    letter["Date"] = "Thu, 04 Jul 2024 10:00:00 +0200"
-    letter["Message-ID"] = "<1234@mail.office.example.org>"
-    return letter
+def _new_message(subject: str) -> EmailMessage:
+    message = EmailMessage()
+    message["From"] = "Anna Müller <anna@office.example.org>"
+    message["To"] = "Bob <bob@home.example.net>"
+    message["Subject"] = subject
+    message["Date"] = "Thu, 04 Jul 2024 10:00:00 +0200"
+    message["Message-ID"] = "<1234@mail.office.example.org>"
+    return message
 
 
 BROKEN = {

@@ -1,4 +1,4 @@
-"""What users do with their mail programs, in a Maildir or on an IMAP server: deliver, move, copy, flag, delete."""
+"""Actions of users in their mail programs, in a Maildir or on an IMAP server: deliver, move, copy, flag, delete."""
 
 import mailbox
 
@@ -8,7 +8,7 @@ def message(about):
 
 
 class Reader:
-    """What a user does with a mail program, whatever the mail lies in."""
+    """The actions of a user in a mail program, whatever the mail is stored in."""
 
     def __init__(self, inbox, junk):
         self.inbox, self.junk = inbox, junk

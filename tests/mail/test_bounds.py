@@ -1,4 +1,4 @@
-"""Bounds: what is too much is left out and said; nothing takes long or much memory."""
+"""Limits: what exceeds one is omitted and reported; no message takes long or much memory."""
 
 import time
 from itertools import chain
@@ -42,7 +42,7 @@ def least_seconds_for(raw):
     return min(took)
 
 
-def test_each_bound_is_said():
+def test_each_bound_is_reported():
     mixed = b"Content-Type: multipart/mixed; boundary=b\n\n"
     assert "parts after the first 100" in cut(mixed + b"--b\n\nhello\n" * 500)
     assert "deep" in cut(
@@ -94,7 +94,7 @@ def test_boundaries_are_searched_in_so_many_bytes_over_all_levels():
     assert any("boundaries after" in words for words in read_message(levels + b"--b6x\n" * 30_000).cut)
 
 
-def test_tokens_are_bounded_and_it_is_said():
+def test_the_limit_of_tokens_is_reported():
     message = read_message(b"\n" + b" ".join(b"w%x" % i for i in range(30_000)))
     tokens = extract_tokens(message)
     assert len(tokens) == MAX_TOKENS

@@ -19,7 +19,7 @@ def test_texts_in_their_own_charset(language):
 
 
 @pytest.mark.parametrize("language", TEXTS)
-def test_texts_in_utf8_that_claim_latin_letters(language):
+def test_utf8_that_is_declared_as_latin(language):
     text = TEXTS[language][1]
     assert (
         decode_text(text.encode(), "iso-8859-1")
@@ -29,7 +29,7 @@ def test_texts_in_utf8_that_claim_latin_letters(language):
     )
 
 
-def test_a_charset_that_lies_about_windows_letters():
+def test_windows_characters_under_another_charset():
     assert decode_text("naïve “quotes” – €5".encode("cp1252"), "utf-8") == "naïve “quotes” – €5"
     assert decode_text("“quotes”".encode("cp1252"), "iso-8859-1") == "“quotes”"
 
@@ -38,7 +38,7 @@ def test_utf8_cut_in_the_middle_of_a_character_is_still_utf8():
     assert decode_text("Встреча завтра".encode()[:-1], "utf-8") == "Встреча завтр\ufffd"
 
 
-def test_a_charset_that_does_not_fit_at_all_is_not_believed():
+def test_a_charset_that_does_not_fit_at_all_is_ignored():
     assert decode_text("Schöne Grüße aus Köln".encode(), "shift_jis") == "Schöne Grüße aus Köln"
 
 

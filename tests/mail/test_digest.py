@@ -68,7 +68,7 @@ def test_a_message_of_which_not_all_is_read_is_the_same_however_its_lines_end(ra
     assert compute_digest(b"Received: from x\n by y\n" * 2000 + raw[: read - 50_000]) == compute_digest(raw[:read])
 
 
-def test_long_messages_are_told_apart_by_their_first_megabytes():
+def test_long_messages_are_distinguished_by_their_first_megabytes():
     assert compute_digest(LONG[:-1] + b"x") == compute_digest(LONG)
     assert compute_digest(LONG.replace(b"From now", b"From then")) != compute_digest(LONG)
     assert compute_digest(LONG.replace(b"Hi", b"Ho")) != compute_digest(LONG)

@@ -30,45 +30,45 @@ from .test_filter import HAM, SPAM, letters
 N = 40
 
 
-def mixed(seed: int, n: int = N) -> tuple[list[bytes], list[int]]:
+def mix_messages(seed: int, n: int = N) -> tuple[list[bytes], list[int]]:
     """Letters of both kinds with a few of each other's words, ham and spam in turn."""
     ham = letters(HAM + SPAM[:4], n, seed, "aunt@home.example")
     spam = letters(SPAM + HAM[:4], n, seed + 1, "x@win.example")
     return [raw for pair in zip(ham, spam) for raw in pair], [0, 1] * n
 
 
-def collected(seed: int = 0, n: int = N) -> LabelledMail:
-    raws, codes = mixed(seed, n)
+def read_mixed(seed: int = 0, n: int = N) -> LabelledMail:
+    raws, codes = mix_messages(seed, n)
     return LabelledMail.read([(str(i), raw) for i, raw in enumerate(raws)], codes)
 
 
-def learned(mail: MailFilter, raws: list[bytes], codes: list[int]) -> None:
+def learn_messages(mail: MailFilter, raws: list[bytes], codes: list[int]) -> None:
     for raw, code in zip(raws, codes):
         mail.learn(raw, ("ham", "spam")[code])
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_rehearsal_says_what_a_store_says(tmp_path: Path, model: str) -> None:
-    raws, codes = mixed(3)
+def test_the_filter_in_memory_gives_the_verdicts_of_a_store(tmp_path: Path, model: str) -> None:
+    raws, codes = mix_messages(3)
     train = range(50)
     mail = LabelledMail.read([(str(i), raw) for i, raw in enumerate(raws)], codes)
-    taught = InMemoryFilter(mail, model)  # type: ignore[arg-type]
-    taught.learn(train)
-    taught.refit(force=True)
+    trained = InMemoryFilter(mail, model)  # type: ignore[arg-type]
+    trained.learn(train)
+    trained.refit(force=True)
     with MailFilter(tmp_path / "mail.db", model=model) as store:
-        learned(store, raws[:50], codes[:50])
+        learn_messages(store, raws[:50], codes[:50])
         store.refit(force=True)
         for i in range(50, len(raws)):
-            said, told = store.classify(raws[i]), taught.verdict(i, 15)
-            assert told.probability == pytest.approx(said.probability, rel=1e-9)
-            assert told.label == said.label
-            shown, held = ([clue.decibans for clue in verdict.clues] for verdict in (told, said))
+            stored, found = store.classify(raws[i]), trained.verdict(i, 15)
+            assert found.probability == pytest.approx(stored.probability, rel=1e-9)
+            assert found.label == stored.label
+            shown, held = ([clue.decibans for clue in verdict.clues] for verdict in (found, stored))
             assert shown == pytest.approx(held, rel=1e-9, abs=1e-9)
-            assert taught.scores([i])[0] == pytest.approx(said.decibans * math.log(10) / 10, rel=1e-9, abs=1e-9)
+            assert trained.scores([i])[0] == pytest.approx(stored.decibans * math.log(10) / 10, rel=1e-9, abs=1e-9)
 
 
-def test_judging_online_is_what_a_store_would_have_said_on_the_way(tmp_path: Path) -> None:
-    raws, codes = mixed(5)
+def test_online_scores_are_those_of_a_store_on_the_way(tmp_path: Path) -> None:
+    raws, codes = mix_messages(5)
     report = evaluate_online(LabelledMail.read([(str(i), raw) for i, raw in enumerate(raws)], codes))
     with MailFilter(tmp_path / "mail.db") as store:
         refits = 0
@@ -82,7 +82,7 @@ def test_judging_online_is_what_a_store_would_have_said_on_the_way(tmp_path: Pat
 
 
 def test_the_same_message_is_learned_once_and_moves_with_its_label() -> None:
-    raws, codes = mixed(1)
+    raws, codes = mix_messages(1)
     twice = LabelledMail.read([(str(i), raw) for i, raw in enumerate([*raws, raws[0]])], [*codes, 1])
     moved, plain = InMemoryFilter(twice), InMemoryFilter(twice)
     moved.learn([*range(len(raws)), 3, len(raws)])
@@ -91,17 +91,17 @@ def test_the_same_message_is_learned_once_and_moves_with_its_label() -> None:
 
 
 def test_messages_under_both_labels_judge_nothing_and_repeated_ones_judge_once() -> None:
-    raws, codes = mixed(1, 3)
+    raws, codes = mix_messages(1, 3)
     mail = LabelledMail.read([(str(i), raw) for i, raw in enumerate([*raws, raws[0], raws[1]])], [*codes, 0, 0])
     assert mail.deduplicate().names == ("0", "2", "3", "4", "5")
 
 
-def test_figures_are_those_of_scikit_learn_and_of_counting() -> None:
+def test_metrics_are_those_of_scikit_learn_and_of_counting() -> None:
     random = np.random.default_rng(0)
     codes = random.integers(0, 2, 300)
     scores = np.round(random.normal(2.0 * codes - 1.0, 1.5), 1)
-    said = apply_thresholds(scores, (0.2, 0.95))
-    metrics, p = FilterMetrics.compute(scores, codes, said), 1 / (1 + np.exp(-scores))
+    verdicts = apply_thresholds(scores, (0.2, 0.95))
+    metrics, p = FilterMetrics.compute(scores, codes, verdicts), 1 / (1 + np.exp(-scores))
     assert metrics.misranked == pytest.approx(1 - roc_auc_score(codes, scores))
     assert metrics.log_loss == pytest.approx(log_loss(codes, p))
     assert metrics.error == np.mean((p >= 0.5) != codes)
@@ -159,8 +159,8 @@ def test_folds_judge_each_message_once_by_filters_that_did_not_learn_it() -> Non
 
 
 def test_thresholds_stay_unless_moving_them_is_cheaper() -> None:
-    sure, codes = np.array([-6.0, -5.0, 6.0, 5.0]), np.array([0, 0, 1, 1], dtype=np.int32)
-    assert choose_thresholds(sure, codes) == (0.2, 0.95)
+    clear, codes = np.array([-6.0, -5.0, 6.0, 5.0]), np.array([0, 0, 1, 1], dtype=np.int32)
+    assert choose_thresholds(clear, codes) == (0.2, 0.95)
     shy = np.array([-0.9, -0.9, 6.0, 5.0])
     assert choose_thresholds(shy, codes) == (0.3, 0.95)
     dear = np.array([-6.0, 3.2, 6.0, 5.0])  # a ham at p = 0.96
@@ -169,7 +169,7 @@ def test_thresholds_stay_unless_moving_them_is_cheaper() -> None:
 
 
 def test_the_experiment_of_the_lecture_reports_its_choices_and_its_mistakes() -> None:
-    report = evaluate_split(collected(n=60), (80, 20, 20), seed=1)
+    report = evaluate_split(read_mixed(n=60), (80, 20, 20), seed=1)
     assert report.metrics.ham + report.metrics.spam == 20
     assert report.alpha in report.tried
     assert len(report.mistakes) == report.metrics.ham_wrong + report.metrics.spam_wrong
@@ -180,19 +180,19 @@ def test_the_experiment_of_the_lecture_reports_its_choices_and_its_mistakes() ->
 
 
 def test_draws_are_different_splits_with_their_mean_and_spread() -> None:
-    report = evaluate_draws(collected(n=40), (40, 10, 20), range(3))
+    report = evaluate_draws(read_mixed(n=40), (40, 10, 20), range(3))
     errors = [draw.metrics.error for draw in report.draws]
     assert report.spread(lambda metrics: metrics.error) == pytest.approx((np.mean(errors), np.std(errors, ddof=1)))
     assert report.to_dict()["draws"] == 3
 
 
 def test_folds_report_all_messages() -> None:
-    report = evaluate_folds(collected(), 4)
+    report = evaluate_folds(read_mixed(), 4)
     assert report.metrics.ham == report.metrics.spam == N
     assert report.to_dict()["folds"] == 4
 
 
-def test_arrival_is_told_by_the_last_server_else_by_the_date() -> None:
+def test_arrival_is_dated_by_the_last_server_else_by_the_date_header() -> None:
     received = b"Received: from a\n by b; Thu, 1 Jan 1970 00:00:10 +0000\n"
     assert arrival_time(received + b"Date: Thu, 1 Jan 1970 00:00:20 +0000\n\nDate: none\n") == 10.0
     assert arrival_time(b"Date: Thu, 1 Jan 1970 00:00:20 +0000\r\nReceived: from nowhere\r\n\r\n") == 20.0

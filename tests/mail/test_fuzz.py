@@ -1,4 +1,4 @@
-"""Whatever the bytes, a message is read: nothing raises, nothing hangs, memory is bounded."""
+"""A message of any bytes is read: nothing raises, nothing hangs, memory is bounded."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st

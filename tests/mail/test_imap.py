@@ -13,13 +13,13 @@ from deciban.mail.sources.imap import ImapFolder, group_by_size, imap_messages
 from deciban.mail.sources.imap_connection import Address, RefusedError, decode_folder, encode_folder, password_for
 from deciban.mail.sources.message_sources import read_mail, source_kind
 from tests.mail import dovecot
-from tests.mail.scripted import scripted
+from tests.mail.imap_script import serve_script
 
 real = pytest.mark.skipif(dovecot.ABSENT is not None, reason=str(dovecot.ABSENT))
 
 
 @pytest.fixture(scope="module")
-def filled():
+def filled_server():
     with dovecot.running() as running, running.reader() as reader:
         for folder in ("Junk", '"Old news"', encode_folder("Gelöscht & weg"), "Lists.python", "Empty", "Many"):
             assert reader.create(folder)[0] == "OK"
@@ -40,9 +40,9 @@ def some_password(monkeypatch):
 
 
 @pytest.fixture
-def server(filled, monkeypatch):
+def server(filled_server, monkeypatch):
     monkeypatch.setenv("DECIBAN_IMAP_PASSWORD", dovecot.PASSWORD)
-    return filled
+    return filled_server
 
 
 def message(about):
@@ -76,10 +76,10 @@ def test_no_message_becomes_seen_or_old(server):
 
 @real
 def test_flags_are_maildirs_letters_and_deleted_messages_are_left_out_and_counted(server):
-    told = []
-    (kept,) = read_mail(server.address("Junk"), problems=told.append)
+    reported = []
+    (kept,) = read_mail(server.address("Junk"), problems=reported.append)
     assert (kept.raw, kept.flags) == (message("kept"), "FS")
-    assert [problem.messages for problem in told] == [1]
+    assert [problem.messages for problem in reported] == [1]
     assert subjects(server.address("Junk"), trashed=True) == ["kept", "thrown away"]
 
 
@@ -105,20 +105,20 @@ def test_a_long_message_is_read_up_to_the_bound(server, monkeypatch):
 
 
 @real
-def test_messages_that_vanish_while_reading_are_told_and_the_others_go_on(server, monkeypatch):
+def test_messages_that_vanish_while_reading_are_reported_and_the_others_go_on(server, monkeypatch):
     monkeypatch.setattr(imap, "FETCH_MESSAGES", 1)
     with server.reader() as reader:
         reader.create("Going")
         for number in range(3):
             reader.append("Going", "", None, message(number))
-        told = []
-        reading = read_mail(server.address("Going"), problems=told.append)
+        reported = []
+        reading = read_mail(server.address("Going"), problems=reported.append)
         next(reading)
         reader.select("Going")
         reader.store("2", "+FLAGS", "\\Deleted")
         reader.expunge()
         assert [found.raw for found in reading] == [message(2)]
-    assert [problem.messages for problem in told] == [1]
+    assert [problem.messages for problem in reported] == [1]
 
 
 @real
@@ -144,10 +144,10 @@ def test_a_plain_line_is_for_loopback_and_goes_on_by_starttls_elsewhere(server, 
 
 def test_a_server_elsewhere_without_starttls_hears_no_password(monkeypatch):
     monkeypatch.setattr(imap_connection, "_is_loopback", lambda line: False)
-    with scripted() as (address, heard):
+    with serve_script() as (address, received):
         with pytest.raises(InputError, match="no STARTTLS"):
             list(read_mail(address))
-        assert not any(b"LOGIN" in line for line in heard)
+        assert not any(b"LOGIN" in line for line in received)
 
 
 @real
@@ -187,24 +187,24 @@ def test_an_open_folder_notices_new_messages_and_new_uids(server):
 
 def test_a_password_that_an_old_server_cannot_take_is_not_in_the_error(monkeypatch):
     monkeypatch.setenv("DECIBAN_IMAP_PASSWORD", "sécret")
-    with scripted() as (address, heard):
+    with serve_script() as (address, received):
         with pytest.raises(RefusedError, match="ASCII alone") as caught:
             list(read_mail(address))
         assert "cret" not in str(caught.value)
-        assert not any(b"cret" in line for line in heard)
+        assert not any(b"cret" in line for line in received)
 
 
 def test_a_server_that_repeats_the_password_does_not_get_it_into_the_error(monkeypatch):
     monkeypatch.setenv("DECIBAN_IMAP_PASSWORD", "hunter2")
     said = b"{tag} NO wrong password hunter2 for joe\r\n"
-    with scripted(LOGIN=said) as (address, _), pytest.raises(RefusedError, match="wrong password … for joe"):
+    with serve_script(LOGIN=said) as (address, _), pytest.raises(RefusedError, match="wrong password … for joe"):
         list(read_mail(address))
 
 
 @pytest.mark.parametrize("command", ["CAPABILITY", "LOGIN", "EXAMINE", "SEARCH", "RFC822_SIZE", "BODY_PEEK"])
-def test_a_connection_that_drops_is_told(command):
+def test_a_connection_that_drops_is_reported(command):
     with (
-        scripted(**{command: None}) as (address, _),
+        serve_script(**{command: None}) as (address, _),
         pytest.raises(InputError, match=r"127\.0\.0\.1.*connection failed"),
     ):
         list(read_mail(address))
@@ -225,7 +225,7 @@ def test_a_connection_that_drops_is_told(command):
 )
 def test_a_server_that_lies_about_sizes_gets_an_error_and_no_memory(answer, monkeypatch):
     monkeypatch.setattr(imap_connection, "TIMEOUT_SECONDS", 0.5)
-    with scripted(BODY_PEEK=answer) as (address, _):
+    with serve_script(BODY_PEEK=answer) as (address, _):
         if b"{3}" in answer:  # less than there is: the rest is no answer that makes sense
             assert [found.raw for found in read_mail(address)] == [b"hel"]
         else:
@@ -237,7 +237,8 @@ def test_a_server_that_never_stops_talking_is_left(monkeypatch):
     monkeypatch.setattr(imap_connection, "MAX_RESPONSE_BYTES", 100_000)
     monkeypatch.setattr(imap, "MAX_RESPONSE_BYTES", 100_000)
     endless = (b"* 1 FETCH (UID 1 FLAGS (\\Seen))\r\n" * 100 for _ in range(100_000))
-    with scripted(BODY_PEEK=endless) as (address, _), pytest.raises(InputError, match="more than it was asked for"):
+    more = "more than it was asked for"
+    with serve_script(BODY_PEEK=endless) as (address, _), pytest.raises(InputError, match=more):
         list(read_mail(address))
 
 
@@ -245,20 +246,20 @@ def test_a_server_that_sends_the_whole_of_a_long_message_is_borne(monkeypatch):
     monkeypatch.setattr(imap_connection, "max_read_bytes", lambda: 10)
     monkeypatch.setattr(imap, "max_read_bytes", lambda: 10)
     body = b"* 1 FETCH (BODY[] {300000}\r\n" + b"x" * 300_000 + b" UID 1)\r\n* 2 FETCH (UID 9 FLAGS ())\r\n"
-    with scripted(BODY_PEEK=body) as (address, _):
+    with serve_script(BODY_PEEK=body) as (address, _):
         assert [found.raw for found in read_mail(address)] == [b"x" * 10]
 
 
 def test_short_messages_may_come_in_quotes():
-    with scripted(BODY_PEEK=b'* 1 FETCH (UID 1 BODY[]<0> "a\\"b")\r\n') as (address, _):
+    with serve_script(BODY_PEEK=b'* 1 FETCH (UID 1 BODY[]<0> "a\\"b")\r\n') as (address, _):
         assert [found.raw for found in read_mail(address)] == [b'a"b']
 
 
 def test_only_reading_commands_are_sent(monkeypatch):
     monkeypatch.setenv("DECIBAN_IMAP_PASSWORD", "hunter2")
-    with scripted() as (address, heard):
+    with serve_script() as (address, received):
         assert [(found.raw, found.time, found.flags) for found in read_mail(address)] == [(b"hello", 100.0, "")]
-    words = [line.split(b" ", 1)[1].split(b" (")[0].strip() for line in heard]
+    words = [line.split(b" ", 1)[1].split(b" (")[0].strip() for line in received]
     assert [word.split()[0] for word in words] == [
         b"CAPABILITY",
         b"LOGIN",
@@ -268,10 +269,10 @@ def test_only_reading_commands_are_sent(monkeypatch):
         b"UID",
         b"LOGOUT",
     ]
-    assert b"BODY.PEEK[]<0." in heard[-2]
+    assert b"BODY.PEEK[]<0." in received[-2]
 
 
-def test_nobody_there_is_told():
+def test_nobody_there_is_reported():
     with pytest.raises(InputError, match="Connection refused"):
         list(read_mail("imap://joe@127.0.0.1:1/INBOX"))
 
@@ -350,10 +351,11 @@ def test_a_password_that_could_end_a_line_is_refused(monkeypatch):
 
 
 def test_large_messages_are_asked_for_one_at_a_time():
-    notes = [imap.Attributes(uid, size, None, "") for uid, size in enumerate([10, imap.FETCH_BYTES, imap.FETCH_BYTES, 5, 5])]
+    sizes = [10, imap.FETCH_BYTES, imap.FETCH_BYTES, 5, 5]
+    notes = [imap.Attributes(uid, size, None, "") for uid, size in enumerate(sizes)]
     assert [[note.uid for note in group] for group in group_by_size(notes)] == [[0], [1], [2], [3, 4]]
 
 
 def test_the_password_may_come_from_the_caller():
-    with scripted() as (address, _):
+    with serve_script() as (address, _):
         assert [found.raw for found in imap_messages(address, password=lambda _: "x")] == [b"hello"]

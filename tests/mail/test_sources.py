@@ -22,9 +22,7 @@ def put(folder, **files):
 
 
 def subjects(path, **options):
-    return [
-        message.raw.split(b"\n")[0].removeprefix(b"Subject: ").decode() for message in read_mail(path, **options)
-    ]
+    return [message.raw.split(b"\n")[0].removeprefix(b"Subject: ").decode() for message in read_mail(path, **options)]
 
 
 @pytest.fixture
@@ -46,13 +44,13 @@ def maildir(tmp_path):
 
 
 def test_a_maildir_gives_cur_and_new_by_arrival_with_flags(maildir):
-    told = []
-    found = list(read_mail(maildir, problems=told.append))
+    reported = []
+    found = list(read_mail(maildir, problems=reported.append))
     assert source_kind(maildir) == "maildir"
     assert [(message.time, message.flags) for message in found] == [(1700000001.0, "FS"), (1700000003.0, "")]
     assert found[0].name == str(maildir / "cur/1700000001.M1.host,S=20:2,FS")
-    assert [problem.messages for problem in told] == [1]
-    assert "1 message that is marked as trashed" in str(told[0])
+    assert [problem.messages for problem in reported] == [1]
+    assert "1 message that is marked as trashed" in str(reported[0])
 
 
 def test_trash_and_folders_within_are_read_when_asked_for(maildir):
@@ -71,13 +69,13 @@ def test_a_message_whose_flags_change_while_its_folder_is_read_is_not_lost(maild
     assert [message.raw.split(b"\n")[0] for message in reading] == [b"Subject: thrown away", b"Subject: fresh"]
 
 
-def test_a_message_that_is_gone_meanwhile_is_told_and_the_others_go_on(maildir):
-    told = []
-    reading = read_mail(maildir, trashed=True, problems=told.append)
+def test_a_message_that_is_gone_meanwhile_is_reported_and_the_others_go_on(maildir):
+    reported = []
+    reading = read_mail(maildir, trashed=True, problems=reported.append)
     next(reading)
     (maildir / "cur/1700000002.M2.host:2,ST").unlink()
     assert len(list(reading)) == 1
-    assert "No such file" in str(told[0])
+    assert "No such file" in str(reported[0])
 
 
 def test_an_empty_maildir_has_no_messages_and_that_is_no_error(tmp_path):
@@ -141,46 +139,47 @@ def test_any_bytes_are_a_message(tmp_path):
     assert message.time == os.stat(tmp_path / "letter").st_mtime
 
 
-def test_files_that_cannot_be_read_are_told_and_the_others_go_on(tmp_path):
+def test_files_that_cannot_be_read_are_reported_and_the_others_go_on(tmp_path):
     put(tmp_path / "a", **{"1.eml": ONE, "4.eml": TWO, "5.gz": b"\x1f\x8b\x08\0\0\0"})
     (tmp_path / "a/2.eml").symlink_to(tmp_path / "nowhere")
     os.mkfifo(tmp_path / "a/3.eml")
     (tmp_path / "a/loop").symlink_to(tmp_path / "a")
-    told = []
-    assert subjects(tmp_path / "a", problems=told.append) == ["one", "two"]
-    assert [problem.name.rpartition("/")[2] for problem in told] == ["2.eml", "3.eml", "5.gz"]
-    assert [word in str(problem) for word, problem in zip(("No such file", "pipe", "ends early"), told)] == [True] * 3
+    reported = []
+    assert subjects(tmp_path / "a", problems=reported.append) == ["one", "two"]
+    assert [problem.name.rpartition("/")[2] for problem in reported] == ["2.eml", "3.eml", "5.gz"]
+    words = ("No such file", "pipe", "ends early")
+    assert [word in str(problem) for word, problem in zip(words, reported)] == [True] * 3
     (tmp_path / "a/2.eml").unlink()
     (tmp_path / "a/5.gz").unlink()
     with pytest.warns(DecibanWarning, match=r"3\.eml: is a pipe"):
         assert subjects(tmp_path / "a") == ["one", "two"]
 
 
-def test_a_folder_within_that_cannot_be_read_is_told_and_the_others_go_on(tmp_path, monkeypatch):
+def test_a_folder_within_that_cannot_be_read_is_reported_and_the_others_go_on(tmp_path, monkeypatch):
     put(tmp_path / "a", **{"1.eml": ONE})
     put(tmp_path / "b", **{"2.eml": ONE})
     put(tmp_path / "c", **{"3.eml": TWO})
-    told, scandir = [], os.scandir
+    reported, scandir = [], os.scandir
 
-    def guarded(path):
+    def read_guarded(path):
         if str(path).endswith("/b"):
             raise PermissionError(13, "Permission denied")
         return scandir(path)
 
-    monkeypatch.setattr(os, "scandir", guarded)
-    assert subjects(tmp_path, problems=told.append) == ["one", "two"]
-    assert str(told[0]) == f"{tmp_path}/b: the folder cannot be read: Permission denied"
+    monkeypatch.setattr(os, "scandir", read_guarded)
+    assert subjects(tmp_path, problems=reported.append) == ["one", "two"]
+    assert str(reported[0]) == f"{tmp_path}/b: the folder cannot be read: Permission denied"
     with pytest.raises(InputError, match="b: the folder cannot be read"):
         read_mail(tmp_path / "b")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_a_file_without_permission_is_told(tmp_path):
+def test_a_file_without_permission_is_reported(tmp_path):
     put(tmp_path / "a", **{"1.eml": ONE, "2.eml": TWO})
     (tmp_path / "a/1.eml").chmod(0)
-    told = []
-    assert subjects(tmp_path / "a", problems=told.append) == ["two"]
-    assert "Permission denied" in str(told[0])
+    reported = []
+    assert subjects(tmp_path / "a", problems=reported.append) == ["two"]
+    assert "Permission denied" in str(reported[0])
     with pytest.raises(InputError, match="Permission denied"):
         list(read_mail(tmp_path / "a/1.eml"))
 

@@ -9,10 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from deciban.mail.bulk.read_batches import TokenBatch, Waiting, Words
-from deciban.mail.bulk.reader_processes import FEW as TOO_FEW
-from deciban.mail.bulk.reader_processes import answer_to
-from deciban.mail.bulk.token_numbers import TokenNumberer
+from deciban.mail.bulk.read_batches import read_batches
+from deciban.mail.bulk.reader_processes import MIN_MESSAGES_FOR_PROCESSES, read_chunk
 from deciban.mail.filter import MailFilter
 from deciban.mail.message.message import compute_digest
 from deciban.mail.sources import folders
@@ -22,10 +20,10 @@ from deciban.mail.tokens.token_options import DEFAULT_OPTIONS
 
 STAMP = b"From joe@example.org Thu Jan  1 00:01:40 1970\n"
 SUBJECTS = ["tea", "garden", "pills", "lottery", "meeting", "discount", "train"]
-FEW, MANY = 25, TOO_FEW + 40  # of many, workers open files
+FEW, MANY = 25, MIN_MESSAGES_FOR_PROCESSES + 40  # of many, workers open files
 
 
-def letter(i: int) -> bytes:
+def message(i: int) -> bytes:
     word = SUBJECTS[i % len(SUBJECTS)]
     return f"From: {word}@a.example\nSubject: {word} {i}\nMessage-ID: <{i}@a.example>\n\n{word} again w{i}\n".encode()
 
@@ -35,54 +33,54 @@ def maildir(root: Path, n: int) -> Path:
         (root / part).mkdir(parents=True)
     for i in range(n):
         part, flags = ("new", "") if i % 3 == 0 else ("cur", (":2,S", ":2,ST", ":2,FRS", ":2,")[i % 4])
-        (root / part / f"{1_700_000_000 + i}.M{i}.host{flags}").write_bytes(letter(i))
-    (root / ".Junk/cur/1700009999.M1.host:2,S").write_bytes(letter(-1))
+        (root / part / f"{1_700_000_000 + i}.M{i}.host{flags}").write_bytes(message(i))
+    (root / ".Junk/cur/1700009999.M1.host:2,S").write_bytes(message(-1))
     (root / "cur/1700009998.M2.host:2,S").write_bytes(b"")
-    (root / "cur/1700009997.M3.host:2,S").write_bytes(STAMP + letter(-2) + b"\n" + STAMP + letter(-3))
+    (root / "cur/1700009997.M3.host:2,S").write_bytes(STAMP + message(-2) + b"\n" + STAMP + message(-3))
     return root
 
 
 def mh(root: Path, n: int) -> Path:
     root.mkdir()
     for i in range(n):
-        (root / str(i + 1)).write_bytes(letter(i))
+        (root / str(i + 1)).write_bytes(message(i))
     (root / ".mh_sequences").write_text(f"unseen: 3-9\nflagged: {n}\n")
     (root / str(n + 1)).write_bytes(b"")
     os.mkfifo(root / str(n + 2))
     return root
 
 
-def nested(root: Path, n: int) -> Path:
+def make_nested(root: Path, n: int) -> Path:
     """Whatever lies in folders: boxes whose names do not say so, what is packed, trashed, large, broken, no mail."""
     for i in range(n):
         folder = root / f"folder {i % 3}" / ("deeper" if i % 2 else "")
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"{i}.{('eml', 'txt', '')[i % 3]}".rstrip(".")).write_bytes(letter(i))
+        (folder / f"{i}.{('eml', 'txt', '')[i % 3]}".rstrip(".")).write_bytes(message(i))
     moved = b"X-Mozilla-Status: 0009\n"
     for name, raw in {
-        "a box of two": STAMP + letter(-1) + b"\n" + STAMP + letter(-2),
-        "a box of one": STAMP + letter(-3),
-        "late.mbox": b"rubbish\n\n" + STAMP + letter(-4),
-        "all of a box is moved": STAMP + moved + letter(-5),
-        "some of a box is moved": STAMP + moved + letter(-6) + b"\n" + STAMP + letter(-7),
-        "an.mbox": STAMP + letter(-8) + b"\n" + STAMP + letter(-9),
+        "a box of two": STAMP + message(-1) + b"\n" + STAMP + message(-2),
+        "a box of one": STAMP + message(-3),
+        "late.mbox": b"rubbish\n\n" + STAMP + message(-4),
+        "all of a box is moved": STAMP + moved + message(-5),
+        "some of a box is moved": STAMP + moved + message(-6) + b"\n" + STAMP + message(-7),
+        "an.mbox": STAMP + message(-8) + b"\n" + STAMP + message(-9),
         "an empty one.eml": b"",
         "an empty one": b"",
-        "eml of two.eml": STAMP + letter(-10) + b"\n" + STAMP + letter(-11),
-        "packed.gz": gzip.compress(letter(-12)),
-        "packed too.eml": gzip.compress(letter(-13)),
-        "packed and cut.eml": gzip.compress(letter(-14))[:-9],
-        "large.eml": letter(-15) + b"many words " * (MAX_SMALL_FILE_BYTES // 10),
-        "just too large.eml": letter(-16).ljust(MAX_SMALL_FILE_BYTES, b"x"),
-        "just small.eml": letter(-17).ljust(MAX_SMALL_FILE_BYTES - 1, b"x"),
+        "eml of two.eml": STAMP + message(-10) + b"\n" + STAMP + message(-11),
+        "packed.gz": gzip.compress(message(-12)),
+        "packed too.eml": gzip.compress(message(-13)),
+        "packed and cut.eml": gzip.compress(message(-14))[:-9],
+        "large.eml": message(-15) + b"many words " * (MAX_SMALL_FILE_BYTES // 10),
+        "just too large.eml": message(-16).ljust(MAX_SMALL_FILE_BYTES, b"x"),
+        "just small.eml": message(-17).ljust(MAX_SMALL_FILE_BYTES - 1, b"x"),
         "no header": b"\xff\0 bytes",
-        "blank line first": b"\n" + letter(-18),
-        "servers' ends.eml": letter(-19).replace(b"\n", b"\r\n"),
+        "blank line first": b"\n" + message(-18),
+        "servers' ends.eml": message(-19).replace(b"\n", b"\r\n"),
         "dovecot.index": b"x",
     }.items():
         (root / name).write_bytes(raw)
-    (root / os.fsdecode(b"caf\xe9.eml")).write_bytes(letter(-20))
-    (root / "forbidden.eml").write_bytes(letter(-21))
+    (root / os.fsdecode(b"caf\xe9.eml")).write_bytes(message(-20))
+    (root / "forbidden.eml").write_bytes(message(-21))
     (root / "forbidden.eml").chmod(0)
     (root / "gone.eml").symlink_to(root / "nowhere")
     (root / "linked.eml").symlink_to(root / "a box of one")
@@ -91,7 +89,7 @@ def nested(root: Path, n: int) -> Path:
     return root
 
 
-FOLDERS = {"maildir": maildir, "mh": mh, "folder": nested}
+FOLDERS = {"maildir": maildir, "mh": mh, "folder": make_nested}
 
 
 @pytest.fixture(params=[(kind, n) for kind in FOLDERS for n in (FEW, MANY)], ids=lambda p: f"{p[0]} of {p[1]}")
@@ -104,56 +102,56 @@ def folder(request, tmp_path):
     return made
 
 
-def left_out(told):
-    """What was not read, and why; messages that are trashed may be told together or one by one, and are counted."""
-    trashed = sum(problem.messages for problem in told if "trashed" in problem.reason)
-    return trashed, sorted((problem.name, problem.reason) for problem in told if "trashed" not in problem.reason)
+def left_out(reported):
+    """The files that were not read, and why; trashed messages may be reported together or one by one."""
+    trashed = sum(problem.messages for problem in reported if "trashed" in problem.reason)
+    return trashed, sorted((problem.name, problem.reason) for problem in reported if "trashed" not in problem.reason)
 
 
-def learned(tmp_path, source, processes):
-    """All that a store knows after a folder was learned, and what was left out."""
-    told = []
+def learn_folder(tmp_path, source, processes):
+    """All that a store knows after a folder was learned, and what was omitted."""
+    reported = []
     with MailFilter(tmp_path / f"{source.__name__}{processes}.db") as mail:
-        came = mail.learn_all(source(tmp_path / "mail", problems=told.append), "spam", processes)
-        return came, [json.loads(line) for line in mail.store.export()][1:], left_out(told)
+        came = mail.learn_all(source(tmp_path / "mail", problems=reported.append), "spam", processes)
+        return came, [json.loads(line) for line in mail.store.export()][1:], left_out(reported)
 
 
 def test_a_folder_is_learned_as_if_every_file_was_read_here(tmp_path, folder):
-    here = learned(tmp_path, read_mail, 1)
+    here = learn_folder(tmp_path, read_mail, 1)
     assert len(here[1]) >= FEW * 3 // 4
-    assert learned(tmp_path, list_messages, 2) == here
+    assert learn_folder(tmp_path, list_messages, 2) == here
 
 
 @pytest.fixture
-def taught(tmp_path):
-    with MailFilter(tmp_path / "taught.db") as mail:
+def trained(tmp_path):
+    with MailFilter(tmp_path / "trained.db") as mail:
         for label, which in {"ham": (0, 1, 4, 6), "spam": (2, 3, 5)}.items():
-            mail.learn_all(((str(i), letter(1000 + 7 * i + k)) for i in range(10) for k in which), label)
+            mail.learn_all(((str(i), message(1000 + 7 * i + k)) for i in range(10) for k in which), label)
         yield mail
 
 
-def test_a_folder_is_judged_as_if_every_file_was_read_here(folder, taught):
-    told_here, told = [], []
-    here = [(found.name, taught.classify(found.raw)) for found in read_mail(folder, problems=told_here.append)]
-    assert list(taught.classify_all(list_messages(folder, problems=told.append), 2)) == here
-    assert left_out(told) == left_out(told_here)
+def test_a_folder_is_judged_as_if_every_file_was_read_here(folder, trained):
+    reported_here, reported = [], []
+    here = [(found.name, trained.classify(found.raw)) for found in read_mail(folder, problems=reported_here.append)]
+    assert list(trained.classify_all(list_messages(folder, problems=reported.append), 2)) == here
+    assert left_out(reported) == left_out(reported_here)
     assert len({verdict.probability for _, verdict in here}) > 2
 
 
-def test_trash_and_subfolders_are_read_when_asked_for(tmp_path, taught):
+def test_trash_and_subfolders_are_read_when_asked_for(tmp_path, trained):
     for kind, made in FOLDERS.items():
         place, options = made(tmp_path / kind, FEW), {"trashed": True, "subfolders": True, "problems": lambda _: None}
-        here = [(found.name, taught.classify(found.raw)) for found in read_mail(place, **options)]
-        assert list(taught.classify_all(list_messages(place, **options), 1)) == here
+        here = [(found.name, trained.classify(found.raw)) for found in read_mail(place, **options)]
+        assert list(trained.classify_all(list_messages(place, **options), 1)) == here
         assert len(here) > len(list(read_mail(place, problems=lambda _: None))) or kind == "mh"
 
 
-def test_every_problem_is_told_once(tmp_path, taught):
-    told = []
-    place = nested(tmp_path / "mail", MANY)
-    names = [name for name, _ in taught.classify_all(list_messages(place, problems=told.append), 2)]
+def test_every_problem_is_reported_once(tmp_path, trained):
+    reported = []
+    place = make_nested(tmp_path / "mail", MANY)
+    names = [name for name, _ in trained.classify_all(list_messages(place, problems=reported.append), 2)]
     assert len(set(names)) == len(names)
-    assert sorted((Path(problem.name).name, problem.messages) for problem in told) == [
+    assert sorted((Path(problem.name).name, problem.messages) for problem in reported) == [
         ("all of a box is moved", 1),
         *([] if os.access(place / "forbidden.eml", os.R_OK) else [("forbidden.eml", 1)]),  # root may read it
         ("gone.eml", 1),
@@ -165,7 +163,7 @@ def test_every_problem_is_told_once(tmp_path, taught):
 
 
 def test_small_files_stay_closed_and_others_do_not(tmp_path):
-    place = nested(tmp_path / "mail", FEW)
+    place = make_nested(tmp_path / "mail", FEW)
     kinds = {Path(each.name.rpartition(":")[0] or each.name).name: type(each) for each in _mail(place)}
     assert {name for name, kind in kinds.items() if kind is RawMessage} == {
         "an.mbox", "late.mbox", "packed.gz", "an empty one.eml", "large.eml", "just too large.eml",
@@ -178,7 +176,7 @@ def _mail(place, **options):
 
 
 def while_it_is_read(given, changes):
-    """The same mail; before some of it is handed on, something is done to its file."""
+    """The mail unchanged; before some of it is passed on, its file is changed."""
     for each in given:
         for subject, change in changes.items():
             if Path(each.name).name.startswith(subject):
@@ -187,8 +185,8 @@ def while_it_is_read(given, changes):
 
 
 @pytest.mark.parametrize(("n", "processes"), [(FEW, 1), (MANY, 2)])
-def test_files_that_change_after_they_were_listed(tmp_path, taught, n, processes):
-    place, told = maildir(tmp_path / "mail", n), []
+def test_files_that_change_after_they_were_listed(tmp_path, trained, n, processes):
+    place, reported = maildir(tmp_path / "mail", n), []
     changes = {
         "1700000000.": lambda file: file.rename(place / "cur" / f"{file.name}:2,S"),
         "1700000003.": lambda file: file.rename(place / "cur" / f"{file.name}:2,ST"),
@@ -197,12 +195,12 @@ def test_files_that_change_after_they_were_listed(tmp_path, taught, n, processes
         "1700000012.": lambda file: (file.unlink(), os.mkfifo(file)),
     }
     before = [found.name for found in read_mail(place, problems=lambda _: None)]
-    given = while_it_is_read(list_messages(place, problems=told.append), changes)
-    names = [Path(name).name for name, _ in taught.classify_all(given, processes)]
+    given = while_it_is_read(list_messages(place, problems=reported.append), changes)
+    names = [Path(name).name for name, _ in trained.classify_all(given, processes)]
     expected = [Path(name).name for name in before]
     expected[0] += ":2,S"
     assert names == [name for name in expected if not name.startswith(("1700000003.", "1700000006.", "1700000012."))]
-    trashed, others = left_out(told)
+    trashed, others = left_out(reported)
     assert trashed == 1 + sum(i % 3 != 0 and i % 4 == 1 for i in range(n))
     assert [(Path(name).name.partition(".")[0], reason) for name, reason in others] == [
         ("1700000006", "No such file or directory"),
@@ -212,35 +210,37 @@ def test_files_that_change_after_they_were_listed(tmp_path, taught, n, processes
 
 def test_a_worker_answers_for_files_and_messages_alike(tmp_path):
     box, gone = tmp_path / "box", tmp_path / "gone"
-    box.write_bytes(STAMP + letter(1) + b"\n" + STAMP + letter(2))
-    sent = [letter(0), (str(box), "", None, False, False), (str(gone), "", 5.0, True, False), letter(3)]
-    said, opened, problems = answer_to(sent, TokenNumberer(DEFAULT_OPTIONS), digests=True)
-    assert said[2] == b"".join(compute_digest(letter(i)) for i in range(4))
-    assert opened == {1: [(f"{box}:1", 100.0), (f"{box}:2", 100.0)], 2: []}
-    assert problems == [(2, str(gone), "No such file or directory", 1)]
+    box.write_bytes(STAMP + message(1) + b"\n" + STAMP + message(2))
+    sent = [message(0), (str(box), "", None, False, False), (str(gone), "", 5.0, True, False), message(3)]
+    found = read_chunk(sent, DEFAULT_OPTIONS, digests=True)
+    assert found.digests == [compute_digest(message(i)) for i in range(4)]
+    assert found.opened == {1: [(f"{box}:1", 100.0), (f"{box}:2", 100.0)], 2: []}
+    assert found.problems == [(2, str(gone), "No such file or directory", 1)]
 
 
-def test_what_waits_is_matched_with_the_messages_that_files_turn_out_to_hold():
-    waiting = Waiting()
-    closed = [MessageFile(name, "", None, True, 1, False, print) for name in ("none", "one", "two")]
-    given = [("ham", ("first", b"x")), *(("spam", each) for each in closed), ("ham", RawMessage("last", b"y", 7.0))]
-    assert list(waiting.given(given)) == [b"x", *closed, b"y"]
-    empty = Words().places([], 0)
-    heads = {1: [], 2: [("one", 1.0)], 3: [("two:1", 2.0), ("two:2", None)]}
-    assert list(waiting.met(TokenBatch([], empty, empty, {}, given=4, opened=heads))) == [
-        ("ham", "first", None), ("spam", "one", 1.0), ("spam", "two:1", 2.0), ("spam", "two:2", None),
+def test_labels_names_and_times_are_those_of_the_messages_that_files_turn_out_to_hold(tmp_path):
+    (tmp_path / "one").write_bytes(message(1))
+    (tmp_path / "two").write_bytes(STAMP + message(2) + b"\n" + STAMP + message(3))
+    problems = []
+    files = [MessageFile(str(tmp_path / name), "", 5.0, name != "two", 1, False, problems.append)
+             for name in ("none", "one", "two")]  # fmt: skip
+    given = [("ham", ("first", b"x")), *(("spam", each) for each in files), ("ham", RawMessage("last", b"y", 7.0))]
+    [batch] = read_batches(given, 1)
+    assert list(zip(batch.labels, batch.names, batch.times)) == [
+        ("ham", "first", None), ("spam", str(tmp_path / "one"), 5.0), ("spam", f"{tmp_path / 'two'}:1", 100.0),
+        ("spam", f"{tmp_path / 'two'}:2", 100.0), ("ham", "last", 7.0),
     ]  # fmt: skip
-    assert list(waiting.met(TokenBatch([], empty, empty, {}, given=1))) == [("ham", "last", 7.0)]
+    assert [problem.name for problem in problems] == [str(tmp_path / "none")]
 
 
 @pytest.mark.parametrize("gone", [1, 100])
-def test_labels_stay_with_their_messages_when_the_last_files_of_a_bundle_hold_none(tmp_path, gone):
-    """A bundle is a hundred files; were those still awaited that are gone, the next ones would have their labels."""
+def test_labels_stay_with_their_messages_when_the_last_files_of_a_chunk_hold_none(tmp_path, gone):
+    """A chunk is a hundred files; were those still awaited that are gone, the next ones would have their labels."""
     files = {label: [tmp_path / label / f"{i:03}.eml" for i in range(100)] for label in ("ham", "spam")}
     for k, (label, paths) in enumerate(files.items()):
         (tmp_path / label).mkdir()
         for i, path in enumerate(paths):
-            path.write_bytes(letter(100 * k + i))
+            path.write_bytes(message(100 * k + i))
     given = [(label, each) for label in files for each in _mail(tmp_path / label)]
     for path in files["ham"][-gone:]:
         path.unlink()
@@ -251,12 +251,12 @@ def test_labels_stay_with_their_messages_when_the_last_files_of_a_bundle_hold_no
         )
 
 
-def test_a_maildir_whose_files_were_all_renamed_is_listed_once(tmp_path, taught, monkeypatch):
+def test_a_maildir_whose_files_were_all_renamed_is_listed_once(tmp_path, trained, monkeypatch):
     place, listed, entries = maildir(tmp_path / "mail", FEW), [], folders.list_maildir
     given = _mail(place)
     for file in list((place / "new").iterdir()):
         file.rename(place / "cur" / f"{file.name}:2,S")
     monkeypatch.setattr(folders, "list_maildir", lambda folder: listed.append(folder) or entries(folder))
-    names = [name for name, _ in taught.classify_all(given, 1)]
+    names = [name for name, _ in trained.classify_all(given, 1)]
     assert sum(name.endswith("host:2,S") for name in names) > FEW // 3
     assert len(listed) == 1

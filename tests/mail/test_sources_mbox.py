@@ -22,9 +22,9 @@ def raws(path, **options):
     return [message.raw for message in read_mail(path, **options)]
 
 
-def letters(data, piece=7, longest=10_000):
+def split(data, piece=7, longest=10_000):
     pieces = (data[at : at + piece] for at in range(0, len(data), piece))
-    return [letter.raw for letter in mbox.split_mbox(pieces, longest)]
+    return [message.raw for message in mbox.split_mbox(pieces, longest)]
 
 
 def test_messages_are_named_by_number_and_dated_by_their_from_line(tmp_path):
@@ -48,11 +48,11 @@ def test_a_box_written_by_pythons_mailbox_is_read_back_whatever_the_pieces(tmp_p
     data = (tmp_path / "box").read_bytes().replace(b"\n", newline)
     expected = [f"Subject: {number}\n\n{body}\n".encode() for number, body in enumerate(bodies)]
     expected[2] = b"Subject: 2\n\nFrom quoted\n"  # mboxo keeps no difference between the two
-    assert [raw.replace(b"\r\n", b"\n") for raw in letters(data, piece)] == expected
+    assert [raw.replace(b"\r\n", b"\n") for raw in split(data, piece)] == expected
 
 
 def test_quoting_of_mboxrd_is_undone_by_one_level(tmp_path):
-    assert letters(STAMP + b"A: b\n\n>From x\n>>From y\n> From z\n") == [b"A: b\n\nFrom x\n>From y\n> From z\n"]
+    assert split(STAMP + b"A: b\n\n>From x\n>>From y\n> From z\n") == [b"A: b\n\nFrom x\n>From y\n> From z\n"]
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_quoting_of_mboxrd_is_undone_by_one_level(tmp_path):
     ids=range(9),
 )
 def test_every_usual_from_line_begins_a_message(line):
-    assert letters(STAMP + ONE + b"\n" + line + b"\n" + TWO) == [ONE, TWO]
+    assert split(STAMP + ONE + b"\n" + line + b"\n" + TWO) == [ONE, TWO]
 
 
 @pytest.mark.parametrize(
@@ -88,22 +88,22 @@ def test_every_usual_from_line_begins_a_message(line):
 )
 def test_prose_that_begins_with_from_is_prose(body):
     message = ONE + body
-    assert letters(STAMP + message + b"\n" + STAMP + TWO) == [message, TWO]
+    assert split(STAMP + message + b"\n" + STAMP + TWO) == [message, TWO]
 
 
 def test_boxes_put_together_without_an_empty_line_between_come_apart():
-    assert letters(STAMP + b"A: b\n\nno gap\n" + STAMP + TWO) == [b"A: b\n\nno gap\n", TWO]
+    assert split(STAMP + b"A: b\n\nno gap\n" + STAMP + TWO) == [b"A: b\n\nno gap\n", TWO]
 
 
 def test_a_content_length_that_lies_is_not_heeded():
     first = b"Subject: one\nContent-Length: 9999\n\nHello.\n"
     second = b"Subject: two\nContent-Length: 1\n\nFarewell.\n"
-    assert letters(STAMP + first + b"\n" + STAMP + second + b"\n" + STAMP + ONE) == [first, second, ONE]
+    assert split(STAMP + first + b"\n" + STAMP + second + b"\n" + STAMP + ONE) == [first, second, ONE]
 
 
 def test_empty_messages_and_a_cut_off_last_line():
-    assert letters(STAMP + b"\n" + STAMP + ONE + b"\n" + STAMP) == [b"", ONE, b""]
-    assert letters(STAMP + ONE + b"\n" + STAMP + b"Subj") == [ONE, b"Subj"]
+    assert split(STAMP + b"\n" + STAMP + ONE + b"\n" + STAMP) == [b"", ONE, b""]
+    assert split(STAMP + ONE + b"\n" + STAMP + b"Subj") == [ONE, b"Subj"]
 
 
 def test_a_box_without_a_from_line_is_one_message(tmp_path):
@@ -113,15 +113,15 @@ def test_a_box_without_a_from_line_is_one_message(tmp_path):
 
 
 def test_what_stands_before_the_first_from_line_is_a_message_only_with_a_header(tmp_path):
-    box, told = tmp_path / "all.mbox", []
+    box, reported = tmp_path / "all.mbox", []
     box.write_bytes(ONE + b"\n" + STAMP + TWO)
     assert raws(box) == [ONE, TWO]
     box.write_bytes(b"\x00\x01 debris\n\n" + STAMP + TWO)
-    assert raws(box, problems=told.append) == [TWO]
-    assert "10 bytes before the first" in str(told[0])
+    assert raws(box, problems=reported.append) == [TWO]
+    assert "10 bytes before the first" in str(reported[0])
     box.write_bytes(b"\xef\xbb\xbf\r\n\n" + STAMP + TWO)
-    assert raws(box, problems=told.append) == [TWO]
-    assert len(told) == 1
+    assert raws(box, problems=reported.append) == [TWO]
+    assert len(reported) == 1
 
 
 def test_a_file_with_one_message_and_a_from_line_has_the_name_of_the_file(tmp_path):
@@ -154,17 +154,17 @@ FRAGMENTS = [
 @given(st.lists(st.sampled_from(FRAGMENTS), max_size=25), st.integers(1, 90), st.integers(1, 120))
 def test_how_a_file_comes_in_pieces_changes_nothing(fragments, piece, longest):
     data = b"".join(fragments)
-    whole = letters(data, piece=10_000)
-    assert letters(data, piece) == whole
-    assert letters(data, piece, longest) == letters(data, 10_000, longest)
+    whole = split(data, piece=10_000)
+    assert split(data, piece) == whole
+    assert split(data, piece, longest) == split(data, 10_000, longest)
     assert sum(map(len, whole)) <= len(data)
 
 
 def test_a_message_longer_than_the_bound_is_read_up_to_it_and_the_next_is_found():
     long = b"Subject: long\n\n" + b"0123456789\n" * 200_000
     data = STAMP + long + b"\n" + STAMP + TWO
-    assert letters(data, piece=1 << 16, longest=1000) == [long[:1000], TWO]
-    assert letters(data, piece=10_000_000, longest=1000) == [long[:1000], TWO]
+    assert split(data, piece=1 << 16, longest=1000) == [long[:1000], TWO]
+    assert split(data, piece=10_000_000, longest=1000) == [long[:1000], TWO]
 
 
 def test_memory_stays_small_in_a_box_far_larger_than_it():
@@ -177,7 +177,7 @@ def test_memory_stays_small_in_a_box_far_larger_than_it():
         yield b"\n\n" + STAMP + TWO
 
     tracemalloc.start()
-    sizes = [len(letter.raw) for letter in mbox.split_mbox(pieces(), 1 << 20)]
+    sizes = [len(message.raw) for message in mbox.split_mbox(pieces(), 1 << 20)]
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert sizes == [1 << 20, len(TWO)]
@@ -262,12 +262,12 @@ def test_standard_input_is_a_box_or_one_message(monkeypatch):
 
 
 def test_messages_that_thunderbird_moved_away_are_left_out_and_counted(tmp_path):
-    box, told = tmp_path / "Inbox", []
+    box, reported = tmp_path / "Inbox", []
     gone = b"X-Mozilla-Status: 0009\nSubject: moved\n\n.\n"
     forged = b"Subject: forged\nX-Mozilla-Status: 0009\n\n.\n"
     box.write_bytes(STAMP + gone + b"\n" + STAMP + forged)
-    assert raws(box, problems=told.append) == [forged]
-    assert [(problem.messages, "trashed" in problem.reason) for problem in told] == [(1, True)]
+    assert raws(box, problems=reported.append) == [forged]
+    assert [(problem.messages, "trashed" in problem.reason) for problem in reported] == [(1, True)]
     assert raws(box, trashed=True) == [gone, forged]
 
 

@@ -91,7 +91,7 @@ def test_words_of_the_body():
     assert tokens("\na good day", body=True, pairs=True) == ["good+day", "good", "day"]
 
 
-def test_words_torn_apart_unseen_or_written_in_fancy_letters_are_the_plain_words():
+def test_words_split_invisibly_or_in_other_forms_of_characters_are_the_plain_words():
     assert tokens("\nvi\u200bag\u00adra 𝐅𝐑𝐄𝐄 ＣＡＳＨ don’t", body=True) == ["viagra", "free", "cash", "don't"]
 
 

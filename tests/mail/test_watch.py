@@ -39,13 +39,13 @@ def reader(request, tmp_path, monkeypatch):
 
 
 class Notes:
-    """A store of few words: what it was told, and what it knows by that."""
+    """A store for tests: the messages it learned, and their labels."""
 
     def __init__(self, reader):
-        self.folders, self.told, self.labels, self.kept = reader.folders, [], {}, None
+        self.folders, self.learned, self.labels, self.kept = reader.folders, [], {}, None
 
     def learn(self, raw, label):
-        self.told.append((raw.split()[1].decode(), label))
+        self.learned.append((raw.split()[1].decode(), label))
         self.labels[compute_digest(raw)] = label
 
     def save(self, state):
@@ -59,8 +59,8 @@ class Notes:
 
     def news(self, watcher):
         watcher.look()
-        told, self.told = self.told, []
-        return told
+        learned, self.learned = self.learned, []
+        return learned
 
 
 @pytest.fixture
@@ -140,18 +140,18 @@ def test_moves_while_nobody_watched_are_noticed_afterwards(reader, notes, watche
 
 
 def test_a_statement_that_could_not_be_learned_is_tried_again(reader, notes, watcher, monkeypatch):
-    told, learn = [], notes.learn
+    reported, learn = [], notes.learn
 
     def full(raw, label):
         if b"old-ham-2" in raw:
             raise InputError("the disk is full")
         learn(raw, label)
 
-    watcher._on_move, watcher._problems = full, told.append
+    watcher._on_move, watcher._problems = full, reported.append
     reader.move("old-ham-2", "INBOX", "Junk")
     reader.move("old-ham", "INBOX", "Junk")
     assert notes.news(watcher) == [("old-ham", "spam")]
-    assert "the disk is full (it will be tried again)" in str(told[0])
+    assert "the disk is full (it will be tried again)" in str(reported[0])
     watcher._on_move = learn
     assert notes.news(watcher) == [("old-ham-2", "spam")]
     assert notes.news(watcher) == []
@@ -223,13 +223,13 @@ def test_a_quiet_maildir_is_not_listed_again(maildir, monkeypatch):
         assert listed == [maildir.junk]
 
 
-def test_a_maildir_that_is_away_for_a_while_is_told_and_looked_at_again(maildir):
-    notes, told = Notes(maildir), []
-    with notes.watcher(problems=told.append) as watcher:
+def test_a_maildir_that_is_away_for_a_while_is_reported_and_looked_at_again(maildir):
+    notes, reported = Notes(maildir), []
+    with notes.watcher(problems=reported.append) as watcher:
         notes.news(watcher)
         maildir.junk.rename(maildir.junk.with_name("away"))
         assert notes.news(watcher) == []
-        assert "cannot be read" in str(told[0])
+        assert "cannot be read" in str(reported[0])
         maildir.junk.with_name("away").rename(maildir.junk)
         maildir.deliver("filed", "Junk")
         assert notes.news(watcher) == [("filed", "spam")]
@@ -247,24 +247,24 @@ def test_memory_is_bounded(maildir, monkeypatch):
 
 
 def test_any_labels_may_be_watched(maildir):
-    told = []
+    reported = []
     folders = {maildir.inbox: "misc", maildir.junk: "lists"}
-    with Watcher(folders, lambda raw, label: told.append(label), arriving=["misc"]) as watcher:
+    with Watcher(folders, lambda raw, label: reported.append(label), arriving=["misc"]) as watcher:
         watcher.look()
         maildir.deliver("a")
         maildir.deliver("b", "Junk")
         watcher.look()
         maildir.move("b", "Junk", "INBOX")
         watcher.look()
-    assert told == ["lists", "misc"]
+    assert reported == ["lists", "misc"]
 
 
 def test_the_loop_looks_until_it_is_stopped(maildir):
-    stop, told = Event(), []
+    stop, reported = Event(), []
     folders = {maildir.inbox: "ham", maildir.junk: "spam"}
 
     def on_move(raw, label):
-        told.append(label)
+        reported.append(label)
         stop.set()
 
     def user():
@@ -273,7 +273,7 @@ def test_the_loop_looks_until_it_is_stopped(maildir):
 
     Thread(target=user).start()
     watch(folders, on_move, every=0.05, stop=stop)
-    assert told == ["spam"]
+    assert reported == ["spam"]
 
 
 def test_what_cannot_be_watched_is_refused(tmp_path, maildir):
@@ -296,25 +296,25 @@ def test_a_wrong_password_ends_the_watch_at_once(server, monkeypatch):
 
 
 @real
-def test_a_line_that_breaks_is_told_and_taken_up_again(server, monkeypatch):
+def test_a_line_that_breaks_is_reported_and_taken_up_again(server, monkeypatch):
     monkeypatch.setenv("DECIBAN_IMAP_PASSWORD", dovecot.PASSWORD)
-    told = []
+    reported = []
     with server.reader() as line:
         imap = ImapReader(server, line, time.time_ns())
         notes = Notes(imap)
-        with notes.watcher(problems=told.append) as watcher:
+        with notes.watcher(problems=reported.append) as watcher:
             notes.news(watcher)
             for place, _ in watcher._folders:
                 place._folder._connection.sock.close()
                 place._folder._connection.file.close()
             imap.deliver("filed", "Junk")
             assert notes.news(watcher) == []
-            assert len(told) == 2
+            assert len(reported) == 2
             assert notes.news(watcher) == [("filed", "spam")]
 
 
 @real
-def test_a_folder_numbered_anew_is_looked_at_as_for_the_first_time(server, monkeypatch):
+def test_a_folder_with_new_uids_is_looked_at_as_for_the_first_time(server, monkeypatch):
     monkeypatch.setenv("DECIBAN_IMAP_PASSWORD", dovecot.PASSWORD)
     with server.reader() as line:
         imap = ImapReader(server, line, time.time_ns())

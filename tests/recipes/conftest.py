@@ -1,4 +1,4 @@
-"""A store that has learned letters of both kinds, and homes that have a copy of it."""
+"""A trained store, and home folders with a copy of it."""
 
 import pytest
 
@@ -15,5 +15,5 @@ def learned(tmp_path_factory):
 
 @pytest.fixture
 def own(tmp_path, learned):
-    """The home of whoever runs the tests."""
+    """A home folder of the user who runs the tests."""
     return home(tmp_path / "home", learned)

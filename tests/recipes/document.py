@@ -13,7 +13,7 @@ FILES = dict(
 def printed(name, changes=None):
     """The file of that name, with some changes: of paths, mostly. Each must have something to change."""
     text = FILES[name]
-    for theirs, ours in (changes or {}).items():
-        assert theirs in text, f"{name} says nothing of {theirs!r}"
-        text = text.replace(theirs, str(ours))
+    for documented, ours in (changes or {}).items():
+        assert documented in text, f"{name} says nothing of {documented!r}"
+        text = text.replace(documented, str(ours))
     return text

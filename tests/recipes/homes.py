@@ -1,4 +1,4 @@
-"""Homes to deliver mail to, each with the tree's `deciban` and a store that has learned; what may go wrong there."""
+"""Home folders for mail delivery, each with the `deciban` under test and a trained store; and faults in them."""
 
 import os
 import shutil
@@ -13,11 +13,11 @@ from deciban.mail.store.store import Store
 STORE = Path(".local/share/deciban/mail.db")
 PROGRAM = Path(".local/bin/deciban")
 PACKAGES = (Path(deciban.__file__).parents[1], *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)))
-"""Where Python finds what is tested."""
+"""The import path of the package under test."""
 
 
 def program(path, python=sys.executable, packages=PACKAGES):
-    """`deciban` as an executable file, that runs what is tested whatever the environment says."""
+    """Write `deciban` as an executable file that runs the package under test in any environment."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(
         f"#!/bin/sh\nexport PYTHONPATH='{os.pathsep.join(map(str, packages))}' PYTHONDONTWRITEBYTECODE=1\n"
@@ -29,7 +29,7 @@ def program(path, python=sys.executable, packages=PACKAGES):
 
 
 def home(path, learned):
-    """A home with a store, the program, and a Maildir with Junk in it."""
+    """Make a home folder with a store, the program, and a Maildir with Junk in it."""
     (path / STORE).parent.mkdir(parents=True)
     shutil.copy(learned, path / STORE)
     program(path / PROGRAM)
@@ -43,7 +43,7 @@ TROUBLES = ("no store", "no database", "no program", "killed")
 
 
 def spoil(trouble, store, program):
-    """Have something go wrong at the next message."""
+    """Cause a fault at the next message."""
     match trouble:
         case "no store":
             store.unlink()
@@ -56,12 +56,12 @@ def spoil(trouble, store, program):
 
 
 def environment(path, **more):
-    """What a mail system or cron tells a program: little."""
+    """The small environment that a mail system or cron gives a program."""
     return {"HOME": str(path), "PATH": "/usr/bin:/bin:/usr/sbin", "LANG": "C.UTF-8", **more}
 
 
 def label(home, message):
-    """What a message was learned as."""
+    """The label that a message was learned under."""
     with Store(home / STORE, create=False) as store:
         return store.known(compute_digest(message))
 
@@ -72,7 +72,7 @@ def messages(folder):
 
 
 def wait_until(what, log=None):
-    """Wait for something to become true; if it does not, a log may tell why."""
+    """Wait for a condition; if it stays false, the log may show why."""
     until = time.monotonic() + 60
     while not what():
         assert time.monotonic() < until, log.read_text() if log and log.exists() else "it did not come"

@@ -14,7 +14,7 @@ from tests.mail import dovecot
 from tests.mail.spamds import letter
 from tests.recipes.document import FILES, printed
 from tests.recipes.homes import STORE, TROUBLES, label, messages, spoil
-from tests.recipes.rooms import room, theirs
+from tests.recipes.sandboxes import give_to_nobody, sandbox
 
 LDA = Path("/usr/lib/dovecot/dovecot-lda")
 ABSENT = dovecot.ABSENT or (None if shutil.which("sievec") and LDA.exists() else "needs Debian's dovecot-sieve")
@@ -26,12 +26,12 @@ SCRIPTS = [name for name in FILES if name.endswith(".sieve")]
 class System:
     """A server with the recipe, and its one user."""
 
-    def __init__(self, server, room):
-        self.server, self.room = server, room
+    def __init__(self, server, sandbox):
+        self.server, self.sandbox = server, sandbox
         self.home = server.home / "mail"
 
     def deliver(self, message):
-        done = self.room.run(LDA, "-c", self.server.home / "dovecot.conf", "-d", dovecot.USER, message=message)
+        done = self.sandbox.run(LDA, "-c", self.server.home / "dovecot.conf", "-d", dovecot.USER, message=message)
         assert done.returncode == 0, (done.stderr, self.log)
         return self
 
@@ -45,7 +45,7 @@ class System:
 
 @pytest.fixture(scope="module")
 def running():
-    with room() as here:
+    with sandbox() as here:
         folder = here.path / "sieve"
         folder.mkdir()
         more = printed("/etc/dovecot/conf.d/99-deciban.conf", {THERE: folder})
@@ -68,7 +68,7 @@ def system(running, learned):
     shutil.rmtree(running.home)
     (running.home / STORE).parent.mkdir(parents=True)
     shutil.copy(learned, running.home / STORE)
-    theirs(running.home)
+    give_to_nobody(running.home)
     return running
 
 
@@ -101,12 +101,12 @@ def test_mail_is_judged_and_sorted(system):
 
 @pytest.mark.parametrize("trouble", TROUBLES)
 def test_mail_passes_as_it_came_whatever_is_wrong(system, trouble, tmp_path):
-    kept = shutil.copy(system.room.program, tmp_path)
+    kept = shutil.copy(system.sandbox.program, tmp_path)
     try:
-        spoil(trouble, system.home / STORE, system.room.program)
+        spoil(trouble, system.home / STORE, system.sandbox.program)
         system.deliver(letter("spam", 100))
     finally:
-        shutil.copy(kept, system.room.program)
+        shutil.copy(kept, system.sandbox.program)
     (found,) = system.folder(".")
     assert in_lines(found).endswith(letter("spam", 100))
     assert b"X-Deciban" not in found

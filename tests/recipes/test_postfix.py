@@ -14,7 +14,7 @@ from tests.mail.dovecot import free_port
 from tests.mail.spamds import SPAMC, letter
 from tests.recipes.document import printed
 from tests.recipes.homes import TROUBLES, environment, messages, program, spoil, wait_until
-from tests.recipes.rooms import NOBODY, room, theirs
+from tests.recipes.sandboxes import NOBODY, give_to_nobody, sandbox
 
 POSTFIX = shutil.which("postfix", path="/usr/sbin:/usr/bin:/sbin")
 DIST = Path("/usr/share/postfix/master.cf.dist")
@@ -44,10 +44,10 @@ virtual_gid_maps = static:{nobody}
 class System:
     """A Postfix that listens on loopback, and delivers to a Maildir."""
 
-    def __init__(self, room):
-        self.room, self.port = room, free_port()
-        self.store, self.box = room.path / "store/mail.db", room.path / "boxes/me"
-        self.script, self.socket = room.path / "deciban-filter", room.path / "store/spamd.sock"
+    def __init__(self, sandbox):
+        self.sandbox, self.port = sandbox, free_port()
+        self.store, self.box = sandbox.path / "store/mail.db", sandbox.path / "boxes/me"
+        self.script, self.socket = sandbox.path / "deciban-filter", sandbox.path / "store/spamd.sock"
 
     def send(self, message, sender="ann@office.example", recipient="me@home.example"):
         with smtplib.SMTP("127.0.0.1", self.port, timeout=30) as line:
@@ -57,13 +57,13 @@ class System:
         return found
 
     def delivered(self):
-        wait_until(lambda: messages(self.box), self.room.path / "log")
+        wait_until(lambda: messages(self.box), self.sandbox.path / "log")
         return messages(self.box)
 
 
 @pytest.fixture(scope="module")
 def running():
-    with room({"etc": "/etc/postfix", "spool": "/var/spool/postfix"}) as here:
+    with sandbox({"etc": "/etc/postfix", "spool": "/var/spool/postfix"}) as here:
         system = System(here)
         prepare(system)
         with started([*here.within, POSTFIX, "start-fg"]):
@@ -75,7 +75,7 @@ def running():
 
 
 def prepare(system):
-    path = system.room.path
+    path = system.sandbox.path
     shutil.copytree("/etc/postfix", path / "etc", dirs_exist_ok=True, symlinks=True)
     (path / "etc/main.cf").write_text(MAIN.format(path=path, nobody=NOBODY))
     ours = {SCRIPT: system.script, "user=deciban": "user=nobody", "smtp      inet": f"127.0.0.1:{system.port} inet"}
@@ -84,8 +84,8 @@ def prepare(system):
     for name in ("data", "boxes", "store"):
         (path / name).mkdir()
     shutil.chown(path / "data", "postfix")
-    theirs(path / "boxes")
-    checked = system.room.run(POSTFIX, "check")
+    give_to_nobody(path / "boxes")
+    checked = system.sandbox.run(POSTFIX, "check")
     assert checked.returncode == 0, checked.stderr
 
 
@@ -112,9 +112,9 @@ def system(running, learned):
     """The same Postfix for all tests, each with an empty box, the program, and a store."""
     shutil.rmtree(running.box, ignore_errors=True)
     shutil.copy(learned, running.store)
-    theirs(running.store.parent)
+    give_to_nobody(running.store.parent)
     running.store.parent.chmod(0o700)
-    ours = {"/var/lib/deciban/mail.db": running.store, "/usr/local/bin/deciban": running.room.program}
+    ours = {"/var/lib/deciban/mail.db": running.store, "/usr/local/bin/deciban": running.sandbox.program}
     write_script(running.script, printed(SCRIPT, ours))
     return running
 
@@ -144,12 +144,12 @@ def test_a_message_without_a_sender_stays_so_and_an_alias_is_followed_once(syste
 @real
 @pytest.mark.parametrize("trouble", TROUBLES)
 def test_mail_passes_as_it_came_whatever_is_wrong(system, trouble, tmp_path):
-    kept = shutil.copy(system.room.program, tmp_path)
+    kept = shutil.copy(system.sandbox.program, tmp_path)
     try:
-        spoil(trouble, system.store, system.room.program)
+        spoil(trouble, system.store, system.sandbox.program)
         found = system.send(letter("spam", 100))
     finally:
-        shutil.copy(kept, system.room.program)
+        shutil.copy(kept, system.sandbox.program)
     assert b"X-Deciban" not in found
 
 
@@ -160,11 +160,11 @@ def test_the_server_is_asked_instead_and_mail_passes_if_it_is_not_there(system):
     text = system.script.read_text()
     write_script(system.script, text.replace(function(text), printed("judge", change)))
     unit = printed(
-        UNIT, {**change, "/usr/local/bin/deciban": system.room.program, "/var/lib/deciban/mail.db": system.store}
+        UNIT, {**change, "/usr/local/bin/deciban": system.sandbox.program, "/var/lib/deciban/mail.db": system.store}
     )
     (command,) = re.findall("^ExecStart=(.*)$", unit, flags=re.MULTILINE)
     own = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
-    with started([*system.room.within, *own, *command.split()]):
+    with started([*system.sandbox.within, *own, *command.split()]):
         wait_until(system.socket.exists)
         assert b"\nX-Deciban: spam; p=" in system.send(letter("spam", 100))
     shutil.rmtree(system.box)

@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from threading import Event
-from typing import Any, Protocol
+from typing import Any
 
 from deciban.errors import DecibanError, InputError
 from deciban.mail.message.digest import compute_digest
@@ -206,51 +206,13 @@ def _ask_once(password: Password) -> Password:
     return ask
 
 
-class WatchedFolder(Protocol):
-    """A folder that is looked at repeatedly."""
-
-    name: str
-    is_new: bool
-    """Whether nothing is known of the messages that were in it before."""
-
-    def refresh(self) -> None:
-        """Look at the folder again; `is_new` and `new_messages` are as of then."""
-
-    def new_messages(self) -> Iterator[tuple[int | str, RawMessage]]:
-        """Yield the messages that were not seen before, each with the key that marks it as seen."""
-
-    def mark_seen(self, key: int | str) -> None:
-        """Mark a message as seen."""
-
-    def mark_all_seen(self) -> None:
-        """Mark all messages that are in the folder now as seen."""
-
-    def state(self) -> State:
-        """Return the state to save."""
-
-    def close(self) -> None:
-        """Release what is held."""
-
-
-def watch_folder(path: str | Path, states: Mapping[str, Any], password: Password) -> WatchedFolder:
-    """Return a folder to watch, with the state that was saved under its name; an invalid state is ignored."""
-    kind = source_kind(path)
-    if kind == "imap":
-        address = Address.parse(str(path))
-        return WatchedImap(address, _as_mapping(states.get(str(address))), password)
-    if kind == "maildir":
-        place = Path(path).expanduser().absolute()
-        return WatchedMaildir(place, _as_mapping(states.get(str(place))))
-    raise InputError(f"{path}: this is a {kind}. Hint: Maildirs and IMAP folders can be watched")
-
-
 class WatchedMaildir:
     """A Maildir by the names of its files: flags, and moves from `new` to `cur`, change nothing."""
 
     def __init__(self, path: Path, state: Mapping[str, Any]) -> None:
         self.path, self.name = path, str(path)
         keys = state.get("keys")
-        self.is_new = not isinstance(keys, list)
+        self.is_new = not isinstance(keys, list)  # nothing is known of the messages that were in it before
         self._keys = {key for key in keys if isinstance(key, str)} if isinstance(keys, list) else set()
         self._unchanged: tuple[int, ...] = ()
 
@@ -351,3 +313,18 @@ class WatchedImap:
         if self._folder:
             self._folder.close()
         self._folder = None
+
+
+WatchedFolder = WatchedMaildir | WatchedImap
+
+
+def watch_folder(path: str | Path, states: Mapping[str, Any], password: Password) -> WatchedFolder:
+    """Return a folder to watch, with the state that was saved under its name; an invalid state is ignored."""
+    kind = source_kind(path)
+    if kind == "imap":
+        address = Address.parse(str(path))
+        return WatchedImap(address, _as_mapping(states.get(str(address))), password)
+    if kind == "maildir":
+        place = Path(path).expanduser().absolute()
+        return WatchedMaildir(place, _as_mapping(states.get(str(place))))
+    raise InputError(f"{path}: this is a {kind}. Hint: Maildirs and IMAP folders can be watched")

@@ -15,23 +15,11 @@ LATIN = "cp1252"
 """The codec for ASCII, latin-1, no charset and unknown charsets: windows-1252 contains them all."""
 
 WIDER = {
-    "ascii": LATIN,
-    "latin_1": LATIN,
-    "iso8859_9": "cp1254",
-    "iso8859_11": "cp874",
-    "tis_620": "cp874",
-    "gb2312": "gb18030",
-    "gbk": "gb18030",
-    "big5": "cp950",
-    "shift_jis": "cp932",
-    "euc_kr": "cp949",
-    "iso2022_jp": "iso2022_jp_2",
-    "utf_8_sig": "utf_8",
-    "utf_16_le": "utf_16",
-    "utf_16_be": "utf_16",
-    "utf_32_le": "utf_32",
-    "utf_32_be": "utf_32",
-}
+    "ascii": LATIN, "latin_1": LATIN, "iso8859_9": "cp1254", "iso8859_11": "cp874", "tis_620": "cp874",
+    "gb2312": "gb18030", "gbk": "gb18030", "big5": "cp950", "shift_jis": "cp932", "euc_kr": "cp949",
+    "iso2022_jp": "iso2022_jp_2", "utf_8_sig": "utf_8", "utf_16_le": "utf_16", "utf_16_be": "utf_16",
+    "utf_32_le": "utf_32", "utf_32_be": "utf_32",
+}  # fmt: skip
 """For each codec the widest one that contains it, by which it is read, as mail programs do."""
 
 CODEC_NAMES = """
@@ -47,17 +35,9 @@ SHIFTING = frozenset(c for c in CODECS if c.startswith(("iso2022", "utf_16", "ut
 """Codecs in which bytes below 128 need not be ASCII."""
 
 OTHER_NAMES = {
-    "utf8mb4": "utf_8",
-    "unicode": "utf_16",
-    "xsjis": "cp932",
-    "windows31j": "cp932",
-    "windows949": "cp949",
-    "xgbk": "gb18030",
-    "xbig5": "cp950",
-    "windows874": "cp874",
-    "xmacroman": "mac_roman",
-    "macintosh": "mac_roman",
-}
+    "utf8mb4": "utf_8", "unicode": "utf_16", "xsjis": "cp932", "windows31j": "cp932", "windows949": "cp949",
+    "xgbk": "gb18030", "xbig5": "cp950", "windows874": "cp874", "xmacroman": "mac_roman", "macintosh": "mac_roman",
+}  # fmt: skip
 
 REPLACED = "\ufffd"
 MARKS = {b"\xff\xfe": "utf_16_le", b"\xfe\xff": "utf_16_be"}

@@ -7,8 +7,6 @@ from functools import lru_cache
 from hashlib import blake2b
 
 DIGEST_BYTES = 16
-MAX_CACHED_NAME_BYTES = 60
-MAX_CACHED_NAMES = 2000
 MAX_HEADER_BYTES = 1 << 20
 """Bytes that are searched for headers; the rest is a part of the body."""
 MAX_BODY_BYTES = 1 << 22
@@ -69,16 +67,11 @@ def compute_digest(raw: bytes) -> bytes:
 def _stable_headers(head: bytes) -> bytes:
     """Return the headers that no store and no filter changes, each on one line."""
     lines = head.replace(b"\n\t", b" ").replace(b"\n ", b" ").split(b"\n")
-    return b"\n".join([line for line in lines if line and not _is_volatile(line.partition(b":")[0])])
+    return b"\n".join([line for line in lines if line and not _is_volatile(line.partition(b":")[0].rstrip()[:64])])
 
 
+@lru_cache(2000)
 def _is_volatile(name: bytes) -> bool:
-    return _is_volatile_cached(name) if len(name) <= MAX_CACHED_NAME_BYTES else _match_volatile(name)
-
-
-def _match_volatile(name: bytes) -> bool:
-    name = name.rstrip().lower()
+    """Return whether a header with this name, or this beginning of a long name, does not count."""
+    name = name.lower()
     return name in VOLATILE_NAMES or name.startswith(VOLATILE_PREFIXES)
-
-
-_is_volatile_cached = lru_cache(MAX_CACHED_NAMES)(_match_volatile)

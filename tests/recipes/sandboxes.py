@@ -1,4 +1,4 @@
-"""Rooms for mail systems: a folder and a view of all files of their own, where users of theirs can run `deciban`."""
+"""Sandboxes for mail systems: a folder and a mount namespace of their own, where their users can run `deciban`."""
 
 import os
 import shlex
@@ -16,14 +16,14 @@ import pytest
 from tests.recipes.homes import PACKAGES, program
 
 NOBODY = 65534
-"""Whom mail systems run programs as, if root runs the tests: none of them does so as root."""
+"""The user that mail systems run programs as if root runs the tests: none of them does so as root."""
 
 
 @dataclass
-class Room:
+class Sandbox:
     path: Path
     within: tuple[str, ...] = ()
-    """What a command is begun with, to be run in here."""
+    """The words before a command that run it in the sandbox."""
 
     @property
     def program(self):
@@ -36,13 +36,13 @@ class Room:
 
 
 @contextmanager
-def room(binds=None):
-    """A room with the tree's program; `binds` are folders in it and where they are to be seen instead of others.
+def sandbox(binds=None):
+    """A sandbox with the program under test; `binds` are folders in it and the places where they are mounted.
 
-    Whoever runs the tests may have Python where nobody else can reach it: it is seen within the room too. What is
-    mounted vanishes with the process that keeps the room, and was never there for others.
+    Python may be installed where other users cannot read it, so it is mounted in the sandbox too. The mounts end with
+    the process that holds the namespace, and are invisible to others.
     """
-    path = Path(tempfile.mkdtemp(prefix="room-"))  # not in pytest's folders, that are for one user alone
+    path = Path(tempfile.mkdtemp(prefix="sandbox-"))  # not in pytest's folders, that are for one user alone
     path.chmod(0o755)
     packages = [*map(Path, PACKAGES), *(Path(sysconfig.get_path(name)) for name in ("purelib", "platlib"))]
     seen = {path / f"packages{n}": found for n, found in enumerate(dict.fromkeys(packages))}
@@ -51,13 +51,13 @@ def room(binds=None):
     try:
         if os.geteuid() == 0:
             program(path / "bin/deciban", python / "bin" / Path(sys.executable).resolve().name, seen)
-            keeper = _keeper(
+            keeper = _hold_mounts(
                 {**seen, python: sys.base_prefix}, {path / name: at for name, at in (binds or {}).items()}
             )
-            yield Room(path, ("nsenter", "-t", str(keeper.pid), "-m", "--"))
+            yield Sandbox(path, ("nsenter", "-t", str(keeper.pid), "-m", "--"))
         else:
             program(path / "bin/deciban")
-            yield Room(path)
+            yield Sandbox(path)
     finally:
         if keeper:
             keeper.kill()
@@ -66,8 +66,8 @@ def room(binds=None):
         shutil.rmtree(path, ignore_errors=True)
 
 
-def _keeper(read, written):
-    """A process that keeps mounts: folders that may be read, and those that may be written to."""
+def _hold_mounts(read, written):
+    """Start a process that holds mounts: folders to read, and folders to write to."""
     lines = ["set -e"]
     for at, what in read.items():
         at.mkdir()
@@ -84,8 +84,8 @@ def _keeper(read, written):
     return keeper
 
 
-def theirs(path):
-    """Give a folder and all in it to whom mail systems run programs as."""
+def give_to_nobody(path):
+    """Give a folder and all in it to the user that mail systems run programs as."""
     if os.geteuid() == 0:
         for found in (path, *path.rglob("*")):
             os.chown(found, NOBODY, NOBODY)
