@@ -5,11 +5,11 @@ from contextlib import suppress
 from pathlib import Path
 
 from deciban.mail.store.store import Store
-from deciban.mail.store.stored_message import Entry
+from deciban.mail.store.stored_message import StoredMessage
 
 
-def entry(i: int, label: str = "ham", words: int = 3) -> Entry:
-    return Entry(i.to_bytes(16, "little"), label, [f"w{i}-{j}" for j in range(words)], float(i))
+def entry(i: int, label: str = "ham", words: int = 3) -> StoredMessage:
+    return StoredMessage(i.to_bytes(16, "little"), label, [f"w{i}-{j}" for j in range(words)], float(i))
 
 
 def filled(path: Path) -> Path:

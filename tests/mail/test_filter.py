@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -11,14 +11,12 @@ import pytest
 
 from deciban.errors import ForgetError, InputError
 from deciban.mail import filter as filter_module
-from deciban.mail.bulk import bulk_scoring as bundle_judge
 from deciban.mail.bulk import read_batches as bulk
-from deciban.mail.bulk.reader_processes import FEW
+from deciban.mail.bulk.reader_processes import MIN_MESSAGES_FOR_PROCESSES, ReaderProcess
 from deciban.mail.filter import MailFilter, default_store
 from deciban.mail.model.mail_models import MODELS
-from deciban.mail.model.verdict import Verdict
-from deciban.mail.model.verdicts import Known, telling
-from deciban.mail.store.packing import Numbers
+from deciban.mail.model.scoring import StoreSnapshot
+from deciban.mail.model.verdicts import TokenRows, Verdict, strongest_tokens
 
 HAM = ["tea", "garden", "meeting", "agenda", "notes", "train", "ticket", "mother", "recipe", "football"]
 SPAM = ["winner", "million", "claim", "pills", "discount", "lottery", "free", "click", "urgent", "offer"]
@@ -157,8 +155,8 @@ def test_batches_remember_words_and_hold_what_one_by_one_hold(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Some messages come again, some under another label, which takes words away; somebody else learns meanwhile."""
-    monkeypatch.setattr(filter_module, "BATCH", 10)
-    monkeypatch.setattr(bulk, "CHUNK", 10)
+    monkeypatch.setattr(filter_module, "BATCH_MESSAGES", 10)
+    monkeypatch.setattr(bulk, "CHUNK_MESSAGES", 10)
     ham, spam = letters(HAM, 40, 0, "aunt@home.example"), letters(SPAM, 40, 1, "x@win.example")
     given = [("ham", raw) for raw in ham] + [("spam", raw) for raw in ham[::3]] + [("spam", raw) for raw in spam]
     other = letter(["strange", "words"], 7, "who@else.example")
@@ -232,9 +230,9 @@ def test_the_store_is_where_the_user_says(monkeypatch: pytest.MonkeyPatch, tmp_p
 
 def test_clues_that_say_the_same_but_for_their_last_bits_stand_by_name() -> None:
     pieces = np.array([1.0, 1.0 + 1e-15, 0.5, -1.0 - 1e-14, 2.0])
-    known = Known(np.arange(5), ["b", "c", "x", "a", "y"], np.zeros((5, 2)))
-    assert telling(pieces, [5], known, 3) == [[4, 3, 0]]
-    assert telling(pieces, [5], known, 9) == [[4, 3, 0, 1, 2]]
+    known = TokenRows(np.arange(5), ["b", "c", "x", "a", "y"], np.zeros((5, 2)))
+    assert strongest_tokens(pieces, [5], known, 3) == [[4, 3, 0]]
+    assert strongest_tokens(pieces, [5], known, 9) == [[4, 3, 0, 1, 2]]
 
 
 @pytest.mark.parametrize("most", [0, 1, 2, 9])
@@ -242,8 +240,8 @@ def test_the_clues_of_many_messages_are_those_of_each(most: int) -> None:
     rng = np.random.default_rng(1)
     sizes = [0, 3, 1, 0, 7, 2]
     pieces, words = rng.integers(-3, 3, 13) / 2, list("abcdefghijklm")
-    known = Known(rng.permutation(13), words, np.zeros((13, 2)))
-    found = telling(pieces, sizes, known, most)
+    known = TokenRows(rng.permutation(13), words, np.zeros((13, 2)))
+    found = strongest_tokens(pieces, sizes, known, most)
     begin = 0
     for size, mine in zip(sizes, found, strict=True):
         each = range(begin, begin + size)
@@ -271,8 +269,8 @@ def test_what_is_learned_while_many_are_judged_never_counts_by_half(
     mail: MailFilter, monkeypatch: pytest.MonkeyPatch, many: int
 ) -> None:
     """A verdict is one of before or one of after, though words, labels and trusts came in between."""
-    monkeypatch.setattr(bulk, "CHUNK", 10)
-    monkeypatch.setattr(bundle_judge, "MANY", many)
+    monkeypatch.setattr(bulk, "CHUNK_MESSAGES", 10)
+    monkeypatch.setattr(bulk, "MIN_MESSAGES_TO_LOAD", many)
     taught(mail).refit()
     raws = letters(HAM + SPAM, 40, 7, "x@win.example")
     before = [mail.classify(raw) for raw in raws]
@@ -288,14 +286,14 @@ def test_what_is_learned_while_many_are_judged_never_counts_by_half(
 
 
 @pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("bound", ["MANY", "MOST_LOADED", "MOST_WORDS"])
+@pytest.mark.parametrize("bound", ["messages", "loaded", "cache"])
 def test_whatever_is_loaded_or_forgotten_verdicts_are_those_of_each_message(
     mail: MailFilter, monkeypatch: pytest.MonkeyPatch, bound: str, model: str
 ) -> None:
-    """All tokens at once; or by bundles, since there are too many; or each bundle anew."""
-    monkeypatch.setattr(bulk, "CHUNK", 60)
-    monkeypatch.setattr(bundle_judge, "MOST_LOADED", 1_000_000 if bound == "MANY" else 1)
-    monkeypatch.setattr(bundle_judge, "MOST_WORDS", 1 if bound == "MOST_WORDS" else 1 << 20)
+    """All tokens are loaded; or those of each batch, since there are too many; or the cache is emptied each time."""
+    monkeypatch.setattr(bulk, "CHUNK_MESSAGES", 60)
+    monkeypatch.setattr(bulk, "MAX_LOADED_TOKENS", 1_000_000 if bound == "messages" else 1)
+    monkeypatch.setattr(bulk, "MAX_CACHED_TOKENS", 1 if bound == "cache" else 1 << 20)
     taught(mail).refit()
     with MailFilter(mail.store.path, model=model) as judge:
         raws = [b"", *letters(HAM + SPAM, 150, 9, "x@win.example")]
@@ -307,18 +305,10 @@ def test_a_store_is_loaded_while_the_first_of_many_messages_are_read(
     mail: MailFilter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done: list[str] = []
-
-    class Noted(bundle_judge.BatchClassifier):
-        def prepare(self) -> None:
-            super().prepare()
-            done.append("loaded")
-
-        def places(self, words: Sequence[str], messages: int) -> Numbers:
-            done.append("asked")
-            return super().places(words, messages)
-
-    monkeypatch.setattr(bundle_judge, "BatchClassifier", Noted)
+    request, load = ReaderProcess.request, StoreSnapshot.load
+    monkeypatch.setattr(ReaderProcess, "request", lambda *a: done.append("requested") or request(*a))
+    monkeypatch.setattr(StoreSnapshot, "load", lambda *a: done.append("loaded") or load(*a))
     taught(mail)
-    raws = letters(HAM + SPAM, FEW, 9, "x@win.example")
+    raws = letters(HAM + SPAM, MIN_MESSAGES_FOR_PROCESSES, 9, "x@win.example")
     assert len(list(mail.classify_all([("", raw) for raw in raws], processes=2))) == len(raws)
-    assert done[:2] == ["loaded", "asked"]
+    assert done[:4] == ["requested"] * 3 + ["loaded"]

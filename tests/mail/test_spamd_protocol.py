@@ -5,7 +5,7 @@ import zlib
 import pytest
 
 from deciban.mail.message.headers import insert_header
-from deciban.mail.model.verdict import Clue, Verdict
+from deciban.mail.model.verdicts import Clue, Verdict
 from deciban.mail.spamd.protocol import Code, Refusal, first_line, inflated, refused, request_of
 from deciban.mail.spamd.responses import points, symbols
 from tests.mail.made_up import BROKEN, TEXTS, plain

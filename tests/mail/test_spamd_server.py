@@ -14,8 +14,7 @@ from contextlib import contextmanager
 import pytest
 
 from deciban.errors import InputError, StoreError
-from deciban.mail.filter import MailFilter
-from deciban.mail.model.caching_filter import CachingMailFilter
+from deciban.mail.filter import CachingMailFilter, MailFilter
 from deciban.mail.spamd import spamd_server as spamd
 from deciban.mail.spamd.client_connection import Limits
 from deciban.mail.spamd.listen_address import address_of

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,8 +10,8 @@ import pytest
 from deciban.errors import ForgetError, InputError, StoreError
 from deciban.mail.store import store_updates as learning
 from deciban.mail.store.store import Store
-from deciban.mail.store.stored_message import Entry, LearnCounts, together
-from deciban.mail.store.token_batch import Memory, flattened
+from deciban.mail.store.stored_message import LearnCounts, StoredMessage, add_counts
+from deciban.mail.store.token_batch import TokenBatch, WordMemory
 
 
 def digest(i: int) -> bytes:
@@ -23,9 +24,9 @@ def store(tmp_path):
         yield opened
 
 
-A = Entry(digest(1), "spam", ["free", "money", "subject:free"], 10.0)
-B = Entry(digest(2), "ham", ["tea", "free"], 20.0)
-C = Entry(digest(3), "spam", ["money", "tea"], 30.0)
+A = StoredMessage(digest(1), "spam", ["free", "money", "subject:free"], 10.0)
+B = StoredMessage(digest(2), "ham", ["tea", "free"], 20.0)
+C = StoredMessage(digest(3), "spam", ["money", "tea"], 30.0)
 
 
 def test_counts_are_messages_of_each_label_that_have_a_token(store):
@@ -81,14 +82,14 @@ def test_relabelling_moves_counts_and_refuses_strangers(store):
 
 
 def test_a_token_counts_once_a_message(store):
-    store.learn([Entry(digest(1), "ham", ["a", "b", "a", "a"], 0.0)])
+    store.learn([StoredMessage(digest(1), "ham", ["a", "b", "a", "a"], 0.0)])
     assert store.counts(["a", "b"]) == {"a": (1.0,), "b": (1.0,)}
     assert store.rows().indices.tolist() == [0, 1]
 
 
 def test_messages_without_tokens_and_tokens_of_any_script_are_learned(store):
     odd = ["", "subject:été", "日本語", "a\0b", "half\ud800", "'); DROP TABLE token; --", "x" * 10_000]
-    store.learn([Entry(digest(1), "ham", [], 0.0), Entry(digest(2), "spam", odd, 0.0)])
+    store.learn([StoredMessage(digest(1), "ham", [], 0.0), StoredMessage(digest(2), "spam", odd, 0.0)])
     assert store.counts(odd) == dict.fromkeys(odd, (0.0, 1.0))
     assert store.totals() == {"ham": (1, 1.0), "spam": (1, 1.0)}
     store.unlearn([digest(2)])
@@ -116,8 +117,8 @@ def test_rows_of_an_empty_store_are_none(store):
 
 def test_many_tokens_are_found_whatever_their_number(store):
     words = [f"w{i}" for i in range(5000)]
-    store.learn([Entry(digest(1), "ham", words, 0.0)])
-    store.learn([Entry(digest(2), "ham", words[::7], 0.0)])
+    store.learn([StoredMessage(digest(1), "ham", words, 0.0)])
+    store.learn([StoredMessage(digest(2), "ham", words[::7], 0.0)])
     assert store.counts(words) == {w: ((2.0,) if i % 7 == 0 else (1.0,)) for i, w in enumerate(words)}
     numbers = store.rows().numbers.tolist()
     assert sorted(store.words(numbers)) == sorted(words)
@@ -176,48 +177,45 @@ def test_messages_in_a_row_are_learned_as_each_by_itself(store, tmp_path):
         B,
         C,
         A._replace(label="ham"),
-        Entry(digest(4), "ham", [], 3.0),
-        Entry(digest(5), "spam", ["a", "a"], 3.0),
+        StoredMessage(digest(4), "ham", [], 3.0),
+        StoredMessage(digest(5), "spam", ["a", "a"], 3.0),
     ]
     with Store(tmp_path / "flat.db") as other:
-        for known in ([], [C, Entry(digest(5), "ham", ["b"], 0.0)]):
+        for known in ([], [C, StoredMessage(digest(5), "ham", ["b"], 0.0)]):
             store.learn(known)
             other.learn(known)
             learned = store.learn(batch)
-            assert together(other.learn_flat(*in_a_row(batch)).values()) == learned
+            assert add_counts(other.learn_batch(TokenBatch.from_messages(batch)).values()) == learned
             assert list(other.export()) == list(store.export())
             assert other.check() == []
-        assert other.learn_flat(*in_a_row(batch[4:])) == {"ham": LearnCounts(0, 1, 0), "spam": LearnCounts(0, 1, 0)}
+        known = other.learn_batch(TokenBatch.from_messages(batch[4:]))
+        assert known == {"ham": LearnCounts(0, 1, 0), "spam": LearnCounts(0, 1, 0)}
 
 
 def test_words_of_a_batch_that_was_not_learned_are_not_remembered(store, monkeypatch):
-    memory, batches = Memory(), [[Entry(digest(i), "spam", ["free", f"word{i}"], 1.0)] for i in range(3)]
-    store.learn_flat(batches[0], in_a_row(batches[0])[1]._replace(memory=memory))
+    messages = [StoredMessage(digest(i), "spam", ["free", f"word{i}"], 1.0) for i in range(3)]
+    memory, batches = WordMemory(), [TokenBatch.from_messages([message]) for message in messages]
+    store.learn_batch(batches[0], memory)
     with monkeypatch.context() as patched:
-        patched.setattr(learning, "HEAVIEST", 2)
+        patched.setattr(learning, "MAX_EXACT_WEIGHT", 2)
         with pytest.raises(StoreError, match="add up exactly"):
-            store.learn_flat(batches[1], in_a_row(batches[1])[1]._replace(memory=memory))
+            store.learn_batch(batches[1], memory)
     for batch in batches[1:]:
-        store.learn_flat(batch, in_a_row(batch)[1]._replace(memory=memory))
+        store.learn_batch(batch, memory)
     assert store.counts(["free", "word1", "word2"]) == {"free": (3.0,), "word1": (1.0,), "word2": (1.0,)}
     assert store.check() == []
-
-
-def in_a_row(batch):
-    return batch, flattened([entry.tokens for entry in batch])
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        lambda f: f._replace(places={**f.places, "more": len(f.places)}),
-        lambda f: f._replace(places=dict(list(f.places.items())[:-1])),
-        lambda f: f._replace(sizes=f.sizes[:-1]),
-        lambda f: f._replace(which=f.which[:-1]),
+        lambda batch: replace(batch, words=[*batch.words, "more"]),
+        lambda batch: replace(batch, words=batch.words[:-1]),
+        lambda batch: replace(batch, sizes=batch.sizes[:-1]),
+        lambda batch: replace(batch, indices=batch.indices[:-1]),
     ],
 )
 def test_tokens_that_do_not_fit_to_their_messages_change_nothing(store, change):
-    batch, flat = in_a_row([B, C])
     with pytest.raises(InputError, match=r"fit together|no word|no message"):
-        store.learn_flat(batch, change(flat))
+        store.learn_batch(change(TokenBatch.from_messages([B, C])))
     assert store.totals() == {}

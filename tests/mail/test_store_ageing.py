@@ -6,15 +6,15 @@ from fractions import Fraction
 import pytest
 
 from deciban.errors import InputError, StoreError
-from deciban.mail.store.ageing import HEAVIEST, REACH, Ageing
+from deciban.mail.store.ageing import MAX_EXACT_WEIGHT, REACH, Ageing
 from deciban.mail.store.store import Store
-from deciban.mail.store.stored_message import Entry
+from deciban.mail.store.stored_message import StoredMessage
 
 DAY = 86400.0
 
 
-def entry(i: int, label: str, day: float, tokens: list[str]) -> Entry:
-    return Entry(i.to_bytes(16, "little"), label, tokens, day * DAY)
+def entry(i: int, label: str, day: float, tokens: list[str]) -> StoredMessage:
+    return StoredMessage(i.to_bytes(16, "little"), label, tokens, day * DAY)
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def test_weights_are_right_to_two_percent_and_multiples_of_one_unit():
 
 def test_sums_at_the_bound_are_still_exact():
     unit = 2.0**-17
-    below = HEAVIEST - unit
+    below = MAX_EXACT_WEIGHT - unit
     assert Fraction(below) == Fraction(2) ** 36 - Fraction(1, 2**17)
     assert (below - unit) + unit == below
 
@@ -102,7 +102,7 @@ def test_a_half_life_that_is_none_is_refused(store, half_life):
 def test_more_weight_than_adds_exactly_is_refused_and_nothing_changes(store):
     store.learn([entry(1, "ham", 0, ["a"])])
     with store.writing():
-        store._file.db.execute("UPDATE label SET weight = ?", (HEAVIEST,))
+        store._file.db.execute("UPDATE label SET weight = ?", (MAX_EXACT_WEIGHT,))
     with pytest.raises(StoreError, match="add up exactly"):
         store.learn([entry(2, "ham", 0, ["b"])])
     assert store.counts(["b"]) == {}

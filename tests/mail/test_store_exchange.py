@@ -13,11 +13,11 @@ from deciban.errors import InputError, SchemaError, StoreError
 from deciban.mail.filter import MailFilter
 from deciban.mail.store.store import Store
 from deciban.mail.store.store_file import MOST_NOTES
-from deciban.mail.store.stored_message import Entry
+from deciban.mail.store.stored_message import StoredMessage
 
 
-def entry(i: int, label: str = "ham", tokens: tuple[str, ...] = ("a",)) -> Entry:
-    return Entry(i.to_bytes(16, "big"), label, list(tokens), float(i))
+def entry(i: int, label: str = "ham", tokens: tuple[str, ...] = ("a",)) -> StoredMessage:
+    return StoredMessage(i.to_bytes(16, "big"), label, list(tokens), float(i))
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-import deciban.mail.model.store_rows
+import deciban.mail.store.store_arrays
 import deciban.mail.store.store_updates
 import deciban.mail.store.text_exchange  # noqa: F401  loaded here, since who has no rights may not even read Python's own files
 from deciban.errors import StoreError
@@ -141,10 +141,10 @@ def test_what_a_killed_writer_left_is_read_even_without_rights(open_folder):
     path = open_folder / "mail.db"
     code = f"""
 import os, signal
-from deciban.mail.store.stored_message import Entry
+from deciban.mail.store.stored_message import StoredMessage
 from deciban.mail.store.store import Store
 store = Store({str(path)!r})
-store.learn([Entry(bytes(16), "ham", ["late"], 0.0)])
+store.learn([StoredMessage(bytes(16), "ham", ["late"], 0.0)])
 os.kill(os.getpid(), signal.SIGKILL)
 """
     subprocess.run([sys.executable, "-c", code], check=False)

@@ -9,14 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deciban.mail.store.store import Store
-from deciban.mail.store.stored_message import Entry
+from deciban.mail.store.stored_message import StoredMessage
 
 LABELS = ["ham", "spam", "work"]
 WORDS = [f"w{i}" for i in range(8)]
 HALF_LIFE = 100.0
 
 entries = st.builds(
-    Entry,
+    StoredMessage,
     st.integers(0, 6).map(lambda i: i.to_bytes(16, "big")),
     st.sampled_from(LABELS),
     st.lists(st.sampled_from(WORDS), max_size=5),
@@ -164,7 +164,7 @@ def test_any_sequence_of_steps_equals_a_plain_model(sequence):
 def test_batches_may_be_cut_anywhere(batch, cuts, half_life):
     with TemporaryDirectory() as folder, Store(Path(folder, "a.db")) as one, Store(Path(folder, "b.db")) as many:
         for store in (one, many):
-            store.learn([Entry(b"o" * 16, "ham", ["origin"], 0.0)])
+            store.learn([StoredMessage(b"o" * 16, "ham", ["origin"], 0.0)])
             store.age(half_life)
         one.learn(batch)
         at = sorted(cuts)
@@ -178,7 +178,7 @@ def test_batches_may_be_cut_anywhere(batch, cuts, half_life):
 @given(st.lists(entries, max_size=6), st.lists(entries, max_size=6), st.sampled_from([None, HALF_LIFE]))
 def test_unlearning_leaves_the_very_counts_from_before(first, then, half_life):
     with TemporaryDirectory() as folder, Store(Path(folder, "a.db")) as store:
-        store.learn([*first, Entry(b"o" * 16, "ham", ["origin"], 0.0)])
+        store.learn([*first, StoredMessage(b"o" * 16, "ham", ["origin"], 0.0)])
         store.age(half_life)
         fresh = [e for e in then if store.known(e.digest) is None]
         before = (store.counts(WORDS), {k: v for k, v in store.totals().items() if v[0]})

@@ -16,14 +16,14 @@ import pytest
 from deciban.errors import StoreError
 from deciban.mail.store.store import Store
 from deciban.mail.store.store_schema import APPLICATION, VERSION, header
-from deciban.mail.store.stored_message import Entry
+from deciban.mail.store.stored_message import StoredMessage
 
 KILLS = 200
 
 
-def entry(i: int, words: int = 40) -> Entry:
+def entry(i: int, words: int = 40) -> StoredMessage:
     common = [f"c{(i * 7 + j) % 50}" for j in range(words // 2)]
-    return Entry(
+    return StoredMessage(
         i.to_bytes(16, "little"), ("ham", "spam")[i % 2], [*common, *(f"w{i}-{j}" for j in range(words // 2))], i
     )
 

@@ -5,7 +5,8 @@ Exit codes are those of all commands, with two exceptions. `classify` of standar
 verdict: it is 3 in `classify`, and `filter` then passes the message on unchanged.
 
 To add a command: a function with the decorator `mail_parser.command`, a line in `COMMANDS` (`commands.py`), and a
-section `### mail NAME` in `docs/cli.md` with `<!-- options of mail NAME -->` and `<!-- end -->`, which `make guide` fills in.
+section `### mail NAME` in `docs/cli.md` with `<!-- options of mail NAME -->` and `<!-- end -->`, which `make guide`
+fills in.
 
 A mail system starts `classify` or `filter` once for each message, so their start-up time counts: these commands are
 parsed by argparse and import nothing heavy at module level. With typer, `mail classify` of one message took 0.45 s of

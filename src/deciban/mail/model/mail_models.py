@@ -137,7 +137,7 @@ def token_probabilities(counts: Array, totals: Array) -> Array:
 
 
 def combine_probabilities(p: Array) -> tuple[float, Array]:
-    """Compute the log-odds of spam from the tokens' probabilities by Fisher's method, and each token's share of it."""
+    """Compute the log-odds of spam from the tokens' probabilities by Fisher's method, and each token's share."""
     distance = np.abs(p - 0.5)
     used = np.flatnonzero(distance >= MIN_DISTANCE)
     used = used[np.argsort(-distance[used], kind="stable")[:MAX_COMBINED_TOKENS]]

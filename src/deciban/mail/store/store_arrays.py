@@ -1,4 +1,4 @@
-"""The content of a store as arrays: all messages, to which models are fitted, and tokens, by which mail is classified."""
+"""The content of a store as arrays: messages, to which models are fitted, and tokens, by which mail is classified."""
 
 from __future__ import annotations
 

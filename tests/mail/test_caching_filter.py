@@ -1,24 +1,23 @@
-"""A filter that stands by gives the verdicts of one that does not, whoever changes the store meanwhile."""
+"""A caching filter gives the verdicts of one that does not cache, whoever changes the store meanwhile."""
 
 import random
 
 import pytest
 
-from deciban.mail.filter import MailFilter
-from deciban.mail.model import caching_filter as standing
-from deciban.mail.model.caching_filter import CachingMailFilter
+from deciban.mail.filter import CachingMailFilter, MailFilter
+from deciban.mail.model import scoring
 from tests.mail.spamds import letter
 
 
 @pytest.mark.parametrize("most", [50_000, 30], ids=["all", "few"])
 def test_verdicts_are_the_same_whatever_anybody_does(tmp_path, monkeypatch, most):
-    monkeypatch.setattr(standing, "MOST_KNOWN", most)
+    monkeypatch.setattr(CachingMailFilter, "_max_cached_tokens", most)
     draw = random.Random(3)
-    with MailFilter(tmp_path / "mail.db") as plain, CachingMailFilter(tmp_path / "mail.db") as stands:
+    with MailFilter(tmp_path / "mail.db") as plain, CachingMailFilter(tmp_path / "mail.db") as caching:
         for step in range(150):
-            asked = letter(draw.choice(["ham", "spam"]), draw.randrange(1000))
-            assert stands.classify(asked) == plain.classify(asked)
-            who, what = draw.choice([plain, stands]), draw.random()
+            raw = letter(draw.choice(["ham", "spam"]), draw.randrange(1000))
+            assert caching.classify(raw) == plain.classify(raw)
+            who, what = draw.choice([plain, caching]), draw.random()
             if what < 0.4 or step < 30:
                 label = draw.choice(["ham", "spam"])
                 who.learn(letter(label, draw.randrange(100)), label)
@@ -30,20 +29,20 @@ def test_verdicts_are_the_same_whatever_anybody_does(tmp_path, monkeypatch, most
                 who.store.set("spam_at", draw.uniform(0.5, 1.0))
 
 
-def test_where_messages_age_they_are_weighed_as_of_now(tmp_path, monkeypatch):
+def test_where_messages_age_a_cached_snapshot_expires(tmp_path, monkeypatch):
     times = iter(range(0, 10_000, 100))
-    monkeypatch.setattr(standing, "monotonic", lambda: next(times))
+    monkeypatch.setattr(scoring, "monotonic", lambda: next(times))
     with CachingMailFilter(tmp_path / "mail.db") as mail:
         for number in range(6):
             mail.learn(letter("ham", number), "ham")
             mail.learn(letter("spam", number), "spam")
         mail.classify(letter("spam", 9))
-        first = mail._moment
+        first = mail._scorer._cached
         mail.classify(letter("spam", 9))
-        assert mail._moment is first
+        assert mail._scorer._cached is first
         mail.store.age(86400.0)
         mail.classify(letter("spam", 9))
-        second = mail._moment
+        second = mail._scorer._cached
         mail.classify(letter("spam", 9))
         assert second is not first
-        assert mail._moment is not second
+        assert mail._scorer._cached is not second
