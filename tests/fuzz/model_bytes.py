@@ -1,11 +1,13 @@
-"""Model files of every kind: a damaged or forged one is refused, or whatever it is asked is answered."""
+"""Model files of every kind: a damaged or forged one is refused, or every method of its model works or refuses."""
 
 import contextlib
 import random
 import tempfile
 import warnings
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -20,14 +22,14 @@ from tests.persistence.mutate import MUTATIONS
 from tests.tables import clinic
 from tests.tables.reviews import reviews
 
-WIDEST = 1 << 20
-"""Rows of more features than this take that memory themselves; a large file tells its width before its arrays."""
+MAX_FEATURES = 1 << 20
+"""Rows of more features would take too much memory; the width of a large file is read before its arrays."""
 
 
-def use_table(model):
-    """The same for a model of a table."""
+def table_calls(model: Any) -> list[Callable[[], Any]]:
+    """Return calls of the methods of a table model."""
     rows = reviews(12) if "text" in model.roles.values() else clinic.patients(12)
-    asked = [
+    return [
         lambda: model.ledger + model.ledger,
         lambda: model.telltales(model.classes[0]),
         lambda: model.predict(rows, allow_missing_columns=True),
@@ -39,17 +41,13 @@ def use_table(model):
         lambda: model.with_priors("uniform").predict(rows),
         lambda: model.forget(rows),
         lambda: model.add(rows).predict(rows),
-        lambda: repr(model),
     ]
-    for ask in asked:
-        with contextlib.suppress(DecibanError):
-            ask()
 
 
-def use_texts(model):
-    """The same for a model of documents."""
+def text_calls(model: Any) -> list[Callable[[], Any]]:
+    """Return calls of the methods of a text classifier."""
     documents, labels = ["tea pot", "", "milk tea zebra"], np.resize(model.classes_, 3)
-    asked = [
+    return [
         lambda: model.ledger_ + model.ledger_,
         lambda: model.predict(documents),
         lambda: model.predict_proba(documents),
@@ -60,73 +58,54 @@ def use_texts(model):
         lambda: model.select(2).predict(documents),
         lambda: model.forget(documents, labels),
         lambda: model.partial_fit(documents, labels).predict(documents),
-        lambda: repr(model),
     ]
-    for ask in asked:
-        with contextlib.suppress(DecibanError):
-            ask()
 
 
-def use_fitted(model, X):
-    """The same for weights that were fitted, which do not add."""
-    asked = [
+def matrix_calls(model: Any) -> list[Callable[[], Any]]:
+    """Return calls of the methods of an estimator of matrices; fitted weights cannot be added."""
+    if model.n_features_in_ > MAX_FEATURES:
+        return []
+    X, y = np.vstack([np.zeros(model.n_features_in_), np.ones(model.n_features_in_)]), np.resize(model.classes_, 2)
+    calls: list[Callable[[], Any]] = [
         lambda: model.predict(X),
         lambda: model.predict_proba(X),
         lambda: model.predict(X, reject_novel=0.1),
         lambda: model.explain(X),
         lambda: model.n_parameters_,
-        lambda: repr(model),
     ]
-    for ask in asked:
-        with contextlib.suppress(DecibanError):
-            ask()
-
-
-def use(model):
-    """Everything that a model read from a file may be asked; it may refuse, in our own words."""
-    if isinstance(model, deciban.Model):
-        use_table(model)
-        return
-    if isinstance(model, deciban.TextClassifier):
-        use_texts(model)
-        return
-    if model.n_features_in_ > WIDEST:
-        return
-    X = np.vstack([np.zeros(model.n_features_in_), np.ones(model.n_features_in_)])
     if not hasattr(model, "forget"):
-        use_fitted(model, X)
-        return
-    y = np.resize(model.classes_, 2)
-    asked = [
-        lambda: model.ledger_ + model.ledger_,
-        lambda: model.predict(X),
-        lambda: model.predict_proba(X),
-        lambda: model.predict(X, reject_novel=0.1),
-        lambda: model.explain(X),
-        lambda: model.n_parameters_,
-        lambda: model.forget(X, y),
-        lambda: model.partial_fit(X, y).predict(X),
-        lambda: repr(model),
-    ]
-    for ask in asked:
+        return calls
+    more = [lambda: model.forget(X, y), lambda: model.partial_fit(X, y).predict(X)]
+    return [lambda: model.ledger_ + model.ledger_, *calls, *more]
+
+
+def use(model: Any) -> None:
+    """Call every method of a model that was read from a file; it may raise deciban's own errors."""
+    is_text = isinstance(model, deciban.TextClassifier)
+    list_calls = table_calls if isinstance(model, deciban.Model) else text_calls if is_text else matrix_calls
+    for call in [*list_calls(model), lambda: repr(model)]:
         with contextlib.suppress(DecibanError):
-            ask()
+            call()
 
 
-def kept_sparse():
+def sparse_counts():
     X = csr_array(np.random.default_rng(0).poisson(0.1, (60, 40)).astype(float))
     return deciban.MultinomialNB().fit(X, np.arange(60) % 20)
 
 
+def find_example(name):
+    return next(example for example in EXAMPLES if example.name == name)
+
+
 def with_missing():
-    example = next(f for f in EXAMPLES if f.name == "GaussianBayes-full")
+    example = find_example("GaussianBayes-full")
     X, y = example.data()
     X[::7, 0] = np.nan
     return example.make().fit(X, y)
 
 
 def with_imagined():
-    example = next(f for f in EXAMPLES if f.name == "CategoricalNB")
+    example = find_example("CategoricalNB")
     return example.make_fitted(alpha=example.make_fitted(9, seed=5).ledger_)
 
 
@@ -135,28 +114,28 @@ def table_with_texts(**arguments):
     return deciban.train(reviews(30), target="verdict", roles=roles, **arguments)
 
 
-def of_texts(**arguments):
+def text_model(**arguments):
     documents = ["tea pot tea", "milk, cup and pot", "", "sugar leaf leaf", "tea with milk", "go to the pot"]
     return deciban.TextClassifier(**arguments).fit(documents, [*"abcabc"])
 
 
-def calibrated(name, method):
-    """A example that is calibrated and knows what is usual."""
-    example = next(f for f in EXAMPLES if f.name == name)
+def calibrate(name, method):
+    """Return an estimator that is calibrated and has a novelty detector."""
+    example = find_example(name)
     X, y = example.data()
     return example.make().calibrated(X, y, method, folds=3).fit_novelty(X, y)
 
 
 MODELS = {example.name: example.make_fitted for example in EXAMPLES} | {
-    "kept sparse": kept_sparse,
+    "kept sparse": sparse_counts,
     "with missing": with_missing,
     "with imagined": with_imagined,
     "table": lambda: deciban.train(clinic.patients(80), target="diagnosis", prior={"ill": 0.5, "well": 0.5}),
     "table with blocks": lambda: deciban.train(
         clinic.patients(80), target="diagnosis", blocks=[["age", "dose"], ["smoker", "code"]], numbers="number"
     ),
-    "calibrated, temperature": lambda: calibrated("GaussianNB", "temperature"),
-    "calibrated, isotonic": lambda: calibrated("CategoricalNB", "isotonic"),
+    "calibrated, temperature": lambda: calibrate("GaussianNB", "temperature"),
+    "calibrated, isotonic": lambda: calibrate("CategoricalNB", "isotonic"),
     "table, calibrated": lambda: deciban.train(clinic.patients(80), target="diagnosis", calibrate="platt"),
     "table in bins": lambda: deciban.train(clinic.patients(80), target="diagnosis", numbers="binned"),
     "table, auto": lambda: deciban.train(clinic.patients(80), target="diagnosis", alpha="auto", judge=False),
@@ -169,10 +148,10 @@ MODELS = {example.name: example.make_fitted for example in EXAMPLES} | {
     "table with texts": lambda: table_with_texts(words={"ngrams": 2, "stop": ["a"]}),
     "table with texts, hashed": lambda: table_with_texts(words={"hashed": 5}, prior="uniform"),
     "levels, auto": lambda: deciban.CategoricalNB(alpha="auto").fit(np.arange(60).reshape(20, 3) % 4, [0, 1] * 10),
-    "texts": of_texts,
-    "texts, presence": lambda: of_texts(event="bernoulli", words=deciban.Words(ngrams=2, stop=["the"]), most=5),
-    "texts, hashed": lambda: of_texts(event="complement", words={"hashed": 4, "tokens": "whitespace"}),
-    "texts, tfidf": lambda: of_texts(weighting="tfidf", alpha=0.1),
+    "texts": text_model,
+    "texts, presence": lambda: text_model(event="bernoulli", words=deciban.Words(ngrams=2, stop=["the"]), most=5),
+    "texts, hashed": lambda: text_model(event="complement", words={"hashed": 4, "tokens": "whitespace"}),
+    "texts, tfidf": lambda: text_model(weighting="tfidf", alpha=0.1),
     "logistic": lambda: deciban.LogisticRegression(class_weight={0: 1.0, 1: 2.0}).fit(
         np.arange(60.0).reshape(30, 2) % 7, [0, 1] * 15
     ),
@@ -198,7 +177,7 @@ def mutate(raw: bytes, rng: random.Random) -> bytes:
         whole.write_bytes(raw)
         try:
             rng.choice(MUTATIONS)(np.random.default_rng(rng.getrandbits(64)), whole, damaged)
-        except ModelFileError:  # such a file is not even written
+        except ModelFileError:  # such a file is not written
             return raw
         return damaged.read_bytes()
 

@@ -25,7 +25,6 @@ from deciban.errors import DecibanError, ModelFileError
 from deciban.ledger.hashing import SURROGATES, hash_words
 from deciban.persistence import container
 from deciban.persistence.array_layout import DTYPE_NAMES, DTYPES, checksum, format_array_entry
-from tests.estimators.examples import EXAMPLES
 from tests.fuzz import model_bytes
 from tests.fuzz.mutation import write_input
 from tests.fuzz.runner import begin_operation
@@ -33,7 +32,7 @@ from tests.tables import clinic
 from tests.tables.reviews import reviews
 
 MAX_FEATURES = 1 << 16
-"""Rows of wider models would take the memory themselves; a mapped file tells its width before its arrays."""
+"""Rows of wider models would take too much memory; the width of a mapped file is read before its arrays."""
 
 SCALARS = [
     float("nan"), float("inf"), float("-inf"), "inf", "-inf", "nan", -1, 0, 1, 2, 3, 100, 1000, 100_000, 0.5, -0.5,
@@ -62,21 +61,21 @@ PIECES = [
     '"',
     ", ",
 ]
-"""What long texts are repetitions of."""
+"""The texts that long texts are repetitions of."""
 
 FLOATS = [
     np.nan, np.inf, -np.inf, -1.0, 0.0, -0.0, 1.0, 0.5, 5e-324, 1e-300, 1e-160, 1e16, 1e100, 1e150, 1e200, 1e300,
     1e308, -1e308, 1.7e308,
 ]  # fmt: skip
-WHOLES = [-1, 0, 1, 2, 3, 255, 1 << 20, (1 << 31) - 1, -(1 << 31)]
-LONG_WHOLES = [*WHOLES, 1 << 32, 1 << 40, 1 << 53, (1 << 63) - 1, -(1 << 63)]
+INTEGERS = [-1, 0, 1, 2, 3, 255, 1 << 20, (1 << 31) - 1, -(1 << 31)]
+LONG_INTEGERS = [*INTEGERS, 1 << 32, 1 << 40, 1 << 53, (1 << 63) - 1, -(1 << 63)]
 
 
 # Reading and writing the container.
 
 
 def unpack(raw: bytes) -> tuple[dict, dict]:
-    """deciban's own text and the arrays of a file, by the rules of the format."""
+    """Return deciban's own text and the arrays of a file, by the rules of the format."""
     length = int.from_bytes(raw[:8], "little")
     table, data = json.loads(raw[8 : 8 + length]), raw[8 + length :]
     text = json.loads(table.pop("__metadata__")["deciban"])
@@ -88,7 +87,7 @@ def unpack(raw: bytes) -> tuple[dict, dict]:
 
 
 def pack(text: dict, arrays: dict) -> bytes:
-    """A file of this text and these arrays, with checksums that fit."""
+    """Return a file of this text and these arrays, with matching checksums."""
     order = sorted(arrays, key=lambda name: -arrays[name].dtype.itemsize)
     arrays = {name: np.ascontiguousarray(arrays[name]) for name in order}
     sums = {n: format_array_entry(DTYPE_NAMES[a.dtype], a.shape, checksum(a.reshape(-1))) for n, a in arrays.items()}
@@ -97,17 +96,17 @@ def pack(text: dict, arrays: dict) -> bytes:
         text = {**text, "transposed": [name for name in transposed if isinstance(name, str) and name in arrays]}
     if isinstance(text.get("checksums"), dict):
         text = {**text, "checksums": sums}
-    told, table, end = json.dumps(text), {}, 0
+    written, table, end = json.dumps(text), {}, 0
     for name, array in arrays.items():
         place = [end, end + array.nbytes]
         table[name] = {"dtype": DTYPE_NAMES[array.dtype], "shape": list(array.shape), "data_offsets": place}
         end += array.nbytes
-    table["__metadata__"] = {"deciban": told, "checksum": checksum(told.encode("utf-8", SURROGATES))}
+    table["__metadata__"] = {"deciban": written, "checksum": checksum(written.encode("utf-8", SURROGATES))}
     return _frame(table, b"".join(a.tobytes() for a in arrays.values()))
 
 
 def _frame(table: dict, data: bytes) -> bytes:
-    """A safetensors file."""
+    """Return a safetensors file."""
     header = json.dumps(table).encode()
     header += b" " * (-len(header) % 8)
     return len(header).to_bytes(8, "little") + header + data
@@ -116,13 +115,13 @@ def _frame(table: dict, data: bytes) -> bytes:
 # Models to begin with.
 
 
-def _boosted():
-    example = next(f for f in EXAMPLES if f.name == "GaussianNB")
+def _boosted_numbers():
+    example = model_bytes.find_example("GaussianNB")
     return deciban.BoostedBayes(deciban.GaussianNB(), n_estimators=3).fit(*example.data())
 
 
 def _boosted_levels():
-    example = next(f for f in EXAMPLES if f.name == "CategoricalNB")
+    example = model_bytes.find_example("CategoricalNB")
     return deciban.BoostedBayes(deciban.CategoricalNB(), n_estimators=2).fit(*example.data())
 
 
@@ -150,12 +149,12 @@ def _calibrated_texts():
 
 
 MODELS = model_bytes.MODELS | {
-    "BoostedBayes": _boosted,
+    "BoostedBayes": _boosted_numbers,
     "BoostedBayes of levels": _boosted_levels,
     "EvidenceRegression": _evidence_regression,
     "NaiveBayes of a frame": _naive_bayes_of_frame,
     "texts, calibrated": _calibrated_texts,
-    "texts by characters": lambda: model_bytes.of_texts(words={"tokens": "characters in words", "ngrams": [2, 4]}),
+    "texts by characters": lambda: model_bytes.text_model(words={"tokens": "characters in words", "ngrams": [2, 4]}),
     "table, isotonic": lambda: deciban.train(clinic.patients(80), target="diagnosis", calibrate="isotonic"),
     "table, weighted": lambda: deciban.train(clinic.patients(80), target="diagnosis", weights="dose", judge=False),
 }
@@ -164,7 +163,7 @@ MODELS = model_bytes.MODELS | {
 
 @cache
 def seeds() -> list[bytes]:
-    """Good model files of every kind."""
+    """Return valid model files of every kind."""
     made = []
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -179,7 +178,7 @@ def seeds() -> list[bytes]:
 
 
 def mutate(raw: bytes, rng: random.Random) -> bytes:
-    """One to three changes of what the file says."""
+    """Make one to three changes of the values of a file."""
     text, arrays = unpack(raw)
     if rng.random() < 0.5:
         text["header"].pop("reader", None)  # optional: without it nothing else names the columns and their roles
@@ -193,7 +192,7 @@ def mutate(raw: bytes, rng: random.Random) -> bytes:
 
 
 def damage(raw: bytes, rng: random.Random) -> bytes:
-    """Bytes that are changed, lost or added."""
+    """Change, remove or insert bytes."""
     content = bytearray(raw)
     at, size = rng.randrange(len(content)), rng.randrange(64)
     content[at : at + size] = rng.randbytes(rng.choice([0, size, 2 * size]))
@@ -201,22 +200,22 @@ def damage(raw: bytes, rng: random.Random) -> bytes:
 
 
 def change_table(raw: bytes, rng: random.Random) -> bytes:
-    """A shape, place or kind of an array that is not its own."""
+    """Change the shape, offsets or dtype of an array."""
     length = int.from_bytes(raw[:8], "little")
     table = json.loads(raw[8 : 8 + length])
     entry = table[rng.choice(sorted(name for name in table if name != "__metadata__"))]
     match rng.randrange(3):
         case 0:
-            entry["shape"] = rng.choices(LONG_WHOLES, k=rng.randrange(5))
+            entry["shape"] = rng.choices(LONG_INTEGERS, k=rng.randrange(5))
         case 1:
-            entry["data_offsets"] = rng.choices([*LONG_WHOLES, len(raw) - length - 8], k=2)
+            entry["data_offsets"] = rng.choices([*LONG_INTEGERS, len(raw) - length - 8], k=2)
         case 2:
             entry[rng.choice(["dtype", "shape", "data_offsets"])] = rng.choice([*SCALARS, "F64", "I64", "F8_E4M3"])
     return _frame(table, raw[8 + length :])
 
 
 def _places(value, found=None) -> list:
-    """Every (owner, key) within lists and objects."""
+    """Return every (owner, key) within lists and objects."""
     found = [] if found is None else found
     for key, inner in list(value.items() if isinstance(value, dict) else enumerate(value)):
         found.append((value, key))
@@ -226,19 +225,19 @@ def _places(value, found=None) -> list:
 
 
 def _place(text, rng, *kinds):
-    """A place of the header whose value is of one of these kinds."""
+    """Return an (owner, key) of the header whose value has one of these types."""
     places = [(o, k) for o, k in _places(text["header"]) if not kinds or type(o[k]) in kinds]
     return rng.choice(places) if places else (text["header"], "kind")
 
 
 def change_value(text, arrays, rng):
-    """Any value becomes an odd one."""
+    """Replace any value by an odd one."""
     owner, key = _place(text, rng)
     owner[key] = copy.deepcopy(rng.choice(SCALARS))
 
 
 def change_number(text, arrays, rng):
-    """A number becomes another, near or far."""
+    """Replace a number by another, near or far."""
     owner, key = _place(text, rng, int, float)
     now = owner[key]
     near = [now + 1, now - 1, 2 * now, -now, float(now), now + 0.5] if isinstance(now, (int, float)) else []
@@ -246,21 +245,21 @@ def change_number(text, arrays, rng):
 
 
 def change_text(text, arrays, rng):
-    """A text becomes empty, long, strange, or another word of the same file."""
+    """Replace a text by an empty, long or odd one, or by another text of the same file."""
     owner, key = _place(text, rng, str)
     words = sorted({o[k] for o, k in _places(text["header"]) if isinstance(o[k], str)})
     owner[key] = rng.choice([odd_text(rng), rng.choice(words), rng.choice(words)])
 
 
 def odd_text(rng) -> str:
-    """An empty, long or otherwise strange text."""
+    """Return an empty, long or otherwise odd text."""
     return rng.choice(
         ["", "../../x", rng.choice(PIECES), rng.choice(PIECES) * 60_000, rng.choice(PIECES) * 60_000 + "&"]
     )
 
 
 def change_list(text, arrays, rng):
-    """A list loses, doubles or mixes its items."""
+    """Remove, repeat or shuffle the items of a list."""
     owner, key = _place(text, rng, list)
     items = owner[key]
     if not isinstance(items, list):
@@ -281,7 +280,7 @@ def change_list(text, arrays, rng):
 
 
 def change_object(text, arrays, rng):
-    """An object loses a key, gains one, or has two values exchanged."""
+    """Remove or add a key of an object, or exchange two values."""
     owner, _ = _place(text, rng)
     if not isinstance(owner, dict) or not owner:
         return
@@ -298,7 +297,7 @@ def change_object(text, arrays, rng):
 
 
 def transplant(text, arrays, rng):
-    """A part of another model, with its arrays, takes the place of the part of the same name."""
+    """Replace a part, with its arrays, by the part of the same name of another model."""
     other, theirs = unpack(rng.choice(seeds()))
     mine = dict(_sections(text["header"]))
     shared = [item for item in _sections(other["header"]) if item[0] in mine]
@@ -316,7 +315,7 @@ def transplant(text, arrays, rng):
 
 
 def _sections(value, path=""):
-    """Every part of a header by its path."""
+    """Yield every part of a header by its path."""
     for key, inner in list(value.items() if isinstance(value, dict) else enumerate(value)):
         if isinstance(inner, (dict, list)):
             yield f"{path}{key}", (value, key)
@@ -337,13 +336,13 @@ WORDS = {
 
 
 def change_reading(text, arrays, rng):
-    """Texts are read in another way, and all that depends on it agrees."""
+    """Change the tokenizer, and all values that depend on it."""
     header = text["header"]
     table = header.get("options", {}).get("words") if isinstance(header.get("options"), dict) else None
     old, changed = deciban.Words(), {"ngrams": [1, 100_000]}
     try:
         written = {} if table else header["parameters"]["words"]["value"] or {}
-        old = deciban.Words.from_dict(table or {n: _plain(v) for n, v in written.items()})
+        old = deciban.Words.from_dict(table or {n: _from_file_value(v) for n, v in written.items()})
         name = rng.choice(sorted(WORDS))
         changed = {**old.to_dict(), name: rng.choice(WORDS[name])}
         new = deciban.Words.from_dict(changed)
@@ -352,7 +351,7 @@ def change_reading(text, arrays, rng):
     except DecibanError:
         new = old
     if table is None:
-        header["parameters"]["words"] = {"type": "words", "value": {n: _typed(v) for n, v in changed.items()}}
+        header["parameters"]["words"] = {"type": "words", "value": {n: _to_file_value(v) for n, v in changed.items()}}
     else:
         header["options"]["words"] = changed
     if "reader" in header and table is None:
@@ -364,16 +363,16 @@ def change_reading(text, arrays, rng):
             owner[key] = new.reading
 
 
-def _plain(written):
-    """An argument as it is, of how files have it."""
+def _from_file_value(written):
+    """Return an argument from its form in a file."""
     value = written["value"]
     return [item["value"] for item in value] if isinstance(value, list) else value
 
 
-def _typed(value):
-    """An argument as files have it."""
+def _to_file_value(value):
+    """Return an argument in its form in a file."""
     if isinstance(value, list):
-        return {"type": "list", "value": [_typed(item) for item in value]}
+        return {"type": "list", "value": [_to_file_value(item) for item in value]}
     return {"type": "plain", "value": value}
 
 
@@ -382,14 +381,14 @@ def _array(arrays, rng):
 
 
 def change_elements(text, arrays, rng):
-    """Some elements of an array become odd ones."""
+    """Replace some elements of an array by odd ones."""
     name = _array(arrays, rng)
     array = arrays[name] = arrays[name].copy()
     if not array.size:
         arrays[name] = np.zeros(1, array.dtype)
         return
     kinds = {"f": FLOATS, "b": [True, False], "u": [0, 32, 65, 128, 255]}
-    values = kinds.get(array.dtype.kind, WHOLES if array.dtype.itemsize == 4 else LONG_WHOLES)
+    values = kinds.get(array.dtype.kind, INTEGERS if array.dtype.itemsize == 4 else LONG_INTEGERS)
     flat = array.reshape(-1)
     some = rng.sample(range(flat.size), min(flat.size, rng.choice([1, 1, 2, flat.size])))
     flat[some] = np.array(rng.choice(values), dtype=array.dtype)
@@ -398,7 +397,7 @@ def change_elements(text, arrays, rng):
 
 
 def scale_elements(text, arrays, rng):
-    """All numbers of an array become so many times as large: they stay consistent among themselves."""
+    """Multiply all numbers of an array by a factor: they stay consistent among themselves."""
     names = sorted(name for name, array in arrays.items() if array.dtype == np.float64 and array.size)
     if not names:
         return
@@ -512,7 +511,7 @@ CHANGES = [
 
 
 def check(raw: bytes) -> None:
-    """Load a file and use all that the model offers."""
+    """Load a file and call all methods of the model."""
     warnings.simplefilter("error", RuntimeWarning)
     os.fsync = lambda handle: None
     mapped = hashlib.sha256(raw).digest()[0] % 4 == 0  # as if it were large, and its arrays were read when used
@@ -534,7 +533,7 @@ def check(raw: bytes) -> None:
 
 
 def assert_probabilities(p) -> None:
-    """Finite numbers from 0 to 1, of which each row adds up to 1."""
+    """Assert finite numbers from 0 to 1, of which each row adds up to 1."""
     p = np.asarray(p, dtype=np.float64)
     assert np.isfinite(p).all(), f"probabilities that are not finite: {p.tolist()[:3]}"
     assert ((p >= 0) & (p <= 1 + 1e-12)).all(), f"probabilities outside of 0 to 1: {p.tolist()[:3]}"
@@ -542,7 +541,7 @@ def assert_probabilities(p) -> None:
 
 
 def assert_no_nan(values) -> None:
-    """Numbers, none of them NaN."""
+    """Assert that no number is NaN."""
     assert not np.isnan(np.asarray(values, dtype=np.float64)).any(), "NaN among log-probabilities"
 
 
@@ -642,7 +641,7 @@ def _uses_of_table(model, path):
 
 
 def _save_again(model, path, probabilities) -> None:
-    """What is saved again is read again, and predicts the same."""
+    """Assert that a model that is saved again and read again predicts the same."""
     again = path.with_name("again.deciban")
     model.save(again)
     read = deciban.load(again)
@@ -653,7 +652,7 @@ def _save_again(model, path, probabilities) -> None:
 
 
 def _command(name, *paths) -> None:
-    """A command of the command line, whose errors are reported in one line and with an exit code."""
+    """Run a command, whose errors must be reported in one line and with an exit code."""
     from typer.testing import CliRunner
 
     from deciban.cli.main import app

@@ -13,7 +13,7 @@ NUMBERS = (0, 1, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 0xFFFFFFFF, (1 <<
 
 
 def mutate_bytes(raw: bytes, rng: random.Random, words: Sequence[bytes] = (), most: int = 6) -> bytes:
-    """Up to `most` changes: bits flipped, bytes removed, repeated, moved or replaced, `words` inserted."""
+    """Make up to `most` changes: flip bits, remove, repeat, move or replace bytes, insert `words`."""
     for _ in range(rng.randint(1, most)):
         at, size = rng.randint(0, len(raw)), int(2 ** rng.uniform(0, 9))
         match rng.randrange(9):
@@ -41,12 +41,12 @@ def mutate_bytes(raw: bytes, rng: random.Random, words: Sequence[bytes] = (), mo
 
 
 def memory_folder() -> str | None:
-    """A folder in memory for files that do not last, if there is one."""
+    """Return a folder in memory for temporary files, if there is one."""
     return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
 
 def write_input(name: str, raw: bytes) -> Path:
-    """Put an input into a file for the check to read; one of that name is overwritten."""
+    """Write an input to a file for the check to read; one of that name is overwritten."""
     path = Path(tempfile.gettempdir(), name)
     path.write_bytes(raw)
     return path

@@ -36,16 +36,16 @@ MAX_MEMORY_BYTES = 1 << 30
 """Address space that a check may take beyond what the process has before."""
 
 MAX_COMPILING_SECONDS = 120.0
-"""Of CPU time for an input that has kernels compiled; it is checked again afterwards."""
+"""CPU time for an input that has kernels compiled; it is checked again afterwards."""
 
 MAX_MINIMISE_SECONDS = 5.0
 MAX_CHECKED_SEEDS = 100
 _limits = {"cpu": MAX_CPU_SECONDS}
-"""What an operation of this process may take."""
+"""The limits of an operation of this process."""
 
 
 class Outcome(NamedTuple):
-    """What became of an input: "accepted", "rejected", or the kind of a finding, its cause and its traceback."""
+    """The outcome of an input: "accepted", "rejected", or the kind of a finding, its cause and its traceback."""
 
     kind: str
     cause: str = ""
@@ -99,12 +99,12 @@ def begin_operation(n_columns: int = 0) -> None:
 
 
 def load(target: str) -> ModuleType:
-    """The module of a target."""
+    """Return the module of a target."""
     return import_module(f"tests.fuzz.{target}")
 
 
 def call_in_processes(functions: list[Callable[[], Any]]) -> list[Any]:
-    """The values of functions that run in forked processes, so that no thread they start is left in this one."""
+    """Return the values of functions run in forked processes, so that no thread they start is left in this one."""
     running = []
     for function in functions:
         receiving, sending = Pipe(duplex=False)
@@ -123,19 +123,19 @@ def call_in_processes(functions: list[Callable[[], Any]]) -> list[Any]:
         try:
             values.append(receiving.recv())
         except EOFError:
-            raise SystemExit("a process that makes inputs failed; its error stands above") from None
+            raise SystemExit("a process that makes inputs failed; its error is above") from None
         finally:
             os.waitpid(child, 0)
     return values
 
 
 def call_in_process(function: Callable[[], Any]) -> Any:
-    """The value of a function that runs in a forked process."""
+    """Return the value of a function that runs in a forked process."""
     return call_in_processes([function])[0]
 
 
 def fuzz(target: str, seeds: list[bytes], seed: str, seconds: float, inputs: int | None) -> Result:
-    """Check mutated inputs until the time is over or there were so many; input i depends on `seed` and i alone."""
+    """Check mutated inputs until the time is over or there were `inputs`; input i depends on `seed` and i alone."""
     module = load(target)
 
     def make(i: int) -> bytes:
@@ -164,7 +164,7 @@ def check_once(target: str, raw: bytes, seeds: list[bytes]) -> Outcome:
 
 
 def minimise(target: str, finding: Finding, kind: str, cause: str, seeds: list[bytes]) -> Finding:
-    """A shorter input with the same outcome, if one is found soon by leaving out pieces."""
+    """Return a shorter input with the same outcome, if one is found soon by leaving out pieces."""
     raw, until, size = finding.raw, time.monotonic() + MAX_MINIMISE_SECONDS, len(finding.raw) // 2
     while size and time.monotonic() < until:
         at = 0
@@ -181,7 +181,7 @@ def minimise(target: str, finding: Finding, kind: str, cause: str, seeds: list[b
 
 def drive(
     module: ModuleType, make: Callable[[int], bytes], warm: bytes, until: float, inputs: int | None,
-    tell: Callable[[Outcome], None] = lambda outcome: None, max_cpu: float = MAX_CPU_SECONDS,
+    report: Callable[[Outcome], None] = lambda outcome: None, max_cpu: float = MAX_CPU_SECONDS,
 ) -> Result:  # fmt: skip
     """Check the inputs `make(0)`, `make(1)`, … in child processes; each checks `warm` first, without limits."""
     result, i = Result(), 0
@@ -201,7 +201,7 @@ def drive(
                         outcome = _check_compiled(module, make(i), warm, max_cpu, outcome)
                     if outcome is not None:
                         result.add(outcome, lambda i=i: make(i))  # type: ignore[misc]
-                        tell(outcome)
+                        report(outcome)
                         i += 1
             finally:
                 _end(child)
@@ -221,7 +221,7 @@ def _check_compiled(module: ModuleType, raw: bytes, warm: bytes, max_cpu: float,
 
 
 def _receive(receiving: Connection, child: int, folder: Path) -> Outcome | None:
-    """The next outcome; None when all inputs were checked."""
+    """Return the next outcome; None when all inputs were checked."""
     if not receiving.poll(MAX_WALL_SECONDS):
         return Outcome("hang", f"no answer within {MAX_WALL_SECONDS:g} s", _trace(folder))
     try:
@@ -245,7 +245,7 @@ def _trace(folder: Path) -> str:
 
 
 def _end(child: int) -> None:
-    """End a child process and whatever it started."""
+    """End a child process and all processes that it started."""
     try:
         os.killpg(child, signal.SIGKILL)
         os.waitpid(child, 0)
@@ -303,7 +303,7 @@ def _outcome(module: ModuleType, raw: bytes) -> Outcome:
 
 
 def _place(error: BaseException) -> str:
-    """The innermost function of deciban that the error came through, or else of the target."""
+    """Return the innermost function of deciban in the traceback, or else of the target."""
     frames = traceback.extract_tb(error.__traceback__)
     ours = [frame for frame in frames if "/src/deciban/" in frame.filename] or frames[-1:]
     return f"{'/'.join(Path(ours[-1].filename).parts[-2:])}:{ours[-1].lineno} {ours[-1].name}"

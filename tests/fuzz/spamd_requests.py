@@ -1,4 +1,4 @@
-"""Requests to a spamd server on loopback: each has an answer of the protocol, and what is said to be learned is."""
+"""Requests to a spamd server on loopback: each has a response of the protocol, and acknowledged messages are learned."""
 
 from __future__ import annotations
 

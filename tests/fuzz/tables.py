@@ -1,4 +1,4 @@
-"""What the targets that are tables share: seeds in every format, a model to predict with, training and predicting."""
+"""Seeds, a model, training and predicting for all targets that are tables."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAX_TRAINED_COLUMNS = 500
 
 
 def seed(write: Callable[..., Any], name: str, **options: Any) -> bytes:
-    """The bytes of the patients' table as `write` of tests.tables.clinic writes it."""
+    """Return the bytes of the patients' table as `write` of tests.tables.clinic writes it."""
     with tempfile.TemporaryDirectory() as folder:
         return Path(write(clinic.patients(ROWS), Path(folder, name), **options)).read_bytes()
 
@@ -63,7 +63,7 @@ def use(path: Path) -> None:
 
 
 def assert_valid(batches: list[pa.RecordBatch]) -> None:
-    """Whether each buffer holds what its type says: what does not can crash the process that uses it."""
+    """Assert that each buffer is valid for its type: an invalid one can crash the process that uses it."""
     for batch in batches:
         try:
             batch.validate(full=True)
@@ -71,8 +71,16 @@ def assert_valid(batches: list[pa.RecordBatch]) -> None:
             raise AssertionError("an invalid batch was accepted") from error
 
 
+def read_valid_batches(path: Path) -> list[pa.RecordBatch]:
+    """Return all batches of a file as they are, asserting that they are valid."""
+    source = open_source(path)
+    batches = list(source.batches(dict.fromkeys(source.columns, "as it is")))
+    assert_valid(batches)
+    return batches
+
+
 def rows_as_text(path: Path) -> tuple[list[str], list[tuple[str | None, ...]]]:
-    """The columns and rows of a file as deciban reads them, each cell as text."""
+    """Return the columns and rows of a file as deciban reads them, each cell as text."""
     source = open_source(path)
     columns = list(source.columns)
     begin_operation(len(columns))
