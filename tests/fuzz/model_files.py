@@ -410,7 +410,7 @@ def scale_elements(text, arrays, rng):
 
 
 def change_shape(text, arrays, rng):
-    """An array loses, gains or mixes rows, axes, or its kind of number."""
+    """Remove, add or shuffle rows or axes of an array, or change its dtype."""
     name = _array(arrays, rng)
     array = arrays[name]
     match rng.randrange(10):
@@ -438,13 +438,13 @@ def change_shape(text, arrays, rng):
 
 
 def swap_arrays(text, arrays, rng):
-    """Two arrays change places, or one takes the place of both."""
+    """Exchange two arrays, or replace one by the other."""
     a, b = _array(arrays, rng), _array(arrays, rng)
     arrays[a], arrays[b] = arrays[b], rng.choice([arrays[a], arrays[b]])
 
 
 def change_alias(text, arrays, rng):
-    """A second name of an array, or a turned one."""
+    """Add an alias of an array, or transpose one."""
     a, b = _array(arrays, rng), _array(arrays, rng)
     match rng.randrange(3):
         case 0:
@@ -458,7 +458,7 @@ def change_alias(text, arrays, rng):
 
 
 def change_texts(text, arrays, rng):
-    """A list of texts has an odd one, one twice, one less, or another order; the hashes of a vocabulary fit."""
+    """Change a list of texts: an odd one, one twice, one less, or another order; the hashes of a vocabulary match."""
     lists = sorted(
         name[: -len("/utf8")] for name in arrays if name.endswith("/utf8") and f"{name[:-5]}/offsets" in arrays
     )

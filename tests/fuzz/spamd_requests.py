@@ -1,4 +1,4 @@
-"""Requests to a spamd server on loopback: each has a response of the protocol, and acknowledged messages are learned."""
+"""Requests to a spamd server on loopback: each has a response of the protocol, and acknowledgements are true."""
 
 from __future__ import annotations
 
