@@ -17,7 +17,7 @@ settings.register_profile("search", max_examples=1000, deadline=None, suppress_h
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 MAX_CASES = 8
-"""Cases of a test that `make test` runs; tests marked `every_case` or named on the command line run all of theirs."""
+"""Cases of a test that `make test` runs; the marker `cases` changes it; a test named on the command line runs all."""
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -27,9 +27,10 @@ def pytest_collection_modifyitems(config, items):
         return
     cases = defaultdict(list)
     for item in items:
-        if hasattr(item, "callspec") and item.get_closest_marker("every_case") is None:
+        if hasattr(item, "callspec"):
             cases[item.nodeid.partition("[")[0]].append(item)
     for group in cases.values():
         group.sort(key=lambda item: hashlib.sha256(item.nodeid.encode()).digest())
-        for item in group[MAX_CASES:]:
+        marker = group[0].get_closest_marker("cases")
+        for item in group[marker.args[0] if marker else MAX_CASES :]:
             item.add_marker(pytest.mark.thorough)

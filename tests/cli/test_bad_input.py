@@ -118,6 +118,7 @@ def test_an_infinite_number_is_refused_with_column_and_row(tmp_path):
     assert words.endswith("--as a=skip\n")
 
 
+@pytest.mark.thorough
 def test_a_million_different_values_are_learned_and_the_rare_ones_count_as_one(tmp_path):
     data = tmp_path / "many.csv"
     with data.open("w") as file:
@@ -340,14 +341,14 @@ def test_debug_shows_where_it_happened(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["train"], "a table is wanted"),
+        (["train"], "exactly one table is needed"),
         (["train", PATIENTS, "--sql", "select 1", "--target", "y"], "and not both"),
         (["train", PATIENTS, "-", "--target", "y"], "cannot be read together"),
         (["train", PATIENTS, "--target", "diagnosis", "--as", "age"], "is not COL=ROLE"),
         (["train", PATIENTS, "--target", "diagnosis", "--prior", "flu=x"], "is not CLASS=SHARE"),
         (["train", PATIENTS, "--target", "diagnosis", "--numbers", "some"], "--numbers"),
-        (["train", PATIENTS, "--target", "diagnosis", "--like", "m", "--alpha", "2"], "so --alpha is not free"),
-        (["predict", "m", NEW, "-o", "out.xls"], "the ending names no format"),
+        (["train", PATIENTS, "--target", "diagnosis", "--like", "m", "--alpha", "2"], "so --alpha cannot be given"),
+        (["predict", "m", NEW, "-o", "out.xls"], "unknown ending"),
         (["explain", "m", NEW, "--classes", "a"], "wants two classes"),
         (["explain", "m", NEW, "--row", "0"], "--row"),
         (["evaluate", NEW, "--model", "m", "--target", "y"], "--target is for training"),

@@ -52,6 +52,7 @@ def test_the_pictures_are_those_that_are_shown_and_not_large():
     assert sum(files.values()) <= make_gallery.LARGEST
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("name", COMPOUND_LIKELIHOODS)
 def test_the_commands_draw_what_is_shown_and_say_so(name, folder, monkeypatch):
     monkeypatch.chdir(folder)

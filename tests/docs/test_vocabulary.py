@@ -70,7 +70,7 @@ def docstrings(tree):
                 yield value.value, statement.lineno
 
 
-@pytest.mark.every_case
+@pytest.mark.cases(None)
 @pytest.mark.parametrize("module", MODULES)
 def test_names_and_docstrings_use_the_terms_of_the_field(module):
     tree = MODULES[module]

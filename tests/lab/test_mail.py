@@ -36,6 +36,7 @@ def models():
         pytest.skip(str(absent))
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(shutil.which("bogofilter") is None, reason="needs Debian's bogofilter")
 def test_fewer_errors_and_better_ranked_than_bogofilter_on_the_same_split(models):
     peer = lab_mail_runs.of_peer_split(mail_peers.Bogofilter, 4)

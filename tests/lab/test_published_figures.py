@@ -15,7 +15,7 @@ def figures(which):
         pytest.skip(str(absent))
 
 
-@pytest.mark.parametrize("which", [lab.letter, lab.vote], ids=["letters", "votes"])
+@pytest.mark.parametrize("which", [lab.measure_letter, lab.measure_vote], ids=["letters", "votes"])
 def test_letters_and_votes_are_as_published(which):
     for figure in figures(which):
         assert figure.met, figure

@@ -18,6 +18,7 @@ def test_adult_is_as_published():
         assert figure.met, figure
 
 
+@pytest.mark.thorough
 def test_skipping_missing_cells_costs_no_more_than_a_point_against_imputing_them():
     measured = present(lambda: lab_tables.holes(lab_tables.HOLED))
     assert len(measured) == len(lab_tables.HOLED)

@@ -15,6 +15,7 @@ def present(measure):
         pytest.skip(str(absent))
 
 
+@pytest.mark.thorough
 def test_newsgroups_are_as_published_and_as_scikit_learn_says():
     figures = present(lambda: lab_text.newsgroups([1.0]))
     assert len(figures) == 3
@@ -37,6 +38,7 @@ def test_movie_sentences_are_as_published():
         assert figure.ours == pytest.approx(figure.peer, abs=2e-4)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("event", ["boolean", "bernoulli"])
 def test_spam_is_recalled_as_published_when_each_batch_is_judged_before_it_is_learned(event):
     figures = present(lambda: lab_text.mails([(1, event)]))
