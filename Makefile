@@ -10,9 +10,9 @@ demo: .venv/installed
 test: .venv/installed
 	$(BIN)/pytest -q -n auto --dist worksteal
 
-# Tens of thousands of strings in every way of reading, each command of the documents as a process, a real corpus.
+# The cases that `make test` leaves out, every session of the documents, kills, fuzzing for minutes, a real corpus.
 thorough: .venv/installed
-	$(BIN)/pytest -q -n auto -m thorough tests
+	$(BIN)/pytest -q -n auto --dist worksteal -m thorough tests
 
 # Mutated inputs of every kind, for so many seconds in all; findings are kept in build/fuzz. SEED=1 for other inputs.
 SECONDS ?= 600
