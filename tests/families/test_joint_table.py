@@ -51,10 +51,10 @@ def summed(p, row, unseen):
 
 @every_alpha
 @every_unseen
-@pytest.mark.parametrize("few", [0, table.FEW, 10**9])
+@pytest.mark.parametrize("few", [0, table.MIN_GROUPED_ROWS, 10**9])
 @pytest.mark.parametrize("seed", range(4))
 def test_every_row_with_holes_and_unseen_levels_is_as_defined(alpha, unseen, few, seed, monkeypatch):
-    monkeypatch.setattr(table, "FEW", few)
+    monkeypatch.setattr(table, "MIN_GROUPED_ROWS", few)
     X, y, w, part = counted(seed)
     rows = np.array(list(product(*(range(-1, v + 2) for v in SIZES))))
     rows = np.random.default_rng(seed).permutation(np.concatenate([rows, rows, rows]))

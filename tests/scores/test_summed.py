@@ -12,8 +12,7 @@ from deciban.families.poisson import Poisson
 from deciban.kernels import execution
 from deciban.ledger import Counts, Needs, Tallies
 from deciban.persistence.score_forms import read_score_form, write_score_form
-from deciban.scores import Diagonal, Linear, SparseLinear, Steps
-from deciban.scores import form_algebra as sums
+from deciban.scores import Diagonal, Linear, SparseLinear, Steps, form_algebra
 from deciban.scores.form_algebra import Summed, scale_form, sum_forms
 from tests.scores.test_forms import FORMS, MEAN, NUMBERS, RATE, K, N, every_form
 
@@ -106,7 +105,7 @@ def test_bags_that_list_the_same_words_keep_their_lists():
 
 
 def test_too_many_weights_are_not_written_out(monkeypatch):
-    monkeypatch.setattr(sums, "MOST_WEIGHTS", 11)
+    monkeypatch.setattr(form_algebra, "MAX_DENSE_WEIGHTS", 11)
     forms = [Bernoulli(1.0).solve(Tallies.from_counts(c)) for c in COUNTED]
     with pytest.raises(InputError, match=r"3 classes × 4 words.*Hint"):
         sum_forms(forms)

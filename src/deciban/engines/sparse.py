@@ -228,7 +228,7 @@ def _score_by_kernel(
         bias = form.bias + log_prior
         lists = form.start, form.klass, form.delta, bias, form.slope, form.base, form.scale
         if form.trust is not None:
-            X, threshold = form.trusted(apply_threshold(X, form.threshold)), None
+            X, threshold = form.apply_trust(apply_threshold(X, form.threshold)), None
         sparse_totals.score_sparse(X, *lists, threshold, joint, threads, winner=best, mute=form.mute)
 
 

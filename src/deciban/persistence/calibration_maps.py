@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from deciban.persistence import Section
-from deciban.scores.calibration import FARTHEST, Calibration, CalibrationMap, Isotonic, Platt, Temperature
-from deciban.scores.novelty import KEPT, Novelty
+from deciban.scores.calibration import MAX_LOG_ODDS, Calibration, CalibrationMap, Isotonic, Platt, Temperature
+from deciban.scores.novelty import MAX_QUANTILES, Novelty
 
 MIN_SLOPE, MAX_SLOPE = 1e-9, 1e9
 """Bounds of a temperature and of the slope of a Platt map."""
@@ -57,7 +57,7 @@ def _read_platt(section: Section, K: int) -> Platt:
 
 
 def _read_isotonic(section: Section, K: int) -> Isotonic:
-    claimed = section.floats("claimed", (None,), least=-FARTHEST, most=FARTHEST)
+    claimed = section.floats("claimed", (None,), least=-MAX_LOG_ODDS, most=MAX_LOG_ODDS)
     true = section.floats("true", (len(claimed),), least=-MAX_BIAS_NATS, most=MAX_BIAS_NATS)
     start = section.offsets("start", 1 if K == 2 else K, len(claimed))
     if (np.diff(start) < 2).any():
@@ -86,6 +86,6 @@ def write_novelty(novelty: Novelty) -> Section:
 def read_novelty(section: Section) -> Novelty:
     """Read the novelty detector of a section."""
     quantiles = section.floats("quantiles", (None,), least=-np.inf)
-    if not 1 <= len(quantiles) <= KEPT or (quantiles[1:] < quantiles[:-1]).any():
-        section.refuse(f"'quantiles' should be 1 to {KEPT} numbers that rise")
+    if not 1 <= len(quantiles) <= MAX_QUANTILES or (quantiles[1:] < quantiles[:-1]).any():
+        section.refuse(f"'quantiles' should be 1 to {MAX_QUANTILES} numbers that rise")
     return Novelty(quantiles, section.integer("rows", least=1))

@@ -1,7 +1,7 @@
-"""Maps from the probabilities that a model claims to those that come true: temperature, Platt's, isotonic.
+"""Calibration maps from predicted to calibrated probabilities: temperature, Platt's, isotonic.
 
-A map acts on ln p(k|x), n×K, and gives ln p(k|x) again: it never makes a more probable class less probable than it
-would have made a less probable one, and what it gives adds up to one.
+A map takes ln p(k|x), n×K, and returns ln p(k|x): it is monotone in the probability of each class, and its
+probabilities add up to one.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from deciban.errors import DecibanWarning, InputError, UndefinedError
 from deciban.scores.explanation import DECIBAN, Explanation
 from deciban.scores.posterior import log_odds, subtract_top
 
-FARTHEST = 1e100
-"""Log-odds beyond this, ±∞ among them, are taken for this."""
+MAX_LOG_ODDS = 1e100
+"""Log-odds beyond this, including ±∞, are clipped to it."""
 
 
 class CalibrationMap(Protocol):
-    """ln p(k|x) as a model claims it, to ln p(k|x) as it comes true."""
+    """A map from predicted to calibrated ln p(k|x)."""
 
     method: ClassVar[str]
 
     @property
     def scale(self) -> float | None:
-        """What all evidence is multiplied by, where the map does nothing else."""
+        """The factor of all evidence, if the map does nothing else."""
         ...
 
     def apply(self, log_posterior: Array) -> Array:
-        """The calibrated ln p(k|x)."""
+        """Return the calibrated ln p(k|x)."""
         ...
 
     def __str__(self) -> str: ...
@@ -53,11 +53,11 @@ class Temperature:
 
     @property
     def scale(self) -> float:
-        """Every entry of an explanation counts so many times as much."""
+        """The factor of every entry of an explanation."""
         return self.t
 
     def apply(self, log_posterior: Array) -> Array:
-        """t · ln p(k|x), normalised."""
+        """Return t · ln p(k|x), normalised."""
         return normalise(self.t * log_posterior)
 
     def __str__(self) -> str:
@@ -74,7 +74,7 @@ class Platt:
     scale: ClassVar[None] = None
 
     def apply(self, log_posterior: Array) -> Array:
-        """slope · ln p(k|x) + bias_k, normalised."""
+        """Return slope · ln p(k|x) + bias_k, normalised."""
         return normalise(self.slope * log_posterior + self.bias)
 
     def __str__(self) -> str:
@@ -83,10 +83,10 @@ class Platt:
 
 @dataclass(frozen=True, eq=False)
 class Isotonic:
-    """A rising line through knots over the log-odds of a class against the others, for each class, then normalised.
+    """A monotone piecewise linear map of the log-odds of each class against the others, then normalised.
 
-    Of two classes the second has the line alone. Curve c goes through the points (claimed, true) from start[c] to
-    start[c + 1], both log-odds; beyond the first and the last it is level.
+    With two classes only the second has a curve. Curve c goes through the points (claimed, true) from start[c] to
+    start[c + 1], both log-odds; beyond the first and the last point it is constant.
     """
 
     start: NDArray[np.int64]
@@ -96,7 +96,7 @@ class Isotonic:
     scale: ClassVar[None] = None
 
     def apply(self, log_posterior: Array) -> Array:
-        """ln p̂(k|x) of each class's own line, normalised."""
+        """Return ln p̂(k|x) of each class's curve, normalised."""
         K = log_posterior.shape[1]
         if K == 2:
             second = self._line(0, clip_log_odds(log_posterior, 1))
@@ -119,9 +119,9 @@ class Isotonic:
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """A map, the class prior it was fitted under, and what it is known to do for rows that were held out.
+    """A calibration map, the class prior under which it was fitted, and its effect on held-out rows.
 
-    `rows` is how many there were; `before` and `after` are their log-loss without the map, and by maps that were
+    `rows` is their number; `before` and `after` are their log-loss without the map, and with maps that were
     fitted without them.
     """
 
@@ -133,31 +133,31 @@ class Calibration:
 
     @property
     def method(self) -> str:
-        """Temperature, platt or isotonic."""
+        """The method: temperature, platt or isotonic."""
         return self.map.method
 
     def apply(self, log_posterior: Array, log_prior: Array) -> Array:
-        """Calibrated, then moved to another class prior: p' ∝ p · π'/π; where no class is left, that prior alone."""
-        mended = self.map.apply(log_posterior)
+        """Return calibrated ln p under another class prior: p' ∝ p · π'/π; that prior where no class is possible."""
+        calibrated = self.map.apply(log_posterior)
         shift = self.shift(log_prior)
         if not shift.any():
-            return mended
-        moved = mended + shift
+            return calibrated
+        moved = calibrated + shift
         return normalise(np.where(np.isneginf(moved).all(axis=1, keepdims=True), log_prior, moved))
 
     def shift(self, log_prior: Array) -> Array:
-        """ln π'/π of each class; refused for a class that had no chance before and has one now."""
-        gone = np.isneginf(self.log_prior)
-        if (gone & ~np.isneginf(log_prior)).any():
+        """Return ln π'/π of each class; refuse a class whose prior was 0 and is not now."""
+        impossible = np.isneginf(self.log_prior)
+        if (impossible & ~np.isneginf(log_prior)).any():
             raise InputError(
-                "a class that had the prior 0 when the model was calibrated is given another, and what came true of "
-                "its probabilities is not known. Hint: calibrate again under the new prior"
+                "a class whose prior was 0 when the model was calibrated has another one now, and no calibration of "
+                "its probabilities is known. Hint: calibrate again under the new prior"
             )
         with np.errstate(invalid="ignore"):
-            return np.where(gone, 0.0, log_prior - self.log_prior)
+            return np.where(impossible, 0.0, log_prior - self.log_prior)
 
     def line(self, log_prior: Array) -> tuple[float, Array]:
-        """What ln p(x|k) is multiplied by, and what is added to it, where the map is a line."""
+        """Return the factor of ln p(x|k) and the term added to it, where the map is linear."""
         match self.map:
             case Temperature(t):
                 slope, bias = t, np.zeros(len(log_prior))
@@ -177,61 +177,61 @@ class Calibration:
 
 
 def warn_dropped(calibration: Calibration | None, hint: str) -> None:
-    """Say that what was learned is no longer what the calibration was fitted to."""
+    """Warn that the calibration no longer fits the model."""
     if calibration is not None:
         warnings.warn(
             f"the calibration ({calibration.method}) is dropped: it fitted what had been learned before. {hint}",
             DecibanWarning,
-            stacklevel=_users_call(),
+            stacklevel=_caller_stack_level(),
         )
 
 
-def _users_call() -> int:
-    """How far up the call is that came from outside of this package, as `warnings.warn` counts."""
-    frame, deep = sys._getframe(2), 2
+def _caller_stack_level() -> int:
+    """Return the stack level of the caller outside this package, as `warnings.warn` counts."""
+    frame, level = sys._getframe(2), 2
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("deciban."):
-        frame, deep = frame.f_back, deep + 1
-    return deep
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def calibrate_explanation(
-    told: Explanation,
+    explanation: Explanation,
     by: Calibration,
     log_prior: Array,
     k: NDArray[np.intp],
     l: NDArray[np.intp],
     log_odds: Array,
 ) -> Explanation:
-    """An explanation of what a model claims under `log_prior`, as one of what is said after calibration.
+    """Return the explanation of a model under `log_prior` after calibration.
 
-    Where all evidence counts t times as much, so does every entry; otherwise the entry "calibration" is what the map
+    Where all evidence is multiplied by t, so is every entry; otherwise the entry "calibration" is what the map
     adds to the total, so that this becomes the calibrated `log_odds` of class k against l.
     """
     shift = by.shift(log_prior)
-    with np.errstate(invalid="ignore"):  # a class that has no chance: −∞ − −∞ has no value
+    with np.errstate(invalid="ignore"):  # an impossible class: −∞ − −∞ has no value
         moved = (shift[k] - shift[l]) * DECIBAN
-        prior = told.prior - moved
+        prior = explanation.prior - moved
         if by.map.scale is not None:
             t = by.map.scale
-            extras = {name: t * value for name, value in told.extras.items()}
-            evidence, total = told.evidence * t, t * (told.total - moved) + moved
-            return replace(told, evidence=evidence, prior=t * prior + moved, total=total, extras=extras)
+            extras = {name: t * value for name, value in explanation.extras.items()}
+            evidence, total = explanation.evidence * t, t * (explanation.total - moved) + moved
+            return replace(explanation, evidence=evidence, prior=t * prior + moved, total=total, extras=extras)
         total = log_odds * DECIBAN
-        added = np.where(total == told.total, 0.0, total - told.total)  # ∞ stays ∞, and nothing is added to it
-    return replace(told, total=total, extras={**told.extras, "calibration": added})
+        added = np.where(total == explanation.total, 0.0, total - explanation.total)  # ∞ stays ∞
+    return replace(explanation, total=total, extras={**explanation.extras, "calibration": added})
 
 
 def normalise(scores: Array) -> Array:
-    """Scores as logarithms of shares that add up to one."""
+    """Return scores minus their log-sum-exp: logarithms of probabilities that add up to one."""
     _, below, log_total = subtract_top(scores)
     return below - log_total
 
 
 def clip_log_odds(log_posterior: Array, k: int) -> Array:
-    """The log-odds of a class against the others, within bounds."""
-    return np.clip(log_odds(log_posterior, k), -FARTHEST, FARTHEST)
+    """Return the log-odds of a class against the others, clipped to ±MAX_LOG_ODDS."""
+    return np.clip(log_odds(log_posterior, k), -MAX_LOG_ODDS, MAX_LOG_ODDS)
 
 
 def log_sigmoid(x: Array) -> Array:
-    """ln 1/(1 + e^−x)."""
+    """Return ln 1/(1 + e^−x)."""
     return -np.logaddexp(0.0, -x)

@@ -1,4 +1,4 @@
-"""From probabilities to decisions: what to call a row when mistakes differ in cost, and when to call it nothing."""
+"""Decisions from probabilities: the class of least expected cost, with rejection and thresholds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from deciban._typing import Array
 from deciban.errors import InputError, no_such_class
 
 REJECTED = -1
-"""The place of the class of a row that is not decided."""
+"""The class code of a row that is not decided."""
 
 Costs = Mapping[tuple[Any, Any], float]
 Thresholds = Mapping[Any, float]
@@ -22,13 +22,13 @@ Thresholds = Mapping[Any, float]
 
 @dataclass(frozen=True, eq=False)
 class Decision:
-    """The rule with the least expected cost: call x the class a with the least Σ_k p(k|x) C[k, a].
+    """The rule of least expected cost: predict the class a with the smallest Σ_k p(k|x) C[k, a].
 
-    C[k, a] is what it costs to call `a` what is `k`: 0 where that is right and 1 where it is wrong, unless `costs`
-    says otherwise; a negative cost is a gain. Of equals the more probable class is called, then the first. `reject`
-    is what it costs not to decide: a row is left undecided where every call is expected to cost more (Chow 1970).
+    C[k, a] is the cost of predicting `a` for a row of class `k`: 0 if correct and 1 if wrong, unless `costs`
+    gives another; a negative cost is a gain. Of equals the more probable class is predicted, then the first. `reject`
+    is the cost of not deciding: a row is left undecided where every prediction is expected to cost more (Chow 1970).
 
-    A class with a threshold is called where its probability reaches it, and nowhere else; where several do, costs
+    A class with a threshold is predicted where its probability reaches it, and nowhere else; where several do, costs
     choose among them, where none does, among the classes without a threshold. If there is none, the row is undecided.
 
     >>> rule = Decision.of(["healthy", "sick"], costs={("sick", "healthy"): 20}, reject=0.6)
@@ -38,10 +38,10 @@ class Decision:
 
     classes: tuple[Any, ...]
     cost: Array
-    """K×K: what it costs to call `column` what is `line`."""
+    """K×K: the cost of predicting the class of the column for the class of the line."""
     reject: float | None = None
     thresholds: Mapping[int, float] | None = None
-    """By the place of the class."""
+    """Thresholds by class code."""
 
     @classmethod
     def of(
@@ -51,66 +51,66 @@ class Decision:
         reject: float | None = None,
         thresholds: Thresholds | None = None,
     ) -> Self:
-        """What was asked for, checked; classes by their labels."""
+        """Build and check a rule; classes are given by their labels."""
         labels = tuple(classes.tolist() if isinstance(classes, np.ndarray) else classes)
         place = {label: k for k, label in enumerate(labels)}
         cost = 1.0 - np.eye(len(labels))
-        for pair, value in _mapping(costs, "costs", "{('sick', 'healthy'): 20}").items():
-            k, a = (_place(label, place) for label in _pair(pair))
-            cost[k, a] = _number(value, f"the cost of calling {pair[1]!r} what is {pair[0]!r}")
-        bars = {
-            _place(label, place): _share(value, label)
-            for label, value in _mapping(thresholds, "thresholds", "{'spam': 0.98}").items()
+        for pair, value in _check_mapping(costs, "costs", "{('sick', 'healthy'): 20}").items():
+            k, a = (_find_code(label, place) for label in _check_pair(pair))
+            cost[k, a] = _check_number(value, f"the cost of calling {pair[1]!r} what is {pair[0]!r}")
+        bounds = {
+            _find_code(label, place): _check_probability(value, label)
+            for label, value in _check_mapping(thresholds, "thresholds", "{'spam': 0.98}").items()
         }
-        return cls(labels, cost, None if reject is None else _number(reject, "reject"), bars)
+        return cls(labels, cost, None if reject is None else _check_number(reject, "reject"), bounds)
 
     @property
     def plain(self) -> bool:
-        """The most probable class, and nothing else."""
+        """Whether the rule always predicts the most probable class."""
         usual = np.array_equal(self.cost, 1.0 - np.eye(len(self.classes)))
         return usual and self.reject is None and not self.thresholds
 
     def expected(self, posterior: Array) -> Array:
-        """n×K: what each call is expected to cost; ∞ where a threshold forbids it."""
+        """Return the expected cost of each prediction, n×K; ∞ where a threshold forbids it."""
         usual = 1.0 - np.eye(len(self.classes))
-        # 1 − p and not Σ of the others: then the order is that of the probabilities, to the last bit
+        # 1 − p and not Σ of the others, so that the order is exactly that of the probabilities
         cost = 1.0 - posterior + posterior @ (self.cost - usual)
-        return np.where(self._allowed(posterior), cost, np.inf) if self.thresholds else cost
+        return np.where(self._find_allowed(posterior), cost, np.inf) if self.thresholds else cost
 
-    def _allowed(self, posterior: Array) -> NDArray[np.bool_]:
-        """The classes that thresholds leave to be called."""
-        barred = np.array([k in (self.thresholds or {}) for k in range(len(self.classes))])
-        bar = np.array([(self.thresholds or {}).get(k, np.inf) for k in range(len(self.classes))])
-        reached = posterior >= bar
-        return np.where(reached.any(axis=1, keepdims=True), reached, ~barred)
+    def _find_allowed(self, posterior: Array) -> NDArray[np.bool_]:
+        """Return which classes the thresholds allow."""
+        has_threshold = np.array([k in (self.thresholds or {}) for k in range(len(self.classes))])
+        bound = np.array([(self.thresholds or {}).get(k, np.inf) for k in range(len(self.classes))])
+        reached = posterior >= bound
+        return np.where(reached.any(axis=1, keepdims=True), reached, ~has_threshold)
 
     def apply(self, posterior: Array) -> NDArray[np.intp]:
-        """The place of the class that each row of p(k|x) is called; −1 where it is not decided."""
+        """Return the class code predicted for each row of p(k|x); −1 where it is not decided."""
         expected = self.expected(posterior)
         least = expected.min(axis=1, keepdims=True)
-        called = np.where(expected == least, posterior, -1.0).argmax(axis=1)
+        predicted = np.where(expected == least, posterior, -1.0).argmax(axis=1)
         undecided = np.isposinf(least[:, 0])
         if self.reject is not None:
             undecided |= least[:, 0] > self.reject
-        return np.where(undecided, REJECTED, called)
+        return np.where(undecided, REJECTED, predicted)
 
     def expected_cost(self, posterior: Array) -> Array:
-        """What the decision on each row is expected to cost; NaN where it is not decided and that has no cost."""
+        """Return the expected cost of the decision on each row; NaN where it is undecided and that has no cost."""
         least: Array = self.expected(posterior).min(axis=1)
         if self.reject is not None:
             return np.minimum(least, self.reject)
         return np.where(np.isposinf(least), np.nan, least)
 
-    def paid(self, truth: NDArray[np.integer[Any]], called: NDArray[np.integer[Any]]) -> Array:
-        """What the decisions on rows of these classes did cost; calling what has no place (−1) costs 1."""
-        cost = np.where(truth < 0, 1.0, self.cost[truth, called])
-        return np.where(called == REJECTED, np.nan if self.reject is None else self.reject, cost)
+    def paid(self, truth: NDArray[np.integer[Any]], predicted: NDArray[np.integer[Any]]) -> Array:
+        """Return the cost of the decisions on rows of these classes; a row of unknown class (−1) costs 1."""
+        cost = np.where(truth < 0, 1.0, self.cost[truth, predicted])
+        return np.where(predicted == REJECTED, np.nan if self.reject is None else self.reject, cost)
 
 
 def build_rule(
     classes: Sequence[Any] | NDArray[Any], costs: Costs | None, reject: float | None, thresholds: Thresholds | None
 ) -> Decision | None:
-    """The rule that was asked for; None where it is to call the most probable class."""
+    """Build a rule; None where it is to predict the most probable class."""
     if costs is None and reject is None and thresholds is None:
         return None
     rule = Decision.of(classes, costs, reject, thresholds)
@@ -118,7 +118,7 @@ def build_rule(
 
 
 def take_labels(labels: NDArray[Any], codes: NDArray[np.integer[Any]]) -> NDArray[Any]:
-    """The label of each code; None for −1, and then they are objects.
+    """Return the label of each code; None for −1, and then an array of objects.
 
     >>> take_labels(np.array([3, 5]), np.array([1, -1])).tolist()
     [5, None]
@@ -128,7 +128,7 @@ def take_labels(labels: NDArray[Any], codes: NDArray[np.integer[Any]]) -> NDArra
     return np.append(labels.astype(object), np.array([None], dtype=object))[codes]
 
 
-def _mapping(given: Any, name: str, example: str) -> Mapping[Any, Any]:
+def _check_mapping(given: Any, name: str, example: str) -> Mapping[Any, Any]:
     if given is None:
         return {}
     if not isinstance(given, Mapping):
@@ -136,22 +136,22 @@ def _mapping(given: Any, name: str, example: str) -> Mapping[Any, Any]:
     return given
 
 
-def _pair(pair: Any) -> tuple[Any, Any]:
+def _check_pair(pair: Any) -> tuple[Any, Any]:
     if not isinstance(pair, tuple) or len(pair) != 2:
         raise InputError(
-            f"a cost is told for two classes, (truth, called), not for {pair!r}. Hint: costs={{(a, b): 20}}"
+            f"a cost is given for two classes, (truth, predicted), not for {pair!r}. Hint: costs={{(a, b): 20}}"
         )
     return pair
 
 
-def _place(label: Any, place: Mapping[Any, int]) -> int:
+def _find_code(label: Any, place: Mapping[Any, int]) -> int:
     try:
         return place[label]
     except (KeyError, TypeError):
         raise no_such_class(label, place) from None
 
 
-def _number(value: Any, what: str) -> float:
+def _check_number(value: Any, what: str) -> float:
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
         raise InputError(f"{what} is a number, not {value!r}")
     if not math.isfinite(value):
@@ -159,8 +159,8 @@ def _number(value: Any, what: str) -> float:
     return float(value)
 
 
-def _share(value: Any, label: Any) -> float:
-    share = _number(value, f"the threshold of {label!r}")
+def _check_probability(value: Any, label: Any) -> float:
+    share = _check_number(value, f"the threshold of {label!r}")
     if not 0 <= share <= 1:
         raise InputError(f"the threshold of {label!r} is a probability from 0 to 1, not {value!r}")
     return share

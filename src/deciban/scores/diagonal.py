@@ -1,4 +1,4 @@
-"""Diagonal: the score of Gaussian features that are independent given the class."""
+"""The score of Gaussian features that are independent given the class."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ NOT_LINEAR = (
     "Hint: quadratic_form() gives A, weights and bias."
 )
 
-MOST = 1e300
-"""What a feature with a trust below zero says at most, so that sums of it stay finite."""
+MAX_EVIDENCE = 1e300
+"""Largest evidence of a feature with a trust below zero, so that sums stay finite."""
 
-CHUNK = 1 << 16
-"""Most numbers held at a time while scoring by the definition."""
+CHUNK_NUMBERS = 1 << 16
+"""Largest number of squared deviations held at a time."""
 
 
 @dataclass(frozen=True, eq=False)
 class Diagonal:
     """score_k(x) = Σ_j −½ ln(2πσ²_kj) − ½ (x_j − μ_kj)² / σ²_kj over the features that are present.
 
-    Where `trust` is given, feature j counts t_j times as much; `offsets` (K×d) are added after that for each feature
-    that is present: sums of such scores have them (`scores/form_algebra.py`).
+    Where `trust` is given, the score of feature j is multiplied by t_j; `offsets` (K×d) are then added for each
+    feature that is present: sums of such scores have them (`scores/form_algebra.py`).
     """
 
     mean: Array
@@ -60,13 +60,13 @@ class Diagonal:
 
     @cached_property
     def constant(self) -> Array:
-        """The log-density at the mean of a row with nothing missing."""
+        """The log-density at the mean of a row without missing values."""
         return self.log_norm.sum(axis=1)
 
     def joint(self, X: NDArray[Any]) -> Array:
-        """See `ScoreForm.joint`; a few rows at a time, so that rows × K × d stays small."""
+        """See `ScoreForm.joint`; in blocks of rows, so that rows × K × d stays small."""
         x = np.asarray(X, dtype=np.float64)
-        step = max(1, CHUNK // max(1, self.mean.size))
+        step = max(1, CHUNK_NUMBERS // max(1, self.mean.size))
         if len(x) <= step:
             return self._chunk(x)
         return np.concatenate([self._chunk(x[start : start + step]) for start in range(0, len(x), step)])
@@ -76,7 +76,7 @@ class Diagonal:
         with np.errstate(over="ignore", invalid="ignore"):  # beyond about 1e154 deviations the density is zero
             part = gap * gap * self.precision
         if self.trust is not None:
-            part = _trusted(part, gap)
+            part = _bound_squares(part, gap)
         score = part.sum(axis=2) * -0.5 + self.constant
         if np.isnan(score).any():
             part = part * -0.5 + self.log_norm
@@ -90,13 +90,13 @@ class Diagonal:
         def part(c: NDArray[np.intp]) -> Array:
             gap = x - self.mean[c]
             square = self.precision[c] * gap**2
-            return self.log_norm[c] - 0.5 * (square if self.trust is None else _trusted(square, gap))
+            return self.log_norm[c] - 0.5 * (square if self.trust is None else _bound_squares(square, gap))
 
-        with np.errstate(over="ignore", invalid="ignore"):  # so far off that both densities are zero: undefined
+        with np.errstate(over="ignore", invalid="ignore"):  # both densities underflow to zero: undefined
             return Pieces(np.where(np.isnan(x), 0.0, part(k) - part(l)))
 
     def linear(self) -> Boundary:
-        """See `ScoreForm.linear`: with shared variances the squares are the same for every class."""
+        """See `ScoreForm.linear`: with shared variances the squares are equal for all classes."""
         if not (self.precision == self.precision[0]).all():
             raise UndefinedError(NOT_LINEAR)
         own = np.zeros(self.n_classes) if self.offsets is None else self.offsets.sum(axis=1)
@@ -108,6 +108,6 @@ class Diagonal:
         return centred_conic(-0.5 * self.precision, self.mean, self.constant)
 
 
-def _trusted(square: Array, gap: Array) -> Array:
-    """Squares times a trust, some of which overflow: a trust of 0 says nothing, and of less than 0 very much."""
-    return np.where(np.isnan(square) & ~np.isnan(gap), 0.0, np.maximum(square, -MOST))
+def _bound_squares(square: Array, gap: Array) -> Array:
+    """Bound squares times a trust that overflow: with trust 0 they are 0, with negative trust −MAX_EVIDENCE."""
+    return np.where(np.isnan(square) & ~np.isnan(gap), 0.0, np.maximum(square, -MAX_EVIDENCE))

@@ -1,4 +1,7 @@
-"""Sums of scores: one form where the sum of forms of a kind is of that kind, else the forms side by side."""
+"""Sums of score forms, and score forms multiplied by a trust, of the whole or of each feature.
+
+The sum of forms of one kind is a form of that kind where this is possible, else a `Summed`.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +25,13 @@ from deciban.scores.score_form import Boundary, Conic, ScoreForm
 from deciban.scores.sparse_linear import SparseLinear
 from deciban.scores.table import Table
 
-MOST_WEIGHTS = 1 << 26
-"""Weights of classes × words that are written out where a sum of sparse scores has no lists in common: 512 MiB."""
+MAX_DENSE_WEIGHTS = 1 << 26
+"""Largest number of dense weights (classes × words) of a sum of sparse scores with different entries: 512 MiB."""
 
 
 @dataclass(frozen=True, eq=False)
 class Summed:
-    """score_k(x) = Σ_m score_k of form m: what is said by forms that do not melt into one."""
+    """score_k(x) = Σ_m score_k of form m, for forms whose sum is not of their kind."""
 
     forms: tuple[ScoreForm, ...]
 
@@ -62,10 +65,10 @@ class Summed:
 
 
 def sum_forms(forms: Sequence[ScoreForm]) -> ScoreForm:
-    """The form whose score is the sum of these, all of a kind: exactly, whatever is missing in a row.
+    """Return the form whose score is the exact sum of these, all of one kind, for rows with missing values too.
 
-    Weights add. Bells multiply to bells: Σ_m −½ t_m (x − μ_m)²/σ²_m is one parabola. Bins are cut wherever
-    one of them is.
+    Weights add. Products of Gaussians are Gaussians: Σ_m −½ t_m (x − μ_m)²/σ²_m is one parabola. The cuts of bins
+    are united.
 
     >>> two = Diagonal(np.array([[0.0]]), np.array([[1.0]])), Diagonal(np.array([[2.0]]), np.array([[1.0]]))
     >>> form = sum_forms(two)
@@ -76,16 +79,16 @@ def sum_forms(forms: Sequence[ScoreForm]) -> ScoreForm:
     """
     if len(forms) == 1:
         return forms[0]
-    add: Callable[[Any], ScoreForm] = SUMS.get(type(forms[0]), _beside)
+    add: Callable[[Any], ScoreForm] = SUMS.get(type(forms[0]), _keep_separate)
     return add(forms)
 
 
-def _beside(forms: Sequence[ScoreForm]) -> Summed:
+def _keep_separate(forms: Sequence[ScoreForm]) -> Summed:
     return Summed(tuple(forms))
 
 
 def _sum_linear(forms: Sequence[Linear]) -> Linear:
-    """Weights, offsets and biases add; what one rules out is ruled out."""
+    """Add weights, offsets and biases; a value is impossible if it is so in one of the forms."""
     first = forms[0]
     offsets = None
     if any(form.offsets is not None for form in forms):
@@ -100,11 +103,11 @@ def _sum_linear(forms: Sequence[Linear]) -> Linear:
 
 
 def _sum_sparse_linear(forms: Sequence[SparseLinear]) -> ScoreForm:
-    """As lists where all forms list the same entries and say nothing by absence; else written out."""
+    """Add forms as lists where all list the same entries and absence carries no evidence; else as dense weights."""
     first = forms[0]
     if any(form.hard is not None for form in forms):
-        return _beside(forms)
-    if all(_alike(form, first) for form in forms):
+        return _keep_separate(forms)
+    if all(_has_equal_entries(form, first) for form in forms):
         t = [1.0 if form.trust is None else float(form.trust[0]) for form in forms]
         delta, slope, scale = (
             _sum([share * getattr(form, name) for share, form in zip(t, forms)])
@@ -112,11 +115,11 @@ def _sum_sparse_linear(forms: Sequence[SparseLinear]) -> ScoreForm:
         )
         bias = _sum([form.bias for form in forms])
         return replace(first, bias=bias, delta=delta, slope=slope, scale=scale, trust=None)
-    return _written_out(forms)
+    return _sum_dense(forms)
 
 
-def _alike(form: SparseLinear, first: SparseLinear) -> bool:
-    """Whether a form has the lists of another, one trust for all words, and nothing to say of absent ones."""
+def _has_equal_entries(form: SparseLinear, first: SparseLinear) -> bool:
+    """Return whether a form has the entries of another, one trust for all words, and no evidence of absence."""
     if form.threshold is not None or form.carrier is not None or not len(form.base):
         return False
     same = all(np.array_equal(getattr(form, name), getattr(first, name)) for name in ("start", "klass", "base"))
@@ -126,13 +129,13 @@ def _alike(form: SparseLinear, first: SparseLinear) -> bool:
     )
 
 
-def _written_out(forms: Sequence[SparseLinear]) -> Linear:
-    """All K×V weights, and what the absence of each word says as offsets."""
+def _sum_dense(forms: Sequence[SparseLinear]) -> Linear:
+    """Return all K×V weights, with the evidence of the absence of each word as offsets."""
     first = forms[0]
     K, V = first.n_classes, len(first.base)
-    if K * V > MOST_WEIGHTS:
+    if K * V > MAX_DENSE_WEIGHTS:
         raise InputError(
-            f"a sum of scores of {K} classes × {V} words would be written out as {K * V} weights. "
+            f"a sum of scores of {K} classes × {V} words would have {K * V} dense weights. "
             f"Hint: fewer words or another learner; of arrays, BoostedBayes(algorithm='SAMME') counts votes"
         )
     lines = [form.linear() for form in forms]
@@ -147,12 +150,12 @@ def _written_out(forms: Sequence[SparseLinear]) -> Linear:
 def _sum_lookup(forms: Sequence[Lookup]) -> ScoreForm:
     first = forms[0]
     if not all(np.array_equal(form.offset, first.offset) for form in forms):
-        return _beside(forms)
+        return _keep_separate(forms)
     return Lookup(_sum([f.log_theta for f in forms]), first.offset, _sum([f.unseen for f in forms]))
 
 
 def _sum_steps(forms: Sequence[Steps]) -> Steps:
-    """Cut wherever a form is; each stretch has the sum of what the forms say of it."""
+    """Unite the cuts; each bin has the sum of the forms' scores."""
     cuts, scores = [], []
     for j in range(len(forms[0].start) - 1):
         own = [form.cuts[form.start[j] : form.start[j + 1]] for form in forms]
@@ -166,10 +169,10 @@ def _sum_steps(forms: Sequence[Steps]) -> Steps:
 
 
 def _sum_diagonal(forms: Sequence[Diagonal]) -> ScoreForm:
-    """P = Σ p, μ = Σ pμ/P, and what is left: Σ ln-norms − ½ Σ p(μ_m − μ)²."""
+    """Compute P = Σ p, μ = Σ pμ/P, and the offsets Σ ln-norms − ½ Σ p(μ_m − μ)² − own ln-norm."""
     precision = _sum([form.precision for form in forms])
     if not (precision > 0).all():
-        return _beside(forms)
+        return _keep_separate(forms)
     mean = _sum([form.mean * (form.precision / precision) for form in forms])
     spread = _sum([form.precision * (form.mean - mean) ** 2 for form in forms])
     own_norm = 0.5 * (np.log(precision) - math.log(2 * math.pi))
@@ -188,15 +191,15 @@ SUMS: dict[type, Callable[[Any], ScoreForm]] = {
     Steps: _sum_steps,
     Diagonal: _sum_diagonal,
 }
-"""How forms of a kind are added, where they melt into one."""
+"""The function that adds forms, by kind."""
 
 
 def scale_form(form: ScoreForm, trust: ArrayLike) -> ScoreForm:
-    """The score Σ_j t_j · ln p(x_j|k): one t for all features, or one for each where the score is a sum of theirs.
+    """Return the score Σ_j t_j · ln p(x_j|k): one t for all features, or one for each where the score is such a sum.
 
-    Trust 1 is the form itself, trust 0 says nothing, and less than 0 speaks for the other classes. What all classes
-    share is left as it is (Σ ln x! of counts). What is scaled is a form of the same kind: it is taken apart, written
-    to files and computed by kernels as before.
+    Trust 1 gives the form itself, trust 0 no evidence, and a negative one evidence for the other classes. Terms that
+    all classes share stay as they are (Σ ln x! of counts). The result is a form of the same kind, which is explained,
+    saved and computed by kernels as before.
 
     >>> coin = Linear(np.log([[0.9], [0.1]]), np.zeros(2))
     >>> np.exp(scale_form(coin, 0.5).joint(np.array([[1.0]]))).round(4).tolist()
@@ -207,20 +210,20 @@ def scale_form(form: ScoreForm, trust: ArrayLike) -> ScoreForm:
         raise InputError(
             f"trust is a finite number, or one for each feature, not {trust!r}. Hint: scale_form(form, 0.5)"
         )
-    scale: Callable[[Any, Array], ScoreForm] = SCALED[type(form)]
+    scale: Callable[[Any, Array], ScoreForm] = SCALES[type(form)]
     return scale(form, t)
 
 
 def _scale_linear(form: Linear, t: Array) -> Linear:
-    each = _each(t, form.weights.shape[1])
-    bias = form.bias if t.ndim else form.bias * t  # what is no feature's is trusted as it is
+    each = _trust_per_feature(t, form.weights.shape[1])
+    bias = form.bias if t.ndim else form.bias * t  # terms of no feature are not scaled by feature trusts
     offsets = None if form.offsets is None else form.offsets * each
     barrier = _scale_barrier(form.barrier, each)
     return replace(form, weights=form.weights * each, bias=bias, offsets=offsets, barrier=barrier)
 
 
 def _scale_barrier(barrier: Barrier | None, each: Array) -> Barrier | None:
-    """What is ruled out by a feature that is trusted."""
+    """Return the impossible values of features with nonzero trust."""
     if barrier is None:
         return None
     ruled_out = ((barrier.on > 0) | (barrier.off > 0)).any(axis=0)
@@ -230,7 +233,7 @@ def _scale_barrier(barrier: Barrier | None, each: Array) -> Barrier | None:
 
 
 def _scale_sparse_linear(form: SparseLinear, t: Array) -> SparseLinear:
-    each = _each(t, len(form.base))
+    each = _trust_per_feature(t, len(form.base))
     if form.hard is not None:
         _refuse_infinite(bool((form.hard & (each < 0)).any()))
     bias = form.bias * t if t.ndim == 0 else form.bias + form.sum_absences(each - 1.0)
@@ -238,42 +241,42 @@ def _scale_sparse_linear(form: SparseLinear, t: Array) -> SparseLinear:
 
 
 def _scale_lookup(form: Lookup, t: Array) -> Lookup:
-    each = _each(t, len(form.offset) - 1)
-    log_theta = _times(form.log_theta, np.repeat(each, np.diff(form.offset)))
-    return Lookup(log_theta, form.offset, _times(form.unseen, each))
+    each = _trust_per_feature(t, len(form.offset) - 1)
+    log_theta = _multiply_log(form.log_theta, np.repeat(each, np.diff(form.offset)))
+    return Lookup(log_theta, form.offset, _multiply_log(form.unseen, each))
 
 
 def _scale_steps(form: Steps, t: Array) -> Steps:
-    each = _each(t, len(form.start) - 1)
-    return replace(form, log_theta=_times(form.log_theta, np.repeat(each, np.diff(form.start) + 1)))
+    each = _trust_per_feature(t, len(form.start) - 1)
+    return replace(form, log_theta=_multiply_log(form.log_theta, np.repeat(each, np.diff(form.start) + 1)))
 
 
 def _scale_diagonal(form: Diagonal, t: Array) -> Diagonal:
-    each = _each(t, form.mean.shape[1])
+    each = _trust_per_feature(t, form.mean.shape[1])
     trust = each if form.trust is None else form.trust * each
     return replace(form, trust=trust, offsets=None if form.offsets is None else form.offsets * each)
 
 
 def _scale_whole(form: Full | Table, t: Array) -> Full | Table:
-    """A score of all features together has one trust."""
+    """Scale a score of all features together, which has one trust."""
     if t.ndim:
         raise UndefinedError(
-            "features that are scored together cannot be trusted one by one: their score is no sum of theirs. "
+            "features that are scored together cannot be trusted one by one: their score is not a sum over features. "
             "Hint: one number for all of them"
         )
     before = 1.0 if form.trust is None else form.trust
     return replace(form, trust=before * float(t))
 
 
-def _each(t: Array, d: int) -> Array:
-    """One trust for each of d features."""
+def _trust_per_feature(t: Array, d: int) -> Array:
+    """Return one trust for each of d features."""
     if t.ndim and len(t) != d:
         raise InputError(f"there are {len(t)} trusts for {d} features. Hint: one for each, or one number for all")
     return np.array(np.broadcast_to(t, (d,)))
 
 
-def _times(log_theta: Array, t: Array) -> Array:
-    """−∞ times 0 is 0 here: what is not trusted rules nothing out."""
+def _multiply_log(log_theta: Array, t: Array) -> Array:
+    """Return log_theta · t, where −∞ · 0 is 0: a feature without trust rules nothing out."""
     impossible = np.isneginf(log_theta)
     _refuse_infinite(bool((impossible & (t < 0)).any()))
     return np.where(impossible, np.where(t == 0, 0.0, -np.inf), np.where(impossible, 0.0, log_theta) * t)
@@ -287,7 +290,7 @@ def _refuse_infinite(infinite: bool) -> None:
         )
 
 
-SCALED: dict[type, Callable[[Any, Array], ScoreForm]] = {
+SCALES: dict[type, Callable[[Any, Array], ScoreForm]] = {
     Linear: _scale_linear,
     SparseLinear: _scale_sparse_linear,
     Lookup: _scale_lookup,
@@ -296,4 +299,4 @@ SCALED: dict[type, Callable[[Any, Array], ScoreForm]] = {
     Full: _scale_whole,
     Table: _scale_whole,
 }
-"""How each kind of form is scaled."""
+"""The function that scales a form, by kind."""

@@ -1,4 +1,4 @@
-"""Full: the score of Gaussian features with covariance, each class's own or one for all."""
+"""The score of Gaussian features with a covariance matrix for each class or one for all."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.errors import InputError, UndefinedError
-from deciban.scores.diagonal import MOST, NOT_LINEAR
+from deciban.scores.diagonal import MAX_EVIDENCE, NOT_LINEAR
 from deciban.scores.explanation import Pieces
 from deciban.scores.score_form import Boundary, Conic, centred_conic
 
@@ -23,27 +23,27 @@ NO_COVARIANCE = (
     "Hint: scale the columns, or leave some out."
 )
 
-CHUNK = 1 << 18
-"""Most whitened numbers held at a time: 2 MiB."""
+CHUNK_NUMBERS = 1 << 18
+"""Largest number of whitened values held at a time: 2 MiB."""
 
 
 class Shape(NamedTuple):
-    """A covariance, ready to use: W with WᵀW = Σ⁻¹, and ½ ln|2πΣ|."""
+    """A factorised covariance: W with WᵀW = Σ⁻¹, and ½ ln|2πΣ|."""
 
     whiten: Array
     half_log_det: float
 
 
 def cholesky(covariance: Array) -> NDArray[Any]:
-    """L with LLᵀ = Σ, of one matrix or of many; refused where a matrix is not positive definite."""
+    """Return L with LLᵀ = Σ, of one matrix or of many; refuse a matrix that is not positive definite."""
     try:
         return np.asarray(np.linalg.cholesky(covariance), dtype=np.float64)
     except np.linalg.LinAlgError:
         raise InputError(NO_COVARIANCE) from None
 
 
-def shape_of(covariance: Array) -> Shape:
-    """By Cholesky: Σ = LLᵀ, W = L⁻¹."""
+def factorise(covariance: Array) -> Shape:
+    """Factorise a covariance by Cholesky: Σ = LLᵀ, W = L⁻¹."""
     lower = cholesky(covariance)
     whiten = np.linalg.solve(lower, np.eye(len(lower)))
     return Shape(np.tril(whiten), float(np.log(np.diag(lower)).sum() + 0.5 * len(lower) * LOG_2PI))
@@ -53,8 +53,8 @@ def shape_of(covariance: Array) -> Shape:
 class Full:
     """score_k(x) = −½ ln|2πΣ_k| − ½ (x−μ_k)ᵀ Σ_k⁻¹ (x−μ_k); `covariance` is K×d×d, or 1×d×d if shared.
 
-    A row with missing values is scored by the marginal of what it has: the sub-matrix of Σ_k. Where `trust` is
-    given, the score counts so many times as much.
+    A row with missing values is scored by the marginal distribution of its values: the sub-matrix of Σ_k. Where
+    `trust` is given, the score is multiplied by it.
     """
 
     mean: Array
@@ -74,7 +74,7 @@ class Full:
     @cached_property
     def shapes(self) -> list[Shape]:
         """Each class's covariance (or the shared one), factorised."""
-        return [shape_of(c) for c in self.covariance]
+        return [factorise(c) for c in self.covariance]
 
     @cached_property
     def centre(self) -> Array:
@@ -91,7 +91,7 @@ class Full:
 
     @cached_property
     def all_whitens(self) -> Array:
-        """The W_k of all classes one above the other, so that one product whitens a row for every class."""
+        """The W_k of all classes stacked, so that one product whitens a row for every class."""
         return np.concatenate([shape.whiten for shape in self.shapes])
 
     @cached_property
@@ -101,7 +101,7 @@ class Full:
         return (weights, bias) if self.trust is None else (self.trust * weights, self.trust * bias)
 
     def contrast(self, x: Array) -> Array:
-        """ln p(x|k) up to what all classes share, for a shared covariance and rows with nothing missing."""
+        """Return ln p(x|k) up to terms that all classes share, for a shared covariance and complete rows."""
         weights, bias = self.pull
         return (x - self.centre) @ weights.T + bias
 
@@ -114,24 +114,24 @@ class Full:
         """See `ScoreForm.joint`."""
         x = np.asarray(X, dtype=np.float64)
         score = np.empty((len(x), self.n_classes))
-        for have, rows in patterns(x):
+        for have, rows in group_by_missing(x):
             if have.all() and len(rows) == len(x):
                 score[:] = self.whole(x)
                 continue
             form = self if have.all() else self.marginal(have)
             score[rows] = form.whole(x[rows][:, have])
-        np.nan_to_num(score, copy=False, nan=-np.inf, neginf=-np.inf)  # so far off that squares overflow
-        return score if self.trust is None else times(self.trust, score)
+        np.nan_to_num(score, copy=False, nan=-np.inf, neginf=-np.inf)  # squares overflow
+        return score if self.trust is None else multiply_score(self.trust, score)
 
     def whole(self, x: Array) -> Array:
-        """ln p(x|k) of rows with nothing missing, trust apart; a few at a time, which stay in the cache."""
-        step = max(16, CHUNK // max(1, len(self.all_whitens)))
+        """Return ln p(x|k) of rows without missing values, without trust; in blocks that fit the cache."""
+        step = max(16, CHUNK_NUMBERS // max(1, len(self.all_whitens)))
         chunks = (x[start : start + step] - self.centre for start in range(0, len(x), step))
         score = [self._shared_chunk(c) if self.shared else self._own_chunk(c) for c in chunks]
         return np.concatenate(score) if score else np.empty((0, self.n_classes))
 
     def _shared_chunk(self, gap: Array) -> Array:
-        """−½|z|² + z·ν_k − ½|ν_k|²: the squares of z are the same for every class."""
+        """Return −½|z|² + z·ν_k − ½|ν_k|² − ½ ln|2πΣ|: the squares of z are equal for all classes."""
         z = gap @ self.all_whitens.T
         near = z @ self.whitened_means.T - 0.5 * (self.whitened_means**2).sum(axis=1)
         return near - 0.5 * np.einsum("ij,ij->i", z, z)[:, None] - self.half_log_dets
@@ -142,18 +142,18 @@ class Full:
         return -0.5 * np.einsum("ikj,ikj->ik", z, z) - self.half_log_dets
 
     def marginal(self, have: NDArray[np.bool_]) -> Full:
-        """The model of some of the features alone."""
+        """Return the marginal model of some of the features."""
         return Full(self.mean[:, have], self.covariance[:, have][:, :, have], self.trust)
 
     def pieces(self, X: NDArray[Any], k: NDArray[np.intp], l: NDArray[np.intp]) -> Pieces:
         """See `ScoreForm.pieces`.
 
-        Shared covariance: w_j (x_j − m_j), m midway between the two means. Own covariance: each feature's
-        own square and half of each cross term it shares, and ½ ln(|Σ_l|/|Σ_k|) as `shape`.
+        Shared covariance: w_j (x_j − m_j), m midway between the two means. Separate covariances: each feature's
+        square and half of each of its cross terms, and ½ ln(|Σ_l|/|Σ_k|) as `shape`.
         """
         x = np.asarray(X, dtype=np.float64)
         features, shape = np.zeros(x.shape), np.zeros(len(x))
-        for have, rows in patterns(x):
+        for have, rows in group_by_missing(x):
             form = self if have.all() else self.marginal(have)
             features[np.ix_(rows, have)], shape[rows] = form.whole_pieces(x[rows][:, have], k[rows], l[rows])
         if self.trust is not None:
@@ -161,7 +161,7 @@ class Full:
         return Pieces(features, {} if self.shared else {"shape": shape})
 
     def whole_pieces(self, x: Array, k: NDArray[np.intp], l: NDArray[np.intp]) -> tuple[Array, Array]:
-        """Evidence by feature, and by shape, of rows with nothing missing, trust apart."""
+        """Return the evidence by feature and by shape of rows without missing values, without trust."""
         P = self.precision
         if self.shared:
             pull = (self.mean[k] - self.mean[l]) @ P[0]
@@ -170,12 +170,12 @@ class Full:
 
         def part(c: NDArray[np.intp]) -> Array:
             gap = x - self.mean[c]
-            pulled = np.empty_like(gap)
+            products = np.empty_like(gap)
             for one in np.unique(c):
-                pulled[c == one] = gap[c == one] @ P[one]
-            return -0.5 * gap * pulled
+                products[c == one] = gap[c == one] @ P[one]
+            return -0.5 * gap * products
 
-        with np.errstate(over="ignore", invalid="ignore"):  # so far off that both densities are zero: undefined
+        with np.errstate(over="ignore", invalid="ignore"):  # both densities underflow to zero: undefined
             return part(k) - part(l), half[l] - half[k]
 
     @cached_property
@@ -184,7 +184,7 @@ class Full:
         return np.stack([s.whiten.T @ s.whiten for s in self.shapes])
 
     def linear(self) -> Boundary:
-        """See `ScoreForm.linear`: a shared covariance gives every class the same squares."""
+        """See `ScoreForm.linear`: with a shared covariance the squares are equal for all classes."""
         if not self.shared:
             raise UndefinedError(NOT_LINEAR.replace("variances", "covariances"))
         conic = self._conic(np.zeros(self.n_classes))
@@ -200,14 +200,16 @@ class Full:
         return centred_conic(trust * A, self.mean, trust * constant)
 
 
-def times(trust: float, score: Array) -> Array:
-    """A score that counts `trust` times as much: what is impossible stays so, unless it is not trusted at all."""
+def multiply_score(trust: float, score: Array) -> Array:
+    """Multiply a score by trust: −∞ stays −∞ with trust > 0, becomes 0 with trust 0, MAX_EVIDENCE with trust < 0."""
     with np.errstate(invalid="ignore"):
-        return np.where(np.isneginf(score), -np.inf if trust > 0 else 0.0 if trust == 0 else MOST, trust * score)
+        return np.where(
+            np.isneginf(score), -np.inf if trust > 0 else 0.0 if trust == 0 else MAX_EVIDENCE, trust * score
+        )
 
 
-def patterns(x: Array) -> list[tuple[NDArray[np.bool_], NDArray[np.intp]]]:
-    """The rows, grouped by which features they have."""
+def group_by_missing(x: Array) -> list[tuple[NDArray[np.bool_], NDArray[np.intp]]]:
+    """Group the rows by the features that they have."""
     have = ~np.isnan(x)
     if have.all():
         return [(np.ones(x.shape[1], dtype=np.bool_), np.arange(len(x)))]

@@ -1,4 +1,4 @@
-"""Linear: the score of Bernoulli, multinomial, complement and Poisson."""
+"""The linear score of Bernoulli, multinomial, complement and Poisson."""
 
 from __future__ import annotations
 
@@ -23,43 +23,43 @@ INFINITE = (
 
 @dataclass(frozen=True, eq=False)
 class Barrier:
-    """What maximum likelihood has ruled out: `on[k, j]` if x_j ≠ 0, `off[k, j]` if x_j < 1 is impossible in k.
+    """Values that are impossible by maximum likelihood: `on[k, j]` if x_j ≠ 0, `off[k, j]` if x_j < 1 in class k.
 
-    Infinite log-probabilities are kept apart from the finite ones: ∞ · 0 and ∞ − ∞ have no value, a count
-    of broken rules has.
+    Infinite log-probabilities are separate from the finite ones: ∞ · 0 and ∞ − ∞ have no value, a count
+    of impossible values has.
     """
 
     on: Array
     off: Array
 
-    def broken(self, x: Array) -> NDArray[np.bool_]:
-        """Whether row i is impossible in class k; NaN breaks no rule."""
+    def find_impossible(self, x: Array) -> NDArray[np.bool_]:
+        """Return whether row i is impossible in class k; NaN rules nothing out."""
         seen, absent = (np.nan_to_num(x) != 0).astype(float), (x < 1).astype(float)
         return (seen @ self.on.T + absent @ self.off.T) > 0
 
     def pieces(self, x: Array, k: NDArray[np.intp], l: NDArray[np.intp]) -> Array:
-        """±∞ where the feature rules out one of the two classes, NaN where it rules out both."""
+        """Return ±∞ where the feature rules out one of the two classes, NaN where both, else 0."""
         return self.entries(x, (k,), (l,))
 
     def entries(self, x: Array, in_k: tuple[Any, ...], in_l: tuple[Any, ...]) -> Array:
-        """The same, for values with the places of their rules in class k and in class l."""
+        """Return `pieces` for values with the indices of their entries of class k and of class l."""
         seen, absent = np.nan_to_num(x) != 0, x < 1
         out_k = (seen & (self.on[in_k] > 0)) | (absent & (self.off[in_k] > 0))
         out_l = (seen & (self.on[in_l] > 0)) | (absent & (self.off[in_l] > 0))
         return _ruled_out(out_k, out_l)
 
     def absent(self, x: Array, row: NDArray[Any], j: NDArray[Any], k: NDArray[Any], l: NDArray[Any]) -> Array:
-        """The same for all features that a sparse row does not store, together."""
+        """Return `pieces` of all features together that a sparse row does not store."""
 
-        def broken(c: NDArray[Any]) -> NDArray[np.bool_]:
+        def is_impossible(c: NDArray[Any]) -> NDArray[np.bool_]:
             stored = np.bincount(row, weights=self.off[c[row], j], minlength=len(c))
             return self.off.sum(axis=1)[c] - stored > 0
 
-        return _ruled_out(broken(k), broken(l))
+        return _ruled_out(is_impossible(k), is_impossible(l))
 
 
 def _ruled_out(out_k: NDArray[np.bool_], out_l: NDArray[np.bool_]) -> Array:
-    """ln p(x|k) − ln p(x|l) where one of the two is impossible: ∓∞, undefined where both are, else nothing."""
+    """Return ln p(x|k) − ln p(x|l) where one of the two is impossible: ∓∞; NaN where both are, else 0."""
     infinite = np.where(out_k, np.where(out_l, np.nan, -np.inf), np.inf)
     return np.where(out_k | out_l, infinite, 0.0)
 
@@ -68,8 +68,8 @@ def _ruled_out(out_k: NDArray[np.bool_], out_l: NDArray[np.bool_]) -> Array:
 class Linear:
     """score_k(x) = bias_k + Σ_j (weights_kj x_j + offsets_kj) over the features that are present.
 
-    x is first read as the indicator [x > threshold] where a threshold is given. `carrier` names the part
-    of ln p(x|k) that no class changes: "log_factorial" subtracts Σ_j ln x_j!.
+    x is first read as the indicator [x > threshold] where a threshold is given. `carrier` names the term
+    of ln p(x|k) that is equal for all classes: "log_factorial" subtracts Σ_j ln x_j!.
     """
 
     weights: Array
@@ -86,19 +86,19 @@ class Linear:
 
     @cached_property
     def whole_bias(self) -> Array:
-        """The bias of a row with nothing missing: the offsets of all features added."""
+        """The bias of a row without missing values: the offsets of all features added."""
         return self.bias if self.offsets is None else self.bias + self.offsets.sum(axis=1)
 
     @cached_property
     def by_feature(self) -> Array:
-        """The weights with the classes of a feature side by side, as a loop over stored entries reads them."""
+        """The weights, d×K, contiguous by feature for loops over stored entries."""
         return np.ascontiguousarray(self.weights.T)
 
     def read(self, X: NDArray[Any]) -> Array:
-        """A value as the score sees it: itself, or its indicator; NaN stays NaN."""
+        """Return the values as the score uses them: themselves, or indicators; NaN stays NaN."""
         if self.threshold is None:
             return np.asarray(X, dtype=np.float64)
-        seen = (self.threshold < X).astype(np.float64)  # in X's own kind of number, as it was learned
+        seen = (self.threshold < X).astype(np.float64)  # compared in X's data type, as when it was learned
         if X.dtype.kind == "f":
             seen[np.isnan(X)] = np.nan
         return seen
@@ -116,7 +116,7 @@ class Linear:
         if self.carrier is not None:
             score -= log_factorial(x)[:, None]
         if self.barrier is not None:
-            score[self.barrier.broken(x)] = -np.inf
+            score[self.barrier.find_impossible(x)] = -np.inf
         return score
 
     def pieces(self, X: NDArray[Any], k: NDArray[np.intp], l: NDArray[np.intp]) -> Pieces:
@@ -131,7 +131,7 @@ class Linear:
         return Pieces(parts, {"bias": gap} if gap.any() else {})
 
     def stored_pieces(self, Z: Any, k: NDArray[np.intp], l: NDArray[np.intp]) -> Pieces:
-        """The same for CSR rows: evidence where a value is stored, all that is absent together as `absent`."""
+        """Return the pieces of CSR rows: evidence of stored values, and that of all absent features as `absent`."""
         x = self.read(Z.data)
         Z = Z.astype(np.float64)
         row = np.repeat(np.arange(Z.shape[0]), np.diff(Z.indptr))
@@ -165,7 +165,7 @@ LOG_FACTORIALS = np.array([math.lgamma(n + 1.0) for n in range(256)])
 def log_factorials(x: Array) -> Array:
     """Return ln x! = ln Γ(x + 1) of each entry: by a table for small whole numbers, else by the gamma function.
 
-    The choice depends on the entry alone, so that an entry has the same bits whatever stands next to it.
+    The choice depends on the entry alone, so that an entry has the same bits whatever the other entries.
 
     >>> log_factorials(np.array([0.0, 3.0, 0.5])).round(6).tolist()
     [0.0, 1.791759, -0.120782]

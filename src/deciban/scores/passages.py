@@ -75,7 +75,7 @@ class TextExplanation(Explanation):
         return replace(super().__getitem__(rows), texts=self.texts[self._slice(rows)])
 
     def places(self, row: int = 0) -> list[Passage]:
-        """Return every occurrence of a word with evidence, in the order of the text, with its share of the evidence."""
+        """Return every occurrence of a word with evidence, in the order of the text, with its share of it."""
         row = range(len(self))[row]
         columns, values = self.nonzero_evidence(row)
         evidence = dict(zip(columns.tolist(), values.tolist()))

@@ -1,4 +1,4 @@
-"""Table: the score of the full joint model, one log-probability per class and combination of levels."""
+"""The score of the full joint model: one log-probability per class and combination of levels."""
 
 from __future__ import annotations
 
@@ -13,21 +13,20 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.errors import UndefinedError
 from deciban.scores.explanation import Pieces
-from deciban.scores.full import times
+from deciban.scores.full import multiply_score
 from deciban.scores.score_form import Boundary, Conic
 
-FEW = 100
-"""Rows below which searching the cells for each is faster than grouping all cells by what the rows have."""
+MIN_GROUPED_ROWS = 100
+"""With fewer rows, searching the cells for each is faster than grouping all cells by the rows' features."""
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """p(x|k) = (count_k(x) + α) / (N_k + αM), M the number of cells; the cells never seen are not stored.
+    """p(x|k) = (count_k(x) + α) / (N_k + αM), M the number of cells; empty cells are not stored.
 
-    A missing value, or an unseen level that is to be ignored, is summed over: the cells that agree with
-    what the row has, counted together. M overflows any float soon, so all is done in logarithms:
-    ln p = ln(count_k + α Π_free v_j) − ln(N_k + α Π_j v_j). Where `trust` is given, the score counts so many times as
-    much.
+    Missing values, and unseen levels that are to be ignored, are summed over: the counts of all cells that match the
+    row's values are added. M soon overflows a double, so all is computed in logarithms:
+    ln p = ln(count_k + α Π_free v_j) − ln(N_k + α Π_j v_j). Where `trust` is given, the score is multiplied by it.
     """
 
     cell: NDArray[np.int64]
@@ -44,12 +43,12 @@ class Table:
 
     @cached_property
     def level_counts(self) -> tuple[int, ...]:
-        """v_j, how many levels share the pseudo-counts; a feature nobody ever had has one."""
+        """v_j, the number of levels that share the pseudo-counts; 1 for a feature without values."""
         return tuple(max(1, v + self.smooth_unseen) for v in self.sizes)
 
     @cached_property
     def pooled_count(self) -> Array:
-        """The counts, where without pseudo-counts a class never seen says what all classes together say."""
+        """The counts; those of all classes together for a class without rows, if there are no pseudo-counts."""
         empty = self.count.sum(axis=1, keepdims=True) == 0
         return np.where(empty & (self.alpha == 0), self.count.sum(axis=0), self.count)
 
@@ -73,7 +72,7 @@ class Table:
 
     @cached_property
     def _short(self) -> NDArray[Any]:
-        """The cells in the fewest bytes."""
+        """The cells in the smallest integer type."""
         return self._shorten(self.cell)
 
     @cached_property
@@ -82,55 +81,55 @@ class Table:
 
     @cached_property
     def _whole(self) -> tuple[dict[bytes, int], Array]:
-        """The place of each cell, and the counts there."""
-        return _grouped(self._short, self.pooled_count)
+        """The number of each cell, and the counts by number."""
+        return _group_cells(self._short, self.pooled_count)
 
     def _shorten(self, codes: NDArray[np.int64]) -> NDArray[Any]:
-        """Codes in the fewest bytes; V_j stands for any beyond the known."""
+        """Convert codes to the smallest integer type; V_j represents all unknown levels."""
         sizes = np.array(self.sizes, dtype=np.int64)
         return np.minimum(codes, sizes).astype(np.min_scalar_type(int(sizes.max(initial=0))))
 
     def count_matches(self, X: NDArray[Any]) -> tuple[Array, Array]:
-        """How often each class was seen with what each row has, n×K, and ln Π v_j of what it has not, n×1."""
+        """Return the counts of each class that match each row, n×K, and ln Π v_j of its missing features, n×1."""
         X = np.asarray(X, dtype=np.int64)
         have = X >= 0
         if not self.smooth_unseen:
             have &= np.array(self.sizes, dtype=np.int64) > X
         free = np.where(have, 0.0, self._log_level_counts).sum(axis=1, keepdims=True)
-        return self._agreeing(self._shorten(X), have), free
+        return self._match_rows(self._shorten(X), have), free
 
     def joint(self, X: NDArray[Any]) -> Array:
         """See `ScoreForm.joint`."""
         whole = np.logaddexp(self.log_seen, self.log_imagined)
-        if np.isneginf(whole).any():  # nothing seen in any class, nothing imagined: nothing to say
+        if np.isneginf(whole).any():  # no rows and no pseudo-counts: no evidence
             return np.zeros((len(X), self.n_classes))
         count, free = self.count_matches(X)
         score = np.logaddexp(_log(count), self._log_alpha + free) - whole
-        return score if self.trust is None else times(self.trust, score)
+        return score if self.trust is None else multiply_score(self.trust, score)
 
-    def _agreeing(self, codes: NDArray[Any], have: NDArray[np.bool_]) -> Array:
-        """How often each class was seen with what each row has, n×K."""
+    def _match_rows(self, codes: NDArray[Any], have: NDArray[np.bool_]) -> Array:
+        """Return the counts of each class that match each row, n×K."""
         count = np.empty((len(codes), self.n_classes))
         complete = have.all(axis=1)
-        count[complete] = _found(codes[complete], *self._whole)
+        count[complete] = _find_counts(codes[complete], *self._whole)
         part = np.flatnonzero(~complete)
         pattern, which = _distinct(np.packbits(have[part], axis=1))
         order = np.argsort(which, kind="stable")
         for rows in np.split(part[order], np.cumsum(np.bincount(which, minlength=len(pattern)))[:-1]):
             if len(rows):
                 features = np.flatnonzero(have[rows[0]])
-                count[rows] = self._summed(codes[np.ix_(rows, features)], features)
+                count[rows] = self._sum_matches(codes[np.ix_(rows, features)], features)
         return count
 
-    def _summed(self, codes: NDArray[Any], features: NDArray[np.intp]) -> Array:
-        """The counts of the cells that agree with each row in these features, r×K."""
-        if len(codes) < FEW:
+    def _sum_matches(self, codes: NDArray[Any], features: NDArray[np.intp]) -> Array:
+        """Return the counts of the cells that match each row in these features, r×K."""
+        if len(codes) < MIN_GROUPED_ROWS:
             first, which = _distinct(codes)
-            return np.stack([self._searched(codes[i], features) for i in first])[which]
-        return _found(codes, *_grouped(self._short[:, features], self.pooled_count))
+            return np.stack([self._search_row(codes[i], features) for i in first])[which]
+        return _find_counts(codes, *_group_cells(self._short[:, features], self.pooled_count))
 
-    def _searched(self, row: NDArray[Any], features: NDArray[np.intp]) -> Array:
-        """The same for one row, feature by feature among the cells that still agree."""
+    def _search_row(self, row: NDArray[Any], features: NDArray[np.intp]) -> Array:
+        """Return the counts of the cells that match one row, searched feature by feature."""
         if not len(row):
             return self.pooled_count.sum(axis=1)
         at = np.flatnonzero(self._columns[features[0]] == row[0])
@@ -141,7 +140,7 @@ class Table:
         return self.pooled_count[:, at].sum(axis=1)
 
     def pieces(self, X: NDArray[Any], k: NDArray[np.intp], l: NDArray[np.intp]) -> Pieces:
-        """The combination speaks as one: no feature's share can be told apart."""
+        """Return the evidence of the combination as one piece: it is not a sum over features."""
         score = self.joint(X)
         i = np.arange(len(score))
         with np.errstate(invalid="ignore"):
@@ -149,14 +148,14 @@ class Table:
         return Pieces(np.zeros(X.shape), {"joint": gap})
 
     def linear(self) -> Boundary:
-        """A table follows no line."""
+        """Refuse: a table is not linear."""
         raise UndefinedError(
             "the full joint table is not linear in x, nor has it a quadratic_form(): every combination of levels has "
             "a probability of its own. Hint: explain(X) gives the evidence of each row."
         )
 
     def quadratic(self) -> Conic:
-        """A table follows no curve."""
+        """Refuse: a table is not quadratic."""
         self.linear()
         raise AssertionError
 
@@ -166,27 +165,27 @@ def _log(x: Array) -> Array:
         return np.log(x)
 
 
-def _numbered(rows: NDArray[Any]) -> tuple[dict[bytes, int], NDArray[np.intp]]:
-    """The distinct rows, numbered as they come, and the number of each row."""
+def _number_rows(rows: NDArray[Any]) -> tuple[dict[bytes, int], NDArray[np.intp]]:
+    """Number the distinct rows in order of appearance; return their numbers, and the number of each row."""
     number: dict[bytes, int] = {}
     return number, np.array([number.setdefault(row.tobytes(), len(number)) for row in rows], dtype=np.intp)
 
 
 def _distinct(rows: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Where each distinct row comes first, and which of them each row is."""
-    number, which = _numbered(rows)
+    """Return the first place of each distinct row, and the number of each row."""
+    number, which = _number_rows(rows)
     first = np.empty(len(number), dtype=np.intp)
     first[which[::-1]] = np.arange(len(rows))[::-1]
     return first, which
 
 
-def _grouped(cell: NDArray[Any], count: Array) -> tuple[dict[bytes, int], Array]:
-    """The distinct cells and how often each class had them; the row after the last has zeros, for the others."""
-    number, which = _numbered(cell)
+def _group_cells(cell: NDArray[Any], count: Array) -> tuple[dict[bytes, int], Array]:
+    """Return the distinct cells and their counts by class; a last row of zeros is for all others."""
+    number, which = _number_rows(cell)
     return number, np.stack([np.bincount(which, weights=c, minlength=len(number) + 1) for c in count], axis=1)
 
 
-def _found(rows: NDArray[Any], number: dict[bytes, int], count: Array) -> Array:
-    """The counts of each row, n×K."""
+def _find_counts(rows: NDArray[Any], number: dict[bytes, int], count: Array) -> Array:
+    """Return the counts of each row, n×K."""
     other = len(number)
     return count[np.array([number.get(row.tobytes(), other) for row in rows], dtype=np.intp)]
