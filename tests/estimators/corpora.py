@@ -31,7 +31,7 @@ def corpora(draw, least=2):
 
 
 def quiet(ask, *arguments):
-    """The answer, whatever is said beside it."""
+    """Return the answer, without warnings."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return ask(*arguments)

@@ -1,4 +1,4 @@
-"""The shared matrix: every example, with data of the kind it is for and what may be asked of it."""
+"""The shared matrix of tests: every estimator, with data of its kind and its properties."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Learning, merging, forgetting and fading are + − × on one ledger: the laws, through every example."""
+"""Learning, merging, forgetting and fading are + − × on one ledger: the laws, for every estimator."""
 
 import pickle
 from copy import deepcopy

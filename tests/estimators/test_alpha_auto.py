@@ -27,8 +27,8 @@ def test_the_model_is_that_of_the_pseudo_count_that_was_chosen(name):
     family = model._scorer.assumption.families[0]
     assert np.array_equal(model.alpha_, best_alpha(family, model.ledger_.parts[0]))
     if name != "CategoricalNB":
-        told = getattr(deciban, name)(alpha=model.alpha_).fit(COUNTS, LABELS)
-        assert np.array_equal(model.predict_log_proba(COUNTS), told.predict_log_proba(COUNTS))
+        result = getattr(deciban, name)(alpha=model.alpha_).fit(COUNTS, LABELS)
+        assert np.array_equal(model.predict_log_proba(COUNTS), result.predict_log_proba(COUNTS))
 
 
 def test_each_feature_of_levels_is_smoothed_by_its_own():
@@ -87,8 +87,8 @@ def test_one_row_of_one_class_is_enough(name):
 @pytest.mark.parametrize("event", ["multinomial", "boolean", "bernoulli", "complement"])
 def test_documents_choose_by_the_words_that_are_kept(event, tmp_path):
     model = deciban.TextClassifier(event=event, alpha="auto").fit(DOCUMENTS, TOPICS)
-    told = deciban.TextClassifier(event=event, alpha=model.alpha_).fit(DOCUMENTS, TOPICS)
-    assert np.array_equal(model.predict_log_proba(DOCUMENTS), told.predict_log_proba(DOCUMENTS))
+    result = deciban.TextClassifier(event=event, alpha=model.alpha_).fit(DOCUMENTS, TOPICS)
+    assert np.array_equal(model.predict_log_proba(DOCUMENTS), result.predict_log_proba(DOCUMENTS))
     fewer = deciban.TextClassifier(event=event, alpha="auto", most=2).fit(DOCUMENTS, TOPICS)
     assert model.select(2).alpha_ == fewer.alpha_
     model.save(tmp_path / "t.deciban")
@@ -144,5 +144,5 @@ def test_it_is_chosen_anew_without_each_fold(name, folds):
     fold = np.arange(60) if folds == "loo" else report.folds
     for f in np.unique(fold):
         alone = made(name).fit(X[fold != f], y[fold != f])
-        told = np.exp(report.log_proba[fold == f])
-        assert told == pytest.approx(alone.predict_proba(X[fold == f]), abs=1e-9)
+        result = np.exp(report.log_proba[fold == f])
+        assert result == pytest.approx(alone.predict_proba(X[fold == f]), abs=1e-9)

@@ -32,11 +32,11 @@ def test_every_facade_is_calibrated_explained_and_saved(example, method, tmp_pat
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DecibanWarning)
         model = example.make().calibrated(X, y, method, folds=5)
-        told = model.predict_proba(X)
+        result = model.predict_proba(X)
         why = model.explain(X)
     assert model.calibration_.method == method
-    np.testing.assert_allclose(told.sum(axis=1), 1, rtol=1e-12)
-    assert (model.predict(X) == model.classes_[told.argmax(axis=1)]).all()
+    np.testing.assert_allclose(result.sum(axis=1), 1, rtol=1e-12)
+    assert (model.predict(X) == model.classes_[result.argmax(axis=1)]).all()
     evidence = np.asarray(why.evidence.sum(axis=1)).reshape(-1)
     added = why.prior + evidence + sum(why.extras.values())
     first, second = np.sort(model.predict_log_proba(X), axis=1)[:, [-1, -2]].T
@@ -44,8 +44,8 @@ def test_every_facade_is_calibrated_explained_and_saved(example, method, tmp_pat
     assert sound.mean() > 0.5
     np.testing.assert_allclose(added[sound], ((first - second) * DECIBAN)[sound], atol=1e-8)
     model.save(tmp_path / "m")
-    assert (deciban.load(tmp_path / "m").predict_proba(X) == told).all()
-    assert (pickle.loads(pickle.dumps(model)).predict_proba(X) == told).all()
+    assert (deciban.load(tmp_path / "m").predict_proba(X) == result).all()
+    assert (pickle.loads(pickle.dumps(model)).predict_proba(X) == result).all()
 
 
 def test_the_map_is_fitted_to_scores_of_scikit_learns_folds():
@@ -111,8 +111,8 @@ def test_the_curve_of_a_calibrated_model_is_where_its_probabilities_meet(method,
     form = model.quadratic_form()
     A = form.A if form.A.ndim == 3 else np.stack([np.diag(a) for a in form.A])
     score = np.einsum("ni,kij,nj->nk", X, A, X) + X @ form.weights.T + form.bias
-    told = model.predict_log_proba(X)
-    np.testing.assert_allclose(score[:, 1:] - score[:, :1], told[:, 1:] - told[:, :1], atol=1e-9)
+    result = model.predict_log_proba(X)
+    np.testing.assert_allclose(score[:, 1:] - score[:, :1], result[:, 1:] - result[:, :1], atol=1e-9)
 
 
 def test_the_bayes_error_is_that_of_the_model_as_it_believes():
@@ -152,9 +152,9 @@ def test_other_priors_move_what_was_calibrated():
 def test_learning_more_drops_the_map_and_says_so(change):
     X, y = overlapping()
     model = deciban.GaussianNB().calibrated(X, y, "temperature")
-    with pytest.warns(DecibanWarning, match="calibration .temperature. is dropped") as told:
+    with pytest.warns(DecibanWarning, match="calibration .temperature. is dropped") as result:
         assert change(model, X, y).calibration_ is None
-    assert told[0].filename == __file__
+    assert result[0].filename == __file__
 
 
 def test_a_batch_is_not_calibrated_and_that_is_said():

@@ -1,4 +1,4 @@
-"""scikit-learn's conformance checks, for every example and every covariance."""
+"""scikit-learn's conformance checks, for every estimator and every covariance."""
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 

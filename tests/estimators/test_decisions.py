@@ -1,4 +1,4 @@
-"""Costs, thresholds and rejection on every example: what the rule makes of the example's own posteriors."""
+"""Costs, thresholds and rejection of every estimator: the rule applied to the estimator's own posteriors."""
 
 import numpy as np
 import pytest

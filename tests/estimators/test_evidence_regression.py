@@ -86,13 +86,13 @@ def test_the_weights_are_those_of_scikit_learn_on_the_same_scaled_features():
 @pytest.mark.parametrize("data", [(MAIL * 3, LABELS * 3), (THREE, OF_THREE)], ids=["two", "three"])
 def test_explanations_add_up_to_the_log_odds(kind, data):
     model = EvidenceRegression(**KINDS[kind]).fit(*data)
-    told = model.explain(data[0])
+    result = model.explain(data[0])
     shown = model.predict_log_proba(data[0])
     ordered = np.sort(shown, axis=1)
     nats = np.log(10) / 10
-    np.testing.assert_allclose(told.total * nats, ordered[:, -1] - ordered[:, -2], atol=1e-9)
-    parts = np.asarray(told.evidence.sum(axis=1)).ravel() + told.prior + told.extras["bias"]
-    np.testing.assert_allclose(parts, told.total, atol=1e-9)
+    np.testing.assert_allclose(result.total * nats, ordered[:, -1] - ordered[:, -2], atol=1e-9)
+    parts = np.asarray(result.evidence.sum(axis=1)).ravel() + result.prior + result.extras["bias"]
+    np.testing.assert_allclose(parts, result.total, atol=1e-9)
 
 
 def test_an_explanation_says_where_the_words_stand():
@@ -104,11 +104,11 @@ def test_an_explanation_says_where_the_words_stand():
 
 def test_telltales_say_trust_times_evidence_in_decibans():
     model = EvidenceRegression().fit(THREE, OF_THREE)
-    first, *_ = told = model.telltales("sea", 3)
-    assert len(told) == 3
+    first, *_ = result = model.telltales("sea", 3)
+    assert len(result) == 3
     assert first.word in ("sea", "sail", "to")
     assert first.decibans == pytest.approx(first.evidence * first.trust)
-    assert [one.decibans for one in told] == sorted((one.decibans for one in told), reverse=True)
+    assert [one.decibans for one in result] == sorted((one.decibans for one in result), reverse=True)
     with pytest.raises(InputError, match="moon"):
         model.telltales("moon")
 
@@ -124,8 +124,8 @@ def test_beta_0_trusts_all_words_alike():
 def test_trust_1_everywhere_would_be_the_naive_model():
     model = EvidenceRegression(presence=False, length=False).fit(MAIL, LABELS)
     naive = TextClassifier().fit(MAIL, LABELS)
-    told = naive.linear_form()
-    weights = told.weights[1] - told.weights[0]
+    result = naive.linear_form()
+    weights = result.weights[1] - result.weights[0]
     np.testing.assert_allclose(model.coef_[0] / model.trust_[0], weights)
 
 
@@ -271,7 +271,7 @@ ODD = {
     "more columns than rows": (np.eye(6, 40), np.arange(6) % 2, {}),
     "constant": (np.ones((6, 3)), np.arange(6) % 2, {}),
     "nothing at all": (np.zeros((6, 3)), np.arange(6) % 3, {}),
-    "told apart without error, hardly held back": (np.eye(6), np.arange(6) % 2, {"C": 1e9}),
+    "separable, with a weak penalty": (np.eye(6), np.arange(6) % 2, {"C": 1e9}),
     "held back altogether": (np.eye(6), np.arange(6) % 2, {"C": 1e-9}),
     "huge, but there or not is all that counts": (1e300 * np.eye(6), np.arange(6) % 3, {}),
     "large": (1e90 * np.eye(6), np.arange(6) % 3, {"presence": False}),
@@ -299,7 +299,7 @@ def test_a_thousand_classes_of_fifty_words_share_each_word_alike():
     model = EvidenceRegression().fit(X, y)
     assert model._check_fitted().account.converged
     p, own = model.predict_proba(X[:50]), np.arange(1000)[None, :] % 50 == np.arange(50)[:, None]
-    np.testing.assert_allclose(p[own], p[0, 0], rtol=1e-6)  # the twenty classes of a word are told apart by nothing
+    np.testing.assert_allclose(p[own], p[0, 0], rtol=1e-6)  # the twenty classes of a word cannot be separated
     np.testing.assert_allclose(p[~own], p[0, 1], rtol=1e-6)
     assert p[0, 0] > 100 * p[0, 1]
     np.testing.assert_allclose(20 * p[0, 0] + 980 * p[0, 1], 1.0)

@@ -218,9 +218,9 @@ def test_it_can_be_calibrated_and_asked_for_decisions(tmp_path):
     model = LogisticRegression(C=1e4).fit(X, y).calibrated(X, y, method="temperature")
     assert model.calibration_.method == "temperature"
     np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
-    told = model.explain(X, classes=("ant", "bee"))
+    result = model.explain(X, classes=("ant", "bee"))
     log_p = model.predict_log_proba(X)
-    np.testing.assert_allclose(told.total, 10 / np.log(10) * (log_p[:, 0] - log_p[:, 1]), atol=1e-8)
+    np.testing.assert_allclose(result.total, 10 / np.log(10) * (log_p[:, 0] - log_p[:, 1]), atol=1e-8)
     model.save(tmp_path / "a.model")
     np.testing.assert_array_equal(deciban.load(tmp_path / "a.model").predict_proba(X), model.predict_proba(X))
     assert (LogisticRegression().fit(X, y).predict(X, reject=0.01) == None).any()  # noqa: E711

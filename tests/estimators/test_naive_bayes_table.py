@@ -272,11 +272,11 @@ def test_weights_count_rows_and_weightless_rows_are_absent():
 def test_explanations_add_up_to_the_odds_and_name_the_values():
     table, y = patients(holes=0.0)
     model = NaiveBayes(roles=ROLES).fit(table, y)
-    told = model.explain(table, classes=("ill", "well"))
+    result = model.explain(table, classes=("ill", "well"))
     log_proba = model.predict_log_proba(table) * 10 / np.log(10)
-    np.testing.assert_allclose(told.total, log_proba[:, 0] - log_proba[:, 2], atol=1e-9)
-    assert list(told.features) == list(ROLES)
-    assert f"pain = {table['pain'][0]}" in told.text(0)
+    np.testing.assert_allclose(result.total, log_proba[:, 0] - log_proba[:, 2], atol=1e-9)
+    assert list(result.features) == list(ROLES)
+    assert f"pain = {table['pain'][0]}" in result.text(0)
     with pytest.raises(ValueError, match="ghost"):
         model.explain(table, classes=("ill", "ghost"))
 

@@ -121,9 +121,9 @@ def test_wide_rows_are_explained_sparsely_without_pseudo_counts_too():
     y = np.arange(6) % 2
     for name in ("MultinomialNB", "BernoulliNB"):
         model = getattr(deciban, name)(alpha=0.0).fit(X, y)
-        told, dense = model.explain(X, classes=(0, 1)), model.explain(X.toarray(), classes=(0, 1))
-        assert sparse.issparse(told.evidence)
-        np.testing.assert_array_equal(told.total, dense.total)
+        result, dense = model.explain(X, classes=(0, 1)), model.explain(X.toarray(), classes=(0, 1))
+        assert sparse.issparse(result.evidence)
+        np.testing.assert_array_equal(result.total, dense.total)
 
 
 def test_the_threads_of_matrix_products_are_as_before_after_calls_side_by_side():

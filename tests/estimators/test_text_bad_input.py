@@ -45,10 +45,10 @@ def test_a_class_without_words_is_a_class(event):
         warnings.simplefilter("error")
         model = TextClassifier(event=event).fit([*MAIL, "", "?"], [*LABELS, "void", "void"])
         proba = model.predict_proba(MAIL)
-        told = model.explain(MAIL[:1], classes=("spam", "void"))
+        result = model.explain(MAIL[:1], classes=("spam", "void"))
     assert np.isfinite(proba).all()
     assert (proba > 0).all()
-    assert np.isfinite(told.total).all()
+    assert np.isfinite(result.total).all()
 
 
 @every_event
@@ -144,9 +144,9 @@ def test_strange_characters_are_learned_explained_and_shown(text):
     assert sorted(model.vocabulary_) == sorted(set(CountVectorizer().build_analyzer()(text)) | {"plain", "words"})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        told = model.explain([text])
-    told.text().encode()
-    assert sum(value for _, value in told.entries()) == pytest.approx(told.total[0])
+        result = model.explain([text])
+    result.text().encode()
+    assert sum(value for _, value in result.entries()) == pytest.approx(result.total[0])
 
 
 @pytest.mark.parametrize("verb", ["predict", "predict_proba", "score_samples", "explain"])

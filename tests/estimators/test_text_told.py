@@ -26,23 +26,25 @@ EXPLAINED = ADDITIVE | {
 def test_an_explanation_adds_up_and_knows_the_places(kind, corpus):
     documents, labels, questions = corpus
     model = TextClassifier(**EXPLAINED[kind]).fit(documents, labels)
-    told = quiet(model.explain, questions)
+    result = quiet(model.explain, questions)
     odds = np.sort(quiet(model.predict_log_proba, questions), axis=1)
-    np.testing.assert_allclose(told.total, 10 / math.log(10) * (odds[:, -1] - odds[:, -2]), atol=1e-9)
+    np.testing.assert_allclose(result.total, 10 / math.log(10) * (odds[:, -1] - odds[:, -2]), atol=1e-9)
     for row, text in enumerate(questions):
-        entries, places = told.entries(row), told.places(row)
-        assert sum(value for _, value in entries) == pytest.approx(told.total[row], abs=1e-9)
+        entries, places = result.entries(row), result.places(row)
+        assert sum(value for _, value in entries) == pytest.approx(result.total[row], abs=1e-9)
         assert all(text[place.start : place.end].lower() == place.word for place in places)
         assert places == sorted(places, key=lambda place: place.start)
         words = sum(value for name, value in entries if name not in ("prior", "absent"))
         assert sum(place.decibans for place in places) == pytest.approx(words, abs=1e-9)
-        assert str(told[row]) == told.text(row)
-        assert max(map(len, told.text(row).splitlines())) <= 80
+        assert str(result[row]) == result.text(row)
+        assert max(map(len, result.text(row).splitlines())) <= 80
 
 
 def test_an_explanation_reads_well():
-    told = TextClassifier().fit(MAIL, LABELS).explain(["BUY cheap,\n\t cheap \x1b[31mlunch now, " + "and so on " * 9])
-    assert told.text(most=2).splitlines() == [
+    result = (
+        TextClassifier().fit(MAIL, LABELS).explain(["BUY cheap,\n\t cheap \x1b[31mlunch now, " + "and so on " * 9])
+    )
+    assert result.text(most=2).splitlines() == [
         "spam rather than ham",
         "  cheap               2×    +10.88 dB  BUY [cheap], cheap [31mlunch now, and so…",
         "  now                 1×     +3.68 dB  … cheap [31mlunch [now], and so on and s…",
@@ -52,32 +54,32 @@ def test_an_explanation_reads_well():
 
 
 def test_a_hashed_model_explains_by_the_words_of_the_document():
-    told = TextClassifier(words=Words(hashed=2)).fit(MAIL, LABELS).explain(["buy the lunch"])
-    names = [name for name, _ in told.entries() if name != "prior"]
+    result = TextClassifier(words=Words(hashed=2)).fit(MAIL, LABELS).explain(["buy the lunch"])
+    names = [name for name, _ in result.entries() if name != "prior"]
     assert sorted(word for name in names for word in name.split(" / ")) == ["buy", "lunch", "the"]
-    assert {place.word for place in told.places()} == {"buy", "lunch", "the"}
+    assert {place.word for place in result.places()} == {"buy", "lunch", "the"}
 
 
 def test_two_classes_may_be_named_and_one_row_taken():
     model = TextClassifier().fit(MAIL, LABELS)
-    told = model.explain(ASKED, classes=("spam", "ham"))
-    assert told.winner.tolist() == ["spam"] * 3
-    assert told[1].texts == ASKED[1:2]
-    assert told[-1].entries() == told.entries(2)
-    assert pickle.loads(pickle.dumps(told)).text(1) == told.text(1)
+    result = model.explain(ASKED, classes=("spam", "ham"))
+    assert result.winner.tolist() == ["spam"] * 3
+    assert result[1].texts == ASKED[1:2]
+    assert result[-1].entries() == result.entries(2)
+    assert pickle.loads(pickle.dumps(result)).text(1) == result.text(1)
 
 
 @pytest.mark.parametrize("kind", ["multinomial", "bernoulli", "complement", "idf"])
 def test_telltales_name_the_words_and_what_they_rest_on(kind):
     model = TextClassifier(**ADDITIVE[kind]).fit(MAIL, LABELS)
-    told = {t.word: t for t in model.telltales("spam", n=20)}
-    assert set(told) == {"cheap", "pills", "buy", "now", "watches"}
-    assert told["buy"][4:] == (2.0, 1.0, 2.0, 1.0)
-    assert all(t.low < t.decibans < t.high for t in told.values())
+    result = {t.word: t for t in model.telltales("spam", n=20)}
+    assert set(result) == {"cheap", "pills", "buy", "now", "watches"}
+    assert result["buy"][4:] == (2.0, 1.0, 2.0, 1.0)
+    assert all(t.low < t.decibans < t.high for t in result.values())
     assert model.telltales("spam", 1)[0].word == "cheap"
     assert len(model.telltales("ham", 3)) == 3
     if kind == "multinomial":  # 2 of 7 words against 0 of 10, of 11 different ones, under α = 1
-        assert told["cheap"].decibans == pytest.approx(10 * math.log10(Q(3, 18) / Q(1, 21)))
+        assert result["cheap"].decibans == pytest.approx(10 * math.log10(Q(3, 18) / Q(1, 21)))
 
 
 def test_telltales_of_no_class_or_no_words_are_refused():

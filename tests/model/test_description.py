@@ -1,4 +1,4 @@
-"""A model's description: figures by hand, words that name what speaks, and room for large models."""
+"""A model's description: figures computed by hand, summaries in words, and large models."""
 
 import json
 from fractions import Fraction
@@ -17,7 +17,7 @@ def decibans(ratio):
     return 10 * log10(ratio)
 
 
-def trained(table, roles=None, **settings):
+def train_model(table, roles=None, **settings):
     return deciban.train(table, target="y", roles=roles, judge=False, **settings)
 
 
@@ -25,9 +25,9 @@ def strongest(model):
     return {strength.feature: strength for strength in model.describe().strongest}
 
 
-def test_a_level_speaks_for_a_class_by_the_ratio_of_its_smoothed_shares():
-    told = trained({"pain": PAIN, "y": SICK}).describe().strongest[0]
-    ill, well = sorted(told.says, key=lambda saying: saying.label)
+def test_a_level_favours_a_class_by_the_ratio_of_its_smoothed_shares():
+    result = train_model({"pain": PAIN, "y": SICK}).describe().strongest[0]
+    ill, well = sorted(result.says, key=lambda summary: summary.label)
     assert (ill.value, ill.label, ill.rows) == ("= chest", "ill", 11)
     assert ill.evidence == pytest.approx(decibans(Fraction(8 + 1, 10 + 2) / Fraction(3 + 1, 15 + 2)))
     assert (well.value, well.label, well.rows) == ("= none", "well", 14)
@@ -37,72 +37,72 @@ def test_a_level_speaks_for_a_class_by_the_ratio_of_its_smoothed_shares():
 
 
 def test_the_average_evidence_is_that_of_the_true_class_against_the_other():
-    told = trained({"pain": PAIN, "y": SICK}).describe().strongest[0]
+    result = train_model({"pain": PAIN, "y": SICK}).describe().strongest[0]
     ill = [Fraction(9, 12), Fraction(3, 12)]
     well = [Fraction(4, 17), Fraction(13, 17)]
 
-    def apart(p, q):
+    def divergence(p, q):
         return sum(float(a) * decibans(a / b) for a, b in zip(p, q))
 
-    assert told.evidence == pytest.approx(0.4 * apart(ill, well) + 0.6 * apart(well, ill))
-    assert 0 <= told.low < told.evidence < told.high
+    assert result.evidence == pytest.approx(0.4 * divergence(ill, well) + 0.6 * divergence(well, ill))
+    assert 0 <= result.low < result.evidence < result.high
 
 
-def test_with_three_classes_a_level_speaks_against_the_other_two_together():
+def test_with_three_classes_a_level_is_compared_with_the_other_two_together():
     rows = [("a", "x")] * 6 + [("b", "x")] * 2 + [("a", "y")] * 1 + [("b", "y")] * 7 + [("b", "z")] * 4
     table = {"letter": [r[0] for r in rows], "y": [r[1] for r in rows]}
-    says = {saying.label: saying for saying in trained(table).describe().strongest[0].says}
+    says = {summary.label: summary for summary in train_model(table).describe().strongest[0].says}
     others = Fraction(8, 12) * Fraction(2, 10) + Fraction(4, 12) * Fraction(1, 6)
     assert says["x"].value == "= a"
     assert says["x"].evidence == pytest.approx(decibans(Fraction(7, 10) / others))
 
 
 def test_intervals_hold_the_figure_and_narrow_with_more_rows():
-    model = trained({"pain": PAIN, "y": SICK})
+    model = train_model({"pain": PAIN, "y": SICK})
     few, many = (m.describe().strongest[0] for m in (model, model * 100))
-    for told in (few, many, *few.says, *many.says):
-        assert told.low < told.evidence < told.high
+    for result in (few, many, *few.says, *many.says):
+        assert result.low < result.evidence < result.high
     assert many.high - many.low < (few.high - few.low) / 5
     assert many.says[0].high - many.says[0].low < (few.says[0].high - few.says[0].low) / 5
 
 
-def test_a_level_seen_once_is_not_what_is_told_first():
+def test_a_level_seen_once_is_not_listed_first():
     table = {"pain": [*PAIN * 4, "odd"], "y": [*SICK * 4, "ill"]}
-    says = trained(table).describe().strongest[0].says
-    assert "= odd" not in [saying.value for saying in says]
+    says = train_model(table).describe().strongest[0].says
+    assert "= odd" not in [summary.value for summary in says]
 
 
-def test_numbers_are_told_by_means_with_standard_errors():
+def test_numbers_are_summarised_by_means_with_standard_errors():
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=40), np.array(["low", "high"] * 20)
     x[:5] = np.nan
-    told = strongest(trained({"x": x, "y": y}, numbers="number", parameter_prior=0.0))["x"]
-    for saying in told.says:
-        own = x[(y == saying.label) & ~np.isnan(x)]
-        assert saying.what == "mean"
-        assert saying.value == pytest.approx(own.mean())
-        assert saying.error == pytest.approx(own.std() / np.sqrt(len(own)))
-        assert saying.rows == len(own)
-    assert (told.rows, told.fewest, told.fewest_label) == (35, 17, "low")
+    result = strongest(train_model({"x": x, "y": y}, numbers="number", parameter_prior=0.0))["x"]
+    for summary in result.says:
+        own = x[(y == summary.label) & ~np.isnan(x)]
+        assert summary.what == "mean"
+        assert summary.value == pytest.approx(own.mean())
+        assert summary.error == pytest.approx(own.std() / np.sqrt(len(own)))
+        assert summary.rows == len(own)
+    assert (result.rows, result.fewest, result.fewest_label) == (35, 17, "low")
 
 
-def test_counts_are_told_by_their_rates():
+def test_counts_are_summarised_by_their_rates():
     visits, y = np.array([0, 1, 2, 0, 4, 5, 3, 6]), np.array(["few"] * 4 + ["many"] * 4)
-    told = strongest(trained({"visits": visits, "y": y}, {"visits": "count"}, alpha=0.0))["visits"]
-    assert [(s.label, s.value, s.what) for s in told.says] == [("few", 0.75, "rate"), ("many", 4.5, "rate")]
-    assert told.says[1].error == pytest.approx(np.sqrt(4.5 / 4))
+    result = strongest(train_model({"visits": visits, "y": y}, {"visits": "count"}, alpha=0.0))["visits"]
+    assert [(s.label, s.value, s.what) for s in result.says] == [("few", 0.75, "rate"), ("many", 4.5, "rate")]
+    assert result.says[1].error == pytest.approx(np.sqrt(4.5 / 4))
 
 
-def test_of_many_classes_the_lowest_and_the_highest_mean_are_told():
+def test_of_many_classes_the_lowest_and_the_highest_mean_are_listed():
     y = np.repeat(np.arange(8), 10)
-    says = strongest(trained({"x": y * 1.5 + np.tile([0.0, 0.1], 40), "y": y}, numbers="number"))["x"].says
-    assert [saying.label for saying in says] == [0, 7]
+    says = strongest(train_model({"x": y * 1.5 + np.tile([0.0, 0.1], 40), "y": y}, numbers="number"))["x"].says
+    assert [summary.label for summary in says] == [0, 7]
 
 
-def test_a_binned_number_is_told_by_its_bins():
+def test_a_binned_number_is_summarised_by_its_bins():
     x = np.r_[np.linspace(1, 2, 30), np.linspace(8, 9, 30)]
-    says = strongest(trained({"x": x, "y": ["low"] * 30 + ["high"] * 30}, {"x": "binned"}))["x"].says
-    by_class = {saying.label: saying for saying in says}
+    says = strongest(train_model({"x": x, "y": ["low"] * 30 + ["high"] * 30}, {"x": "binned"}))["x"].says
+    by_class = {summary.label: summary for summary in says}
     assert by_class["low"].value == "below 5"
     assert by_class["high"].value == "from 5"
     assert by_class["high"].evidence == pytest.approx(decibans(Fraction(31, 32) / Fraction(1, 32)))
@@ -111,37 +111,37 @@ def test_a_binned_number_is_told_by_its_bins():
 def test_parts_of_dates_are_features_of_their_own():
     days = np.arange("2024-01-01", "2024-03-01", dtype="datetime64[D]")
     weekend = np.isin(np.arange(len(days)) % 7, (5, 6))
-    told = trained({"admitted": days, "y": np.where(weekend, "weekend", "week")}).describe()
-    assert told.strongest[0].feature == "admitted.weekday"
-    assert told.strongest[0].column == "admitted"
-    assert {saying.value for saying in told.strongest[0].says} & {"= Sat", "= Sun"}
-    assert [note.name for note in told.columns] == ["admitted"]
+    result = train_model({"admitted": days, "y": np.where(weekend, "weekend", "week")}).describe()
+    assert result.strongest[0].feature == "admitted.weekday"
+    assert result.strongest[0].column == "admitted"
+    assert {summary.value for summary in result.strongest[0].says} & {"= Sat", "= Sun"}
+    assert [note.name for note in result.columns] == ["admitted"]
 
 
 def test_columns_tell_role_reason_and_what_is_missing():
     table = {"pain": [None, *PAIN[1:]], "same": ["x"] * 25, "y": SICK}
-    pain, same = trained(table).describe().columns
+    pain, same = train_model(table).describe().columns
     assert (pain.role, pain.rows, pain.missing) == ("category", 24, pytest.approx(1 / 25))
     assert (same.role, same.reason, same.rows, same.missing) == ("skip", "always the same value", None, None)
 
 
 def test_classes_rows_weights_and_parameters():
     table = {"pain": PAIN, "w": [2.0] * 25, "y": [*SICK[:-1], None]}
-    told = trained(table, weights="w", prior="uniform").describe()
-    assert [(c.label, c.weight, c.prior) for c in told.classes] == [("ill", 20, 0.5), ("well", 28, 0.5)]
-    assert (told.target, told.rows, told.rows_without_class, told.weight) == ("y", 25, 1, 48)
-    assert told.n_parameters == 2 * (2 - 1) + 1
+    result = train_model(table, weights="w", prior="uniform").describe()
+    assert [(c.label, c.weight, c.prior) for c in result.classes] == [("ill", 20, 0.5), ("well", 28, 0.5)]
+    assert (result.target, result.rows, result.rows_without_class, result.weight) == ("y", 25, 1, 48)
+    assert result.n_parameters == 2 * (2 - 1) + 1
 
 
 def test_labels_that_are_numbers_stay_numbers():
-    told = trained({"pain": PAIN, "y": [int(label == "ill") for label in SICK]}).describe()
-    assert [share.label for share in told.classes] == [0, 1]
-    assert json.loads(json.dumps(told.to_dict()))["classes"][1]["label"] == 1
+    result = train_model({"pain": PAIN, "y": [int(label == "ill") for label in SICK]}).describe()
+    assert [share.label for share in result.classes] == [0, 1]
+    assert json.loads(json.dumps(result.to_dict()))["classes"][1]["label"] == 1
 
 
 def test_the_dictionary_is_json_even_where_evidence_has_no_end():
-    told = trained({"pain": ["a"] * 5 + ["b"] * 5, "y": ["p"] * 5 + ["q"] * 5}, alpha=0.0).describe()
-    found = json.loads(json.dumps(told.to_dict(), allow_nan=False))
+    result = train_model({"pain": ["a"] * 5 + ["b"] * 5, "y": ["p"] * 5 + ["q"] * 5}, alpha=0.0).describe()
+    found = json.loads(json.dumps(result.to_dict(), allow_nan=False))
     assert found["strongest"][0]["says"][0]["evidence"] is None
     assert found["strongest"][0]["text"][0].startswith("pain = a favours p: +∞ dB")
 
@@ -150,23 +150,25 @@ def test_the_strongest_come_first_and_only_they_are_put_into_words():
     rng = np.random.default_rng(1)
     y = rng.integers(0, 2, 300)
     table = {f"c{j}": np.where(rng.random(300) < j / 15, y, rng.integers(0, 2, 300)).astype(str) for j in range(15)}
-    told = trained({**table, "y": y}).describe().strongest
-    assert [t.evidence for t in told] == sorted((t.evidence for t in told), reverse=True)
-    assert told[0].feature == "c14"
-    assert [bool(t.says) for t in told] == [True] * 10 + [False] * 5
+    result = train_model({**table, "y": y}).describe().strongest
+    assert [t.evidence for t in result] == sorted((t.evidence for t in result), reverse=True)
+    assert result[0].feature == "c14"
+    assert [bool(t.says) for t in result] == [True] * 10 + [False] * 5
 
 
 def test_levels_beyond_the_most_are_one():
     table = {"id": [*"aaaaabbbbb", *map(str, range(90))], "y": ["p"] * 5 + ["q"] * 5 + ["p"] * 80 + ["q"] * 10}
-    says = strongest(trained(table, {"id": "category"}, most_levels=2))["id"].says
-    assert {saying.value for saying in says} == {"= one of the 90 rarest", "= b"}
+    says = strongest(train_model(table, {"id": "category"}, most_levels=2))["id"].says
+    assert {summary.value for summary in says} == {"= one of the 90 rarest", "= b"}
 
 
-def test_a_class_without_rows_says_nothing_and_breaks_nothing():
-    told = trained({"pain": PAIN, "x": np.arange(25) ** 1.5, "y": SICK}, classes=["ill", "well", "other"]).describe()
-    assert [share.weight for share in told.classes] == [10, 0, 15]
-    assert all(saying.label != "other" for strength in told.strongest for saying in strength.says)
-    assert all(strength.fewest_label == "ill" for strength in told.strongest)
+def test_a_class_without_rows_has_no_summary_and_breaks_nothing():
+    result = train_model(
+        {"pain": PAIN, "x": np.arange(25) ** 1.5, "y": SICK}, classes=["ill", "well", "other"]
+    ).describe()
+    assert [share.weight for share in result.classes] == [10, 0, 15]
+    assert all(summary.label != "other" for strength in result.strongest for summary in strength.says)
+    assert all(strength.fewest_label == "ill" for strength in result.strongest)
 
 
 def test_the_text_keeps_within_eighty_columns_and_says_what_it_leaves_out():
@@ -176,14 +178,14 @@ def test_the_text_keeps_within_eighty_columns_and_says_what_it_leaves_out():
             for j in range(50)}  # fmt: skip
     wide = {name: np.char.add("a level with a very long name ", values) for name, values in wide.items()}
     labels = np.char.add("a class with a very long name that goes on and on ", y.astype(str))
-    text = str(trained({**wide, "y": labels}).describe())
+    text = str(train_model({**wide, "y": labels}).describe())
     assert max(map(len, text.splitlines())) <= 80
     for rest in ("… and 20 more classes", "… and 45 more columns or parts of dates", "… and 10 more columns"):
         assert rest in text
 
 
 def test_the_text_shows_figures_that_a_reader_needs():
-    text = str(trained({"pain": PAIN, "y": SICK}).describe())
+    text = str(train_model({"pain": PAIN, "y": SICK}).describe())
     assert text.startswith("y from 1 column: 25 rows read; 3 parameters")
     assert "= chest favours ill: +5.0 dB (" in text
     assert "25 rows, 10 of ill" in text

@@ -128,16 +128,16 @@ def table_answers(model):
     """What a model of a table says of patients it has not seen, and how much it has learned."""
     rows = pd.DataFrame(ASKED)
     if isinstance(model, deciban.NaiveBayes):
-        said = {"ledger": model.ledger_, "roles": model.roles_, "classes": model.classes_.tolist()}
+        facts = {"ledger": model.ledger_, "roles": model.roles_, "classes": model.classes_.tolist()}
     else:
-        said = {"ledger": model.ledger, "roles": model.roles, "classes": model.classes}
+        facts = {"ledger": model.ledger, "roles": model.roles, "classes": model.classes}
     density = np.asarray(model.score_samples(rows))[:, None]
-    ledger = said.pop("ledger")
+    ledger = facts.pop("ledger")
     return {
         "joint": (np.asarray(model.predict_log_proba(rows)) + density).tolist(),
         "rows": ledger.rows.tolist(),
         "fingerprint": ledger.schema.fingerprint,
-        **said,
+        **facts,
     }
 
 
@@ -147,8 +147,8 @@ def write(folder, models, expected, ask):
         return
     for name, model in models.items():
         model.save(folder / f"{name}.deciban")
-    told = {name: ask(model) for name, model in models.items()}
-    (folder / expected).write_text(json.dumps(told, indent=1) + "\n")
+    result = {name: ask(model) for name, model in models.items()}
+    (folder / expected).write_text(json.dumps(result, indent=1) + "\n")
 
 
 POSTS = [
@@ -195,11 +195,11 @@ def calibrated_answers(model):
     table = isinstance(model, deciban.Model)
     rows = pa.table(ASKED) if table else np.array([[0.2, 0.4], [1.0, 0.9], [9.0, -9.0]])
     priors = model.with_priors([0.2, 0.8] if table else [0.2, 0.3, 0.5])
-    told = model.predict(rows, reject_novel=0.01)
+    result = model.predict(rows, reject_novel=0.01)
     return {
         "proba": as_lists(model.predict_proba(rows)),
         "other priors": as_lists(priors.predict_proba(rows)),
-        "novel": [label is None for label in (told.to_pylist() if table else told)],
+        "novel": [label is None for label in (result.to_pylist() if table else result)],
         "method": (model.calibration if table else model.calibration_).method,
     }
 
@@ -252,9 +252,9 @@ def text_answers(model):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DecibanWarning)  # one document has no known word
         asked = ASKED_TEXTS if example else {"post": ASKED_TEXTS, "size": [3.0, 2, 1, None]}
-        told = np.asarray(model.predict_log_proba(asked))
+        result = np.asarray(model.predict_log_proba(asked))
     ledger, classes = (model.ledger_, model.classes_.tolist()) if example else (model.ledger, model.classes)
-    return {"log_proba": told.tolist(), "rows": ledger.rows.tolist(), "classes": classes}
+    return {"log_proba": result.tolist(), "rows": ledger.rows.tolist(), "classes": classes}
 
 
 if __name__ == "__main__":

@@ -138,8 +138,8 @@ def test_evidence_beyond_all_doubles_is_infinite_without_a_warning(path):
     model = deciban.load(forge(path, model_bytes.MODELS["MultinomialNB"](), change))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        told = model.explain(5e7 * np.eye(4))
-    assert np.isposinf(told.total).all()
+        result = model.explain(5e7 * np.eye(4))
+    assert np.isposinf(result.total).all()
 
 
 def test_a_whole_number_beyond_all_doubles_is_refused(path):

@@ -1,4 +1,4 @@
-"""Files of format 1 are read for ever, and say what they said when they were written."""
+"""Files of format 1 are read for ever, and predict as they did when they were written."""
 
 import json
 from pathlib import Path
@@ -60,23 +60,23 @@ def test_the_file_goes_on_learning():
 @pytest.mark.parametrize("name", EXPECTED)
 def test_every_kind_of_model_is_read(name):
     model = deciban.load(HERE / "format-1" / f"{name}.deciban")
-    said = answers(model)
-    np.testing.assert_allclose(said.pop("joint"), EXPECTED[name]["joint"], rtol=1e-9)
-    assert said == {key: EXPECTED[name][key] for key in said}
+    result = answers(model)
+    np.testing.assert_allclose(result.pop("joint"), EXPECTED[name]["joint"], rtol=1e-9)
+    assert result == {key: EXPECTED[name][key] for key in result}
 
 
 @pytest.mark.parametrize("name", TABLES)
 def test_every_kind_of_table_model_is_read(name):
-    said = table_answers(deciban.load(HERE / "format-1" / f"{name}.deciban"))
-    np.testing.assert_allclose(said.pop("joint"), TABLES[name]["joint"], rtol=1e-9)
-    assert said == {key: TABLES[name][key] for key in said}
+    result = table_answers(deciban.load(HERE / "format-1" / f"{name}.deciban"))
+    np.testing.assert_allclose(result.pop("joint"), TABLES[name]["joint"], rtol=1e-9)
+    assert result == {key: TABLES[name][key] for key in result}
 
 
 @pytest.mark.parametrize("name", JOINED)
 def test_every_kind_of_model_with_joined_columns_is_read(name):
-    said = table_answers(deciban.load(HERE / "format-1" / f"{name}.deciban"))
-    np.testing.assert_allclose(said.pop("joint"), JOINED[name]["joint"], rtol=1e-9)
-    assert said == {key: JOINED[name][key] for key in said}
+    result = table_answers(deciban.load(HERE / "format-1" / f"{name}.deciban"))
+    np.testing.assert_allclose(result.pop("joint"), JOINED[name]["joint"], rtol=1e-9)
+    assert result == {key: JOINED[name][key] for key in result}
 
 
 def test_a_table_model_goes_on_learning():
@@ -109,17 +109,17 @@ def test_a_table_model_counted_what_the_table_holds():
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_every_kind_of_model_of_texts_is_read(name):
-    said = text_answers(deciban.load(HERE / "format-1" / f"{name}.deciban"))
-    np.testing.assert_allclose(said.pop("log_proba"), TEXTS[name]["log_proba"], rtol=1e-9, atol=1e-12)
-    assert said == {key: TEXTS[name][key] for key in said}
+    result = text_answers(deciban.load(HERE / "format-1" / f"{name}.deciban"))
+    np.testing.assert_allclose(result.pop("log_proba"), TEXTS[name]["log_proba"], rtol=1e-9, atol=1e-12)
+    assert result == {key: TEXTS[name][key] for key in result}
 
 
 @pytest.mark.parametrize("name", CALIBRATED)
 def test_every_kind_of_calibration_is_read(name):
-    said = calibrated_answers(deciban.load(HERE / "format-1" / f"{name}.deciban"))
+    result = calibrated_answers(deciban.load(HERE / "format-1" / f"{name}.deciban"))
     for key in ("proba", "other priors"):
-        np.testing.assert_allclose(said.pop(key), CALIBRATED[name][key], rtol=1e-9, atol=1e-12)
-    assert said == {key: CALIBRATED[name][key] for key in said}
+        np.testing.assert_allclose(result.pop(key), CALIBRATED[name][key], rtol=1e-9, atol=1e-12)
+    assert result == {key: CALIBRATED[name][key] for key in result}
 
 
 @pytest.mark.parametrize("name", FITTED)

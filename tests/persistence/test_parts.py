@@ -329,12 +329,12 @@ def test_assumptions_that_nobody_can_make_are_refused(family, name, value, why):
         read_family(section.put(name, value), 2)
 
 
-def test_levels_that_are_said_to_be_known_are_bounded():
+def test_min_levels_are_bounded():
     with pytest.raises(ModelFileError, match="min_levels"):
         write_family(Categorical(min_levels=(1 << 40,)), 1)
 
 
-def test_a_belief_of_several_blocks_comes_back(tmp_path):
+def test_a_model_of_several_blocks_comes_back(tmp_path):
     families = (Gaussian(prior_rows=1.0), Categorical(holes="unseen"))
     before = GenerativeModel(
         Assumption(families, ClassPrior("given", given=(0.25, 0.75)), LEDGERS["mixed"] * 0.5), LEDGERS["mixed"]
@@ -347,7 +347,7 @@ def test_a_belief_of_several_blocks_comes_back(tmp_path):
     assert list(read.feature_names) == ["x", "y", "u", "v"]
 
 
-def test_a_belief_whose_parts_are_of_different_models_is_refused(tmp_path):
+def test_a_model_whose_parts_are_of_different_models_is_refused(tmp_path):
     one = write_scorer(GenerativeModel(Assumption((Gaussian(),), ClassPrior()), LEDGERS["moments"]))
     other = write_scorer(GenerativeModel(Assumption((Binned(),), ClassPrior()), LEDGERS["grid"]))
     mixed = Section({**one.header, "families": other.header["families"]}, one.arrays)

@@ -1,4 +1,4 @@
-"""Every example comes back from its file as it was: the same to the last bit, and able to go on learning."""
+"""Every estimator is read from its file as it was written: equal to the last bit, and able to learn more."""
 
 import copy
 import pickle
@@ -268,7 +268,7 @@ def test_what_differs_is_still_refused_after_loading(path):
         read + deciban.GaussianNB().fit([[0.0], [1.0]], [0, 2])
 
 
-def test_a_belief_needs_no_facade(path):
+def test_a_scorer_can_be_saved_without_an_estimator(path):
     model = deciban.CategoricalNB().fit([[0, 1], [1, 0]], ["a", "b"])
     section = write_scorer(model._scorer)
     files.write(path, section.header, section.arrays)

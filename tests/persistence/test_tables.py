@@ -48,9 +48,9 @@ def test_a_large_file_gives_the_same_answers(model, path):
     model.save(path)
     read = deciban.load(path)
     assert np.array_equal(answers(read), answers(model))
-    told, expected = read.explain(ROWS), model.explain(ROWS)
-    assert np.array_equal(told.evidence, expected.evidence)
-    assert list(told.features) == list(expected.features)
+    result, expected = read.explain(ROWS), model.explain(ROWS)
+    assert np.array_equal(result.evidence, expected.evidence)
+    assert list(result.features) == list(expected.features)
     assert read.classes == model.classes
     assert read.describe() == model.describe()
     assert read.ledger == model.ledger
@@ -85,7 +85,7 @@ def test_a_large_file_goes_on_learning(model, path):
 
 
 @pytest.mark.usefixtures("large")
-def test_a_large_file_of_the_facade_predicts_without_its_sums(path):
+def test_a_large_file_of_the_estimator_predicts_without_its_sums(path):
     X, y = ROWS.drop_columns(["diagnosis"]), np.arange(40) % 2
     model = deciban.NaiveBayes().fit(X, y)
     model.save(path)

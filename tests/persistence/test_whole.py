@@ -71,7 +71,7 @@ def test_an_interruption_leaves_the_old_file_whole(path, monkeypatch):
     assert old_and_alone(path)
 
 
-def test_the_folder_is_told_after_the_file_has_its_name(path, monkeypatch):
+def test_the_folder_is_synchronised_after_the_file_has_its_name(path, monkeypatch):
     done = []
     fsync, replace = os.fsync, os.replace
     monkeypatch.setattr(os, "fsync", lambda f: (done.append(os.path.isdir(f"/proc/self/fd/{f}")), fsync(f)))
