@@ -1,4 +1,4 @@
-"""Cross-validation from one pass equals refits: every estimator, dense and sparse, with weights and missing values."""
+"""Cross-validation from one pass equals refits: every estimator, dense and sparse, with weights and NaN."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What a model of texts tells: reasons with their places, telltales, drawn documents, likelihoods, its form."""
+"""Text estimators: explanations with positions, telltales, sampled documents, likelihoods and the linear form."""
 
 import math
 import pickle
