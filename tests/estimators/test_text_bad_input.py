@@ -242,10 +242,10 @@ CONTRADICTIONS = [
     ({"event": "boolean", "words": Words(values="log")}, "event='boolean'.*values='log'"),
     ({"event": "bernoulli", "words": Words(values="log")}, "event='bernoulli'.*values='log'"),
     ({"event": "bernoulli", "words": Words(length="l2")}, "length='l2'"),
-    ({"event": "bernoulli", "idf": True}, "nothing for idf=True to weigh"),
-    ({"event": "bernoulli", "weighting": "tfidf"}, "nothing for weighting='tfidf' to weigh"),
+    ({"event": "bernoulli", "idf": True}, "idf=True has nothing to weight"),
+    ({"event": "bernoulli", "weighting": "tfidf"}, "weighting='tfidf' has nothing to weight"),
     ({"event": "boolean", "weighting": "twcnb"}, "not event='boolean'"),
-    ({"weighting": "tfidf", "idf": True}, "an idf of its own"),
+    ({"weighting": "tfidf", "idf": True}, "includes idf"),
     ({"weighting": "twcnb", "words": Words(values="log")}, "values='log'"),
     ({"weighting": "twcnb", "words": Words(length="l1")}, "length='l1'"),
     ({"norm": True}, "norm=True divides the weights of event='complement'"),
@@ -317,7 +317,7 @@ def test_one_class_is_enough_to_fit_and_too_few_to_explain():
 @pytest.mark.parametrize("changed", [{"weighting": "tfidf"}, {"event": "bernoulli"}, {"words": {"ngrams": 2}}])
 def test_a_model_whose_reading_was_changed_after_learning_is_not_saved(changed, tmp_path):
     model = TextClassifier().fit(["aa bb", "cc"], ["x", "y"]).set_params(**changed)
-    with pytest.raises(ModelFileError, match=r"set to something else after the documents were learned.*fit again"):
+    with pytest.raises(ModelFileError, match=r"changed after the documents were learned.*fit again"):
         model.save(tmp_path / "m.deciban")
 
 

@@ -87,7 +87,7 @@ def test_telltales_of_no_class_or_no_words_are_refused():
     for label in ("eggs", 3, None):
         with pytest.raises(InputError, match=r"none of the 2 classes\. Hint: one of ham, spam"):
             model.telltales(label)
-    with pytest.raises(UndefinedError, match="no words are kept"):
+    with pytest.raises(UndefinedError, match="words are hashed"):
         TextClassifier(words=Words(hashed=5)).fit(MAIL, LABELS).telltales("ham")
 
 

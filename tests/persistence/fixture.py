@@ -101,7 +101,7 @@ def naive_bayes():
 
 
 def joined_models():
-    """Return a table model and a NaiveBayes of two joined numbers, and combinations of columns, one level with `&`."""
+    """Return a table model and a NaiveBayes of two joined numbers, and of combinations of columns, one with `&`."""
     pain = [level and level.replace("head", "head & neck") for level in PATIENTS["pain"]]
     rows = {**PATIENTS, "pain": pain}
     given = {"roles": {**ROLES, "visits": "number"}, "blocks": [["visits", "temperature °C"], ["smoker", "pain"]]}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, NoReturn, Self
@@ -125,7 +125,7 @@ class NaiveBayes(Bayes):
         prior = parse_prior("empirical" if self.priors is None else self.priors, 1.0, n_classes, scaled=False)
         alpha = self.alpha if isinstance(self.alpha, str) else float(self.alpha)
         rows = float(self.parameter_prior)
-        words = Words.given(self.words)
+        words = Words.from_argument(self.words)
         return Options(alpha, rows, self.unseen, int(self.most_levels), prior, words)  # type: ignore[arg-type]
 
     def _assumption(self, n_features: int, n_classes: int) -> Assumption:
@@ -183,7 +183,11 @@ class NaiveBayes(Bayes):
         model = self._model()
         threads = thread_count(self.n_jobs)
         table = to_table(self, X, self._names)
-        return np.concatenate([model.scores(parts, wanted, threads) for _, parts in model.blocks(Frame(table))])
+        return np.concatenate([model.scores(parts, wanted, threads) for parts in self._parts(model, table)])
+
+    def _parts(self, model: Model, table: pa.Table) -> Iterator[list[Any]]:
+        """Return an iterator over the matrices of each block of rows."""
+        return (parts for _, parts in model.blocks(Frame(table)))
 
     def log_likelihood(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> float:
         """Return Σ ln p(x, y) over these rows; without arguments over the training rows, from the ledger alone."""
@@ -248,18 +252,18 @@ class NaiveBayes(Bayes):
             self._check_fitted(), other._check_fitted()
             _check_same_columns(self._columns or (), other._columns or ())
             if "text" in self.roles_.values():
-                words = Words.given(other.words)
-                Words.given(self.words).refuse_other(words, "Hint: fit both with the same words=")
+                words = Words.from_argument(other.words)
+                Words.from_argument(self.words).refuse_other(words, "Hint: fit both with the same words=")
         return super()._combine(other, operation)
 
     def _write_state(self, section: Section) -> None:
         super()._write_state(section)
         section.put_texts("names", self._names).put("target", self._target).put("frame", self._kind)
-        write_columns(section, self._columns or (), Words.given(self.words))
+        write_columns(section, self._columns or (), Words.from_argument(self.words))
 
     def _read_state(self, section: Section, blocks: Sequence[Block]) -> None:
         try:
-            words = Words.given(self.words)
+            words = Words.from_argument(self.words)
         except DecibanError as error:
             section.refuse(f"the arguments are not sound: {error}")
         self._columns, self._names = read_columns(section, blocks, words), tuple(section.texts("names"))
