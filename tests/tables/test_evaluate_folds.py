@@ -328,9 +328,9 @@ def test_a_model_is_judged_without_folds():
     t = {"x": np.arange(30.0) % 7, "y": ["p", "q"] * 15}
     with pytest.raises(InputError, match="for folds"):
         deciban.evaluate(t, model=deciban.train(t, target="y"), groups="x")
-    with pytest.raises(InputError, match="judged as it is"):
+    with pytest.raises(InputError, match="evaluated as it is"):
         deciban.evaluate(t, model=deciban.train(t, target="y"), calibrate="auto")
-    with pytest.raises(InputError, match="as they learned"):
+    with pytest.raises(InputError, match="without a calibration"):
         deciban.choose(t, target="y", calibrate="auto")
 
 
@@ -361,14 +361,14 @@ def test_rows_of_settled_roles_are_left_out_in_closed_form_however_many(monkeypa
 
 def test_scores_out_of_fold_are_those_of_the_report():
     from deciban.training.task import plan
-    from deciban.training.train import learned
+    from deciban.training.train import train_task
 
     t = table()
-    trained = learned(plan(t, **settings(t)), 10, None)
+    trained = train_task(plan(t, **settings(t)), 10, None)
     scored, report = trained.sample_scores, deciban.train(t, **settings(t)).held_out
-    posterior, density = scored.finished("log_posterior"), scored.finished("density")
+    posterior, density = scored.finish("log_posterior"), scored.finish("density")
     np.testing.assert_allclose(posterior, report.log_proba, rtol=1e-12)
-    np.testing.assert_allclose(scored.finished("joint") - density[:, None], posterior, atol=1e-9)
+    np.testing.assert_allclose(scored.finish("joint") - density[:, None], posterior, atol=1e-9)
     assert np.array(CLASSES)[scored.rows.codes].tolist() == report.truth.tolist()
     assert np.array_equal(scored.rows.fold, shared_out(t, 10)[present(t)])
     assert scored.rows.weight.tolist() == pc.filter(t.column("w"), pa.array(present(t))).to_pylist()

@@ -171,7 +171,7 @@ def _uses_document_lengths(est: Any) -> bool:
     """Return whether documents are divided by their length, which is that of the known words."""
     if isinstance(est, TextBayes):
         return est._words.length is not None
-    return isinstance(est, NaiveBayes) and Words.given(est.words).length is not None
+    return isinstance(est, NaiveBayes) and Words.from_argument(est.words).length is not None
 
 
 def _part_batches(model: Any, rows: Any) -> Iterator[tuple[slice, Sequence[Any]]]:

@@ -41,7 +41,7 @@ from deciban.scores.posterior import Finish
 from deciban.sources.frames import Frame
 from deciban.sources.source import read_first_rows
 from deciban.text import Words
-from deciban.training.column_blocks import joined
+from deciban.training.column_blocks import join_columns
 from deciban.training.infer_roles import HEAD, infer
 from deciban.training.number_roles import decide
 from deciban.training.task import Task
@@ -165,7 +165,7 @@ class NaiveBayes(Bayes):
             raise InputError(
                 f"no column is left to learn from in {rows} ({why}). Hint: roles={{{columns[0].name!r}: 'number'}}"
             )
-        return tuple(joined(columns, self.blocks, self.roles))
+        return tuple(join_columns(columns, self.blocks, self.roles))
 
     def _replace_ledger(self, ledger: Ledger, X: Any = None) -> None:
         """Replace the ledger; columns have dtypes of their own, and none is stored."""

@@ -17,7 +17,7 @@ from deciban.model.summarise_table import Rows
 from deciban.training.column_blocks import BELLS
 from deciban.training.learners import make_learner
 from deciban.training.table_folds import FoldModel, count_rows
-from deciban.training.task import PENALISED, Task
+from deciban.training.task import PENALISED_LEARNERS, Task
 from deciban.training.train import Trained
 
 SHAPES: tuple[str, ...] = get_args(Covariance)
@@ -106,7 +106,7 @@ class Field:
             if name == "bayes":
                 yield Contender(DEFAULT_LEARNER, {}, self.task, self.schema)
             elif name in PARTNERS:
-                penalty = C if name in PENALISED else "auto"
+                penalty = C if name in PENALISED_LEARNERS else "auto"
                 arguments = {"learner": name, **({} if penalty == "auto" else {"C": penalty})}
                 yield Contender(PARTNERS[name], arguments, replace(self.task, learner=name, C=penalty), self.schema)
             elif name in shapes:

@@ -19,7 +19,7 @@ Blocks = Sequence[Sequence[str]]
 """Groups of columns by their names."""
 
 
-def joined(
+def join_columns(
     columns: Sequence[Column], blocks: Blocks | str | None, given: Mapping[str, str] | None = None
 ) -> list[Column]:
     """The columns, those of each block joined: numbers under one bell, flags and categories as their combinations.

@@ -19,7 +19,7 @@ from deciban.model.summarise_table import Progress, Rows
 from deciban.training.candidates import Contender, Field, checked_names
 from deciban.training.evaluate import Split
 from deciban.training.learning_curve import FEWEST_ROWS, HELD_OUT
-from deciban.training.task import check_fold_settings, checked_learner, plan
+from deciban.training.task import check_fold_settings, check_learner, plan
 from deciban.training.train import Trained, train_task
 from deciban.validation.splits import check_n_folds
 
@@ -64,15 +64,20 @@ def compare(
     (['naive Bayes', 'Gaussian tied diagonal'], 'naive Bayes')
     """
     names, split = checked_names(learners), Split(check_n_folds(folds), groups)
-    checked_learner("logistic", C)
+    check_learner("logistic", C)
     n_draws = _checked_draws(draws) if curve else 0
     wished = None if sizes is None else _checked_sizes(sizes)
     for name in ("learner", "covariance"):
         if settings.get(name) is not None:
             raise InputError(f"compare tries every learner, so {name} is not free. Hint: learners=['bayes', 'tied']")
-    aside = split.aside(settings.get("roles"))
+    unlearned = split.unlearned_columns(settings.get("roles"))
     asked = plan(
-        source, target=target, sql=sql, weights=weights, aside=aside, **check_fold_settings("compare", settings)
+        source,
+        target=target,
+        sql=sql,
+        weights=weights,
+        unlearned=unlearned,
+        **check_fold_settings("compare", settings),
     )
     task = replace(asked, learner="bayes", C="auto")
     split.check(task)

@@ -96,4 +96,4 @@ def concatenate_rows(kept: Sequence[Rows]) -> Rows:
 
 def _concatenate_columns(columns: Sequence[Any]) -> Any:
     """Concatenate a column of all batches."""
-    return Documents.joined(columns) if isinstance(columns[0], Documents) else np.concatenate(columns)
+    return Documents.concatenate(columns) if isinstance(columns[0], Documents) else np.concatenate(columns)

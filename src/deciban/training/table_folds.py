@@ -27,7 +27,7 @@ from deciban.model.model_options import Options
 from deciban.model.summarise_table import Rows
 from deciban.scorer import Scorer, vocabularies
 from deciban.scores.posterior import Finish, finish, warn_impossible
-from deciban.text import Words, measured_by
+from deciban.text import Words, keep_known_words
 from deciban.training.number_roles import decide
 from deciban.training.task import Task
 from deciban.validation.fold_models import score_by_fold, split_by_fold
@@ -91,7 +91,7 @@ def rescale_texts(rows: Rows, rest: Ledger, words: Words) -> Rows:
         return rows
     dense = len(rows.columns) - len(known)
     texts = [
-        block if vocabulary is None else [measured_by(words, block[0], part.seen)]  # type: ignore[attr-defined]
+        block if vocabulary is None else [keep_known_words(words, block[0], part.seen)]  # type: ignore[attr-defined]
         for vocabulary, block, part in zip(known, rows.columns[dense:], rest.parts[dense:])
     ]
     return replace(rows, columns=[*rows.columns[:dense], *texts])

@@ -1,4 +1,4 @@
-"""What is to be learned: source, target, roles and options, checked before all is read."""
+"""Training tasks: source, target, roles and options, checked before the table is read."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from deciban.model.summarise_table import FoldAssigner, TableSummariser
 from deciban.sources.arrow_cells import format_label
 from deciban.sources.source import Source, open_source, read_first_rows, role_hint
 from deciban.text import Words
-from deciban.training.column_blocks import Blocks, check_shape, joined
+from deciban.training.column_blocks import Blocks, check_shape, join_columns
 from deciban.training.infer_roles import HEAD, infer
 
 LEARNERS = ("bayes", *fitted_model.LEARNERS)
-"""Who may learn: naive Bayes from what was counted, or one of its partners from the rows."""
+"""The learners: naive Bayes from the ledger, or a discriminative learner from the rows."""
 
-PENALISED = ("logistic", "evidence")
+PENALISED_LEARNERS = ("logistic", "evidence")
 """The learners that have a penalty."""
 
-MOST_LABELS = 0.5
-"""A column with more different values than this share of its rows is no target."""
+MAX_LABEL_SHARE = 0.5
+"""The share of distinct values among the rows up to which a column can be the target."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """What is to be learned from which table."""
+    """A table and its target, with the columns, options and learner of a training."""
 
     source: Source
     target: str
@@ -46,11 +46,11 @@ class Task:
     target_type: str = "string"
     learner: str = "bayes"
     C: float | str = "auto"
-    """Of the other learners: one over the weight of their penalty."""
+    """One over the weight of the penalty of logistic and evidence regression."""
 
     @cached_property
     def layout(self) -> Layout:
-        """Which features stand in which block; undecided numbers in two."""
+        """The features of each block; undecided numbers are in two."""
         return Layout(tuple(self.columns))
 
     def summariser(self, n_folds: int, assign: FoldAssigner | None = None) -> TableSummariser:
@@ -86,12 +86,14 @@ def plan(
     errors: str = "strict",
     missing: Sequence[str] | str = (),
     hive: bool = False,
-    aside: Sequence[str] = (),
+    unlearned: Sequence[str] = (),
 ) -> Task:
-    """The task that these arguments describe; see `train`. Columns set `aside` are not learned from."""
+    """Plan the task that these arguments describe; see `train`. `unlearned` columns are not learned from."""
     reading = {"format": format, "encoding": encoding, "errors": errors, "missing": missing, "hive": hive}
     opened = open_source(source, sql, file_options(reading))
-    options = Options(alpha, parameter_prior, unseen, most_levels, words=Words.given(words), covariance=covariance)
+    options = Options(
+        alpha, parameter_prior, unseen, most_levels, words=Words.from_argument(words), covariance=covariance
+    )
     learner, penalty = _learner(learner, C, like)
     if like is not None:
         options, prior = _options_like(like, prior)
@@ -99,11 +101,13 @@ def plan(
     head = read_first_rows(opened, HEAD)
     _check_labels(head, target)
     if like is not None:
-        found = _like(like, target, roles or blocks, numbers, words)
-        columns: Sequence[Column] = [column for column in found if column.name not in aside]
+        found = _columns_like(like, target, roles or blocks, numbers, words)
+        columns: Sequence[Column] = [column for column in found if column.name not in unlearned]
     else:
-        columns = _inferred(opened, head, [target, *([weights] if weights else []), *aside], roles or {}, numbers)
-        columns = joined(columns, blocks, roles)
+        columns = _infer_columns(
+            opened, head, [target, *([weights] if weights else []), *unlearned], roles or {}, numbers
+        )
+        columns = join_columns(columns, blocks, roles)
         check_shape(options.covariance, columns)
     target_type = _target_type(opened, head, target)
     return Task(opened, target, columns, options, weights, classes, prior, target_type, learner, penalty)
@@ -111,7 +115,7 @@ def plan(
 
 def check_settings(function: str, settings: Mapping[str, Any]) -> Mapping[str, Any]:
     """Check that all settings are arguments of `train` that describe what is learned, and return them."""
-    known = set(signature(plan).parameters) - {"aside"}
+    known = set(signature(plan).parameters) - {"unlearned"}
     for name in settings:
         if name not in known:
             near = did_you_mean(name, known)
@@ -132,19 +136,19 @@ def check_fold_settings(function: str, settings: Mapping[str, Any]) -> Mapping[s
 
 
 def _learner(learner: Any, C: Any, like: Model | None) -> tuple[str, float | str]:
-    """Who learns, and under which penalty: as asked for, else as in the other model, if there is one."""
+    """Return the learner and its penalty: as given, else those of the other model, if there is one."""
     account = None if like is None else like.account
     if learner is None and account is not None:
         learner = account.learner
     if account is not None and account.learner == learner and isinstance(C, str) and C == "auto":
-        given: Any = account.settings.get("C")
-        C = given if learner in PENALISED and not account.settings.get("C_chosen") else C
-    who = "bayes" if learner is None else learner
-    return who, checked_learner(who, C)
+        from_model: Any = account.settings.get("C")
+        C = from_model if learner in PENALISED_LEARNERS and not account.settings.get("C_chosen") else C
+    learner = "bayes" if learner is None else learner
+    return learner, check_learner(learner, C)
 
 
-def checked_learner(learner: Any, C: Any) -> float | str:
-    """The penalty, if the learner is one and takes it."""
+def check_learner(learner: Any, C: Any) -> float | str:
+    """Check the learner and its penalty, and return the penalty."""
     if learner not in LEARNERS:
         raise InputError(f"learner must be one of {', '.join(map(repr, LEARNERS))}, not {learner!r}")
     if isinstance(C, str) and C == "auto":
@@ -152,8 +156,8 @@ def checked_learner(learner: Any, C: Any) -> float | str:
     if isinstance(C, bool) or not isinstance(C, (int, float)) or not C > 0:
         raise InputError(f"C must be a number > 0, or 'auto', not {C!r}. Hint: C=1.0")
     if float("inf") == C and learner == "evidence":
-        raise InputError(f"trust that nothing holds back has no bounds: C must be finite, not {C!r}. Hint: C=1e3")
-    if learner not in PENALISED:
+        raise InputError(f"evidence regression needs a penalty: C must be finite, not {C!r}. Hint: C=1e3")
+    if learner not in PENALISED_LEARNERS:
         raise InputError(
             f"C weighs a penalty, and learner={learner!r} has none. "
             f"Hint: leave C out, or --learner logistic (learner='logistic')"
@@ -169,7 +173,7 @@ def _check_target(source: Source, target: str) -> None:
         raise InputError(f"{source.name} has no column {target!r} for the target{near}")
 
 
-def _inferred(
+def _infer_columns(
     source: Source, head: Any, leave_out: Sequence[str], roles: Mapping[str, str], numbers: str | None
 ) -> Sequence[Column]:
     if numbers not in (None, "number", "binned", "auto"):
@@ -187,15 +191,15 @@ def _inferred(
 
 
 def _options_like(like: Model, prior: Any) -> tuple[Options, Any]:
-    """The options of another model; priors that were given for its classes are given by their names."""
-    given = like.options.prior.given
-    if given is None:
+    """Return the options of another model; priors that were given for its classes are named by class."""
+    priors = like.options.prior.given
+    if priors is None:
         return like.options, prior
-    named = dict(zip(like.scorer.schema.classes, given))
+    named = dict(zip(like.scorer.schema.classes, priors))
     return replace(like.options, prior=ClassPrior()), named if prior is None else prior
 
 
-def _like(like: Model, target: str, given: Any, numbers: str | None, words: Any) -> Sequence[Column]:
+def _columns_like(like: Model, target: str, given: Any, numbers: str | None, words: Any) -> Sequence[Column]:
     if like.target != target:
         raise InputError(f"the model to be like has the target {like.target!r}, not {target!r}")
     if given or numbers:
@@ -206,7 +210,7 @@ def _like(like: Model, target: str, given: Any, numbers: str | None, words: Any)
 
 
 def _target_type(source: Source, head: Any, target: str) -> str:
-    """The kind of label the user has, where it is more than text."""
+    """Return the type of the labels, if it is more than text."""
     import pyarrow as pa
 
     if not source.typed:
@@ -218,14 +222,14 @@ def _target_type(source: Source, head: Any, target: str) -> str:
 
 
 def _check_labels(head: Any, target: str) -> None:
-    """Refuse a target that is a quantity or an identifier, before everything is read."""
+    """Raise an error if the target is a quantity or an identifier, before the table is read."""
     import pyarrow as pa
 
     if pa.types.is_nested(head.schema.field(target).type):
         raise InputError(f"column {target!r} is of type {head.schema.field(target).type}, which names no classes")
     labels = head.column(target).drop_null()
     distinct = len(labels.unique())
-    if len(labels) >= 50 and distinct > MOST_LABELS * len(labels):
+    if len(labels) >= 50 and distinct > MAX_LABEL_SHARE * len(labels):
         raise InputError(
             f"column {target!r} has {distinct} different values in {len(labels)} rows, so it names no classes. "
             f"Hint: another target; a quantity can be cut into classes first"
