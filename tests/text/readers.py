@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 
 from deciban.text import Documents, Words
-from deciban.text.lexicon import Desk, Lexicon
+from deciban.text.lexicon import Lexicon, TokenBuffers
 
 READERS = {
     "words": (Words(), CountVectorizer()),
@@ -57,9 +57,9 @@ any_text = st.one_of(
 
 def kernel_tokens(words: Words, texts: list[str]) -> list[list[str]]:
     """What the kernels count of each text, as texts again."""
-    lexicon = Lexicon(words, room=8)
-    numbers, bounds = lexicon.read(Documents(texts), np.arange(len(texts)), Desk())
-    lexicon.spelled()
+    lexicon = Lexicon(words, capacity=8)
+    numbers, bounds = lexicon.read(Documents(texts), np.arange(len(texts)), TokenBuffers())
+    lexicon.write_texts()
 
     text = lexicon.text.tobytes()
     ends = zip(lexicon.begin[: lexicon.n_words].tolist(), lexicon.size[: lexicon.n_words].tolist())

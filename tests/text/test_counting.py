@@ -32,8 +32,8 @@ def way(request, monkeypatch):
     told = execution.load_kernels("tokenizer", execution.MIN_KERNEL_STEPS) if by_kernel else None
     for module in (counting, rows):
         monkeypatch.setattr(module, "load_kernels", lambda name, work: told)
-    monkeypatch.setattr(shard, "CHUNK", 64)
-    monkeypatch.setattr(shard, "SHARE", 1)
+    monkeypatch.setattr(shard, "CHUNK_BYTES", 64)
+    monkeypatch.setattr(shard, "MIN_THREAD_BYTES", 1)
     return request.param
 
 
@@ -46,7 +46,7 @@ def counted(words, texts, codes, weight=None, threads=1, parts=1):
 
 
 def plain(words, texts, codes, weight=None):
-    counter = counting.Plain(words)
+    counter = counting.PlainCounter(words)
     keep = [i for i in range(len(texts)) if weight is None or weight[i] > 0]
     w = None if weight is None else np.asarray(weight)[keep]
     counter.count(Documents([texts[i] for i in keep]), np.asarray(codes, np.int32)[keep], w)
@@ -61,8 +61,8 @@ def test_kernels_count_what_the_definition_counts_in_any_parts_on_any_threads(na
     texts, codes, weight = ([row[i] for row in rows] for i in range(3))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(counting, "load_kernels", lambda name, work: True)
-        patch.setattr(shard, "CHUNK", 64)
-        patch.setattr(shard, "SHARE", 1)
+        patch.setattr(shard, "CHUNK_BYTES", 64)
+        patch.setattr(shard, "MIN_THREAD_BYTES", 1)
         for given_weight in (None, weight):
             vocabulary, bags = counted(words, texts, codes, given_weight, threads, parts)
             expected, sums = plain(words, texts, codes, given_weight)
@@ -85,8 +85,8 @@ def test_rows_of_known_words_are_the_same_by_kernels_and_by_definition(name, ask
         patch.setattr(rows, "load_kernels", lambda name, work: None)
         expected = matrix(words, vocabulary, texts)
         patch.setattr(rows, "load_kernels", lambda name, work: True)
-        patch.setattr(shard, "CHUNK", 64)
-        patch.setattr(shard, "SHARE", 1)
+        patch.setattr(shard, "CHUNK_BYTES", 64)
+        patch.setattr(shard, "MIN_THREAD_BYTES", 1)
         found = matrix(words, vocabulary, texts, threads=2)
     assert found.shape == expected.shape
     assert found.indptr.tolist() == expected.indptr.tolist()
@@ -136,8 +136,8 @@ def test_classes_that_become_one_are_counted_as_one(way):
 
 def test_many_entries_are_added_up_on_the_way(monkeypatch):
     monkeypatch.setattr(counting, "load_kernels", lambda name, work: True)
-    monkeypatch.setattr(shard, "MANY_ENTRIES", 10)
-    monkeypatch.setattr(shard, "CHUNK", 16)
+    monkeypatch.setattr(shard, "MIN_COMPACTED_ENTRIES", 10)
+    monkeypatch.setattr(shard, "CHUNK_BYTES", 16)
     texts = [f"word{i % 7} word{i % 5} other" for i in range(200)]
     codes = [i % 3 for i in range(200)]
     vocabulary, bags = counted(Words(), texts, codes, parts=40)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 
 from deciban.text import Documents, Words
-from deciban.text.lexicon import Desk, Lexicon
+from deciban.text.lexicon import Lexicon, TokenBuffers
 from tests.text.readers import READERS, STRANGE, any_text, kernel_tokens
 
 readers = pytest.mark.parametrize("name", READERS)
@@ -55,8 +55,8 @@ def test_ngrams_longer_than_most_texts_are_those_of_countvectorizer(name):
 @pytest.mark.parametrize("hashed", [None, 8])
 def test_ngrams_longer_than_the_texts_take_no_memory(tokens, hashed):
     texts = ["go to it"] * 20_000
-    reader = Lexicon(Words(tokens=tokens, ngrams=100, hashed=hashed), room=8)
-    documents, order, room = Documents(texts), np.arange(len(texts)), Desk()
+    reader = Lexicon(Words(tokens=tokens, ngrams=100, hashed=hashed), capacity=8)
+    documents, order, room = Documents(texts), np.arange(len(texts)), TokenBuffers()
     reader.read(documents, order, room)
     tracemalloc.start()
     try:

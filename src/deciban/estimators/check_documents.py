@@ -52,7 +52,7 @@ def check_texts(estimator: Any, X: Any) -> Documents:
 
 def choose_tokenizer(words: Any, event: str, weighting: str | None) -> Words:
     """Return the tokenizer for an event: if the event is about presence, words count once per document."""
-    given = Words.given(words)
+    given = Words.from_argument(words)
     if weighting == "twcnb" and (given.values != "counts" or given.length is not None):
         differs = f"values={given.values!r}" if given.values != "counts" else f"length={given.length!r}"
         raise InputError(

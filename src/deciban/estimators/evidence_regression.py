@@ -42,8 +42,7 @@ from deciban.scorer import Scorer
 from deciban.scores import Explanation
 from deciban.scores.passages import TextExplanation
 from deciban.scores.posterior import Finish
-from deciban.text import Documents, Words, known_words, matrix, width
-from deciban.text.token_positions import Finder
+from deciban.text import Documents, Finder, Words, count_columns, count_known_words, matrix
 from deciban.validation.splits import assign_by_content
 
 
@@ -137,7 +136,7 @@ class EvidenceRegression(WordTrustMixin, CalibrationMixin, FittedClassifier):
         return self
 
     def _tokenizer(self) -> Words:
-        words = Words.given(self.words)
+        words = Words.from_argument(self.words)
         return replace(words, values="presence") if self.presence else words
 
     def _check_training_input(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
@@ -213,7 +212,7 @@ class EvidenceRegression(WordTrustMixin, CalibrationMixin, FittedClassifier):
         with self._reword_errors():
             for block in blocks:
                 rows = self._matrix(block, threads)
-                is_unknown.append(known_words(rows, None) == 0)
+                is_unknown.append(count_known_words(rows, None) == 0)
                 scores.append(model.scores((rows,), wanted, threads))
         if self._words is not None:
             texts.warn_unknown_documents(np.concatenate(is_unknown), "multinomial", stacklevel=4)
@@ -284,7 +283,9 @@ class EvidenceRegression(WordTrustMixin, CalibrationMixin, FittedClassifier):
         known: Any = blocks[0].names
         if section.text("reader") != self._words.fingerprint or blocks[0].reading != self._words.reading:
             section.refuse("the words do not match the fingerprint of the reader")
-        if (known is None) != (self._words.hashed is not None) or width(self._words, known) != blocks[0].width:
+        if (known is None) != (self._words.hashed is not None) or count_columns(self._words, known) != blocks[
+            0
+        ].width:
             section.refuse("the words are not those of the vocabulary")
         self.n_features_in_ = blocks[0].width
 

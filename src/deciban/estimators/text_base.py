@@ -21,8 +21,7 @@ from deciban.ledger import Bags, Block, Ledger, Schema, Vocabulary
 from deciban.persistence import Section
 from deciban.scores.passages import TextExplanation
 from deciban.scores.posterior import Finish
-from deciban.text import Documents, WordCounter, Words, known_words, matrix, width
-from deciban.text.token_positions import Finder
+from deciban.text import Documents, Finder, WordCounter, Words, count_columns, count_known_words, matrix
 
 SAME_WORDS = "Hint: fit with the same words=Words(...) and event"
 
@@ -64,7 +63,7 @@ class TextBayes(ClassCounts):
         vocabulary, bags = counter.bags(len(self.classes_))
         if self._weighting is not None:
             bags = self._sum_weighted_rows(family, X, codes, weight, vocabulary, bags)
-        block = Block("bags", width(self._words, vocabulary), vocabulary, reading=self._words.reading)
+        block = Block("bags", count_columns(self._words, vocabulary), vocabulary, reading=self._words.reading)
         return Ledger(Schema(tuple(self.classes_.tolist()), (block,)), bags.weight[:, 0].copy(), (bags,))
 
     def _sum_weighted_rows(
@@ -113,7 +112,7 @@ class TextBayes(ClassCounts):
         scores, is_unknown = [], []
         for documents in texts.split_documents(texts.check_texts(self, X)):
             rows = self._matrix(documents, threads)
-            is_unknown.append(known_words(rows, form.mute) == 0)
+            is_unknown.append(count_known_words(rows, form.mute) == 0)
             scores.append(model.scores((rows,), wanted, threads))
         texts.warn_unknown_documents(np.concatenate(is_unknown), self._solved_family.event, stacklevel=4)
         return np.concatenate(scores)
@@ -137,7 +136,7 @@ class TextBayes(ClassCounts):
         threads = thread_count(self.n_jobs)
         rows = self._matrix(documents, threads)
         form: Any = model.solved.forms[0]
-        texts.warn_unknown_documents(known_words(rows, form.mute) == 0, self._solved_family.event, stacklevel=3)
+        texts.warn_unknown_documents(count_known_words(rows, form.mute) == 0, self._solved_family.event, stacklevel=3)
         result = model.explain([rows], pair, self.classes_, threads)
         strings = [documents.text(i) or "" for i in range(len(documents))]
         return TextExplanation(**vars(result), texts=strings, find=Finder(self._words, self._known))
@@ -190,7 +189,9 @@ class TextBayes(ClassCounts):
         if len(blocks) != 1 or blocks[0].kind != "bags" or blocks[0].reading != self._words.reading:
             section.refuse(f"there should be bags of {self._words.reading}, and nothing else")
         known: Any = blocks[0].names
-        if (known is None) != (self._words.hashed is not None) or width(self._words, known) != blocks[0].width:
+        if (known is None) != (self._words.hashed is not None) or count_columns(self._words, known) != blocks[
+            0
+        ].width:
             section.refuse("the words are not those of the vocabulary")
         self.n_features_in_ = blocks[0].width
 

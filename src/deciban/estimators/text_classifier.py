@@ -22,7 +22,7 @@ from deciban.families.telltales import Telltale, telltales
 from deciban.families.text_family import Event, Text
 from deciban.families.word_selection import By
 from deciban.generative import DRAWS, Assumption
-from deciban.text import Words, spelled
+from deciban.text import Words, sample_texts
 
 EVENTS: dict[str, Event] = {
     "multinomial": "multinomial",
@@ -153,7 +153,7 @@ class TextClassifier(TextBayes):
         rng = make_generator(random_state)
         (rows,), codes = self._check_fitted().sample(n, rng)
         once = self._words.values == "presence"
-        return spelled(rows, self.vocabulary_, once, rng), self.classes_[codes]
+        return sample_texts(rows, self.vocabulary_, once, rng), self.classes_[codes]
 
     def bayes_error(self, n_draws: int = DRAWS, random_state: Any = 0) -> float:
         """Return the least error of any rule if the model were true, by sampling."""

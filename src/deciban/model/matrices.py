@@ -70,7 +70,7 @@ class Matrices:
 
     def _convert_text(self, i: int, feature: Feature, batches: Sequence[Any]) -> Any:
         """Return the documents of a column, or with vocabularies the matrix of their words."""
-        documents = Documents.joined([read_documents(feature.column, batch) for batch in batches])
+        documents = Documents.concatenate([read_documents(feature.column, batch) for batch in batches])
         if self.vocabularies is None:
             return documents
         return word_matrix(self.words, self.vocabularies[i], documents, engines.thread_count(self.n_jobs))

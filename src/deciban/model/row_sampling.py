@@ -9,7 +9,7 @@ import numpy as np
 
 from deciban.model.combinations import split_levels
 from deciban.sources.arrow_cells import DATE_PARTS
-from deciban.text import spelled
+from deciban.text import sample_texts
 
 if TYPE_CHECKING:
     from deciban.model.model import Model
@@ -27,7 +27,9 @@ def sample_table(model: Model, n: int, rng: np.random.Generator) -> Any:
     for block, X, (kind, features) in zip(model.scorer.schema.blocks, parts, model.layout.blocks):
         if kind == "bags":
             words = model.options.words
-            texts = None if words.unwritable else spelled(X.tocsr(), block.names, words.values == "presence", rng)
+            texts = (
+                None if words.unwritable else sample_texts(X.tocsr(), block.names, words.values == "presence", rng)
+            )
             drawn |= {} if texts is None else {features[0].name: texts}
             continue
         for j, feature in enumerate(features):

@@ -22,7 +22,7 @@ from deciban.scores.explanation import Reason, format_decibans
 from deciban.scores.passages import LINE_WIDTH, TextExplanation, WordEvidence, clip_text, in_context, to_printable
 from deciban.sources.arrow_cells import DATE_PARTS, extract_date_part, format_label
 from deciban.sources.source import Source
-from deciban.text.token_positions import Finder
+from deciban.text import Finder
 
 if TYPE_CHECKING:
     from deciban.model.model import Model

@@ -10,7 +10,7 @@ import numpy as np
 
 from deciban.errors import DecibanWarning, InputError
 from deciban.model.columns import JOIN_SEPARATOR, Layout
-from deciban.text import known_words
+from deciban.text import count_known_words
 
 MIN_UNSEEN_VALUES = 5
 """Smallest number of unseen values in a column, without a single known one, that causes a warning."""
@@ -79,7 +79,7 @@ class UnseenWordMonitor:
         if not self.columns:
             return
         first = len(parts) - len(self.columns)
-        words = np.array([known_words(X, form.mute) for X, form in zip(parts[first:], self.forms[first:])])
+        words = np.array([count_known_words(X, form.mute) for X, form in zip(parts[first:], self.forms[first:])])
         self.n_known += words.sum(axis=1)
         self.rows_without_words += int((words.sum(axis=0) == 0).sum())
         for i, name in enumerate(self.columns):

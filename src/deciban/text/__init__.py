@@ -1,8 +1,25 @@
-"""WORDS: how a text is read, and what of it is counted."""
+"""Text: the tokenizer, documents, and counting of words."""
 
-from deciban.text.document_rows import known_words, matrix, measured_by, spelled, width
+from deciban.text.document_rows import (
+    Finder,
+    count_columns,
+    count_known_words,
+    keep_known_words,
+    matrix,
+    sample_texts,
+)
 from deciban.text.documents import Documents
 from deciban.text.word_counter import WordCounter
 from deciban.text.words import Words
 
-__all__ = ["Documents", "WordCounter", "Words", "known_words", "matrix", "measured_by", "spelled", "width"]
+__all__ = [
+    "Documents",
+    "Finder",
+    "WordCounter",
+    "Words",
+    "count_columns",
+    "count_known_words",
+    "keep_known_words",
+    "matrix",
+    "sample_texts",
+]

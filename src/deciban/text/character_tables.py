@@ -1,6 +1,6 @@
-r"""Alphabets: for every character whether it belongs to a token, and its lower case, from the running interpreter.
+r"""Tables of characters: whether each belongs to a token, and its lower case, taken from the running interpreter.
 
-Word characters are those that `\w` matches; tables made once a process, compact because most pages are alike.
+Word characters are those that `\w` matches; tables are made once per process, compact because most pages are equal.
 """
 
 from __future__ import annotations
@@ -15,27 +15,27 @@ from numpy.typing import NDArray
 
 from deciban.kernels.utf8 import SPACE, SPECIAL, STEP, TOKEN
 from deciban.ledger.hashing import SURROGATES
-from deciban.text.words import PATTERNS as OF_TOKENS
+from deciban.text.words import PATTERNS as TOKEN_PATTERNS
 
 N_CHARACTERS = 0x110000
-PAGE = 256
+PAGE_SIZE = 256
 
-CONTEXTUAL = 0x3A3
-"""Σ, whose lower case is another at the end of a word."""
+CAPITAL_SIGMA = 0x3A3
+"""Σ, whose lower case differs at the end of a word."""
 
-SPECIALS = [0x130, CONTEXTUAL]
-"""With it the İ, whose lower case is two characters."""
+SPECIAL_CHARACTERS = [0x130, CAPITAL_SIGMA]
+"""Characters without a lower case of one character: Σ, and İ, whose lower case is two characters."""
 
 Kind = Literal["words", "whitespace", "space"]
-"""Which characters tokens are made of: word characters, all but white space, all but U+0020."""
+"""The characters of tokens: word characters, all but white space, all but U+0020."""
 
-PATTERNS = {**OF_TOKENS, "space": "[^ ]+"}
-"""In the order of the kernels' numbers for them."""
+PATTERNS = {**TOKEN_PATTERNS, "space": "[^ ]+"}
+"""The pattern of each kind, in the order of the kernels' numbers for them."""
 
 
 @dataclass(frozen=True, eq=False)
 class Alphabet:
-    """The entry of character c is `entry[page[c >> 8], c & 255]`; `kind` and `lower` say how ASCII is read."""
+    """The entry of character c is `entry[page[c >> 8], c & 255]`; `kind` and `lower` are for ASCII."""
 
     kind: int
     lower: bool
@@ -44,14 +44,14 @@ class Alphabet:
 
 
 @cache
-def alphabet(kind: Kind, lower: bool) -> Alphabet:
-    """The alphabet of a kind of token, after lower-casing if asked for."""
-    folded, special = _lowered() if lower else (np.arange(N_CHARACTERS, dtype=np.uint32), [])
+def build_alphabet(kind: Kind, lower: bool) -> Alphabet:
+    """Build the alphabet of a kind of token, after lower-casing if wanted."""
+    folded, special = _lower_characters() if lower else (np.arange(N_CHARACTERS, dtype=np.uint32), [])
     entry: NDArray[np.uint32] = np.bitwise_and(folded - np.arange(N_CHARACTERS, dtype=np.uint32), STEP)
-    entry[_matching(PATTERNS[kind])[folded]] |= TOKEN
-    entry[_matching(r"\s+")[folded]] |= SPACE
+    entry[_match_characters(PATTERNS[kind])[folded]] |= TOKEN
+    entry[_match_characters(r"\s+")[folded]] |= SPACE
     entry[special] = SPECIAL
-    return Alphabet(list(PATTERNS).index(kind), lower, *_paged(entry))
+    return Alphabet(list(PATTERNS).index(kind), lower, *_split_pages(entry))
 
 
 def _every_character() -> str:
@@ -59,8 +59,8 @@ def _every_character() -> str:
 
 
 @cache
-def _matching(pattern: str) -> NDArray[np.bool_]:
-    """Which characters a pattern of runs matches."""
+def _match_characters(pattern: str) -> NDArray[np.bool_]:
+    """Return which characters a pattern of runs matches."""
     found = np.zeros(N_CHARACTERS, dtype=np.bool_)
     for run in re.finditer(pattern, _every_character()):
         found[run.start() : run.end()] = True
@@ -68,26 +68,26 @@ def _matching(pattern: str) -> NDArray[np.bool_]:
 
 
 @cache
-def _lowered() -> tuple[NDArray[np.uint32], list[int]]:
-    """The lower case of each character, and the characters that have none of one character for themselves."""
-    special = SPECIALS
-    plain, lowered = _lowered_without(special)
+def _lower_characters() -> tuple[NDArray[np.uint32], list[int]]:
+    """Return the lower case of each character, and the characters without a lower case of one character."""
+    special = SPECIAL_CHARACTERS
+    plain, lowered = _lower_except(special)
     if len(lowered) != len(plain):  # an interpreter with other rules
-        special = sorted({CONTEXTUAL, *(c for c in range(N_CHARACTERS) if len(chr(c).lower()) != 1)})
-        plain, lowered = _lowered_without(special)
+        special = sorted({CAPITAL_SIGMA, *(c for c in range(N_CHARACTERS) if len(chr(c).lower()) != 1)})
+        plain, lowered = _lower_except(special)
     out = np.arange(N_CHARACTERS, dtype=np.uint32)
     out[plain] = np.frombuffer(lowered.encode("utf-32-le", SURROGATES), dtype="<u4")
     return out, special
 
 
-def _lowered_without(special: list[int]) -> tuple[NDArray[np.uint32], str]:
+def _lower_except(special: list[int]) -> tuple[NDArray[np.uint32], str]:
     plain = np.delete(np.arange(N_CHARACTERS, dtype=np.uint32), special)
     return plain, plain.astype("<u4").tobytes().decode("utf-32-le", SURROGATES).lower()
 
 
-def _paged(entry: NDArray[np.uint32]) -> tuple[NDArray[np.uint16], NDArray[np.uint32]]:
-    """Pages that are alike are kept once."""
-    rows = entry.reshape(-1, PAGE)
+def _split_pages(entry: NDArray[np.uint32]) -> tuple[NDArray[np.uint16], NDArray[np.uint32]]:
+    """Split the entries into pages, and keep equal pages once."""
+    rows = entry.reshape(-1, PAGE_SIZE)
     number: dict[bytes, int] = {}
     page = [number.setdefault(row.tobytes(), len(number)) for row in rows]
     first = np.unique(np.array(page), return_index=True)[1]

@@ -1,7 +1,8 @@
-"""Documents as rows of a sparse matrix, a column for each word that is known."""
+"""Conversion of documents to rows of a sparse matrix, with a column for each known word; and its inverse."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -10,18 +11,18 @@ from numpy.typing import NDArray
 
 from deciban.kernels.execution import load_kernels
 from deciban.ledger import Vocabulary
-from deciban.text.bag_of_words import bag_of, hashed_bag_of
+from deciban.scores.passages import FoundWord
 from deciban.text.documents import Documents
-from deciban.text.words import Words
+from deciban.text.words import Words, count_hashed_words, count_words, hash_column
 
 
-def width(words: Words, vocabulary: Vocabulary | None) -> int:
-    """How many columns there are: a word each, or one for each value of the hash."""
+def count_columns(words: Words, vocabulary: Vocabulary | None) -> int:
+    """Return the number of columns: one for each word, or one for each value of the hash."""
     return words.n_columns if vocabulary is None else len(vocabulary)
 
 
 def matrix(words: Words, vocabulary: Vocabulary | None, documents: Documents, threads: int = 1) -> Any:
-    """What each document has of each known word, as CSR; words that are not known are left out.
+    """Return the values of the known words of each document, as CSR; other words are left out.
 
     >>> known = Vocabulary.of(["cat", "the"])
     >>> matrix(Words(), known, Documents(["the cat and the hat"])).toarray()[:, known.places(["cat", "the"])].tolist()
@@ -30,26 +31,26 @@ def matrix(words: Words, vocabulary: Vocabulary | None, documents: Documents, th
     from scipy.sparse import csr_array
 
     if load_kernels("tokenizer", documents.nbytes) is not None:
-        from deciban.text.lexicon import known_lexicon
-        from deciban.text.shard import rows_of
+        from deciban.text.lexicon import fixed_lexicon
+        from deciban.text.shard import build_rows
 
-        data, indices, indptr = rows_of(known_lexicon(words, vocabulary), words, documents, threads)
+        data, indices, indptr = build_rows(fixed_lexicon(words, vocabulary), words, documents, threads)
     else:
-        data, indices, indptr = _plain(words, vocabulary, documents)
-    X = csr_array((data, indices, indptr), shape=(len(documents), width(words, vocabulary)))
+        data, indices, indptr = _count_by_definition(words, vocabulary, documents)
+    X = csr_array((data, indices, indptr), shape=(len(documents), count_columns(words, vocabulary)))
     X.has_canonical_format = True
     return X
 
 
-def _plain(words: Words, vocabulary: Vocabulary | None, documents: Documents) -> tuple[Any, Any, Any]:
+def _count_by_definition(words: Words, vocabulary: Vocabulary | None, documents: Documents) -> tuple[Any, Any, Any]:
     texts = [documents.text(i) or "" for i in range(len(documents))]
     if vocabulary is None:
-        bags = [hashed_bag_of(words, text) for text in texts]
+        bags = [count_hashed_words(words, text) for text in texts]
         rows = [sorted(bag.items()) for bag in bags]
     else:
         tokens = list({token for text in texts for token in words.tokens_of(text)})
         place = {token: int(v) for token, v in zip(tokens, vocabulary.places(tokens)) if v >= 0}
-        named = [bag_of(words, text, place) for text in texts]
+        named = [count_words(words, text, place) for text in texts]
         rows = [sorted((place[token], value) for token, value in bag.items()) for bag in named]
     entries = [entry for row in rows for entry in row]
     indptr = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
@@ -57,11 +58,11 @@ def _plain(words: Words, vocabulary: Vocabulary | None, documents: Documents) ->
     return np.array([value for _, value in entries], dtype=np.float64), indices, indptr
 
 
-def measured_by(words: Words, X: Any, known: NDArray[np.bool_]) -> Any:
-    """Rows of fewer known words than they were read by: the others are left out, and the length is that of the rest.
+def keep_known_words(words: Words, X: Any, known: NDArray[np.bool_]) -> Any:
+    """Restrict rows to the known words, and divide by the length of what is left.
 
     >>> X = matrix(Words(length="l1"), Vocabulary.of(["cat", "hat"]), Documents(["cat cat hat"]))
-    >>> measured_by(Words(length="l1"), X, X.toarray()[0] > 0.5).toarray().max().item()
+    >>> keep_known_words(Words(length="l1"), X, X.toarray()[0] > 0.5).toarray().max().item()
     1.0
     """
     from scipy.sparse import csr_array
@@ -77,19 +78,42 @@ def measured_by(words: Words, X: Any, known: NDArray[np.bool_]) -> Any:
     return csr_array((data, X.indices[kept], indptr), shape=X.shape)
 
 
-def known_words(X: Any, mute: NDArray[np.bool_] | None) -> NDArray[np.int64]:
-    """How many different words of each row carry evidence: all of its words but the mute ones."""
+def count_known_words(X: Any, mute: NDArray[np.bool_] | None) -> NDArray[np.int64]:
+    """Count the distinct words of each row that carry evidence: all but the mute ones."""
     if mute is None:
         return np.diff(X.indptr).astype(np.int64)
     ends = np.concatenate([[0], np.cumsum(~mute[X.indices])])
     return np.diff(ends[X.indptr])
 
 
-def spelled(X: Any, vocabulary: Vocabulary, once: bool, rng: np.random.Generator) -> list[str]:
-    """Texts that would be read as these rows: their words in any order, with a space between them."""
+def sample_texts(X: Any, vocabulary: Vocabulary, once: bool, rng: np.random.Generator) -> list[str]:
+    """Return texts that would be split into the words of these rows: in random order, separated by spaces."""
     texts = []
     for a, b in pairwise(X.indptr.tolist()):
         times = np.ones(b - a, dtype=np.intp) if once else X.data[a:b].astype(np.intp)
-        drawn = rng.permutation(np.repeat(X.indices[a:b], times))
-        texts.append(" ".join(vocabulary[v] for v in drawn.tolist()))
+        indices = rng.permutation(np.repeat(X.indices[a:b], times))
+        texts.append(" ".join(vocabulary[v] for v in indices.tolist()))
     return texts
+
+
+@dataclass(frozen=True)
+class Finder:
+    """A function that finds the known words of a text, with their places and columns.
+
+    >>> known = Vocabulary.of(["cat", "hat"])
+    >>> [(one.word, one.start, one.end) for one in Finder(Words(), known)("The cat: a HAT.")]
+    [('cat', 4, 7), ('hat', 11, 14)]
+    """
+
+    words: Words
+    vocabulary: Vocabulary | None
+
+    def __call__(self, text: str) -> list[FoundWord]:
+        """Return every occurrence of a known word."""
+        spans = self.words.spans_of(text)
+        tokens = list({token for token, _, _ in spans})
+        if self.vocabulary is None:
+            place = {token: hash_column(self.words, token) for token in tokens}
+        else:
+            place = dict(zip(tokens, self.vocabulary.places(tokens).tolist()))
+        return [FoundWord(token, a, b, place[token]) for token, a, b in spans if place[token] >= 0]

@@ -1,4 +1,4 @@
-"""Shards: each thread counts its documents in tables of its own, and in the end all are put together."""
+"""Shards: each thread counts its documents in tables of its own, which are merged at the end."""
 
 from __future__ import annotations
 
@@ -13,88 +13,89 @@ from deciban.kernels import word_counts as kernel
 from deciban.kernels.execution import map_in_threads
 from deciban.ledger import Bags, Vocabulary
 from deciban.text.documents import Documents, Offsets
-from deciban.text.lexicon import Desk, Lexicon, Numbers, Stream
-from deciban.text.word_counter import bags_of
+from deciban.text.lexicon import Lexicon, Numbers, Stream, TokenBuffers
+from deciban.text.word_counter import build_bags
 from deciban.text.words import Words
 
-CHUNK = 1 << 18
-"""Bytes that are read before they are counted: their numbers are still in the cache."""
+CHUNK_BYTES = 1 << 18
+"""Bytes of text that are tokenised before they are counted: their numbers are still in the cache."""
 
-SHARE = 1 << 19
-"""Bytes below which another thread does not pay."""
+MIN_THREAD_BYTES = 1 << 19
+"""Bytes of text below which another thread does not pay."""
 
-MANY_ENTRIES = 1 << 20
-"""From so many entries on those of the same class and word are added up now and then."""
+MIN_COMPACTED_ENTRIES = 1 << 20
+"""The number of entries from which on those of one class and word are summed now and then."""
 
-LINE = 4
-"""Numbers that are kept for each word, one of them unused: so a word's lie in one line of the cache.
+NUMBERS_PER_WORD = 4
+"""Numbers kept for each word, one of them unused: so those of a word lie in one cache line.
 
 (`kernels.bags` names the three.)"""
 
 UNIT_WEIGHT = np.empty(0)
-NOBODY = -1
+NO_CLASS = -1
 VALUES = {"counts": kernel.COUNTS, "presence": kernel.PRESENCE, "log": kernel.LOG}
 LENGTHS = {None: kernel.PLAIN, "l1": kernel.SUM, "l2": kernel.EUCLID}
 
 
 class Shard:
-    """A lexicon that grows, and what was counted of its words: entries of word, class, sum and documents.
+    """A lexicon that grows, and the counts of its words: entries of word, class, sum and documents.
 
-    Shards of one counter take their turn in making room, which takes some: it is free again before the next needs it.
+    Shards of one counter allocate memory one at a time (`lock`): the old arrays of one are freed before the next
+    allocates.
     """
 
-    def __init__(self, words: Words, turn: Lock) -> None:
-        self.turn = turn
-        self.words, self.lexicon, self.desk = words, Lexicon(words), Desk()
-        self.state = np.array([NOBODY, 0, 0, 0])
-        self.word, self.klass = np.empty(CHUNK, np.int32), np.empty(CHUNK, np.int32)
-        self.entries = np.empty((CHUNK, 2))
+    def __init__(self, words: Words, lock: Lock) -> None:
+        self.lock = lock
+        self.words, self.lexicon, self.buffers = words, Lexicon(words), TokenBuffers()
+        self.state = np.array([NO_CLASS, 0, 0, 0])
+        self.word, self.klass = np.empty(CHUNK_BYTES, np.int32), np.empty(CHUNK_BYTES, np.int32)
+        self.entries = np.empty((CHUNK_BYTES, 2))
         self.weight = np.zeros(0)
         self.compacted = 0
-        self.sums, self.touched = np.zeros((0, LINE)), np.empty(0, np.int32)
-        self._make_room()
+        self.sums, self.touched = np.zeros((0, NUMBERS_PER_WORD)), np.empty(0, np.int32)
+        self._allocate()
 
     @property
-    def room(self) -> int:
-        """How many words there must be room for."""
-        return self.words.n_columns or self.lexicon.room
+    def capacity(self) -> int:
+        """The number of words for which the tables need space."""
+        return self.words.n_columns or self.lexicon.capacity
 
-    def _make_room(self) -> None:
-        """Sums for as many words as there must be room for."""
+    def _allocate(self) -> None:
+        """Allocate sums for `capacity` words."""
         sums, touched = self.sums, self.touched
-        self.sums, self.touched = np.zeros((self.room, LINE)), np.empty(self.room, np.int32)
+        self.sums, self.touched = np.zeros((self.capacity, NUMBERS_PER_WORD)), np.empty(self.capacity, np.int32)
         self.sums[: len(sums)], self.touched[: len(touched)] = sums, touched
-        self.times, self.distinct = np.zeros(self.room, np.int32), np.empty(self.room, np.int32)
+        self.times, self.distinct = np.zeros(self.capacity, np.int32), np.empty(self.capacity, np.int32)
 
     @property
     def n_entries(self) -> int:
-        """How many entries there are, those of the class that is being summed too."""
+        """The number of entries, including those of the class that is being summed."""
         return int(self.state[kernel.ENTRIES] + self.state[kernel.TOUCHED])
 
     @property
-    def told(self) -> tuple[Codes, Codes, Array]:
+    def stored(self) -> tuple[Codes, Codes, Array]:
         """Word, class and sums of each entry."""
         n = int(self.state[kernel.ENTRIES])
         return self.word[:n], self.klass[:n], self.entries[:n]
 
-    def forget(self) -> None:
-        """Give up all entries."""
+    def clear(self) -> None:
+        """Delete all entries."""
         self.word, self.klass, self.entries = np.empty(0, np.int32), np.empty(0, np.int32), np.empty((0, 2))
         self.state[kernel.ENTRIES] = 0
 
     def count(self, documents: Documents, order: Numbers, codes: Codes, weight: Array | None) -> None:
-        """Take in the documents of `order`, whose classes follow each other."""
+        """Count the documents of `order`, which are sorted by class."""
         n = int(codes[order].max(initial=-1)) + 1
         self.weight = np.concatenate([self.weight, np.zeros(max(0, n - len(self.weight)))])
-        told = np.bincount(codes[order], None if weight is None else weight[order], len(self.weight))
-        self.weight += told
-        for chunk in _chunks(documents.utf8[1], order):
+        class_weight = np.bincount(codes[order], None if weight is None else weight[order], len(self.weight))
+        self.weight += class_weight
+        for chunk in _split_chunks(documents.utf8[1], order):
             w = UNIT_WEIGHT if weight is None else weight[chunk]
-            self._add(self.lexicon.read(documents, chunk, self.desk), codes[chunk], w)
+            self._add(self.lexicon.read(documents, chunk, self.buffers), codes[chunk], w)
 
     def _add(self, stream: Stream, codes: Codes, weight: Array) -> None:
-        if len(self.sums) < self.room:
-            self._make_room()
+        if len(self.sums) < self.capacity:
+            self._allocate()
         done = 0
         while done < len(codes):
             done = kernel.count_documents(
@@ -102,85 +103,85 @@ class Shard:
                 self.distinct, self.sums, self.touched, self.state, self.word, self.klass, self.entries,
             )  # fmt: skip
             if done < len(codes):
-                with self.turn:
-                    self._more_entries()
+                with self.lock:
+                    self._grow_entries()
 
-    def _more_entries(self) -> None:
-        if self.state[kernel.ENTRIES] > max(MANY_ENTRIES, 1.5 * self.compacted):
+    def _grow_entries(self) -> None:
+        if self.state[kernel.ENTRIES] > max(MIN_COMPACTED_ENTRIES, 1.5 * self.compacted):
             self._compact()
-        room = max(len(self.word), self.n_entries * 3 // 2)
+        size = max(len(self.word), self.n_entries * 3 // 2)
         for name in ("word", "klass", "entries"):
             old = getattr(self, name)
-            new = np.empty((room, *old.shape[1:]), old.dtype)
+            new = np.empty((size, *old.shape[1:]), old.dtype)
             new[: self.state[kernel.ENTRIES]] = old[: self.state[kernel.ENTRIES]]
             setattr(self, name, new)
 
     def _compact(self) -> None:
         width = len(self.sums)
-        start, klass, sums = _sorted_entries([self], [np.arange(width)], width)
+        start, klass, sums = _sort_entries([self], [np.arange(width)], width)
         self.compacted = m = len(klass)
         self.word[:m], self.klass[:m] = np.repeat(np.arange(width, dtype=np.int32), np.diff(start)), klass
         self.entries[:m] = sums
         self.state[kernel.ENTRIES] = m
 
-    def settle(self) -> None:
-        """Have everything among the entries."""
+    def flush(self) -> None:
+        """Write the sums of the present class to the entries."""
         if self.n_entries > len(self.word):
-            self._more_entries()
+            self._grow_entries()
         kernel.flush(self.state, self.sums, self.touched, self.word, self.klass, self.entries)
-        self.state[kernel.CLASS] = NOBODY
+        self.state[kernel.CLASS] = NO_CLASS
 
     def merge_classes(self, place: NDArray[np.int32]) -> None:
         """See `WordCounter.merge_classes`."""
-        self.settle()
+        self.flush()
         n = int(self.state[kernel.ENTRIES])
         self.klass[:n] = place[self.klass[:n]]
         self.weight = np.bincount(place[: len(self.weight)], self.weight).astype(np.float64)
 
 
-def count_together(shards: Sequence[Shard], documents: Documents, codes: Codes, weight: Array | None) -> None:
-    """Documents, by class, shared out among the shards by their bytes."""
+def count_in_shards(shards: Sequence[Shard], documents: Documents, codes: Codes, weight: Array | None) -> None:
+    """Count documents, sorted by class, in shards of about equally many bytes."""
     order = np.argsort(codes.astype(np.int16) if codes.max() < 1 << 15 else codes, kind="stable")
     offsets = documents.utf8[1]
     so_far = np.cumsum(offsets[order + 1] - offsets[order])
-    n = min(len(shards), max(1, int(so_far[-1]) // SHARE))
+    n = min(len(shards), max(1, int(so_far[-1]) // MIN_THREAD_BYTES))
     cuts = np.searchsorted(so_far, np.arange(1, n) * (so_far[-1] / n))
     shares = np.split(order, cuts)
 
-    def one(job: tuple[Shard, Numbers]) -> None:
+    def count(job: tuple[Shard, Numbers]) -> None:
         job[0].count(documents, job[1], codes, weight)
 
-    list(map_in_threads(one, list(zip(shards, shares)), n))
+    list(map_in_threads(count, list(zip(shards, shares)), n))
 
 
-def _chunks(offsets: Offsets, order: Numbers) -> Iterator[Numbers]:
-    """Documents in their order, about CHUNK bytes at a time."""
+def _split_chunks(offsets: Offsets, order: Numbers) -> Iterator[Numbers]:
+    """Yield documents in their order, about `CHUNK_BYTES` bytes at a time."""
     so_far = np.cumsum(offsets[order + 1] - offsets[order] + 1)
     if len(order):
-        cuts = np.searchsorted(so_far, np.arange(CHUNK, int(so_far[-1]), CHUNK))
+        cuts = np.searchsorted(so_far, np.arange(CHUNK_BYTES, int(so_far[-1]), CHUNK_BYTES))
         yield from (part for part in np.split(order, np.unique(cuts)) if len(part))
 
 
-def finished(shards: Sequence[Shard], words: Words, n_classes: int) -> tuple[Vocabulary | None, Bags]:
-    """What all shards have counted: the words in their order, and their sums."""
+def merge_shards(shards: Sequence[Shard], words: Words, n_classes: int) -> tuple[Vocabulary | None, Bags]:
+    """Merge the counts of all shards: the words in their order, and their sums."""
     for shard in shards:
-        shard.settle()
+        shard.flush()
     weight = np.zeros((n_classes, 1))
     for shard in shards:
         weight[: len(shard.weight), 0] += shard.weight
     if words.hashed is None:
-        vocabulary, places = _vocabulary(shards)
+        vocabulary, places = _merge_vocabularies(shards)
         width = len(vocabulary)
     else:
         vocabulary, width = None, words.n_columns
         places = [np.arange(width)] * len(shards)
-    start, klass, sums = _sorted_entries(shards, places, width, spend=True)
-    return vocabulary, bags_of(start, klass, sums[:, 0], sums[:, 1], weight, words)
+    start, klass, sums = _sort_entries(shards, places, width, clear=True)
+    return vocabulary, build_bags(start, klass, sums[:, 0], sums[:, 1], weight, words)
 
 
-def _vocabulary(shards: Sequence[Shard]) -> tuple[Vocabulary, list[Numbers]]:
-    """The words that were counted, and where those of each shard are among them."""
-    used, ends = [_used(shard) for shard in shards], np.cumsum([0] + [s.lexicon.end for s in shards])
+def _merge_vocabularies(shards: Sequence[Shard]) -> tuple[Vocabulary, list[Numbers]]:
+    """Return the counted words, and the index of each shard's words among them."""
+    used, ends = [_find_used_words(shard) for shard in shards], np.cumsum([0] + [s.lexicon.end for s in shards])
     lexicons = [shard.lexicon for shard in shards]
     hashes = np.concatenate([x.hashes[u] for x, u in zip(lexicons, used)])
     begin = np.concatenate([x.begin[u] + end for x, u, end in zip(lexicons, used, ends)])
@@ -194,62 +195,62 @@ def _vocabulary(shards: Sequence[Shard]) -> tuple[Vocabulary, list[Numbers]]:
     kernel.copy_words(first, begin, text, offsets, blob)
     places, at = [], 0
     for lexicon, mine in zip(lexicons, used):
-        where = np.full(lexicon.room, -1, np.int64)
+        where = np.full(lexicon.capacity, -1, np.int64)
         where[mine] = place[at : at + len(mine)]
         places.append(where)
         at += len(mine)
     return Vocabulary(blob, offsets, hashes[first]), places
 
 
-def _used(shard: Shard) -> Numbers:
-    """The words of a shard that have entries, their texts written out."""
-    shard.lexicon.spelled()
-    seen = np.zeros(shard.lexicon.room, np.bool_)
-    seen[shard.told[0]] = True
+def _find_used_words(shard: Shard) -> Numbers:
+    """Return the words of a shard that have entries, after writing their texts."""
+    shard.lexicon.write_texts()
+    seen = np.zeros(shard.lexicon.capacity, np.bool_)
+    seen[shard.stored[0]] = True
     return np.flatnonzero(seen)
 
 
-def _sorted_entries(
-    shards: Sequence[Shard], places: Sequence[Numbers], width: int, spend: bool = False
+def _sort_entries(
+    shards: Sequence[Shard], places: Sequence[Numbers], width: int, clear: bool = False
 ) -> tuple[Numbers, Codes, Array]:
-    """Entries by word and class, equal ones added up: where each word begins, classes, and sums beside documents.
+    """Sort entries by word and class, and sum equal ones: where each word begins, classes, sums and documents.
 
-    `spend`: a shard's own are given up as soon as they have been taken in, for all of them twice is a lot.
+    `clear`: a shard's own are given up as soon as they have been taken in, for all of them twice is a lot.
     """
     counts = np.zeros(width, np.int64)
     for shard, place in zip(shards, places):
-        counts += np.bincount(place[shard.told[0]], minlength=width)
+        counts += np.bincount(place[shard.stored[0]], minlength=width)
     begins, n = np.cumsum(counts) - counts, int(counts.sum())
     cursor = np.stack([begins, begins], axis=1)
     klass, sums = np.empty(n, np.int32), np.empty((n, 2))
     for shard, place in zip(shards, places):
-        kernel.sort_entries(place, *shard.told, cursor, klass, sums)
-        if spend:
-            shard.forget()
+        kernel.sort_entries(place, *shard.stored, cursor, klass, sums)
+        if clear:
+            shard.clear()
     start = np.zeros(width + 1, np.int64)
     m = kernel.close_gaps(cursor, klass, sums, start)
     return start, klass[:m], sums[:m]
 
 
 Rows = tuple[Array, Codes, Numbers]
-"""Values, columns, and where each row begins: the arrays of a CSR matrix."""
+"""The arrays of a CSR matrix: values, columns, and where each row begins."""
 
 
-def rows_of(lexicon: Lexicon, words: Words, documents: Documents, threads: int) -> Rows:
-    """Documents as the arrays of a CSR matrix, whose columns are the lexicon's words."""
-    chunks = list(_chunks(documents.utf8[1], np.arange(len(documents))))
+def build_rows(lexicon: Lexicon, words: Words, documents: Documents, threads: int) -> Rows:
+    """Return documents as the arrays of a CSR matrix, whose columns are the lexicon's words."""
+    chunks = list(_split_chunks(documents.utf8[1], np.arange(len(documents))))
     width = len(lexicon.place) or words.n_columns or lexicon.n_words
 
-    def some(share: Sequence[Numbers]) -> list[Rows]:
-        times, desk = np.zeros(width, np.int32), Desk()
-        return [_rows(lexicon, words, times, lexicon.read(documents, chunk, desk)) for chunk in share]
+    def process(share: Sequence[Numbers]) -> list[Rows]:
+        times, buffers = np.zeros(width, np.int32), TokenBuffers()
+        return [_build_chunk(lexicon, words, times, lexicon.read(documents, chunk, buffers)) for chunk in share]
 
-    n = max(1, min(threads, documents.nbytes // SHARE))
+    n = max(1, min(threads, documents.nbytes // MIN_THREAD_BYTES))
     shares = [chunks[len(chunks) * t // n : len(chunks) * (t + 1) // n] for t in range(n)]
-    return _stacked([rows for share in map_in_threads(some, shares, n) for rows in share])
+    return _stack_rows([rows for share in map_in_threads(process, shares, n) for rows in share])
 
 
-def _rows(lexicon: Lexicon, words: Words, times: Codes, stream: Stream) -> Rows:
+def _build_chunk(lexicon: Lexicon, words: Words, times: Codes, stream: Stream) -> Rows:
     n = len(stream.numbers)
     indptr, indices, data = np.zeros(len(stream.bounds), np.int64), np.empty(n, np.int32), np.empty(n)
     distinct, kind = np.empty(min(len(times), n) + 1, np.int32), (VALUES[words.values], LENGTHS[words.length])
@@ -257,8 +258,8 @@ def _rows(lexicon: Lexicon, words: Words, times: Codes, stream: Stream) -> Rows:
     return data[: indptr[-1]], indices[: indptr[-1]], indptr
 
 
-def _stacked(rows: Sequence[Rows]) -> Rows:
-    """Rows below rows."""
+def _stack_rows(rows: Sequence[Rows]) -> Rows:
+    """Concatenate the rows."""
     starts = np.cumsum([0, *(int(indptr[-1]) for _, _, indptr in rows)])
     indptr = np.concatenate([[0], *(part[2][1:] + at for part, at in zip(rows, starts))]).astype(np.int64)
     data = np.concatenate([np.zeros(0), *(part[0] for part in rows)])

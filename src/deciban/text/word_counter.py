@@ -1,4 +1,4 @@
-"""WordCounter: words counted by class, as documents come."""
+"""WordCounter: counts of words by class, over batches of documents."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from deciban._typing import Array, Codes
 from deciban.kernels.execution import load_kernels
 from deciban.ledger import Bags, Tallies, Vocabulary
-from deciban.text.bag_of_words import bag_of, hashed_bag_of
 from deciban.text.documents import Documents
-from deciban.text.words import Words
+from deciban.text.words import Words, count_hashed_words, count_words
 
 if TYPE_CHECKING:
     from deciban.text.shard import Shard
@@ -24,9 +23,9 @@ Counted = tuple[Vocabulary | None, Bags]
 
 
 class WordCounter:
-    """How often each word was met in each class, and in how many documents; the vocabulary grows.
+    """The counts of each word by class, and the number of documents with it; the vocabulary grows.
 
-    Whole numbers are shared out among threads, whose sums no order changes; fractions are added by one.
+    Whole numbers are counted by several threads, as their sums do not depend on the order; fractions by one.
 
     >>> counter = WordCounter(Words())
     >>> counter.count(Documents(["the cat", "the hat"]), np.array([0, 1], np.int32))
@@ -37,13 +36,13 @@ class WordCounter:
 
     def __init__(self, words: Words) -> None:
         self.words = words
-        self._plain = Plain(words)
+        self._plain = PlainCounter(words)
         self._shards: list[Shard] = []
-        self._turn = Lock()
+        self._lock = Lock()
 
     def count(self, documents: Documents, codes: Codes, weight: Array | None = None, threads: int = 1) -> None:
-        """Take in documents with the codes of their classes; none that is missing or has no weight."""
-        present = _present(documents, weight)
+        """Count documents with the codes of their classes; those missing or without weight are skipped."""
+        present = _find_counted(documents, weight)
         if present is not None:
             documents, codes = documents[present], codes[present]
             weight = None if weight is None else weight[present]
@@ -52,54 +51,54 @@ class WordCounter:
         if load_kernels("tokenizer", documents.nbytes) is None:
             self._plain.count(documents, codes, weight)
             return
-        from deciban.text.shard import Shard, count_together
+        from deciban.text.shard import Shard, count_in_shards
 
         alone = weight is not None or not self.words.whole
         while len(self._shards) < (1 if alone else threads):
-            self._shards.append(Shard(self.words, self._turn))
-        count_together(self._shards[: 1 if alone else threads], documents, codes, weight)
+            self._shards.append(Shard(self.words, self._lock))
+        count_in_shards(self._shards[: 1 if alone else threads], documents, codes, weight)
 
     @property
     def size(self) -> int:
-        """About how many numbers are kept."""
+        """The approximate number of numbers kept."""
         return 2 * (len(self._plain.cells) + sum(shard.n_entries for shard in self._shards))
 
     def merge_classes(self, place: NDArray[np.int32]) -> None:
-        """From now on class k is class place[k]."""
+        """Replace class k by class place[k]."""
         self._plain.merge_classes(place)
         for shard in self._shards:
             shard.merge_classes(place)
 
     def bags(self, n_classes: int) -> Counted:
-        """All that was counted, and the words (none where their hashes stand for them); nothing is left here."""
-        plain, self._plain = self._plain, Plain(self.words)
+        """Return all counts, and the words (None where hashes stand for them), and empty the counter."""
+        plain, self._plain = self._plain, PlainCounter(self.words)
         shards, self._shards = self._shards, []
         counted = [plain.bags(n_classes)] if plain.weight or not shards else []
         if shards:
-            from deciban.text.shard import finished
+            from deciban.text.shard import merge_shards
 
-            counted.append(finished(shards, self.words, n_classes))
-        return reduce(_united, counted)
+            counted.append(merge_shards(shards, self.words, n_classes))
+        return reduce(_merge_counts, counted)
 
 
-def _present(documents: Documents, weight: Array | None) -> NDArray[np.intp] | None:
-    """The documents that count; None: all do."""
+def _find_counted(documents: Documents, weight: Array | None) -> NDArray[np.intp] | None:
+    """Return the indices of the documents that count; None: all do."""
     missing = documents.missing
     if missing is None and (weight is None or weight.all()):
         return None
-    here = np.ones(len(documents), dtype=np.bool_) if missing is None else ~missing
-    return np.flatnonzero(here if weight is None else here & (weight > 0))
+    present = np.ones(len(documents), dtype=np.bool_) if missing is None else ~missing
+    return np.flatnonzero(present if weight is None else present & (weight > 0))
 
 
-def _united(a: Counted, b: Counted) -> Counted:
+def _merge_counts(a: Counted, b: Counted) -> Counted:
     if a[0] is None or b[0] is None:
         return None, a[1] + b[1]
     words, mine, theirs = a[0].unite(b[0])
     return words, a[1].widen(mine, len(words)) + b[1].widen(theirs, len(words))
 
 
-class Plain:
-    """The definition: cells of word and class, filled one by one."""
+class PlainCounter:
+    """The definition of counting: cells of word and class, filled one by one."""
 
     def __init__(self, words: Words) -> None:
         self.words = words
@@ -108,7 +107,7 @@ class Plain:
 
     def count(self, documents: Documents, codes: Codes, weight: Array | None) -> None:
         """See `WordCounter.count`."""
-        read = bag_of if self.words.hashed is None else hashed_bag_of
+        read = count_words if self.words.hashed is None else count_hashed_words
         for i, k in enumerate(codes.tolist()):
             w = 1.0 if weight is None else float(weight[i])
             self.weight[k] = self.weight.get(k, 0.0) + w
@@ -145,13 +144,13 @@ class Plain:
             weight[k] = w
         order = np.lexsort((klass, place))
         start = np.concatenate([[0], np.cumsum(np.bincount(place, minlength=width))]).astype(np.int64)
-        return bags_of(start, klass[order], sums[order, 0], sums[order, 1], weight, self.words)
+        return build_bags(start, klass[order], sums[order, 0], sums[order, 1], weight, self.words)
 
 
-def bags_of(
+def build_bags(
     start: NDArray[np.int64], klass: NDArray[np.int32], total: Array, documents: Array, weight: Array, words: Words
 ) -> Bags:
-    """Bags of entries by word and class; where words are counted once a document, one tally serves for both."""
+    """Build bags of entries by word and class; where words count once per document, one tally serves for both."""
     if words.values == "presence" and words.length is None:
         tally = Tallies(start, klass, np.ascontiguousarray(documents), weight)
         return Bags(tally, tally)

@@ -1,34 +1,39 @@
-"""Words: how a text is read, as a value that models carry; and the reading itself, in plain Python.
+"""Words: the settings of the tokenizer, which models carry; and the tokenizer itself, in plain Python.
 
-This is the definition; `deciban.kernels.tokenizer` does the same for large input. The words are those of sklearn's
-CountVectorizer.
+This is the definition; `deciban.kernels.tokenizer` gives equal results for large input. The words are those of
+sklearn's CountVectorizer.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from numbers import Integral
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, Self, TypeVar, get_args
 
 from deciban.errors import InputError, SchemaError
+from deciban.ledger.hashing import SURROGATES, hash_word
+
+T = TypeVar("T")
 
 Tokens = Literal["words", "whitespace", "characters", "characters in words"]
 Values = Literal["counts", "presence", "log"]
 Length = Literal["l1", "l2"]
 
 Span = tuple[str, int, int]
-"""A token, and from which to which character it stands in the text."""
+"""A token, and the places of its first character and after its last one in the text."""
 
-MOST_BITS = 24
-"""Columns of a hashed vocabulary are at most 2 to this power."""
+MAX_HASH_BITS = 24
+"""A hashed vocabulary has at most 2 to this power columns."""
 
 MAX_NGRAM_LENGTH = 100
-"""Tokens that one n-gram holds at most, in fitting and in model files: memory and time grow with it."""
+"""The greatest number of tokens of an n-gram, in fitting and in model files: memory and time grow with it."""
 
 SPACES = re.compile(r"\s\s+")
 PATTERNS: Mapping[str, str] = {"words": r"\w+", "whitespace": r"\S+"}
@@ -36,14 +41,14 @@ PATTERNS: Mapping[str, str] = {"words": r"\w+", "whitespace": r"\S+"}
 
 @dataclass(frozen=True)
 class Words:
-    r"""How a text is read.
+    r"""The settings by which a text is split into words and counted.
 
-    `tokens`: runs of word characters (`\w`), what whitespace separates, or single characters, of the whole text or of
-    each word with a space on either side. `ngrams`: from how many to how many neighbours are taken together; 2 means
-    1 to 2. `stop`: words that are left out, "english" for scikit-learn's list. `least_length`: shorter words are left
-    out (2; between whitespace 1). `values`: a word counts as often as it occurs, once, or ln(1 + times).
-    `length`: a document's values are divided by their sum (l1) or Euclidean length (l2). `hashed`: so many bits of a
-    hash stand for a word, and no words are kept.
+    `tokens`: runs of word characters (`\w`), runs without whitespace, or single characters, of the whole text or of
+    each word with a space on either side. `ngrams`: the least and the greatest number of neighbours that form an
+    n-gram; 2 means 1 to 2. `stop`: words that are left out, "english" for scikit-learn's list. `least_length`:
+    shorter words are left out (2; between whitespace 1). `values`: a word counts as often as it occurs, once, or
+    ln(1 + times). `length`: a document's values are divided by their sum (l1) or Euclidean length (l2). `hashed`:
+    the number of bits of a hash that stands for a word; no words are kept.
 
     >>> Words().tokens_of("The cat, the hat; a bat.")
     ['the', 'cat', 'the', 'hat', 'bat']
@@ -62,11 +67,11 @@ class Words:
 
     def __post_init__(self) -> None:
         self._check_choices()
-        low, high = self._grams()
+        low, high = self._check_ngrams()
         object.__setattr__(self, "ngrams", (low, high))
-        object.__setattr__(self, "stop", self._stops())
+        object.__setattr__(self, "stop", self._check_stop_words())
         least = 1 if self.tokens == "whitespace" else 2
-        object.__setattr__(self, "least_length", self._least(least))
+        object.__setattr__(self, "least_length", self._check_least_length(least))
 
     def _check_choices(self) -> None:
         choices: dict[str, tuple[Any, ...]] = {
@@ -80,13 +85,13 @@ class Words:
             if not isinstance(value, (str, bool, type(None))) or value not in allowed:
                 raise InputError(f"{name} must be one of {', '.join(map(repr, allowed))}, not {value!r}")
         if self.hashed is not None:
-            if not _whole(self.hashed) or not 1 <= self.hashed <= MOST_BITS:
-                raise InputError(f"hashed must be a number of bits from 1 to {MOST_BITS}, not {self.hashed!r}")
+            if not _is_whole(self.hashed) or not 1 <= self.hashed <= MAX_HASH_BITS:
+                raise InputError(f"hashed must be a number of bits from 1 to {MAX_HASH_BITS}, not {self.hashed!r}")
             object.__setattr__(self, "hashed", int(self.hashed))
 
-    def _grams(self) -> tuple[int, int]:
-        given: Any = (1, self.ngrams) if _whole(self.ngrams) else self.ngrams
-        if isinstance(given, (tuple, list)) and len(given) == 2 and all(map(_whole, given)):
+    def _check_ngrams(self) -> tuple[int, int]:
+        given: Any = (1, self.ngrams) if _is_whole(self.ngrams) else self.ngrams
+        if isinstance(given, (tuple, list)) and len(given) == 2 and all(map(_is_whole, given)):
             low, high = given
             if 1 <= low <= high <= MAX_NGRAM_LENGTH:
                 return int(low), int(high)
@@ -95,7 +100,7 @@ class Words:
             f"not {self.ngrams!r}"
         )
 
-    def _stops(self) -> tuple[str, ...] | None:
+    def _check_stop_words(self) -> tuple[str, ...] | None:
         given: Any = self.stop
         if isinstance(given, str):
             if given != "english":
@@ -116,14 +121,14 @@ class Words:
             raise InputError("stop words must be texts")
         return tuple(sorted(set(given)))
 
-    def _least(self, usual: int) -> int | None:
+    def _check_least_length(self, usual: int) -> int | None:
         if self.by_character:
             if self.least_length is not None:
                 raise InputError(f"least_length has no meaning where tokens={self.tokens!r}. Hint: ngrams=(3, 5)")
             return None
         if self.least_length is None:
             return usual
-        if not _whole(self.least_length) or self.least_length < 1:
+        if not _is_whole(self.least_length) or self.least_length < 1:
             raise InputError(f"least_length must be a whole number ≥ 1, not {self.least_length!r}")
         return int(self.least_length)
 
@@ -134,13 +139,13 @@ class Words:
 
     @property
     def span(self) -> tuple[int, int]:
-        """From how many to how many tokens are taken together."""
+        """The least and the greatest number of tokens of an n-gram."""
         assert isinstance(self.ngrams, tuple)
         return self.ngrams
 
     @property
     def n_columns(self) -> int:
-        """How many columns a hashed vocabulary has; none where the words are kept."""
+        """The number of columns of a hashed vocabulary; 0 where the words are kept."""
         return 0 if self.hashed is None else 1 << self.hashed
 
     @property
@@ -149,23 +154,23 @@ class Words:
         return self.values != "log" and self.length is None
 
     def to_dict(self) -> dict[str, Any]:
-        """The specification as JSON has it."""
-        told = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in told.items()}
+        """Return the settings as a JSON object."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> Self:
-        """What `to_dict` told; refused where it is none."""
+    def from_dict(cls, settings: Mapping[str, Any]) -> Self:
+        """Build settings from the result of `to_dict`; raise an error for unknown names."""
         known = {field.name for field in fields(cls)}
-        strange = [name for name in told if name not in known]
-        if strange:
-            raise InputError(f"words are not specified by {strange[0]!r}. Hint: one of {', '.join(sorted(known))}")
-        given: dict[str, Any] = {n: tuple(value) if isinstance(value, list) else value for n, value in told.items()}
+        unknown = [name for name in settings if name not in known]
+        if unknown:
+            raise InputError(f"words are not specified by {unknown[0]!r}. Hint: one of {', '.join(sorted(known))}")
+        given: dict[str, Any] = {n: tuple(v) if isinstance(v, list) else v for n, v in settings.items()}
         return cls(**given)
 
     @classmethod
-    def given(cls, value: Any) -> Words:
-        """The reading that a user gives: a specification, what differs in it from the usual one, or None for that."""
+    def from_argument(cls, value: Any) -> Words:
+        """Convert an argument: settings, a mapping of those that differ from the defaults, or None."""
         if value is None or isinstance(value, Words):
             return value or cls()
         if isinstance(value, Mapping):
@@ -176,34 +181,34 @@ class Words:
 
     @cached_property
     def reading(self) -> str:
-        """What differs from the usual reading, in writing: equal for equal specifications, and only for them."""
+        """A description of the settings that differ from the defaults: equal for equal settings only."""
         usual = Words(tokens=self.tokens)
-        told = {name: value for name, value in self.to_dict().items() if value != usual.to_dict()[name]}
-        listed = told.pop("stop", None)
-        told |= {} if listed is None else {"stop": f"{len(listed)} words, {_digest(listed)}"}
-        more = "".join(f", {name}={value}" for name, value in told.items())
+        changed = {name: value for name, value in self.to_dict().items() if value != usual.to_dict()[name]}
+        stop = changed.pop("stop", None)
+        changed |= {} if stop is None else {"stop": f"{len(stop)} words, {_digest(stop)}"}
+        more = "".join(f", {name}={value}" for name, value in changed.items())
         return f"{self.tokens} of a text{more}"
 
     @property
     def fingerprint(self) -> str:
-        """A short name for exactly this reading."""
+        """A digest of exactly these settings."""
         return _digest(self.to_dict())
 
     def difference(self, other: Words) -> str:
-        """The first thing in which two readings differ; empty where they are the same."""
+        """Describe the first setting that differs between two; empty where they are equal."""
         mine, theirs = self.to_dict(), other.to_dict()
         names = [name for name in mine if mine[name] != theirs[name]]
         return f"{names[0]} is {mine[names[0]]!r} in one and {theirs[names[0]]!r} in the other" if names else ""
 
     def refuse_other(self, other: Words, way_out: str) -> None:
-        """Refuse a reading that differs from this one, naming the first difference."""
-        apart = self.difference(other)
-        if apart:
-            raise SchemaError(f"the two models read texts differently: {apart}. {way_out}")
+        """Raise an error for settings that differ from these, naming the first difference."""
+        difference = self.difference(other)
+        if difference:
+            raise SchemaError(f"the two models read texts differently: {difference}. {way_out}")
 
     @property
     def unwritable(self) -> str:
-        """Why words that are drawn make no text that would be read as these words; empty where they make one."""
+        """The reason why sampled words make no text that would be split into these words; empty where they do."""
         if self.hashed is not None:
             return "hashes stand for the words, and no words were kept"
         if self.by_character:
@@ -215,11 +220,11 @@ class Words:
         return ""
 
     def tokens_of(self, text: str) -> list[str]:
-        """What is counted of a text, in order: first the single tokens, then pairs, and so on."""
+        """Return the tokens of a text that are counted, in order: single tokens, then pairs, and so on."""
         return [token for token, _, _ in self._spans(text.lower() if self.lower else text)]
 
     def spans_of(self, text: str) -> list[Span]:
-        """The same, each with its place in the text."""
+        """Return the tokens of a text as `tokens_of`, each with its place in the text."""
         if not self.lower:
             return list(self._spans(text))
         lowered = text.lower()
@@ -233,16 +238,16 @@ class Words:
             return self._characters(text)
         if self.tokens == "characters in words":
             return self._characters_in_words(text)
-        return self._neighbours(list(self._singles(text)))
+        return self._join_neighbours(list(self._single_tokens(text)))
 
-    def _singles(self, text: str) -> Iterator[Span]:
+    def _single_tokens(self, text: str) -> Iterator[Span]:
         least, stops = self.least_length or 1, frozenset(self.stop or ())
         for found in re.finditer(PATTERNS[self.tokens], text):
             token = found.group()
             if len(token) >= least and token not in stops:
                 yield token, found.start(), found.end()
 
-    def _neighbours(self, singles: list[Span]) -> Iterator[Span]:
+    def _join_neighbours(self, singles: list[Span]) -> Iterator[Span]:
         low, high = self.span
         for n in range(low, min(high, len(singles)) + 1):
             for i in range(len(singles) - n + 1):
@@ -250,7 +255,7 @@ class Words:
                 yield " ".join(token for token, _, _ in run), run[0][1], run[-1][2]
 
     def _characters(self, text: str) -> Iterator[Span]:
-        """Runs of two or more spaces count as one."""
+        """Yield n-grams of characters; runs of two or more spaces count as one."""
         origin: list[int] = []
         end = 0
         for found in SPACES.finditer(text):
@@ -264,7 +269,7 @@ class Words:
                 yield text[i : i + n], origin[i], origin[i + n - 1] + 1
 
     def _characters_in_words(self, text: str) -> Iterator[Span]:
-        """A word shorter than n is counted once, with the spaces about it."""
+        """Yield n-grams of characters in each word; a word shorter than n counts once, with spaces around it."""
         low, high = self.span
         for found in re.finditer(r"\S+", text):
             word, a, b = f" {found.group()} ", found.start(), found.end()
@@ -275,9 +280,41 @@ class Words:
                     break
 
 
-def _whole(value: Any) -> bool:
+def count_words(words: Words, text: str, known: Container[str] | None = None) -> dict[str, float]:
+    """Return the words of a text and their values; of the known words only, where these are given.
+
+    >>> bag_of(Words(values="presence"), "to be or not to be")
+    {'to': 1.0, 'be': 1.0, 'or': 1.0, 'not': 1.0}
+    """
+    tokens = words.tokens_of(text)
+    return _weigh_counts(words, Counter(tokens if known is None else [token for token in tokens if token in known]))
+
+
+def count_hashed_words(words: Words, text: str) -> dict[int, float]:
+    """Return the columns of a text's words and their values, where hashes stand for words."""
+    return _weigh_counts(words, Counter(hash_column(words, token) for token in words.tokens_of(text)))
+
+
+def hash_column(words: Words, token: str) -> int:
+    """Return the column of a word by the lowest bits of its hash."""
+    return hash_word(token.encode("utf-8", SURROGATES)) & (words.n_columns - 1)
+
+
+def _weigh_counts(words: Words, counts: Mapping[T, int]) -> dict[T, float]:
+    values = {token: _value(words, n) for token, n in counts.items()}
+    if words.length is None:
+        return values
+    size = sum(values.values()) if words.length == "l1" else math.sqrt(sum(v * v for v in values.values()))
+    return {token: value / size for token, value in values.items()}
+
+
+def _value(words: Words, n: int) -> float:
+    return float(n) if words.values == "counts" else 1.0 if words.values == "presence" else math.log1p(n)
+
+
+def _is_whole(value: Any) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
-def _digest(told: Any) -> str:
-    return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16]
+def _digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value).encode()).hexdigest()[:16]
