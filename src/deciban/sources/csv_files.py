@@ -167,7 +167,7 @@ class Delimited:
     def _relation(self, wanted: Mapping[str, str], more: str = "") -> Any:
         """Return a query for the wanted columns, with types for all, so that the file is parsed as it is.
 
-        The columns are selected without expressions: DuckDB's time to plan those grows quadratically with their number.
+        The columns are selected without expressions: DuckDB's time to plan those grows with the square of the number.
         """
         for path in self.paths:
             check_gzip(path)
