@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,10 @@ from deciban.engines import is_sparse
 from deciban.engines.dispatch import OCCURRENCES
 from deciban.engines.sparse import find_invalid_entry, invalid_entry_error, to_canonical_csr
 from deciban.errors import DecibanWarning, InputError, UndefinedError
-from deciban.ledger import Bags, Tallies
+from deciban.ledger import Bags, Block, Tallies, Vocabulary
 from deciban.ledger.statistic import divide
-from deciban.text import Documents, Words
+from deciban.persistence import Section
+from deciban.text import Documents, Words, count_columns
 
 MAX_BLOCK_BYTES = 1 << 26
 """Approximate number of bytes of text that are converted to a matrix of words at a time."""
@@ -104,6 +105,18 @@ def refuse_auto_alpha(words: Words, weighting: str | None, idf: bool) -> None:
         f"alpha='auto' chooses the pseudo-count under which the counts of the words are most probable, and with "
         f"{given} they are weighted, no counts. Hint: alpha as a number, such as 0.1"
     )
+
+
+def check_word_block(section: Section, blocks: Sequence[Block], words: Words) -> int:
+    """Return the number of features of a file's only block, which must be counted by this tokenizer."""
+    if section.text("reader") != words.fingerprint:
+        section.refuse("the words do not match the fingerprint of the reader")
+    if len(blocks) != 1 or blocks[0].kind != "bags" or blocks[0].reading != words.reading:
+        section.refuse(f"there should be bags of {words.reading}, and nothing else")
+    (block,), names = blocks, cast(Vocabulary | None, blocks[0].names)
+    if (names is None) != (words.hashed is not None) or count_columns(words, names) != block.width:
+        section.refuse("the words are not those of the vocabulary")
+    return block.width
 
 
 def split_documents(documents: Documents) -> Iterator[Documents]:

@@ -42,7 +42,7 @@ from deciban.scorer import Scorer
 from deciban.scores import Explanation
 from deciban.scores.passages import TextExplanation
 from deciban.scores.posterior import Finish
-from deciban.text import Documents, Finder, Words, count_columns, count_known_words, matrix
+from deciban.text import Documents, Finder, Words, count_known_words, matrix
 from deciban.validation.splits import assign_by_content
 
 
@@ -275,19 +275,12 @@ class EvidenceRegression(WordTrustMixin, CalibrationMixin, FittedClassifier):
         except (DecibanError, ValueError, TypeError) as error:
             section.refuse(f"the arguments are not sound: {error}")
         self._read_as = bool(self.presence), bool(self.length)
-        if len(blocks) != 1 or blocks[0].kind != ("counts" if self._words is None else "bags"):
-            section.refuse("there should be one block of words, and nothing else")
-        if self._words is None:
-            super()._read_state(section, blocks)
+        if self._words is not None:
+            self.n_features_in_ = texts.check_word_block(section, blocks, self._words)
             return
-        known: Any = blocks[0].names
-        if section.text("reader") != self._words.fingerprint or blocks[0].reading != self._words.reading:
-            section.refuse("the words do not match the fingerprint of the reader")
-        if (known is None) != (self._words.hashed is not None) or count_columns(self._words, known) != blocks[
-            0
-        ].width:
-            section.refuse("the words are not those of the vocabulary")
-        self.n_features_in_ = blocks[0].width
+        if len(blocks) != 1 or blocks[0].kind != "counts":
+            section.refuse("there should be one block of words, and nothing else")
+        super()._read_state(section, blocks)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from deciban._typing import Array
 from deciban.engines import encode_known, thread_count
-from deciban.errors import DecibanError, InputError, SchemaError, UndefinedError
+from deciban.errors import DecibanError, InputError, UndefinedError
 from deciban.estimators.calibration_mixin import CALIBRATE_CONSTRAINT
 from deciban.estimators.check_arrays import check_weight
 from deciban.estimators.check_tables import (
@@ -32,7 +32,7 @@ from deciban.generative import Assumption
 from deciban.ledger import Block, Ledger, Schema
 from deciban.model.columns import Column, Layout
 from deciban.model.model import Model
-from deciban.model.model_algebra import Origin
+from deciban.model.model_algebra import Origin, check_same_columns
 from deciban.model.model_options import MAX_DISTINCT_LEVELS, Options
 from deciban.persistence import Section
 from deciban.persistence.table_models import read_columns, write_columns
@@ -51,6 +51,8 @@ if TYPE_CHECKING:
 
     from deciban.families.telltales import Telltale
     from deciban.model.description import Description
+
+SAME_COLUMNS_HINT = "Hint: fit both with the same roles= and blocks=, NaiveBayes(roles=other.roles_)"
 
 
 class NaiveBayes(Bayes):
@@ -250,7 +252,7 @@ class NaiveBayes(Bayes):
     def _combine(self, other: Self, operation: Callable[[Ledger, Ledger], Ledger]) -> Ledger:
         if isinstance(other, NaiveBayes):
             self._check_fitted(), other._check_fitted()
-            _check_same_columns(self._columns or (), other._columns or ())
+            check_same_columns(self._columns or (), other._columns or (), SAME_COLUMNS_HINT)
             if "text" in self.roles_.values():
                 words = Words.from_argument(other.words)
                 Words.from_argument(self.words).refuse_other(words, "Hint: fit both with the same words=")
@@ -291,20 +293,3 @@ class NaiveBayes(Bayes):
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         return tags
-
-
-def _check_same_columns(columns: tuple[Column, ...], others: tuple[Column, ...]) -> None:
-    """Refuse two models that differ in the role or block of a column, naming it."""
-    by_name = {column.name: column for column in others}
-    for column in columns:
-        match = by_name.get(column.name)
-        if match is not None and (column.role, column.parts) != (match.role, match.parts):
-            raise SchemaError(
-                f"the two models differ in column {column.name!r}: {column.role} in one, {match.role} in the other. "
-                f"Hint: fit one with the roles of the other, NaiveBayes(roles=other.roles_)"
-            )
-        if match is not None and column.block != match.block:
-            raise SchemaError(
-                f"the two models join column {column.name!r} with different columns: {list(column.block)} in one, "
-                f"{list(match.block)} in the other. Hint: fit both with the same blocks="
-            )

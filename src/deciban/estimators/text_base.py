@@ -184,16 +184,7 @@ class TextBayes(ClassCounts):
             self._weighting = self.weighting
         except (DecibanError, ValueError, TypeError) as error:
             section.refuse(f"the arguments are not sound: {error}")
-        if section.text("reader") != self._words.fingerprint:
-            section.refuse("the words do not match the fingerprint of the reader")
-        if len(blocks) != 1 or blocks[0].kind != "bags" or blocks[0].reading != self._words.reading:
-            section.refuse(f"there should be bags of {self._words.reading}, and nothing else")
-        known: Any = blocks[0].names
-        if (known is None) != (self._words.hashed is not None) or count_columns(self._words, known) != blocks[
-            0
-        ].width:
-            section.refuse("the words are not those of the vocabulary")
-        self.n_features_in_ = blocks[0].width
+        self.n_features_in_ = texts.check_word_block(section, blocks, self._words)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

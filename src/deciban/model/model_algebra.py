@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -188,23 +188,31 @@ def check_compatible(a: ModelAlgebra, b: ModelAlgebra) -> None:
         x, y = a.roles.get(name, "absent"), b.roles.get(name, "absent")
         if x != y and {x, y} != {"skip", "absent"}:
             raise SchemaError(f"the two models differ in column {name!r}: {x} in one, {y} in the other. {LIKE_HINT}")
-    others = {column.name: column for column in b.columns}
-    pairs = [(column, others.get(column.name, column)) for column in a.columns]
-    for column, other in pairs:
-        if column.parts != other.parts:
-            raise SchemaError(
-                f"the two models split the dates of column {column.name!r} into different parts. {LIKE_HINT}"
-            )
-    for column, other in pairs:
-        if column.block != other.block:
-            x, y = (", ".join(name for name in c.block if name != c.name) or "none" for c in (column, other))
-            raise SchemaError(
-                f"the two models join column {column.name!r} with different columns: {x} in one, {y} in the other. "
-                f"{LIKE_HINT}"
-            )
+    check_same_columns(a.columns, b.columns, LIKE_HINT)
     if a.layout.texts:
         a.options.words.refuse_other(b.options.words, LIKE_HINT)
     for name in ("alpha", "parameter_prior", "covariance", "unseen", "most_levels", "prior"):
         x, y = getattr(a.options, name), getattr(b.options, name)
         if x != y:
             raise SchemaError(f"the two models differ in {name}: {x!r} and {y!r}. {LIKE_HINT}")
+
+
+def check_same_columns(columns: Sequence[Column], others: Sequence[Column], hint: str) -> None:
+    """Refuse two models that differ in the role, date parts or block of a column that both have, naming it."""
+    by_name = {column.name: column for column in others}
+    for column, other in ((column, by_name.get(column.name, column)) for column in columns):
+        if column.role != other.role:
+            raise SchemaError(
+                f"the two models differ in column {column.name!r}: {column.role} in one, {other.role} in the other. "
+                f"{hint}"
+            )
+        if column.parts != other.parts:
+            raise SchemaError(
+                f"the two models split the dates of column {column.name!r} into different parts. {hint}"
+            )
+        if column.block != other.block:
+            x, y = (", ".join(name for name in c.block if name != c.name) or "none" for c in (column, other))
+            raise SchemaError(
+                f"the two models join column {column.name!r} with different columns: {x} in one, {y} in the other. "
+                f"{hint}"
+            )

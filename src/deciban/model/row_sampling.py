@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from deciban.ledger import Vocabulary
 from deciban.model.combinations import split_levels
 from deciban.sources.arrow_cells import DATE_PARTS
 from deciban.text import sample_texts
@@ -24,13 +25,12 @@ def sample_table(model: Model, n: int, rng: np.random.Generator) -> Any:
 
     parts, codes = model.naive.sample(n, rng)
     drawn: dict[str, Any] = {}
+    words = model.options.words
     for block, X, (kind, features) in zip(model.scorer.schema.blocks, parts, model.layout.blocks):
         if kind == "bags":
-            words = model.options.words
-            texts = (
-                None if words.unwritable else sample_texts(X.tocsr(), block.names, words.values == "presence", rng)
-            )
-            drawn |= {} if texts is None else {features[0].name: texts}
+            if not words.unwritable:
+                rows, vocabulary = cast(Any, X).tocsr(), cast(Vocabulary, block.names)
+                drawn[features[0].name] = sample_texts(rows, vocabulary, words.values == "presence", rng)
             continue
         for j, feature in enumerate(features):
             levels = block.levels[j] if kind == "levels" and block.levels else None

@@ -138,8 +138,8 @@ def _text_strength(weights: Array, part: Bags, prior: Array) -> Strengths:
     tallies = part.occurrences
     each = (contrasts(prior) @ weights)[tallies.klass, tallies.feature]
     n, K = part.weight[:, 0], part.n_classes
-    mean = divide(np.bincount(tallies.klass, tallies.total * each, K), n)
-    variance = divide(np.bincount(tallies.klass, tallies.total * each**2, K), n)
+    sums = [np.bincount(tallies.klass, tallies.total * each**p, K).astype(np.float64) for p in (1, 2)]
+    mean, variance = (divide(total, n) for total in sums)
     return _average_over_classes(mean[:, None], variance[:, None], n[:, None], prior)
 
 
