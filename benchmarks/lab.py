@@ -1,6 +1,6 @@
-"""`python -m benchmarks.lab`: rebuild `docs/lab/digits-and-letters.md` from the real data.
+"""`python -m benchmarks.lab`: rebuild `docs/lab/digits-and-letters.md` from the public data sets.
 
-Exit code 1 if a figure is not the expected one, 2 if the data is absent.
+The exit code is 1 if a figure is not the expected one, 2 if the data is missing.
 """
 
 import argparse
@@ -21,55 +21,60 @@ import deciban
 from . import data, machine
 
 Split = tuple[Any, Any, Any, Any]
-"""X and y to learn from, X and y to be judged by."""
+"""X and y to train on, X and y to test on."""
 
 PAGE = """# Digits, letters and votes
 
-The Gaussian and Bernoulli models on three public data sets, beside the figures known for them and beside
+The Gaussian and Bernoulli models on three public data sets, compared with published figures and with
 scikit-learn where it has the model. Written by `make lab` on {date}; do not edit.
 
-Machine: {machine}. A dash under scikit-learn means that it has no such model.
+Machine: {machine}. A dash means that scikit-learn has no such model.
 {sections}"""
 
-MNIST = """
+MNIST_SECTION = """
 ## Handwritten digits
 
-MNIST: learned from 60 000 pictures of 28×28 grey pixels (0 to 255, as they are), judged on the 10 000 test
-pictures; the figures are the share of test pictures named correctly.
+MNIST: trained on 60 000 images of 28×28 grey pixels (0 to 255, unscaled), tested on the 10 000 test
+images; the figures are accuracies.
 
-`binarize=127` asks of every pixel whether it is above 127. Many pixels never vary within a class: by default
-GaussianNB adds 10⁻⁹ of the widest pixel's variance to every variance, which leaves those pixels an absurd
-certainty; 0.1 is far better. Keeping the covariances instead of only the variances is better still, if each
-class's covariance is drawn towards one common multiple of the identity (`shrinkage`); `"oas"` estimates how
-far, and on these data far too little. After projecting on the 40 leading principal components (scikit-learn's
-PCA, fitted on the training pictures) no shrinkage is needed.
+`binarize=127` sets pixels above 127 to 1. Many pixels never vary within a class: by default
+GaussianNB adds 10⁻⁹ of the largest pixel variance to every variance, which makes those pixels far too
+confident; 0.1 is much better. Full covariances instead of variances are better still, if each
+class's covariance is shrunk towards one common multiple of the identity (`shrinkage`); the amount that `"oas"`
+estimates is far too small on these data. After projection on the 40 leading principal components (scikit-learn's
+PCA, fitted on the training images) no shrinkage is needed.
 """
-LETTER = """
+LETTER_SECTION = """
 ## Printed letters
 
-Letter: 16 measurements of printed capitals; learned from the first 15 000 rows, judged on the last 5 000; the
-figures are the share of errors. One shared covariance makes the borders between letters flat; own covariances
-bend them.
+Letter: 16 measurements of printed capitals; trained on the first 15 000 rows, tested on the last 5 000; the
+figures are error rates. One shared covariance gives linear boundaries between letters; separate covariances
+give quadratic ones.
 """
-VOTE = """
+VOTE_SECTION = """
 ## Votes
 
-16 votes of 435 members of Congress (1984), party to be guessed; 392 votes were not cast and are simply left
-out, when counting and when scoring. Maximum likelihood (`alpha=0`), judged on the same rows it learned from; the
-figures are the members whose party is named correctly.
+16 votes of 435 members of Congress (1984), the party to be predicted; 392 votes were not cast and are left
+out, when counting and when scoring. Maximum likelihood (`alpha=0`), evaluated on the training rows; the
+figures are the members whose party is predicted correctly.
 """
+
+
+def format_percent(share: float) -> str:
+    """Format a share in percent with two decimals, like the expected figures."""
+    return f"{100 * share:.2f} %"
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One measurement: what was fitted, what is known, what came out."""
+    """One measurement: the model, the expected figure, and our figure with the peer's."""
 
     model: str
     expected: str
     ours: float
-    peer: float | None
-    meets: Callable[[float], bool] | None
-    show: Callable[[float], str]
+    peer: float | None = None
+    meets: Callable[[float], bool] | None = None
+    format: Callable[[float], str] = format_percent
 
     @property
     def met(self) -> bool | None:
@@ -77,68 +82,65 @@ class Figure:
         return None if self.meets is None else self.meets(self.ours)
 
 
-def percent(share: float) -> str:
-    """Two digits after the point, as the expected figures have."""
-    return f"{100 * share:.2f} %"
-
-
 def accuracy(model: Any, split: Split) -> float:
-    """The share of the second half that a model fitted on the first half names correctly."""
+    """Return the test accuracy of a model fitted to the training half of a split."""
     X, y, X_test, y_test = split
     return float(np.mean(model.fit(X, y).predict(X_test) == y_test))
 
 
-def exactly(known: float, places: int = 4) -> tuple[str, Callable[[float], bool]]:
-    """A figure that must be reproduced to the digits given."""
+def expect_exactly(known: float, places: int = 4) -> tuple[str, Callable[[float], bool]]:
+    """Expect a figure to the given number of decimals."""
     return f"{100 * known:.{places - 2}f} %", lambda share: round(share, places) == round(known, places)
 
 
-def at_least(known: float) -> tuple[str, Callable[[float], bool]]:
-    """A figure to reach or pass."""
+def expect_at_least(known: float) -> tuple[str, Callable[[float], bool]]:
+    """Expect at least this figure."""
     return f"≥ {100 * known:.1f} %", lambda share: share >= known
 
 
-NOTHING: tuple[str, None] = ("–", None)
+NO_EXPECTATION: tuple[str, None] = ("–", None)
 
 
-def mnist() -> Iterator[Figure]:
-    """The digits."""
+def measure_mnist() -> Iterator[Figure]:
+    """Measure the models of handwritten digits."""
     split = (*data.load_mnist("train"), *data.load_mnist("t10k"))
     grey = (split[0].astype(np.float64), split[1], split[2].astype(np.float64), split[3])
-    yield naive("GaussianNB", {}, exactly(0.5558), grey)
-    yield naive("GaussianNB", {"var_smoothing": 0.1}, exactly(0.814, 3), grey)
-    yield naive("BernoulliNB", {"binarize": 127}, exactly(0.8427), split)
-    yield from shrunk(grey)
-    yield projected(grey)
+    yield compare_naive("GaussianNB", {}, expect_exactly(0.5558), grey)
+    yield compare_naive("GaussianNB", {"var_smoothing": 0.1}, expect_exactly(0.814, 3), grey)
+    yield compare_naive("BernoulliNB", {"binarize": 127}, expect_exactly(0.8427), split)
+    yield from measure_shrinkage(grey)
+    yield measure_projection(grey)
 
 
-def naive(name: str, options: dict[str, float], known: tuple[str, Callable[[float], bool]], split: Split) -> Figure:
-    """A naive model that both libraries have under one name."""
+def compare_naive(
+    name: str, options: dict[str, float], known: tuple[str, Callable[[float], bool]], split: Split
+) -> Figure:
+    """Compare a naive model that both libraries have under one name."""
     ours, peer = (accuracy(getattr(library, name)(**options), split) for library in (deciban, naive_bayes))
     arguments = ", ".join(f"{key}={value}" for key, value in options.items())
-    return Figure(f"{name}({arguments})", known[0], ours, peer, known[1], percent)
+    return Figure(f"{name}({arguments})", known[0], ours, peer, known[1])
 
 
-def shrunk(grey: Split) -> Iterator[Figure]:
-    """Own covariances of all 784 pixels, drawn towards one common target."""
-    for shrinkage, (text, meets) in ((0.5, at_least(0.955)), (0.3, NOTHING), ("oas", NOTHING)):
+def measure_shrinkage(grey: Split) -> Iterator[Figure]:
+    """Measure separate covariances of all 784 pixels, shrunk towards one common target."""
+    for shrinkage, (text, meets) in ((0.5, expect_at_least(0.955)), (0.3, NO_EXPECTATION), ("oas", NO_EXPECTATION)):
         model = deciban.GaussianBayes(covariance="full", shrinkage=shrinkage)
         name = f'GaussianBayes(covariance="full", shrinkage={shrinkage!r})'.replace("'", '"')
-        yield Figure(name, text, accuracy(model, grey), None, meets, percent)
+        yield Figure(name, text, accuracy(model, grey), None, meets)
 
 
-def projected(grey: Split) -> Figure:
-    """Own covariances, unshrunk, of the 40 leading principal components."""
+def measure_projection(grey: Split) -> Figure:
+    """Measure separate covariances, without shrinkage, of the 40 leading principal components."""
     axes = PCA(40, svd_solver="covariance_eigh").fit(grey[0])
     split = (axes.transform(grey[0]), grey[1], axes.transform(grey[2]), grey[3])
-    text, meets = at_least(0.962)
+    text, meets = expect_at_least(0.962)
     ours = accuracy(deciban.GaussianBayes(covariance="full"), split)
     peer = accuracy(QuadraticDiscriminantAnalysis(), split)
-    return Figure('PCA to 40, then GaussianBayes(covariance="full")', text, ours, peer, meets, percent)
+    return Figure('PCA to 40, then GaussianBayes(covariance="full")', text, ours, peer, meets)
 
 
-def letter() -> Iterator[Figure]:
-    """The letters: errors, not hits."""
+def measure_letter() -> Iterator[Figure]:
+    """Measure the error rates on printed letters."""
     X, y = data.load_letter()
     split = (X[:15_000], y[:15_000], X[15_000:], y[15_000:])
     for covariance, peer, known in (
@@ -146,13 +148,13 @@ def letter() -> Iterator[Figure]:
         ("full", QuadraticDiscriminantAnalysis(), 0.1128),
     ):
         ours = deciban.GaussianBayes(covariance=covariance)
-        text, meets = exactly(known)
+        text, meets = expect_exactly(known)
         errors = 1 - accuracy(ours, split), 1 - accuracy(peer, split)
-        yield Figure(f'GaussianBayes(covariance="{covariance}")', text, *errors, meets, percent)
+        yield Figure(f'GaussianBayes(covariance="{covariance}")', text, *errors, meets)
 
 
-def vote() -> Iterator[Figure]:
-    """The votes: members named correctly, of 435."""
+def measure_vote() -> Iterator[Figure]:
+    """Measure the number of members classified correctly, of 435."""
     X, y = data.load_vote()
     for name, model in (
         ("BernoulliNB(alpha=0)", deciban.BernoulliNB(alpha=0)),
@@ -162,33 +164,41 @@ def vote() -> Iterator[Figure]:
         yield Figure(name, "393", hits, None, lambda count: count == 393, lambda count: f"{count:.0f}")
 
 
-def table(figures: Sequence[Figure]) -> str:
-    """The figures side by side, with a verdict where something was expected."""
+def format_figures(figures: Sequence[Figure]) -> str:
+    """Format the figures as a table, with a verdict where something was expected."""
     verdict = {True: "as expected", False: "**not as expected**", None: "–"}
     lines = ["| model | expected | deciban | scikit-learn | |", "|---|--:|--:|--:|---|"]
     for figure in figures:
-        peer = "–" if figure.peer is None else figure.show(figure.peer)
-        cells = (f"`{figure.model}`", figure.expected, figure.show(figure.ours), peer, verdict[figure.met])
+        peer = "–" if figure.peer is None else figure.format(figure.peer)
+        cells = (f"`{figure.model}`", figure.expected, figure.format(figure.ours), peer, verdict[figure.met])
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 
 
-def measured() -> tuple[str, list[Figure]]:
-    """The page's sections, and the figures in them."""
-    parts = [(MNIST, list(mnist())), (LETTER, list(letter())), (VOTE, list(vote()))]
-    return "".join(f"{text}\n{table(figures)}" for text, figures in parts), [f for _, part in parts for f in part]
+def measure_sections() -> tuple[str, list[Figure]]:
+    """Measure; return the sections of the page and their figures."""
+    parts = [
+        (MNIST_SECTION, list(measure_mnist())),
+        (LETTER_SECTION, list(measure_letter())),
+        (VOTE_SECTION, list(measure_vote())),
+    ]
+    return "".join(f"{text}\n{format_figures(figures)}" for text, figures in parts), [
+        f for _, part in parts for f in part
+    ]
 
 
-def rebuilt(module: str, name: str, page: str, measure: Callable[[], tuple[str, list[Figure]]], about: str) -> int:
-    """Measure, write a page of `docs/lab`, and say what is not as expected: the exit code."""
+def rebuild_page(
+    module: str, name: str, page: str, measure: Callable[[], tuple[str, list[Figure]]], about: str
+) -> int:
+    """Measure and write a page of `docs/lab`; return the exit code."""
     parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{module}", description=about)
     target = data.ROOT / "docs" / "lab" / name
     parser.add_argument("--page", type=Path, default=target, help="the page to write")
     path = parser.parse_args().page
     try:
         sections, figures = measure()
-    except data.DataMissingError as absent:
-        print(absent, file=sys.stderr)
+    except data.DataMissingError as error:
+        print(error, file=sys.stderr)
         return 2
     today = date.today().isoformat()
     path.write_text(page.format(date=today, machine=machine.describe(), sections=sections), encoding="utf-8")
@@ -198,8 +208,8 @@ def rebuilt(module: str, name: str, page: str, measure: Callable[[], tuple[str, 
 
 
 def main() -> int:
-    """Measure, write the page, and say what is not as expected."""
-    return rebuilt("lab", "digits-and-letters.md", PAGE, measured, __doc__ or "")
+    """Rebuild the page; return the exit code."""
+    return rebuild_page("lab", "digits-and-letters.md", PAGE, measure_sections, __doc__ or "")
 
 
 if __name__ == "__main__":

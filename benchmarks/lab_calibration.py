@@ -1,7 +1,7 @@
-"""`python -m benchmarks.lab_calibration`: rebuild `docs/lab/calibration.md` from the real tables.
+"""`python -m benchmarks.lab_calibration`: rebuild `docs/lab/calibration.md` from public tables.
 
-Exit code 1 if more tables are lost than promised, 2 if the data is absent. The longest of the labs: every table is
-learned thousands of times.
+The exit code is 1 if more tables are lost than allowed, 2 if the data is missing. This is the slowest of the labs:
+every table is learned thousands of times.
 """
 
 import argparse
@@ -24,122 +24,125 @@ import deciban
 from deciban.metrics import Scorecard
 
 from . import data, machine
-from .lab_tables import judge, markdown, names, read
-from .table_models import Learn, Predict, as_labels, log_posterior, ours, predicting, textual
+from .lab_tables import format_table, list_tables, read_table, score
+from .table_models import Learn, Predict, as_labels, log_posterior, make_our_learner, make_predict, text_columns
 
-REPEATS, FOLDS, INNER = 10, 10, 5
-MOST_LOST = 1
-"""Tables that may be lost beyond one standard error."""
+REPEATS, FOLDS, INNER_FOLDS = 10, 10, 5
+MAX_LOST_TABLES = 1
+"""The number of tables that may be lost by more than one standard error."""
 
-PAGE = """# Honest probabilities
+PAGE = """# Calibrated probabilities
 
-Public tables, {repeats} × {folds}-fold: {repeats} shuffles (seeds 0 to {last}), in each of which every row is judged
-once by a model of the other folds; the same folds for everyone. Everything is nested: maps and pseudo-counts are
-chosen from the training folds alone. Written by `python -m benchmarks.lab_calibration` on {date}; do not edit.
+Public tables, {repeats} × {folds}-fold cross-validation: {repeats} shuffles (seeds 0 to {last}), in each of which
+every row is scored once by a model of the other folds; the same folds for all methods. Cross-validation is nested:
+maps and pseudo-counts are chosen from the training folds alone.
+Written by `python -m benchmarks.lab_calibration` on {date}; do not edit.
 
 Machine: {machine}.
 
-- *as it comes*: `deciban.train`; *auto*: with `calibrate="auto"`, a map fitted to out-of-fold scores of the training
+- *default*: `deciban.train`; *auto*: with `calibrate="auto"`, a map fitted to out-of-fold scores of the training
   rows.
 - *sigmoid* and *isotonic*: scikit-learn's `CalibratedClassifierCV(deciban.NaiveBayes(), method=…, cv={inner})`: the
-  same model, refitted on {inner} splits of the training rows, each with a map of its own, their probabilities
+  same model, refitted on {inner} splits of the training rows, each with its own map, their probabilities
   averaged.
 - The difference is the mean over the {all} folds, ± its standard error after Nadeau and Bengio (2003): folds share
   their training rows, so the variance of the mean is (1/{all} + 1/{rest}) times that of a fold. *Won* and *lost* are
   differences of more than one standard error.
-- A truth that was called impossible, as isotonic maps do, costs 708 nats: −ln of the least double.
+- A true class of probability 0, which isotonic maps can give, costs 708 nats: −ln of the smallest normal double.
 {sections}"""
 
-LOSS = """
+LOSS_SECTION = """
 ## Log-loss before and after, in nats
 
 {table}
 `calibrate="auto"` against none: {verdict}.
 """
-ERROR = """
+ERROR_SECTION = """
 ## Calibration error before and after
 
-Confidence in the class called against the share of hits, 15 bins of equal width; mean over the {repeats} shuffles.
+Confidence in the predicted class against accuracy, 15 bins of equal width; mean over the {repeats} shuffles.
 
 {table}"""
-CHOSEN = """
-## What `auto` chose
+CHOICE_SECTION = """
+## Maps chosen by `auto`
 
-Out of {all} models of each table.
+The counts are out of {all} models of each table.
 
 {table}"""
-ALPHA = """
+ALPHA_SECTION = """
 ## Pseudo-counts: `alpha="auto"` against α = 1
 
-Log-loss on the tables that have columns of categories, not calibrated.
+Log-loss on the tables that have columns of categories, without calibration.
 
 {table}
 `alpha="auto"` against 1: {verdict}.
 """
 
 
-def sklearn_calibrated(method: str) -> Learn:
-    """scikit-learn's calibration around our model."""
+def calibrate_by_sklearn(method: str) -> Learn:
+    """Return a learner that calibrates our model by scikit-learn."""
 
     def learn(train: pd.DataFrame, target: str) -> Predict:
-        model = CalibratedClassifierCV(deciban.NaiveBayes(n_jobs=1), method=method, cv=INNER)
+        model = CalibratedClassifierCV(deciban.NaiveBayes(n_jobs=1), method=method, cv=INNER_FOLDS)
         model.fit(train.drop(columns=target), train[target].to_numpy(dtype=object))
         return lambda test: (as_labels(model.classes_), log_posterior(model, test.drop(columns=target)))
 
     return learn
 
 
-def calibrated(chosen: list[str]) -> Learn:
-    """`calibrate="auto"`, noting which map it chose."""
+def calibrate_by_auto(chosen: list[str]) -> Learn:
+    """Return a learner with `calibrate="auto"` that appends the chosen map to the list."""
 
     def learn(train: pd.DataFrame, target: str) -> Predict:
         model = deciban.train(train, target=target, calibrate="auto")
         chosen.append("none" if model.calibration is None else model.calibration.method)
-        return predicting(model, target)
+        return make_predict(model, target)
 
     return learn
 
 
-def ways(discrete: bool, chosen: list[str]) -> dict[str, Learn]:
-    """Who is compared on a table."""
+def make_learners(discrete: bool, chosen: list[str]) -> dict[str, Learn]:
+    """Return the learners compared on a table."""
     return {
-        "as it comes": ours(judge=False),
-        "auto": calibrated(chosen),
-        "sigmoid": sklearn_calibrated("sigmoid"),
-        "isotonic": sklearn_calibrated("isotonic"),
-        **({"alpha auto": ours(judge=False, alpha="auto")} if discrete else {}),
+        "default": make_our_learner(judge=False),
+        "auto": calibrate_by_auto(chosen),
+        "sigmoid": calibrate_by_sklearn("sigmoid"),
+        "isotonic": calibrate_by_sklearn("isotonic"),
+        **({"alpha auto": make_our_learner(judge=False, alpha="auto")} if discrete else {}),
     }
 
 
 @dataclass(frozen=True)
 class Shuffle:
-    """One shuffle of a table: for each way the log-loss of every fold, and the calibration error of all rows."""
+    """One shuffle of a table: for each learner the log-loss of every fold, and the calibration error of all rows."""
 
     losses: Mapping[str, Sequence[float]]
     errors: Mapping[str, float]
     chosen: Sequence[str]
 
 
-def shuffled(name: str, seed: int) -> Shuffle:
-    """Every way on the folds of one shuffle."""
-    table = read(name)
+def measure_shuffle(name: str, seed: int) -> Shuffle:
+    """Measure every learner on the folds of one shuffle."""
+    table = read_table(name)
     labels, chosen = table.labels, list[str]()
     classes = np.unique(labels)
-    learners = ways(bool(textual(table.frame.drop(columns=table.target))), chosen)
-    cards: dict[str, list[Scorecard]] = {way: [] for way in learners}
+    learners = make_learners(bool(text_columns(table.frame.drop(columns=table.target))), chosen)
+    cards: dict[str, list[Scorecard]] = {learner: [] for learner in learners}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # classes of fewer rows than folds
         for train, test in StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(labels, labels):
-            for way, learn in learners.items():
+            for learner, learn in learners.items():
                 predict = learn(table.frame.iloc[train], table.target)
-                cards[way].append(judge(predict, table.frame.iloc[test], labels[test], classes))
-    losses = {way: [loss(card, classes) for card in each] for way, each in cards.items()}
-    errors = {way: sum(each[1:], each[0]).report(classes.tolist()).calibration_error for way, each in cards.items()}
+                cards[learner].append(score(predict, table.frame.iloc[test], labels[test], classes))
+    losses = {learner: [log_loss(card, classes) for card in each] for learner, each in cards.items()}
+    errors = {
+        learner: sum(each[1:], each[0]).report(classes.tolist()).calibration_error for learner, each in cards.items()
+    }
     return Shuffle(losses, errors, chosen)
 
 
-def loss(card: Scorecard, classes: NDArray[Any]) -> float:
-    """The mean log-loss of a fold; a truth that was called impossible costs −ln of the least double."""
+def log_loss(card: Scorecard, classes: NDArray[Any]) -> float:
+    """Return the mean log-loss of a fold; a true class of probability 0 costs −ln of the smallest normal double."""
     report = card.report(classes.tolist())
     possible, impossible = report.rows - report.unknown - report.impossible, report.impossible
     finite = float(card.losses.mean[0, 0] + card.losses.rest[0, 0]) * possible
@@ -148,21 +151,21 @@ def loss(card: Scorecard, classes: NDArray[Any]) -> float:
 
 @dataclass(frozen=True)
 class Difference:
-    """How much better one way is than another, over all folds: negative is better."""
+    """The difference in log-loss between two learners over all folds: negative is better."""
 
     mean: float
     error: float
 
     @classmethod
-    def of(cls, shuffles: Sequence[Shuffle], way: str, than: str) -> "Difference":
-        """Paired, fold by fold; its error after Nadeau and Bengio."""
-        gaps = np.concatenate([np.subtract(each.losses[way], each.losses[than]) for each in shuffles])
+    def of(cls, shuffles: Sequence[Shuffle], learner: str, other: str) -> "Difference":
+        """Compute the difference paired by folds, with the standard error of Nadeau and Bengio."""
+        gaps = np.concatenate([np.subtract(each.losses[learner], each.losses[other]) for each in shuffles])
         variance = gaps.var(ddof=1) * (1 / len(gaps) + 1 / (FOLDS - 1))
         return cls(float(gaps.mean()), float(np.sqrt(variance)))
 
     @property
     def verdict(self) -> str:
-        """Won or lost beyond one standard error, or tied."""
+        """Won or lost by more than one standard error, or tied."""
         return "tied" if abs(self.mean) <= self.error else "won" if self.mean < 0 else "lost"
 
     def __str__(self) -> str:
@@ -172,90 +175,100 @@ class Difference:
 Results = Mapping[str, Sequence[Shuffle]]
 
 
-def measured(chosen: Sequence[str], repeats: int) -> dict[str, list[Shuffle]]:
-    """All shuffles of all tables, two at a time."""
+def measure_tables(names: Sequence[str], repeats: int) -> dict[str, list[Shuffle]]:
+    """Measure all shuffles of all tables, in parallel processes."""
     results: dict[str, list[Shuffle]] = {}
     with ProcessPoolExecutor() as pool:
-        asked = {name: [pool.submit(shuffled, name, seed) for seed in range(repeats)] for name in chosen}
-        for name, shuffles in asked.items():
+        futures = {name: [pool.submit(measure_shuffle, name, seed) for seed in range(repeats)] for name in names}
+        for name, shuffles in futures.items():
             results[name] = [each.result() for each in shuffles]
-            print(f"{name}: {Difference.of(results[name], 'auto', 'as it comes')}", file=sys.stderr, flush=True)
+            print(f"{name}: {Difference.of(results[name], 'auto', 'default')}", file=sys.stderr, flush=True)
     return results
 
 
-def mean_loss(shuffles: Sequence[Shuffle], way: str) -> float:
-    """Over all folds."""
-    return float(np.mean([each.losses[way] for each in shuffles]))
+def mean_loss(shuffles: Sequence[Shuffle], learner: str) -> float:
+    """Return the mean log-loss over all folds."""
+    return float(np.mean([each.losses[learner] for each in shuffles]))
 
 
-def tally(differences: Sequence[Difference]) -> tuple[str, int]:
-    """Won, tied and lost in words, and how many are lost."""
-    told = [difference.verdict for difference in differences]
-    return ", ".join(f"{told.count(word)} {word}" for word in ("won", "tied", "lost")), told.count("lost")
+def count_verdicts(differences: Sequence[Difference]) -> tuple[str, int]:
+    """Return the numbers won, tied and lost as text, and the number lost."""
+    verdicts = [difference.verdict for difference in differences]
+    text = ", ".join(f"{verdicts.count(word)} {word}" for word in ("won", "tied", "lost"))
+    return text, verdicts.count("lost")
 
 
-CALIBRATED = ("as it comes", "auto", "sigmoid", "isotonic")
+CALIBRATION_LEARNERS = ("default", "auto", "sigmoid", "isotonic")
 
 
-def loss_section(results: Results) -> tuple[str, int]:
-    """Log-loss of every way, and what auto gains."""
-    gains = {name: Difference.of(shuffles, "auto", "as it comes") for name, shuffles in results.items()}
-    beside = {name: Difference.of(shuffles, "auto", "sigmoid") for name, shuffles in results.items()}
+def format_losses(results: Results) -> tuple[str, int]:
+    """Format the log-loss of every learner and the gain of auto; return also the number of tables lost."""
+    gains = {name: Difference.of(shuffles, "auto", "default") for name, shuffles in results.items()}
+    against_sigmoid = {name: Difference.of(shuffles, "auto", "sigmoid") for name, shuffles in results.items()}
     lines = [
-        [name, *(f"{mean_loss(shuffles, way):.4f}" for way in CALIBRATED), str(gains[name]), str(beside[name])]
+        [
+            name,
+            *(f"{mean_loss(shuffles, learner):.4f}" for learner in CALIBRATION_LEARNERS),
+            str(gains[name]),
+            str(against_sigmoid[name]),
+        ]
         for name, shuffles in results.items()
     ]
-    means = np.mean([[mean_loss(shuffles, way) for way in CALIBRATED] for shuffles in results.values()], axis=0)
+    means = np.mean(
+        [[mean_loss(shuffles, learner) for learner in CALIBRATION_LEARNERS] for shuffles in results.values()], axis=0
+    )
     lines.append(["*mean*", *(f"{mean:.4f}" for mean in means), "", ""])
-    head = ["table", *CALIBRATED, "auto − as it comes", "auto − sigmoid"]
-    words, lost = tally(list(gains.values()))
-    words += f"; against scikit-learn's sigmoid: {tally(list(beside.values()))[0]}"
-    return LOSS.format(table=markdown(head, lines), verdict=words), lost
+    head = ["table", *CALIBRATION_LEARNERS, "auto − default", "auto − sigmoid"]
+    words, lost = count_verdicts(list(gains.values()))
+    words += f"; against scikit-learn's sigmoid: {count_verdicts(list(against_sigmoid.values()))[0]}"
+    return LOSS_SECTION.format(table=format_table(head, lines), verdict=words), lost
 
 
-def error_section(results: Results) -> str:
-    """Calibration error of every way."""
-    figures = [[np.mean([each.errors[way] for each in s]) for way in CALIBRATED] for s in results.values()]
+def format_errors(results: Results) -> str:
+    """Format the calibration error of every learner."""
+    figures = [
+        [np.mean([each.errors[learner] for each in s]) for learner in CALIBRATION_LEARNERS] for s in results.values()
+    ]
     lines = [[name, *(f"{figure:.4f}" for figure in row)] for name, row in zip(results, figures)]
     lines.append(["*mean*", *(f"{mean:.4f}" for mean in np.mean(figures, axis=0))])
-    return ERROR.format(table=markdown(["table", *CALIBRATED], lines), repeats=REPEATS)
+    return ERROR_SECTION.format(table=format_table(["table", *CALIBRATION_LEARNERS], lines), repeats=REPEATS)
 
 
-def chosen_section(results: Results) -> str:
-    """How often each map was chosen."""
+def format_choices(results: Results) -> str:
+    """Format how often each map was chosen."""
     maps = ("none", "temperature", "platt", "isotonic")
-    told = {name: [choice for each in shuffles for choice in each.chosen] for name, shuffles in results.items()}
-    lines = [[name, *(str(choices.count(each)) for each in maps)] for name, choices in told.items()]
-    return CHOSEN.format(table=markdown(["table", *maps], lines), all=REPEATS * FOLDS)
+    chosen = {name: [choice for each in shuffles for choice in each.chosen] for name, shuffles in results.items()}
+    lines = [[name, *(str(choices.count(each)) for each in maps)] for name, choices in chosen.items()]
+    return CHOICE_SECTION.format(table=format_table(["table", *maps], lines), all=REPEATS * FOLDS)
 
 
-def alpha_section(results: Results) -> tuple[str, int]:
-    """What choosing the pseudo-count gains."""
+def format_alphas(results: Results) -> tuple[str, int]:
+    """Format the gain of choosing the pseudo-count; return also the number of tables lost."""
     discrete = {name: shuffles for name, shuffles in results.items() if "alpha auto" in shuffles[0].losses}
-    gains = {name: Difference.of(shuffles, "alpha auto", "as it comes") for name, shuffles in discrete.items()}
+    gains = {name: Difference.of(shuffles, "alpha auto", "default") for name, shuffles in discrete.items()}
     lines = [
-        [name, *(f"{mean_loss(shuffles, way):.4f}" for way in ("as it comes", "alpha auto")), str(gains[name])]
+        [name, *(f"{mean_loss(shuffles, learner):.4f}" for learner in ("default", "alpha auto")), str(gains[name])]
         for name, shuffles in discrete.items()
     ]
-    words, lost = tally(list(gains.values()))
-    table = markdown(["table", "α = 1", 'alpha="auto"', "difference"], lines)
-    return ALPHA.format(table=table, verdict=words), lost
+    words, lost = count_verdicts(list(gains.values()))
+    table = format_table(["table", "α = 1", 'alpha="auto"', "difference"], lines)
+    return ALPHA_SECTION.format(table=table, verdict=words), lost
 
 
-def page(results: Results) -> tuple[str, bool]:
-    """The whole page, and whether no more was lost than promised."""
-    losses, lost = loss_section(results)
-    alphas, alphas_lost = alpha_section(results)
+def format_page(results: Results) -> tuple[str, bool]:
+    """Format the page; return also whether at most the allowed number of tables was lost."""
+    losses, lost = format_losses(results)
+    alphas, alphas_lost = format_alphas(results)
     text = PAGE.format(
-        repeats=REPEATS, folds=FOLDS, last=REPEATS - 1, inner=INNER, all=REPEATS * FOLDS, rest=FOLDS - 1,
+        repeats=REPEATS, folds=FOLDS, last=REPEATS - 1, inner=INNER_FOLDS, all=REPEATS * FOLDS, rest=FOLDS - 1,
         date=date.today().isoformat(), machine=machine.describe(),
-        sections=losses + error_section(results) + chosen_section(results) + alphas,
+        sections=losses + format_errors(results) + format_choices(results) + alphas,
     )  # fmt: skip
-    return text, max(lost, alphas_lost) <= MOST_LOST
+    return text, max(lost, alphas_lost) <= MAX_LOST_TABLES
 
 
-def options() -> argparse.Namespace:
-    """The command line."""
+def parse_arguments() -> argparse.Namespace:
+    """Parse the command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.lab_calibration", description=__doc__)
     target = data.ROOT / "docs" / "lab" / "calibration.md"
     parser.add_argument("--page", type=Path, default=target, help="the page to write")
@@ -265,20 +278,20 @@ def options() -> argparse.Namespace:
 
 
 def main() -> int:
-    """Measure, write the page, and say whether the promise is kept."""
-    chosen = options()
+    """Measure and write the page; return the exit code."""
+    arguments = parse_arguments()
     try:
-        results = measured(chosen.only or names(), chosen.repeats)
-    except data.DataMissingError as absent:
-        print(absent, file=sys.stderr)
+        results = measure_tables(arguments.only or list_tables(), arguments.repeats)
+    except data.DataMissingError as error:
+        print(error, file=sys.stderr)
         return 2
-    text, kept = page(results)
-    if chosen.only or chosen.repeats < REPEATS:
+    text, succeeded = format_page(results)
+    if arguments.only or arguments.repeats < REPEATS:
         print(text)
-        return int(not kept)
-    chosen.page.write_text(text, encoding="utf-8")
-    print(f"wrote {chosen.page}", file=sys.stderr)
-    return int(not kept)
+        return int(not succeeded)
+    arguments.page.write_text(text, encoding="utf-8")
+    print(f"wrote {arguments.page}", file=sys.stderr)
+    return int(not succeeded)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""`python -m benchmarks.lab_dependence`: rebuild `docs/lab/dependence.md` from the real tables.
+"""`python -m benchmarks.lab_dependence`: rebuild `docs/lab/dependence.md` from public tables.
 
-Exit code 1 if advice loses on a table by more than two standard errors, 2 if the data is absent.
+The exit code is 1 if advice loses on a table by more than two standard errors, 2 if the data is missing.
 """
 
 import argparse
@@ -17,17 +17,17 @@ from sklearn.model_selection import StratifiedKFold
 import deciban
 
 from . import data, machine
-from .lab_tables import Table, markdown, names, read
+from .lab_tables import Table, format_table, list_tables, read_table
 
 FOLDS, SEED = 10, 0
-TOO_MUCH = 2.0
-"""Standard errors by which advice may not lose."""
+MAX_LOSS_ERRORS = 2.0
+"""The largest loss by advice, in standard errors."""
 
-PAGE = """# Is the advice any good?
+PAGE = """# Does the advice of `dependence` help?
 
-`deciban.dependence` looks at one half of a table and says which columns to join or to drop; the advice is tried on
-the other half, in {folds} folds of `deciban.evaluate`, the same for both models; then the other way round. Stratified
-halves (seed {seed}). Written by `python -m benchmarks.lab_dependence` on {date}; do not edit.
+`deciban.dependence` analyses one half of a table and recommends columns to join or to drop. The advice is tested on
+the other half, in {folds} folds of `deciban.evaluate`, the same for both models; then the halves are exchanged. The
+halves are stratified (seed {seed}). Written by `python -m benchmarks.lab_dependence` on {date}; do not edit.
 
 Machine: {machine}.
 
@@ -40,7 +40,7 @@ Log-loss in nats; the gain is paired, row by row, ± its standard error. *Accura
 
 @dataclass(frozen=True)
 class Trial:
-    """Advice of one half, tried on the other."""
+    """The advice from one half of a table, tested on the other."""
 
     table: str
     advice: str
@@ -49,20 +49,20 @@ class Trial:
 
     @property
     def gain(self) -> tuple[float, float]:
-        """How much smaller the log-loss is, and the standard error of that."""
-        gaps = losses(self.before) - losses(self.after)
+        """The reduction of the log-loss, and its standard error."""
+        gaps = row_losses(self.before) - row_losses(self.after)
         return float(gaps.mean()), float(gaps.std(ddof=1) / np.sqrt(len(gaps)))
 
-    def line(self) -> list[str]:
-        """A line of the table."""
+    def format_line(self) -> list[str]:
+        """Format a line of the table."""
         shares = f"{100 * self.before.accuracy:.1f} → {100 * self.after.accuracy:.1f}"
         gain = "{:+.4f} ± {:.4f}".format(*self.gain)
         figures = [f"{report.log_loss:.4f}" for report in (self.before, self.after)]
         return [self.table, self.advice, *figures, gain, shares]
 
 
-def losses(report: deciban.Report) -> "np.typing.NDArray[np.float64]":
-    """−ln p(truth) of every row."""
+def row_losses(report: deciban.Report) -> "np.typing.NDArray[np.float64]":
+    """Return −ln p(truth) of every row."""
     assert report.log_proba is not None
     assert report.truth is not None
     place = {label: k for k, label in enumerate(report.classes)}
@@ -70,74 +70,74 @@ def losses(report: deciban.Report) -> "np.typing.NDArray[np.float64]":
     return np.asarray(-report.log_proba[np.arange(len(codes)), codes])
 
 
-def trials(table: Table) -> Iterator[Trial | None]:
-    """Both ways round; None where there is no advice."""
+def run_trials(table: Table) -> Iterator[Trial | None]:
+    """Yield a trial for each half; None where there is no advice."""
     halves = [
         half for _, half in StratifiedKFold(2, shuffle=True, random_state=SEED).split(table.labels, table.labels)
     ]
-    for looked_at, tried in (halves, halves[::-1]):
-        yield trial(table, table.frame.iloc[looked_at], table.frame.iloc[tried])
+    for analysed, tested in (halves, halves[::-1]):
+        yield run_trial(table, table.frame.iloc[analysed], table.frame.iloc[tested])
 
 
-def trial(table: Table, looked_at: pd.DataFrame, tried: pd.DataFrame) -> Trial | None:
-    """What one half advises, tried on the other."""
-    found = deciban.dependence(looked_at, target=table.target)
+def run_trial(table: Table, analysed: pd.DataFrame, tested: pd.DataFrame) -> Trial | None:
+    """Test the advice from one half on the other."""
+    found = deciban.dependence(analysed, target=table.target)
     if not found.advice:
         return None
     roles = dict.fromkeys(found.drop, "skip")
-    before = deciban.evaluate(tried, target=table.target, folds=FOLDS)
-    after = deciban.evaluate(tried, target=table.target, folds=FOLDS, roles=roles, blocks=found.blocks)
-    joined = "; ".join(shortened(block) for block in found.blocks)
-    words = [f"join {joined}"] * bool(found.blocks) + [f"drop {shortened(found.drop)}"] * bool(found.drop)
+    before = deciban.evaluate(tested, target=table.target, folds=FOLDS)
+    after = deciban.evaluate(tested, target=table.target, folds=FOLDS, roles=roles, blocks=found.blocks)
+    joined = "; ".join(abbreviate(block) for block in found.blocks)
+    words = [f"join {joined}"] * bool(found.blocks) + [f"drop {abbreviate(found.drop)}"] * bool(found.drop)
     return Trial(table.name, "; ".join(words), before, after)
 
 
-def shortened(columns: Sequence[str], most: int = 4) -> str:
-    """A few names, and how many more there are."""
-    more = len(columns) - most
-    return ", ".join(columns[:most]) + (f" and {more} more" if more > 0 else "")
+def abbreviate(columns: Sequence[str], max_names: int = 4) -> str:
+    """Return the first names, and the number of the others."""
+    more = len(columns) - max_names
+    return ", ".join(columns[:max_names]) + (f" and {more} more" if more > 0 else "")
 
 
-def page(chosen: Sequence[str]) -> tuple[str, bool]:
-    """The page, and whether advice lost nowhere."""
+def measure_page(chosen: Sequence[str]) -> tuple[str, bool]:
+    """Measure; return the page, and whether advice lost nowhere."""
     found: list[Trial] = []
-    silent: list[str] = []
+    without_advice: list[str] = []
     for name in chosen:
-        every = list(trials(read(name)))
+        every = list(run_trials(read_table(name)))
         print(f"{name}: {sum(each is not None for each in every)} trials", file=sys.stderr, flush=True)
         found += [each for each in every if each is not None]
-        silent += [name] * all(each is None for each in every)
-    lost = [each.table for each in found if each.gain[0] < -TOO_MUCH * each.gain[1]]
-    won = sum(each.gain[0] > TOO_MUCH * each.gain[1] for each in found)
-    verdict = f"Of {len(found)} trials {won} gain more than two standard errors, {len(lost)} lose as much."
-    if silent:
-        verdict += f" No advice in either half: {', '.join(silent)}."
+        without_advice += [name] * all(each is None for each in every)
+    lost = [each.table for each in found if each.gain[0] < -MAX_LOSS_ERRORS * each.gain[1]]
+    won = sum(each.gain[0] > MAX_LOSS_ERRORS * each.gain[1] for each in found)
+    verdict = f"Of {len(found)} trials, {won} gain and {len(lost)} lose more than two standard errors."
+    if without_advice:
+        verdict += f" No advice in either half: {', '.join(without_advice)}."
     head = ["table", "advice of the other half", "naive", "as advised", "gain", "accuracy"]
     text = PAGE.format(
         folds=FOLDS, seed=SEED, date=date.today().isoformat(), machine=machine.describe(),
-        table=markdown(head, [each.line() for each in found]), verdict=verdict,
+        table=format_table(head, [each.format_line() for each in found]), verdict=verdict,
     )  # fmt: skip
     return text, not lost
 
 
 def main() -> int:
-    """Measure, and write the page."""
+    """Measure and write the page; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.lab_dependence", description=__doc__)
     target = data.ROOT / "docs" / "lab" / "dependence.md"
     parser.add_argument("--page", type=Path, default=target, help="the page to write")
     parser.add_argument("--only", metavar="TABLE", nargs="+", help="these tables alone; writes no page")
-    chosen = parser.parse_args()
+    arguments = parser.parse_args()
     try:
-        text, kept = page(chosen.only or names())
-    except data.DataMissingError as absent:
-        print(absent, file=sys.stderr)
+        text, succeeded = measure_page(arguments.only or list_tables())
+    except data.DataMissingError as error:
+        print(error, file=sys.stderr)
         return 2
-    if chosen.only:
+    if arguments.only:
         print(text)
     else:
-        chosen.page.write_text(text, encoding="utf-8")
-        print(f"wrote {chosen.page}", file=sys.stderr)
-    return int(not kept)
+        arguments.page.write_text(text, encoding="utf-8")
+        print(f"wrote {arguments.page}", file=sys.stderr)
+    return int(not succeeded)
 
 
 if __name__ == "__main__":

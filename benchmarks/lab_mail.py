@@ -1,4 +1,4 @@
-"""`python -m benchmarks.lab_mail`: rebuild `docs/lab/mail.md` from public mail, beside other filters.
+"""`python -m benchmarks.lab_mail`: rebuild `docs/lab/mail.md` from public mail, compared with other filters.
 
 Exit code 1 if a figure is not the expected one, 2 if the data or bogofilter is absent. Takes half an hour on two
 cores; --quick measures little of everything and writes no page.
@@ -16,53 +16,53 @@ import numpy as np
 
 from deciban.mail.evaluation.evaluate_filter import SPREAD, DrawsReport
 from deciban.mail.evaluation.filter_metrics import FilterMetrics
-from deciban.mail.model.mail_models import MODELS
-from deciban.mail.store.store_settings import HAM_AT, SPAM_AT
+from deciban.mail.store.store_settings import HAM_AT, MODELS, SPAM_AT
 
 from . import data, lab_mail_switches, machine, mail_data, mail_peers
 from .lab import Figure, format_percent
 from .lab_evidence import format_small_percent
-from .lab_mail_runs import FEW, SLOW, Asked, Row, Slow, asked, asked_slow
-from .lab_mail_words import AGAINST, ARRIVAL, DRAWS, MANNER, PAGE, SLOWER
+from .lab_mail_runs import SLOW, SLOW_SEEDS, Row, Slow, Submitted, submit, submit_slow
+from .lab_mail_words import AGAINST, ARRIVAL, DRAWS, PAGE, SLOWER, VERDICTS
 from .lab_tables import format_table
 from .text_peers import PeerMissingError
 
-SEEDS, COMPOUND_LIKELIHOODS = range(10), range(50)
+SEEDS, DRAW_SEEDS = range(10), range(50)
 PUBLISHED = {1: (0.960, 0.953), 2: (0.967, 0.978)}
 """Metsis et al. 2006, multinomial Boolean: recall of spam and of ham in Enron1 and Enron2."""
 
 
-def against(done: Asked, slow: Slow, seeds: Sequence[int]) -> tuple[str, list[Figure]]:
-    """Seed by seed, and whether the mean is below bogofilter's."""
+def format_splits(done: Submitted, slow: Slow, seeds: Sequence[int]) -> tuple[str, list[Figure]]:
+    """Format the results by seed, and check whether the mean is below bogofilter's."""
     rows: list[Row] = [future.result() for future in done.models]
     add(rows, done.peers)
-    few = [{name: row[name] for name in (MODELS[0], mail_peers.Bogofilter.name)} for row in rows[: len(FEW)]]
+    few = [{name: row[name] for name in (MODELS[0], mail_peers.Bogofilter.name)} for row in rows[: len(SLOW_SEEDS)]]
     add(few, slow)
     sections = [
         AGAINST.format(n=len(mail_data.spamassassin().codes)),
-        compared(rows, seeds), promises(promised(rows)), "\n", SLOWER, compared(few, FEW),
+        format_comparison(rows, seeds), format_targets(check_targets(rows)), "\n", SLOWER,
+        format_comparison(few, SLOW_SEEDS),
     ]  # fmt: skip
-    return "".join(sections), promised(rows)
+    return "".join(sections), check_targets(rows)
 
 
 def add(rows: Sequence[Row], peers: Mapping[str, Sequence[Future[FilterMetrics | None]]]) -> None:
-    """Other filters' metrics to ours."""
+    """Add the metrics of other filters to ours."""
     for name, futures in peers.items():
         for row, future in zip(rows, futures):
             row[name] = future.result()
 
 
-def compared(rows: Sequence[Row], seeds: Sequence[int]) -> str:
-    """Three tables: errors, ranking, verdicts."""
+def format_comparison(rows: Sequence[Row], seeds: Sequence[int]) -> str:
+    """Format three tables: errors, ranking, verdicts."""
     names = [name for name in rows[0] if all(row[name] for row in rows)]
     errors = by_seed(rows, names, seeds, lambda f: f.error, format_small_percent)
-    ranking = by_seed(rows, names, seeds, lambda f: f.misranked, partial(shown, 4))
-    manner = verdicts(rows, names, seeds)
-    return f"Errors at p ≥ ½:\n\n{errors}\n1 − AUC:\n\n{ranking}\n{MANNER}:\n\n{manner}\n"
+    ranking = by_seed(rows, names, seeds, lambda f: f.misranked, partial(format_share, 4))
+    verdict_table = verdicts(rows, names, seeds)
+    return f"Errors at p ≥ ½:\n\n{errors}\n1 − AUC:\n\n{ranking}\n{VERDICTS}:\n\n{verdict_table}\n"
 
 
 def mean(rows: Sequence[Row], name: str, of: Callable[[FilterMetrics], float]) -> float:
-    """Over the seeds."""
+    """Return the mean of a metric over the seeds."""
     return float(np.mean([of(metrics) for row in rows if (metrics := row[name])]))
 
 
@@ -70,16 +70,16 @@ def by_seed(
     rows: Sequence[Row], names: Sequence[str], seeds: Sequence[int], of: Callable[[FilterMetrics], float],
     show: Callable[[float], str],
 ) -> str:  # fmt: skip
-    """A line a seed, and their mean."""
+    """Format a table with a line for each seed, and their mean."""
     lines = [[str(seed), *(show(of(row[name])) for name in names)] for seed, row in zip(seeds, rows)]  # type: ignore[arg-type]
     lines.append(["*mean*", *(show(mean(rows, name, of)) for name in names)])
     return format_table(["seed", *names], lines)
 
 
 def verdicts(rows: Sequence[Row], names: Sequence[str], seeds: Sequence[int]) -> str:
-    """Lost, missed and unsure, for filters that call messages spam by themselves."""
-    silent = {kind.name for kind in SLOW if kind.thresholds is None}
-    names = [name for name in names if name not in silent]
+    """Format lost, missed and unsure messages of the filters that give verdicts."""
+    without_verdicts = {kind.name for kind in SLOW if kind.thresholds is None}
+    names = [name for name in names if name not in without_verdicts]
     lines = []
     for seed, row in zip(seeds, rows):
         lines.append([str(seed), *(f"{f.lost} / {f.missed} / {f.unsure}" for name in names if (f := row[name]))])
@@ -88,51 +88,51 @@ def verdicts(rows: Sequence[Row], names: Sequence[str], seeds: Sequence[int]) ->
 
 
 def lost(metrics: FilterMetrics) -> float:
-    """Ham called spam."""
+    """Return the number of ham with the verdict spam."""
     return metrics.lost
 
 
 def missed(metrics: FilterMetrics) -> float:
-    """Spam called ham."""
+    """Return the number of spam with the verdict ham."""
     return metrics.missed
 
 
 def unsure(metrics: FilterMetrics) -> float:
-    """Neither."""
+    """Return the number of unsure verdicts."""
     return metrics.unsure
 
 
 def below(most: float, share: float) -> bool:
-    """Whether it is less."""
+    """Return whether a share is below a limit."""
     return share < most
 
 
-def promised(rows: Sequence[Row]) -> list[Figure]:
-    """The usual model beside bogofilter: below it, and how near to half of it."""
+def check_targets(rows: Sequence[Row]) -> list[Figure]:
+    """Compare the default model with bogofilter: below it, and how near to half of it."""
     found = []
     for what, of, digits in (("errors", lambda f: f.error, 3), ("1 − AUC", lambda f: f.misranked, 4)):
         ours, peer = mean(rows, MODELS[0], of), mean(rows, mail_peers.Bogofilter.name, of)
-        show = partial(shown, digits)
+        show = partial(format_share, digits)
         known = f"below bogofilter's {show(peer)}"
         found.append(Figure(f"{MODELS[0]}: {what}", known, ours, None, partial(below, peer), show))
         found.append(Figure(f"{MODELS[0]}: {what}", f"aim: half of it, {show(peer / 2)}", ours, None, None, show))
     return found
 
 
-def promises(metrics: Sequence[Figure]) -> str:
-    """What was to be reached, and what was."""
+def format_targets(metrics: Sequence[Figure]) -> str:
+    """Format targets and results."""
     words = {True: "as expected", False: "**not as expected**", None: ""}
     lines = [[figure.model, figure.expected, figure.format(figure.ours), words[figure.met]] for figure in metrics]
     return format_table(["", "expected", "found", ""], lines)
 
 
-def shown(digits: int, share: float) -> str:
-    """A share of next to nothing."""
+def format_share(digits: int, share: float) -> str:
+    """Format a small share."""
     return f"{100 * share:.{digits}f} %"
 
 
-def lecture(done: Asked) -> str:
-    """Mean and spread over the draws."""
+def format_draws(done: Submitted) -> str:
+    """Format mean and spread over the draws."""
     lines = []
     for model, futures in done.draws.items():
         report = DrawsReport(tuple(future.result() for future in futures))
@@ -147,25 +147,27 @@ def lecture(done: Asked) -> str:
     return DRAWS + "\n" + format_table(heads, lines)
 
 
-def spread(middle: float, deviation: float, name: str) -> str:
-    """Mean ± standard deviation."""
+def spread(mean_value: float, deviation: float, name: str) -> str:
+    """Format mean ± standard deviation."""
     if name in ("error", "one_minus_auc"):
-        return f"{100 * middle:.2f} ± {100 * deviation:.2f} %"
-    return f"{middle:.3f} ± {deviation:.3f}" if name == "log_loss" else f"{middle:.2f} ± {deviation:.2f}"
+        return f"{100 * mean_value:.2f} ± {100 * deviation:.2f} %"
+    return f"{mean_value:.3f} ± {deviation:.3f}" if name == "log_loss" else f"{mean_value:.2f} ± {deviation:.2f}"
 
 
-def mailboxes(done: Asked) -> tuple[str, list[Figure]]:
-    """Recalls of the usual model beside those published, and the others' beside it."""
+def format_mailboxes(done: Submitted) -> tuple[str, list[Figure]]:
+    """Format the recalls of all models, and compare those of the default model with the published ones."""
     metrics, lines = [], []
     for (number, model), future in done.boxes.items():
         report = future.result()
-        lines.append([f"Enron{number}", model, *recalls(report.metrics), str(report.refits)])
+        lines.append([f"Enron{number}", model, *format_recalls(report.metrics), str(report.refits)])
         if model == MODELS[0]:
-            for kind, ours, known in zip(("spam", "ham"), both(report.metrics), PUBLISHED[number]):
+            for kind, ours, known in zip(("spam", "ham"), recall_pair(report.metrics), PUBLISHED[number]):
                 name = f"Enron{number}, {model}: {kind} recall"
-                metrics.append(Figure(name, f"≥ {format_percent(known)}", ours, None, partial(reaches, known), format_percent))
+                metrics.append(
+                    Figure(name, f"≥ {format_percent(known)}", ours, None, partial(reaches, known), format_percent)
+                )
     for number, future in done.peer_boxes.items():
-        lines.append([f"Enron{number}", mail_peers.Bogofilter.name, *recalls(future.result()), "–"])
+        lines.append([f"Enron{number}", mail_peers.Bogofilter.name, *format_recalls(future.result()), "–"])
     heads = [
         "mailbox",
         "filter",
@@ -177,55 +179,58 @@ def mailboxes(done: Asked) -> tuple[str, list[Figure]]:
         "fits",
     ]
     lines.sort(key=lambda line: line[0])
-    return ARRIVAL + "\n" + promises(metrics) + "\n" + format_table(heads, lines), metrics
+    return ARRIVAL + "\n" + format_targets(metrics) + "\n" + format_table(heads, lines), metrics
 
 
-def both(metrics: FilterMetrics) -> tuple[float, float]:
-    """Recall of spam and of ham."""
+def recall_pair(metrics: FilterMetrics) -> tuple[float, float]:
+    """Return the recall of spam and of ham."""
     return metrics.spam_recall, metrics.ham_recall
 
 
-def recalls(metrics: FilterMetrics) -> list[str]:
-    """What TREC tells of a filter."""
+def format_recalls(metrics: FilterMetrics) -> list[str]:
+    """Format TREC's measures of a filter."""
     kinds = f"{metrics.lost} / {metrics.missed} / {metrics.unsure}"
-    return [*map(format_percent, both(metrics)), format_percent(metrics.lam), format_percent(metrics.misranked), kinds]
+    return [
+        *map(format_percent, recall_pair(metrics)),
+        format_percent(metrics.lam),
+        format_percent(metrics.misranked),
+        kinds,
+    ]
 
 
 def reaches(least: float, share: float) -> bool:
-    """Whether it is as much."""
+    """Return whether a share reaches a limit."""
     return share >= least
 
 
-def measured(quick: bool) -> tuple[str, list[Figure]]:
-    """The page's sections, and the metrics in them."""
-    seeds, drawn_seeds, boxes = (
-        (SEEDS[:2], COMPOUND_LIKELIHOODS[:3], [1]) if quick else (SEEDS, COMPOUND_LIKELIHOODS, [1, 2])
-    )
-    for mail in mail_data.corpora():  # read before the processes are made, so that all have them
+def measure(quick: bool) -> tuple[str, list[Figure]]:
+    """Return the page's sections, and the checked metrics in them."""
+    seeds, draw_seeds, boxes = (SEEDS[:2], DRAW_SEEDS[:3], [1]) if quick else (SEEDS, DRAW_SEEDS, [1, 2])
+    for mail in mail_data.corpora():  # read before the processes start, so that all have them
         mail.files()
-    mail_peers.found("bogofilter", "bogofilter")
+    mail_peers.find_program("bogofilter", "bogofilter")
     with ProcessPoolExecutor(machine.count_cores()) as pool:
-        work = asked(pool, seeds, drawn_seeds, boxes)
-        switches = lab_mail_switches.asked(pool, quick)
-        slow = asked_slow(pool, FEW[: len(seeds)])
-        draws, (arrival, recalled) = lecture(work), mailboxes(work)
+        work = submit(pool, seeds, draw_seeds, boxes)
+        switches = lab_mail_switches.submit(pool, quick)
+        slow = submit_slow(pool, SLOW_SEEDS[: len(seeds)])
+        draws, (arrival, recalls_found) = format_draws(work), format_mailboxes(work)
         print(draws, arrival, file=sys.stderr)
-        turned = lab_mail_switches.told(switches)
-        print(turned, file=sys.stderr)
-        peers, metrics = against(work, slow, seeds)
-    sections = f"{peers}{draws}{arrival}{turned}"
-    return sections, [*metrics, *recalled]
+        options_table = lab_mail_switches.format_tables(switches)
+        print(options_table, file=sys.stderr)
+        peers, metrics = format_splits(work, slow, seeds)
+    sections = f"{peers}{draws}{arrival}{options_table}"
+    return sections, [*metrics, *recalls_found]
 
 
 def main() -> int:
-    """Measure, write the page, and say what is not as expected."""
+    """Measure, write the page, and report what is not as expected."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.lab_mail", description=__doc__)
     target = data.ROOT / "docs" / "lab" / "mail.md"
     parser.add_argument("--page", type=Path, default=target, help="the page to write")
     parser.add_argument("--quick", action="store_true", help="little of everything; writes no page")
     chosen = parser.parse_args()
     try:
-        sections, metrics = measured(chosen.quick)
+        sections, metrics = measure(chosen.quick)
     except (data.DataMissingError, PeerMissingError) as absent:
         print(absent, file=sys.stderr)
         return 2

@@ -23,9 +23,9 @@ from . import data, mail_data
 
 SEED, CLUES = 0, 10
 WANTED = {"wrong": 2, "unsure": 2, "sure": 6}
-"""Of each label: on the wrong side of ½, neither ham nor spam, and as it should be."""
-LONGEST = 90
-"""Characters of a subject that are shown."""
+"""Messages of each label: on the wrong side of ½, unsure, and right."""
+MAX_SUBJECT_CHARACTERS = 90
+"""Characters of a subject that are format_header."""
 
 ADDRESS = re.compile(r"[^\s@<>\"(:=,;]+@")
 NUMBERS = re.compile(r"(?<![\d.])(\d{1,3})(?:\.\d{1,3}){1,3}(?!\.?\d)")
@@ -38,37 +38,39 @@ Written by `python -m benchmarks.lab_mail_explanations` on {date}; do not edit.
 
 The filter, as it comes, learned the 70 % of seed 0 ({learned}); these are among the others, drawn
 by chance: of each kind six that it is sure of, two that it is unsure of, and two that it puts on the wrong side of ½
-(if there are so many). `deciban mail explain message.eml` tells the same of any message.
+(if there are so many). `deciban mail explain message.eml` shows the same for any message.
 
-A clue's decibans say by how much it raises the odds of spam (+3 about doubles them, +10 is ten to one; minus is for
-ham), beside the number of ham and spam learned that had it too. They add up: what was learned before the message is
-read, the clues shown, and all else in it make the evidence in the heading.
+The decibans of a clue are the amount by which it raises the odds of spam (+3 about doubles them, +10 is ten to one;
+minus is for ham), next to the number of learned ham and spam that have it too. They add up: the prior odds, the clues
+shown, and all other tokens make the evidence in the heading.
 {sections}"""
 
 
-def masked(text: str) -> str:
-    """Without what would name a person or a machine.
+def mask(text: str) -> str:
+    """Mask what would identify a person or a machine.
 
-    >>> masked("sender is joe@example.com, came by 10.1.2.3")
+    >>> mask("sender is joe@example.com, came by 10.1.2.3")
     'sender is •••@example.com, came by 10.•••'
     """
     return NAME.sub(r"\1•••", NUMBERS.sub(r"\1.•••", ADDRESS.sub("•••@", text)))
 
 
-def told(verdict: Verdict, code: int) -> str:
-    """Which of the kinds wanted a verdict is."""
+def classify_kind(verdict: Verdict, code: int) -> str:
+    """Return the kind of a verdict: wrong, unsure or sure."""
     if (verdict.probability >= 0.5) != bool(code):
         return "wrong"
     return "unsure" if verdict.label == UNSURE else "sure"
 
 
-def chosen(mail: MailFilter, raws: Sequence[bytes], codes: np.ndarray, label: int) -> Iterator[tuple[bytes, Verdict]]:
-    """Messages of a label, so many of each kind, in the order of `WANTED` turned round."""
+def choose_messages(
+    mail: MailFilter, raws: Sequence[bytes], codes: np.ndarray, label: int
+) -> Iterator[tuple[bytes, Verdict]]:
+    """Choose messages of a label, as many of each kind as `WANTED`, in reverse order of kinds."""
     order = np.random.default_rng(SEED).permutation(np.flatnonzero(codes == label)).tolist()
     verdicts = mail.classify_all(((str(i), raws[i]) for i in order), clues=CLUES)
     kinds: dict[str, list[tuple[bytes, Verdict]]] = {kind: [] for kind in WANTED}
     for name, verdict in verdicts:
-        kinds[told(verdict, label)].append((raws[int(name)], verdict))
+        kinds[classify_kind(verdict, label)].append((raws[int(name)], verdict))
     few = {kind: found[: WANTED[kind]] for kind, found in kinds.items()}
     more = sum(WANTED.values()) - sum(map(len, few.values()))  # in the place of mistakes that were not made
     few["sure"] += kinds["sure"][WANTED["sure"] : WANTED["sure"] + more]
@@ -77,10 +79,10 @@ def chosen(mail: MailFilter, raws: Sequence[bytes], codes: np.ndarray, label: in
 
 
 def section(number: int, label: str, raw: bytes, verdict: Verdict) -> str:
-    """A message and its reasons."""
+    """Format a message and its explanation."""
     headers = dict(reversed(read_message(raw).headers))
-    subject = shown(headers.get("subject", "") or "(no subject)")
-    writer = shown(headers.get("from", "") or "(nobody)")
+    subject = format_header(headers.get("subject", "") or "(no subject)")
+    writer = format_header(headers.get("from", "") or "(nobody)")
     right = "" if (verdict.probability >= 0.5) == (label == "spam") else ", wrongly"
     called = f"{verdict.label}{right}: p(spam) = {verdict.probability:.4f}, {signed(verdict.decibans, 1)} dB"
     lines = [f"### {label.capitalize()} {number}: {subject}", "", f"From {writer}. Taken for **{called}**.", ""]
@@ -90,20 +92,20 @@ def section(number: int, label: str, raw: bytes, verdict: Verdict) -> str:
     begun = "messages learned, before this one is read"
     lines.append(f"| {signed(verdict.prior, 1)} | {learned['ham']} | {learned['spam']} | {begun} |")
     for clue in verdict.clues:
-        said = masked(describe_token(clue.token)).replace("|", "¦").replace("<", "‹").replace(">", "›")
+        described = mask(describe_token(clue.token)).replace("|", "¦").replace("<", "‹").replace(">", "›")
         counts = f"{clue.counts['ham']:.0f} | {clue.counts['spam']:.0f}"
-        lines.append(f"| {signed(clue.decibans, 1)} | {counts} | {said} |")
+        lines.append(f"| {signed(clue.decibans, 1)} | {counts} | {described} |")
     return "\n".join([*lines, f"| {signed(verdict.others, 1)} | | | all else that it has |", ""])
 
 
-def shown(text: str) -> str:
-    """A header for a page: masked, on one line, without what Markdown would read."""
-    text = re.sub(r"[|<>*_`\[\]#]", "", masked(re.sub(r"^[^<]*<(\S+@\S+)>.*$", r"\1", text)))
-    return " ".join(text.split())[:LONGEST]
+def format_header(text: str) -> str:
+    """Format a header for a page: masked, on one line, without characters of Markdown."""
+    text = re.sub(r"[|<>*_`\[\]#]", "", mask(re.sub(r"^[^<]*<(\S+@\S+)>.*$", r"\1", text)))
+    return " ".join(text.split())[:MAX_SUBJECT_CHARACTERS]
 
 
 def sections() -> tuple[str, str]:
-    """What was learned, and all twenty."""
+    """Return what was learned, and the sections of all twenty messages."""
     mail = mail_data.spamassassin()
     learn, judge = mail.split(SEED)
     raws = [mail.raws[i] for i in judge]
@@ -114,14 +116,14 @@ def sections() -> tuple[str, str]:
         parts = []
         for code, label in ((1, "spam"), (0, "ham")):
             parts.append(f"\n## {label.capitalize()}\n")
-            found = chosen(made, raws, mail.codes[judge], code)
+            found = choose_messages(made, raws, mail.codes[judge], code)
             parts += [section(i, label, raw, verdict) for i, (raw, verdict) in enumerate(found, start=1)]
         totals = made.store.totals()
     return ", ".join(f"{n} {label}" for label, (n, _) in totals.items()), "\n".join(parts)
 
 
 def main() -> int:
-    """Explain, write the page."""
+    """Explain the messages and write the page."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.lab_mail_explanations", description=__doc__)
     target = data.ROOT / "docs" / "lab" / "mail-explanations.md"
     parser.add_argument("--page", type=Path, default=target, help="the page to write")

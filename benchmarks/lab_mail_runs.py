@@ -1,4 +1,4 @@
-"""The measurements of `docs/lab/mail.md`: filters taught and asked, each in a process that may be any of several."""
+"""The measurements of `docs/lab/mail.md`: filters are trained and tested in several processes."""
 
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -11,7 +11,7 @@ from deciban.mail.evaluation.evaluate_filter import UNTRAINED_LOG_ODDS, evaluate
 from deciban.mail.evaluation.filter_metrics import FilterMetrics, apply_thresholds
 from deciban.mail.evaluation.in_memory_filter import InMemoryFilter
 from deciban.mail.evaluation.labelled_mail import LabelledMail, draw_split
-from deciban.mail.model.mail_models import MODELS, ModelName
+from deciban.mail.store.store_settings import MODELS, ModelName
 
 from . import mail_data, mail_peers, mail_rspamd
 from .text_peers import PeerMissingError
@@ -19,33 +19,35 @@ from .text_peers import PeerMissingError
 SIZES = (400, 50, 50)
 SLOW = (mail_peers.SpamAssassinBayes, mail_rspamd.Rspamd, mail_peers.Crm114)
 """Filters that take a minute for a split."""
-FEW = range(3)
-"""The seeds that these are given."""
+SLOW_SEEDS = range(3)
+"""The seeds of these."""
 Row = dict[str, FilterMetrics | None]
-"""By filter; None where the program is absent."""
+"""The metrics of each filter; None where the program is absent."""
 
 
 @cache
 def tokens(name: str) -> LabelledMail:
-    """A corpus that is read once in each process."""
+    """Return a corpus, which is read once in each process."""
     return {mail.name: mail for mail in mail_data.corpora()}[name].read()
 
 
-def of_models(seed: int) -> Row:
-    """All four models on one split."""
+def measure_models(seed: int) -> Row:
+    """Test all four models on one split."""
     read, (learn, judge) = tokens("SpamAssassin"), mail_data.spamassassin().split(seed)
-    told: Row = {}
+    metrics: Row = {}
     for model in MODELS:
-        taught = InMemoryFilter(read, model)
-        taught.learn(learn)
-        taught.refit(force=True)
-        scores = taught.scores(judge)
-        told[model] = FilterMetrics.compute(scores, read.codes[judge], apply_thresholds(scores, taught.thresholds))
-    return told
+        trained = InMemoryFilter(read, model)
+        trained.learn(learn)
+        trained.refit(force=True)
+        scores = trained.scores(judge)
+        metrics[model] = FilterMetrics.compute(
+            scores, read.codes[judge], apply_thresholds(scores, trained.thresholds)
+        )
+    return metrics
 
 
-def of_peer(kind: type[mail_peers.Filter], learn: Any, judge: Any) -> FilterMetrics:
-    """Another filter on messages of SpamAssassin's corpus."""
+def measure_peer(kind: type[mail_peers.Filter], learn: Any, judge: Any) -> FilterMetrics:
+    """Test another filter on messages of SpamAssassin's corpus."""
     mail = mail_data.spamassassin()
     files = mail.files()
     with mail_peers.fresh(kind) as peer:
@@ -56,36 +58,36 @@ def of_peer(kind: type[mail_peers.Filter], learn: Any, judge: Any) -> FilterMetr
         )
 
 
-def of_peer_split(kind: type[mail_peers.Filter], seed: int) -> FilterMetrics | None:
-    """On one split; None where the program is absent."""
+def measure_peer_split(kind: type[mail_peers.Filter], seed: int) -> FilterMetrics | None:
+    """Test another filter on one split; None where the program is absent."""
     try:
-        return of_peer(kind, *mail_data.spamassassin().split(seed))
+        return measure_peer(kind, *mail_data.spamassassin().split(seed))
     except PeerMissingError:
         if kind is mail_peers.Bogofilter:
             raise
         return None
 
 
-def of_draw(model: ModelName, seed: int) -> Any:
-    """The lecture's experiment, once."""
+def measure_draw(model: ModelName, seed: int) -> Any:
+    """Evaluate one random split."""
     return evaluate_split(tokens("SpamAssassin").deduplicate(), SIZES, seed, model)
 
 
-def of_peer_draw(seed: int) -> FilterMetrics:
-    """bogofilter on the same messages."""
+def measure_peer_draw(seed: int) -> FilterMetrics:
+    """Test bogofilter on the messages of one random split."""
     read = tokens("SpamAssassin").deduplicate()
     number = np.array([int(name) for name in read.names])
     learn, _, judge = draw_split(read.codes, SIZES, seed)
-    return of_peer(mail_peers.Bogofilter, number[learn], number[judge])
+    return measure_peer(mail_peers.Bogofilter, number[learn], number[judge])
 
 
-def of_mailbox(number: int, model: ModelName) -> Any:
-    """A mailbox in order of arrival."""
+def measure_mailbox(number: int, model: ModelName) -> Any:
+    """Evaluate a mailbox in order of arrival."""
     return evaluate_online(tokens(f"Enron{number}"), model)
 
 
-def of_peer_mailbox(number: int) -> FilterMetrics:
-    """bogofilter on the same mailbox, message by message."""
+def measure_peer_mailbox(number: int) -> FilterMetrics:
+    """Test bogofilter on a mailbox, message by message."""
     mail = mail_data.enron(number)
     files = mail.files()
     scores = np.zeros(len(files))
@@ -99,8 +101,8 @@ def of_peer_mailbox(number: int) -> FilterMetrics:
 Slow = dict[str, list[Future[FilterMetrics | None]]]
 
 
-class Asked(NamedTuple):
-    """What other processes are working on."""
+class Submitted(NamedTuple):
+    """The measurements that other processes run."""
 
     models: list[Future[Row]]
     peers: dict[str, list[Future[FilterMetrics | None]]]
@@ -110,19 +112,25 @@ class Asked(NamedTuple):
     peer_boxes: dict[int, Future[FilterMetrics]]
 
 
-def asked(pool: ProcessPoolExecutor, seeds: Sequence[int], drawn_seeds: Sequence[int], boxes: Iterable[int]) -> Asked:
-    """All measurements, begun."""
+def submit(
+    pool: ProcessPoolExecutor, seeds: Sequence[int], draw_seeds: Sequence[int], boxes: Iterable[int]
+) -> Submitted:
+    """Start all measurements."""
     boxes = list(boxes)
-    return Asked(
-        [pool.submit(of_models, seed) for seed in seeds],
-        {mail_peers.Bogofilter.name: [pool.submit(of_peer_split, mail_peers.Bogofilter, seed) for seed in seeds]},
-        {model: [pool.submit(of_draw, model, seed) for seed in drawn_seeds] for model in MODELS},
-        [pool.submit(of_peer_draw, seed) for seed in drawn_seeds],
-        {(number, model): pool.submit(of_mailbox, number, model) for number in boxes for model in MODELS},
-        {number: pool.submit(of_peer_mailbox, number) for number in boxes},
+    return Submitted(
+        [pool.submit(measure_models, seed) for seed in seeds],
+        {
+            mail_peers.Bogofilter.name: [
+                pool.submit(measure_peer_split, mail_peers.Bogofilter, seed) for seed in seeds
+            ]
+        },
+        {model: [pool.submit(measure_draw, model, seed) for seed in draw_seeds] for model in MODELS},
+        [pool.submit(measure_peer_draw, seed) for seed in draw_seeds],
+        {(number, model): pool.submit(measure_mailbox, number, model) for number in boxes for model in MODELS},
+        {number: pool.submit(measure_peer_mailbox, number) for number in boxes},
     )
 
 
-def asked_slow(pool: ProcessPoolExecutor, seeds: Sequence[int]) -> Slow:
-    """The slow filters, begun."""
-    return {kind.name: [pool.submit(of_peer_split, kind, seed) for seed in seeds] for kind in SLOW}
+def submit_slow(pool: ProcessPoolExecutor, seeds: Sequence[int]) -> Slow:
+    """Start the measurements of the slow filters."""
+    return {kind.name: [pool.submit(measure_peer_split, kind, seed) for seed in seeds] for kind in SLOW}

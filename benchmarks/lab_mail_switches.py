@@ -1,4 +1,4 @@
-"""Won, tied, lost: what each switch of reading and each setting of the model does to errors and log-loss."""
+"""Won, tied, lost: the effect of each option of the tokens and each setting of the model on errors and log-loss."""
 
 from collections.abc import Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -19,12 +19,12 @@ from .lab_mail_words import SETTINGS, SWITCHES
 from .lab_tables import format_table
 
 SEEDS = range(5)
-SURE = 2.0
+SIGNIFICANT_ERRORS = 2.0
 """Standard errors of a difference that counts."""
 
 CORPORA = ("SpamAssassin", "Enron1", "Enron2", "SMS")
-LENGTHS = {"shortest": (1, 3), "longest": (12, 40)}
-TRIED: dict[str, tuple[float | bool, ...]] = {
+WORD_LENGTHS = {"shortest": (1, 3), "longest": (12, 40)}
+SETTING_VALUES: dict[str, tuple[float | bool, ...]] = {
     "alpha": (0.03, 0.1, 1.0),
     "power": (0.0, 0.5, 1.0),
     "penalty": (0.0025, 0.25),
@@ -32,32 +32,34 @@ TRIED: dict[str, tuple[float | bool, ...]] = {
 }
 
 Losses = NDArray[np.float64]
-"""Messages × (error, log-loss), the mean over the seeds that judge them; NaN where none does."""
-Turned = tuple[str, TokenOptions, FitSettings]
-Asked = dict[tuple[str, str], Future[Losses | None]]
+"""Messages × (error, log-loss), the mean over the seeds that test them; NaN where none does."""
+Variant = tuple[str, TokenOptions, FitSettings]
+Submitted = dict[tuple[str, str], Future[Losses | None]]
 
 
-def readings() -> list[Turned]:
-    """Every switch turned, every length changed."""
-    turned = ((name, other) for name in (field.name for field in fields(TokenOptions)) for other in others(name))
-    return [(f"`{name}={other}`", _turned(name, other), DEFAULT_FIT_SETTINGS) for name, other in turned]
+def option_variants() -> list[Variant]:
+    """Return every option changed."""
+    turned = (
+        (name, other) for name in (field.name for field in fields(TokenOptions)) for other in alternatives(name)
+    )
+    return [(f"`{name}={other}`", _change(name, other), DEFAULT_FIT_SETTINGS) for name, other in turned]
 
 
-def _turned(name: str, other: bool | int) -> TokenOptions:
+def _change(name: str, other: bool | int) -> TokenOptions:
     return replace(DEFAULT_OPTIONS, **{name: other})  # type: ignore[arg-type]
 
 
-def others(name: str) -> tuple[bool | int, ...]:
-    """What a switch could be instead."""
+def alternatives(name: str) -> tuple[bool | int, ...]:
+    """Return the other values of an option."""
     now = getattr(DEFAULT_OPTIONS, name)
-    return (not now,) if isinstance(now, bool) else LENGTHS[name]
+    return (not now,) if isinstance(now, bool) else WORD_LENGTHS[name]
 
 
-def settings() -> list[Turned]:
-    """Every setting changed."""
+def setting_variants() -> list[Variant]:
+    """Return every setting changed."""
     return [
         (f"`{name}={value}`", DEFAULT_OPTIONS, replace(DEFAULT_FIT_SETTINGS, **{name: value}))  # type: ignore[arg-type]
-        for name, values in TRIED.items()
+        for name, values in SETTING_VALUES.items()
         for value in values
     ]
 
@@ -68,37 +70,37 @@ def _mail(name: str) -> mail_data.Mail:
 
 
 @cache
-def _usual(name: str) -> LabelledMail:
+def _read_default(name: str) -> LabelledMail:
     return _mail(name).read()
 
 
 def losses(name: str, reading: TokenOptions, chosen: FitSettings, seeds: Sequence[int]) -> Losses | None:
-    """What a way of reading and fitting costs each message of a corpus; None where it reads the usual tokens."""
-    read = _usual(name) if reading == DEFAULT_OPTIONS else _mail(name).read(reading)
-    if reading != DEFAULT_OPTIONS and _same(read, _usual(name)):
+    """Compute the losses of each message of a corpus under some options; None if the tokens are the default ones."""
+    read = _read_default(name) if reading == DEFAULT_OPTIONS else _mail(name).read(reading)
+    if reading != DEFAULT_OPTIONS and _same(read, _read_default(name)):
         return None
-    total, judged = np.zeros((len(read), 2)), np.zeros(len(read))
+    total, tested = np.zeros((len(read), 2)), np.zeros(len(read))
     for seed in seeds:
         learn, judge = _mail(name).split(seed)
-        taught = InMemoryFilter(read, settings=chosen)
-        taught.learn(learn)
-        taught.refit(force=True)
-        scores, spam = taught.scores(judge), read.codes[judge] == 1
+        trained = InMemoryFilter(read, settings=chosen)
+        trained.learn(learn)
+        trained.refit(force=True)
+        scores, spam = trained.scores(judge), read.codes[judge] == 1
         total[judge, 0] += (scores >= 0) != spam
         total[judge, 1] += np.logaddexp(0.0, np.where(spam, -scores, scores))
-        judged[judge] += 1
+        tested[judge] += 1
     with np.errstate(invalid="ignore"):
-        return np.asarray(total / judged[:, None])
+        return np.asarray(total / tested[:, None])
 
 
 def _same(a: LabelledMail, b: LabelledMail) -> bool:
     return a.words == b.words and all(np.array_equal(x, y) for x, y in zip(a.tokens, b.tokens))
 
 
-def asked(pool: ProcessPoolExecutor, quick: bool) -> Asked:
-    """All measurements, begun."""
+def submit(pool: ProcessPoolExecutor, quick: bool) -> Submitted:
+    """Start all measurements."""
     seeds = SEEDS[:1] if quick else SEEDS
-    ways = [("as it comes", DEFAULT_OPTIONS, DEFAULT_FIT_SETTINGS), *readings(), *settings()]
+    ways = [("default", DEFAULT_OPTIONS, DEFAULT_FIT_SETTINGS), *option_variants(), *setting_variants()]
     if quick:
         ways = [*ways[:3], ways[-1]]
     corpora = CORPORA[-1:] if quick else CORPORA
@@ -109,31 +111,31 @@ def asked(pool: ProcessPoolExecutor, quick: bool) -> Asked:
     }
 
 
-def told(work: Asked) -> str:
-    """Both tables."""
+def format_tables(work: Submitted) -> str:
+    """Format both tables."""
     corpora = list(dict.fromkeys(name for _, name in work))
-    usual = {name: work["as it comes", name].result() for name in corpora}
+    usual = {name: work["default", name].result() for name in corpora}
     parts = []
-    for words, ways in ((SWITCHES, readings()), (SETTINGS, settings())):
+    for words, ways in ((SWITCHES, option_variants()), (SETTINGS, setting_variants())):
         lines = []
         for way, _, _ in ways:
             if (way, corpora[0]) in work:
                 cells = [cell(usual[name], work[way, name].result()) for name in corpora]
                 lines.append([way, *cells])
-        parts.append(words + "\n" + format_table(["turned", *corpora], lines))
+        parts.append(words + "\n" + format_table(["changed", *corpora], lines))
     means = [
         f"{1000 * np.nanmean(found[:, 0]):.2f}, {1000 * np.nanmean(found[:, 1]):.1f}"
         for name in corpora
         if (found := usual[name]) is not None
     ]
-    first = "\nAs it comes (errors per 1000, log-loss in thousandths): " + "; ".join(
+    first = "\nDefault (errors per 1000, log-loss in thousandths): " + "; ".join(
         f"{name} {metrics}" for name, metrics in zip(corpora, means)
     )
     return parts[0] + first + ".\n" + parts[1]
 
 
 def cell(usual: Losses | None, other: Losses | None) -> str:
-    """What turning a switch does, in a word and two numbers."""
+    """Format the effect of a change in a word and two numbers."""
     if usual is None or other is None:
         return "–"
     both = np.isfinite(usual[:, 0])
@@ -141,7 +143,7 @@ def cell(usual: Losses | None, other: Losses | None) -> str:
     for column in (0, 1):
         gap = (other - usual)[both, column]
         middle, error = paired_mean(gap, np.ones(len(gap)))
-        signs.append(0 if abs(middle) <= SURE * error else int(np.sign(middle)))
+        signs.append(0 if abs(middle) <= SIGNIFICANT_ERRORS * error else int(np.sign(middle)))
         shown.append(f"{1000 * middle:+.2f}")
     won, lost = 1 in signs, -1 in signs
     word = "mixed" if won and lost else "**won**" if won else "*lost*" if lost else "tied"

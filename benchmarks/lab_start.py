@@ -22,7 +22,7 @@ from sklearn.preprocessing import StandardScaler
 from deciban import LogisticRegression
 
 from . import data, machine, text_data
-from .lab_tables import markdown
+from .lab_tables import format_table
 
 STRENGTHS = (0.01, 1.0, 100.0)
 """The C that are tried: much, the usual, and little penalty."""
@@ -193,7 +193,7 @@ def main() -> int:
     head = ["data", "rows × columns", "classes", *(f"C = {C:g}" for C in STRENGTHS), "seconds"]
     words, sound = ends(cases)
     text = PAGE.format(
-        date=date.today().isoformat(), machine=machine.describe(), table=markdown(head, lines),
+        date=date.today().isoformat(), machine=machine.describe(), table=format_table(head, lines),
         verdict=verdict(cases), ends=words, most=MOST_STEPS,
     )  # fmt: skip
     page.write_text(text, encoding="utf-8")

@@ -1,6 +1,6 @@
-"""`python -m benchmarks.lab_tables`: rebuild `docs/lab/tables.md` from the real tables.
+"""`python -m benchmarks.lab_tables`: rebuild `docs/lab/tables.md` from public tables.
 
-Exit code 1 if a figure is not the expected one, 2 if the data is absent.
+The exit code is 1 if a figure is not the expected one, 2 if the data is missing.
 """
 
 import argparse
@@ -20,44 +20,44 @@ from sklearn.model_selection import StratifiedKFold
 from deciban.metrics import Report, Scorecard
 
 from . import data, lab, machine
-from .table_models import CONTESTANTS, Learn, Predict, numeric, ours, textual
+from .table_models import CANDIDATES, Learn, Predict, make_our_learner, number_columns, text_columns
 
 FOLDS, SEED = 10, 0
-HOLED = ("hepatitis", "soybean", "vote", "labor", "mushroom")
-"""Tables of which many cells are missing."""
-SLACK = 0.01
-"""How much accuracy skipping missing cells may cost over `HOLED`, weighted by rows."""
+TARGET_TABLES = ("hepatitis", "soybean", "vote", "labor", "mushroom")
+"""Tables with many missing cells, on which the target is tested."""
+MAX_SKIPPING_COST = 0.01
+"""The accuracy that skipping missing cells may cost over `TARGET_TABLES`, weighted by rows."""
 
 PAGE = """# Real tables
 
-Public tables with numbers, categories and missing cells, {folds}-fold: the same stratified folds (seed {seed}) for
-everyone. Written by `python -m benchmarks.lab_tables` on {date}; do not edit.
+Public tables with numbers, categories and missing cells, {folds}-fold cross-validation: the same stratified folds
+(seed {seed}) for all models. Written by `python -m benchmarks.lab_tables` on {date}; do not edit.
 
 Machine: {machine}.
 
-- *deciban*: `deciban.train` as it comes; *number* and *binned*: with `numbers="number"` (a Gaussian for each class)
+- *deciban*: `deciban.train` with its defaults; *number* and *binned*: with `numbers="number"` (a Gaussian per class)
   and `numbers="binned"` (supervised bins) for all columns of numbers. Missing cells are left out.
 - *Gaussian + CategoricalNB*: scikit-learn's two models, on the columns of numbers and on the others, their joint
-  log-probabilities added; missing cells are imputed by mean and commonest level, levels encoded, all fitted on the
-  training folds.
-- *logistic regression*: the same imputation, numbers scaled, one column a level; *boosted trees*:
-  `HistGradientBoostingClassifier`, for scale. Both as scikit-learn sets them (but up to 2000 iterations).
-- *always* says the commonest class to every row. In the last line each table counts the same.
+  log-probabilities added; missing cells are imputed by mean and most frequent level, levels encoded, all fitted
+  on the training folds.
+- *logistic regression*: the same imputation, numbers scaled, one column per level; *boosted trees*:
+  `HistGradientBoostingClassifier`, for reference. Both with scikit-learn's defaults (but up to 2000 iterations).
+- *always* predicts the most frequent class for every row. The last line is the mean over tables.
 {sections}"""
 
-ADULT = """
+ADULT_SECTION = """
 ## Adult, with its fixed split
 
-FittedModel from the training file, judged by the 15 060 complete rows of the test file; the figures are the share of
-errors. The first two learn from the 30 162 complete training rows, the others from all 32 561, missing cells and all.
-16.12 % is published for naive Bayes with supervised bins.
+Trained on the training file, tested on the 15 060 complete rows of the test file; the figures are error rates.
+Models are trained on the 30 162 complete training rows, or, where the line says "all rows", on all 32 561, including
+those with missing cells. 16.12 % is published for naive Bayes with supervised bins.
 """
-MISSING = """
+MISSING_SECTION = """
 ## Missing cells: skipped or imputed
 
-The same model (`numbers="number"`) with missing cells left out, and with mean and commonest level of the training
-folds put in their place; accuracy in {folds} folds. The target: over {holed}, weighted by rows, skipping is no worse
-by more than a point.
+The same model (`numbers="number"`) with missing cells left out, and with missing cells imputed by mean and most
+frequent level of the training folds; accuracy in {folds} folds. The target: over
+{target_tables}, weighted by rows, skipping costs at most one percentage point.
 """
 
 
@@ -71,12 +71,12 @@ class Table:
 
     @property
     def labels(self) -> NDArray[np.str_]:
-        """The rows' classes."""
+        """The classes of the rows."""
         return self.frame[self.target].to_numpy(dtype=str)
 
 
-def read(name: str) -> Table:
-    """A file of the data folder; its last column is the target, an empty cell a missing value."""
+def read_table(name: str) -> Table:
+    """Read a table of the data folder; its last column is the target, an empty cell a missing value."""
     files = ("adult-train", "adult-test") if name == "adult" else (name,)
     frames = [
         pd.read_csv(data.find_file(f"tables/{file}.csv"), keep_default_na=False, na_values=[""]) for file in files
@@ -85,28 +85,30 @@ def read(name: str) -> Table:
     return Table(name, frame, str(frame.columns[-1]))
 
 
-def names() -> list[str]:
-    """Every table there is; the two files of Adult are one."""
-    found = sorted({path.stem.removesuffix("-train").removesuffix("-test") for path in folder().glob("*.csv")})
+def list_tables() -> list[str]:
+    """List the names of all tables; the two files of Adult are one."""
+    found = sorted({path.stem.removesuffix("-train").removesuffix("-test") for path in tables_folder().glob("*.csv")})
     if not found:
-        raise data.DataMissingError(f"no table in {folder()}. Hint: set DECIBAN_DATA to a folder with tables/*.csv")
+        raise data.DataMissingError(
+            f"no table in {tables_folder()}. Hint: set DECIBAN_DATA to a folder with tables/*.csv"
+        )
     return found
 
 
-def folder() -> Path:
-    """Where the tables lie."""
+def tables_folder() -> Path:
+    """Return the folder of the tables."""
     return data.data_folder() / "tables"
 
 
 def splits(labels: NDArray[np.str_]) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """The folds: rows to learn from and rows to judge by, the same for everyone."""
+    """Yield the training and test rows of each fold, the same for all models."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # a class of eight rows is in eight of the ten folds
         yield from StratifiedKFold(FOLDS, shuffle=True, random_state=SEED).split(labels, labels)
 
 
-def judge(predict: Predict, test: pd.DataFrame, labels: NDArray[np.str_], classes: NDArray[np.str_]) -> Scorecard:
-    """Rows a model has not learned, as one scorecard; a class it has never met has no probability."""
+def score(predict: Predict, test: pd.DataFrame, labels: NDArray[np.str_], classes: NDArray[np.str_]) -> Scorecard:
+    """Score test rows; a class that the model has not learned has probability 0."""
     known, scores = predict(test)
     log_posterior = np.full((len(test), len(classes)), -np.inf)
     log_posterior[:, np.searchsorted(classes, known)] = scores
@@ -114,32 +116,35 @@ def judge(predict: Predict, test: pd.DataFrame, labels: NDArray[np.str_], classe
 
 
 def cross_validate(table: Table, learn: Learn) -> Report:
-    """Every row judged once, by a model of the other folds."""
+    """Score every row once, by a model of the other folds."""
     labels = table.labels
     classes = np.unique(labels)
     card = Scorecard.empty(len(classes))
     for train, test in splits(labels):
         predict = learn(table.frame.iloc[train], table.target)
-        card += judge(predict, table.frame.iloc[test], labels[test], classes)
+        card += score(predict, table.frame.iloc[test], labels[test], classes)
     return card.report(classes.tolist())
 
 
-def imputing(learn: Learn) -> Learn:
-    """The same with missing cells filled first, by mean or commonest level of the training rows."""
+def impute_before(learn: Learn) -> Learn:
+    """Return a learner that first imputes missing cells by mean or most frequent level of the training rows."""
 
-    def filled_first(train: pd.DataFrame, target: str) -> Predict:
-        fill = filler(train.drop(columns=target))
+    def impute_and_learn(train: pd.DataFrame, target: str) -> Predict:
+        fill = fit_imputer(train.drop(columns=target))
         predict = learn(fill(train), target)
         return lambda test: predict(fill(test))
 
-    return filled_first
+    return impute_and_learn
 
 
-def filler(features: pd.DataFrame) -> Callable[[pd.DataFrame], pd.DataFrame]:
-    """How to fill a frame's missing cells, decided by these rows."""
-    kinds = (numeric(features), "mean"), (textual(features), "most_frequent")
+def fit_imputer(features: pd.DataFrame) -> Callable[[pd.DataFrame], pd.DataFrame]:
+    """Return a function that imputes missing cells by statistics of these rows."""
+    kinds = (number_columns(features), "mean"), (text_columns(features), "most_frequent")
     chosen = [
-        (columns, SimpleImputer(strategy=strategy, keep_empty_features=True).fit(plain(features[columns])))
+        (
+            columns,
+            SimpleImputer(strategy=strategy, keep_empty_features=True).fit(convert_to_objects(features[columns])),
+        )
         for columns, strategy in kinds
         if columns
     ]
@@ -147,30 +152,32 @@ def filler(features: pd.DataFrame) -> Callable[[pd.DataFrame], pd.DataFrame]:
     def fill(frame: pd.DataFrame) -> pd.DataFrame:
         new = frame.copy()
         for columns, imputer in chosen:
-            for name, values in zip(columns, imputer.transform(plain(frame[columns])).T):
-                new[name] = pd.array(values).astype(frame[name].dtype if name in textual(features) else "float64")
+            for name, values in zip(columns, imputer.transform(convert_to_objects(frame[columns])).T):
+                new[name] = pd.array(values).astype(
+                    frame[name].dtype if name in text_columns(features) else "float64"
+                )
         return new
 
     return fill
 
 
-def plain(frame: pd.DataFrame) -> pd.DataFrame:
-    """Text as objects with NaN for missing, as SimpleImputer takes them."""
-    return frame if not textual(frame) else frame.astype(object).where(frame.notna(), np.nan)
+def convert_to_objects(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return text as objects with NaN for missing values, as SimpleImputer expects."""
+    return frame if not text_columns(frame) else frame.astype(object).where(frame.notna(), np.nan)
 
 
-def fixed_split(learn: Learn, keep_missing: bool) -> float:
-    """Adult's error on the complete rows of its test file."""
-    train, test = (read(f"adult-{part}") for part in ("train", "test"))
+def adult_error(learn: Learn, keep_missing: bool) -> float:
+    """Return the error rate on the complete rows of Adult's test file."""
+    train, test = (read_table(f"adult-{part}") for part in ("train", "test"))
     learned = train.frame if keep_missing else train.frame.dropna()
     complete = test.frame.dropna()
     classes = np.unique(train.labels)
     labels = complete[test.target].to_numpy(dtype=str)
-    return 1 - judge(learn(learned, train.target), complete, labels, classes).report(classes.tolist()).accuracy
+    return 1 - score(learn(learned, train.target), complete, labels, classes).report(classes.tolist()).accuracy
 
 
-def adult() -> Iterator[lab.Figure]:
-    """The figures expected of Adult's fixed split."""
+def measure_adult() -> Iterator[lab.Figure]:
+    """Measure the figures expected of Adult's fixed split."""
     likelihood = {"numbers": "number", "parameter_prior": 0.0, "alpha": 1.0}
     expected: tuple[tuple[dict[str, object], str, Callable[[float], bool]], ...] = (
         ({"numbers": "binned"}, "≤ 16.3 %", lambda error: error <= 0.163),
@@ -178,71 +185,71 @@ def adult() -> Iterator[lab.Figure]:
     )
     for options, text, meets in expected:
         name = ", ".join(f"{key}={value!r}" for key, value in options.items()).replace("'", '"')
-        complete = fixed_split(ours(**options), keep_missing=False)
-        yield lab.Figure(f"{name}", text, complete, None, meets, lab.percent)
-        kept = fixed_split(ours(**options), keep_missing=True)
-        most = f"≤ {lab.percent(complete + 0.002)}"
-        yield lab.Figure(f"{name}; all rows", most, kept, None, no_worse_than(complete + 0.002), lab.percent)
+        complete = adult_error(make_our_learner(**options), keep_missing=False)
+        yield lab.Figure(f"{name}", text, complete, None, meets)
+        kept = adult_error(make_our_learner(**options), keep_missing=True)
+        most = f"≤ {lab.format_percent(complete + 0.002)}"
+        yield lab.Figure(f"{name}; all rows", most, kept, None, no_worse_than(complete + 0.002))
 
 
 def no_worse_than(most: float) -> Callable[[float], bool]:
-    """An error to stay below."""
+    """Return a test that an error is at most this."""
     return lambda error: error <= most
 
 
 @dataclass(frozen=True, slots=True)
-class Holes:
-    """Accuracy of one model on a table with its holes, and with the holes filled."""
+class MissingResult:
+    """The accuracy of one model on a table with missing cells skipped, and imputed."""
 
     table: Table
     skipped: float
     imputed: float
 
     @property
-    def missing(self) -> int:
-        """Cells without a value."""
+    def n_missing(self) -> int:
+        """The number of missing cells."""
         return int(self.table.frame.isna().to_numpy().sum())
 
 
-def holes(chosen: Sequence[str]) -> Iterator[Holes]:
-    """Skipping against imputing, on every table that lacks cells."""
-    learn = ours(numbers="number")
+def measure_missing(chosen: Sequence[str]) -> Iterator[MissingResult]:
+    """Compare skipping with imputing on every table with missing cells."""
+    learn = make_our_learner(numbers="number")
     for name in chosen:
-        table = read(name)
+        table = read_table(name)
         if table.frame.drop(columns=table.target).isna().to_numpy().any():
-            skipped, imputed = (cross_validate(table, way).accuracy for way in (learn, imputing(learn)))
-            yield Holes(table, skipped, imputed)
+            skipped, imputed = (cross_validate(table, learner).accuracy for learner in (learn, impute_before(learn)))
+            yield MissingResult(table, skipped, imputed)
 
 
-def cost_of_skipping(measured: Sequence[Holes]) -> float:
-    """How much accuracy skipping costs over `HOLED`, weighted by rows; negative where it gains."""
-    judged = [holes for holes in measured if holes.table.name in HOLED]
-    rows = [len(holes.table.frame) for holes in judged]
-    return float(np.average([holes.imputed - holes.skipped for holes in judged], weights=rows))
+def cost_of_skipping(results: Sequence[MissingResult]) -> float:
+    """Return the accuracy that skipping costs over `TARGET_TABLES`, weighted by rows; negative where it gains."""
+    chosen = [result for result in results if result.table.name in TARGET_TABLES]
+    rows = [len(result.table.frame) for result in chosen]
+    return float(np.average([result.imputed - result.skipped for result in chosen], weights=rows))
 
 
 Results = Mapping[str, Mapping[str, Report]]
-"""By table, then by contestant."""
+"""Reports by table, then by model."""
 
 
-def compared(chosen: Sequence[str]) -> dict[str, dict[str, Report]]:
-    """Every contestant on every table."""
+def compare_models(chosen: Sequence[str]) -> dict[str, dict[str, Report]]:
+    """Cross-validate every model on every table."""
     results: dict[str, dict[str, Report]] = {}
     for name in chosen:
-        table = read(name)
+        table = read_table(name)
         print(f"{name}: {len(table.frame)} rows", file=sys.stderr)
-        results[name] = {who: cross_validate(table, learn) for who, learn in CONTESTANTS.items()}
+        results[name] = {model: cross_validate(table, learn) for model, learn in CANDIDATES.items()}
     return results
 
 
-def markdown(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    """A table whose first column is words and the others figures."""
+def format_table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    """Format a Markdown table whose first column is text and the others figures."""
     rule = "|---|" + "--:|" * (len(head) - 1)
     return "\n".join(["| " + " | ".join(head) + " |", rule, *("| " + " | ".join(line) + " |" for line in lines), ""])
 
 
-def accuracies(results: Results) -> str:
-    """Share of rows named correctly."""
+def format_accuracies(results: Results) -> str:
+    """Format the section of accuracies."""
     lines, figures = [], []
     for name, reports in results.items():
         some = next(iter(reports.values()))
@@ -250,60 +257,62 @@ def accuracies(results: Results) -> str:
         figures.append(shares)
         lines.append([name, f"{some.rows}", f"{len(some.classes)}", *(f"{100 * share:.2f}" for share in shares)])
     lines.append(["*mean*", "", "", *(f"{100 * share:.2f}" for share in np.mean(figures, axis=0))])
-    head = ["table", "rows", "classes", "always", *CONTESTANTS]
-    return f"\n## Accuracy, in percent\n\n{markdown(head, lines)}"
+    head = ["table", "rows", "classes", "always", *CANDIDATES]
+    return f"\n## Accuracy, in percent\n\n{format_table(head, lines)}"
 
 
-def losses(results: Results) -> str:
-    """Mean of −ln p(truth); infinite where a truth was given no probability."""
-    lines = [[name, *(shown_loss(report) for report in reports.values())] for name, reports in results.items()]
-    lines.append(["*mean*", *means(results, "log_loss")])
-    return f"\n## Log-loss, in nats\n\n{markdown(['table', *CONTESTANTS], lines)}"
+def format_losses(results: Results) -> str:
+    """Format the section of log-losses, the means of −ln p(truth)."""
+    lines = [[name, *(format_loss(report) for report in reports.values())] for name, reports in results.items()]
+    lines.append(["*mean*", *format_means(results, "log_loss")])
+    return f"\n## Log-loss, in nats\n\n{format_table(['table', *CANDIDATES], lines)}"
 
 
-def shown_loss(report: Report) -> str:
-    """The figure, or how often the truth had no probability."""
+def format_loss(report: Report) -> str:
+    """Format the log-loss, or the number of rows whose true class had probability 0."""
     return f"∞ ({report.impossible} rows)" if report.impossible else f"{report.log_loss:.3f}"
 
 
-def errors(results: Results) -> str:
-    """How far confidence is from accuracy."""
+def format_calibration_errors(results: Results) -> str:
+    """Format the section of calibration errors."""
     lines = [
         [name, *(f"{report.calibration_error:.3f}" for report in reports.values())]
         for name, reports in results.items()
     ]
-    lines.append(["*mean*", *means(results, "calibration_error")])
-    text = "Confidence in the class called against the share of hits, 15 bins of equal width."
-    return f"\n## Calibration error\n\n{text}\n\n{markdown(['table', *CONTESTANTS], lines)}"
+    lines.append(["*mean*", *format_means(results, "calibration_error")])
+    text = "Confidence in the predicted class against accuracy, 15 bins of equal width."
+    return f"\n## Calibration error\n\n{text}\n\n{format_table(['table', *CANDIDATES], lines)}"
 
 
-def means(results: Results, figure: str) -> list[str]:
-    """The mean over tables, for each contestant."""
+def format_means(results: Results, figure: str) -> list[str]:
+    """Format the mean over tables for each model."""
     values = [[getattr(report, figure) for report in reports.values()] for reports in results.values()]
     return [f"{value:.3f}" if np.isfinite(value) else "∞" for value in np.mean(values, axis=0)]
 
 
-def missing_section(measured: Sequence[Holes]) -> str:
-    """Skipping against imputing, by table and over all."""
+def format_missing(results: Sequence[MissingResult]) -> str:
+    """Format the comparison of skipping and imputing, by table and over all."""
     lines = [
         [
-            f"{holes.table.name}{'' if holes.table.name in HOLED else ' (not in the target)'}",
-            f"{len(holes.table.frame)}",
-            f"{holes.missing}",
-            f"{100 * holes.skipped:.2f}",
-            f"{100 * holes.imputed:.2f}",
-            f"{100 * (holes.skipped - holes.imputed):+.2f}",
+            f"{result.table.name}{'' if result.table.name in TARGET_TABLES else ' (not in the target)'}",
+            f"{len(result.table.frame)}",
+            f"{result.n_missing}",
+            f"{100 * result.skipped:.2f}",
+            f"{100 * result.imputed:.2f}",
+            f"{100 * (result.skipped - result.imputed):+.2f}",
         ]
-        for holes in measured
+        for result in results
     ]
-    lines.append(["*over the five*", "", "", "", "", f"{-100 * cost_of_skipping(measured):+.2f}"])
+    lines.append(["*over the five*", "", "", "", "", f"{-100 * cost_of_skipping(results):+.2f}"])
     head = ["table", "rows", "missing cells", "skipped", "imputed", "difference"]
-    text = MISSING.format(folds=FOLDS, holed=", ".join(HOLED[:-1]) + f" and {HOLED[-1]}")
-    return f"{text}\n{markdown(head, lines)}"
+    text = MISSING_SECTION.format(
+        folds=FOLDS, target_tables=", ".join(TARGET_TABLES[:-1]) + f" and {TARGET_TABLES[-1]}"
+    )
+    return f"{text}\n{format_table(head, lines)}"
 
 
-def options() -> argparse.Namespace:
-    """The command line."""
+def parse_arguments() -> argparse.Namespace:
+    """Parse the command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.lab_tables", description=__doc__)
     target = data.ROOT / "docs" / "lab" / "tables.md"
     parser.add_argument("--page", type=Path, default=target, help="the page to write")
@@ -312,24 +321,24 @@ def options() -> argparse.Namespace:
 
 
 def main() -> int:
-    """Measure, write the page, and say whether the expected came out."""
-    chosen = options()
+    """Measure and write the page; return the exit code."""
+    arguments = parse_arguments()
     try:
-        every = [chosen.only] if chosen.only else names()
-        results = compared(every)
-        figures, filled = ([], []) if chosen.only else (list(adult()), list(holes(every)))
-    except data.DataMissingError as absent:
-        print(absent, file=sys.stderr)
+        every = [arguments.only] if arguments.only else list_tables()
+        results = compare_models(every)
+        figures, missing = ([], []) if arguments.only else (list(measure_adult()), list(measure_missing(every)))
+    except data.DataMissingError as error:
+        print(error, file=sys.stderr)
         return 2
-    sections = accuracies(results) + losses(results) + errors(results)
-    if not chosen.only:
-        sections += f"{ADULT}\n{lab.table(figures)}{missing_section(filled)}"
+    sections = format_accuracies(results) + format_losses(results) + format_calibration_errors(results)
+    if not arguments.only:
+        sections += f"{ADULT_SECTION}\n{lab.format_figures(figures)}{format_missing(missing)}"
         today = date.today().isoformat()
         page = PAGE.format(folds=FOLDS, seed=SEED, date=today, machine=machine.describe(), sections=sections)
-        chosen.page.write_text(page, encoding="utf-8")
-        print(f"wrote {chosen.page}", file=sys.stderr)
+        arguments.page.write_text(page, encoding="utf-8")
+        print(f"wrote {arguments.page}", file=sys.stderr)
     print(sections)
-    costly = bool(filled) and cost_of_skipping(filled) > SLACK
+    costly = bool(missing) and cost_of_skipping(missing) > MAX_SKIPPING_COST
     return int(costly or any(figure.met is False for figure in figures))
 
 

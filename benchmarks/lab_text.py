@@ -20,8 +20,8 @@ from deciban.errors import DecibanWarning
 
 from . import text_data
 from .case import format_seconds
-from .lab import NOTHING, Figure, exactly, percent, rebuilt, table
-from .lab_tables import markdown
+from .lab import NO_EXPECTATION, Figure, expect_exactly, format_figures, format_percent, rebuild_page
+from .lab_tables import format_table
 from .text_data import Corpus
 
 FOLDS, SEED = 10, 0
@@ -83,7 +83,7 @@ def hits(model: Any, train: Corpus, test: Corpus) -> float:
 
 def same_digits(known: float, peer: float) -> tuple[str, Callable[[float], bool]]:
     """A figure to reproduce to the digits given, which the peer reproduces too."""
-    text, meets = exactly(known)
+    text, meets = expect_exactly(known)
     return text, lambda share: meets(share) and share == peer
 
 
@@ -105,7 +105,7 @@ def newsgroups(alphas: Sequence[float] = tuple(NEWSGROUPS)) -> Iterator[Figure]:
             peer = float(np.mean(model.predict(Z) == test.labels))
             ours = hits(TextClassifier(event=event, alpha=alpha), train, test)
             text, meets = same_digits(known, peer)
-            yield Figure(f'TextClassifier(event="{event}", alpha={alpha:g})', text, ours, peer, meets, percent)
+            yield Figure(f'TextClassifier(event="{event}", alpha={alpha:g})', text, ours, peer, meets, format_percent)
 
 
 def weighted() -> Iterator[Figure]:
@@ -116,12 +116,12 @@ def weighted() -> Iterator[Figure]:
     model = naive_bayes.MultinomialNB().fit(weigher.fit_transform(few.documents), few.labels)
     peer = float(np.mean(model.predict(weigher.transform(judged.documents)) == judged.labels))
     ours = hits(TextClassifier(weighting="tfidf"), few, judged)
-    text, meets = exactly(0.835, 3)
-    yield Figure('TextClassifier(weighting="tfidf"), 4 groups', text, ours, peer, meets, percent)
+    text, meets = expect_exactly(0.835, 3)
+    yield Figure('TextClassifier(weighting="tfidf"), 4 groups', text, ours, peer, meets, format_percent)
     beside: tuple[dict[str, Any], ...] = ({"weighting": "twcnb"}, {"event": "complement"}, {})
     for arguments in beside:
         share = hits(TextClassifier(**arguments), train, test)
-        yield Figure(f"TextClassifier({written(arguments)})", NOTHING[0], share, None, None, percent)
+        yield Figure(f"TextClassifier({written(arguments)})", NO_EXPECTATION[0], share, None, None, format_percent)
 
 
 def written(arguments: dict[str, Any]) -> str:
@@ -141,7 +141,7 @@ def sentences() -> Iterator[Figure]:
         peer = [peer_hits(X, corpus.labels, i, j) for i, j in splits]
         name = f'Words(tokens="whitespace", values="presence", ngrams={ngrams})'
         text = f"{100 * known:.1f} ± {100 * SPREAD:.1f} %"
-        yield Figure(name, text, float(np.mean(ours)), float(np.mean(peer)), near(known, SPREAD), percent)
+        yield Figure(name, text, float(np.mean(ours)), float(np.mean(peer)), near(known, SPREAD), format_percent)
 
 
 def peer_hits(X: Any, labels: NDArray[np.str_], train: NDArray[np.intp], test: NDArray[np.intp]) -> float:
@@ -192,7 +192,7 @@ def mails(chosen: Sequence[tuple[int, str]] = tuple(RECALLS)) -> Iterator[Figure
     for number, event in chosen:
         for kind, ours, known in zip(("spam", "ham"), mailbox(number, event), RECALLS[number, event]):
             text = f"{100 * known:.1f} ± {100 * NEAR:.1f} %"
-            yield Figure(f"Enron{number}, {event}: {kind} recall", text, ours, None, near(known, NEAR), percent)
+            yield Figure(f"Enron{number}, {event}: {kind} recall", text, ours, None, near(known, NEAR), format_percent)
 
 
 def settings() -> list[dict[str, list[Any]]]:
@@ -217,8 +217,8 @@ def reuters() -> tuple[int, str]:
     lines = []
     for place in (search.best_index_, plain):
         share = hits(TextClassifier(**tried[place]), train, test)
-        lines.append([f"`{shown(tried[place])}`", percent(means[place]), percent(share)])
-    return len(tried), markdown(["settings", "5 folds of train", "test"], lines)
+        lines.append([f"`{shown(tried[place])}`", format_percent(means[place]), format_percent(share)])
+    return len(tried), format_table(["settings", "5 folds of train", "test"], lines)
 
 
 def is_plain(found: dict[str, Any]) -> bool:
@@ -236,7 +236,7 @@ def shown(found: dict[str, Any]) -> str:
 
 def main() -> int:
     """Measure, write the page, and say what is not as expected."""
-    return rebuilt("lab_text", "text.md", PAGE, measured, __doc__ or "")
+    return rebuild_page("lab_text", "text.md", PAGE, measured, __doc__ or "")
 
 
 def measured() -> tuple[str, list[Figure]]:
@@ -245,7 +245,7 @@ def measured() -> tuple[str, list[Figure]]:
     recalls, mailing = timed_mails()
     tried, best = reuters()
     texts = (NEWS, WEIGHTED, SENTENCES.format(seed=SEED), mailing)
-    sections = "".join(f"{text}\n{table(part)}" for text, part in zip(texts, [*figures, recalls]))
+    sections = "".join(f"{text}\n{format_figures(part)}" for text, part in zip(texts, [*figures, recalls]))
     sections += f"{REUTERS.format(tried=tried, seed=SEED)}\n{best}"
     return sections, [figure for part in (*figures, recalls) for figure in part]
 

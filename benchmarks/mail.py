@@ -1,6 +1,6 @@
-"""Mail: learning and judging many messages against bogofilter, one message in a fresh process, and through spamd.
+"""Mail: learning and classifying many messages against bogofilter, one message in a fresh process, and by spamd.
 
-SpamAssassin's corpus, a file a message. Where the corpus or bogofilter is not there the line says so.
+SpamAssassin's corpus, a file for each message. Where the corpus or bogofilter is absent, the line tells so.
 """
 
 import random
@@ -26,31 +26,31 @@ from .data import DataMissingError
 from .text_peers import PeerMissingError
 from .timing import alternate
 
-ROUNDS, FRESH = 5, 15
-LEARN, JUDGE = 0.5, 1.0
-"""Least times faster than bogofilter."""
-ONE = 0.35
-"""Most seconds for a message in a fresh process."""
+ROUNDS, N_PROCESSES = 5, 15
+MIN_LEARN_RATIO, MIN_CLASSIFY_RATIO = 0.5, 1.0
+"""The least ratios of our rates to those of bogofilter."""
+MAX_START_SECONDS = 0.35
+"""The most seconds for a message in a fresh process."""
 
 DECIBAN = [sys.executable, "-c", "from deciban.cli.main import main; main()", "mail"]
-"""What the program `deciban mail` does."""
+"""The command `deciban mail`."""
 
 Job = tuple[str, Callable[[], Iterator[Line]]]
 
 
 def jobs(group: Group, scale: float) -> Iterator[Job]:
-    """The measurements of one group, named as `python -m benchmarks --only` matches them."""
+    """Yield the measurements of one group, named as `python -m benchmarks --only` matches them."""
     work: dict[str, Callable[[float], Iterator[Line]]] = {}
     if group == "speed":
-        work = {"learn": learning, "judge": judging, "spamd": served}
+        work = {"learn": measure_learning, "judge": measure_classifying, "spamd": measure_server}
     elif group == "start-up":
-        work = {"one message": one_message}
+        work = {"one message": measure_one_message}
     for name, measure in work.items():
         yield f"{group} mail {name}", partial(present, group, name, partial(measure, scale))
 
 
 def present(group: Group, name: str, measure: Callable[[], Iterator[Line]]) -> Iterator[Line]:
-    """The lines, or one that says what is not there."""
+    """Yield the lines, or one that names what is absent."""
     try:
         yield from measure()
     except (DataMissingError, PeerMissingError) as absent:
@@ -58,8 +58,8 @@ def present(group: Group, name: str, measure: Callable[[], Iterator[Line]]) -> I
 
 
 @contextmanager
-def laid_out(scale: float) -> Iterator[tuple[Path, list[Path], np.ndarray]]:
-    """A scratch folder with folders `ham` and `spam` of messages in it; the messages, and which are spam."""
+def write_files(scale: float) -> Iterator[tuple[Path, list[Path], np.ndarray]]:
+    """Write folders `ham` and `spam` of messages into a scratch folder; give the messages, and which are spam."""
     mail = mail_data.spamassassin()
     step = max(1, round(1 / scale))
     with tempfile.TemporaryDirectory(prefix="deciban-mail-") as folder:
@@ -73,7 +73,7 @@ def laid_out(scale: float) -> Iterator[tuple[Path, list[Path], np.ndarray]]:
 
 
 def rate_line(name: str, times: tuple[list[float], list[float]], n: int, target: float | None, note: str) -> Line:
-    """Messages a second, ours and bogofilter's."""
+    """Format messages per second, ours and bogofilter's."""
     ours, peer = (n / statistics.median(side) for side in times)
     shown = "no target" if target is None else f"≥ {target:g}×"
     met = None if target is None else ours / peer >= target
@@ -82,17 +82,17 @@ def rate_line(name: str, times: tuple[list[float], list[float]], n: int, target:
 
 
 def run(*arguments: object, stdin: bytes = b"") -> bytes:
-    """`deciban mail` with these arguments; its verdict is its exit code."""
+    """Run `deciban mail` with these arguments; its verdict is its exit code."""
     done = subprocess.run([*DECIBAN, *map(str, arguments)], input=stdin, capture_output=True, check=False)
     if done.returncode not in (0, 1, 2):
         raise RuntimeError(f"deciban mail {arguments[0]} failed: {done.stderr[-500:].decode()}")
     return done.stdout
 
 
-def learning(scale: float) -> Iterator[Line]:
-    """From files to a store, and to a wordlist."""
-    mail_peers.found("bogofilter", "bogofilter")
-    with laid_out(scale) as (place, paths, codes):
+def measure_learning(scale: float) -> Iterator[Line]:
+    """Learn files into a store, and into a wordlist."""
+    mail_peers.find_program("bogofilter", "bogofilter")
+    with write_files(scale) as (place, paths, codes):
 
         def by_library() -> None:
             with tempfile.TemporaryDirectory() as folder, MailFilter(Path(folder, "mail.db")) as mail:
@@ -108,8 +108,8 @@ def learning(scale: float) -> Iterator[Line]:
                 peer.learn(paths, codes)
 
         for name, ours, target in (
-            ("learn many, `MailFilter.learn_each`", by_library, LEARN),
-            ("learn many, `deciban mail learn --no-fit`", partial(by_command, "--no-fit"), LEARN),
+            ("learn many, `MailFilter.learn_each`", by_library, MIN_LEARN_RATIO),
+            ("learn many, `deciban mail learn --no-fit`", partial(by_command, "--no-fit"), MIN_LEARN_RATIO),
             ("learn many, `deciban mail learn`", by_command, None),
         ):
             ours()
@@ -117,12 +117,12 @@ def learning(scale: float) -> Iterator[Line]:
             yield rate_line(name, times, len(paths), target, "against bogofilter -n -b and -s -b")
 
 
-def judging(scale: float) -> Iterator[Line]:
-    """Files of a corpus of which most was learned."""
-    mail_peers.found("bogofilter", "bogofilter")
-    with laid_out(scale) as (place, paths, codes), mail_peers.fresh(mail_peers.Bogofilter) as peer:
+def measure_classifying(scale: float) -> Iterator[Line]:
+    """Classify the files of a corpus, most of which were learned."""
+    mail_peers.find_program("bogofilter", "bogofilter")
+    with write_files(scale) as (place, paths, codes), mail_peers.fresh(mail_peers.Bogofilter) as peer:
         learned = np.random.default_rng(0).permutation(len(paths))[: round(0.7 * len(paths))]
-        store = taught(place, [paths[i] for i in learned])
+        store = train_store(place, [paths[i] for i in learned])
         peer.learn([paths[i] for i in learned], codes[learned])
 
         def by_library() -> None:
@@ -139,11 +139,11 @@ def judging(scale: float) -> Iterator[Line]:
         ):
             ours()
             times = alternate(ours, lambda: peer.scores(paths), ROUNDS)
-            yield rate_line(name, times, len(paths), JUDGE, "against bogofilter -TT -b")
+            yield rate_line(name, times, len(paths), MIN_CLASSIFY_RATIO, "against bogofilter -TT -b")
 
 
-def taught(place: Path, paths: Sequence[Path]) -> Path:
-    """A store that learned these messages, fitted."""
+def train_store(place: Path, paths: Sequence[Path]) -> Path:
+    """Return a fitted store that learned these messages."""
     store = place / "mail.db"
     with MailFilter(store) as mail:
         for label in ("ham", "spam"):
@@ -152,33 +152,40 @@ def taught(place: Path, paths: Sequence[Path]) -> Path:
     return store
 
 
-def one_message(scale: float) -> Iterator[Line]:
-    """What a mail system that starts the program for every message waits for."""
-    program = mail_peers.found("bogofilter", "bogofilter")
-    with laid_out(scale) as (place, paths, codes), mail_peers.fresh(mail_peers.Bogofilter) as peer:
-        store = taught(place, paths)
+def measure_one_message(scale: float) -> Iterator[Line]:
+    """Measure one message in a fresh process, as a mail system starts it for every message."""
+    program = mail_peers.find_program("bogofilter", "bogofilter")
+    with write_files(scale) as (place, paths, codes), mail_peers.fresh(mail_peers.Bogofilter) as peer:
+        store = train_store(place, paths)
         peer.learn(paths, codes)
-        some = random.Random(0).sample(paths, min(FRESH, len(paths)))
+        some = random.Random(0).sample(paths, min(N_PROCESSES, len(paths)))
         took: tuple[list[float], list[float]] = ([], [])
         for path in some:
             raw = path.read_bytes()
             for side, command in enumerate(
                 ([*DECIBAN, "classify", "--store", str(store)], [program, "-d", str(peer.folder)])
             ):
-                begun = time.perf_counter()
+                started = time.perf_counter()
                 subprocess.run(command, input=raw, capture_output=True, check=False)
-                took[side].append(time.perf_counter() - begun)
+                took[side].append(time.perf_counter() - started)
     ours, theirs = (statistics.median(side) for side in took)
     note = f"median of {len(some)} processes, slowest {format_seconds(max(took[0]))}; {len(paths)} messages learned"
     name = "one message, `deciban mail classify`"
-    limit = f"≤ {ONE:g} s"
+    limit = f"≤ {MAX_START_SECONDS:g} s"
     yield Line(
-        "start-up", name, format_seconds(ours), format_seconds(theirs), theirs / ours, limit, ours <= ONE, note
+        "start-up",
+        name,
+        format_seconds(ours),
+        format_seconds(theirs),
+        theirs / ours,
+        limit,
+        ours <= MAX_START_SECONDS,
+        note,
     )
 
 
-def served(scale: float) -> Iterator[Line]:
-    """Through the server."""
-    with laid_out(scale) as (place, paths, _):
-        store = taught(place, paths[::2])
-        yield from mail_served.served(DECIBAN, store, [path.read_bytes() for path in paths[1::2]], scale)
+def measure_server(scale: float) -> Iterator[Line]:
+    """Measure messages through the server."""
+    with write_files(scale) as (place, paths, _):
+        store = train_store(place, paths[::2])
+        yield from mail_served.measure_server(DECIBAN, store, [path.read_bytes() for path in paths[1::2]], scale)

@@ -13,8 +13,8 @@ from deciban.mail.tokens.token_options import DEFAULT_OPTIONS, TokenOptions
 
 from . import table_data, text_data
 
-SHARE = 0.3
-"""Of the mail is judged."""
+TEST_FRACTION = 0.3
+"""The fraction of mail to test by."""
 
 Rows = NDArray[np.intp]
 
@@ -27,18 +27,18 @@ class Mail(NamedTuple):
     codes: NDArray[np.int32]
 
     def read(self, reading: TokenOptions = DEFAULT_OPTIONS, processes: int = 1) -> LabelledMail:
-        """Their tokens; a message's name is its number."""
+        """Read the tokens; a message's name is its number."""
         return LabelledMail.read(((str(i), raw) for i, raw in enumerate(self.raws)), self.codes, reading, processes)
 
     def split(self, seed: int) -> tuple[Rows, Rows]:
-        """Messages to learn from and to be judged by, as `lab_evidence.split` draws them."""
+        """Draw messages to learn and to test by, as `lab_evidence.split` does."""
         learn, judge = train_test_split(
-            np.arange(len(self.codes)), test_size=SHARE, random_state=seed, stratify=self.codes
+            np.arange(len(self.codes)), test_size=TEST_FRACTION, random_state=seed, stratify=self.codes
         )
         return learn, judge
 
     def files(self) -> list[Path]:
-        """A file a message, in folders `ham` and `spam`, written once; numbered as they come."""
+        """Return a numbered file for each message, in folders `ham` and `spam`, written once."""
         place = table_data.scratch_folder() / f"mail-{self.name.lower()}"
         paths = [place / ("spam" if code else "ham") / f"{i:05}" for i, code in enumerate(self.codes)]
         if not (place / "complete").exists():
@@ -57,7 +57,7 @@ def _mail(name: str, corpus: text_data.Corpus, before: bytes = b"") -> Mail:
 
 @cache
 def spamassassin() -> Mail:
-    """SpamAssassin's corpus, order_labels by path: messages as they were sent, all their headers kept."""
+    """SpamAssassin's corpus, sorted by path: messages as they were sent, all their headers kept."""
     return _mail("SpamAssassin", text_data.load_spamassassin())
 
 
@@ -76,5 +76,5 @@ def short_messages() -> Mail:
 
 
 def corpora() -> tuple[Mail, ...]:
-    """All four."""
+    """Return all four corpora."""
     return spamassassin(), enron(1), enron(2), short_messages()

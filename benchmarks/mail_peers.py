@@ -1,4 +1,4 @@
-"""Other filters, each run as its makers mean it to be: Debian's bogofilter, SpamAssassin's Bayes and CRM114.
+"""Other filters, each run as its documentation advises: Debian's bogofilter, SpamAssassin's Bayes and CRM114.
 
 Each learns into a folder of its own that is gone afterwards. One that is not installed raises `PeerMissingError`.
 """
@@ -18,19 +18,19 @@ from deciban._typing import Codes
 from .text_peers import PeerMissingError
 
 NEUTRAL = -1e-12
-"""The log-odds of a message that a filter has no opinion of: it would be delivered."""
-LEAST = 1e-16
-"""Nearer to 0 or 1 than this no probability is told: log-odds are to be finite."""
+"""The log-odds of a message without a result: it would be delivered."""
+MIN_PROBABILITY = 1e-16
+"""Probabilities are clipped this far from 0 and 1, so that log-odds are finite."""
 
 
 def log_odds(p: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Of probabilities as they were printed."""
-    held = np.clip(p, LEAST, 1 - LEAST)
+    """Return the log-odds of printed probabilities."""
+    held = np.clip(p, MIN_PROBABILITY, 1 - MIN_PROBABILITY)
     return np.log(held) - np.log1p(-held)
 
 
-def found(program: str, package: str) -> str:
-    """Where a program is."""
+def find_program(program: str, package: str) -> str:
+    """Return the path of a program."""
     path = shutil.which(program)
     if path is None:
         raise PeerMissingError(f"no program `{program}`. Hint: apt-get install {package}")
@@ -38,11 +38,11 @@ def found(program: str, package: str) -> str:
 
 
 class Filter:
-    """Learns files of ham and of spam, and tells the log-odds of spam of others."""
+    """A filter that learns files of ham and of spam, and gives the log-odds of spam of others."""
 
     name: str
     thresholds: tuple[float, float] | None = None
-    """Its own: ham up to the first, spam from the second; None where it calls nothing spam by itself."""
+    """Its own thresholds: ham up to the first, spam from the second; None where it gives no verdicts."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -52,16 +52,16 @@ class Filter:
         raise NotImplementedError
 
     def scores(self, paths: Sequence[Path]) -> NDArray[np.float64]:
-        """The log-odds of spam, in nats."""
+        """Return the log-odds of spam, in nats."""
         raise NotImplementedError
 
     def close(self) -> None:
-        """Whatever still runs, ended."""
+        """Stop what still runs."""
 
 
 @contextmanager
 def fresh(kind: type[Filter]) -> Iterator[Filter]:
-    """A filter that has learned nothing yet, for the time of the block."""
+    """Provide a filter that has learned nothing yet."""
     with tempfile.TemporaryDirectory(prefix="deciban-peer-") as folder:
         peer = kind(Path(folder))
         try:
@@ -70,8 +70,8 @@ def fresh(kind: type[Filter]) -> Iterator[Filter]:
             peer.close()
 
 
-def fed(command: list[str], lines: Sequence[object]) -> list[str]:
-    """What a program says to lines on its standard input."""
+def run_lines(command: list[str], lines: Sequence[object]) -> list[str]:
+    """Run a program with lines on its standard input; return its output."""
     text = "".join(f"{line}\n" for line in lines)
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
     if done.returncode > 2:
@@ -94,7 +94,9 @@ class Bogofilter(Filter):
         return log_odds(np.array([float(line.split()[-1]) for line in self._run("-TT", paths)]))
 
     def _run(self, option: str, paths: Sequence[Path]) -> list[str]:
-        return fed([found("bogofilter", "bogofilter"), "-C", "-d", str(self.folder), option, "-b"], paths)
+        return run_lines(
+            [find_program("bogofilter", "bogofilter"), "-C", "-d", str(self.folder), option, "-b"], paths
+        )
 
 
 BAYES = r"""
@@ -130,7 +132,7 @@ while (my $line = <STDIN>) {
 $sa->finish_learner();
 $sa->finish();
 """
-"""What sa-learn and the rules BAYES_00 … BAYES_99 do, without the other rules, in one process."""
+"""The work of sa-learn and the rules BAYES_00 … BAYES_99, without the other rules, in one process."""
 
 
 class SpamAssassinBayes(Filter):
@@ -143,12 +145,12 @@ class SpamAssassinBayes(Filter):
         self._run([f"{'spam' if codes[i] else 'ham'} {paths[i]}" for i in order])
 
     def scores(self, paths: Sequence[Path]) -> NDArray[np.float64]:
-        told = self._run([f"judge {path}" for path in paths])
-        return np.array([NEUTRAL if line == "none" else log_odds(np.array(float(line))) for line in told])
+        printed = self._run([f"judge {path}" for path in paths])
+        return np.array([NEUTRAL if line == "none" else log_odds(np.array(float(line))) for line in printed])
 
     def _run(self, lines: Sequence[str]) -> list[str]:
-        found("sa-learn", "spamassassin")
-        return fed([found("perl", "perl"), "-e", BAYES, str(self.folder)], lines)
+        find_program("sa-learn", "spamassassin")
+        return run_lines([find_program("perl", "perl"), "-e", BAYES, str(self.folder)], lines)
 
 
 CRM_LEARN = "-{ learn <osb unique microgroom> (%s) /[[:graph:]]+/ }"
@@ -179,10 +181,10 @@ class Crm114(Filter):
         return np.log(10) * np.array([self._pr(path.read_bytes()) for path in paths])
 
     def _pr(self, raw: bytes) -> float:
-        """lg of the odds for the first file."""
-        said = self._run(CRM_JUDGE, raw).decode("latin-1")
-        return float(said.split("pR:")[1].split()[0]) if "pR:" in said else 0.0
+        """Return lg of the odds for the first file."""
+        output = self._run(CRM_JUDGE, raw).decode("latin-1")
+        return float(output.split("pR:")[1].split()[0]) if "pR:" in output else 0.0
 
     def _run(self, program: str, raw: bytes) -> bytes:
-        command = [found("crm", "crm114"), program]
+        command = [find_program("crm", "crm114"), program]
         return subprocess.run(command, input=raw, cwd=self.folder, capture_output=True, check=False).stdout

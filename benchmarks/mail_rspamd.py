@@ -1,7 +1,7 @@
 """rspamd's classifier: a server of its own and a Redis of its own, in a folder, asked over Unix sockets.
 
-Its other rules stay silent. The probability of spam is that of its symbols BAYES_SPAM and BAYES_HAM; between 45 and
-55 % it says nothing.
+Its other rules are off. The probability of spam is that of its symbols BAYES_SPAM and BAYES_HAM; between 45 and 55 %
+it gives none.
 """
 
 import http.client
@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .mail_peers import NEUTRAL, Codes, Filter, found, log_odds
+from .mail_peers import NEUTRAL, Codes, Filter, find_program, log_odds
 
 WEIGHTS = {"BAYES_SPAM": 5.1, "BAYES_HAM": -3.0}
-"""Debian's; the part of it that a message is given tells the probability in more digits than its percents do."""
+"""Debian's weights; a message's fraction of them gives the probability with more digits than its percentage."""
 
-PATIENCE = 60.0
+TIMEOUT_SECONDS = 60.0
 """Seconds until it must listen: it compiles a list of all domains first."""
 
 REDIS = 'port 0\nunixsocket {folder}/redis.sock\nsave ""\nappendonly no\ndir {folder}\n'
@@ -47,19 +47,19 @@ redis {{ servers = "{folder}/redis.sock"; }}
 actions {{ reject = 15; }}
 group "statistics" {{ symbols = {{ "BAYES_SPAM" {{ weight = 5.1; }} "BAYES_HAM" {{ weight = -3.0; }} }} }}
 """
-"""Debian's classifier as it comes, but for its least number of messages (200 of each kind)."""
+"""Debian's classifier by default, except for its least number of messages (200 of each kind)."""
 
 
-class Line(http.client.HTTPConnection):
+class UnixConnection(http.client.HTTPConnection):
     """HTTP over a Unix socket."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__("localhost", timeout=PATIENCE)
+        super().__init__("localhost", timeout=TIMEOUT_SECONDS)
         self.path = path
 
     def connect(self) -> None:
         self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(PATIENCE)
+        self.sock.settimeout(TIMEOUT_SECONDS)
         self.sock.connect(str(self.path))
 
 
@@ -70,7 +70,7 @@ class Rspamd(Filter):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        programs = found("redis-server", "redis-server"), found("rspamd", "rspamd")
+        programs = find_program("redis-server", "redis-server"), find_program("rspamd", "rspamd")
         (folder / "redis.conf").write_text(REDIS.format(folder=folder))
         (folder / "rspamd.conf").write_text(RSPAMD.format(folder=folder))
         commands = [programs[0], str(folder / "redis.conf")], [programs[1], "-f", "-i", "-c", f"{folder}/rspamd.conf"]
@@ -80,7 +80,7 @@ class Rspamd(Filter):
         self._wait()
 
     def _wait(self) -> None:
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + TIMEOUT_SECONDS
         while True:
             try:
                 self._ask("learn.sock", "GET", "/ping", b"")
@@ -102,23 +102,23 @@ class Rspamd(Filter):
             self._ask("learn.sock", "POST", "/learnspam" if codes[i] else "/learnham", paths[i].read_bytes())
 
     def scores(self, paths: Sequence[Path]) -> NDArray[np.float64]:
-        told = (self._ask("judge.sock", "POST", "/checkv2", path.read_bytes()) for path in paths)
-        return np.array([_score(json.loads(answer).get("symbols", {})) for answer in told])
+        answers = (self._ask("judge.sock", "POST", "/checkv2", path.read_bytes()) for path in paths)
+        return np.array([_score(json.loads(answer).get("symbols", {})) for answer in answers])
 
     def _ask(self, name: str, method: str, path: str, raw: bytes) -> bytes:
-        line = Line(self.folder / name)
+        connection = UnixConnection(self.folder / name)
         try:
-            line.request(method, path, raw)
-            return line.getresponse().read()
+            connection.request(method, path, raw)
+            return connection.getresponse().read()
         finally:
-            line.close()
+            connection.close()
 
 
 def _score(symbols: dict[str, Any]) -> float:
-    """Log-odds that rise with what the classifier says; nothing said is neutral."""
+    """Return log-odds that rise with the classifier's probability; without a symbol they are neutral."""
     for name, weight in WEIGHTS.items():
         if name in symbols:
-            sure = float(symbols[name]["score"]) / weight
-            p = 0.5 + sure / 2 if name == "BAYES_SPAM" else 0.5 - sure / 2
+            confidence = float(symbols[name]["score"]) / weight
+            p = 0.5 + confidence / 2 if name == "BAYES_SPAM" else 0.5 - confidence / 2
             return float(log_odds(np.array([p]))[0])
     return NEUTRAL

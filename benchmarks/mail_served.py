@@ -15,23 +15,25 @@ import numpy as np
 
 from .case import Line, format_seconds
 
-SERVED = 0.005
+MAX_MEDIAN_SECONDS = 0.005
 """Most seconds for a message through the server, at the median."""
-CLIENTS, MINUTE = 16, 60.0
+CLIENTS, LOAD_SECONDS = 16, 60.0
 
 
-def served(program: Sequence[str], store: Path, raws: Sequence[bytes], scale: float) -> Iterator[Line]:
-    """Three lines: alone, by Debian's spamc, and many at once."""
-    with serving(program, store) as port:
-        ask(port, raws[0])
-        yield served_line("one after the other", [clocked(port, raw) for raw in raws[:500]], SERVED)
+def measure_server(program: Sequence[str], store: Path, raws: Sequence[bytes], scale: float) -> Iterator[Line]:
+    """Yield three lines: one message at a time, by Debian's spamc, and many at once."""
+    with run_server(program, store) as port:
+        send_request(port, raws[0])
+        yield format_times("one after the other", [time_request(port, raw) for raw in raws[:500]], MAX_MEDIAN_SECONDS)
         if shutil.which("spamc"):
-            yield served_line("by Debian's spamc, a process a message", [spamc(port, raw) for raw in raws[:50]], None)
-        yield together(port, raws, MINUTE * min(1.0, scale))
+            yield format_times(
+                "by Debian's spamc, a process a message", [time_spamc(port, raw) for raw in raws[:50]], None
+            )
+        yield measure_load(port, raws, LOAD_SECONDS * min(1.0, scale))
 
 
-def served_line(name: str, took: Sequence[float], most: float | None) -> Line:
-    """Times of messages through the server."""
+def format_times(name: str, took: Sequence[float], most: float | None) -> Line:
+    """Format the times of messages through the server."""
     middle = statistics.median(took)
     note = f"{len(took)} messages; 99 % within {format_seconds(float(np.quantile(took, 0.99)))}"
     limit = "no target" if most is None else f"≤ {format_seconds(most)} at the median"
@@ -40,8 +42,8 @@ def served_line(name: str, took: Sequence[float], most: float | None) -> Line:
 
 
 @contextmanager
-def serving(program: Sequence[str], store: Path) -> Iterator[int]:
-    """A server in a process of its own, and the port it listens at."""
+def run_server(program: Sequence[str], store: Path) -> Iterator[int]:
+    """Run a server in another process; give its port."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     command = [*program, "serve", "--spamd", f"127.0.0.1:{port}", "--store", str(store)]
@@ -55,8 +57,8 @@ def serving(program: Sequence[str], store: Path) -> Iterator[int]:
             server.terminate()
 
 
-def ask(port: int, raw: bytes) -> bytes:
-    """A message there and back, insert_header."""
+def send_request(port: int, raw: bytes) -> bytes:
+    """Send a message and return the response with its header."""
     with socket.create_connection(("127.0.0.1", port)) as line:
         line.sendall(f"PROCESS SPAMC/1.5\r\nContent-length: {len(raw)}\r\n\r\n".encode() + raw)
         line.shutdown(socket.SHUT_WR)
@@ -69,22 +71,22 @@ def ask(port: int, raw: bytes) -> bytes:
     return answer
 
 
-def clocked(port: int, raw: bytes) -> float:
-    """Seconds of a message there and back."""
-    begun = time.perf_counter()
-    ask(port, raw)
-    return time.perf_counter() - begun
+def time_request(port: int, raw: bytes) -> float:
+    """Return the seconds of one request."""
+    started = time.perf_counter()
+    send_request(port, raw)
+    return time.perf_counter() - started
 
 
-def spamc(port: int, raw: bytes) -> float:
-    """Seconds of a message through Debian's spamc."""
-    begun = time.perf_counter()
+def time_spamc(port: int, raw: bytes) -> float:
+    """Return the seconds of a message through Debian's spamc."""
+    started = time.perf_counter()
     subprocess.run(["spamc", "-x", "-d", "127.0.0.1", "-p", str(port)], input=raw, capture_output=True, check=True)
-    return time.perf_counter() - begun
+    return time.perf_counter() - started
 
 
-def together(port: int, raws: Sequence[bytes], seconds: float) -> Line:
-    """Many clients at once, for a while, and whether all were answered."""
+def measure_load(port: int, raws: Sequence[bytes], seconds: float) -> Line:
+    """Run many clients at once, and check that all are answered."""
     took: list[float] = []
     wrong: list[str] = []
     end = time.monotonic() + seconds
@@ -93,7 +95,7 @@ def together(port: int, raws: Sequence[bytes], seconds: float) -> Line:
         draw = random.Random(number)
         while time.monotonic() < end:
             try:
-                took.append(clocked(port, draw.choice(raws)))
+                took.append(time_request(port, draw.choice(raws)))
             except (OSError, RuntimeError) as error:
                 wrong.append(str(error))
 

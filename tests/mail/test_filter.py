@@ -14,9 +14,9 @@ from deciban.mail import filter as filter_module
 from deciban.mail.bulk import read_batches as bulk
 from deciban.mail.bulk.reader_processes import MIN_MESSAGES_FOR_PROCESSES, ReaderProcess
 from deciban.mail.filter import MailFilter, default_store
-from deciban.mail.model.mail_models import MODELS
 from deciban.mail.model.scoring import StoreSnapshot
 from deciban.mail.model.verdicts import TokenRows, Verdict, strongest_tokens
+from deciban.mail.store.store_settings import MODELS
 
 HAM = ["tea", "garden", "meeting", "agenda", "notes", "train", "ticket", "mother", "recipe", "football"]
 SPAM = ["winner", "million", "claim", "pills", "discount", "lottery", "free", "click", "urgent", "offer"]

@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from deciban.errors import InputError, StoreError
-from deciban.mail.store.ageing import MAX_EXACT_WEIGHT, REACH, Ageing
+from deciban.mail.store.ageing import MAX_EXACT_WEIGHT, MAX_HALF_LIVES, Ageing
 from deciban.mail.store.store import Store
 from deciban.mail.store.stored_message import StoredMessage
 
@@ -35,8 +35,8 @@ def test_weights_are_right_to_two_percent_and_multiples_of_one_unit():
         weight = ageing.weight(x)
         assert abs(weight / 2**x - 1) < 1 / 64 + 1e-12
         assert (Fraction(weight) * 2**17).denominator == 1
-    assert ageing.weight(1e9) == 2.0**REACH
-    assert ageing.weight(-1e9) == 2.0**-REACH
+    assert ageing.weight(1e9) == 2.0**MAX_HALF_LIVES
+    assert ageing.weight(-1e9) == 2.0**-MAX_HALF_LIVES
 
 
 def test_sums_at_the_bound_are_still_exact():
@@ -161,12 +161,12 @@ def damage(store: Store, statement: str) -> None:
         ),
         (
             "UPDATE label SET messages = 7 WHERE id = 1",
-            "label 'ham' is said to have 7 messages of weight 2.0; it has 2",
+            "label 'ham' is recorded with 7 messages of weight 2.0; it has 2",
         ),
         ("DELETE FROM token WHERE word = 'b'", "1 tokens of messages have no word"),
         ("INSERT INTO token VALUES (99, 'stray', 0, 0)", "token 'stray' is in no message"),
         ("UPDATE message SET weight = 3 WHERE id = 1", "weighs 3.0, not 1.0"),
-        ("UPDATE message SET label = 9 WHERE id = 1", "messages have label 9, which is none"),
+        ("UPDATE message SET label = 9 WHERE id = 1", "messages have label 9, which does not exist"),
     ],
 )
 def test_what_is_wrong_is_found(store, statement, said):

@@ -12,7 +12,7 @@ import pytest
 from deciban.errors import InputError, SchemaError, StoreError
 from deciban.mail.filter import MailFilter
 from deciban.mail.store.store import Store
-from deciban.mail.store.store_file import MOST_NOTES
+from deciban.mail.store.store_file import MAX_JOURNAL_LINES
 from deciban.mail.store.stored_message import StoredMessage
 
 
@@ -367,9 +367,9 @@ def test_the_journal_tells_what_was_done_and_stays_short(store):
     store.unlearn([entry(3).digest])
     assert [what for _, what in store.journal()] == ["unlearned 1 messages", "learned 3 new messages, moved 0"]
     with store.writing():
-        for i in range(MOST_NOTES + 50):
+        for i in range(MAX_JOURNAL_LINES + 50):
             store._file.note(f"note {i}", 0)
-    assert len(store.journal(10**6)) == MOST_NOTES
+    assert len(store.journal(10**6)) == MAX_JOURNAL_LINES
 
 
 def test_the_status_tells_all_at_a_glance(store):

@@ -17,7 +17,7 @@ import deciban.mail.store.store_updates
 import deciban.mail.store.text_exchange  # noqa: F401  loaded here, since who has no rights may not even read Python's own files
 from deciban.errors import StoreError
 from deciban.mail.store.store import Store
-from deciban.mail.store.store_schema import APPLICATION
+from deciban.mail.store.store_schema import APPLICATION_ID
 from tests.mail.stores import entry, filled
 
 NOBODY = 65534
@@ -291,7 +291,7 @@ def test_a_store_that_becomes_of_a_later_schema_while_open_is_not_written(tmp_pa
 
 def test_the_file_says_what_it_is(tmp_path):
     path = filled(tmp_path / "mail.db")
-    assert path.read_bytes()[68:72] == APPLICATION.to_bytes(4, "big") == b"DbMl"
+    assert path.read_bytes()[68:72] == APPLICATION_ID.to_bytes(4, "big") == b"DbMl"
 
 
 def test_a_truncated_store_never_gives_anything_but_a_clear_error(tmp_path):

@@ -15,7 +15,7 @@ import pytest
 
 from deciban.errors import StoreError
 from deciban.mail.store.store import Store
-from deciban.mail.store.store_schema import APPLICATION, VERSION, header
+from deciban.mail.store.store_schema import APPLICATION_ID, SCHEMA_VERSION, read_header
 from deciban.mail.store.stored_message import StoredMessage
 
 KILLS = 200
@@ -252,7 +252,7 @@ def test_a_store_that_is_made_while_another_looks_is_not_taken_for_a_strange_one
     db = sqlite3.connect(path, isolation_level=None)
     db.execute("PRAGMA journal_mode = WAL")
     assert header(Asked(db, lambda: Store(path).close())) == (0, 0, True)
-    assert header(db) == (APPLICATION, VERSION, False)
+    assert read_header(db) == (APPLICATION_ID, SCHEMA_VERSION, False)
     db.close()
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from deciban.cli.mail.isolated import TIMEOUT_SECONDS
-from deciban.mail.store.store_reader import WAIT
+from deciban.mail.store.store import LOCK_TIMEOUT_SECONDS
 from tests.mail import dovecot
 from tests.mail.spamds import letter
 from tests.recipes.document import FILES, printed
@@ -117,7 +117,7 @@ def test_dovecot_waits_for_longer_than_judging_and_learning_ever_take():
     settings = printed("/etc/dovecot/conf.d/99-deciban.conf")
     waits = {name: int(n) for name, n in re.findall(r"sieve_(\w+)_exec_timeout = (\d+)s", settings)}
     assert waits["filter"] > TIMEOUT_SECONDS
-    assert waits["pipe"] > WAIT
+    assert waits["pipe"] > LOCK_TIMEOUT_SECONDS
 
 
 def test_moving_to_junk_learns_spam_and_moving_back_learns_ham_instead(system, reader):

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from deciban.errors import InputError
 from deciban.mail.message.digest import compute_digest
 from deciban.mail.message.message import read_message
-from deciban.mail.model.mail_models import ModelName
 from deciban.mail.model.refit import RefitResult, is_due, refit_store
 from deciban.mail.model.scoring import Scorer
 from deciban.mail.model.verdicts import UNSURE, Verdict
 from deciban.mail.sources.raw_message import MessageInput
 from deciban.mail.store.sqlite_errors import report_damage
 from deciban.mail.store.store import Store
+from deciban.mail.store.store_settings import ModelName
 from deciban.mail.store.stored_message import LearnCounts, StoredMessage, add_counts
 from deciban.mail.tokens.token_options import DEFAULT_OPTIONS, TokenOptions
 from deciban.mail.tokens.tokens import extract_tokens, list_omissions

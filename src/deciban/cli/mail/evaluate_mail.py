@@ -12,7 +12,7 @@ from deciban.cli.mail.mail_inputs import check_paths, count_messages
 
 if TYPE_CHECKING:
     from deciban.mail.evaluation.labelled_mail import LabelledMail
-    from deciban.mail.model.mail_models import ModelName
+    from deciban.mail.store.store_settings import ModelName
 
 DEFAULT_FOLDS: Final = 10
 

@@ -16,7 +16,7 @@ from deciban.formatting import spaced
 
 if TYPE_CHECKING:
     from deciban.mail.filter import MailFilter
-    from deciban.mail.store.text_exchange import Merged
+    from deciban.mail.store.text_exchange import MergeCounts
 
 MAX_SHOWN_DISPUTES: Final = 5
 """Number of messages with two labels that are reported one by one."""
@@ -101,7 +101,7 @@ def _refuse_own_file(store: Path, file: str) -> None:
         raise InputError(f"{file!r} is the store itself, or a file of it. Hint: name another file")
 
 
-def _report(name: str, merged: Merged, quiet: bool) -> dict[str, Any]:
+def _report(name: str, merged: MergeCounts, quiet: bool) -> dict[str, Any]:
     """Report the messages of another store, and return the figures for JSON."""
     disputed = [{"digest": digest.hex(), "here": here, "there": there} for digest, here, there in merged.disputed]
     if not quiet:

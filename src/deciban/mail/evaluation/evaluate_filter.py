@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from deciban.mail.evaluation.filter_metrics import DEFAULT_COSTS, Costs, FilterMetrics, Thresholds, apply_thresholds
 from deciban.mail.evaluation.in_memory_filter import InMemoryFilter, choose_settings
 from deciban.mail.evaluation.labelled_mail import LABELS, LabelledMail, Sizes, draw_folds, draw_split
-from deciban.mail.model.mail_models import DEFAULT_MODEL, ModelName
+from deciban.mail.model.mail_models import DEFAULT_MODEL
 from deciban.mail.model.verdicts import Verdict
+from deciban.mail.store.store_settings import ModelName
 
 MAX_CLUES: Final = 30
 """Clues of each mistake."""

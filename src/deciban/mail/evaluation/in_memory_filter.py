@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.mail.evaluation.filter_metrics import DEFAULT_COSTS, Costs, Thresholds, choose_thresholds
 from deciban.mail.evaluation.labelled_mail import LABELS, LabelledMail
-from deciban.mail.model.mail_models import DEFAULT_MODEL, MessageScores, ModelName, score_message, token_scores
+from deciban.mail.model.mail_models import DEFAULT_MODEL, MessageScores, score_message, token_scores
 from deciban.mail.model.refit import is_growth_due
 from deciban.mail.model.token_weights import ALPHA, MIN_MESSAGES_PER_LABEL, MIN_MESSAGES_TO_FIT, WeightParameters
 from deciban.mail.model.verdicts import LabelTotals, TokenRows, Verdict, VerdictBuilder
 from deciban.mail.model.weight_fitting import DEFAULT_FIT_SETTINGS, FitSettings, TrainingMessages, fit
 from deciban.mail.store.store_arrays import StoreRows
-from deciban.mail.store.store_settings import HAM_AT, SPAM_AT
+from deciban.mail.store.store_settings import HAM_AT, SPAM_AT, ModelName
 
 Indices = NDArray[np.integer[Any]]
 

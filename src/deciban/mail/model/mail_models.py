@@ -11,16 +11,15 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain, pairwise
-from typing import Final, Literal, get_args
+from typing import Final
 
 import numpy as np
 
 from deciban._typing import Array
 from deciban.errors import InputError
 from deciban.mail.model.token_weights import WeightParameters, length_factor, log_odds
+from deciban.mail.store.store_settings import ModelName
 
-ModelName = Literal["evidence", "bayes", "logistic", "fisher"]
-MODELS: Final = get_args(ModelName)
 DEFAULT_MODEL: Final[ModelName] = "evidence"
 
 PRIOR_MESSAGES: Final = 0.45
@@ -163,10 +162,3 @@ def log_chi2_tail(x: float, n: int) -> float:
     logs = [k * math.log(half) - math.lgamma(k + 1) if half > 0 else (0.0 if k == 0 else -math.inf) for k in range(n)]
     top = max(logs)
     return min(0.0, -half + top + math.log(sum(math.exp(value - top) for value in logs)))
-
-
-def check_model(name: str) -> ModelName:
-    """Return the name of a model, if there is one of that name."""
-    if not isinstance(name, str) or name not in MODELS:
-        raise InputError(f"model {name!r:.60} is not known. Hint: one of {', '.join(MODELS)}")
-    return name  # type: ignore[return-value]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from enum import Enum
 from typing import Final
 
-from deciban.mail.model.mail_models import ModelName
 from deciban.mail.model.token_weights import MIN_MESSAGES_PER_LABEL, MIN_MESSAGES_TO_FIT
 from deciban.mail.store.sqlite_errors import report_damage
 from deciban.mail.store.store import Store
+from deciban.mail.store.store_settings import ModelName
 
 REFIT_GROWTH_FRACTION: Final = 0.15
 """A refit is due when so much of the messages of the last fit has changed."""

@@ -13,8 +13,6 @@ import numpy as np
 from deciban._typing import Array
 from deciban.mail.model.mail_models import (
     DEFAULT_MODEL,
-    ModelName,
-    check_model,
     score_message,
     score_messages,
     token_scores,
@@ -23,9 +21,9 @@ from deciban.mail.model.token_weights import WeightParameters, order_labels
 from deciban.mail.model.verdicts import LabelTotals, TokenRows, Verdict, VerdictBuilder
 from deciban.mail.store.packing import Numbers
 from deciban.mail.store.sqlite_errors import FIT_HINT, INVALID_VALUE_ERRORS, invalid_value, report_damage
+from deciban.mail.store.store import Store
 from deciban.mail.store.store_arrays import StoredTokens
-from deciban.mail.store.store_reader import StoreReader
-from deciban.mail.store.store_settings import HAM_AT, SPAM_AT, check_setting
+from deciban.mail.store.store_settings import HAM_AT, SPAM_AT, ModelName, check_model, check_setting
 
 MAX_SNAPSHOT_SECONDS: Final = 60.0
 """Age of a cached snapshot where messages age: their weights are those of the time at which it was made."""
@@ -34,7 +32,7 @@ MAX_SNAPSHOT_SECONDS: Final = 60.0
 class Scorer:
     """Classifies messages by a store's counts and a model's fitted weights."""
 
-    def __init__(self, store: StoreReader, model: str | None = None) -> None:
+    def __init__(self, store: Store, model: str | None = None) -> None:
         self._store = store
         self.model: ModelName = check_model(model or store.setting("model", DEFAULT_MODEL))
         self._cached: StoreSnapshot | None = None
@@ -71,7 +69,7 @@ class Scorer:
 class StoreSnapshot:
     """A cache of what a store holds of some tokens, complete as long as nothing is learned."""
 
-    def __init__(self, store: StoreReader, model: ModelName, thresholds: tuple[float, float]) -> None:
+    def __init__(self, store: Store, model: ModelName, thresholds: tuple[float, float]) -> None:
         self.model, self.thresholds, self._store, self._made_at = model, thresholds, store, monotonic()
         with store.reading():
             self.changes, self.unit, self._version = store.changes(), store.unit(), store.version()
@@ -197,7 +195,7 @@ class GrowableArray:
         self._n = n
 
 
-def _read_label_totals(store: StoreReader) -> LabelTotals:
+def _read_label_totals(store: Store) -> LabelTotals:
     totals = store.totals()
     names = list(totals)
     labels = order_labels(name for name in names if totals[name][0])

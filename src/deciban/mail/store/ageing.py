@@ -1,10 +1,10 @@
-"""How much a message weighs: less and less beside newer ones, in numbers whose sums are exact.
+"""Weights of messages, which fall with age relative to newer ones, in numbers whose sums are exact.
 
-A message of time t weighs w(t) = 2^((t − origin) / half-life), rounded to six binary digits. Nothing fades in
-place: what is new weighs more, so that counts need never be touched, and a model divides by the weight of now.
+A message of time t weighs w(t) = 2^((t − origin) / half-life), rounded to six binary digits. Stored weights do not
+change: new messages weigh more, so that counts need never be updated, and a model divides by the weight of now.
 Between 2⁻¹² and 2¹² every weight is a multiple of 2⁻¹⁷, so that sums below 2³⁶ are exact in doubles and taking a
 message away leaves precisely what was before. Long before 2¹² is reached, tidying takes a later origin and
-counts again.
+recounts.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from typing import Final
 
 from deciban.errors import InputError
 
-DIGITS: Final = 5
-"""Binary digits after the first: a weight is right to 1.6 %."""
+WEIGHT_DIGITS: Final = 5
+"""Binary digits of a weight after the first: it is right to 1.6 %."""
 
-REACH: Final = 12
-"""Half-lives from the origin, either way, beyond which weights stay as they are."""
+MAX_HALF_LIVES: Final = 12
+"""Half-lives from the origin, either way, beyond which weights stay constant."""
 
-RENEW: Final = 8
+RENEWAL_HALF_LIVES: Final = 8
 """Half-lives after which tidying takes a later origin."""
 
 MAX_EXACT_WEIGHT: Final = 2.0**36
@@ -48,26 +48,26 @@ class Ageing:
     origin: float | None = None
 
     def weight(self, time: float) -> float:
-        """What a message of that time weighs."""
+        """Return the weight of a message of that time."""
         if self.half_life is None or self.origin is None:
             return 1.0
-        x = max(-REACH, min(REACH, (time - self.origin) / self.half_life))
+        x = max(-MAX_HALF_LIVES, min(MAX_HALF_LIVES, (time - self.origin) / self.half_life))
         whole = math.floor(x)
-        return math.ldexp(round(math.ldexp(2.0 ** (x - whole), DIGITS)), whole - DIGITS)
+        return math.ldexp(round(math.ldexp(2.0 ** (x - whole), WEIGHT_DIGITS)), whole - WEIGHT_DIGITS)
 
     def with_origin(self, time: float) -> Ageing:
-        """The same with an origin, if it has none yet."""
+        """Return this ageing with an origin, if it has none yet."""
         return self if self.half_life is None or self.origin is not None else Ageing(self.half_life, time)
 
     def is_due(self, newest: float) -> bool:
-        """Whether a later origin should be taken."""
+        """Return whether a later origin should be taken."""
         return self.half_life is not None and (
-            self.origin is None or (newest - self.origin) / self.half_life >= RENEW
+            self.origin is None or (newest - self.origin) / self.half_life >= RENEWAL_HALF_LIVES
         )
 
 
 def check_half_life(half_life: float | None) -> float | None:
-    """A half-life that can be used, in seconds."""
+    """Return a half-life in seconds, if it is valid."""
     if half_life is None:
         return None
     if not (_is_number(half_life) and 1.0 <= half_life <= MAX_SECONDS):
@@ -76,7 +76,7 @@ def check_half_life(half_life: float | None) -> float | None:
 
 
 def check_time(time: float | None) -> float:
-    """A moment in seconds since 1970; None is now."""
+    """Return a time in seconds since 1970, if it is valid; None is now."""
     if time is None:
         return clock.time()
     if not (_is_number(time) and -MAX_SECONDS <= time <= MAX_SECONDS):

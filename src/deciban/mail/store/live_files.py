@@ -17,7 +17,7 @@ FileId = tuple[int, int]
 """Device and inode."""
 
 COMPANIONS: Final = ("-wal", "-shm", "-journal")
-"""Endings of the files that SQLite keeps beside a database."""
+"""Endings of the files that SQLite keeps next to a database."""
 
 _open_files: dict[object, tuple[FileId, str]] = {}
 """Ids and paths of databases by connection.
@@ -35,7 +35,7 @@ Their descriptors are open here, so no other file can have the same id meanwhile
 def register(path: str | os.PathLike[str]) -> object:
     """Register one more connection to a database; `release` takes what is returned.
 
-    A file that was open when this process was forked is refused: SQLite would believe that the child holds the locks
+    A file that was open when this process was forked is refused: SQLite would assume that the child holds the locks
     of its parent (sqlite.org/howtocorrupt.html, 2.6).
     """
     file = _file_id(path)
@@ -57,7 +57,7 @@ def release(connection: object) -> None:
 
 
 def is_live(path: str | os.PathLike[str]) -> bool:
-    """Whether a path is a database that this process has open, or one of the files that SQLite keeps beside it."""
+    """Return whether a path is a database that this process has open, or a file that SQLite keeps next to it."""
     if not _open_files or (file := _file_id(path)) is None:
         return False
     databases = set(_open_files.copy().values())
@@ -68,7 +68,7 @@ def is_live(path: str | os.PathLike[str]) -> bool:
 
 
 def companions(database: Path) -> list[Path]:
-    """The paths of the files that SQLite keeps beside a database, whether they exist or not."""
+    """Return the paths of the files that SQLite keeps next to a database, whether they exist or not."""
     return [Path(f"{database}{ending}") for ending in COMPANIONS]
 
 

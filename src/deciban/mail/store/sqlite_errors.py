@@ -6,24 +6,19 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Final
 
 from deciban.errors import DecibanError, StoreError
 
-INVALID_VALUE_ERRORS = (
-    LookupError,
-    TypeError,
-    ValueError,
-    AttributeError,
-    ArithmeticError,
-    AssertionError,
-    RecursionError,
-)
+INVALID_VALUE_ERRORS: Final = (
+    LookupError, TypeError, ValueError, AttributeError, ArithmeticError, AssertionError, RecursionError,
+)  # fmt: skip
 """Errors that code raises for an invalid value in a database."""
 
 Guard = Callable[[Path], AbstractContextManager[None]]
 """A context manager that converts the errors of a block."""
 
-_SAID = {
+_REASONS: Final = {
     sqlite3.SQLITE_BUSY: "is being written by another program, for longer than we waited. Hint: try again",
     sqlite3.SQLITE_LOCKED: "is being written by another program, for longer than we waited. Hint: try again",
     sqlite3.SQLITE_FULL: "cannot grow: the disk or the quota is full. Nothing was changed. "
@@ -41,9 +36,9 @@ _SAID = {
     "Hint: see whether its disk is full or failing",
 }
 
-MEND_HINT = "`deciban mail check --mend` counts the messages again"
-FIT_HINT = "`deciban mail fit` fits the model again"
-BACKUP_HINT = "put a backup in its place"
+MEND_HINT: Final = "`deciban mail check --mend` counts the messages again"
+FIT_HINT: Final = "`deciban mail fit` fits the model again"
+BACKUP_HINT: Final = "put a backup in its place"
 
 
 def invalid_value(path: Path, rule: str, hint: str = BACKUP_HINT) -> StoreError:
@@ -52,30 +47,30 @@ def invalid_value(path: Path, rule: str, hint: str = BACKUP_HINT) -> StoreError:
 
 
 @contextmanager
-def in_words(path: Path) -> Iterator[None]:
+def translate_errors(path: Path) -> Iterator[None]:
     """Raise StoreError for each SQLite error in the block."""
     try:
         yield
     except sqlite3.Error as error:
-        raise refusal(path, error) from error
+        raise store_error(path, error) from error
 
 
 @contextmanager
 def report_damage(path: Path) -> Iterator[None]:
     """Raise StoreError for each SQLite error, and for each error that an invalid value in the store causes."""
     try:
-        with in_words(path):
+        with translate_errors(path):
             yield
     except DecibanError:
         raise
     except INVALID_VALUE_ERRORS as error:
         raise StoreError(
-            f"mail store {str(path)!r} {_SAID[sqlite3.SQLITE_CORRUPT]} ({type(error).__name__}: {error})"
+            f"mail store {str(path)!r} {_REASONS[sqlite3.SQLITE_CORRUPT]} ({type(error).__name__}: {error})"
         ) from error
 
 
-def refusal(path: Path, error: sqlite3.Error) -> StoreError:
+def store_error(path: Path, error: sqlite3.Error) -> StoreError:
     """Return the StoreError for a SQLite error."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     name = getattr(error, "sqlite_errorname", type(error).__name__)
-    return StoreError(f"mail store {str(path)!r} {_SAID.get(code, 'cannot be used.')} (SQLite: {error}, {name})")
+    return StoreError(f"mail store {str(path)!r} {_REASONS.get(code, 'cannot be used.')} (SQLite: {error}, {name})")

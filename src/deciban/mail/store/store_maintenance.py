@@ -1,43 +1,49 @@
-"""Keeping a store in order: the size bound, later origins, counting again, and whether all is as it should be."""
+"""Maintenance of a store: its size limit, renewal of weights, recounting, checks, and backups."""
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
+from pathlib import Path
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
+from deciban.atomic_write import whole
+from deciban.errors import StoreError
 from deciban.mail.store.ageing import Ageing, check_time
+from deciban.mail.store.live_files import companions
 from deciban.mail.store.packing import Numbers, unpack
+from deciban.mail.store.store_connection import connect, file_size
 from deciban.mail.store.store_file import StoreFile
-from deciban.mail.store.store_schema import column, columns
+from deciban.mail.store.store_schema import APPLICATION_ID, column, columns, read_header
 from deciban.mail.store.store_updates import drop_empty, unlearn
 
-AT_ONCE: Final = 2000
+UNPACK_MESSAGES: Final = 2000
 """Messages whose tokens are unpacked together."""
 
-LOOSE: Final = 0.25
-"""Of the file; if more is empty after tidying, it is given back to the disk."""
+MAX_FREE_FRACTION: Final = 0.25
+"""Fraction of the file that may be free after tidying; if more is, the file is compacted."""
 
-MOST_TOLD: Final = 20
-"""ProblemHandler of one kind that are told one by one."""
+MAX_REPORTED_PROBLEMS: Final = 20
+"""Number of problems of one kind that are reported one by one."""
 
 
-class Tidied(NamedTuple):
-    """How many messages were unlearned to keep the bound, and whether weights have a later origin."""
+class TidyResult(NamedTuple):
+    """How many messages were unlearned to keep the limit, and whether weights have a later origin."""
 
     unlearned: int
     renewed: bool
 
 
-def keep_bound(file: StoreFile, most: int) -> int:
-    """Unlearn the oldest messages until there are at most so many; how many went.
+def enforce_limit(file: StoreFile, most: int) -> int:
+    """Unlearn the oldest messages until there are at most so many; return how many were unlearned.
 
-    No label is brought below its equal share of the bound, so that a flood of spam does not wash away all ham.
+    No label is brought below its equal share of the limit, so that a flood of spam does not displace all ham.
     """
     left = dict(file.db.execute("SELECT id, messages FROM label"))
     excess, share = sum(left.values()) - most, most // max(1, len(left))
@@ -48,13 +54,13 @@ def keep_bound(file: StoreFile, most: int) -> int:
         if len(gone) < excess and left[label] > share:
             left[label] -= 1
             gone.append(digest)
-    for at in range(0, len(gone), AT_ONCE):
-        unlearn(file, gone[at : at + AT_ONCE])
+    for at in range(0, len(gone), UNPACK_MESSAGES):
+        unlearn(file, gone[at : at + UNPACK_MESSAGES])
     return len(gone)
 
 
-def renew(file: StoreFile, half_life: float | None) -> None:
-    """Weigh all messages anew, the newest 1."""
+def renew_weights(file: StoreFile, half_life: float | None) -> None:
+    """Recompute the weights of all messages so that the newest has weight 1."""
     newest = newest_time(file)
     file.put("half_life", half_life)
     file.put("origin", None if half_life is None else newest)
@@ -62,37 +68,37 @@ def renew(file: StoreFile, half_life: float | None) -> None:
 
 
 def newest_time(file: StoreFile) -> float | None:
-    """The time of the newest message."""
+    """Return the time of the newest message."""
     newest: float | None = file.db.execute("SELECT max(time) FROM message").fetchone()[0]
     return None if newest is None else check_time(newest)
 
 
 def recount(file: StoreFile, ageing: Ageing | None = None) -> None:
-    """Make all counts anew from the messages, with the weights they have or, by an ageing, should have."""
+    """Recompute all counts from the messages, with the weights they have or, given an ageing, should have."""
     if ageing is not None:
         held = file.db.execute("SELECT id, time FROM message").fetchall()
         file.db.executemany("UPDATE message SET weight = ? WHERE id = ?", [(ageing.weight(t), i) for i, t in held])
-    numbers, sums, labels, _ = counted(file)
+    numbers, sums, labels, _ = count_messages(file)
     each = zip(*(total.tolist() for total in sums.values()), numbers.tolist())
     if sums:
         sets = ", ".join(f"{column(label)} = ?" for label in sums)
         file.db.executemany(f"UPDATE token SET {sets} WHERE number = ?", each)
-    told = ((n, weight, label) for label, (n, weight) in labels.items())
-    file.db.executemany("UPDATE label SET messages = ?, weight = ? WHERE id = ?", told)
+    rows = ((n, weight, label) for label, (n, weight) in labels.items())
+    file.db.executemany("UPDATE label SET messages = ?, weight = ? WHERE id = ?", rows)
     empty = np.ones(len(numbers), dtype=np.bool_)
     for total in sums.values():
         empty &= total == 0
     drop_empty(file, numbers[empty])
 
 
-def counted(file: StoreFile) -> tuple[Numbers, dict[int, Array], dict[int, tuple[int, float]], int]:
-    """Numbers of tokens, their sums by label, labels' messages and weights, and how many tokens are missing."""
+def count_messages(file: StoreFile) -> tuple[Numbers, dict[int, Array], dict[int, tuple[int, float]], int]:
+    """Return numbers and sums by label of tokens, messages and weight of labels, and how many tokens are missing."""
     numbers = np.array([i for (i,) in file.db.execute("SELECT number FROM token ORDER BY number")], dtype=np.int64)
     ids = list(file.labels().values())
     sums = {label: np.zeros(len(numbers)) for label in ids}
     totals = dict.fromkeys(ids, (0, 0.0))
     lost = 0
-    for label, weight, flat, n in _unpacked(file):
+    for label, weight, flat, n in _unpack_messages(file):
         at = np.minimum(np.searchsorted(numbers, flat), max(0, len(numbers) - 1))
         there = numbers[at] == flat if len(numbers) else np.zeros(len(flat), dtype=np.bool_)
         lost += int(len(flat) - there.sum())
@@ -106,66 +112,111 @@ def counted(file: StoreFile) -> tuple[Numbers, dict[int, Array], dict[int, tuple
     return numbers, sums, totals, lost
 
 
-def _unpacked(file: StoreFile) -> Iterator[tuple[Numbers, Array, Numbers, Numbers]]:
-    """Labels, weights, tokens in a row and how many each has, of some messages at a time."""
-    asked = file.db.execute("SELECT label, weight, tokens FROM message ORDER BY id")
-    while some := asked.fetchmany(AT_ONCE):
+def _unpack_messages(file: StoreFile) -> Iterator[tuple[Numbers, Array, Numbers, Numbers]]:
+    """Yield labels, weights, tokens and numbers of tokens, of some messages at a time."""
+    found = file.db.execute("SELECT label, weight, tokens FROM message ORDER BY id")
+    while some := found.fetchmany(UNPACK_MESSAGES):
         label, weight, blobs = zip(*some)
         flat, n = unpack(list(blobs))
         yield np.array(label), np.array(weight), flat, n
 
 
 def compact(file: StoreFile) -> None:
-    """Give back to the disk what is empty in the file; left for another time if somebody is in the way."""
+    """Return free space of the file to the disk; skipped if another program uses the store."""
     with suppress(sqlite3.OperationalError):
         pages = file.db.execute("PRAGMA page_count").fetchone()[0]
-        if file.db.execute("PRAGMA freelist_count").fetchone()[0] > LOOSE * pages:
+        if file.db.execute("PRAGMA freelist_count").fetchone()[0] > MAX_FREE_FRACTION * pages:
             file.db.execute("VACUUM")
         file.db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
 
-def problems(file: StoreFile) -> list[str]:
-    """What is not as it should be, in words; counts are compared with those made anew from all messages."""
-    found = [f"SQLite: {said}" for (said,) in file.db.execute("PRAGMA integrity_check") if said != "ok"]
+def find_problems(file: StoreFile) -> list[str]:
+    """Describe each problem; counts are compared with those recomputed from all messages."""
+    found = [f"SQLite: {text}" for (text,) in file.db.execute("PRAGMA integrity_check") if text != "ok"]
     if found:
         return found
-    numbers, sums, labels, lost = counted(file)
+    numbers, sums, labels, lost = count_messages(file)
     if lost:
         found.append(f"{lost} tokens of messages have no word")
-    found += _wrong_labels(file, labels) + _wrong_tokens(file, numbers, sums)
+    found += _find_wrong_labels(file, labels) + _find_wrong_tokens(file, numbers, sums)
     ageing = Ageing(file.setting("half_life"), file.setting("origin"))
     weights = file.db.execute("SELECT digest, time, weight FROM message")
     odd = [f"message {d.hex()} weighs {w}, not {ageing.weight(t)}" for d, t, w in weights if w != ageing.weight(t)]
-    return found + _shortened(odd)
+    return found + _shorten(odd)
 
 
-def _wrong_labels(file: StoreFile, labels: dict[int, tuple[int, float]]) -> list[str]:
+def _find_wrong_labels(file: StoreFile, labels: dict[int, tuple[int, float]]) -> list[str]:
     held = file.db.execute("SELECT id, name, messages, weight FROM label").fetchall()
     wrong = [
-        f"label {name!r} is said to have {messages} messages of weight {weight}; it has {n} of weight {w}"
+        f"label {name!r} is recorded with {messages} messages of weight {weight}; it has {n} of weight {w}"
         for label, name, messages, weight in held
         for n, w in [labels[label]]
         if (messages, weight) != (n, w)
     ]
-    strange = set(labels) - {label for label, *_ in held}
-    return wrong + [f"messages have label {label}, which is none" for label in sorted(strange)]
+    unknown = set(labels) - {label for label, *_ in held}
+    return wrong + [f"messages have label {label}, which does not exist" for label in sorted(unknown)]
 
 
-def _wrong_tokens(file: StoreFile, numbers: Numbers, sums: dict[int, Array]) -> list[str]:
+def _find_wrong_tokens(file: StoreFile, numbers: Numbers, sums: dict[int, Array]) -> list[str]:
     names = file.labels()
     ids = list(names.values())
     held = file.db.execute(f"SELECT word{columns(ids)} FROM token ORDER BY number").fetchall()
     stored = np.array([row[1:] for row in held], dtype=np.float64).reshape(len(held), len(ids))
     true = np.array([sums[label] for label in ids], dtype=np.float64).reshape(len(ids), len(held)).T
     wrong: NDArray[np.int64] = np.argwhere(stored != true)
-    said = [
+    differences = [
         f"token {held[i][0]!r} counts {stored[i, k]} for {list(names)[k]!r}; its messages weigh {true[i, k]}"
         for i, k in wrong.tolist()
     ]
     empty = np.flatnonzero((true == 0).all(axis=1)).tolist()
-    return _shortened(said) + _shortened([f"token {held[i][0]!r} is in no message" for i in empty])
+    return _shorten(differences) + _shorten([f"token {held[i][0]!r} is in no message" for i in empty])
 
 
-def _shortened(said: list[str]) -> list[str]:
-    more = len(said) - MOST_TOLD
-    return said[:MOST_TOLD] + ([f"… and {more} more like it"] if more > 0 else [])
+def _shorten(problems: list[str]) -> list[str]:
+    more = len(problems) - MAX_REPORTED_PROBLEMS
+    return problems[:MAX_REPORTED_PROBLEMS] + ([f"… and {more} more like it"] if more > 0 else [])
+
+
+def copy_to(file: StoreFile, path: str | os.PathLike[str]) -> None:
+    """Copy a store as it is now to a file that only its owner can read, all or nothing; only a copy is replaced."""
+    target = Path(os.path.realpath(path))
+    _refuse_target(file.path, target)
+    try:
+        with whole(target, 0o600) as unfinished, closing(sqlite3.connect(unfinished)) as copy:
+            file.db.backup(copy)
+            copy.execute("PRAGMA journal_mode = DELETE")  # one file, without a log; learning makes it WAL again
+    except OSError as error:
+        if isinstance(error, StoreError):
+            raise
+        raise StoreError(
+            f"backup {str(target)!r} cannot be written: {error.strerror}. Hint: see its folder"
+        ) from error
+
+
+def _refuse_target(store: Path, target: Path) -> None:
+    """Refuse what is not an earlier backup, or is open; SQLite alone opens the target, which may be in use here."""
+    if target == store or (target.exists() and target.samefile(store)):
+        raise StoreError(f"backup {str(target)!r} would be the store itself. Hint: name another file")
+    if target in companions(store):
+        raise StoreError(f"backup {str(target)!r} would replace a file of the store itself. Hint: name another file")
+    if target.is_file() and file_size(target) and not _is_store(target):
+        raise StoreError(f"backup {str(target)!r} would replace what is no mail store. Hint: name another file")
+    if any(companion.exists() for companion in companions(target)):
+        raise StoreError(f"backup {str(target)!r} is a store that is in use. Hint: name another file")
+
+
+def _is_store(target: Path) -> bool:
+    """Return whether SQLite finds a mail store; it applies and deletes a log or journal that a killed writer left.
+
+    A file that SQLite cannot read now (locked, not permitted) is refused: it may be another program's database.
+    """
+    try:
+        with closing(connect(target, "mode=rw", 0.0)) as db:
+            return read_header(db)[0] == APPLICATION_ID
+    except sqlite3.OperationalError as error:
+        raise StoreError(
+            f"backup {str(target)!r} would replace a file that is in use or cannot be read (SQLite: {error}), "
+            "so it may be no mail store. Hint: try again later, or name another file"
+        ) from error
+    except sqlite3.DatabaseError:
+        return False

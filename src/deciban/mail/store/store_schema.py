@@ -1,16 +1,16 @@
-"""What a mail store is made of: its tables, and how a file is known to be one.
+"""The schema of a mail store: its tables, and the marks that identify its file.
 
-    label     who is told from whom: its name, how many messages were learned as it, and their weight
-    token     a word and where it stood ("subject:free"), its number, and the weight of the messages of each
+    label     a label: its name, how many messages were learned under it, and their weight
+    token     a word and its place ("subject:free"), its number, and the weight of the messages of each
               label that have it, in a column each (label_1, label_2 …, by the label's id); words that no message
               has any more are gone
-    message   what was learned: its digest, label, time and weight, and the numbers of its tokens (see packing.py)
-    fit       what models found out, by their names: when, after how many changes, and their own notes (JSON);
+    message   a message: its digest, label, time and weight, and the numbers of its tokens (see packing.py)
+    fit       the fits of models, by name: when, after how many changes, and their parameters (JSON);
               the weights of tokens are in fitted_1, fitted_2 … (by the fit's id): score_1, score_2 … by number
-    setting   choices and counters, in JSON
-    journal   what was done to the store, newest last; of bounded length
+    setting   settings and counters, in JSON
+    journal   the changes of the store, newest last; of bounded length
 
-Counts are sums of weights over `message`, always: nothing is in them that could not be counted again.
+Counts are always sums of weights over `message`: they can be recomputed at any time.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from __future__ import annotations
 import sqlite3
 from typing import Final
 
-APPLICATION: Final = 0x44624D6C
-"""In the header of the file, so that `file` and we know it from other databases: "DbMl"."""
+APPLICATION_ID: Final = 0x44624D6C
+"""SQLite's application id in the header of the file, which identifies a store: "DbMl"."""
 
-VERSION: Final = 1
-"""Of the tables below, in the header as well; a store of a later one is left alone."""
+SCHEMA_VERSION: Final = 1
+"""Version of the tables below, in the header as well; a store of a later version is refused."""
 
 TOKEN_INDEX: Final = "CREATE UNIQUE INDEX token_word ON token (word)"
-"""By which words are found; a batch of mostly new words makes it anew."""
+"""The statement that makes the index of words; a batch of mostly new words rebuilds it."""
 
-MOST_MESSAGES: Final = 100_000
-"""Messages that are kept if the setting most_messages says nothing else: some 300 MB."""
+DEFAULT_MAX_MESSAGES: Final = 100_000
+"""Messages that are kept unless the setting most_messages is another: some 300 MB."""
 
 TABLES: Final = (
     """CREATE TABLE label (
@@ -60,33 +60,33 @@ TABLES: Final = (
 
 
 def create_tables(db: sqlite3.Connection) -> None:
-    """Make an empty database a store; inside a transaction, so that it is one or is none."""
+    """Make an empty database a store, inside a transaction."""
     for table in TABLES:
         db.execute(table)
-    db.execute(f"PRAGMA application_id = {APPLICATION}")
-    db.execute(f"PRAGMA user_version = {VERSION}")
+    db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
 
 def column(label: int) -> str:
-    """The column of `token` that a label's counts are in."""
+    """Return the column of `token` that holds a label's counts."""
     return f"label_{label:d}"
 
 
 def columns(labels: list[int]) -> str:
-    """The columns of some labels, as SELECT wants them: each after a comma."""
+    """Return the columns of some labels, each after a comma, for a SELECT."""
     return "".join(f", {column(label)}" for label in labels)
 
 
-def header(db: sqlite3.Connection) -> tuple[int, int, bool]:
-    """(application id, schema version, whether there is nothing in it yet), all of one moment."""
-    ours = not db.in_transaction
-    if ours:  # or else a store that is made between two questions has tables and is nobody's
+def read_header(db: sqlite3.Connection) -> tuple[int, int, bool]:
+    """Return application id, schema version, and whether the database is empty, all of one state."""
+    begins = not db.in_transaction
+    if begins:  # or else a store that is made between two queries has tables and no application id
         db.execute("BEGIN")
     try:
         application = db.execute("PRAGMA application_id").fetchone()[0]
         version = db.execute("PRAGMA user_version").fetchone()[0]
-        blank = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
+        is_empty = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
     finally:
-        if ours and db.in_transaction:
+        if begins and db.in_transaction:
             db.execute("ROLLBACK")
-    return application, version, blank
+    return application, version, is_empty

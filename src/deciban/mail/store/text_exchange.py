@@ -1,10 +1,10 @@
-"""A store as text that people and other programs can read: JSON, a line a message, the first line about the store.
+"""A store as text for people and other programs: JSON, a line per message, the first line about the store.
 
     {"format": "deciban mail store", "version": 1, "messages": 2, "labels": ["spam", "ham"], "reading": null, …}
     {"digest": "61…", "label": "spam", "time": 0.0, "tokens": ["free", "subject:money"]}
 
-Messages stand in order of time and then of digest, and their tokens in that of the alphabet: stores that hold the
-same write the same. Counts are not written, as they follow; nor what models found out, nor the journal.
+Messages are sorted by time and then by digest, and their tokens by name: stores of equal content give equal text.
+Counts are not written, as they follow from the messages; nor are fits and the journal.
 """
 
 from __future__ import annotations
@@ -18,141 +18,141 @@ from deciban.errors import InputError
 from deciban.mail.store.ageing import check_half_life, check_time
 from deciban.mail.store.packing import unpack
 from deciban.mail.store.sqlite_errors import report_damage
-from deciban.mail.store.store_file import MOST_LABELS, StoreFile, check_label_name, check_same_reading
+from deciban.mail.store.store_file import MAX_LABELS, StoreFile, check_label_name, check_same_reading
 from deciban.mail.store.store_maintenance import newest_time
-from deciban.mail.store.store_settings import RESERVED, check_settings, check_threshold_order
+from deciban.mail.store.store_settings import RESERVED_KEYS, check_settings, check_threshold_order
 from deciban.mail.store.store_updates import current_ageing, find_labels, learn
 from deciban.mail.store.stored_message import StoredMessage, add_counts, check_message
 from deciban.mail.store.token_batch import TokenBatch
 
 FORMAT: Final = "deciban mail store"
-VERSION: Final = 1
-AT_ONCE: Final = 5000
-"""Messages that are learned together: new words are entered faster the more there are."""
+TEXT_VERSION: Final = 1
+BATCH_MESSAGES: Final = 5000
+"""Messages that are learned together: new words are inserted faster the more there are."""
 
-KEYS: Final = {"format", "version", "messages", "labels", "reading", "half_life", "origin", "settings"}
+FIRST_LINE_KEYS: Final = {"format", "version", "messages", "labels", "reading", "half_life", "origin", "settings"}
 """Keys of the first line."""
 
 MAX_READING_CHARACTERS: Final = 200
 
 
-class Merged(NamedTuple):
-    """How many messages were new here, were known, and which are known under another label: (digest, here, there)."""
+class MergeCounts(NamedTuple):
+    """The numbers of messages that were new and known, and those known under another label: (digest, here, there)."""
 
     new: int
     known: int
     disputed: tuple[tuple[bytes, str, str], ...]
 
 
-def entries_of(file: StoreFile, order: str) -> Iterator[StoredMessage]:
-    """All messages of a store as they were learned."""
-    asked = "SELECT digest, name, time, tokens FROM message JOIN label ON label.id = message.label ORDER BY"
+def read_messages(file: StoreFile, order: str) -> Iterator[StoredMessage]:
+    """Yield all messages of a store."""
+    query = "SELECT digest, name, time, tokens FROM message JOIN label ON label.id = message.label ORDER BY"
     with report_damage(file.path):
         words = dict(file.db.execute("SELECT number, word FROM token"))
-        for digest, label, time, blob in file.db.execute(f"{asked} {order}"):
+        for digest, label, time, blob in file.db.execute(f"{query} {order}"):
             numbers, _ = unpack([blob])
             yield StoredMessage(digest, label, [words[number] for number in numbers.tolist()], time)
 
 
-def lines_of(file: StoreFile) -> Iterator[str]:
-    """The text, line by line."""
+def format_lines(file: StoreFile) -> Iterator[str]:
+    """Yield the text, line by line."""
     with report_damage(file.path):
         settings = {key: file.setting(key) for (key,) in file.db.execute("SELECT key FROM setting").fetchall()}
     about = {
         "format": FORMAT,
-        "version": VERSION,
+        "version": TEXT_VERSION,
         "messages": file.db.execute("SELECT count(*) FROM message").fetchone()[0],
         "labels": list(file.labels()),
         **{key: settings.get(key) for key in ("reading", "half_life", "origin")},
-        "settings": {key: value for key, value in sorted(settings.items()) if key not in RESERVED},
+        "settings": {key: value for key, value in sorted(settings.items()) if key not in RESERVED_KEYS},
     }
-    yield _line(about)
-    for entry in entries_of(file, "time, digest"):
-        yield _line(entry._asdict() | {"digest": entry.digest.hex(), "tokens": sorted(entry.tokens)})
+    yield _format_line(about)
+    for message in read_messages(file, "time, digest"):
+        yield _format_line(message._asdict() | {"digest": message.digest.hex(), "tokens": sorted(message.tokens)})
 
 
-def _line(value: dict[str, Any]) -> str:
+def _format_line(value: dict[str, Any]) -> str:
     return json.dumps(value, ensure_ascii=False) + "\n"
 
 
-def absorb_store(file: StoreFile, other: StoreFile) -> Merged:
-    """Learn the messages of another store that are not known here, with the weights that they have here."""
+def absorb_store(file: StoreFile, other: StoreFile) -> MergeCounts:
+    """Learn the messages of another store that are not known here, with weights by this store's ageing."""
     check_same_reading(file.path, file.setting("reading"), other.setting("reading"))
     newest = newest_time(other)
     if newest is not None:
         current_ageing(file, newest)
     if file.setting("reading") is None and other.setting("reading") is not None:
         file.put("reading", other.setting("reading"))
-    return absorb(file, entries_of(other, "message.id"))
+    return _absorb(file, read_messages(other, "message.id"))
 
 
-def absorb_text(file: StoreFile, lines: Iterable[str]) -> Merged:
+def absorb_text(file: StoreFile, lines: Iterable[str]) -> MergeCounts:
     """Learn the messages of a text; an empty store takes over labels and settings too.
 
     The first line is checked whole before anything is written, each message before it is learned.
     """
     numbered = enumerate(lines, start=1)
-    about = _first_line(numbered)
+    about = _read_first_line(numbered)
     check_same_reading(file.path, file.setting("reading"), about["reading"])
     if not file.db.execute("SELECT count(*) FROM message").fetchone()[0]:
-        _take_over(file, about)
-    merged = absorb(file, (_read_entry(at, line) for at, line in numbered if line.strip()))
-    came = merged.new + merged.known + len(merged.disputed)
-    if about["messages"] != came:
+        _adopt_settings(file, about)
+    merged = _absorb(file, (_read_message(at, line) for at, line in numbered if line.strip()))
+    count = merged.new + merged.known + len(merged.disputed)
+    if about["messages"] != count:
         raise InputError(
-            f"the text holds {came} messages and says it has {about['messages']}; it was cut or joined. "
+            f"the text holds {count} messages, but its first line says {about['messages']}; it was cut or joined. "
             "Nothing was learned"
         )
     return merged
 
 
-def _first_line(numbered: Iterator[tuple[int, str]]) -> dict[str, Any]:
-    """The first line with all its keys, if each has a value that a store can have."""
+def _read_first_line(numbered: Iterator[tuple[int, str]]) -> dict[str, Any]:
+    """Read the first line with all its keys, if each has a value that a store can have."""
     _, line = next(numbered, (1, ""))
     about = _read_line(1, line)
     if about.get("format") != FORMAT:
         raise InputError(
             f'line 1: a mail store\'s text begins with {{"format": "{FORMAT}" …}}, not with {line[:40]!r}'
         )
-    if about.get("version") != VERSION or isinstance(about["version"], bool):
+    if about.get("version") != TEXT_VERSION or isinstance(about["version"], bool):
         raise InputError(
-            f"line 1: version {about.get('version')!r} of a mail store's text; this deciban reads {VERSION}"
+            f"line 1: version {about.get('version')!r} of a mail store's text; this deciban reads {TEXT_VERSION}"
         )
     try:
-        return _checked_about(about)
+        return _check_first_line(about)
     except InputError as error:
         raise InputError(f"line 1 (nothing was learned): {error}") from None
 
 
-def _checked_about(about: dict[str, Any]) -> dict[str, Any]:
-    if unknown := sorted(set(about) - KEYS):
-        raise InputError(f"key {unknown[0]!r} is not known. Known are {', '.join(sorted(KEYS))}")
+def _check_first_line(about: dict[str, Any]) -> dict[str, Any]:
+    if unknown := sorted(set(about) - FIRST_LINE_KEYS):
+        raise InputError(f"key {unknown[0]!r} is not known. Known are {', '.join(sorted(FIRST_LINE_KEYS))}")
     messages, labels, reading, origin, settings = (
         about.get(key) for key in ("messages", "labels", "reading", "origin", "settings")
     )
     if isinstance(messages, bool) or not isinstance(messages, int) or messages < 0:
         raise InputError(f"messages {messages!r}: a number of messages is needed, 0 or more")
-    if not isinstance(labels, list) or len(labels) > MOST_LABELS:
-        raise InputError(f"labels: a list of at most {MOST_LABELS} labels is needed")
+    if not isinstance(labels, list) or len(labels) > MAX_LABELS:
+        raise InputError(f"labels: a list of at most {MAX_LABELS} labels is needed")
     for label in labels:
         check_label_name(label)
     if len(set(labels)) < len(labels):
-        raise InputError(f"labels {labels!r:.200}: each label stands there once")
+        raise InputError(f"labels {labels!r:.200}: each label must be there once")
     if reading is not None and not _is_reading(reading):
         raise InputError(
             f"reading {reading!r:.60}: a text of 1 to {MAX_READING_CHARACTERS} characters without lone surrogates, "
             "or null, is needed"
         )
     half_life = check_half_life(about.get("half_life"))
-    checked_origin = None if origin is None else check_time(origin)
+    valid_origin = None if origin is None else check_time(origin)
     return {
         "messages": messages, "labels": labels, "reading": reading, "half_life": half_life,
-        "origin": None if half_life is None else checked_origin, "settings": check_settings(settings),
+        "origin": None if half_life is None else valid_origin, "settings": check_settings(settings),
     }  # fmt: skip
 
 
 def _is_reading(value: object) -> bool:
-    """Whether a value can name a way of reading mail; a lone surrogate cannot be written as UTF-8."""
+    """Return whether a value can be a fingerprint of options; a lone surrogate cannot be written as UTF-8."""
     return (
         isinstance(value, str)
         and 0 < len(value) <= MAX_READING_CHARACTERS
@@ -160,7 +160,7 @@ def _is_reading(value: object) -> bool:
     )
 
 
-def _take_over(file: StoreFile, about: dict[str, Any]) -> None:
+def _adopt_settings(file: StoreFile, about: dict[str, Any]) -> None:
     for label in about["labels"]:
         file.label_id(label)
     if file.setting("half_life") is None and about["half_life"] is not None:
@@ -182,13 +182,13 @@ def _read_line(at: int, line: str) -> dict[str, Any]:
     return value
 
 
-def _read_entry(at: int, line: str) -> StoredMessage:
+def _read_message(at: int, line: str) -> StoredMessage:
     value = _read_line(at, line)
     try:
         if set(value) != set(StoredMessage._fields):
             raise KeyError
         digest, label, tokens, time = (value[field] for field in StoredMessage._fields)
-        entry = StoredMessage(bytes.fromhex(digest), label, tokens, time)
+        message = StoredMessage(bytes.fromhex(digest), label, tokens, time)
     except (KeyError, TypeError, ValueError):
         raise InputError(
             f"line {at}: a message has a digest (32 hexadecimal digits), a label, a time and tokens, "
@@ -198,26 +198,26 @@ def _read_entry(at: int, line: str) -> StoredMessage:
         check_label_name(label)
         if not isinstance(tokens, list) or time is None:
             raise InputError("a list of tokens and a time are needed, not one text or null")
-        return check_message(entry)
+        return check_message(message)
     except InputError as error:
         raise InputError(f"line {at} (nothing was learned): {error}") from None
 
 
-def absorb(file: StoreFile, entries: Iterator[StoredMessage]) -> Merged:
-    """Learn what is not known; what is known under another label stays as it is here, and is told."""
+def _absorb(file: StoreFile, messages: Iterator[StoredMessage]) -> MergeCounts:
+    """Learn messages that are not known; those known under another label stay as they are, and are reported."""
     new = known = 0
     disputed: list[tuple[bytes, str, str]] = []
-    while some := list(islice(entries, AT_ONCE)):
-        here = find_labels(file, [entry.digest for entry in some])
-        fresh: dict[bytes, StoredMessage] = {}
-        for entry in some:
-            label = here.setdefault(entry.digest, entry.label)
-            if label != entry.label:
-                disputed.append((entry.digest, label, entry.label))
+    while some := list(islice(messages, BATCH_MESSAGES)):
+        here = find_labels(file, [message.digest for message in some])
+        new_messages: dict[bytes, StoredMessage] = {}
+        for message in some:
+            label = here.setdefault(message.digest, message.label)
+            if label != message.label:
+                disputed.append((message.digest, label, message.label))
             else:
-                fresh.setdefault(entry.digest, entry)
-        learned = add_counts(learn(file, TokenBatch.from_messages(list(fresh.values()))).values())
+                new_messages.setdefault(message.digest, message)
+        learned = add_counts(learn(file, TokenBatch.from_messages(list(new_messages.values()))).values())
         new += learned.new
         known += len(some) - learned.new
     known -= len(disputed)
-    return Merged(new, known, tuple(disputed))
+    return MergeCounts(new, known, tuple(disputed))
