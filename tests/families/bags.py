@@ -6,7 +6,7 @@ from deciban.ledger import Bags, Counts, Tallies
 
 
 def bags(X, y, n_classes, weight=None, presence=False):
-    """What a reader would have counted of these documents."""
+    """Return the bags of these documents, as a reader would count them."""
     X, y, w = np.asarray(X, float), np.asarray(y, np.int32), None if weight is None else np.asarray(weight, float)
     documents = Tallies.from_counts(Counts.of((X > 0).astype(float), y, w, n_classes))
     if presence:

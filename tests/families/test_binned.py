@@ -1,4 +1,4 @@
-"""Numbers by bins: where they are cut, against brute force and published cuts, and what the bins then say."""
+"""Numbers by bins: their cuts against brute force and published cuts, and the scores of the bins."""
 
 from itertools import pairwise
 from time import perf_counter
@@ -22,7 +22,7 @@ def cuts_of(table):
 
 
 def entropy(rows):
-    """Of a list of (value, class, weight), in bits."""
+    """Return the entropy of a list of (value, class, weight), in bits."""
     total = sum(w for _, _, w in rows)
     shares = [sum(w for _, c, w in rows if c == k) / total for k in {c for _, c, _ in rows}]
     return -sum(p * np.log2(p) for p in shares)

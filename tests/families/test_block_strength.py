@@ -1,4 +1,4 @@
-"""How strong numbers are together, against rows drawn from their bells."""
+"""The strength of a block of numbers, against rows drawn from their Gaussians."""
 
 import numpy as np
 import pytest
@@ -19,16 +19,16 @@ def scatter(n=4000, d=2, seed=0):
     return X, codes, Scatter.of(X, codes, None, 3)
 
 
-def test_it_is_the_mean_evidence_of_rows_drawn_from_the_bells():
+def test_it_is_the_mean_evidence_of_rows_drawn_from_the_gaussians():
     _, _, part = scatter()
     form = Gaussian("full").solve(part)
     rng = np.random.default_rng(1)
-    bells = [multivariate_normal(form.mean[k], form.covariance[k]) for k in range(3)]
+    gaussians = [multivariate_normal(form.mean[k], form.covariance[k]) for k in range(3)]
     expected = 0.0
     for k in range(3):
-        rows = bells[k].rvs(200_000, random_state=rng)
+        rows = gaussians[k].rvs(200_000, random_state=rng)
         for l in set(range(3)) - {k}:
-            kl = (bells[k].logpdf(rows) - bells[l].logpdf(rows)).mean()
+            kl = (gaussians[k].logpdf(rows) - gaussians[l].logpdf(rows)).mean()
             expected += PRIOR[k] * PRIOR[l] / (1 - PRIOR[k]) * kl
     found = block_strength(Gaussian("full"), part, PRIOR, np.random.default_rng(0))
     assert found.value[0] == pytest.approx(expected, rel=0.02)

@@ -31,9 +31,9 @@ def test_an_impossible_row_is_explained_for_the_class_it_goes_to():
     case = Case("", Multinomial(alpha=0.0), words)
     model = case.model(np.array([[1.0, 0], [0, 1], [0, 1]]), np.array([0, 1, 1], np.int32), K=2)
     row = np.array([[1.0, 1.0]])
-    told = model.explain([row], None, np.arange(2), 1)
-    assert told.winner.tolist() == model.scores([row], "winner", 1).tolist() == [1]
-    assert np.isnan(told.total).all()
+    explanation = model.explain([row], None, np.arange(2), 1)
+    assert explanation.winner.tolist() == model.scores([row], "winner", 1).tolist() == [1]
+    assert np.isnan(explanation.total).all()
 
 
 def test_imagined_examples_of_a_class_the_model_has_not_are_refused():

@@ -31,7 +31,7 @@ def covariance(form):
     return np.broadcast_to(form.covariance, (K, D, D))
 
 
-def expected(shape, X, codes):
+def compute_expected(shape, X, codes):
     own = np.stack([np.cov(X[codes == k].T, ddof=0) for k in range(K)])
     n = np.bincount(codes)
     tied = np.broadcast_to(np.average(own, axis=0, weights=n), own.shape)
@@ -52,7 +52,7 @@ def expected(shape, X, codes):
 def test_shapes_are_those_of_numpy(shape):
     X, codes = rows()
     form = Gaussian(shape).solve(statistic(shape, X, codes))
-    np.testing.assert_allclose(covariance(form), expected(shape, X, codes), rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(covariance(form), compute_expected(shape, X, codes), rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(form.mean, [X[codes == k].mean(axis=0) for k in range(K)], rtol=1e-12)
 
 
@@ -61,9 +61,9 @@ def test_shapes_are_those_of_numpy(shape):
 def test_shrinking_pulls_every_class_to_one_sphere(shape, a):
     X, codes = rows()
     form = Gaussian(shape, shrinkage=a).solve(statistic(shape, X, codes))
-    sphere = np.eye(D) * np.trace(expected("tied", X, codes)[0]) / D
+    sphere = np.eye(D) * np.trace(compute_expected("tied", X, codes)[0]) / D
     if shape != "identity":
-        goal = (1 - a) * expected(shape, X, codes) + a * sphere
+        goal = (1 - a) * compute_expected(shape, X, codes) + a * sphere
         np.testing.assert_allclose(covariance(form), goal, rtol=1e-9, atol=1e-12)
 
 
@@ -78,17 +78,19 @@ def test_oas_is_that_of_scikit_learn(n):
 
 def test_oas_shrinks_each_class_by_its_own_rows_and_a_shared_matrix_by_all():
     X, codes = rows(200)
-    target = np.eye(D) * np.trace(expected("tied", X, codes)[0]) / D
+    target = np.eye(D) * np.trace(compute_expected("tied", X, codes)[0]) / D
     own = Gaussian("full", shrinkage="oas").solve(statistic("full", X, codes)).covariance
     for k in range(K):
         _, a = sklearn_oas(X[codes == k])
         np.testing.assert_allclose(
-            own[k], (1 - a) * expected("full", X, codes)[k] + a * target, rtol=1e-9, atol=1e-12
+            own[k], (1 - a) * compute_expected("full", X, codes)[k] + a * target, rtol=1e-9, atol=1e-12
         )
     within = np.concatenate([X[codes == k] - X[codes == k].mean(axis=0) for k in range(K)])
     _, a = sklearn_oas(within, assume_centered=True)
     tied = Gaussian("tied", shrinkage="oas").solve(statistic("tied", X, codes)).covariance[0]
-    np.testing.assert_allclose(tied, (1 - a) * expected("tied", X, codes)[0] + a * target, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        tied, (1 - a) * compute_expected("tied", X, codes)[0] + a * target, rtol=1e-9, atol=1e-12
+    )
 
 
 @every_shape
@@ -97,7 +99,7 @@ def test_oas_never_leaves_the_range_between_data_and_sphere(shape, seed):
     X, codes = rows(40, seed)
     form = Gaussian(shape, shrinkage="oas").solve(statistic(shape, X, codes))
     raw = Gaussian(shape).solve(statistic(shape, X, codes))
-    top = max(np.trace(c) for c in [*covariance(raw), np.trace(expected("tied", X, codes)[0]) * np.eye(1)])
+    top = max(np.trace(c) for c in [*covariance(raw), np.trace(compute_expected("tied", X, codes)[0]) * np.eye(1)])
     for c in covariance(form):
         assert 0 < np.linalg.eigvalsh(c).min() <= np.linalg.eigvalsh(c).max() <= top * (1 + 1e-9)
 
@@ -122,7 +124,11 @@ def test_tied_shapes_stay_tied_and_linear(shape, shrinkage):
 
 def test_imagined_rows_have_the_columns_own_pooled_variance():
     X, codes = rows()
-    own, tied, n = expected("full", X, codes), expected("tied", X, codes), np.bincount(codes)[:, None, None]
+    own, tied, n = (
+        compute_expected("full", X, codes),
+        compute_expected("tied", X, codes),
+        np.bincount(codes)[:, None, None],
+    )
     goal = (5 * tied + n * own) / (5 + n)
     full = Gaussian("full", prior_rows=5.0).solve(statistic("full", X, codes))
     np.testing.assert_allclose(covariance(full), goal, rtol=1e-10, atol=1e-12)

@@ -30,7 +30,7 @@ CASES = [
     Case("categorical", Categorical(), codes),
     Case("categorical, maximum likelihood", Categorical(alpha=0.0), codes),
     Case("categorical, smoothed", Categorical(unseen="smooth"), codes),
-    Case("categorical, few told apart", Categorical(holes="unseen", most=3), codes),
+    Case("categorical, pooled", Categorical(holes="unseen", most=3), codes),
     Case("binned", Binned(), parted, told=True),
     Case("joint", Joint(alpha=0.5), pairs),
     Case("joint, smoothed", Joint(alpha=0.5, unseen="smooth"), pairs),
@@ -39,13 +39,13 @@ CASES = [
     Case("gaussian, shrunk", Gaussian("full", shrinkage=0.3), measurements),
     Case("gaussian, prior", Gaussian(prior_rows=3.0, var_smoothing=0.1), measurements),
 ]
-UNTOLD = [Gaussian("full"), Gaussian("tied"), Gaussian("full", shrinkage=0.3)]
-"""With holes, what these need is no sum over the rows."""
+WITHOUT_LEDGER_LIKELIHOOD = [Gaussian("full"), Gaussian("tied"), Gaussian("full", shrinkage=0.3)]
+"""With missing values, the likelihood of these is not a function of the ledger."""
 every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 
 
 def indicators(case, form, X):
-    """What should come out right on average: values, or which level, cell or bin."""
+    """Return the numbers whose means are compared: values, or indicators of level, cell or bin."""
     if isinstance(case.family, Binned):
         lookup, bins = form.lookup, form.bins(X)
         sizes = np.diff(lookup.offset)
@@ -60,7 +60,7 @@ def indicators(case, form, X):
 
 @every_case
 def test_rows_drawn_come_out_as_the_parameters_say(case):
-    """Refitted to its own draws the model says the same, within five standard errors."""
+    """A model refitted to its own draws has the same parameters, within five standard errors."""
     X, y, _ = case.rows(n=300)
     model = case.model(X, y)
     (draws,), k = model.sample(N, np.random.default_rng(0))
@@ -101,7 +101,7 @@ def table_means(family, form, c):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_bells_are_drawn_with_their_covariance(shape):
+def test_gaussians_are_drawn_with_their_covariance(shape):
     case = Case("", Gaussian(shape), measurements)
     X, y, _ = case.rows(n=300)
     model = case.model(X, y)
@@ -125,7 +125,9 @@ def test_bells_are_drawn_with_their_covariance(shape):
 def test_the_ledger_knows_the_likelihood_of_its_rows(case, weights, holes):
     X, y, w = case.rows(n=80, weights=weights, holes=holes)
     model = case.model(X, y, w)
-    if isinstance(case.family, Poisson) or (holes and (case.family in UNTOLD or isinstance(case.family, Joint))):
+    if isinstance(case.family, Poisson) or (
+        holes and (case.family in WITHOUT_LEDGER_LIKELIHOOD or isinstance(case.family, Joint))
+    ):
         with pytest.raises(UndefinedError, match=r"log_likelihood\(X, y\)"):
             model.training_log_likelihood()
         return

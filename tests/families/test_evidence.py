@@ -1,4 +1,4 @@
-"""The evidence of pseudo-counts, against products of predictive probabilities in exact fractions."""
+"""The marginal likelihood of pseudo-counts, against products of predictive probabilities in exact fractions."""
 
 import math
 from fractions import Fraction
@@ -43,9 +43,9 @@ def urn(counts, alpha, levels=None):
 
 def close(family, part, alpha, probabilities):
     """Whether ln p of the family, of every owner together, is the logarithm of the product."""
-    told = compound_likelihood(family, part)
-    m = len(told.levels) if hasattr(told, "levels") else 1
-    found = told.log_marginal_likelihood(np.full(m, float(alpha))).sum()
+    likelihood = compound_likelihood(family, part)
+    m = len(likelihood.levels) if hasattr(likelihood, "levels") else 1
+    found = likelihood.log_marginal_likelihood(np.full(m, float(alpha))).sum()
     return found == pytest.approx(math.log(math.prod(probabilities)), rel=1e-12, abs=1e-12)
 
 
@@ -87,7 +87,7 @@ def test_levels_are_urns_of_their_feature(alpha, unseen):
     assert close(Categorical(unseen=unseen), part, alpha, exact)
 
 
-def test_levels_that_are_not_told_apart_are_one_and_declared_ones_have_their_share():
+def test_pooled_levels_are_one_and_declared_ones_have_their_share():
     X = np.array([[0], [0], [1], [2], [0], [3]])
     part = Levels.of(X, np.array([0, 0, 0, 0, 1, 1], np.int32), None, 2)
     exact = [urn([2, 2], Fraction(1, 3)), urn([1, 1], Fraction(1, 3))]
@@ -156,14 +156,14 @@ def test_text_draws_what_its_event_draws_of_the_words_that_are_kept(event):
     ],
 )
 def test_the_best_pseudo_count_is_the_highest_of_a_fine_grid_and_its_slope_is_the_difference(family, part):
-    told = compound_likelihood(family, part)
+    likelihood = compound_likelihood(family, part)
     grid = np.geomspace(MIN_ALPHA, MAX_ALPHA, 6001)
-    height = [told.log_marginal_likelihood(np.array([alpha]))[0] for alpha in grid]
+    height = [likelihood.log_marginal_likelihood(np.array([alpha]))[0] for alpha in grid]
     assert best_alpha(family, part) == pytest.approx(grid[int(np.argmax(height))], rel=0.01)
     for alpha in (0.05, 1.0, 900.0, 3000.0):
         step = alpha * 1e-5
-        up, down = (told.log_marginal_likelihood(np.array([alpha + s]))[0] for s in (step, -step))
-        assert told.slope(np.array([alpha]))[0] == pytest.approx((up - down) / (2 * step), rel=2e-3, abs=1e-8)
+        up, down = (likelihood.log_marginal_likelihood(np.array([alpha + s]))[0] for s in (step, -step))
+        assert likelihood.slope(np.array([alpha]))[0] == pytest.approx((up - down) / (2 * step), rel=2e-3, abs=1e-8)
 
 
 def test_every_feature_of_levels_has_its_own_and_it_does_not_hear_of_the_others():
@@ -177,9 +177,9 @@ def test_every_feature_of_levels_has_its_own_and_it_does_not_hear_of_the_others(
 
 
 def test_counts_of_certain_columns_ask_for_little_and_even_ones_for_much():
-    sure = Levels.of(np.repeat([[0], [1]], 50, axis=0), np.repeat([0, 1], 50).astype(np.int32), None, 2)
+    certain = Levels.of(np.repeat([[0], [1]], 50, axis=0), np.repeat([0, 1], 50).astype(np.int32), None, 2)
     even = Levels.of(np.tile([[0], [1]], (50, 1)), np.repeat([0, 1], 50).astype(np.int32), None, 2)
-    assert best_alpha(Categorical(), sure)[0] < 0.1
+    assert best_alpha(Categorical(), certain)[0] < 0.1
     assert best_alpha(Categorical(), even)[0] == MAX_ALPHA
 
 
@@ -208,14 +208,14 @@ def test_where_nothing_was_counted_it_is_laplaces(family, part, expected):
 
 def test_weights_count_as_so_many_draws():
     half = Counts(WORDS * 0.5, BAG.weight * 0.5)
-    told = compound_likelihood(Multinomial(), half).log_marginal_likelihood(np.array([0.7]))[0]
+    likelihood = compound_likelihood(Multinomial(), half).log_marginal_likelihood(np.array([0.7]))[0]
     exact = sum(
         sum(math.lgamma(n / 2 + 0.7) - math.lgamma(0.7) for n in row)
         + math.lgamma(2.8)
         - math.lgamma(row.sum() / 2 + 2.8)
         for row in WORDS
     )
-    assert told == pytest.approx(exact, rel=1e-12)
+    assert likelihood == pytest.approx(exact, rel=1e-12)
 
 
 def test_rising_factorials_keep_their_digits_far_from_zero():
@@ -224,6 +224,6 @@ def test_rising_factorials_keep_their_digits_far_from_zero():
 
 
 def test_a_family_without_a_pseudo_count_stays_as_it_is():
-    bell, part = Gaussian(), Moments.of(np.array([[1.0], [2.0]]), np.zeros(2, np.int32), None, 1)
-    assert best_alpha(bell, part) is None
-    assert with_best_alphas([bell], [part]) == (bell,)
+    gaussian, part = Gaussian(), Moments.of(np.array([[1.0], [2.0]]), np.zeros(2, np.int32), None, 1)
+    assert best_alpha(gaussian, part) is None
+    assert with_best_alphas([gaussian], [part]) == (gaussian,)

@@ -1,4 +1,4 @@
-"""Every family's parameters and posteriors against exact fractions, with holes, weights and classes without rows."""
+"""Parameters and posteriors of every family against exact fractions, with missing values, weights and empty classes."""
 
 import math
 from fractions import Fraction as Q
@@ -46,7 +46,7 @@ def ln(p):
 
 
 def assert_scores(form, X, likelihood):
-    """ln p(x|k) of every row and class."""
+    """Compare ln p(x|k) of every row and class with exact likelihoods."""
     expected = [[ln(likelihood(k, i)) for k in range(K)] for i in range(len(X))]
     np.testing.assert_allclose(form.joint(X), expected, rtol=1e-12, atol=1e-12)
 
@@ -97,7 +97,7 @@ def test_complement_dense_and_sparse(table, alpha, norm):
 
 @pytest.mark.parametrize("norm", [False, True])
 def test_complement_of_counts_that_alpha_does_not_change(norm):
-    """Of 1e20 + 1 the 1 is lost in doubles; scores stay finite, dense and sparse alike, and those of fractions."""
+    """The 1 of 1e20 + 1 is lost in doubles; scores stay finite, dense and sparse alike, and those of fractions."""
     rows, y = [[10**20, 0, 0], [0, 10**20, 0], [0, 0, 10**20]], [0, 1, 1]
     part = Counts.of(np.array(rows, dtype=float), np.array(y), np.ones(3), 2)
     logs = np.array([[-math.log(t) for t in row] for row in oracle.complement(rows, y, range(2), [1] * 3, 1)])
@@ -108,7 +108,7 @@ def test_complement_of_counts_that_alpha_does_not_change(norm):
 
 @pytest.mark.parametrize("total", [1e20, 3.0])
 def test_sparse_bernoulli_of_more_occurrences_than_rows(total):
-    """A file may say so; the sparse scores are the dense ones, and finite."""
+    """A model file may contain such counts; the sparse scores equal the dense ones, and are finite."""
     part = Counts(np.array([[total, 0.0], [1.0, 1.0]]), np.array([[1.0], [2.0]]))
     sparse = Bernoulli(1.0).solve(Tallies.from_counts(part)).joint(np.eye(2))
     np.testing.assert_allclose(sparse, Bernoulli(1.0).solve(part).joint(np.eye(2)), rtol=1e-12)

@@ -19,7 +19,7 @@ every_alpha = pytest.mark.parametrize("alpha", ALPHAS)
 every_unseen = pytest.mark.parametrize("unseen", UNSEEN)
 
 
-def counted(seed, n=12, classes=(0, 2), d=3):
+def count_cells(seed, n=12, classes=(0, 2), d=3):
     """Weighted rows of some classes; by default class 1 has none."""
     rng = np.random.default_rng(seed)
     X = rng.integers(0, SIZES[:d], (n, d))
@@ -40,7 +40,7 @@ def to_dense(X, y, w, alpha, unseen):
     return p
 
 
-def summed(p, row, unseen):
+def sum_cells(p, row, unseen):
     """p(what the row has | k): summed over what is missing, or ignored."""
     where = [
         slice(None) if v < 0 or (v >= size and unseen == "ignore") else slice(min(v, size), min(v, size) + 1)
@@ -55,19 +55,19 @@ def summed(p, row, unseen):
 @pytest.mark.parametrize("seed", range(4))
 def test_every_row_with_holes_and_unseen_levels_is_as_defined(alpha, unseen, few, seed, monkeypatch):
     monkeypatch.setattr(table, "MIN_GROUPED_ROWS", few)
-    X, y, w, part = counted(seed)
+    X, y, w, part = count_cells(seed)
     rows = np.array(list(product(*(range(-1, v + 2) for v in SIZES))))
     rows = np.random.default_rng(seed).permutation(np.concatenate([rows, rows, rows]))
     p = to_dense(X, y, w, alpha, unseen)
     with np.errstate(divide="ignore"):
-        expected = np.log([summed(p, row, unseen) for row in rows])
+        expected = np.log([sum_cells(p, row, unseen) for row in rows])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         actual = Joint(alpha, unseen, SIZES).solve(part).joint(rows)
     np.testing.assert_allclose(actual, expected, rtol=1e-12, atol=1e-12)
 
 
-def test_codes_beyond_a_byte_are_told_apart():
+def test_codes_beyond_a_byte_are_distinguished():
     """300 − 256 = 44, were levels kept in a byte."""
     part = Cells.of(np.array([[300, 0], [44, 0]]), np.array([0, 1], np.int32), None, 2)
     assert Joint().solve(part).joint(np.array([[44, 0], [300, 0]])).tolist() == [[-np.inf, 0.0], [0.0, -np.inf]]
@@ -82,7 +82,7 @@ def test_codes_beyond_a_byte_are_told_apart():
 @pytest.mark.parametrize("n", [0, 1, 12, 200])
 @pytest.mark.parametrize("least", [None, SIZES])
 def test_the_probabilities_of_every_row_sum_to_one(alpha, unseen, n, least):
-    *_, part = counted(0, n)
+    *_, part = count_cells(0, n)
     family = Joint(alpha, unseen, least)
     rows, log_times = family.enumerate_rows(part)
     assert len(rows) == len(log_times) <= len(part.cell) + 1
@@ -140,9 +140,9 @@ def test_a_table_nobody_filled_says_nothing_of_its_missing_columns(alpha, unseen
 @every_alpha
 @every_unseen
 def test_the_likelihood_is_that_of_the_rows_under_the_table_solved_with_imagined_ones(alpha, unseen):
-    X, y, w, part = counted(1)
+    X, y, w, part = count_cells(1)
     family = Joint(alpha, unseen)
-    *_, imagined = counted(2, classes=(0, 1, 2))
+    *_, imagined = count_cells(2, classes=(0, 1, 2))
     for solved in (part, part + imagined):
         rows = family.solve(solved).joint(X)[np.arange(len(y)), y]
         np.testing.assert_allclose(family.log_likelihood(part, solved), w @ rows, rtol=1e-12)
@@ -152,7 +152,7 @@ def test_the_likelihood_is_that_of_the_rows_under_the_table_solved_with_imagined
 @every_unseen
 def test_rows_are_drawn_as_often_as_the_table_says(alpha, unseen):
     n = 60_000
-    X, y, w, part = counted(3)
+    X, y, w, part = count_cells(3)
     codes = np.arange(n) % K
     draws = Joint(alpha, unseen, SIZES).sample(part, codes, np.random.default_rng(0))
     p = to_dense(X, y, w, alpha, unseen)
@@ -165,7 +165,7 @@ def test_rows_are_drawn_as_often_as_the_table_says(alpha, unseen):
 @every_alpha
 @pytest.mark.parametrize("n", [0, 12])
 def test_no_rows_are_drawn_and_scored_when_none_are_wanted(alpha, n):
-    *_, part = counted(4, n)
+    *_, part = count_cells(4, n)
     family = Joint(alpha)
     none = family.sample(part, np.zeros(0, dtype=np.intp), np.random.default_rng(0))
     assert none.shape == (0, 3)

@@ -1,4 +1,4 @@
-"""Leave-one-out losses, against fitting anew without each row."""
+"""Leave-one-out losses of single columns, against fitting again without each row."""
 
 import numpy as np
 import pytest
@@ -10,8 +10,6 @@ from deciban.families.poisson import Poisson
 from deciban.ledger import Counts, Grid, Moments
 from deciban.ledger.grid import cell_numbers, edges, middles
 
-RNG = np.random.default_rng(4)
-
 
 def gaussian_or_binned(moments, grid, alpha, prior_rows):
     return gaussian_loss(moments, grid, prior_rows), binned_loss(grid, alpha)
@@ -19,10 +17,11 @@ def gaussian_or_binned(moments, grid, alpha, prior_rows):
 
 def rows(n=60, K=3):
     """Two columns at the middles of cells, some missing, and a class without rows."""
-    y = RNG.integers(0, K, n).astype(np.int32)
-    x = np.stack([RNG.normal(y, 1.0, n), RNG.lognormal(0, 0.2 + y, n)], axis=1)
+    rng = np.random.default_rng(4)
+    y = rng.integers(0, K, n).astype(np.int32)
+    x = np.stack([rng.normal(y, 1.0, n), rng.lognormal(0, 0.2 + y, n)], axis=1)
     x = middles(cell_numbers(x)).reshape(x.shape)
-    x[RNG.random(x.shape) < 0.1] = np.nan
+    x[rng.random(x.shape) < 0.1] = np.nan
     return x, y
 
 
@@ -45,7 +44,7 @@ def column(x, y, j):
     return x[have][:, [j]], y[have]
 
 
-def test_bells_are_those_fitted_without_the_row():
+def test_gaussians_are_those_fitted_without_the_row():
     x, y = rows()
 
     def joint(x, y, row):
@@ -94,8 +93,9 @@ def test_bins_are_counted_without_the_row(alpha):
 
 
 def test_rates_are_those_fitted_without_the_row():
-    y = RNG.integers(0, 2, 50).astype(np.int32)
-    x = RNG.poisson(2.0 + 3 * y)[:, None].astype(float)
+    rng = np.random.default_rng(4)
+    y = rng.integers(0, 2, 50).astype(np.int32)
+    x = rng.poisson(2.0 + 3 * y)[:, None].astype(float)
     mean = x.mean()
 
     def joint(x, y, row):
@@ -108,24 +108,26 @@ def test_rates_are_those_fitted_without_the_row():
     assert Poisson().rates(Counts.of(x, y, None, 2)).shape == (2, 1)
 
 
-def test_bells_win_on_bells_and_bins_on_what_has_two_humps():
-    y = RNG.integers(0, 2, 4000).astype(np.int32)
-    bell = RNG.normal(y, 1.0)
-    humps = np.where(y == 0, RNG.normal(0, 1, 4000), RNG.choice([-3.0, 3.0], 4000) + RNG.normal(0, 1, 4000))
-    rings = np.where(y == 0, RNG.lognormal(0, 2, 4000), RNG.lognormal(1.5, 0.5, 4000))
-    x = np.stack([bell, humps, rings], axis=1)
-    bells, bins = gaussian_or_binned(Moments.of(x, y, None, 2), Grid.of(x, y, None, 2), 1.0, 1.0)
-    assert bells[0] < bins[0]
-    assert bins[2] < bells[2]
-    assert (bells < np.log(2) + 0.3).all()
+def test_gaussians_win_on_gaussian_data_and_bins_on_other_shapes():
+    rng = np.random.default_rng(4)
+    y = rng.integers(0, 2, 4000).astype(np.int32)
+    normal = rng.normal(y, 1.0)
+    humps = np.where(y == 0, rng.normal(0, 1, 4000), rng.choice([-3.0, 3.0], 4000) + rng.normal(0, 1, 4000))
+    rings = np.where(y == 0, rng.lognormal(0, 2, 4000), rng.lognormal(1.5, 0.5, 4000))
+    x = np.stack([normal, humps, rings], axis=1)
+    gaussians, bins = gaussian_or_binned(Moments.of(x, y, None, 2), Grid.of(x, y, None, 2), 1.0, 1.0)
+    assert gaussians[0] < bins[0]
+    assert bins[2] < gaussians[2]
+    assert (gaussians < np.log(2) + 0.3).all()
 
 
 def test_a_class_that_is_constant_is_no_trouble_however_coarse_its_cell():
     """Years lie in cells eight wide; the middle of one is far from a mean that is known exactly."""
+    rng = np.random.default_rng(4)
     y = np.repeat([0, 1], 50).astype(np.int32)
-    x = np.where(y == 0, 2001.0, RNG.choice([1990.0, 2003.0, 2010.0], 100))[:, None]
-    bells, _ = gaussian_or_binned(Moments.of(x, y, None, 2), Grid.of(x, y, None, 2), 1.0, 1.0)
-    assert bells[0] < 0.7
+    x = np.where(y == 0, 2001.0, rng.choice([1990.0, 2003.0, 2010.0], 100))[:, None]
+    gaussians, _ = gaussian_or_binned(Moments.of(x, y, None, 2), Grid.of(x, y, None, 2), 1.0, 1.0)
+    assert gaussians[0] < 0.7
 
 
 @pytest.mark.parametrize(
@@ -137,10 +139,10 @@ def test_a_class_that_is_constant_is_no_trouble_however_coarse_its_cell():
     ],
     ids=["missing", "one row a class", "no rows"],
 )
-def test_where_there_is_nothing_to_tell_both_are_nothing(x, y):
+def test_without_anything_to_predict_both_losses_are_zero(x, y):
     codes = np.array(y, dtype=np.int32)
-    bells, bins = gaussian_or_binned(Moments.of(x, codes, None, 2), Grid.of(x, codes, None, 2), 1.0, 1.0)
-    assert (bells.tolist(), bins.tolist()) == ([0.0], [0.0])
+    gaussians, bins = gaussian_or_binned(Moments.of(x, codes, None, 2), Grid.of(x, codes, None, 2), 1.0, 1.0)
+    assert (gaussians.tolist(), bins.tolist()) == ([0.0], [0.0])
 
 
 @pytest.mark.parametrize("alpha", [0.0, 1.0])

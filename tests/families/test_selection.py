@@ -1,4 +1,4 @@
-"""Which words are kept: both measures against other people's, ties and all."""
+"""Which words are kept: both measures against SciPy and scikit-learn, with ties."""
 
 import numpy as np
 import pytest
@@ -28,8 +28,8 @@ def test_chi2_is_that_of_the_whole_table(seed):
     found = chi2(bags(X, y, K + 1).documents)
     for v, x in enumerate(X.T):
         table = np.array([np.bincount(y[x > 0], minlength=K), np.bincount(y[x == 0], minlength=K)])
-        told = table.sum(axis=1).all()
-        expected = chi2_contingency(table, correction=False).statistic if told else 0.0
+        has_both = table.sum(axis=1).all()
+        expected = chi2_contingency(table, correction=False).statistic if has_both else 0.0
         assert found[v] == pytest.approx(expected, rel=1e-11, abs=1e-11)
 
 
@@ -42,7 +42,7 @@ def test_weights_count_as_rows_do(measure):
 
 
 @pytest.mark.parametrize("measure", [information, chi2])
-def test_nothing_learned_and_rounded_weights_tell_nothing_strange(measure):
+def test_nothing_learned_and_rounded_weights_give_finite_scores(measure):
     assert measure(Tallies.empty(3, 2)).tolist() == [0.0, 0.0]
     w = np.random.default_rng(0).random(1000)
     part = bags(np.ones((1000, 1)), np.zeros(1000), 1, w).documents

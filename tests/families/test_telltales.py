@@ -1,4 +1,4 @@
-"""Telltales: the model's own evidence, and intervals against draws from what the counts leave open."""
+"""Telltales: the model's own evidence, and intervals against draws from the posterior."""
 
 import numpy as np
 import pytest
@@ -25,9 +25,9 @@ def test_of_two_classes_they_are_the_models_own_evidence(event, choice):
     X, y = corpus(K=2)
     family, part = Text("words", event, **choice), bags(X, y, 2)
     weights = family.solve(part).linear().weights
-    told = telltales(family, part, 1, 1000)
-    assert sorted(t.word for t in told) == [v for v in family.select_words(part).places if X[y == 1][:, v].any()]
-    for each in told:
+    found = telltales(family, part, 1, 1000)
+    assert sorted(t.word for t in found) == [v for v in family.select_words(part).places if X[y == 1][:, v].any()]
+    for each in found:
         assert each.decibans == pytest.approx(DECIBAN * (weights[1] - weights[0])[each.word], rel=1e-10, abs=1e-10)
 
 
@@ -49,21 +49,21 @@ def test_a_complement_is_compared_with_the_mean_of_the_others():
         family, part = Text("words", "complement", norm=norm), bags(X, y, K)
         weights = family.log_theta(part)
         expected = DECIBAN * (weights[1] - np.delete(weights, 1, axis=0).mean(axis=0))
-        for told in telltales(family, part, 1, 99):
-            assert told.decibans == pytest.approx(expected[told.word], rel=1e-9, abs=1e-12)
-            assert told.low < told.decibans < told.high
+        for found in telltales(family, part, 1, 99):
+            assert found.decibans == pytest.approx(expected[found.word], rel=1e-9, abs=1e-12)
+            assert found.low < found.decibans < found.high
 
 
 def test_how_often_each_word_was_where():
     X, y = corpus()
     w = np.random.default_rng(0).integers(1, 3, len(y))
     part = bags(X, y, K, w)
-    for told in telltales(Text("words", least=3, idf=True), part, 3, 99):
-        x, here = X[:, told.word], y == 3
-        assert told.count == (w * x)[here].sum()
-        assert told.elsewhere == (w * x)[~here].sum()
-        assert told.documents == w[here & (x > 0)].sum()
-        assert told.documents_elsewhere == w[~here & (x > 0)].sum()
+    for found in telltales(Text("words", least=3, idf=True), part, 3, 99):
+        x, here = X[:, found.word], y == 3
+        assert found.count == (w * x)[here].sum()
+        assert found.elsewhere == (w * x)[~here].sum()
+        assert found.documents == w[here & (x > 0)].sum()
+        assert found.documents_elsewhere == w[~here & (x > 0)].sum()
 
 
 WORDS = [[30, 1, 5, 0, 300, 64], [40, 0, 1, 9, 150, 700]]
@@ -75,12 +75,12 @@ def test_intervals_of_words_are_those_of_draws_from_the_dirichlet(alpha):
     shares = [rng.dirichlet(np.array(n) + alpha, 400_000) for n in WORDS]
     with np.errstate(divide="ignore"):
         drawn = DECIBAN * (np.log(shares[0]) - np.log(shares[1]))
-    for told in telltales(Text("words", alpha=alpha), table(WORDS, [50, 50]), 0, 9):
-        low, high = np.quantile(drawn[:, told.word], [0.05, 0.95])
+    for found in telltales(Text("words", alpha=alpha), table(WORDS, [50, 50]), 0, 9):
+        low, high = np.quantile(drawn[:, found.word], [0.05, 0.95])
         near = 0.08 * (high - low)
-        assert told.low == pytest.approx(low, abs=near)
-        assert told.high == pytest.approx(high, abs=near)
-        assert told.low < told.decibans < told.high
+        assert found.low == pytest.approx(low, abs=near)
+        assert found.high == pytest.approx(high, abs=near)
+        assert found.low < found.decibans < found.high
 
 
 @pytest.mark.parametrize("alpha", [0.5, 1.0, 3.0])
@@ -88,33 +88,33 @@ def test_intervals_of_odds_are_those_of_draws_from_the_beta(alpha):
     rng, n, rows = np.random.default_rng(0), [[30, 1, 5, 0, 49], [40, 0, 1, 9, 3]], [50, 70]
     shares = [rng.beta(np.array(x) + alpha, r - np.array(x) + alpha, (400_000, 5)) for x, r in zip(n, rows)]
     drawn = DECIBAN * (np.log(shares[0] / (1 - shares[0])) - np.log(shares[1] / (1 - shares[1])))
-    for told in telltales(Text("words", "bernoulli", alpha), table(n, rows), 0, 9):
-        low, high = np.quantile(drawn[:, told.word], [0.05, 0.95])
+    for found in telltales(Text("words", "bernoulli", alpha), table(n, rows), 0, 9):
+        low, high = np.quantile(drawn[:, found.word], [0.05, 0.95])
         near = 0.08 * (high - low)
-        assert told.low == pytest.approx(low, abs=near)
-        assert told.high == pytest.approx(high, abs=near)
+        assert found.low == pytest.approx(low, abs=near)
+        assert found.high == pytest.approx(high, abs=near)
 
 
 @pytest.mark.parametrize("event", ["multinomial", "bernoulli", "complement"])
 @pytest.mark.parametrize("alpha", [1.0, 0.01, 1e-10])
 def test_a_word_seen_once_does_not_head_the_list(event, alpha):
     words = [[1] * 50 + [200, 400], [0] * 50 + [1, 380]]
-    told = telltales(Text("words", event, alpha), table(words, [500, 500]), 0, 5)
-    assert told[0].word == 50
-    assert all(t.low <= t.decibans <= t.high for t in told)
-    assert [t.low for t in told] == sorted((t.low for t in told), reverse=True)
+    found = telltales(Text("words", event, alpha), table(words, [500, 500]), 0, 5)
+    assert found[0].word == 50
+    assert all(t.low <= t.decibans <= t.high for t in found)
+    assert [t.low for t in found] == sorted((t.low for t in found), reverse=True)
 
 
 def test_words_of_equal_worth_come_in_their_order():
-    told = telltales(Text("words"), table([[3, 3, 3, 0], [0, 0, 0, 9]], [3, 3]), 0, 2)
-    assert [t.word for t in told] == [0, 1]
+    found = telltales(Text("words"), table([[3, 3, 3, 0], [0, 0, 0, 9]], [3, 3]), 0, 2)
+    assert [t.word for t in found] == [0, 1]
 
 
-def test_without_a_pseudo_count_a_word_of_its_own_says_all_and_is_still_not_sure_of_it():
-    told = {t.word: t for t in telltales(Text("words", alpha=0.0), table([[9, 1, 5], [0, 0, 5]], [5, 5]), 0, 9)}
-    assert told[0].decibans == told[0].high == told[1].decibans == np.inf
-    assert told[1].low < told[0].low < np.inf
-    assert told[2].decibans == pytest.approx(DECIBAN * np.log(1 / 3))
+def test_without_a_pseudo_count_a_word_of_one_class_has_infinite_evidence_and_a_finite_low_end():
+    found = {t.word: t for t in telltales(Text("words", alpha=0.0), table([[9, 1, 5], [0, 0, 5]], [5, 5]), 0, 9)}
+    assert found[0].decibans == found[0].high == found[1].decibans == np.inf
+    assert found[1].low < found[0].low < np.inf
+    assert found[2].decibans == pytest.approx(DECIBAN * np.log(1 / 3))
 
 
 def test_idf_makes_no_word_surer():
@@ -136,26 +136,26 @@ def test_other_classes_without_words_are_no_trouble():
         ).all()
 
 
-def test_one_class_has_nothing_to_be_told_from():
+def test_one_class_has_no_telltales():
     with pytest.raises(UndefinedError, match="one class"):
         telltales(Text("words"), table([[1]], [1]), 0, 3)
     with pytest.raises(InputError, match=r"no class 2.*0 to 1"):
         telltales(Text("words"), table([[1], [1]], [1, 1]), 2, 3)
 
 
-def test_words_come_by_what_they_say_at_least_in_all_documents_of_the_class():
-    """A word that fills three documents comes after one that forty have, though each of its occurrences says more."""
+def test_words_are_sorted_by_their_low_evidence_times_the_documents_of_the_class():
+    """A word that fills three documents comes after one of forty documents, though its evidence is larger."""
     X = np.array([*[[200.0, 0, 5]] * 3, *[[0, 5.0, 5]] * 40, *[[0, 0, 25.0]] * 43])
     part = bags(X, [0] * 43 + [1] * 43, 2)
-    told = telltales(Text("words"), part, 0, 2)
-    assert [each.word for each in told] == [1, 0]
-    assert told[0].low < told[1].low
-    assert told[0].low * 40 > told[1].low * 3
+    found = telltales(Text("words"), part, 0, 2)
+    assert [each.word for each in found] == [1, 0]
+    assert found[0].low < found[1].low
+    assert found[0].low * 40 > found[1].low * 3
 
 
 @pytest.mark.parametrize("event", ["multinomial", "bernoulli", "complement"])
 def test_the_order_is_that_of_low_ends_times_documents(event):
     X, y = corpus()
-    told = telltales(Text("words", event), bags(X, y, K), 1, 1000)
-    worth = [each.low * each.documents if each.low > 0 else each.low for each in told]
+    found = telltales(Text("words", event), bags(X, y, K), 1, 1000)
+    worth = [each.low * each.documents if each.low > 0 else each.low for each in found]
     assert worth == sorted(worth, reverse=True)

@@ -1,4 +1,4 @@
-"""The shared matrix of tables: awkward shapes, kinds of number and weights, and what a kernel owes its definition."""
+"""The shared matrix of tables: awkward shapes, kinds of number and weights, and the comparison with definitions."""
 
 import numpy as np
 from hypothesis import strategies as st
@@ -25,7 +25,7 @@ GRID = Needs("grid")
 
 
 def laid_out(X, memory):
-    """The same numbers, otherwise in memory."""
+    """Return equal numbers in another memory layout."""
     if memory == "F":
         return np.asfortranarray(X)
     if memory == "every second":
@@ -46,7 +46,7 @@ def tables(draw, kinds=KINDS, offset=0.0, top=5):
     return laid_out(X.astype(kind), memory), rng.integers(0, K, n).astype(np.int32), weight, K
 
 
-def holed(X, seed):
+def remove_values(X, seed):
     """Every third value missing, in whole rows and columns too."""
     rng = np.random.default_rng(seed)
     gone = (rng.random(X.shape) < 0.3) | (rng.random((len(X), 1)) < 0.1) | (rng.random(X.shape[1]) < 0.1)

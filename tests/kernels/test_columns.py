@@ -13,7 +13,7 @@ from deciban.engines import kernel_dispatch as fast
 from deciban.kernels import grid, summarise
 from deciban.ledger import Grid, Moments, Needs
 from deciban.ledger.grid import BIAS, cell_numbers
-from tests.kernels.matrix import GRID, MOMENTS, UNIT, assert_statistic, holed, tables
+from tests.kernels.matrix import GRID, MOMENTS, UNIT, assert_statistic, remove_values, tables
 from tests.laws.matrix import assert_same
 
 
@@ -28,7 +28,7 @@ def test_moments_of_a_single_column(rows, K, kind):
         for w in (None, weight):
             assert_statistic(MOMENTS, (X, order, w, K))
             if kind != np.uint8:
-                assert_statistic(MOMENTS, (holed(np.repeat(X, 2, axis=1), rows)[:, :1], order, w, K))
+                assert_statistic(MOMENTS, (remove_values(np.repeat(X, 2, axis=1), rows)[:, :1], order, w, K))
 
 
 def test_moments_of_a_column_that_is_missing_throughout():
@@ -85,7 +85,7 @@ def test_grids_across_the_blocks_of_the_kernel(rows, columns):
 
 @pytest.mark.parametrize("columns", [1, 2])
 @pytest.mark.parametrize(("rows", "K"), [(90_000, 1), (9000, 70)])
-def test_grids_with_more_cells_than_there_was_room_for(rows, columns, K):
+def test_grids_with_more_cells_than_slots(rows, columns, K):
     rng = np.random.default_rng(K)
     X = rng.choice([-1.0, 1.0], (rows, columns)) * np.exp(rng.uniform(-300, 300, (rows, columns)))
     assert min(len(np.unique(cell_numbers(x))) for x in X.T) > fast.INITIAL_GRID_COUNTS // K

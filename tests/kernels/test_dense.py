@@ -20,7 +20,7 @@ from tests.kernels.matrix import (
     MOMENTS,
     UNIT,
     assert_statistic,
-    holed,
+    remove_values,
     spoilt,
     tables,
 )
@@ -66,7 +66,7 @@ def test_levels(table):
 @given(table=tables(kinds=[np.float64, np.float32]), seed=st.integers(0, 999))
 def test_statistics_of_rows_with_missing_values(needs, table, seed):
     X, *rest = table
-    assert_statistic(needs, (holed(X, seed), *rest))
+    assert_statistic(needs, (remove_values(X, seed), *rest))
 
 
 @given(table=tables(kinds=[np.float64, np.float32], top=None, offset=1e3))
@@ -112,8 +112,8 @@ def test_what_a_kernel_cannot_count_it_leaves_to_the_definition(needs, value, ta
     X, codes, _, K = table
     assume(X.size)
     X = spoilt(X, np.random.default_rng(seed), value)
-    told = X.dtype.type(value)  # single precision may have no number so small
-    fine = needs.skips if np.isnan(told) else np.isfinite(told) and (needs.signed or told >= 0)
+    stored = X.dtype.type(value)  # single precision may have no number so small
+    fine = needs.skips if np.isnan(stored) else np.isfinite(stored) and (needs.signed or stored >= 0)
     quick = fast.summarise_by_kernel(summarise, needs, X, codes, None, K)
     assert (quick is not None) == fine
     if fine:
@@ -149,7 +149,7 @@ def steps_form(rng, K, d):
     return Steps(cuts, start, rng.normal(-2, 1, (K, len(cuts) + d)))
 
 
-def scored(form, X, needs, K, wanted="joint"):
+def score_rows(form, X, needs, K, wanted="joint"):
     """(the kernel's answer, whether it gave one), added to what was there."""
     out = np.full((len(X), K), 0.5)
     return out, fast.score_by_kernel(score, form, X, needs, wanted, out)
@@ -158,9 +158,9 @@ def scored(form, X, needs, K, wanted="joint"):
 @given(table=tables(), seed=st.integers(0, 999), holes=st.booleans())
 def test_diagonal_scores(table, seed, holes):
     X, _, _, K = table
-    X = holed(X, seed) if holes and X.dtype.kind == "f" else X
+    X = remove_values(X, seed) if holes and X.dtype.kind == "f" else X
     form = diagonal_form(np.random.default_rng(seed), K, X.shape[1])
-    out, done = scored(form, X, MOMENTS, K)
+    out, done = score_rows(form, X, MOMENTS, K)
     assert done == bool(X.size)
     if done:
         squares = np.nansum((X[:, None].astype(float) - form.mean) ** 2 * form.precision, axis=2)
@@ -172,9 +172,9 @@ def test_diagonal_scores(table, seed, holes):
 )
 def test_linear_scores(table, seed, threshold, holes):
     X, _, _, K = table
-    X = holed(X, seed) if holes and X.dtype.kind == "f" else X
+    X = remove_values(X, seed) if holes and X.dtype.kind == "f" else X
     form = linear_form(np.random.default_rng(seed), K, X.shape[1], threshold)
-    out, done = scored(form, X, COUNTS if threshold is None else INDICATOR, K)
+    out, done = score_rows(form, X, COUNTS if threshold is None else INDICATOR, K)
     assert done == bool(X.size)
     if done:
         size = (
@@ -192,10 +192,10 @@ def test_linear_scores_with_the_part_no_class_changes(table, seed):
     assume(X.size)
     rng = np.random.default_rng(seed)
     form = Linear(rng.normal(size=(K, X.shape[1])), rng.normal(size=K), carrier="log_factorial")
-    out, done = scored(form, X, BAG, K)
+    out, done = score_rows(form, X, BAG, K)
     assert done
     np.testing.assert_allclose(out, 0.5 + form.joint(X), rtol=1e-11, atol=1e-9)
-    without, done = scored(form, X, BAG, K, "posterior")
+    without, done = score_rows(form, X, BAG, K, "posterior")
     assert done
     np.testing.assert_allclose(without - without[:, :1], out - out[:, :1], rtol=0, atol=1e-9)
 
@@ -207,7 +207,7 @@ def test_lookup_scores_of_known_unseen_and_missing_levels(table, seed, holes):
     if holes and X.dtype.kind == "f":
         X = np.where(rng.random(X.shape) < 0.3, np.nan, X)
     form = lookup_form(rng, K, X.shape[1])
-    out, done = scored(form, X, LEVELS, K)
+    out, done = score_rows(form, X, LEVELS, K)
     assert done == bool(X.size)
     if done:
         assert_near(out, 0.5 + form.joint(fast.to_level_codes(X)), 0.5 + 12.0 * X.shape[1])
@@ -216,9 +216,9 @@ def test_lookup_scores_of_known_unseen_and_missing_levels(table, seed, holes):
 @given(table=tables(), seed=st.integers(0, 999), holes=st.booleans())
 def test_scores_by_bins(table, seed, holes):
     X, _, _, K = table
-    X = holed(X, seed) if holes and X.dtype.kind == "f" else X
+    X = remove_values(X, seed) if holes and X.dtype.kind == "f" else X
     form = steps_form(np.random.default_rng(seed), K, X.shape[1])
-    out, done = scored(form, X, GRID, K)
+    out, done = score_rows(form, X, GRID, K)
     assert done == bool(X.size)
     if done:
         assert_near(out, 0.5 + form.joint(X), 0.5 + 12.0 * X.shape[1])
@@ -233,12 +233,12 @@ def test_rows_a_kernel_cannot_score_it_leaves_to_the_definition(value, table, se
     X = spoilt(X, rng, value)
     d = X.shape[1]
     known = not np.isinf(value)  # a missing value says nothing, an infinite one has no meaning
-    assert scored(diagonal_form(rng, K, d), X, MOMENTS, K)[1] == known
-    assert scored(linear_form(rng, K, d, 0.0), X, INDICATOR, K)[1] == known
-    assert not scored(linear_form(rng, K, d, None), X, BAG, K)[1]
-    assert scored(lookup_form(rng, K, d), X, LEVELS, K)[1] == np.isnan(value)
-    assert scored(steps_form(rng, K, d), X, GRID, K)[1] == known
-    assert scored(steps_form(rng, K, d), X, Needs("grid", skips=False), K)[1] == np.isfinite(value)
+    assert score_rows(diagonal_form(rng, K, d), X, MOMENTS, K)[1] == known
+    assert score_rows(linear_form(rng, K, d, 0.0), X, INDICATOR, K)[1] == known
+    assert not score_rows(linear_form(rng, K, d, None), X, BAG, K)[1]
+    assert score_rows(lookup_form(rng, K, d), X, LEVELS, K)[1] == np.isnan(value)
+    assert score_rows(steps_form(rng, K, d), X, GRID, K)[1] == known
+    assert score_rows(steps_form(rng, K, d), X, Needs("grid", skips=False), K)[1] == np.isfinite(value)
 
 
 JOINTS = st.sampled_from([-np.inf, -np.inf, -1e17, -745.2, -3.0, 0.0, 0.5, 700.0])

@@ -47,7 +47,7 @@ class Case:
         return np.repeat(np.arange(self.X.shape[0]), np.diff(self.X.indptr))
 
     @property
-    def shown(self) -> np.ndarray:
+    def read_values(self) -> np.ndarray:
         x = self.X.data.astype(np.float64)
         return x if self.threshold is None else (x > self.threshold).astype(np.float64)
 

@@ -1,4 +1,4 @@
-"""The shared matrix: every statistic, with data of the kind it counts, and what it means for two to be the same."""
+"""The shared matrix: every statistic with data of its kind, and the comparison of two of them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ WEIGHTS = [0.25, 0.5, 1.0, 2.0, 3.0]  # dyadic, so that sums of them are exact
 MEANS = {"mean", "rest"}
 
 
-@dataclass(frozen=True)
+@dataclass(freeze=True)
 class Kind:
     """One line of the matrix."""
 
@@ -72,7 +72,7 @@ KINDS = [
 ]
 
 
-@dataclass(frozen=True)
+@dataclass(freeze=True)
 class Rows:
     """Rows with their classes and weights, and the kind of statistic that counts them."""
 
@@ -93,7 +93,7 @@ class Rows:
         rows = np.asarray(rows, dtype=np.intp)
         return Rows(self.kind, self.X[rows], self.codes[rows], self.weight[rows], self.K)
 
-    def weighing(self, weight):
+    def with_weight(self, weight):
         return Rows(self.kind, self.X, self.codes, np.asarray(weight, dtype=np.float64), self.K)
 
     def plus(self, other):
@@ -104,10 +104,10 @@ class Rows:
         return self.X, self.codes, self.weight
 
     def statistic(self):
-        return frozen(self.kind.of(self.X, self.codes, self.weight, self.K))
+        return freeze(self.kind.of(self.X, self.codes, self.weight, self.K))
 
     def empty(self):
-        return frozen(self.kind.empty(self.K, self.d))
+        return freeze(self.kind.empty(self.K, self.d))
 
 
 @st.composite
@@ -120,15 +120,15 @@ def rows_of(draw, kind, least=0):
     return Rows(kind, X, codes, weight, K)
 
 
-def frozen(statistic):
-    """The statistic, any later change of whose arrays is an error."""
+def freeze(statistic):
+    """Return the statistic with read-only arrays."""
     for array in statistic.arrays().values():
         array.flags.writeable = False
     return statistic
 
 
 def assert_same(actual, expected, scale=None):
-    """Counts to the last bit; moments to 1e-12 of `scale` (the expected ones, unless said otherwise)."""
+    """Counts to the last bit; moments to 1e-12 of `scale` (by default the expected ones)."""
     a, b = actual.arrays(), expected.arrays()
     assert a.keys() == b.keys()
     if not MEANS & a.keys():
@@ -142,9 +142,9 @@ def assert_same(actual, expected, scale=None):
     assert (np.abs(gap) * b["weight"] <= RELATIVE * wide(size * peak.weight, gap)).all(), ("mean", gap)
     squares = "m2" if "m2" in a else "comoment"
     slip = np.abs(a[squares] - b[squares])
-    room = np.asarray(RELATIVE * spread) + wide((NOISE * size) ** 2 * peak.weight, spread)
+    tolerance = np.asarray(RELATIVE * spread) + wide((NOISE * size) ** 2 * peak.weight, spread)
     assert a[squares].shape == b[squares].shape
-    assert (slip <= room).all(), (squares, a[squares], b[squares])
+    assert (slip <= tolerance).all(), (squares, a[squares], b[squares])
 
 
 def wide(array, *others):
@@ -152,7 +152,7 @@ def wide(array, *others):
 
 
 def deviations(statistic):
-    """How large the squares (or, for a pair of features, their product) are, and how large the values."""
+    """Return how large the squares (or, for a pair of features, their product) are, and how large the values."""
     if isinstance(statistic, Moments):
         return statistic.m2, np.abs(statistic.mean) + np.sqrt(safe_ratio(statistic.m2, statistic.weight))
     own = statistic.moments
@@ -165,7 +165,7 @@ def safe_ratio(a, b):
     return a / np.where(b == 0, 1.0, b)
 
 
-def assert_equal_arrays(name, a, b, room=0.0):
+def assert_equal_arrays(name, a, b, tolerance=0.0):
     if name != "weight":  # K×1 where nothing is missing, K×d else
         assert a.shape == b.shape, (name, a.shape, b.shape)
-    assert (np.abs(a - b) <= room).all(), (name, a, b)
+    assert (np.abs(a - b) <= tolerance).all(), (name, a, b)

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from deciban.errors import ForgetError, InputError, SchemaError
 from deciban.ledger import Bags, Block, Counts, Ledger, Needs, Schema, Tallies, Vocabulary
-from tests.laws.matrix import frozen
+from tests.laws.matrix import freeze
 
 WORDS = ("ham", "spam", "eggs", "free money", "", "\0", "\ud800")
 documents = st.lists(st.tuples(st.sampled_from("ab"), st.lists(st.sampled_from(WORDS), max_size=5)), max_size=6)
 presence = pytest.mark.parametrize("presence", [False, True], ids=["counts", "presence"])
 
 
-def tallied(rows, words, classes):
+def tally_rows(rows, words, classes):
     """Tallies of [(class, Counter)], zeros left out."""
     total = np.zeros((len(classes), len(words)))
     for k, counts in rows:
@@ -27,17 +27,17 @@ def tallied(rows, words, classes):
     return Tallies.from_counts(Counts(total, weight))
 
 
-def learned(texts, presence=False, classes=None, reading="words"):
+def learn(texts, presence=False, classes=None, reading="words"):
     """The ledger of one pass over [(class, [word, …])]: only the words that occur."""
     classes = sorted({k for k, _ in texts}) if classes is None else list(classes)
     words = Vocabulary.of(word for _, text in texts for word in text)
-    once = tallied([(k, Counter(set(text))) for k, text in texts], words, classes)
-    bags = Bags(once if presence else tallied([(k, Counter(text)) for k, text in texts], words, classes), once)
+    once = tally_rows([(k, Counter(set(text))) for k, text in texts], words, classes)
+    bags = Bags(once if presence else tally_rows([(k, Counter(text)) for k, text in texts], words, classes), once)
     schema = Schema(tuple(classes), (Block("bags", len(words), words, reading=reading),))
-    return Ledger(schema, once.weight[:, 0].copy(), (frozen(bags),))
+    return Ledger(schema, once.weight[:, 0].copy(), (freeze(bags),))
 
 
-def told(ledger):
+def to_dictionary(ledger):
     """{class: {word: (occurrences, documents)}}, by hand from the arrays."""
     (block,), (part,) = ledger.schema.blocks, ledger.parts
     found = {label: {} for label in ledger.schema.classes}
@@ -51,13 +51,13 @@ def told(ledger):
 @presence
 @given(north=documents, south=documents)
 def test_words_are_those_of_one_pass_however_it_is_split(presence, north, south):
-    a, b = learned(north, presence), learned(south, presence)
-    both = learned(north + south, presence)
+    a, b = learn(north, presence), learn(south, presence)
+    both = learn(north + south, presence)
     assert a + b == b + a == both
     assert (a + b).schema.fingerprint == both.schema.fingerprint
     assert (a + b).parts[0].presence is presence
     left = both - b
-    assert left == learned(north, presence, both.schema.classes)
+    assert left == learn(north, presence, both.schema.classes)
     assert left.parts[0].presence is presence
 
 
@@ -69,39 +69,39 @@ def test_sums_are_those_counted_by_hand(presence, north, south):
         for word, n in Counter(text).items():
             old = expected[k].get(word, [0, 0])
             expected[k][word] = [old[0] + (1 if presence else n), old[1] + 1]
-    assert told(learned(north, presence) + learned(south, presence)) == expected
+    assert to_dictionary(learn(north, presence) + learn(south, presence)) == expected
 
 
 @presence
 @given(north=documents, south=documents)
 def test_without_keeps_all_words(presence, north, south):
-    both = learned(north + south, presence)
-    left = both.without(learned(south, presence))
+    both = learn(north + south, presence)
+    left = both.without(learn(south, presence))
     assert left.schema == both.schema
-    assert left - left.empty() == learned(north, presence, both.schema.classes)
-    assert left + learned(south, presence) == both
+    assert left - left.empty() == learn(north, presence, both.schema.classes)
+    assert left + learn(south, presence) == both
 
 
 def test_a_word_that_was_never_learned_is_refused_by_name():
-    some, other = learned([("a", ["ham", "ham"])]), learned([("a", ["spam"])])
+    some, other = learn([("a", ["ham", "ham"])]), learn([("a", ["spam"])])
     with pytest.raises(SchemaError, match="word 'spam' is not known"):
         some.without(other)
     with pytest.raises(ForgetError, match="the count of class 'a', word 'spam' is 0, and 1 would be taken away"):
         some - other
     with pytest.raises(ForgetError, match="the count of class 'a', word 'ham' is 2, and 3 would be taken away"):
-        some - learned([("a", ["ham", "ham", "ham"])])
-    twice = learned([("a", ["ham", "ham"]), ("a", [])])
+        some - learn([("a", ["ham", "ham", "ham"])])
+    twice = learn([("a", ["ham", "ham"]), ("a", [])])
     with pytest.raises(ForgetError, match="the number of documents of class 'a', word 'ham' is 1, and 2"):
-        twice - learned([("a", ["ham"]), ("a", ["ham"])])
+        twice - learn([("a", ["ham"]), ("a", ["ham"])])
 
 
 def test_texts_read_in_different_ways_do_not_add():
     with pytest.raises(SchemaError, match="one counts words, the other pairs"):
-        learned([("a", ["ham"])]) + learned([("a", ["ham"])], reading="pairs")
+        learn([("a", ["ham"])]) + learn([("a", ["ham"])], reading="pairs")
 
 
 def test_kept_words_and_hashed_ones_do_not_add():
-    kept = learned([("a", ["ham"])])
+    kept = learn([("a", ["ham"])])
     hashed = Ledger(Schema(("a",), (Block("bags", 1, reading="words"),)), kept.rows, kept.parts)
     for a, b in ((kept, hashed), (hashed, kept)):
         with pytest.raises(SchemaError, match="kept its words"):
@@ -110,7 +110,7 @@ def test_kept_words_and_hashed_ones_do_not_add():
 
 
 def test_hashed_words_keep_their_places_when_they_are_forgotten():
-    kept = learned([("a", ["ham"])])
+    kept = learn([("a", ["ham"])])
     hashed = Ledger(Schema(("a",), (Block("bags", 1),)), kept.rows, kept.parts)
     assert hashed - hashed == hashed.empty()
 
@@ -133,28 +133,28 @@ def test_what_is_left_of_fractions_goes_with_the_last_document():
 
 
 def test_choosing_leaves_a_block_as_it_is_or_takes_some_of_its_words():
-    ledger = learned([("a", ["ham", "spam", "eggs", "spam"]), ("b", ["eggs"])])
+    ledger = learn([("a", ["ham", "spam", "eggs", "spam"]), ("b", ["eggs"])])
     words = ledger.schema.blocks[0].names
     assert ledger.choose([None]) == ledger
     assert ledger.choose([[]]).parts == ()
     kept = sorted([words.index("spam"), words.index("eggs")])
-    assert ledger.choose([kept]) == learned([("a", ["spam", "eggs", "spam"]), ("b", ["eggs"])])
+    assert ledger.choose([kept]) == learn([("a", ["spam", "eggs", "spam"]), ("b", ["eggs"])])
     with pytest.raises(InputError, match="rising"):
         ledger.choose([kept[::-1]])
-    empty = learned([("a", [])])
+    empty = learn([("a", [])])
     assert empty.choose([None]) == empty
 
 
-def test_fingerprints_tell_vocabularies_and_readings_apart():
+def test_fingerprints_differ_between_vocabularies_and_readings():
     ledgers = [
-        learned([("a", ["ham"])]),
-        learned([("a", ["spam"])]),
-        learned([("a", ["ham", "spam"])]),
-        learned([("a", ["ham"])], reading="pairs"),
-        learned([("b", ["ham"])]),
+        learn([("a", ["ham"])]),
+        learn([("a", ["spam"])]),
+        learn([("a", ["ham", "spam"])]),
+        learn([("a", ["ham"])], reading="pairs"),
+        learn([("b", ["ham"])]),
     ]
     assert len({ledger.schema.fingerprint for ledger in ledgers}) == len(ledgers)
-    assert hash(ledgers[0]) == hash(learned([("a", ["ham", "ham"])]))
+    assert hash(ledgers[0]) == hash(learn([("a", ["ham", "ham"])]))
 
 
 def test_what_reads_texts_says_how():
@@ -176,7 +176,7 @@ def test_widened_tallies_are_those_with_features_between(data):
 
 def test_a_million_words_of_twenty_classes_are_merged_and_taken_in_seconds():
     rng = np.random.default_rng(4)
-    told = [f"w{i}" for i in range(1_000_000)]
+    words = [f"w{i}" for i in range(1_000_000)]
 
     def half(words):
         klass = np.sort(rng.integers(0, 20, (len(words), 2), dtype=np.int32), axis=1)
@@ -186,7 +186,7 @@ def test_a_million_words_of_twenty_classes_are_merged_and_taken_in_seconds():
         schema = Schema(tuple(range(20)), (Block("bags", len(words), words),))
         return Ledger(schema, np.full(20, 1e6), (Bags(twice, once),))
 
-    a, b = half(Vocabulary.of(told[:600_000])), half(Vocabulary.of(told[400_000:]))
+    a, b = half(Vocabulary.of(words[:600_000])), half(Vocabulary.of(words[400_000:]))
     start = process_time()
     both = a + b
     left = both - b

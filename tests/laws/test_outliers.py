@@ -60,9 +60,9 @@ def assert_exact(part, X, w):
         for i in range(d):
             for j in range(d):
                 n_pair, _, product = exact[i][j]
-                room = EXACT * Q(deviation[i] * deviation[j]) * max(exact[i][i][0], exact[j][j][0])
+                tolerance = EXACT * Q(deviation[i] * deviation[j]) * max(exact[i][i][0], exact[j][j][0])
                 got = value(part.comoment[0, i, j], part.comoment_rest[0, i, j])
-                assert abs(got - product) <= room, (i, j, float(got), float(product), float(n_pair))
+                assert abs(got - product) <= tolerance, (i, j, float(got), float(product), float(n_pair))
 
 
 @st.composite
@@ -169,7 +169,7 @@ def ledger(part):
 
 @pytest.mark.parametrize("of", [Moments.of, Scatter.of], ids=["moments", "scatter"])
 @pytest.mark.parametrize(("k", "digits"), [(8, None), (10, 9), (11, 7), (15, 0), (20, 0)])
-def test_beyond_1e8_deviations_the_digits_that_are_left_are_told(of, k, digits):
+def test_beyond_1e8_deviations_a_warning_gives_the_digits_that_are_left(of, k, digits):
     x, far = np.array([[-1.0], [1.0], [0.5], [0.25], [3.0], [4.0]]), np.array([[10.0**k]])
     codes = np.array([0, 0, 0, 0, 1, 1], np.int32)
     whole = ledger(of(np.concatenate([x, far]), np.append(codes, 0).astype(np.int32), None, 2))
@@ -179,8 +179,8 @@ def test_beyond_1e8_deviations_the_digits_that_are_left_are_told(of, k, digits):
             warnings.simplefilter("error")
             left = whole - outlier
     else:
-        told = f"only {digits} digits are left" if digits else "no digit is left"
-        with pytest.warns(PrecisionWarning, match=f"class 'tall', feature 'height', {told}"):
+        message = f"only {digits} digits are left" if digits else "no digit is left"
+        with pytest.warns(PrecisionWarning, match=f"class 'tall', feature 'height', {message}"):
             left = whole - outlier
     if digits is None or digits:
         own = left.parts[0].moments if isinstance(left.parts[0], Scatter) else left.parts[0]
@@ -228,16 +228,16 @@ def test_weights_that_cancel_are_nothing_however_many_rows_they_were(of):
 
 
 def test_counts_of_whole_numbers_are_exact_and_fractions_are_to_1e12_of_the_sum_before():
-    """What is promised of sums that are single doubles, dense and sparse."""
+    """The promise of sums that are single doubles, dense and sparse."""
     rng = np.random.default_rng(2)
     X, codes = rng.integers(0, 9, (200, 3)).astype(float), np.zeros(200, np.int32)
     X[7] = 1e12
     keep = np.arange(200) != 7
-    for weight, room in ((np.ones(200), 0.0), (rng.choice(WEIGHTS, 200), 1e-12)):
+    for weight, tolerance in ((np.ones(200), 0.0), (rng.choice(WEIGHTS, 200), 1e-12)):
         whole, row, rest = (Counts.of(X[r], codes[r], weight[r], 1) for r in (slice(None), slice(7, 8), keep))
         for made in (whole - row, (Tallies.from_counts(whole) - Tallies.from_counts(row)).to_dense()):
-            assert (np.abs(made.total - rest.total) <= room * whole.total).all()
-            assert (np.abs(made.weight - rest.weight) <= room * whole.weight).all()
+            assert (np.abs(made.total - rest.total) <= tolerance * whole.total).all()
+            assert (np.abs(made.weight - rest.weight) <= tolerance * whole.weight).all()
     left = Counts.of(X[8:], codes[8:], np.full(192, 0.1), 1)
     for i in range(8, 200):
         left = left - Counts.of(X[i : i + 1], codes[:1], np.full(1, 0.1), 1)
@@ -246,7 +246,7 @@ def test_counts_of_whole_numbers_are_exact_and_fractions_are_to_1e12_of_the_sum_
 
 
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
-def test_a_fractional_count_that_loses_most_of_its_digits_is_told(sparse):
+def test_a_fractional_count_that_loses_most_of_its_digits_gives_a_warning(sparse):
     def ledger(X, w):
         part = Counts.of(X, np.zeros(len(X), np.int32), w, 1)
         block = Block("counts", 2, ("a", "b"))

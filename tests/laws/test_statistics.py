@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from deciban.errors import ForgetError
 from deciban.ledger import Bags, Cells, Counts, Grid, Levels, Moments, Scatter, Tallies
 from tests import oracle
-from tests.laws.matrix import KINDS, Rows, assert_same, frozen, rows_of
+from tests.laws.matrix import KINDS, Rows, assert_same, freeze, rows_of
 
 SPARSE = {"tallies", "bags", "bags of presence"}
 
@@ -31,7 +31,7 @@ def test_any_split_merged_in_any_tree_is_one_pass(kind, data):
     while len(parts) > 1:
         a = parts.pop(data.draw(st.integers(0, len(parts) - 1)))
         b = parts.pop(data.draw(st.integers(0, len(parts) - 1)))
-        parts.append(frozen(a + b))
+        parts.append(freeze(a + b))
     assert_same(parts[0], rows.statistic())
 
 
@@ -51,7 +51,7 @@ def test_empty_is_neutral_on_either_side(kind, data):
 @given(data=st.data())
 def test_what_has_faded_to_nothing_is_neutral(kind, data):
     rows, others = data.draw(rows_of(kind)), data.draw(rows_of(kind))
-    assert_same(frozen(rows.statistic() * 0.0), rows.empty())
+    assert_same(freeze(rows.statistic() * 0.0), rows.empty())
     if (rows.d, rows.K) == (others.d, others.K):
         assert rows.statistic() * 0.0 + others.statistic() == others.statistic()
 
@@ -60,7 +60,7 @@ def test_what_has_faded_to_nothing_is_neutral(kind, data):
 @given(data=st.data())
 def test_weight_two_is_a_row_twice(kind, data):
     rows = data.draw(rows_of(kind))
-    assert_same(rows.weighing(rows.weight * 2).statistic(), rows.plus(rows).statistic())
+    assert_same(rows.with_weight(rows.weight * 2).statistic(), rows.plus(rows).statistic())
 
 
 @every_kind
@@ -69,7 +69,7 @@ def test_weight_zero_is_a_row_absent(kind, data):
     rows = data.draw(rows_of(kind, least=1))
     kept = data.draw(st.lists(st.booleans(), min_size=len(rows), max_size=len(rows)))
     expected = rows.take(np.flatnonzero(kept)).statistic()
-    assert_same(rows.weighing(np.where(kept, rows.weight, 0.0)).statistic(), expected)
+    assert_same(rows.with_weight(np.where(kept, rows.weight, 0.0)).statistic(), expected)
 
 
 @every_kind
@@ -78,7 +78,7 @@ def test_subtracting_undoes_adding(kind, data):
     rows = data.draw(rows_of(kind))
     cut = data.draw(st.integers(0, len(rows)))
     a, b = rows.take(np.arange(cut)).statistic(), rows.take(np.arange(cut, len(rows))).statistic()
-    both = frozen(a + b)
+    both = freeze(a + b)
     assert_same(both - b, a, scale=both)
     assert_same(rows.statistic() - a, b, scale=both)
 
@@ -89,7 +89,7 @@ def test_scaling_there_and_back_changes_nothing_but_rounding(kind, data, factor)
     whole = data.draw(rows_of(kind)).statistic()
     back = (whole * factor) * (1 / factor)
     for name, array in whole.arrays().items():
-        high = whole.arrays()[name.removesuffix("_rest")]  # what a double cannot hold, beside the double
+        high = whole.arrays()[name.removesuffix("_rest")]  # the double whose remainder this is
         assert (np.abs(back.arrays()[name] - array) <= 1e-14 * np.abs(high)).all(), name
 
 
@@ -97,7 +97,7 @@ def test_scaling_there_and_back_changes_nothing_but_rounding(kind, data, factor)
 @given(data=st.data(), factor=st.sampled_from([0.5, 0.25, 2.0, 8.0]))
 def test_scaling_is_learning_with_scaled_weights(kind, data, factor):
     rows = data.draw(rows_of(kind))
-    assert_same(rows.statistic() * factor, rows.weighing(rows.weight * factor).statistic())
+    assert_same(rows.statistic() * factor, rows.with_weight(rows.weight * factor).statistic())
 
 
 @every_kind
@@ -107,7 +107,7 @@ def test_taking_away_what_was_never_learned_is_refused_and_changes_nothing(kind,
     if rows.kind.dtype is np.int64:
         rows = Rows(kind, np.abs(rows.X), rows.codes, rows.weight, rows.K)  # a missing code is nothing to take away
     rows = Rows(kind, np.nan_to_num(rows.X) + (1 if kind.name in SPARSE else 0), rows.codes, rows.weight, rows.K)
-    few, many = rows.statistic(), rows.weighing(rows.weight * 2).statistic()
+    few, many = rows.statistic(), rows.with_weight(rows.weight * 2).statistic()
     before = {name: array.copy() for name, array in few.arrays().items()}
     with pytest.raises(ForgetError, match="never learned"):
         few - many
@@ -153,14 +153,14 @@ def test_any_history_is_the_statistic_of_the_rows_still_known(kind, data, steps)
     for step, what in steps:
         if step == "learn":
             batch = rows.take(np.array(what) % len(rows))
-            ledger, known = frozen(ledger + batch.statistic()), [*known, batch]
+            ledger, known = freeze(ledger + batch.statistic()), [*known, batch]
         elif step == "forget" and known:
             batch = known.pop(what % len(known))
-            ledger = frozen(ledger - batch.statistic())
+            ledger = freeze(ledger - batch.statistic())
         elif step == "fade":
-            ledger, peak = frozen(ledger * what), frozen(peak * max(what, 1.0))
-            known = [batch.weighing(batch.weight * what) for batch in known]
-        peak = frozen(peak + ledger)
+            ledger, peak = freeze(ledger * what), freeze(peak * max(what, 1.0))
+            known = [batch.with_weight(batch.weight * what) for batch in known]
+        peak = freeze(peak + ledger)
     still = rows.take([])
     for batch in known:
         still = still.plus(batch)

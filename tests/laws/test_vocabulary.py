@@ -54,7 +54,7 @@ def utf8(word):
     return word.encode("utf-8", "surrogatepass")
 
 
-def in_order(words):
+def sort_by_hash(words):
     return sorted(set(words), key=lambda word: (hash_by_hand(utf8(word)), utf8(word)))
 
 
@@ -84,7 +84,7 @@ def test_the_hash_never_changes():
 
 
 @given(st.binary(max_size=9), st.binary(max_size=9))
-def test_hashes_without_the_top_bit_are_those_of_one_short_part_and_tell_words_apart(a, b):
+def test_hashes_without_the_top_bit_are_those_of_one_short_part_and_differ_between_words(a, b):
     x, y = hash_word(a), hash_word(b)
     assert (x < 1 << 63) == (len(a) <= 7 and b" " not in a)
     if x < 1 << 63:
@@ -92,13 +92,13 @@ def test_hashes_without_the_top_bit_are_those_of_one_short_part_and_tell_words_a
 
 
 @given(words)
-def test_words_are_there_once_in_the_order_of_their_hashes(told):
-    v = Vocabulary.of(told)
-    assert list(v) == in_order(told) == [v[i] for i in range(len(v))] == v[:]
+def test_words_are_there_once_in_the_order_of_their_hashes(given_words):
+    v = Vocabulary.of(given_words)
+    assert list(v) == sort_by_hash(given_words) == [v[i] for i in range(len(v))] == v[:]
     assert v.hashes.tolist() == [hash_by_hand(utf8(word)) for word in v]
     assert v[::-2] == list(v)[::-2]
-    assert v == Vocabulary.of(reversed(told))
-    assert hash(v) == hash(Vocabulary.of(reversed(told)))
+    assert v == Vocabulary.of(reversed(given_words))
+    assert hash(v) == hash(Vocabulary.of(reversed(given_words)))
     assert pickle.loads(pickle.dumps(v)) == v
 
 
@@ -193,11 +193,11 @@ def test_byte_ranges_are_copied_and_compared_in_chunks(monkeypatch):
 
 
 def test_a_hundred_thousand_words_unite_at_once():
-    told = [f"word{i * 2654435761 % 10**9}" for i in range(150_000)]
-    a, b = Vocabulary.of(told[:100_000]), Vocabulary.of(told[50_000:])
+    given_words = [f"word{i * 2654435761 % 10**9}" for i in range(150_000)]
+    a, b = Vocabulary.of(given_words[:100_000]), Vocabulary.of(given_words[50_000:])
     start = perf_counter()
     union, mine, theirs = a.unite(b)
     took = perf_counter() - start
-    assert set(union) == set(told)
+    assert set(union) == set(given_words)
     assert np.array_equal(np.union1d(mine, theirs), np.arange(len(union)))
     assert took < 1  # 0.02 s where nothing else runs

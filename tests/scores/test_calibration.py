@@ -104,11 +104,11 @@ def test_where_no_class_is_left_the_new_prior_speaks():
 @pytest.mark.parametrize("name", MAPS)
 def test_a_calibration_is_read_as_it_was_written(name):
     K, found = MAPS[name]
-    told = Calibration(found, np.log(np.full(K, 1 / K)), 20, 0.5, 0.25)
-    again = read_calibration(write_calibration(told), K)
+    found = Calibration(found, np.log(np.full(K, 1 / K)), 20, 0.5, 0.25)
+    again = read_calibration(write_calibration(found), K)
     assert (again.method, again.rows, again.before, again.after) == (found.method, 20, 0.5, 0.25)
-    assert (again.apply(posteriors(K), told.log_prior) == told.apply(posteriors(K), told.log_prior)).all()
-    assert str(again) == str(told)
+    assert (again.apply(posteriors(K), found.log_prior) == found.apply(posteriors(K), found.log_prior)).all()
+    assert str(again) == str(found)
 
 
 @pytest.mark.parametrize(
@@ -130,10 +130,10 @@ def test_a_forged_calibration_is_refused(name, value, what):
         read_calibration(forged, 3)
 
 
-def test_dropping_a_calibration_is_said_where_the_user_is():
-    with pytest.warns(DecibanWarning, match="dropped") as told:
+def test_dropping_a_calibration_warns_at_the_line_of_the_user():
+    with pytest.warns(DecibanWarning, match="dropped") as warned:
         warn_dropped(Calibration(LINE, np.zeros(2)), "Hint: none")
-    assert told[0].filename == __file__
+    assert warned[0].filename == __file__
 
 
 def test_the_evidence_of_an_explanation_adds_up_to_the_calibrated_odds():
@@ -148,10 +148,10 @@ def test_the_evidence_of_an_explanation_adds_up_to_the_calibrated_odds():
             continue
         for priors in (None, [0.1, 0.2, 0.7]):
             now = model if priors is None else model.with_priors(priors)
-            belief = now._scorer.with_maps(calibration=Calibration(found, model._scorer.solved.log_prior))
-            told = belief.explain([X], (2, 0), model.classes_, 1)
-            log_p = belief.scores([X], "log_posterior", 1)
-            added = told.prior + told.evidence.sum(axis=1) + sum(told.extras.values())
-            np.testing.assert_allclose(added, told.total, atol=1e-9)
-            np.testing.assert_allclose(told.total, (log_p[:, 2] - log_p[:, 0]) * DECIBAN, atol=1e-9)
-            assert ("calibration" in told.extras) == (found.method != "temperature")
+            scorer = now._scorer.with_maps(calibration=Calibration(found, model._scorer.solved.log_prior))
+            explanation = scorer.explain([X], (2, 0), model.classes_, 1)
+            log_p = scorer.scores([X], "log_posterior", 1)
+            added = explanation.prior + explanation.evidence.sum(axis=1) + sum(explanation.extras.values())
+            np.testing.assert_allclose(added, explanation.total, atol=1e-9)
+            np.testing.assert_allclose(explanation.total, (log_p[:, 2] - log_p[:, 0]) * DECIBAN, atol=1e-9)
+            assert ("calibration" in explanation.extras) == (found.method != "temperature")

@@ -1,4 +1,4 @@
-"""Decisions are those of a loop over every call that could be made."""
+"""Decisions are those of a loop over every possible prediction."""
 
 import math
 from fractions import Fraction
@@ -119,7 +119,7 @@ def test_labels_of_any_kind_are_named():
     ("given", "says"),
     [
         ({"costs": {("a", "z"): 1}}, "'z' is none of the 3 classes"),
-        ({"costs": {"ab": 1}}, r"two classes, \(truth, called\), not for 'ab'"),
+        ({"costs": {"ab": 1}}, r"two classes, \(truth, predicted\), not for 'ab'"),
         ({"costs": {("a",): 1}}, "two classes"),
         ({"costs": [[0, 1], [1, 0]]}, "costs are a mapping"),
         ({"costs": {("a", "b"): math.inf}}, "finite"),

@@ -1,4 +1,4 @@
-"""An explanation is read by people: it names its parts, adds up, and says what is infinite or undefined."""
+"""An explanation names its parts, adds up, and shows what is infinite or undefined."""
 
 import re
 
@@ -26,10 +26,10 @@ def test_a_deciban_is_ten_logarithms_to_base_ten():
 
 @pytest.mark.parametrize("store", [np.asarray, csr_array])
 def test_entries_are_named_strongest_first_and_add_up(store):
-    told = explanation(store(EVIDENCE[:2]), shape=np.array([0.5, 0.0]))
-    assert told.entries(0) == [("money", 3.0), ("prior", -2.0), ("meet", -1.0), ("shape", 0.5)]
+    found = explanation(store(EVIDENCE[:2]), shape=np.array([0.5, 0.0]))
+    assert found.entries(0) == [("money", 3.0), ("prior", -2.0), ("meet", -1.0), ("shape", 0.5)]
     for row in range(2):
-        assert sum(value for _, value in told.entries(row)) == pytest.approx(told.total[row])
+        assert sum(value for _, value in found.entries(row)) == pytest.approx(found.total[row])
 
 
 def numbers(text):
@@ -44,13 +44,13 @@ def test_the_text_shows_every_part_and_the_total():
     assert "(11.9 to 1)" in text.splitlines()[-1]
 
 
-def test_the_weakest_parts_are_told_together():
+def test_the_weakest_parts_are_summed():
     text = explanation().text(1, most=2)
     assert numbers(text) == [12.0, -2.0, 0.75, 10.75]
     assert "(2 more)" in text
 
 
-def test_infinite_and_undefined_evidence_is_said():
+def test_infinite_and_undefined_evidence_is_shown():
     assert "+∞ dB" in explanation().text(2)
     assert re.search(r"total +undefined +\(impossible under both classes\)$", explanation().text(3))
 
@@ -61,14 +61,14 @@ def test_odds_against_are_called_so():
 
 
 def test_rows_are_picked_by_number_from_either_end_and_by_slice():
-    told = explanation(shape=np.arange(4.0))
-    assert len(told) == 4
-    assert told[1].text() == told.text(1)
-    assert told[-1].prior.tolist() == [-2.0]
-    assert told[1:3].total.tolist() == told.total[1:3].tolist()
-    assert told[1:3].extras["shape"].tolist() == [1.0, 2.0]
+    found = explanation(shape=np.arange(4.0))
+    assert len(found) == 4
+    assert found[1].text() == found.text(1)
+    assert found[-1].prior.tolist() == [-2.0]
+    assert found[1:3].total.tolist() == found.total[1:3].tolist()
+    assert found[1:3].extras["shape"].tolist() == [1.0, 2.0]
     with pytest.raises(IndexError):
-        told[4]
+        found[4]
 
 
 def test_many_rows_print_as_few():

@@ -12,32 +12,43 @@ from deciban.scores import Diagonal, Full, Linear, Lookup, SparseLinear, Steps, 
 from deciban.scores.linear import Barrier
 
 K, D, N = 4, 3, 40
-RNG = np.random.default_rng(7)
 NAN = np.nan
 
 
-def holed(X, missing):
-    return np.where(RNG.random(X.shape) < 0.3, missing, X)
+def generator(seed):
+    """Return the generator of one constant, so that none depends on the others."""
+    return np.random.default_rng([7, seed])
+
+
+def remove_values(X, missing):
+    return np.where(generator(0).random(X.shape) < 0.3, missing, X)
 
 
 def covariances(n):
-    roots = RNG.normal(size=(n, D, D))
+    roots = generator(n).normal(size=(n, D, D))
     return roots @ np.swapaxes(roots, 1, 2) + 0.5 * np.eye(D)
 
 
-MEAN = RNG.normal(size=(K, D))
-NUMBERS = holed(RNG.normal(size=(N, D)), NAN)
+MEAN = generator(11).normal(size=(K, D))
+NUMBERS = remove_values(generator(12).normal(size=(N, D)), NAN)
 NUMBERS[0], NUMBERS[1] = NAN, 1.0  # nothing there, and nothing missing
-FLAGS = holed(RNG.integers(0, 2, (N, D)).astype(float), NAN)
-COUNTS = holed(RNG.poisson(2, (N, D)).astype(float), NAN)
-CODES = holed(RNG.integers(0, 4, (N, D)), -1)  # 3 is a level never seen
-WORDS = RNG.poisson(0.8, (N, D)).astype(float)
-THETA = RNG.uniform(0.1, 0.9, (K, D))
-RATE = RNG.uniform(0.5, 4, (K, D))
+FLAGS = remove_values(generator(13).integers(0, 2, (N, D)).astype(float), NAN)
+COUNTS = remove_values(generator(14).poisson(2, (N, D)).astype(float), NAN)
+CODES = remove_values(generator(15).integers(0, 4, (N, D)), -1)  # 3 is a level never seen
+WORDS = generator(16).poisson(0.8, (N, D)).astype(float)
+THETA = generator(17).uniform(0.1, 0.9, (K, D))
+RATE = generator(18).uniform(0.5, 4, (K, D))
 START, KLASS = np.array([0, 2, 2, 5]), np.array([1, 3, 0, 1, 2], np.int32)
-LISTS = START, KLASS, RNG.normal(size=5)
+LISTS = START, KLASS, generator(19).normal(size=5)
 HARD = np.array([True, False, True])
-LINES = RNG.normal(size=K), RNG.normal(size=K), RNG.normal(size=D), RNG.normal(size=K)
+LINES = (
+    generator(20).normal(size=K),
+    generator(21).normal(size=K),
+    generator(22).normal(size=D),
+    generator(23).normal(size=K),
+)
+LEVEL_SCORES, UNSEEN_SCORES = generator(24).normal(size=(K, 9)), generator(25).normal(size=(K, D))
+BIN_SCORES = generator(26).normal(size=(K, 7))
 CELLS = np.array([[0, 0, 0], [0, 1, 2], [2, 1, 0], [2, 2, 2]])
 CELL_COUNTS = np.array([[3.0, 1, 0, 2], [0, 0, 0, 0], [1, 1, 1, 1], [0, 5, 0, 0]])
 
@@ -55,9 +66,9 @@ FORMS = {
     "sparse linear, mute bernoulli": (
         SparseLinear(*LISTS, *LINES, threshold=0.0, mute=HARD), csr_array(np.nan_to_num(FLAGS)),
     ),
-    "lookup": (Lookup(RNG.normal(size=(K, 9)), np.array([0, 3, 6, 9]), RNG.normal(size=(K, D))), CODES),
+    "lookup": (Lookup(LEVEL_SCORES, np.array([0, 3, 6, 9]), UNSEEN_SCORES), CODES),
     "lookup, impossible": (Lookup(IMPOSSIBLE, np.array([0, 3, 6, 9]), np.full((K, D), -np.inf)), CODES),
-    "steps": (Steps(np.array([-1.0, 0.0, 1.0, 0.5]), np.array([0, 3, 3, 4]), RNG.normal(size=(K, 7))), NUMBERS),
+    "steps": (Steps(np.array([-1.0, 0.0, 1.0, 0.5]), np.array([0, 3, 3, 4]), BIN_SCORES), NUMBERS),
     "steps, impossible": (Steps(np.array([-1.0, 0.0]), np.array([0, 0, 1, 2]), IMPOSSIBLE[:, :5]), NUMBERS),
     "diagonal": (Diagonal(MEAN, RATE), NUMBERS),
     "full": (Full(MEAN, covariances(K)), NUMBERS),
@@ -107,8 +118,8 @@ def test_gaussian_scores_marginalise_as_scipy_does_on_the_features_present(name)
     for i, k in product(range(N), range(K)):
         have = ~np.isnan(X[i])
         if have.any():
-            bell = multivariate_normal(form.mean[k][have], covariance[k][np.ix_(have, have)])
-            expected[i, k] = bell.logpdf(X[i][have])
+            normal = multivariate_normal(form.mean[k][have], covariance[k][np.ix_(have, have)])
+            expected[i, k] = normal.logpdf(X[i][have])
     np.testing.assert_allclose(form.joint(X), expected, rtol=1e-10, atol=1e-10)
 
 
@@ -121,7 +132,7 @@ def test_count_scores_are_those_of_scipy():
         np.testing.assert_allclose(form.joint(X), expected, rtol=1e-11, atol=1e-11)
 
 
-def test_diagonal_scores_are_sums_of_scipys_bells():
+def test_diagonal_scores_are_sums_of_scipys_normal_log_densities():
     form, _ = FORMS["diagonal"]
     x = np.array([[0.3, -2.0, 1e3]])
     np.testing.assert_allclose(form.joint(x)[0], norm(MEAN, np.sqrt(RATE)).logpdf(x).sum(axis=1), rtol=1e-12)
@@ -172,13 +183,13 @@ def _counts(cell):
 
 
 @pytest.mark.parametrize("name", ["linear", "linear, bernoulli", "linear, poisson", "sparse linear", "full, shared"])
-def test_a_line_tells_scores_apart_as_the_form_does(name):
+def test_linear_boundaries_give_the_score_differences_of_the_form(name):
     form, X = FORMS[name]
     X = (X.toarray() if hasattr(X, "toarray") else np.nan_to_num(X))[:5]
     line = form.linear()
-    told = X @ line.weights.T + line.bias
+    found = X @ line.weights.T + line.bias
     scores = form.joint(csr_array(X) if name == "sparse linear" else X)
-    np.testing.assert_allclose(told - told[:, :1], scores - scores[:, :1], rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(found - found[:, :1], scores - scores[:, :1], rtol=1e-10, atol=1e-10)
 
 
 @pytest.mark.parametrize("name", ["diagonal", "full", "full, shared", "linear"])
@@ -187,9 +198,9 @@ def test_a_conic_is_the_score(name):
     X = np.nan_to_num(X)[:5]
     conic = form.quadratic()
     squares = np.einsum("ni,kij,nj->nk", X, conic.A, X) if conic.A.ndim == 3 else X**2 @ conic.A.T
-    told = squares + X @ conic.weights.T + conic.bias
+    found = squares + X @ conic.weights.T + conic.bias
     scores = form.joint(X)
-    np.testing.assert_allclose(told - told[:, :1], scores - scores[:, :1], rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(found - found[:, :1], scores - scores[:, :1], rtol=1e-10, atol=1e-10)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The one log-sum-exp, and what is read off it, against exact arithmetic."""
+"""Log-sum-exp and posteriors against exact arithmetic."""
 
 import math
 from decimal import Decimal, localcontext

@@ -1,4 +1,4 @@
-"""Forms that count more or less: against the form itself, feature by feature, by kernels and from files."""
+"""Forms multiplied by a trust: against the form itself, feature by feature, by kernels and from files."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ TRUST = np.array([0.5, 0.0, 2.0])
 
 
 def gaps(score):
-    """What is said of each class against the first: what all share does not matter."""
+    """Return the score of each class minus that of the first: what all share does not matter."""
     with np.errstate(invalid="ignore"):
         return score - score[:, :1]
 

@@ -61,7 +61,7 @@ def test_one_form_is_its_own_sum():
     assert sum_forms([form]) is form
 
 
-def test_bells_melt_into_one_whatever_is_missing():
+def test_gaussians_sum_to_one_form_whatever_is_missing():
     rng = np.random.default_rng(0)
     parts = [Diagonal(rng.normal(size=(K, 3)) + 1e6, rng.uniform(0.5, 2, (K, 3))) for _ in range(5)]
     whole, X = sum_forms(parts), NUMBERS + 1e6

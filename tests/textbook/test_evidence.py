@@ -1,4 +1,4 @@
-"""Weight of evidence in decibans, and the sigmoid and softmax that turn it into belief (MATHS 1)."""
+"""Weight of evidence in decibans, and the sigmoid and softmax that turn it into probabilities (MATHS 1)."""
 
 from math import log10
 

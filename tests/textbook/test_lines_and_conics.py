@@ -9,11 +9,10 @@ import deciban
 FLAGS = np.array([[1, 0, 1], [1, 1, 0], [0, 1, 1], [0, 0, 1], [1, 0, 0], [0, 0, 0], [0, 1, 0]])
 COUNTS = np.array([[3, 0, 1], [2, 1, 0], [0, 4, 1], [1, 0, 5], [0, 2, 2], [1, 1, 1], [0, 3, 0]])
 label = np.array([0, 0, 0, 1, 1, 1, 1])
-rng = np.random.default_rng(7)
 NUMBERS = np.vstack(
     [
-        rng.multivariate_normal([0, 0], [[2.0, 0.8], [0.8, 1.0]], 40),
-        rng.multivariate_normal([2, 1], [[0.5, -0.3], [-0.3, 1.5]], 25),
+        np.random.default_rng(7).multivariate_normal([0, 0], [[2.0, 0.8], [0.8, 1.0]], 40),
+        np.random.default_rng(8).multivariate_normal([2, 1], [[0.5, -0.3], [-0.3, 1.5]], 25),
     ]
 )
 group = np.repeat([0, 1], [40, 25])
@@ -68,7 +67,7 @@ def test_the_tied_covariance_does_not_depend_on_the_priors():
 
 
 def roots_on_a_ray(A, w, b, origin, direction):
-    """Where the quadratic xᵀAx + wᵀx + b vanishes along origin + t·direction."""
+    """Return where the quadratic xᵀAx + wᵀx + b vanishes along origin + t·direction."""
     p, v = origin, direction
     return np.roots([v @ A @ v, 2 * p @ A @ v + w @ v, p @ A @ p + w @ p + b])
 

@@ -1,4 +1,4 @@
-"""Judging by kernels as by definition: rows scored by their fold, rows left out alone, posteriors judged."""
+"""Kernels of validation against definitions: scores by fold, leave-one-out scores, scorecards of posteriors."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ K, D = 4, 70
 
 @pytest.fixture
 def either(monkeypatch):
-    """What a call gives by the definition, and by kernels."""
+    """Return the result of a call by the definition, and by kernels."""
 
     def both(call):
         monkeypatch.setattr(execution, "MIN_KERNEL_STEPS", 1 << 60)
@@ -82,7 +82,7 @@ def test_rows_that_nobody_judges_stay_without_scores(either):
     np.testing.assert_allclose(quick, plain, rtol=1e-10, atol=1e-9)
 
 
-def test_far_rows_and_small_classes_are_counted_anew(either):
+def test_far_rows_and_small_classes_are_computed_without_the_row(either):
     X, y, _ = rows()
     X[9] = 1e7
     y[:3] = [K, K + 1, K + 1]
@@ -92,7 +92,7 @@ def test_far_rows_and_small_classes_are_counted_anew(either):
 
 @pytest.mark.parametrize("known", ["all", "some", "by row"])
 @pytest.mark.parametrize("weighed", [False, True], ids=["unit", "weighed"])
-def test_posteriors_are_judged_alike(either, known, weighed, monkeypatch):
+def test_kernels_and_definition_give_equal_scorecards(either, known, weighed, monkeypatch):
     monkeypatch.setattr(metrics, "KERNEL_BLOCK_ROWS", 128)
     rng = np.random.default_rng(0)
     scores = rng.normal(size=(1000, K)) * 20
@@ -100,8 +100,8 @@ def test_posteriors_are_judged_alike(either, known, weighed, monkeypatch):
     scores[5, 2] = -np.inf
     scores[7] = np.log([0.4, 0.4, 0.1, 0.1])
     truth, weight = rng.integers(-1, K, 1000), rng.uniform(0.0, 2.0, 1000) if weighed else None
-    told = {"all": None, "some": np.arange(K) != 1, "by row": rng.random((1000, K)) < 0.9}[known]
-    plain, quick = either(lambda: Scorecard.of(scores, truth, weight, told))
+    known_classes = {"all": None, "some": np.arange(K) != 1, "by row": rng.random((1000, K)) < 0.9}[known]
+    plain, quick = either(lambda: Scorecard.of(scores, truth, weight, known_classes))
     assert plain.rows.tolist() == quick.rows.tolist()
     for name in ("confusion", "unknown", "bins", "squares"):
         np.testing.assert_allclose(getattr(quick, name), getattr(plain, name), rtol=1e-12)

@@ -1,4 +1,4 @@
-"""Which levels of a category are told apart: levels without weight, and all but the most frequent."""
+"""Levels with their own parameters: levels without weight, and all but the most frequent ones are pooled."""
 
 from fractions import Fraction
 
@@ -46,7 +46,7 @@ def test_levels_declared_are_known_even_without_weight():
     assert family.n_parameters(PART) == 2 * 4
 
 
-def test_only_the_most_frequent_levels_are_told_apart():
+def test_only_the_most_frequent_levels_are_separate():
     family = Categorical(holes="unseen", most=2)  # 0 and 5 apart; 2 and 4 together: 3 and 1 rows
     np.testing.assert_allclose(theta(family, 0), [6 / 12, 2 / 8])
     np.testing.assert_allclose(theta(family, 5), [2 / 12, 4 / 8])
@@ -63,14 +63,14 @@ def test_of_equally_frequent_levels_the_lower_code_is_kept():
         np.testing.assert_allclose(theta(family, code), [3 / 13, 1 / 9])
 
 
-def test_telling_more_levels_apart_than_there_are_changes_nothing():
+def test_separating_more_levels_than_there_are_changes_nothing():
     for family in (Categorical(), Categorical(holes="unseen", unseen="smooth")):
         capped = Categorical(holes=family.holes, unseen=family.unseen, most=6)
         np.testing.assert_array_equal(capped.solve(PART).log_theta, family.solve(PART).log_theta)
 
 
 @given(data=st.data())
-def test_every_feature_is_told_apart_on_its_own(data):
+def test_every_feature_is_pooled_separately(data):
     sizes = data.draw(st.lists(st.integers(0, 5), min_size=1, max_size=4))
     rng = np.random.default_rng(data.draw(st.integers(0, 999)))
     family = Categorical(
@@ -100,8 +100,8 @@ def brute(family, table, codes):
     groups = [[v] for v in known[:cut]] + ([known[cut:]] if known[cut:] else [])
     whole = sum(count.values(), np.zeros(2)) + family.alpha * (len(groups) + (family.unseen == "smooth"))
     scores = {v: np.log((sum(count[u] for u in group) + family.alpha) / whole) for group in groups for v in group}
-    strange = np.log(family.alpha / whole) if family.unseen == "smooth" else np.zeros(2)
-    return np.array([np.zeros(2) if v < 0 else scores.get(v, strange) for v in codes.tolist()])
+    unknown = np.log(family.alpha / whole) if family.unseen == "smooth" else np.zeros(2)
+    return np.array([np.zeros(2) if v < 0 else scores.get(v, unknown) for v in codes.tolist()])
 
 
 @pytest.mark.parametrize("family", OTHERS, ids=str)
