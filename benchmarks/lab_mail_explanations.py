@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from deciban.cli.mail.describe_tokens import describe_token
-from deciban.formatting import signed
+from deciban.formatting import format_signed
 from deciban.mail.filter import MailFilter
 from deciban.mail.message.message import read_message
 from deciban.mail.model.verdicts import UNSURE, Verdict
@@ -84,18 +84,18 @@ def section(number: int, label: str, raw: bytes, verdict: Verdict) -> str:
     subject = format_header(headers.get("subject", "") or "(no subject)")
     writer = format_header(headers.get("from", "") or "(nobody)")
     right = "" if (verdict.probability >= 0.5) == (label == "spam") else ", wrongly"
-    called = f"{verdict.label}{right}: p(spam) = {verdict.probability:.4f}, {signed(verdict.decibans, 1)} dB"
+    called = f"{verdict.label}{right}: p(spam) = {verdict.probability:.4f}, {format_signed(verdict.decibans, 1)} dB"
     lines = [f"### {label.capitalize()} {number}: {subject}", "", f"From {writer}. Taken for **{called}**.", ""]
     lines += [f"{verdict.why}.", ""] if verdict.why else []
     lines += ["| dB | ham | spam | |", "|--:|--:|--:|---|"]
     learned = verdict.learned
     begun = "messages learned, before this one is read"
-    lines.append(f"| {signed(verdict.prior, 1)} | {learned['ham']} | {learned['spam']} | {begun} |")
+    lines.append(f"| {format_signed(verdict.prior, 1)} | {learned['ham']} | {learned['spam']} | {begun} |")
     for clue in verdict.clues:
         described = mask(describe_token(clue.token)).replace("|", "¦").replace("<", "‹").replace(">", "›")
         counts = f"{clue.counts['ham']:.0f} | {clue.counts['spam']:.0f}"
-        lines.append(f"| {signed(clue.decibans, 1)} | {counts} | {described} |")
-    return "\n".join([*lines, f"| {signed(verdict.others, 1)} | | | all else that it has |", ""])
+        lines.append(f"| {format_signed(clue.decibans, 1)} | {counts} | {described} |")
+    return "\n".join([*lines, f"| {format_signed(verdict.others, 1)} | | | all else that it has |", ""])
 
 
 def format_header(text: str) -> str:

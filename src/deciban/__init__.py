@@ -1,7 +1,7 @@
-"""deciban: classify by weighing evidence. Naive Bayes, Gaussian Bayes and their kin.
+"""deciban: classify by weighing evidence. Naive Bayes, Gaussian Bayes and related models.
 
-Letters, as in the lectures, everywhere in this package: k, l classes, K how many; j a feature, d how many;
-v a level or word, V how many; n a count or weight, w a row's weight; π a class prior, θ a probability,
+Letters, as in the lectures, everywhere in this package: k, l classes, K their number; j a feature, d their number;
+v a level or word, V their number; n a count or weight, w a row's weight; π a class prior, θ a probability,
 μ a mean, σ² a variance, Σ a covariance; x a row, z a row of word counts; α a pseudo-count.
 """
 

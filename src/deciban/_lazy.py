@@ -1,4 +1,4 @@
-"""Public names that are imported when they are first used, so that `import deciban` is quick."""
+"""Public names that are imported when they are first used, so that `import deciban` is fast."""
 
 from __future__ import annotations
 

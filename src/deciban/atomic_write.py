@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Atomic writing: a file is written completely or not at all."""
 
 from __future__ import annotations
 
@@ -9,33 +9,33 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-LONGEST = 180
-"""Bytes of a name that are repeated in that of its unfinished file: most file systems end at 255."""
+MAX_REPEATED_BYTES = 180
+"""The number of bytes of a name that its temporary file repeats: most file systems allow 255."""
 
 
 @contextmanager
-def whole(path: str | os.PathLike[str], mode: int = 0o666) -> Iterator[Path]:
-    """An unfinished file beside `path`, which takes its name when the block ends well and is gone when it does not.
+def atomic_write(path: str | os.PathLike[str], mode: int = 0o666) -> Iterator[Path]:
+    """Yield a temporary file in the folder of `path`, which replaces `path` if the block succeeds, else is deleted.
 
-    It may be read by whom `mode` and the umask let. A crash, a full disk or a refusal leaves what had the name before
-    as it was. Raises OSError.
+    Its permissions are `mode` and the umask. A crash, a full disk or an error leaves the previous file unchanged.
+    Raises OSError.
     """
-    target = Path(os.path.realpath(path))  # a link goes on pointing to what it pointed to
-    refuse_unwritable(target)
-    unfinished = empty_file_beside(target, mode)
-    mode = unfinished.stat().st_mode
+    target = Path(os.path.realpath(path))  # a link keeps its target
+    check_writable(target)
+    temporary = create_temporary_file(target, mode)
+    mode = temporary.stat().st_mode
     try:
-        yield unfinished
-        os.chmod(unfinished, mode)  # the block may have put another file in its place
-        _sync(unfinished)
-        os.replace(unfinished, target)
+        yield temporary
+        os.chmod(temporary, mode)  # the block may have replaced the file
+        _sync(temporary)
+        os.replace(temporary, target)
         _sync(target.parent)
     finally:
-        unfinished.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
-def refuse_unwritable(target: Path) -> None:
-    """Refuse a folder, a device, or a file that is protected: a new name would quietly take its place."""
+def check_writable(target: Path) -> None:
+    """Raise an error for a folder, a device, or a protected file, which would be replaced silently."""
     try:
         mode = target.stat().st_mode
     except FileNotFoundError:
@@ -48,16 +48,16 @@ def refuse_unwritable(target: Path) -> None:
         raise PermissionError(13, "no permission to write to it", str(target))
 
 
-def empty_file_beside(target: Path, mode: int) -> Path:
-    """Make a new, empty file in the folder of `target`, under a name of its own, and close it."""
-    start = os.fsdecode(os.fsencode(target.name)[:LONGEST])
+def create_temporary_file(target: Path, mode: int) -> Path:
+    """Create a new, empty file in the folder of `target`, under a random name, and close it."""
+    start = os.fsdecode(os.fsencode(target.name)[:MAX_REPEATED_BYTES])
     path = target.with_name(f".{start}.{secrets.token_hex(6)}.part")
     os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
     return path
 
 
 def _sync(path: Path) -> None:
-    """Have the disk know it; some systems cannot open a folder, and need not."""
+    """Flush a file or folder to disk; some systems cannot open a folder, and need not."""
     if path.is_dir():
         with suppress(OSError):
             _sync_handle(os.open(path, os.O_RDONLY))

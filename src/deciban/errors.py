@@ -1,16 +1,16 @@
-"""What can go wrong, as a tree; each kind is also the built-in exception people already catch.
+"""The exceptions of deciban, as a tree; each is also the built-in exception that people already catch.
 
     DecibanError
     ├── InputError      (ValueError)   data or an argument breaks a rule
     ├── SchemaError     (ValueError)   two ledgers or models count different things
-    ├── ForgetError     (ValueError)   asked to take away what was never learned
-    ├── ModelFileError  (ValueError)   a model file cannot be read or written; the text says why
-    ├── StoreError      (OSError)      a mail store cannot be opened, read or written; the text says why
+    ├── ForgetError     (ValueError)   a subtraction of data that was never learned
+    ├── ModelFileError  (ValueError)   a model file cannot be read or written; the message says why
+    ├── StoreError      (OSError)      a mail store cannot be opened, read or written; the message says why
     ├── MissingExtraError (ImportError) an optional part needs a library that is not installed
-    └── UndefinedError  (TypeError and AttributeError)  the model has no such quantity; the text says why
+    └── UndefinedError  (TypeError and AttributeError)  the model has no such quantity; the message says why
 
-    DecibanWarning      (UserWarning)  the answer stands, but the user should know something
-    └── PrecisionWarning               a variance has lost digits; the text says which and how many are left
+    DecibanWarning      (UserWarning)  the result is valid, but the user should know something
+    └── PrecisionWarning               a variance has lost digits; the message says which and how many are left
 
 Every message names the thing, the rule, the value and the way out.
 """
@@ -23,16 +23,16 @@ from typing import Any
 MAX_NAME_LENGTH = 80
 """Characters of a name that a message shows; longer names are not compared with others."""
 
-MOST_NAMED = 20
-"""So many names are told where one is wanted that there is not."""
+MAX_LISTED_NAMES = 20
+"""The number of names that a message lists where an unknown one was given."""
 
 
 MAX_MESSAGE_CHARACTERS = 2000
-"""A longer message quotes so much of an input that nobody reads it: its middle is left out."""
+"""The greatest length of a message: a longer one quotes too much of an input, and its middle is left out."""
 
 
 class DecibanError(Exception):
-    """Anything deciban refuses to do."""
+    """The base of all exceptions of deciban."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*(shorten(arg) if isinstance(arg, str) else arg for arg in args))
@@ -47,7 +47,7 @@ class SchemaError(DecibanError, ValueError):
 
 
 class ForgetError(DecibanError, ValueError):
-    """A subtraction would take away what was never learned."""
+    """A subtraction of data that was never learned."""
 
 
 class ModelFileError(DecibanError, ValueError):
@@ -67,11 +67,11 @@ class UndefinedError(DecibanError, TypeError, AttributeError):
 
 
 class DecibanWarning(UserWarning):
-    """The answer stands, but something about it should be known."""
+    """The result is valid, but something about it should be known."""
 
 
 class PrecisionWarning(DecibanWarning):
-    """A variance has fewer exact digits than twelve, because what was forgotten was so much larger."""
+    """A variance has fewer exact digits than twelve, because the forgotten data were so much larger."""
 
 
 def shorten(message: str) -> str:
@@ -86,7 +86,7 @@ def shorten(message: str) -> str:
 
 
 def list_names(names: Sequence[str], most: int = 12) -> str:
-    """The first of these names, long ones shortened.
+    """Join the first of these names, long ones shortened.
 
     >>> list_names(["age", "x" * 200, "weight"], 2).replace("x" * 79, "x…x")
     'age, x…x… …'
@@ -96,7 +96,7 @@ def list_names(names: Sequence[str], most: int = 12) -> str:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """The nearest name, as a question."""
+    """Return a question for the most similar name; empty if there is none."""
     from difflib import get_close_matches
 
     near = {known_name.lower(): known_name for known_name in known if len(known_name) <= MAX_NAME_LENGTH}
@@ -104,9 +104,9 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f"; did you mean {near[close[0]]!r}?" if close else ""
 
 
-def no_such_class(label: Any, classes: Iterable[Any]) -> InputError:
-    """What to say of a class that there is none of."""
+def unknown_class_error(label: Any, classes: Iterable[Any]) -> InputError:
+    """Return the error for an unknown class."""
     known = [str(name) for name in classes]
-    shown = ", ".join(known[:MOST_NAMED]) + (" …" if len(known) > MOST_NAMED else "")
+    shown = ", ".join(known[:MAX_LISTED_NAMES]) + (" …" if len(known) > MAX_LISTED_NAMES else "")
     near = did_you_mean(label, known) if isinstance(label, str) else ""
     return InputError(f"{label!r} is none of the {len(known)} classes{near or '.'} Hint: one of {shown}")

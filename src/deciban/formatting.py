@@ -1,4 +1,4 @@
-"""How numbers and small tables are written for people, wherever they are printed or drawn."""
+"""Formatting of numbers and small tables for people, wherever they are printed or drawn."""
 
 from __future__ import annotations
 
@@ -7,31 +7,31 @@ import unicodedata
 from collections.abc import Container, Sequence
 
 ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
-"""Control characters whose escapes everybody knows."""
+"""Control characters with escapes of one letter."""
 
 
-def spaced(n: float, form: str = ".0f", gap: str = " ") -> str:
-    """A number with its thousands apart; `form` as `format` takes it.
+def format_thousands(n: float, form: str = ".0f", gap: str = " ") -> str:
+    """Format a number with its thousands separated; `form` is a format specification.
 
-    >>> spaced(1234567), spaced(21300.0, ".6g"), spaced(12)
+    >>> format_thousands(1234567), format_thousands(21300.0, ".6g"), format_thousands(12)
     ('1 234 567', '21 300', '12')
     """
     return f"{n:,{form}}".replace(",", gap)
 
 
-def percent(share: float, digits: int = 1) -> str:
-    """A share of so many digits after the point; a dash where there is none.
+def format_percent(share: float, digits: int = 1) -> str:
+    """Format a share in percent with `digits` digits after the point; a dash for NaN.
 
-    >>> percent(0.5), percent(2 / 3, 2), percent(math.nan)
+    >>> format_percent(0.5), format_percent(2 / 3, 2), format_percent(math.nan)
     ('50.0 %', '66.67 %', '–')
     """
     return "–" if math.isnan(share) else f"{100 * share:.{digits}f} %"
 
 
-def short_percent(share: float, digits: int = 4) -> str:
-    """A share of so many digits in all, and of no more than tell it.
+def format_short_percent(share: float, digits: int = 4) -> str:
+    """Format a share in percent with at most `digits` significant digits, without trailing zeros.
 
-    >>> short_percent(0.5), short_percent(90 / 585, 3), short_percent(1e-7)
+    >>> format_short_percent(0.5), format_short_percent(90 / 585, 3), format_short_percent(1e-7)
     ('50 %', '15.4 %', '0.00001 %')
     """
     value = 100 * share
@@ -41,30 +41,32 @@ def short_percent(share: float, digits: int = 4) -> str:
     return f"{value:.{places}f}".rstrip("0").rstrip(".") + " %"
 
 
-def percents(ends: tuple[float, float]) -> str:
-    """From one share to another, in percent.
+def format_percent_range(ends: tuple[float, float]) -> str:
+    """Format a range of shares in percent.
 
-    >>> percents((0.5, 0.75))
+    >>> format_percent_range((0.5, 0.75))
     '50.00 to 75.00'
     """
     return f"{100 * ends[0]:.2f} to {100 * ends[1]:.2f}"
 
 
-def number(value: float, digits: int = 4) -> str:
-    """So many digits after the point, with a true minus sign, and nothing below zero that is shown as zero.
+def format_number(value: float, digits: int = 4) -> str:
+    """Format a number with `digits` digits after the point, a true minus sign, and no negative zero.
 
-    >>> number(0.25), number(-0.25, 2), number(-0.001, 2), number(math.inf), number(math.nan)
-    ('0.2500', '−0.25', '0.00', '∞', '–')
+    >>> format_number(0.25), format_number(-0.25, 2), format_number(-0.001, 2)
+    ('0.2500', '−0.25', '0.00')
+    >>> format_number(math.inf), format_number(math.nan)
+    ('∞', '–')
     """
     if math.isnan(value):
         return "–"
     return f"{value:z.{digits}f}".replace("-", "−").replace("inf", "∞")
 
 
-def signed(value: float, digits: int = 2) -> str:
-    """The same with a sign before it, whether above zero or below.
+def format_signed(value: float, digits: int = 2) -> str:
+    """Format a number with its sign, also if it is positive.
 
-    >>> signed(3.5), signed(-10.0, 1), signed(-math.inf), signed(math.nan)
+    >>> format_signed(3.5), format_signed(-10.0, 1), format_signed(-math.inf), format_signed(math.nan)
     ('+3.50', '−10.0', '−∞', 'undefined')
     """
     if math.isnan(value):
@@ -72,19 +74,19 @@ def signed(value: float, digits: int = 2) -> str:
     return f"{value:+z.{digits}f}".replace("-", "−").replace("inf", "∞")
 
 
-def give_or_take(value: float, error: float, digits: int = 4) -> str:
-    """A figure and its standard error, where it has one.
+def format_with_error(value: float, error: float, digits: int = 4) -> str:
+    """Format a figure and its standard error, where it has one.
 
-    >>> give_or_take(0.25, 0.01), give_or_take(math.inf, math.nan)
+    >>> format_with_error(0.25, 0.01), format_with_error(math.inf, math.nan)
     ('0.2500 ± 0.0100', '∞')
     """
-    return number(value, digits) + ("" if math.isnan(error) else f" ± {error:.{digits}f}")
+    return format_number(value, digits) + ("" if math.isnan(error) else f" ± {error:.{digits}f}")
 
 
-def one_line(text: str) -> str:
-    """Control characters, which could break a screen or play tricks with a terminal, as a space.
+def to_one_line(text: str) -> str:
+    """Replace control characters, which could break a screen or act on a terminal, by spaces.
 
-    >>> one_line("two\\nlines")
+    >>> to_one_line("two\\nlines")
     'two lines'
     """
     return "".join(c if c.isprintable() else " " for c in text)
@@ -101,21 +103,19 @@ def escape_controls(text: str, keep: str = "") -> str:
     """
     if text.isprintable():
         return text
-    return "".join(
-        c if c.isprintable() or c in keep or unicodedata.category(c) == "Zs" else _escape_of(c) for c in text
-    )
+    return "".join(c if c.isprintable() or c in keep or unicodedata.category(c) == "Zs" else _escape(c) for c in text)
 
 
-def _escape_of(char: str) -> str:
-    """One character as JSON escapes it: by a letter, or by its code in UTF-16."""
+def _escape(char: str) -> str:
+    """Return the JSON escape of one character: a letter, or its code in UTF-16."""
     code = char.encode("utf-16-be", "surrogatepass").hex()
     return ESCAPES.get(char) or "".join(f"\\u{code[i : i + 4]}" for i in range(0, len(code), 4))
 
 
-def aligned(table: Sequence[Sequence[str]], left: Container[int] = (0,)) -> list[str]:
-    """Lines of a table whose columns stand beneath each other: on the left those named, all others on the right.
+def align_columns(table: Sequence[Sequence[str]], left: Container[int] = (0,)) -> list[str]:
+    """Format a table as lines with aligned columns: those in `left` to the left, all others to the right.
 
-    >>> aligned([["ham", "3"], ["spam", "12"]])
+    >>> align_columns([["ham", "3"], ["spam", "12"]])
     ['ham    3', 'spam  12']
     """
     widths = [max(map(len, column)) for column in zip(*table)]

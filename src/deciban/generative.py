@@ -1,4 +1,4 @@
-"""BELIEF: what we assume, what we remember, and everything that follows from the two."""
+"""GenerativeModel: a ledger under an assumption, and everything that follows from the two."""
 
 from __future__ import annotations
 
@@ -23,17 +23,18 @@ from deciban.scores.full import NO_COVARIANCE
 from deciban.scores.novelty import Novelty
 
 DRAWS = 100_000
-"""Rows drawn where an error can only be estimated."""
+"""The number of rows sampled where an error can only be estimated."""
 
-DRAWN_AT_ONCE = 4096
+ROWS_PER_SAMPLE = 4096
+"""The number of rows sampled and scored at a time."""
 
 
 @dataclass(frozen=True)
 class Assumption:
     """A family for each block of features, a class prior, and perhaps a ledger of imagined examples.
 
-    Imagined examples are learned beside the real ones: they smooth every probability, and move the class
-    prior too. With `auto` the families' pseudo-counts are open, and each belief has those that its ledger asks for
+    Imagined examples are added to the real ones: they smooth every probability, and change the class prior too. With
+    `auto` each model has the pseudo-counts that maximise the marginal likelihood of its ledger
     (`families/marginal_likelihood.py`).
     """
 
@@ -45,7 +46,7 @@ class Assumption:
 
     @property
     def needs(self) -> tuple[Needs, ...]:
-        """What must be remembered for each block."""
+        """The statistic that each block needs."""
         wanted = (family.needs() for family in self.families)
         return tuple(replace(n, skips=n.skips and self.missing == "skip") for n in wanted)
 
@@ -64,7 +65,7 @@ def summarise_rows(
     weight: Array | None,
     threads: int,
 ) -> Ledger:
-    """The ledger of these rows: one matrix for each block, the place of each row's class, and its weight."""
+    """Summarise these rows into a ledger: one matrix for each block, each row's class code, and its weight."""
     K = len(classes)
     blocks = tuple(
         Block(n.kind, X.shape[1], name, reading=n.reading) for n, X, name in zip(assumption.needs, parts, names)
@@ -76,7 +77,7 @@ def summarise_rows(
 
 @dataclass(frozen=True, eq=False)
 class GenerativeModel(Scorer):
-    """A ledger under an assumption. A value: learning more makes another."""
+    """A ledger under an assumption. It is immutable: learning more makes another."""
 
     assumption: Assumption
     ledger: Ledger
@@ -90,7 +91,7 @@ class GenerativeModel(Scorer):
 
     @property
     def schema(self) -> Schema:
-        """The names of what is counted."""
+        """The names of classes, features and levels."""
         return self.ledger.schema
 
     @property
@@ -99,24 +100,24 @@ class GenerativeModel(Scorer):
         return self.ledger.rows
 
     def require_density(self, what: str) -> None:
-        """Refuse what asks for p(x) where the families are no likelihoods."""
+        """Raise an error where the families are no likelihoods, as `what` needs p(x)."""
         if not self.assumption.probabilistic:
             raise UndefinedError(NO_LIKELIHOOD.format(what=what))
 
     def unsolved(self) -> GenerativeModel:
-        """The same, in which everything follows from the ledger."""
+        """Return the model without a cached solution, so that everything follows from the ledger."""
         return self
 
     @cached_property
     def complete(self) -> Ledger:
-        """What is remembered, with what is imagined."""
+        """The ledger with the imagined examples added."""
         imagined = self.assumption.imagined
         if imagined is None:
             return self.ledger
-        strange = [label for label in imagined.schema.classes if label not in self.ledger.schema.classes]
-        if strange:
+        unknown = [label for label in imagined.schema.classes if label not in self.ledger.schema.classes]
+        if unknown:
             raise SchemaError(
-                f"the imagined examples have a class that the model has not: {strange[0]!r}. "
+                f"the imagined examples have a class that the model has not: {unknown[0]!r}. "
                 f"Hint: imagine examples of {list(self.ledger.schema.classes)} only"
             )
         return self.ledger + imagined
@@ -126,26 +127,26 @@ class GenerativeModel(Scorer):
         """The class prior and the score forms, solved once."""
         prior = self.assumption.prior.solve(self.complete.rows)
         try:
-            with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below
+            with np.errstate(over="ignore", invalid="ignore"):  # overflow raises an error below
                 forms = tuple(f.solve(part) for f, part in zip(self.assumption.families, self.complete.parts))
         except np.linalg.LinAlgError:
             raise InputError(NO_COVARIANCE) from None
         if not all(map(has_scores, forms)):
             raise InputError(
-                "what was learned has no scores that can be computed: its numbers, weights or pseudo-counts are too "
+                "the model has no scores that can be computed: its numbers, weights or pseudo-counts are too "
                 "large (a double holds up to 1.8e308). Hint: scale the columns, or the weights."
             )
-        silent = not self.assumption.probabilistic and len(prior) > 1
-        return Solved(prior, np.zeros(len(prior)) if silent else log(prior), forms, self.assumption.needs)
+        no_prior = not self.assumption.probabilistic and len(prior) > 1
+        return Solved(prior, np.zeros(len(prior)) if no_prior else log(prior), forms, self.assumption.needs)
 
     def log_likelihood(self, parts: Sequence[Any], codes: Codes, weight: Array | None, threads: int) -> float:
-        """Σ w ln p(x, y) over rows with known classes and weights above zero."""
+        """Compute Σ w ln p(x, y) over rows with known classes and weights above zero."""
         self.require_density("likelihood")
         joint = self.scores(parts, "joint", threads)[np.arange(len(codes)), codes]
         return float(joint.sum() if weight is None else np.dot(joint, weight))
 
     def training_log_likelihood(self) -> float:
-        """Σ w ln p(x, y) over the rows that were learned, from the ledger alone."""
+        """Compute Σ w ln p(x, y) over the training rows, from the ledger alone."""
         self.require_density("likelihood")
         if any(
             isinstance(p, Cells) and not np.allclose(p.count.sum(axis=1), self.ledger.rows) for p in self.ledger.parts
@@ -160,31 +161,31 @@ class GenerativeModel(Scorer):
         return prior + sum(family.log_likelihood(part, solved) for family, part, solved in blocks)
 
     def sample(self, n: int, rng: np.random.Generator) -> tuple[list[NDArray[Any]], NDArray[np.intp]]:
-        """n rows drawn from the model: the matrix of each block, and the classes' places."""
+        """Sample n rows from the model: the matrix of each block, and the class codes."""
         self.require_density("rows to draw")
         codes = rng.choice(len(self.solved.prior), size=n, p=self.solved.prior / self.solved.prior.sum())
-        with np.errstate(over="ignore", invalid="ignore"):  # what is too large to be drawn is refused by the families
+        with np.errstate(over="ignore", invalid="ignore"):  # the families refuse parameters that are too large
             parts = [f.sample(p, codes, rng) for f, p in zip(self.assumption.families, self.complete.parts)]
         return parts, codes
 
     def bayes_error(self, n_draws: int, rng: np.random.Generator, threads: int) -> float:
-        """The least error any rule can have if this model is the truth: E[1 − max_k p(k|x)].
+        """Compute the least error of any rule if this model is the truth: E[1 − max_k p(k|x)].
 
-        Exact where one block of discrete features has few combinations, else over rows drawn from the model.
+        It is exact where one block of discrete features has few combinations, else over rows sampled from the model.
         """
         self.require_density("Bayes error")
         every = self.assumption.families[0].enumerate_rows(self.complete.parts[0])
         if every is not None and len(self.assumption.families) == 1:
             rows, log_times = every
             return float(1 - np.exp(self.scores([rows], "joint", threads).max(axis=1) + log_times).sum())
-        sure = 0.0
-        for start in range(0, n_draws, DRAWN_AT_ONCE):
-            parts, _ = self.sample(min(DRAWN_AT_ONCE, n_draws - start), rng)
-            sure += float(self.with_maps(calibration=None).scores(parts, "posterior", threads).max(axis=1).sum())
-        return 1 - sure / n_draws
+        total = 0.0
+        for start in range(0, n_draws, ROWS_PER_SAMPLE):
+            parts, _ = self.sample(min(ROWS_PER_SAMPLE, n_draws - start), rng)
+            total += float(self.with_maps(calibration=None).scores(parts, "posterior", threads).max(axis=1).sum())
+        return 1 - total / n_draws
 
     @property
     def n_parameters(self) -> int:
-        """Numbers estimated: of p(x|k) and of the class prior."""
+        """The number of estimated parameters, of p(x|k) and of the class prior."""
         conditional = sum(f.n_parameters(p) for f, p in zip(self.assumption.families, self.complete.parts))
         return conditional + len(self.solved.prior) - 1

@@ -10,7 +10,7 @@ import pyarrow.parquet
 import pytest
 
 import deciban
-from deciban.plain_json import json_text, plain
+from deciban.plain_json import to_json, to_plain
 from tests.cli.terminal import PATIENTS, done, table
 
 
@@ -83,6 +83,6 @@ def test_parameters_of_an_estimator_are_numbers_where_they_are_numbers(tmp_path)
     ids=repr,
 )
 def test_values_become_what_json_knows(value, expected):
-    assert plain(value) == expected
-    assert type(plain(value)) is type(expected)
-    assert strict(json_text(value)) == expected
+    assert to_plain(value) == expected
+    assert type(to_plain(value)) is type(expected)
+    assert strict(to_json(value)) == expected

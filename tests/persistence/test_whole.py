@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from deciban import persistence as files
-from deciban.atomic_write import whole
+from deciban.atomic_write import atomic_write
 from deciban.errors import ModelFileError
 
 OLD = {"a": np.arange(10.0)}
@@ -139,7 +139,7 @@ def test_a_long_name_is_no_trouble(tmp_path):
 
 
 def test_several_files_get_their_names_when_all_are_complete(tmp_path):
-    with whole(tmp_path / "a") as a, whole(tmp_path / "b") as b:
+    with atomic_write(tmp_path / "a") as a, atomic_write(tmp_path / "b") as b:
         a.write_text("a")
         b.write_text("b")
         assert not (tmp_path / "a").exists()

@@ -14,8 +14,8 @@ from rich.text import Text
 
 from deciban import __version__
 from deciban.cli.output import check_folder, print_json, write_folder
-from deciban.formatting import signed
-from deciban.plain_json import json_text
+from deciban.formatting import format_signed
+from deciban.plain_json import to_json
 
 if TYPE_CHECKING:
     from deciban.cli.demo_results import Forgetting, Reason, Result, SplitResults
@@ -45,7 +45,7 @@ def run(folder: Path, as_json: bool) -> None:
         "digits": asdict(digits),
         "forgetting": [asdict(line) for line in forgetting],
     }
-    report = json_text(figures, indent=2).encode() + b"\n"
+    report = to_json(figures, indent=2).encode() + b"\n"
     files = write_folder(folder, {**({PICTURE: picture} if picture else {}), REPORT: report})
     if as_json:
         print_json({**figures, "files": [str(path) for path in files]})
@@ -112,7 +112,7 @@ def explain(out: Console, reason: Reason) -> None:
     out.print(Text("\n".join(f"  {line}" for line in reason.text.splitlines())), soft_wrap=True)
     out.print(
         Text(
-            f"  The prior and {len(reason.evidence) - 1} features add up to {signed(reason.added_up)} dB, "
+            f"  The prior and {len(reason.evidence) - 1} features add up to {format_signed(reason.added_up)} dB, "
             f"which is p({reason.winner}) = {reason.probability:.3f}.\n"
             "  dB is decibans: +10 is ten to one for, −10 ten to one against."
         ),

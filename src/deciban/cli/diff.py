@@ -11,7 +11,7 @@ import typer
 
 from deciban.cli import options as a
 from deciban.cli.error_handling import handle_errors
-from deciban.formatting import number, signed
+from deciban.formatting import format_number, format_signed
 
 if TYPE_CHECKING:
     from deciban.model.description import Description
@@ -141,14 +141,19 @@ def show(first: str, second: str, found: dict[str, Any], most: int) -> None:
     if found["evidence"]:
         heading(out, "Evidence", "for the true class, on average; * where the 90 % intervals are disjoint")
         body = [
-            [e["column"], f"{number(e['first'], 2)} dB", f"{number(e['second'], 2)} dB", _format_change(e)]
+            [
+                e["column"],
+                f"{format_number(e['first'], 2)} dB",
+                f"{format_number(e['second'], 2)} dB",
+                _format_change(e),
+            ]
             for e in found["evidence"][:most]
         ]
         table(out, ["column", "first", "second", "change"], body, right=[1, 2, 3])
 
 
 def _format_change(entry: Mapping[str, Any]) -> str:
-    return f"{signed(entry['second'] - entry['first'])}{' *' if entry['sure'] else '  '}"
+    return f"{format_signed(entry['second'] - entry['first'])}{' *' if entry['sure'] else '  '}"
 
 
 def _format_value(value: Any) -> str:

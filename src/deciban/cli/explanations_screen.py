@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from deciban.cli.render import console, heading, line, one_line, short, table
-from deciban.plain_json import plain
+from deciban.plain_json import to_plain
 from deciban.scores.explanation import Reason, format_decibans, format_odds
 from deciban.scores.passages import format_word
 
@@ -47,7 +47,7 @@ class RowExplanation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the explanation for JSON: infinite evidence is None."""
-        result: dict[str, Any] = plain(
+        result: dict[str, Any] = to_plain(
             {
                 "row": self.row,
                 "prediction": self.prediction,
@@ -60,7 +60,7 @@ class RowExplanation:
             }
         )
         result |= {} if self.name is None else {"file": self.name}
-        result |= {} if self.words is None else {"words": plain(self.words.to_list())}
+        result |= {} if self.words is None else {"words": to_plain(self.words.to_list())}
         return result
 
 

@@ -48,12 +48,12 @@ def _show_estimator(found: Any, as_json: bool) -> None:
     """Print the class, parameters and classes of an estimator that was trained on a matrix."""
     from deciban.cli.output import print_json
     from deciban.cli.render import console, heading, line, pairs
-    from deciban.plain_json import plain
+    from deciban.plain_json import to_plain
 
     facts: dict[str, Any] = {
         "estimator": type(found).__name__,
-        "parameters": plain(found.get_params()),
-        "classes": plain(list(getattr(found, "classes_", ()))),
+        "parameters": to_plain(found.get_params()),
+        "classes": to_plain(list(getattr(found, "classes_", ()))),
         "calibration": None if found.calibration_ is None else str(found.calibration_),
     }
     if as_json:

@@ -26,13 +26,13 @@ def check_output(path: str | Path, inputs: Sequence[str | Path] = ()) -> None:
     """Refuse, before any work is done, a file that cannot be written or that is being read."""
     if str(path) == "-":
         return
-    from deciban.atomic_write import refuse_unwritable
+    from deciban.atomic_write import check_writable
 
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
         raise InputError(f"cannot write {str(path)!r}: there is no folder {str(target.parent)!r}. {HINT}")
     try:
-        refuse_unwritable(target)
+        check_writable(target)
         if not os.access(target.parent, os.W_OK | os.X_OK):
             raise PermissionError(13, "no permission to write in its folder")
     except OSError as error:
@@ -50,10 +50,10 @@ def write_error(path: str | Path, error: OSError) -> InputError:
 @contextmanager
 def atomic_file(path: str | Path, mode: int = 0o666) -> Iterator[Path]:
     """Yield a temporary file that gets the name when the block succeeds, with this mode less the umask."""
-    from deciban.atomic_write import whole
+    from deciban.atomic_write import atomic_write
 
     try:
-        with whole(path, mode) as unfinished:
+        with atomic_write(path, mode) as unfinished:
             yield unfinished
             stop_if_interrupted()
     except OSError as error:
@@ -77,9 +77,9 @@ def save(model: Model, path: str | Path) -> None:
 
 def print_json(figures: Any) -> None:
     """Print figures on standard output as strict JSON."""
-    from deciban.plain_json import json_text
+    from deciban.plain_json import to_json
 
-    print(escape_for_terminal(json_text(figures, indent=2)))
+    print(escape_for_terminal(to_json(figures, indent=2)))
 
 
 def escape_for_terminal(text: str) -> str:
@@ -113,13 +113,13 @@ def check_folder(folder: Path) -> None:
 
 def write_folder(folder: Path, files: Mapping[str, bytes]) -> list[Path]:
     """Create the folder and write the files into it; no file gets its name before all are complete."""
-    from deciban.atomic_write import whole
+    from deciban.atomic_write import atomic_write
 
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with ExitStack() as unfinished:
             for name, content in files.items():
-                unfinished.enter_context(whole(folder / name)).write_bytes(content)
+                unfinished.enter_context(atomic_write(folder / name)).write_bytes(content)
     except OSError as error:
         raise InputError(f"cannot write to the folder {str(folder)!r}: {error.strerror}. {FOLDER_HINT}") from None
     return [folder / name for name in files]

@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from deciban.formatting import one_line as one_line
-from deciban.formatting import spaced
+from deciban.formatting import format_thousands
+from deciban.formatting import to_one_line as one_line
 
 MAX_NAME_WIDTH = 30
 """The characters of a name that are shown."""
@@ -122,7 +122,7 @@ def command(out: Console, words: str) -> None:
 
 def count(n: float) -> str:
     """Format a number of rows, or a weight."""
-    return spaced(n) if float(n).is_integer() else spaced(n, ".4g")
+    return format_thousands(n) if float(n).is_integer() else format_thousands(n, ".4g")
 
 
 def format_row_count(n: float) -> str:

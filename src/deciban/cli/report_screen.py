@@ -21,7 +21,7 @@ from deciban.cli.render import (
     short,
     table,
 )
-from deciban.formatting import number, percent
+from deciban.formatting import format_number, format_percent
 from deciban.metrics.report import MAX_LISTED_CLASSES
 
 if TYPE_CHECKING:
@@ -73,13 +73,13 @@ def decisions(out: Console, costs: DecisionCosts | None, thresholds: Sequence[Th
     if costs is not None:
         heading(out, "Decisions", "of the least expected cost")
         usual = f"predicting the most probable class: {costs.cost_of_most_probable:.4f}"
-        entries = [("cost per row", f"{costs.cost:.4f} ({usual})"), ("undecided", percent(costs.undecided, 2))]
-        pairs(out, [*entries, ("accuracy of the others", percent(costs.accuracy, 2))])
+        entries = [("cost per row", f"{costs.cost:.4f} ({usual})"), ("undecided", format_percent(costs.undecided, 2))]
+        pairs(out, [*entries, ("accuracy of the others", format_percent(costs.accuracy, 2))])
     if thresholds:
         heading(out, "Thresholds", "predict --threshold CLASS=P; 95 % intervals in brackets")
         body = [
             [found.label, found.probability_text, *(
-                f"{percent(share)} ({100 * low:.1f} to {100 * high:.1f})"
+                f"{format_percent(share)} ({100 * low:.1f} to {100 * high:.1f})"
                 for share, (low, high) in (
                     (found.precision, found.precision_interval), (found.recall, found.recall_interval)
                 )
@@ -107,7 +107,7 @@ def _show_confusion(out: Console, report: Report) -> None:
     heading(out, "Confusion", "a line for each true class, a column for each predicted class")
     body = []
     for k, (label, counts) in enumerate(zip(report.classes, report.confusion)):
-        share = percent(counts[k] / counts.sum()) if counts.sum() else "–"
+        share = format_percent(counts[k] / counts.sum()) if counts.sum() else "–"
         body.append([label, *(count(n) for n in counts), share])
     width = max(5, 40 // len(report.classes))
     table(
@@ -253,9 +253,9 @@ def strongest(out: Console, description: Description, most: int) -> None:
     body = [
         [
             s.feature,
-            *([number(s.trust or 0.0, 2)] if trusted else []),
-            f"{number(s.evidence, 2)} dB",
-            f"({number(s.low, 2)} … {number(s.high, 2)})",
+            *([format_number(s.trust or 0.0, 2)] if trusted else []),
+            f"{format_number(s.evidence, 2)} dB",
+            f"({format_number(s.low, 2)} … {format_number(s.high, 2)})",
             draw_bar(s.evidence, largest),
         ]
         for s in shown

@@ -17,7 +17,7 @@ import typer
 from deciban.cli.output import atomic_file
 from deciban.errors import InputError
 from deciban.formatting import escape_controls
-from deciban.plain_json import json_text
+from deciban.plain_json import to_json
 
 Write = Callable[[Any], None]
 Change = Callable[[str], str]
@@ -183,4 +183,4 @@ def _needs_quotes(batch: Any, delimiter: str) -> bool:
 
 
 def _write_json_lines(file: Any, batch: Any, changes: Sequence[Change]) -> None:
-    file.write("".join(f"{_apply(changes, json_text(row))}\n" for row in batch.to_pylist()).encode())
+    file.write("".join(f"{_apply(changes, to_json(row))}\n" for row in batch.to_pylist()).encode())

@@ -207,11 +207,11 @@ class TelltaleModel:
         known = {str(label): label for label in self.classes}
         if not labels:
             return self.classes
-        from deciban.errors import no_such_class
+        from deciban.errors import unknown_class_error
 
         for label in labels:
             if label not in known:
-                raise no_such_class(label, list(known))
+                raise unknown_class_error(label, list(known))
         return [known[label] for label in dict.fromkeys(labels)]
 
     def list_telltales(self, labels: Sequence[str] | None, n: int) -> list[ClassTelltales]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array, Codes
-from deciban.errors import DecibanWarning, InputError, no_such_class
+from deciban.errors import DecibanWarning, InputError, unknown_class_error
 from deciban.families.family import ClassPrior
 
 PRIOR_NAMES = {"empirical", "smoothed", "uniform"}
@@ -44,7 +44,7 @@ def _check_class_weight(class_weight: Any, classes: NDArray[Any]) -> Array:
     labels = classes.tolist()
     unknown = [label for label in class_weight if label not in labels]
     if unknown and len(class_weight) - len(unknown) < len(labels):  # if all classes are given, more are no error
-        raise no_such_class(unknown[0], labels)
+        raise unknown_class_error(unknown[0], labels)
     given = [class_weight.get(label, 1.0) for label in labels]
     for label, value in zip(labels, given):
         if isinstance(value, str) or not np.isfinite(value) or value < 0:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from deciban._typing import Array
-from deciban.errors import UndefinedError, no_such_class
+from deciban.errors import UndefinedError, unknown_class_error
 from deciban.estimators import check_documents as texts
 from deciban.estimators.calibration_mixin import CALIBRATE_CONSTRAINT
 from deciban.estimators.class_arguments import PRIOR_NAMES, parse_prior
@@ -173,7 +173,7 @@ class TextClassifier(TextBayes):
         words = self.vocabulary_
         classes = self.classes_.tolist()
         if label not in classes:
-            raise no_such_class(label, classes)
+            raise unknown_class_error(label, classes)
         return telltales(self._solved_family, part, classes.index(label), n, words)
 
     def select(self, k: int | None, by: By = "information", least: float | None = None) -> Self:

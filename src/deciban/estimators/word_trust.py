@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
-from deciban.errors import no_such_class
+from deciban.errors import unknown_class_error
 from deciban.ledger.statistic import divide
 from deciban.linear.evidence_weights_of_words import extract_word_evidence
 from deciban.linear.fitted_model import FittedModel
@@ -49,7 +49,7 @@ class WordTrustMixin:
         model: FittedModel = self._check_fitted()
         classes = self.classes_.tolist()
         if label not in classes:
-            raise no_such_class(label, classes)
+            raise unknown_class_error(label, classes)
         k = classes.index(label)
         nats = _subtract_mean_of_others(self._form.weights, k) / self._get_setting("size")
         best = np.argsort(-nats, kind="stable")[:n]

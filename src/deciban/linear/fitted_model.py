@@ -11,7 +11,7 @@ import numpy as np
 from deciban._typing import Array
 from deciban.errors import UndefinedError
 from deciban.families.family import log
-from deciban.formatting import number
+from deciban.formatting import format_number
 from deciban.generative import Assumption, GenerativeModel
 from deciban.ledger import Ledger, Needs, Schema
 from deciban.scorer import Scorer, Solved
@@ -108,7 +108,7 @@ class Account:
         'hair 1.25, age 0.10'
         """
         largest_first = sorted((self.trust or {}).items(), key=lambda item: -item[1])
-        return ", ".join(f"{name} {number(t, 2)}" for name, t in largest_first)
+        return ", ".join(f"{name} {format_number(t, 2)}" for name, t in largest_first)
 
 
 def _format_count(n: int, noun: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from deciban.errors import InputError
-from deciban.formatting import short_percent, signed, spaced
+from deciban.formatting import format_short_percent, format_signed, format_thousands
 from deciban.scores.explanation import format_odds as in_words
 
 DEFAULT_POPULATION = 10_000
@@ -116,7 +116,7 @@ class BayesTable:
         lines = [f"  {'':<10}{'before':>10}{'test':>10}{'after':>10}"]
         for name, evidence in (("positive", self.positive_decibans), ("negative", self.negative_decibans)):
             after = self.prior_decibans + evidence
-            numbers = "".join(f"{signed(value):>10}" for value in (self.prior_decibans, evidence, after))
+            numbers = "".join(f"{format_signed(value):>10}" for value in (self.prior_decibans, evidence, after))
             lines.append(f"  {name:<10}{numbers}  {in_words(after) if math.isfinite(after) else ''}".rstrip())
         return [*lines, "  in decibans: 10 is ten to one for, −10 ten to one against."]
 
@@ -149,7 +149,7 @@ def count(people: float) -> str:
     >>> count(9405.0), count(12.345)
     ('9 405', '12.35')
     """
-    return spaced(people, ".2f").rstrip("0").rstrip(".")
+    return format_thousands(people, ".2f").rstrip("0").rstrip(".")
 
 
 def percent(share: float) -> str:
@@ -158,7 +158,7 @@ def percent(share: float) -> str:
     >>> percent(90 / 585), percent(1.0)
     ('15.4 %', '100 %')
     """
-    return short_percent(share, 3)
+    return format_short_percent(share, 3)
 
 
 def _meaning(result: str, share: float, some: float, of: float) -> str:

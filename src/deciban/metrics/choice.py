@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
-from deciban.formatting import aligned, number, percent
+from deciban.formatting import align_columns, format_number, format_percent
 from deciban.metrics.intervals import bounded_losses, effective_rows, standard_error
 from deciban.metrics.report import Report
 from deciban.metrics.scorecard import Scorecard
-from deciban.plain_json import plain
+from deciban.plain_json import to_plain
 
 ROUNDING_SQUARES = 1e-13
 """A sum of squared differences that is rounding, as a share of the largest."""
@@ -60,7 +60,7 @@ class SettingResult:
         arguments = {name: getattr(value, "values", value) for name, value in self.setting.arguments.items()}
         setting = {"setting": str(self.setting), "taken_by": self.setting.estimator, "told": arguments}
         differences = {"difference": self.difference, "difference_error": self.error}
-        result: dict[str, Any] = plain({**setting, **figures, **differences})
+        result: dict[str, Any] = to_plain({**setting, **figures, **differences})
         return result
 
 
@@ -119,10 +119,10 @@ class Choice:
             [
                 "→" if each is self.recommendation else "",
                 str(each.setting),
-                percent(each.report.accuracy),
-                f"{number(each.report.log_loss)} ± {each.report.log_loss_error:.3f}",
-                number(each.report.calibration_error),
-                "" if each is self.results[0] else f"+{number(each.difference)} ± {number(each.error)}",
+                format_percent(each.report.accuracy),
+                f"{format_number(each.report.log_loss)} ± {each.report.log_loss_error:.3f}",
+                format_number(each.report.calibration_error),
+                "" if each is self.results[0] else f"+{format_number(each.difference)} ± {format_number(each.error)}",
             ]
             for each in self._printed_results()
         ]
@@ -131,7 +131,7 @@ class Choice:
         lines = [list(HEADINGS), *self.table()]
         left = len(self.results) - len(lines) + 1
         more = [f"… and {left} more settings"] if left else []
-        return "\n".join([*aligned(lines, left=range(len(HEADINGS))), *more, "", self.measured, *self.notes])
+        return "\n".join([*align_columns(lines, left=range(len(HEADINGS))), *more, "", self.measured, *self.notes])
 
 
 HEADINGS = ("", "setting", "accuracy", "log-loss", "calibration", "above the best")

@@ -18,7 +18,7 @@ from deciban.metrics.intervals import bounded_losses, effective_weights, paired_
 from deciban.metrics.learning_curves import LearningCurves
 from deciban.metrics.report import Report
 from deciban.metrics.scorecard import Scorecard
-from deciban.plain_json import plain
+from deciban.plain_json import to_plain
 
 CONFIDENCE_LEVEL = 0.95
 """The confidence that all differences called significant are real (Holm 1979)."""
@@ -81,7 +81,7 @@ class CandidateResult:
         learner = {"name": self.name, "told": dict(self.arguments)}
         figures = {name: getattr(self.report, name) for name in REPORT_FIGURES}
         effort = {"seconds": self.seconds, "n_parameters": self.n_parameters}
-        result: dict[str, Any] = plain({**learner, **figures, **differences, **effort})
+        result: dict[str, Any] = to_plain({**learner, **figures, **differences, **effort})
         return result
 
 
@@ -207,7 +207,7 @@ class Comparison:
             "target": self.target,
             "rows": len(self.weight),
             "best": self.best.name,
-            "told": plain(dict(self.best.arguments)),
+            "told": to_plain(dict(self.best.arguments)),
             "advice": self.advice,
             "learners": [each.to_dict() for each in self.rows],
             "curves": None

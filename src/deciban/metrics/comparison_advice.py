@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from deciban._typing import Array
-from deciban.formatting import aligned, give_or_take, number, spaced
+from deciban.formatting import align_columns, format_number, format_thousands, format_with_error
 
 if TYPE_CHECKING:
     from deciban.metrics.comparison import CandidateResult, Comparison, Gap
@@ -40,8 +40,8 @@ def table(found: Comparison, times: bool = True) -> list[list[str]]:
             each.name,
             f"{100 * each.report.accuracy:.1f} ± {100 * _accuracy_error(each):.1f}",
             _loss(each),
-            number(each.report.calibration_error, 3),
-            spaced(each.n_parameters),
+            format_number(each.report.calibration_error, 3),
+            format_thousands(each.n_parameters),
             *([duration(each.seconds)] if times else []),
         ]
         for each in found.rows
@@ -52,8 +52,8 @@ def table(found: Comparison, times: bool = True) -> list[list[str]]:
 def _loss(each: CandidateResult) -> str:
     loss, error = each.report.log_loss, each.report.log_loss_error
     if 1000 <= loss < np.inf:
-        return f"{spaced(loss)} ± {spaced(error)}"
-    return give_or_take(loss, error, 3 if loss < 10 else 1)
+        return f"{format_thousands(loss)} ± {format_thousands(error)}"
+    return format_with_error(loss, error, 3 if loss < 10 else 1)
 
 
 def _accuracy_error(each: CandidateResult) -> float:
@@ -77,7 +77,7 @@ def signs(found: Comparison) -> str:
     n = len(found.weight)
     words = f"{BEST_SIGN} taken"
     if any(each is not found.best for each in found.level):
-        words += f", {LEVEL_SIGN} these {spaced(n)} rows show no difference in log-loss to the lowest"
+        words += f", {LEVEL_SIGN} these {format_thousands(n)} rows show no difference in log-loss to the lowest"
     return f"{words}; paired row by row, 95 % sure of all differences at once"
 
 
@@ -88,7 +88,7 @@ def curve_table(found: Comparison) -> list[list[str]]:
     printed = select_sizes(len(curves.sizes))
     accuracy = curves.mean("accuracy")
     lines = [[name, *(f"{100 * accuracy[i, j]:.1f}" for j in printed)] for i, name in enumerate(curves.names)]
-    return [["learner", *(spaced(curves.sizes[j]) for j in printed)], *lines]
+    return [["learner", *(format_thousands(curves.sizes[j]) for j in printed)], *lines]
 
 
 def select_sizes(n: int) -> list[int]:
@@ -103,11 +103,11 @@ def select_sizes(n: int) -> list[int]:
 
 def text(found: Comparison) -> str:
     """Return the whole comparison as text."""
-    lines = [*aligned(table(found), left=(0, 1)), "", f"({signs(found)})", f"({found.measured})"]
+    lines = [*align_columns(table(found), left=(0, 1)), "", f"({signs(found)})", f"({found.measured})"]
     lines += [f"({note})" for note in found.notes]
     if found.growth is not None:
         title = f"accuracy in percent by rows learned, the mean of {found.growth.draws} draws"
-        lines += ["", title, *aligned(curve_table(found)), "", found.growing]
+        lines += ["", title, *align_columns(curve_table(found)), "", found.growing]
     return "\n".join([*lines, "", found.advice])
 
 
@@ -117,7 +117,7 @@ def advice(found: Comparison) -> str:
     if len(found.rows) < 2:
         return f"There is {best.name} alone, and nothing to compare it with."
     if best.name == DEFAULT_LEARNER and len(found.unbeaten) == len(found.rows):
-        n = spaced(len(found.weight))
+        n = format_thousands(len(found.weight))
         return (
             f"{_capitalise(best.name)} will do: these {n} rows show no difference between it and any other learner."
         )
@@ -132,7 +132,7 @@ def _reason_for_default(found: Comparison) -> str:
         return f"its log-loss is lower than that of every other learner, and by more {THAN_CHANCE}"
     if not found.unbeaten:
         return "it has the lowest log-loss"
-    words = f"these {spaced(len(found.weight))} rows show none to be better"
+    words = f"these {format_thousands(len(found.weight))} rows show none to be better"
     others = [each.name for each in found.unbeaten if each is not found.best]
     if others:
         return f"{words}, and no difference between it and {list_or_count(others)}"
@@ -177,7 +177,7 @@ def _share(gap: Gap) -> str:
 
 def _format_gap(gap: Gap) -> str:
     digits = 3 if abs(gap.mean) >= 0.01 else 4
-    return f"{number(abs(gap.mean), digits)} ± {number(gap.error, digits)}"
+    return f"{format_number(abs(gap.mean), digits)} ± {format_number(gap.error, digits)}"
 
 
 def _equals(found: Comparison, join: str) -> str:
@@ -186,9 +186,8 @@ def _equals(found: Comparison, join: str) -> str:
     if not others:
         return ""
     verb = "shows" if len(others) == 1 else "show"
-    return (
-        f"{join} {list_or_count(others)} {verb} no difference that these {spaced(len(found.weight))} rows could tell"
-    )
+    n = format_thousands(len(found.weight))
+    return f"{join} {list_or_count(others)} {verb} no difference that these {n} rows could tell"
 
 
 def describe_curves(found: Comparison) -> str:
@@ -199,7 +198,7 @@ def describe_curves(found: Comparison) -> str:
     turns = curves.crossings(default, other)
     if len(turns) == 1:
         few, more = (default, other) if turns[0].first_ahead else (other, default)
-        where = f"{spaced(turns[0].ahead_until)} and {spaced(turns[0].behind_from)} rows"
+        where = f"{format_thousands(turns[0].ahead_until)} and {format_thousands(turns[0].behind_from)} rows"
         about = round_rows(turns[0].at)
         return f"With few rows {few} is ahead, with more {more}: the curves cross between {where}, at about {about}."
     if turns:
@@ -230,13 +229,13 @@ def overtaken_at(found: Comparison) -> float | None:
 def _describe_lead(one: str, other: str, sizes: Sequence[int], sides: Array) -> str:
     """Describe which of two learners is ahead where a difference shows; it is the same one at all these sizes."""
     places = np.flatnonzero(sides).tolist()
-    span = f"from {spaced(sizes[0])} to {spaced(sizes[-1])} rows"
+    span = f"from {format_thousands(sizes[0])} to {format_thousands(sizes[-1])} rows"
     if not len(places):
         return f"At no size {span} do the draws show a difference between the accuracy of {one} and of {other}."
     ahead, behind = (one, other) if sides[places[0]] < 0 else (other, one)
     if len(places) == len(sides):
         return f"{_capitalise(ahead)} is ahead of {behind} at every size {span}."
-    where = "at " + list_or_count([spaced(sizes[i]) for i in places]) + " rows"
+    where = "at " + list_or_count([format_thousands(sizes[i]) for i in places]) + " rows"
     if len(places) > MAX_LISTED_NAMES:
         where = f"at {len(places)} of {len(sides)} sizes {span}"
     return f"{_capitalise(ahead)} is ahead of {behind} {where}; at other sizes the draws show no difference."
@@ -248,7 +247,7 @@ def round_rows(n: float) -> str:
     >>> round_rows(28.28), round_rows(1234.0)
     ('28', '1 200')
     """
-    return spaced(float(f"{n:.2g}"))
+    return format_thousands(float(f"{n:.2g}"))
 
 
 def list_or_count(names: Sequence[str]) -> str:

@@ -11,9 +11,16 @@ import numpy as np
 
 from deciban._typing import Array
 from deciban.errors import InputError, did_you_mean
-from deciban.formatting import aligned, give_or_take, percent, percents, short_percent, spaced
+from deciban.formatting import (
+    align_columns,
+    format_percent,
+    format_percent_range,
+    format_short_percent,
+    format_thousands,
+    format_with_error,
+)
 from deciban.metrics.report import Report
-from deciban.plain_json import plain
+from deciban.plain_json import to_plain
 
 POINT_FIGURES = ("accuracy", "accuracy_interval", "log_loss", "log_loss_interval", "unknown")
 """The figures of a report that `LearningCurve.to_dict` holds for each point."""
@@ -91,7 +98,7 @@ class LearningCurve:
     def to_dict(self) -> dict[str, Any]:
         """Return all points as JSON values: a number that is not finite is None."""
         points = [
-            {"rows": size, "flipped": share, **{name: plain(getattr(report, name)) for name in POINT_FIGURES}}
+            {"rows": size, "flipped": share, **{name: to_plain(getattr(report, name)) for name in POINT_FIGURES}}
             for share, size, report in self.points
         ]
         return {"target": self.target, "held_out": self.held_out, "points": points, "measured": self.measured}
@@ -99,24 +106,24 @@ class LearningCurve:
     def table(self) -> list[list[str]]:
         """Return a line for each model, under a heading, formatted for people."""
         head = ["rows", "accuracy", "95 % sure", "log-loss"]
-        lines = [[spaced(size), *_format_point(report)] for _, size, report in self.points]
+        lines = [[format_thousands(size), *_format_point(report)] for _, size, report in self.points]
         if self.has_unmet_classes:
             head.append("class not met")
-            lines = [[*line, spaced(report.unknown)] for line, (_, _, report) in zip(lines, self.points)]
+            lines = [[*line, format_thousands(report.unknown)] for line, (_, _, report) in zip(lines, self.points)]
         if not any(self.flipped) and not self.several:
             return [head, *lines]
-        shares = [short_percent(share, 6) for share, _, _ in self.points]
+        shares = [format_short_percent(share, 6) for share, _, _ in self.points]
         return [["flipped", *head], *([share, *line] for share, line in zip(shares, lines))]
 
     def __str__(self) -> str:
         notes = self.notes()
-        return "\n".join([*aligned(self.table(), left=()), *(["", *notes] if notes else [])])
+        return "\n".join([*align_columns(self.table(), left=()), *(["", *notes] if notes else [])])
 
 
 def _format_point(report: Report) -> list[str]:
     """Format accuracy, its interval and log-loss."""
-    loss = give_or_take(report.log_loss, report.log_loss_error)
-    return [percent(report.accuracy, 2), percents(report.accuracy_interval), loss]
+    loss = format_with_error(report.log_loss, report.log_loss_error)
+    return [format_percent(report.accuracy, 2), format_percent_range(report.accuracy_interval), loss]
 
 
 class Crossing(NamedTuple):
@@ -194,7 +201,7 @@ class LearningCurves:
         figures: tuple[Figure, ...] = ("accuracy", "log_loss")
         learners = {
             name: {
-                key: plain(values[i])
+                key: to_plain(values[i])
                 for figure in figures
                 for key, values in ((figure, self.mean(figure)), (f"{figure}_error", self.error(figure)))
             }

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.metrics.intervals import wilson
 from deciban.metrics.ranking import Ranks
-from deciban.plain_json import plain
+from deciban.plain_json import to_plain
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -47,7 +47,7 @@ class Reliability:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the columns by name, as JSON values."""
-        return {name: plain(getattr(self, name)) for name in self.__slots__}
+        return {name: to_plain(getattr(self, name)) for name in self.__slots__}
 
 
 @dataclass(frozen=True, slots=True)

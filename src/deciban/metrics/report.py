@@ -10,13 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
-from deciban.errors import InputError, no_such_class
-from deciban.formatting import aligned, give_or_take, number, percent, percents, spaced
+from deciban.errors import InputError, unknown_class_error
+from deciban.formatting import (
+    align_columns,
+    format_number,
+    format_percent,
+    format_percent_range,
+    format_thousands,
+    format_with_error,
+)
 from deciban.metrics.ranking import Ranks
 from deciban.metrics.report_figures import Figures
 from deciban.metrics.score_curves import Curve
 from deciban.metrics.thresholds import DecisionCosts, Threshold, decision_costs, find_threshold
-from deciban.plain_json import plain
+from deciban.plain_json import to_plain
 from deciban.scores.decision import Costs, Decision, Thresholds, take_labels
 
 FIGURES = (
@@ -89,7 +96,7 @@ class Report(Figures):
             return len(self.classes) - 1 if len(self.classes) < 2 else 1
         classes = list(self.classes)
         if label not in classes:
-            raise no_such_class(label, classes)
+            raise unknown_class_error(label, classes)
         return classes.index(label)
 
     def threshold(self, label: Any, *, precision: float | None = None, recall: float | None = None) -> Threshold:
@@ -144,23 +151,29 @@ class Report(Figures):
     def to_dict(self) -> dict[str, Any]:
         """Return all figures as JSON values: a number that is not finite is None."""
         names = FIGURES if self._ranks_with_rows is None else (*FIGURES[:-1], *RANKING_FIGURES, FIGURES[-1])
-        figures = {name: plain(getattr(self, name)) for name in names}
+        figures = {name: to_plain(getattr(self, name)) for name in names}
         for name in ("reliability", "brier_parts"):
             value = getattr(self, name)
-            figures[name] = None if value is None else plain(value.to_dict())
-        return figures | {"intervals": plain(self.intervals), "intervals_by_class": plain(self.intervals_by_class)}
+            figures[name] = None if value is None else to_plain(value.to_dict())
+        return figures | {
+            "intervals": to_plain(self.intervals),
+            "intervals_by_class": to_plain(self.intervals_by_class),
+        }
 
     def entries(self) -> list[tuple[str, str]]:
         """Return (name, value) of every figure, formatted for people."""
         weight = "" if self.weight == self.rows else f" of weight {self.weight:g} together"
         entries = [
-            ("rows", f"{spaced(self.rows)}{weight}"),
-            ("accuracy", f"{percent(self.accuracy, 2)} (95 % sure: {percents(self.accuracy_interval)})"),
-            (f"always {self.commonest}", percent(self.majority, 2)),
-            ("balanced accuracy", percent(self.balanced_accuracy, 2)),
+            ("rows", f"{format_thousands(self.rows)}{weight}"),
+            (
+                "accuracy",
+                f"{format_percent(self.accuracy, 2)} (95 % sure: {format_percent_range(self.accuracy_interval)})",
+            ),
+            (f"always {self.commonest}", format_percent(self.majority, 2)),
+            ("balanced accuracy", format_percent(self.balanced_accuracy, 2)),
             ("log-loss", self._log_loss_text()),
-            ("Brier score", number(self.brier)),
-            ("calibration error", number(self.calibration_error)),
+            ("Brier score", format_number(self.brier)),
+            ("calibration error", format_number(self.calibration_error)),
         ]
         if len(self.classes) == 2 and not math.isnan(self.roc_auc):
             low, high = self.intervals["roc_auc"]
@@ -170,12 +183,15 @@ class Report(Figures):
     def _log_loss_text(self) -> str:
         if self.impossible:
             return f"∞ (the truth was called impossible in {_count_rows(self.impossible)}; alpha > 0 prevents it)"
-        return give_or_take(self.log_loss, self.log_loss_error)
+        return format_with_error(self.log_loss, self.log_loss_error)
 
     def by_class(self) -> list[list[str]]:
         """Return name, precision, recall, F1 and rows of each class, formatted for people."""
         columns = self.classes, self.precision, self.recall, self.f1, self.rows_by_class.round(3)
-        return [[str(label), percent(p), percent(r), percent(f), f"{n:g}"] for label, p, r, f, n in zip(*columns)]
+        return [
+            [str(label), format_percent(p), format_percent(r), format_percent(f), f"{n:g}"]
+            for label, p, r, f, n in zip(*columns)
+        ]
 
     def notes(self) -> list[str]:
         """Return the sentences that a reader of the figures must know."""
@@ -198,22 +214,22 @@ class Report(Figures):
         width = max(len(name) for name, _ in entries)
         lines = [f"{name:<{width}}  {value}" for name, value in entries]
         if 1 < len(self.classes) <= MAX_LISTED_CLASSES:
-            lines += ["", *aligned([["class", "precision", "recall", "F1", "rows"], *self.by_class()])]
+            lines += ["", *align_columns([["class", "precision", "recall", "F1", "rows"], *self.by_class()])]
         if 1 < len(self.classes) <= MAX_CONFUSION_CLASSES:
-            lines += ["", *aligned(self._confusion_table())]
+            lines += ["", *align_columns(self._confusion_table())]
         notes = self.notes()
         return "\n".join([*lines, "", *notes] if notes else lines)
 
     def _confusion_table(self) -> list[list[str]]:
         table = [["truth \\ called", *(str(label) for label in self.classes), "right"]]
         for k, (label, line) in enumerate(zip(self.classes, self.confusion)):
-            right = percent(line[k] / line.sum() if line.sum() else math.nan)
+            right = format_percent(line[k] / line.sum() if line.sum() else math.nan)
             table.append([str(label), *(f"{cell:g}" for cell in line.round(3)), right])
         return table
 
 
 def _count_rows(count: int) -> str:
-    return f"{spaced(count)} row{'' if count == 1 else 's'}"
+    return f"{format_thousands(count)} row{'' if count == 1 else 's'}"
 
 
 def _probability(odds: Array) -> Array:

@@ -10,11 +10,11 @@ import numpy as np
 
 from deciban._typing import Array
 from deciban.errors import InputError
-from deciban.formatting import percent, percents
+from deciban.formatting import format_percent, format_percent_range
 from deciban.metrics.intervals import Interval, wilson
 from deciban.metrics.ranking import Ranks
 from deciban.metrics.score_curves import Curve
-from deciban.plain_json import plain
+from deciban.plain_json import to_plain
 from deciban.scores.decision import REJECTED, Decision
 
 
@@ -42,11 +42,11 @@ class Threshold:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields by name, as JSON values."""
-        return {name: plain(getattr(self, name)) for name in self.__slots__}
+        return {name: to_plain(getattr(self, name)) for name in self.__slots__}
 
     def __str__(self) -> str:
         low, high = (
-            f"{percent(share, 2)} ({percents(ends)})"
+            f"{format_percent(share, 2)} ({format_percent_range(ends)})"
             for share, ends in ((self.precision, self.precision_interval), (self.recall, self.recall_interval))
         )
         return f"call {self.label} from p ≥ {self.probability_text}: precision {low}, recall {high}"
@@ -100,7 +100,7 @@ class DecisionCosts:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields by name, as JSON values."""
-        return {name: plain(getattr(self, name)) for name in self.__slots__}
+        return {name: to_plain(getattr(self, name)) for name in self.__slots__}
 
 
 def decision_costs(ranks: Ranks, rule: Decision) -> DecisionCosts:

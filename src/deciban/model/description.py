@@ -22,7 +22,7 @@ from deciban.model.feature_summaries import (
     make_block_summarisers,
 )
 from deciban.model.weight_summaries import WeightEffect, WeightSummariser, compute_fitted_strengths
-from deciban.plain_json import plain
+from deciban.plain_json import to_plain
 from deciban.scores import DECIBAN
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class Description:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the description as JSON values; an infinite number is written by its name."""
-        found: dict[str, Any] = plain(asdict(self))
+        found: dict[str, Any] = to_plain(asdict(self))
         for entry, strength in zip(found["strongest"], self.strongest):
             entry["text"] = [str(summary) for summary in strength.says]
             if strength.trust is None:

@@ -15,7 +15,7 @@ from deciban.families.categorical import Categorical, SeparateLevels
 from deciban.families.family import broadcast_alpha
 from deciban.families.gaussian import means
 from deciban.families.telltales import telltales
-from deciban.formatting import signed
+from deciban.formatting import format_signed
 from deciban.generative import GenerativeModel
 from deciban.ledger import Bags, Counts, Grid, Levels, Moments, Scatter
 from deciban.ledger.grid import cell_numbers
@@ -58,8 +58,8 @@ class LevelEffect:
 
     def message(self) -> str:
         """Return the effect in words, without the name of the feature and its value."""
-        span = f"({signed(self.low, 1)} … {signed(self.high, 1)})"
-        return f"favours {self.label}: {signed(self.evidence, 1)} dB {span}, {format_row_count(self.rows)}"
+        span = f"({format_signed(self.low, 1)} … {format_signed(self.high, 1)})"
+        return f"favours {self.label}: {format_signed(self.evidence, 1)} dB {span}, {format_row_count(self.rows)}"
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deciban._typing import Array
-from deciban.errors import InputError, UndefinedError, did_you_mean, no_such_class
+from deciban.errors import InputError, UndefinedError, did_you_mean, unknown_class_error
 from deciban.families.telltales import Telltale, telltales
 from deciban.ledger import Tallies
 from deciban.linear.fitted_model import FittedModel
@@ -26,7 +26,7 @@ def find_telltales(model: Model, label: Any, n: int, column: str | None) -> list
     naive = model.naive.unsolved()
     known = [str(name) for name in naive.schema.classes]
     if format_label(label) not in known:
-        raise no_such_class(label, known)
+        raise unknown_class_error(label, known)
     k, block = known.index(format_label(label)), len(naive.complete.parts) - len(model.layout.texts) + text
     words = naive.complete.schema.blocks[block].names
     if words is None:

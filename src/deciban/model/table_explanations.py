@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban import engines
-from deciban.errors import InputError, no_such_class
+from deciban.errors import InputError, unknown_class_error
 from deciban.ledger.schema import NumberedNames
 from deciban.model.columns import JOIN_SEPARATOR, Feature
 from deciban.model.matrices import read_documents
@@ -148,7 +148,7 @@ def class_pair(model: Model, classes: tuple[Any, Any]) -> tuple[int, int]:
         raise InputError(f"classes must name two classes, (for, against), not {classes!r}") from None
     for label in (first, second):
         if label not in known:
-            raise no_such_class(label, list(known))
+            raise unknown_class_error(label, list(known))
     if first == second:
         raise InputError(f"classes must name two different classes, not {first!r} twice")
     return known[first], known[second]

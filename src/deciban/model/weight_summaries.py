@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.families.binned import Bins
 from deciban.families.feature_strength import Strengths
-from deciban.formatting import signed
+from deciban.formatting import format_signed
 from deciban.ledger import Bags, Counts, Levels, Moments, Scatter
 from deciban.ledger.grid import cell_numbers
 from deciban.ledger.levels import sums_by_feature
@@ -46,7 +46,7 @@ class WeightEffect:
 
     def message(self) -> str:
         """Return the effect in words, without the name of the feature and its value."""
-        return f"favours {self.label}: {signed(self.evidence, 1)} dB, {format_row_count(self.rows)}"
+        return f"favours {self.label}: {format_signed(self.evidence, 1)} dB, {format_row_count(self.rows)}"
 
 
 class FittedStrength(NamedTuple):

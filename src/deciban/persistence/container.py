@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.atomic_write import whole
+from deciban.atomic_write import atomic_write
 from deciban.errors import ModelFileError
 from deciban.ledger.hashing import SURROGATES
 from deciban.persistence.array_layout import DTYPE_NAMES, ArraySpan, checksum, format_array_entry, parse_layout
@@ -59,7 +59,7 @@ def write(path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Mappi
     )
     metadata = {"deciban": text, "checksum": checksum(text.encode())}
     try:
-        with whole(path) as unfinished:
+        with atomic_write(path) as unfinished:
             _save_safetensors(stored, unfinished, metadata)
     except OSError as error:
         raise ModelFileError(

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from deciban.formatting import signed
+from deciban.formatting import format_signed
 from deciban.metrics.bayes_table import BayesTable, count, percent
 from deciban.plots.style import COLOURS, INK, need_matplotlib
 from deciban.scores.explanation import DECIBAN
@@ -168,7 +168,7 @@ def _evidence(ax: Any, table: BayesTable) -> None:
     ax.axvline(before, color="#777777", linewidth=1.0, linestyle=(0, (2, 2)), zorder=1)
     for y, (result, evidence), look in zip((1, 0), said.items(), (COLOURS[1], "#8c8c8c")):
         _arrow(ax, y, result, before, evidence, reach, look)
-    ax.set_title(f"before the test {percent(table.prior)}, {signed(before, 1)} dB", loc="left", fontsize=11)
+    ax.set_title(f"before the test {percent(table.prior)}, {format_signed(before, 1)} dB", loc="left", fontsize=11)
     _scale(ax, reach)
 
 
@@ -186,7 +186,7 @@ def _arrow(ax: Any, y: float, result: str, before: float, evidence: float, reach
             "mutation_scale": 16,
         }
         ax.annotate("", (x, y), (before, y), arrowprops=look, zorder=3)
-        words = f"{result}: {signed(evidence, 1)} dB, now {percent(chance(end))}"
+        words = f"{result}: {format_signed(evidence, 1)} dB, now {percent(chance(end))}"
     behind = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
     place: dict[str, Any] = {"transform": ax.get_yaxis_transform(), "bbox": behind, "zorder": 2}
     ax.text(0.0, y + 0.26, words, fontsize=9.5, color=INK, **place)

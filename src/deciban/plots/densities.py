@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from deciban.errors import InputError
-from deciban.formatting import short_percent
+from deciban.formatting import format_short_percent
 from deciban.model.model import Model
 from deciban.plots import density_panels as panels
 from deciban.plots.conditionals import Conditional, conditionals
@@ -124,7 +124,7 @@ SHADES = "Greys"
 
 
 def _percent(share: float) -> str:
-    return "under 0.1 %" if share < 0.001 else short_percent(share, 2)
+    return "under 0.1 %" if share < 0.001 else format_short_percent(share, 2)
 
 
 def _explain(figure: Any, axes: Sequence[Any], model: Model, told: Sequence[Conditional], left: int) -> None:

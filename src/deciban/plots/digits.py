@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from deciban._typing import Array
-from deciban.errors import InputError, UndefinedError, no_such_class
+from deciban.errors import InputError, UndefinedError, unknown_class_error
 from deciban.families.family import to_dense
 from deciban.ledger import Counts, Moments, Scatter, Tallies
 from deciban.ledger.statistic import divide
@@ -132,7 +132,7 @@ def _chosen(labels: Sequence[Any], classes: Any) -> list[int]:
     wanted = list(known) if classes is None else [str(label) for label in classes]
     for label in wanted:
         if label not in known:
-            raise no_such_class(label, labels)
+            raise unknown_class_error(label, labels)
     if not 1 <= len(wanted) <= MOST_CLASSES:
         raise InputError(f"a picture has room for 1 to {MOST_CLASSES} classes, not {len(wanted)}. Hint: classes=[…]")
     return [known[label] for label in wanted]

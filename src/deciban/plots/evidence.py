@@ -137,7 +137,7 @@ def signed(decibans: float) -> str:
     """
     if abs(decibans) >= MOST_WRITTEN and math.isfinite(decibans):
         return f"{'+' if decibans > 0 else ''}{number(decibans)}"
-    return spelling.signed(decibans, 1)
+    return spelling.format_signed(decibans, 1)
 
 
 def _finish(ax: Any, told: Sequence[Step], edge: tuple[float, float], favoured: Any, against: Any) -> None:
@@ -184,6 +184,6 @@ def percent_mark(p: float) -> str:
     """
     far = min(p, 1 - p)
     if far > 0.5e-4:
-        return spelling.short_percent(p)
+        return spelling.format_short_percent(p)
     power = f"10⁻{str(round(-math.log10(far))).translate(str.maketrans('0123456789', '⁰¹²³⁴⁵⁶⁷⁸⁹'))}"
     return power if p < 0.5 else f"1−{power}"

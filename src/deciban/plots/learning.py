@@ -9,7 +9,7 @@ import numpy as np
 
 from deciban._typing import Array
 from deciban.errors import InputError
-from deciban.formatting import short_percent, spaced
+from deciban.formatting import format_short_percent, format_thousands
 from deciban.plots.style import (
     EDGE,
     FAINT,
@@ -91,7 +91,8 @@ def _labels(flipped: Sequence[float]) -> list[str]:
     if len(flipped) == 1 and not flipped[0]:
         return ["with its 95 % interval"]
     return [
-        "labels as they are" if not share else f"{short_percent(share, 3)} of the labels wrong" for share in flipped
+        "labels as they are" if not share else f"{format_short_percent(share, 3)} of the labels wrong"
+        for share in flipped
     ]
 
 
@@ -141,4 +142,4 @@ def legible(sizes: Sequence[int], letters: int = MOST_LETTERS) -> list[int]:
 
 def thinly_spaced(n: float) -> str:
     """A whole number with thin spaces between thousands."""
-    return spaced(n, gap="\u2009")
+    return format_thousands(n, gap="\u2009")

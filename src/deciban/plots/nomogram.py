@@ -218,7 +218,7 @@ def _totals(ax: Any, y: float, made: Scales, edge: tuple[float, float]) -> float
         ax.plot([at(first), at(last)], [line, line], color=INK, linewidth=1.4)
     step = next(step for step in (5, 10, 20) if (last - first) / step <= 12)
     ticks = [i * step for i in range(math.ceil(first / step), math.floor(last / step) + 1)]
-    _ruler(ax, y, [(at(x), spelling.signed(x, 0) if x else "0") for x in ticks])
+    _ruler(ax, y, [(at(x), spelling.format_signed(x, 0) if x else "0") for x in ticks])
     _ruler(ax, y + 0.5, _probability_marks(first, last, at))
     if made.total is not None:
         _outcome(ax, y, made.total, at)
@@ -249,7 +249,7 @@ def _outcome(ax: Any, y: float, total: float, at: Any) -> None:
     ax.plot([x, x], [y, y + 0.5], color=POINT, linewidth=1.4, zorder=4)
     ax.plot([x, x], [y, y + 0.5], **DOT, ls="none", gid="outcome")
     p = chance(total)
-    sure = "over 99.99 %" if p > 0.9999 else "under 0.01 %" if p < 1e-4 else spelling.short_percent(p)
+    sure = "over 99.99 %" if p > 0.9999 else "under 0.01 %" if p < 1e-4 else spelling.format_short_percent(p)
     words = (signed(total), sure)
     for line, text in zip((y, y + 0.5), words):
         look: dict[str, Any] = {"fontsize": 9, "fontweight": "bold", "color": POINT, "va": "center", "gid": "given"}

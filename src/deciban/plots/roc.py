@@ -10,7 +10,7 @@ import numpy as np
 
 from deciban._typing import Array
 from deciban.errors import InputError
-from deciban.formatting import percent
+from deciban.formatting import format_percent
 from deciban.plots.style import (
     EDGE,
     FAINT,
@@ -139,7 +139,7 @@ def _labels(report: Any, curves: dict[int, Any], areas: Array) -> list[str]:
     if len(names) == 2:
         (k,) = curves
         between = f" (95 % sure: {low_high[0]:.3f} to {low_high[1]:.3f})" if low_high else ""
-        hit = f"the more probable class is called: {percent(report.accuracy)} right"
+        hit = f"the more probable class is called: {format_percent(report.accuracy)} right"
         return [f"area {area_shown(areas[k])}{between}", hit]
     named = _named(list(curves), areas)
     labels = [f"{shortened(names[k])}: area {area_shown(areas[k])}" for k in named]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
-from deciban.errors import InputError, no_such_class
+from deciban.errors import InputError, unknown_class_error
 
 REJECTED = -1
 """The class code of a row that is not decided."""
@@ -148,7 +148,7 @@ def _find_code(label: Any, place: Mapping[Any, int]) -> int:
     try:
         return place[label]
     except (KeyError, TypeError):
-        raise no_such_class(label, place) from None
+        raise unknown_class_error(label, place) from None
 
 
 def _check_number(value: Any, what: str) -> float:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
-from deciban.formatting import signed, spaced
+from deciban.formatting import format_signed, format_thousands
 
 DECIBAN = 10 / math.log(10)
 """Decibans in a nat: 10 / ln 10."""
@@ -151,7 +151,7 @@ class Explanation:
 
 def format_decibans(value: float, width: int = 8) -> str:
     """Format evidence: sign and two digits in `width` characters, and the unit."""
-    return f"{'undefined':<{width + 3}}" if math.isnan(value) else f"{signed(value):>{width}} dB"
+    return f"{'undefined':<{width + 3}}" if math.isnan(value) else f"{format_signed(value):>{width}} dB"
 
 
 def format_odds(total: float) -> str:
@@ -166,4 +166,4 @@ def format_odds(total: float) -> str:
     if abs(total) > 60:
         return f"over a million to 1{against}"
     ratio = float(f"{10 ** (abs(total) / 10):.3g}")
-    return f"{spaced(ratio, '.6g')} to 1{against}"
+    return f"{format_thousands(ratio, '.6g')} to 1{against}"

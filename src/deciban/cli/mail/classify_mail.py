@@ -13,7 +13,7 @@ from deciban.cli.mail import mail_parser as a
 from deciban.cli.mail.isolated import OUT_OF_MEMORY, IsolatedError, run_isolated
 from deciban.cli.mail.mail_inputs import MessageReader, check_paths, count_messages, open_to_classify, read_stdin
 from deciban.cli.output import escape_for_terminal
-from deciban.formatting import one_line
+from deciban.formatting import to_one_line
 
 if TYPE_CHECKING:
     from deciban.mail.model.verdicts import Verdict
@@ -80,15 +80,15 @@ def classify_stdin(store: str | None, model: str | None, top: int, json: bool, d
 
 def format_json(name: str, verdict: Verdict) -> str:
     """Return a verdict as one line of JSON."""
-    from deciban.plain_json import json_text, plain_text
+    from deciban.plain_json import encode_plain, to_json
 
     figures = {"path": name, **verdict.to_dict()}
     try:
-        return plain_text(figures)
+        return encode_plain(figures)
     except ValueError:  # a number that is not finite
-        return json_text(figures)
+        return to_json(figures)
 
 
 def format_line(name: str, verdict: Verdict) -> str:
     """Return a verdict in columns; the name comes last, as it may be long."""
-    return f"{verdict.label:<8} {verdict.probability:.4f} {verdict.decibans:+8.1f} dB  {one_line(name)}"
+    return f"{verdict.label:<8} {verdict.probability:.4f} {verdict.decibans:+8.1f} dB  {to_one_line(name)}"

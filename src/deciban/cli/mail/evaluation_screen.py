@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from deciban.cli.mail.describe_tokens import describe_token
 from deciban.cli.render import console, heading, line, one_line, pairs, table
-from deciban.formatting import signed
+from deciban.formatting import format_signed
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -130,8 +130,8 @@ def _show_mistakes(out: Console, mistakes: Sequence[Mistake]) -> None:
     for mistake in mistakes[:MAX_MISTAKES]:
         verdict = mistake.verdict
         line(out, f"{mistake.label}: {mistake.name}")
-        line(out, f"p(spam) = {verdict.probability:.4f}, {signed(verdict.decibans, 1)} dB", indent=6)
+        line(out, f"p(spam) = {verdict.probability:.4f}, {format_signed(verdict.decibans, 1)} dB", indent=6)
         for words, sign in (("for spam", 1), ("for ham", -1)):
             clues = [clue for clue in verdict.clues if clue.decibans * sign > 0][:MAX_CLUES]
-            found = ", ".join(f"{describe_token(clue.token)} {signed(clue.decibans, 1)}" for clue in clues)
+            found = ", ".join(f"{describe_token(clue.token)} {format_signed(clue.decibans, 1)}" for clue in clues)
             line(out, f"{words}: {found or 'little'}", indent=6)

@@ -12,7 +12,7 @@ from deciban.cli.mail import mail_parser as a
 from deciban.cli.mail.learn_mail import KEPT, finish
 from deciban.cli.mail.mail_inputs import open_to_classify, open_to_learn
 from deciban.errors import InputError
-from deciban.formatting import spaced
+from deciban.formatting import format_thousands
 
 if TYPE_CHECKING:
     from deciban.mail.filter import MailFilter
@@ -89,7 +89,7 @@ def import_text(file: str, store: str | None, no_fit: bool, json: bool, debug: b
 
 
 def _count_messages(mail: MailFilter) -> str:
-    return spaced(sum(n for n, _ in mail.store.totals().values()))
+    return format_thousands(sum(n for n, _ in mail.store.totals().values()))
 
 
 def _refuse_own_file(store: Path, file: str) -> None:
@@ -105,10 +105,12 @@ def _report(name: str, merged: MergeCounts, quiet: bool) -> dict[str, Any]:
     """Report the messages of another store, and return the figures for JSON."""
     disputed = [{"digest": digest.hex(), "here": here, "there": there} for digest, here, there in merged.disputed]
     if not quiet:
-        text = f"{name}: {spaced(merged.new)} new, {spaced(merged.known)} known already"
-        print_stderr(text + (f", {spaced(len(disputed))} known here under another label" if disputed else ""))
+        text = f"{name}: {format_thousands(merged.new)} new, {format_thousands(merged.known)} known already"
+        print_stderr(
+            text + (f", {format_thousands(len(disputed))} known here under another label" if disputed else "")
+        )
         for message in disputed[:MAX_SHOWN_DISPUTES]:
             print_stderr(f"  {message['digest']}: {message['here']} here, {message['there']} there")
         if len(disputed) > MAX_SHOWN_DISPUTES:
-            print_stderr(f"  … and {spaced(len(disputed) - MAX_SHOWN_DISPUTES)} more")
+            print_stderr(f"  … and {format_thousands(len(disputed) - MAX_SHOWN_DISPUTES)} more")
     return {"from": name, "new": merged.new, "known": merged.known, "disputed": disputed}

@@ -10,7 +10,7 @@ from deciban.cli.mail import mail_parser as a
 from deciban.cli.mail.describe_tokens import describe_token
 from deciban.cli.mail.mail_inputs import open_to_classify, read_messages
 from deciban.cli.output import escape_for_terminal
-from deciban.formatting import signed, spaced
+from deciban.formatting import format_signed, format_thousands
 
 if TYPE_CHECKING:
     from deciban.mail.model.verdicts import Verdict
@@ -46,12 +46,12 @@ def explain(paths: Sequence[str], store: str | None, model: str | None, top: int
 
 
 def _format_json(name: str, verdict: Verdict) -> str:
-    from deciban.plain_json import json_text
+    from deciban.plain_json import to_json
 
     figures = verdict.to_dict()
     for clue in figures["top"]:
         clue["in_words"] = describe_token(clue["token"])
-    return json_text({"path": name, **figures})
+    return to_json({"path": name, **figures})
 
 
 def _show(name: str, verdict: Verdict, raw: bytes) -> None:
@@ -59,7 +59,9 @@ def _show(name: str, verdict: Verdict, raw: bytes) -> None:
 
     out = console()
     heading(out, one_line(name))
-    evidence = f"p({verdict.of}) = {verdict.probability:.4f}, {signed(verdict.decibans, 1)} dB for {verdict.of}"
+    evidence = (
+        f"p({verdict.of}) = {verdict.probability:.4f}, {format_signed(verdict.decibans, 1)} dB for {verdict.of}"
+    )
     line(out, f"{verdict.label}: {evidence}, by {verdict.model}")
     pairs(out, _sender_and_subject(raw))
     labels = list(verdict.learned)
@@ -84,17 +86,17 @@ def _rows(verdict: Verdict, columns: list[str]) -> list[list[str]]:
     learned = _counts_by_column(verdict.learned, columns)
     shown = [clue for clue in verdict.clues if abs(clue.decibans) >= MIN_SHOWN_DECIBANS]
     rows = [
-        [signed(clue.decibans, 1), *_counts_by_column(clue.counts, columns), describe_token(clue.token)]
+        [format_signed(clue.decibans, 1), *_counts_by_column(clue.counts, columns), describe_token(clue.token)]
         for clue in shown
     ]
-    prior = [signed(verdict.prior, 1), *learned, "messages learned, before this one is read"]
+    prior = [format_signed(verdict.prior, 1), *learned, "messages learned, before this one is read"]
     others = verdict.others + sum(clue.decibans for clue in verdict.clues if clue not in shown)
-    rest = [signed(others, 1), *blank, "all else that it has"]
-    return [prior, *rows, rest, [signed(verdict.decibans, 1), *blank, "together"]]
+    rest = [format_signed(others, 1), *blank, "all else that it has"]
+    return [prior, *rows, rest, [format_signed(verdict.decibans, 1), *blank, "together"]]
 
 
 def _counts_by_column(counts: Mapping[str, float], columns: list[str]) -> list[str]:
     """Format the messages of the labels that have columns; where messages age, one of today counts 1."""
     others = sum(n for label, n in counts.items() if label not in columns)
     shown = [others if name == OTHERS else counts.get(name, 0) for name in columns]
-    return [spaced(n) if float(n).is_integer() else spaced(n, ".1f") for n in shown]
+    return [format_thousands(n) if float(n).is_integer() else format_thousands(n, ".1f") for n in shown]

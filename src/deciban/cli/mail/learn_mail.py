@@ -13,7 +13,7 @@ from deciban.cli.error_handling import handle_errors, print_stderr, status
 from deciban.cli.mail import mail_parser as a
 from deciban.cli.mail.commands import UsageError
 from deciban.cli.mail.mail_inputs import MessageReader, check_paths, count_messages, open_to_learn, store_path
-from deciban.formatting import spaced
+from deciban.formatting import format_thousands
 
 if TYPE_CHECKING:
     from deciban.mail.filter import MailFilter
@@ -88,12 +88,13 @@ def _report(
     """Report what was learned, and do the maintenance that is due."""
     if not json:
         for name, (new, known, moved) in learned.items():
-            parts = [f"{spaced(new)} new", f"{spaced(known)} known already" if known else ""]
-            parts += [f"{spaced(moved)} moved here from another label" if moved else ""]
+            parts = [f"{format_thousands(new)} new", f"{format_thousands(known)} known already" if known else ""]
+            parts += [f"{format_thousands(moved)} moved here from another label" if moved else ""]
             print_stderr(f"{name}: {', '.join(filter(None, parts))}")
         if sys.stderr.isatty():
             n = sum(sum(counts) for counts in learned.values())
-            print_stderr(f"{spaced(n)} messages in {seconds:.1f} s, {spaced(n / max(seconds, 1e-3))} a second")
+            rate = format_thousands(n / max(seconds, 1e-3))
+            print_stderr(f"{format_thousands(n)} messages in {seconds:.1f} s, {rate} a second")
     figures = {name: counts._asdict() for name, counts in learned.items()}
     finish(mail, store, no_fit, json, learned=figures, seconds=seconds)
 
@@ -119,21 +120,23 @@ def run_maintenance(mail: MailFilter, store: str | None, no_fit: bool, quiet: bo
     messages = {name: n for name, (n, _) in mail.store.totals().items() if n}
     if not quiet:
         if tidied:
-            print_stderr(f"tidied: the {spaced(tidied)} oldest messages were unlearned, to keep the size limit")
+            print_stderr(
+                f"tidied: the {format_thousands(tidied)} oldest messages were unlearned, to keep the size limit"
+            )
         if fitted:
-            print_stderr(f"{mail.model}: refitted on {spaced(sum(messages.values()))} messages")
+            print_stderr(f"{mail.model}: refitted on {format_thousands(sum(messages.values()))} messages")
         elif due and no_fit:
             print_stderr(f"{mail.model}: a refit is due; run {format_command('fit', store)}")
         elif fitted is RefitResult.INSEPARABLE:
             print_stderr(format_inseparable(mail.model, messages))
-        held = ", ".join(f"{spaced(n)} {name}" for name, n in messages.items()) or "nothing"
+        held = ", ".join(f"{format_thousands(n)} {name}" for name, n in messages.items()) or "nothing"
         print_stderr(f"{store_path(store)}: {held}")
     return {"tidied": tidied, "fitted": bool(fitted), "messages": messages}
 
 
 def format_inseparable(model: str, messages: dict[str, int]) -> str:
     """Return the message for labels that the words of their messages do not separate."""
-    held = " and ".join(f"{spaced(n)} {name}" for name, n in messages.items())
+    held = " and ".join(f"{format_thousands(n)} {name}" for name, n in messages.items())
     return (
         f"{model}: nothing fitted to {held}: the words of these messages do not separate the labels. "
         "Hint: is each message learned under its right label? (deciban mail relabel)"

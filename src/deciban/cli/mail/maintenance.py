@@ -8,7 +8,7 @@ from deciban.cli.mail import mail_parser as a
 from deciban.cli.mail.learn_mail import format_inseparable
 from deciban.cli.mail.mail_inputs import open_to_classify, open_to_learn, store_path
 from deciban.errors import InputError
-from deciban.formatting import spaced
+from deciban.formatting import format_thousands
 
 
 @a.command(
@@ -29,7 +29,7 @@ def fit(store: str | None, if_due: bool, debug: bool) -> None:
             done = mail.refit(force=True)
         totals = {name: n for name, (n, _) in mail.store.totals().items() if n}
         if done:
-            print_stderr(f"{mail.model}: fitted to {spaced(sum(totals.values()))} messages")
+            print_stderr(f"{mail.model}: fitted to {format_thousands(sum(totals.values()))} messages")
         elif done is RefitResult.NO_PARAMETERS:
             print_stderr("fisher: nothing to fit, it takes counts as they are")
         else:
@@ -60,7 +60,9 @@ def tidy(store: str | None, now: bool, debug: bool) -> None:
     """Unlearn the oldest messages beyond the size limit, and recompute weights where messages have aged much."""
     with handle_errors(debug, interrupted="nothing was tidied"), open_to_learn(store) as mail:
         done = mail.store.tidy(now)
-        unlearned = f"{spaced(done.unlearned)} messages unlearned" if done.unlearned else "no message unlearned"
+        unlearned = (
+            f"{format_thousands(done.unlearned)} messages unlearned" if done.unlearned else "no message unlearned"
+        )
         print_stderr(f"{store_path(store)}: {unlearned}{', all weights recomputed' if done.renewed else ''}")
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from deciban.cli.error_handling import handle_errors
 from deciban.cli.mail import mail_parser as a
 from deciban.cli.mail.mail_inputs import open_to_classify, store_path
-from deciban.formatting import spaced
+from deciban.formatting import format_thousands
 
 if TYPE_CHECKING:
     from deciban.mail.filter import MailFilter
@@ -84,15 +84,15 @@ def _show(figures: dict[str, Any]) -> None:
 
 
 def _describe(figures: dict[str, Any]) -> list[tuple[str, str]]:
-    learned = ", ".join(f"{spaced(n)} {name}" for name, n in figures["messages"].items()) or "nothing"
+    learned = ", ".join(f"{format_thousands(n)} {name}" for name, n in figures["messages"].items()) or "nothing"
     fitted = f"fitted {_format_time(figures['fitted'])}" if figures["fitted"] else "nothing fitted yet"
     due = "; a refit is due: deciban mail fit" if figures["fit_due"] else ""
     half_life = figures["half_life_days"]
     ageing = "none" if half_life is None else f"half the weight after {half_life:g} days"
-    limit = f"{spaced(figures['most_messages'])} messages"
+    limit = f"{format_thousands(figures['most_messages'])} messages"
     thresholds = f"ham up to p = {figures['ham_at']:g}, spam from p = {figures['spam_at']:g}, unsure between"
     return [
-        ("learned", f"{learned}; {spaced(figures['tokens'])} different tokens"),
+        ("learned", f"{learned}; {format_thousands(figures['tokens'])} different tokens"),
         ("last learned", _format_time(figures["last_learned"])),
         ("size", f"{figures['bytes'] / 1e6:.1f} MB" + ("" if figures["writable"] else ", read-only")),
         ("model", f"{figures['model']}, {fitted}{due}"),

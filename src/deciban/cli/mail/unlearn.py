@@ -9,7 +9,7 @@ from deciban.cli.mail import mail_parser as a
 from deciban.cli.mail.learn_mail import finish
 from deciban.cli.mail.mail_inputs import open_to_learn, read_messages
 from deciban.errors import ForgetError
-from deciban.formatting import spaced
+from deciban.formatting import format_thousands
 
 
 @a.command(a.MESSAGES, a.STORE, a.NO_FIT, a.JSON, a.DEBUG, examples=["deciban mail unlearn message.eml"])
@@ -19,7 +19,7 @@ def unlearn(paths: Sequence[str], store: str | None, no_fit: bool, json: bool, d
         digests = list(dict.fromkeys(_read_digests(paths)))
         gone = mail.store.unlearn(digests)
         if not json:
-            print_stderr(f"{spaced(gone)} unlearned, {spaced(len(digests) - gone)} not known")
+            print_stderr(f"{format_thousands(gone)} unlearned, {format_thousands(len(digests) - gone)} not known")
         finish(mail, store, no_fit, json, unlearned=gone, unknown=len(digests) - gone)
 
 
@@ -39,7 +39,7 @@ def relabel(to: str, paths: Sequence[str], store: str | None, no_fit: bool, json
         unknown = sum(label is None for label in labels.values())
         if unknown == len(labels):
             raise ForgetError(
-                f"none of {spaced(unknown)} messages was ever learned, so none is relabelled. "
+                f"none of {format_thousands(unknown)} messages was ever learned, so none is relabelled. "
                 f"Hint: deciban mail learn --label {to}=PATH"
             )
         with mail.store.writing():
@@ -47,8 +47,11 @@ def relabel(to: str, paths: Sequence[str], store: str | None, no_fit: bool, json
                 mail.store.relabel(digest, to)
         if not json:
             same = len(labels) - len(moved) - unknown
-            parts = [f"{spaced(len(moved))} moved to {to}", f"{spaced(same)} there already" if same else ""]
-            parts += [f"{spaced(unknown)} not known, left out" if unknown else ""]
+            parts = [
+                f"{format_thousands(len(moved))} moved to {to}",
+                f"{format_thousands(same)} there already" if same else "",
+            ]
+            parts += [f"{format_thousands(unknown)} not known, left out" if unknown else ""]
             print_stderr(", ".join(filter(None, parts)))
         finish(mail, store, no_fit, json, moved=len(moved), unknown=unknown)
 

@@ -61,14 +61,14 @@ def run(path: Path, table: TableInput, picture: Picture, label: str | None, allo
 
 def find_class(model: Model, label: str | None) -> int:
     """Return the index of the class of --class, or of the second of two classes."""
-    from deciban.errors import no_such_class
+    from deciban.errors import unknown_class_error
 
     names = [str(name) for name in model.classes]
     if label is None and len(names) > 2:
         shown = ", ".join(names[:8]) + (" …" if len(names) > 8 else "")
         raise InputError(f"the model has {len(names)} classes. Hint: --class names one of {shown}")
     if label is not None and label not in names:
-        raise no_such_class(label, names)
+        raise unknown_class_error(label, names)
     return len(names) - 1 if label is None else names.index(label)
 
 

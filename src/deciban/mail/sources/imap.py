@@ -14,7 +14,7 @@ from imaplib import Internaldate2tuple
 from itertools import islice
 from typing import Any
 
-from deciban.errors import MOST_NAMED, InputError, did_you_mean
+from deciban.errors import MAX_LISTED_NAMES, InputError, did_you_mean
 from deciban.mail.sources.imap_connection import (
     MAX_RESPONSE_BYTES,
     Address,
@@ -88,7 +88,7 @@ class ImapFolder:
                     )  # 0 if the server does not send it
                     return
             names = self._folder_names()
-        shown = ", ".join(names[:MOST_NAMED]) + (" …" if len(names) > MOST_NAMED else "")
+        shown = ", ".join(names[:MAX_LISTED_NAMES]) + (" …" if len(names) > MAX_LISTED_NAMES else "")
         near = did_you_mean(folder, names) or "."
         raise InputError(f"{self.address}: there is no folder {folder!r}{near} Hint: there are {shown}")
 
@@ -144,9 +144,7 @@ class ImapFolder:
             if message := wanted.pop(uid, None):
                 yield RawMessage(f"{self.address};uid={uid}", raw, message.time, message.flags)
 
-    def fetch_groups(
-        self, uids: Iterator[int], trashed: bool = False
-    ) -> Iterator[tuple[int, int, list[RawMessage]]]:
+    def fetch_groups(self, uids: Iterator[int], trashed: bool = False) -> Iterator[tuple[int, int, list[RawMessage]]]:
         """Fetch messages in groups: for each the number of trashed ones, of vanished ones, and the messages."""
         while batch := list(islice(uids, FETCH_MESSAGES)):
             found = self.fetch_attributes(batch)

@@ -41,10 +41,10 @@ def _make_file(path: Path, create: bool) -> None:
     """Link an empty, closed file: another thread may open the store as soon as it has its name."""
     if not create:
         raise StoreError(f"there is no mail store {str(path)!r}. Hint: learn some messages first, or see the path")
-    from deciban.atomic_write import empty_file_beside
+    from deciban.atomic_write import create_temporary_file
 
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    empty = empty_file_beside(path, 0o600)
+    empty = create_temporary_file(path, 0o600)
     try:
         os.chmod(empty, 0o600)  # whatever the umask
         os.link(empty, path)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
-from deciban.atomic_write import whole
+from deciban.atomic_write import atomic_write
 from deciban.errors import StoreError
 from deciban.mail.store.ageing import Ageing, check_time
 from deciban.mail.store.live_files import companions
@@ -182,7 +182,7 @@ def copy_to(file: StoreFile, path: str | os.PathLike[str]) -> None:
     target = Path(os.path.realpath(path))
     _refuse_target(file.path, target)
     try:
-        with whole(target, 0o600) as unfinished, closing(sqlite3.connect(unfinished)) as copy:
+        with atomic_write(target, 0o600) as unfinished, closing(sqlite3.connect(unfinished)) as copy:
             file.db.backup(copy)
             copy.execute("PRAGMA journal_mode = DELETE")  # one file, without a log; learning makes it WAL again
     except OSError as error:

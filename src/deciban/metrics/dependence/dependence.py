@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from deciban._typing import Array
-from deciban.formatting import aligned, give_or_take, number, percent
+from deciban.formatting import align_columns, format_number, format_percent, format_with_error
 from deciban.ledger.statistic import divide
 from deciban.metrics.dependence.pair_dependence import (
     Sample,
@@ -25,7 +25,7 @@ from deciban.metrics.dependence.pair_dependence import (
     information_with_class,
     measure_pairs,
 )
-from deciban.plain_json import plain
+from deciban.plain_json import to_plain
 
 Action = Literal["drop", "join", "leave"]
 
@@ -83,10 +83,10 @@ class Pair:
 
     def cells(self, name: str) -> list[str]:
         """Return a line of a table under `HEAD`, formatted for people."""
-        given = give_or_take(self.conditional, self.error, 2)
-        twice = give_or_take(self.double_counted, self.double_counted_error, 2)
-        chance = "< 0.001" if self.p_value < 0.001 else number(self.p_value, 3)
-        return [name, given, number(self.marginal, 2), chance, twice, self.action]
+        given = format_with_error(self.conditional, self.error, 2)
+        twice = format_with_error(self.double_counted, self.double_counted_error, 2)
+        chance = "< 0.001" if self.p_value < 0.001 else format_number(self.p_value, 3)
+        return [name, given, format_number(self.marginal, 2), chance, twice, self.action]
 
 
 @dataclass(frozen=True)
@@ -252,12 +252,12 @@ class Dependence:
             "blocks": self.blocks,
             "drop": self.drop,
         }  # fmt: skip
-        result: dict[str, Any] = plain(values)
+        result: dict[str, Any] = to_plain(values)
         return result
 
     def __str__(self) -> str:
         shown = self.pairs[:MAX_PRINTED_PAIRS]
-        table = aligned(
+        table = align_columns(
             [HEAD, *(pair.cells(f"{pair.first}, {pair.second}"[:MAX_PAIR_NAME_CHARACTERS]) for pair in shown)],
             left=(0, 5),
         )
@@ -273,7 +273,7 @@ def _how_much(found: Dependence, i: int, j: int) -> str:
     if np.isfinite(correlation) and abs(correlation) >= MIN_REPEATED_CORRELATION:
         return f"the same (correlation {correlation:.2f} within classes)"
     if share >= MIN_REPEATED_SHARE:
-        return f"{percent(min(share, 1.0), 0)} of it within classes"
+        return f"{format_percent(min(share, 1.0), 0)} of it within classes"
     return f"more alone than both naively, {found.figures['single'][i, j]:.2g} dB a row"
 
 
