@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import deciban
-from deciban import persistence as files
+from deciban import persistence
 from deciban.errors import DecibanWarning, InputError, ModelFileError, UndefinedError
 from deciban.persistence.table_models import compute_fingerprint
 from deciban.text import Words
@@ -206,7 +206,7 @@ def test_a_model_without_texts_writes_what_it_always_wrote(tmp_path):
     roles = {**ROLES, "text": "skip", "head": "skip"}
     model = train_model(roles=roles, words={"lower": False})
     model.save(tmp_path / "m")
-    header = files.read(tmp_path / "m").section().header
+    header = persistence.read(tmp_path / "m").section().header
     assert "words" not in header["options"]
     assert deciban.load(tmp_path / "m").options.words == Words()
     assert (
@@ -218,9 +218,9 @@ def test_a_model_without_texts_writes_what_it_always_wrote(tmp_path):
 
 def changed(path, change):
     """The file with another header."""
-    section = files.read(path).section()
+    section = persistence.read(path).section()
     change(section.header)
-    files.write(path, section.header, section.arrays)
+    persistence.write(path, section.header, section.arrays)
 
 
 @pytest.mark.parametrize(

@@ -22,8 +22,8 @@ from tests.estimators.examples import EXAMPLES
 HERE = Path(__file__).parent
 
 
-def one():
-    """The model of `format-1.deciban`: column names, text labels, a missing value, a prior of its own."""
+def gaussian_model():
+    """Return the model of `format-1.deciban`: column names, text labels, a missing value, given priors."""
     patients = pd.DataFrame(
         {
             "temperature °C": [36.6, 38.9, 39.4, 36.9, np.nan, 37.0, 36.4, 38.2, 38.8, 39.9, 36.8, 37.1],
@@ -35,8 +35,8 @@ def one():
     return deciban.GaussianBayes(priors=[0.25, 0.75], parameter_prior=1.0).fit(patients, state)
 
 
-def others():
-    """A model of every other kind of statistic and score."""
+def array_models():
+    """Return a model of every other kind of statistic and score form."""
     made = {example.name: example.make_fitted(12) for example in EXAMPLES}
     deciban.engines.sparse.DENSE_CELLS = 10
     words = csr_array(np.random.default_rng(0).poisson(0.4, (12, 8)).astype(float))
@@ -47,12 +47,12 @@ def others():
 
 
 def rows(model):
-    """Rows to be asked about."""
+    """Return rows to predict."""
     return np.arange(3.0 * model.n_features_in_).reshape(3, -1) % 4
 
 
-def answers(model):
-    """What the model says, and how much it has learned."""
+def predictions(model):
+    """Return the predictions of a model, and the weight of the rows it has learned."""
     return {
         "joint": model.predict_joint_log_proba(rows(model)).tolist(),
         "rows": model.ledger_.rows.tolist(),
@@ -87,14 +87,14 @@ def table():
 
 
 def binned_table():
-    """Numbers by bins, classes that are whole numbers, and levels never seen that take a share."""
+    """Return a model of binned numbers, classes that are whole numbers, and smoothed unseen levels."""
     columns = {name: PATIENTS[name] * 3 for name in ("temperature °C", "visits", "pain")}
     rows = {**columns, "ward": [1, 3, 3, 2, 3, 1, 1, 2, 3, 2, 1, 2] * 3}
     return deciban.train(pa.table(rows), target="ward", numbers="binned", unseen="smooth", alpha=0.5, most_levels=2)
 
 
 def naive_bayes():
-    """The same patients as a scikit-learn classifier has them."""
+    """Return a scikit-learn classifier of the patients."""
     frame = pd.DataFrame({name: PATIENTS[name] for name in ROLES})
     state = ["ill" if state == "flu" else "well" for state in PATIENTS["state"]]
     return deciban.NaiveBayes(roles=ROLES, priors=[0.5, 0.5]).fit(frame, state)
@@ -114,7 +114,7 @@ def joined_models():
 
 TABLES = {"table": table, "table-binned": binned_table, "NaiveBayes": naive_bayes}
 
-ASKED = {
+NEW_PATIENTS = {
     "id": ["b1", "b2", "b3", "b4"],
     "temperature °C": [36.7, 39.0, None, 38.0],
     "visits": [0, 4, 1, None],
@@ -124,9 +124,9 @@ ASKED = {
 }
 
 
-def table_answers(model):
-    """What a model of a table says of patients it has not seen, and how much it has learned."""
-    rows = pd.DataFrame(ASKED)
+def table_predictions(model):
+    """Return the predictions of a table model for new patients, and the weight of the rows it has learned."""
+    rows = pd.DataFrame(NEW_PATIENTS)
     if isinstance(model, deciban.NaiveBayes):
         facts = {"ledger": model.ledger_, "roles": model.roles_, "classes": model.classes_.tolist()}
     else:
@@ -142,7 +142,7 @@ def table_answers(model):
 
 
 def write(folder, models, expected, ask):
-    """Write the files that are not there yet, and what they must say: what is there is never written again."""
+    """Write the model files and their expected predictions, unless they exist: they are never overwritten."""
     if (folder / expected).exists():
         return
     for name, model in models.items():
@@ -156,11 +156,11 @@ POSTS = [
     "", "cat \ud800 naps",
 ]  # fmt: skip
 TOPICS = ["cats", "dogs", "cats", "dogs", "dogs", "cats"]
-ASKED_TEXTS = ["the dog and the cat", "Öltanks", "nothing that is known", "dogs bite cats"]
+NEW_TEXTS = ["the dog and the cat", "Öltanks", "nothing that is known", "dogs bite cats"]
 
 
 def text_models():
-    """A model of every event and way of keeping words; and a table with texts beside a number."""
+    """Return a model of every event and tokenizer, and a table model of a text and a number."""
     Words, Text = deciban.Words, deciban.TextClassifier
     made = {
         "text": Text(),
@@ -174,13 +174,13 @@ def text_models():
 
 
 def text_table():
-    """Texts beside a number."""
+    """Return a table model of a text and a number."""
     posts = {"post": [text.replace("\ud800", "") for text in POSTS], "size": [3.0, 4, 3.5, 2, 0, 2], "topic": TOPICS}
     return deciban.train(posts, target="topic", roles={"post": "text", "size": "number"}, judge=False)
 
 
 def calibrated_models():
-    """A model with each kind of calibration, and what it takes for usual."""
+    """Return a model with each kind of calibration, and a novelty detector."""
     X = np.array([[0.1, 0.3], [0.9, 0.8], [0.4, 0.1], [0.7, 0.2], [0.2, 0.6], [1.1, 0.9]] * 5)
     X += np.arange(60.0).reshape(30, 2) / 100
     y = np.array([0, 1, 0, 2, 1, 2] * 5)
@@ -190,10 +190,10 @@ def calibrated_models():
     return {name: model if name.startswith("table") else model.fit_novelty(X, y) for name, model in made.items()}
 
 
-def calibrated_answers(model):
-    """What the model says, calibrated, also under other priors, and which rows are novel to it."""
+def calibrated_predictions(model):
+    """Return the calibrated predictions of a model, also with other priors, and which rows are novel."""
     table = isinstance(model, deciban.Model)
-    rows = pa.table(ASKED) if table else np.array([[0.2, 0.4], [1.0, 0.9], [9.0, -9.0]])
+    rows = pa.table(NEW_PATIENTS) if table else np.array([[0.2, 0.4], [1.0, 0.9], [9.0, -9.0]])
     priors = model.with_priors([0.2, 0.8] if table else [0.2, 0.3, 0.5])
     result = model.predict(rows, reject_novel=0.01)
     return {
@@ -205,12 +205,12 @@ def calibrated_answers(model):
 
 
 def as_lists(answer):
-    """A frame or an array as lists of rows."""
+    """Return a frame or an array as lists of rows."""
     return [list(row.values()) for row in answer.to_pylist()] if hasattr(answer, "to_pylist") else answer.tolist()
 
 
 def fitted_models():
-    """A model of every discriminative learner: of arrays, of texts and of tables."""
+    """Return a model of every discriminative learner: of arrays, of texts and of tables."""
     X = np.array([[0.1, 0.3], [0.9, 0.8], [0.4, 0.1], [0.7, 0.2], [0.2, 0.6], [1.1, 0.9]] * 5)
     X += np.arange(60.0).reshape(30, 2) / 100
     y = np.array([0, 1, 0, 2, 1, 2] * 5)
@@ -231,29 +231,29 @@ def fitted_models():
     }
 
 
-def fitted_answers(model):
-    """The log-probabilities and classes that a fitted model gives."""
+def fitted_predictions(model):
+    """Return the log-probabilities and classes of a fitted model."""
     classes = model.classes if isinstance(model, deciban.Model) else model.classes_.tolist()
     if isinstance(model, deciban.EvidenceRegression):
-        asked = ASKED_TEXTS
+        inputs = NEW_TEXTS
     elif not isinstance(model, deciban.Model):
-        asked = np.array([[0.2, 0.4], [1.0, 0.9], [9.0, -9.0]])
+        inputs = np.array([[0.2, 0.4], [1.0, 0.9], [9.0, -9.0]])
     else:
-        asked = {"post": ASKED_TEXTS, "size": [3.0, 2, 1, None]} if model.target == "topic" else pa.table(ASKED)
+        inputs = {"post": NEW_TEXTS, "size": [3.0, 2, 1, None]} if model.target == "topic" else pa.table(NEW_PATIENTS)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DecibanWarning)
-        log_proba = np.asarray(model.predict_log_proba(asked))
+        log_proba = np.asarray(model.predict_log_proba(inputs))
     return {"log_proba": log_proba.tolist(), "classes": classes}
 
 
-def text_answers(model):
-    """What the model says of documents, and how much it has learned."""
-    example = isinstance(model, deciban.TextClassifier)
+def text_predictions(model):
+    """Return the predictions of a model for documents, and the weight of those it has learned."""
+    is_estimator = isinstance(model, deciban.TextClassifier)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DecibanWarning)  # one document has no known word
-        asked = ASKED_TEXTS if example else {"post": ASKED_TEXTS, "size": [3.0, 2, 1, None]}
-        result = np.asarray(model.predict_log_proba(asked))
-    ledger, classes = (model.ledger_, model.classes_.tolist()) if example else (model.ledger, model.classes)
+        inputs = NEW_TEXTS if is_estimator else {"post": NEW_TEXTS, "size": [3.0, 2, 1, None]}
+        result = np.asarray(model.predict_log_proba(inputs))
+    ledger, classes = (model.ledger_, model.classes_.tolist()) if is_estimator else (model.ledger, model.classes)
     return {"log_proba": result.tolist(), "rows": ledger.rows.tolist(), "classes": classes}
 
 
@@ -261,10 +261,10 @@ if __name__ == "__main__":
     folder = HERE / "format-1"
     folder.mkdir(exist_ok=True)
     if not (HERE / "format-1.deciban").exists():
-        one().save(HERE / "format-1.deciban")
-    write(folder, {name: make() for name, make in TABLES.items()}, "expected-tables.json", table_answers)
-    write(folder, joined_models(), "expected-joined.json", table_answers)
-    write(folder, others(), "expected.json", answers)
-    write(folder, text_models(), "expected-texts.json", text_answers)
-    write(folder, calibrated_models(), "expected-calibrated.json", calibrated_answers)
-    write(folder, fitted_models(), "expected-fitted.json", fitted_answers)
+        gaussian_model().save(HERE / "format-1.deciban")
+    write(folder, {name: make() for name, make in TABLES.items()}, "expected-tables.json", table_predictions)
+    write(folder, joined_models(), "expected-joined.json", table_predictions)
+    write(folder, array_models(), "expected.json", predictions)
+    write(folder, text_models(), "expected-texts.json", text_predictions)
+    write(folder, calibrated_models(), "expected-calibrated.json", calibrated_predictions)
+    write(folder, fitted_models(), "expected-fitted.json", fitted_predictions)

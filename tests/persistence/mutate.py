@@ -1,11 +1,11 @@
-"""Harm done to model files: by accident, and by hand with all checksums put right."""
+"""Mutations of model files: random damage, and changes with correct checksums."""
 
 import copy
 import json
 
 import numpy as np
 
-from deciban import persistence as files
+from deciban import persistence
 from tests.persistence.test_container import forge, raw, retext
 
 NUMBERS = [
@@ -46,12 +46,12 @@ TEXTS = [
     None,
 ]
 FLOATS = [np.nan, np.inf, -np.inf, -1.0, 0.0, 1e308, -1e308, 5e-324, 0.5]
-WHOLES = [-1, 0, 1, 3, 255, 1 << 20, (1 << 31) - 1]
-LONG = [*WHOLES, 1 << 32, 1 << 53, (1 << 63) - 1, -(1 << 63)]
+INTEGERS = [-1, 0, 1, 3, 255, 1 << 20, (1 << 31) - 1]
+LONG_INTEGERS = [*INTEGERS, 1 << 32, 1 << 53, (1 << 63) - 1, -(1 << 63)]
 
 
-def accident(rng, path, out):
-    """Bits flipped, bytes lost, added or moved."""
+def damage(rng, path, out):
+    """Flip a bit, or remove, insert, replace or exchange bytes."""
     content = bytearray(path.read_bytes())
     at, size = int(rng.integers(len(content))), int(rng.integers(1, 64))
     match rng.integers(6):
@@ -74,16 +74,16 @@ def accident(rng, path, out):
     out.write_bytes(content)
 
 
-def hostile_table(rng, path, out):
-    """Shapes, places and kinds of arrays that are not theirs."""
+def change_table(rng, path, out):
+    """Change the shape, offsets or dtype of an array."""
     table, data = raw(path)
     names = [name for name in table if name != "__metadata__"]
     entry = table[str(rng.choice(names))]
     match rng.integers(5):
         case 0:
-            entry["shape"] = [int(n) for n in rng.choice(LONG, int(rng.integers(0, 5)))]
+            entry["shape"] = [int(n) for n in rng.choice(LONG_INTEGERS, int(rng.integers(0, 5)))]
         case 1:
-            entry["data_offsets"] = [int(n) for n in rng.choice([*LONG, len(data)], 2)]
+            entry["data_offsets"] = [int(n) for n in rng.choice([*LONG_INTEGERS, len(data)], 2)]
         case 2:
             entry["dtype"] = str(rng.choice(["F64", "F32", "I64", "I32", "U8", "BOOL", "F8_E4M3", ""]))
         case 3:
@@ -94,48 +94,48 @@ def hostile_table(rng, path, out):
     forge(out, table, data)
 
 
-def hostile_text(rng, path, out):
-    """Any value of deciban's own text, another; the checksum is right."""
+def change_text(rng, path, out):
+    """Change a value of deciban's own text, with a correct checksum."""
     table, data = raw(path)
 
     def change(text):
-        text |= edited(rng, text)
+        text |= edit_header(rng, text)
 
     forge(out, retext(table, change), data)
 
 
-def hostile_header(rng, path, out):
-    """A header that nobody wrote, in a file that is sound."""
-    contents = files.read(path)
-    files.write(out, edited(rng, contents.header), contents.arrays)
+def change_header(rng, path, out):
+    """Change a value of the header, in a valid container."""
+    contents = persistence.read(path)
+    persistence.write(out, edit_header(rng, contents.header), contents.arrays)
 
 
-def hostile_arrays(rng, path, out):
-    """Arrays that nobody wrote, in a file that is sound."""
-    contents = files.read(path)
+def change_arrays(rng, path, out):
+    """Change an array, in a valid container."""
+    contents = persistence.read(path)
     arrays = {name: array.copy() for name, array in contents.arrays.items()}
     name = str(rng.choice(sorted(arrays)))
-    changed = reshaped(rng, arrays[name]) if rng.random() < 0.3 else revalued(rng, arrays[name])
+    changed = change_shape(rng, arrays[name]) if rng.random() < 0.3 else change_elements(rng, arrays[name])
     if changed is None:
         del arrays[name]
     else:
         arrays[name] = changed
-    header = edited(rng, contents.header) if rng.random() < 0.1 else contents.header
-    files.write(out, header, arrays)
+    header = edit_header(rng, contents.header) if rng.random() < 0.1 else contents.header
+    persistence.write(out, header, arrays)
 
 
-def revalued(rng, array):
+def change_elements(rng, array):
     if not array.size:
         return np.zeros(1, array.dtype)
     values = {"f": FLOATS, "b": [True, False], "u": [0, 65, 128, 255]}.get(
-        array.dtype.kind, WHOLES if array.dtype.itemsize == 4 else LONG
+        array.dtype.kind, INTEGERS if array.dtype.itemsize == 4 else LONG_INTEGERS
     )
     some = rng.random(array.shape) < rng.choice([0.05, 0.5, 1.0])
     array[some] = rng.choice(np.array(values, dtype=array.dtype))
     return array
 
 
-def reshaped(rng, array):
+def change_shape(rng, array):
     match rng.integers(7):
         case 0:
             return None
@@ -153,8 +153,8 @@ def reshaped(rng, array):
             return np.zeros((0, 1 << 20), array.dtype)
 
 
-def edited(rng, header):
-    """The header with one value another, gone, or new."""
+def edit_header(rng, header):
+    """Return the header with one value replaced, removed or added."""
     header = copy.deepcopy(header)
     places = list(_places(header))
     owner, key = places[rng.integers(len(places))]
@@ -177,7 +177,7 @@ def edited(rng, header):
 
 
 def _places(value):
-    """Every (owner, key) within lists and objects."""
+    """Yield every (owner, key) within lists and objects."""
     items = value.items() if isinstance(value, dict) else enumerate(value)
     for key, inner in items:
         yield value, key
@@ -186,12 +186,12 @@ def _places(value):
 
 
 MUTATIONS = [
-    accident,
-    accident,
-    hostile_table,
-    hostile_text,
-    hostile_header,
-    hostile_header,
-    hostile_arrays,
-    hostile_arrays,
+    damage,
+    damage,
+    change_table,
+    change_text,
+    change_header,
+    change_header,
+    change_arrays,
+    change_arrays,
 ]

@@ -1,4 +1,4 @@
-"""What is written can be read, by us and by the safetensors library; what was not written is refused."""
+"""The container: model_file files are read, by deciban and by the safetensors library; any other file is refused."""
 
 import json
 import os
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from safetensors import safe_open
 
-from deciban import persistence as files
+from deciban import persistence
 from deciban.errors import ModelFileError
 from deciban.persistence import container
 from deciban.persistence.array_layout import checksum
@@ -32,8 +32,8 @@ def path(tmp_path):
 
 
 @pytest.fixture
-def written(path):
-    files.write(path, {"kind": "test", "of": ["é", 1, None]}, ARRAYS)
+def model_file(path):
+    persistence.write(path, {"kind": "test", "of": ["é", 1, None]}, ARRAYS)
     return path
 
 
@@ -64,24 +64,24 @@ def same(a, b):
     return a.dtype == b.dtype and a.shape == b.shape and np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
 
 
-def test_header_and_arrays_come_back(written):
-    contents = files.read(written)
+def test_header_and_arrays_come_back(model_file):
+    contents = persistence.read(model_file)
     assert contents.header == {"kind": "test", "of": ["é", 1, None]}
     assert set(contents.arrays) == set(ARRAYS)
     assert all(same(contents.arrays[name], array) for name, array in ARRAYS.items())
 
 
-def test_the_safetensors_library_reads_the_file(written):
-    with safe_open(written, "numpy") as file:
+def test_the_safetensors_library_reads_the_file(model_file):
+    with safe_open(model_file, "numpy") as file:
         assert json.loads(file.metadata()["deciban"])["format"] == 1
         assert all(same(file.get_tensor(name), array) for name, array in ARRAYS.items())
 
 
 def test_an_array_under_two_names_is_stored_once(path):
     a = np.arange(1000.0)
-    files.write(path, {}, {"one": a, "two": a, "other": a + 1})
+    persistence.write(path, {}, {"one": a, "two": a, "other": a + 1})
     assert path.stat().st_size < 2.5 * a.nbytes
-    arrays = files.read(path).arrays
+    arrays = persistence.read(path).arrays
     assert same(arrays["one"], a)
     assert same(arrays["two"], a)
     assert same(arrays["other"], a + 1)
@@ -89,8 +89,8 @@ def test_an_array_under_two_names_is_stored_once(path):
 
 def test_the_order_in_memory_comes_back(path):
     a = np.asfortranarray(np.arange(6.0).reshape(2, 3))
-    files.write(path, {}, {"a": a, "b": a[:, ::2], "c": np.broadcast_to(a[0], (4, 3))})
-    arrays = files.read(path).arrays
+    persistence.write(path, {}, {"a": a, "b": a[:, ::2], "c": np.broadcast_to(a[0], (4, 3))})
+    arrays = persistence.read(path).arrays
     assert same(arrays["a"], a)
     assert arrays["a"].flags.f_contiguous
     assert same(arrays["b"], a[:, ::2])
@@ -100,43 +100,43 @@ def test_the_order_in_memory_comes_back(path):
 @pytest.mark.parametrize("array", [np.array(["a"]), np.array([1j]), np.array([None]), np.zeros(1, np.float16)])
 def test_other_kinds_of_number_are_not_written(path, array):
     with pytest.raises(ModelFileError, match="'a' is of dtype"):
-        files.write(path, {}, {"a": array})
+        persistence.write(path, {}, {"a": array})
     assert not list(path.parent.iterdir())
 
 
 @pytest.mark.parametrize("header", [{"f": len}, {"x": float("nan")}, {"deep": eval("[" * 50 + "]" * 50)}])
 def test_a_header_that_would_not_be_read_is_not_written(path, header):
     with pytest.raises(ModelFileError, match="header"):
-        files.write(path, header, {})
+        persistence.write(path, header, {})
     assert not list(path.parent.iterdir())
 
 
 def test_a_header_that_is_too_long_is_not_written(path):
     with pytest.raises(ModelFileError, match="can be read again"):
-        files.write(path, {"x": "y" * MAX_HEADER_BYTES}, {})
+        persistence.write(path, {"x": "y" * MAX_HEADER_BYTES}, {})
     assert not list(path.parent.iterdir())
 
 
 def test_every_flipped_bit_is_noticed(path):
-    files.write(path, {"kind": "test"}, {"a": np.array([1.5, -2.0]), "b": np.array([True])})
+    persistence.write(path, {"kind": "test"}, {"a": np.array([1.5, -2.0]), "b": np.array([True])})
     whole = path.read_bytes()
     for at in range(8 * len(whole)):
         broken = bytearray(whole)
         broken[at // 8] ^= 1 << at % 8
         path.write_bytes(broken)
         with pytest.raises(ModelFileError):
-            files.read(path)
+            persistence.read(path)
 
 
-def test_every_truncation_and_every_addition_is_noticed(written):
-    whole = written.read_bytes()
+def test_every_truncation_and_every_addition_is_noticed(model_file):
+    whole = model_file.read_bytes()
     for end in range(len(whole)):
-        written.write_bytes(whole[:end])
+        model_file.write_bytes(whole[:end])
         with pytest.raises(ModelFileError):
-            files.read(written)
-    written.write_bytes(whole + b"\0")
+            persistence.read(model_file)
+    model_file.write_bytes(whole + b"\0")
     with pytest.raises(ModelFileError, match="cut off, or added to"):
-        files.read(written)
+        persistence.read(model_file)
 
 
 def test_swapped_pieces_of_a_large_array_are_noticed():
@@ -160,21 +160,21 @@ def test_a_checksum_is_what_its_description_says():
 
 def test_a_large_file_is_checked_as_it_is_used(path, monkeypatch):
     monkeypatch.setattr(container, "EAGER_CHECK_BYTES", 100)
-    files.write(path, {}, {"good": np.arange(50.0), "bad": np.arange(50) % 7 + 0.5})
+    persistence.write(path, {}, {"good": np.arange(50.0), "bad": np.arange(50) % 7 + 0.5})
     content = bytearray(path.read_bytes())
     content[content.rindex(np.float64(0.5).tobytes())] ^= 1
     path.write_bytes(content)
-    arrays = files.read(path).arrays
+    arrays = persistence.read(path).arrays
     assert same(arrays["good"], np.arange(50.0))
     with pytest.raises(ModelFileError, match="'bad' is not what was written"):
         arrays["bad"]
     with pytest.raises(ModelFileError, match="'bad' is not what was written"):
-        files.read(path, verify=True)
+        persistence.read(path, verify=True)
 
 
-def test_an_array_is_checked_once(written, monkeypatch):
+def test_an_array_is_checked_once(model_file, monkeypatch):
     monkeypatch.setattr(container, "EAGER_CHECK_BYTES", 0)
-    arrays = files.read(written).arrays
+    arrays = persistence.read(model_file).arrays
     first = arrays["double"]
     monkeypatch.setattr(container, "checksum", lambda content: pytest.fail("checked twice"))
     assert np.shares_memory(arrays["double"], first)
@@ -182,20 +182,20 @@ def test_an_array_is_checked_once(written, monkeypatch):
 
 def test_a_mapped_file_may_be_replaced_while_it_is_used(path, monkeypatch):
     monkeypatch.setattr(container, "EAGER_CHECK_BYTES", 0)
-    files.write(path, {}, {"a": np.full(100_000, 1.0)})
-    old = files.read(path).arrays["a"]
+    persistence.write(path, {}, {"a": np.full(100_000, 1.0)})
+    old = persistence.read(path).arrays["a"]
     old[0] = 5.0  # nobody else sees it
-    assert files.read(path).arrays["a"][0] == 1.0
-    files.write(path, {}, {"a": np.full(10, 2.0)})
+    assert persistence.read(path).arrays["a"][0] == 1.0
+    persistence.write(path, {}, {"a": np.full(10, 2.0)})
     assert old[1:].sum() == 99_999.0
 
 
-def test_a_newer_format_says_who_wrote_it_and_what_to_do(written):
-    table, data = raw(written)
+def test_a_newer_format_says_who_wrote_it_and_what_to_do(model_file):
+    table, data = raw(model_file)
     newer = retext(table, lambda text: text.update(format=2, library="9.1", surprise=True))
-    forge(written, newer, data)
+    forge(model_file, newer, data)
     with pytest.raises(ModelFileError, match=r"by deciban 9\.1 in format 2.*Hint: upgrade deciban"):
-        files.read(written)
+        persistence.read(model_file)
 
 
 @pytest.mark.parametrize(
@@ -226,11 +226,11 @@ def test_a_newer_format_says_who_wrote_it_and_what_to_do(written):
         (lambda t: t["__metadata__"].update(deciban="[" * 100_000), "nested too deeply"),
     ],
 )
-def test_a_hostile_table_is_refused(written, change, why):
-    table, data = raw(written)
+def test_a_hostile_table_is_refused(model_file, change, why):
+    table, data = raw(model_file)
     change(table)
     with pytest.raises(ModelFileError, match=why):
-        files.read(forge(written, table, data))
+        persistence.read(forge(model_file, table, data))
 
 
 @pytest.mark.parametrize(
@@ -254,10 +254,10 @@ def test_a_hostile_table_is_refused(written, change, why):
         lambda text: text.update(library=None),
     ],
 )
-def test_a_hostile_text_with_the_right_checksum_is_refused(written, change):
-    table, data = raw(written)
+def test_a_hostile_text_with_the_right_checksum_is_refused(model_file, change):
+    table, data = raw(model_file)
     with pytest.raises(ModelFileError):
-        files.read(forge(written, retext(table, change), data))
+        persistence.read(forge(model_file, retext(table, change), data))
 
 
 @pytest.mark.parametrize(
@@ -282,11 +282,11 @@ def test_a_hostile_text_with_the_right_checksum_is_refused(written, change):
 def test_what_is_no_model_file_is_refused(path, content):
     path.write_bytes(content)
     with pytest.raises(ModelFileError, match=r"cannot read the model file .*m\.deciban"):
-        files.read(path)
+        persistence.read(path)
 
 
 def test_what_is_no_file_is_refused(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     for name in ("missing", "pipe", "."):
         with pytest.raises(ModelFileError, match="cannot read"):
-            files.read(tmp_path / name)
+            persistence.read(tmp_path / name)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import deciban
-from deciban import persistence as files
+from deciban import persistence
 from deciban.errors import InputError, ModelFileError
 from tests.fuzz import model_bytes, model_files
 
@@ -33,7 +33,7 @@ def test_half_of_the_forger_s_files_pass_the_checks_of_the_container(path):
         rng = random.Random(seed)
         path.write_bytes(model_files.mutate(rng.choice(model_files.seeds()), rng))
         try:
-            files.read(path)
+            persistence.read(path)
         except ModelFileError as error:
             refused.append(str(error))
     assert len(refused) < 30

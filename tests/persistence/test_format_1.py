@@ -8,15 +8,15 @@ import pandas as pd
 import pytest
 
 import deciban
-from deciban import persistence as files
+from deciban import persistence
 from tests.persistence.fixture import (
-    ASKED,
+    NEW_PATIENTS,
     PATIENTS,
-    answers,
-    calibrated_answers,
-    fitted_answers,
-    table_answers,
-    text_answers,
+    calibrated_predictions,
+    fitted_predictions,
+    predictions,
+    table_predictions,
+    text_predictions,
 )
 
 HERE = Path(__file__).parent
@@ -37,7 +37,7 @@ PROBABILITY = [
 
 
 def test_the_file_tells_who_wrote_it():
-    contents = files.read(HERE / "format-1.deciban")
+    contents = persistence.read(HERE / "format-1.deciban")
     assert (contents.format, contents.library) == (1, "0.1.0")
     assert contents.header["estimator"] == "GaussianBayes"
 
@@ -60,32 +60,32 @@ def test_the_file_goes_on_learning():
 @pytest.mark.parametrize("name", EXPECTED)
 def test_every_kind_of_model_is_read(name):
     model = deciban.load(HERE / "format-1" / f"{name}.deciban")
-    result = answers(model)
+    result = predictions(model)
     np.testing.assert_allclose(result.pop("joint"), EXPECTED[name]["joint"], rtol=1e-9)
     assert result == {key: EXPECTED[name][key] for key in result}
 
 
 @pytest.mark.parametrize("name", TABLES)
 def test_every_kind_of_table_model_is_read(name):
-    result = table_answers(deciban.load(HERE / "format-1" / f"{name}.deciban"))
+    result = table_predictions(deciban.load(HERE / "format-1" / f"{name}.deciban"))
     np.testing.assert_allclose(result.pop("joint"), TABLES[name]["joint"], rtol=1e-9)
     assert result == {key: TABLES[name][key] for key in result}
 
 
 @pytest.mark.parametrize("name", JOINED)
 def test_every_kind_of_model_with_joined_columns_is_read(name):
-    result = table_answers(deciban.load(HERE / "format-1" / f"{name}.deciban"))
+    result = table_predictions(deciban.load(HERE / "format-1" / f"{name}.deciban"))
     np.testing.assert_allclose(result.pop("joint"), JOINED[name]["joint"], rtol=1e-9)
     assert result == {key: JOINED[name][key] for key in result}
 
 
 def test_a_table_model_goes_on_learning():
     model = deciban.load(HERE / "format-1" / "table.deciban")
-    more = pd.DataFrame({**ASKED, "weight": [1.0, 2.0, 1.0, 1.0], "state": ["well", "flu", "well", None]})
+    more = pd.DataFrame({**NEW_PATIENTS, "weight": [1.0, 2.0, 1.0, 1.0], "state": ["well", "flu", "well", None]})
     model.add(more)
     assert model.ledger.rows.tolist() == [7.5, 7.0]
     model.forget(more)
-    np.testing.assert_allclose(table_answers(model)["joint"], TABLES["table"]["joint"], rtol=1e-9)
+    np.testing.assert_allclose(table_predictions(model)["joint"], TABLES["table"]["joint"], rtol=1e-9)
 
 
 def test_a_table_model_tells_where_it_comes_from():
@@ -109,14 +109,14 @@ def test_a_table_model_counted_what_the_table_holds():
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_every_kind_of_model_of_texts_is_read(name):
-    result = text_answers(deciban.load(HERE / "format-1" / f"{name}.deciban"))
+    result = text_predictions(deciban.load(HERE / "format-1" / f"{name}.deciban"))
     np.testing.assert_allclose(result.pop("log_proba"), TEXTS[name]["log_proba"], rtol=1e-9, atol=1e-12)
     assert result == {key: TEXTS[name][key] for key in result}
 
 
 @pytest.mark.parametrize("name", CALIBRATED)
 def test_every_kind_of_calibration_is_read(name):
-    result = calibrated_answers(deciban.load(HERE / "format-1" / f"{name}.deciban"))
+    result = calibrated_predictions(deciban.load(HERE / "format-1" / f"{name}.deciban"))
     for key in ("proba", "other priors"):
         np.testing.assert_allclose(result.pop(key), CALIBRATED[name][key], rtol=1e-9, atol=1e-12)
     assert result == {key: CALIBRATED[name][key] for key in result}
@@ -124,6 +124,6 @@ def test_every_kind_of_calibration_is_read(name):
 
 @pytest.mark.parametrize("name", FITTED)
 def test_every_discriminative_model_is_read(name):
-    answers = fitted_answers(deciban.load(HERE / "format-1" / f"{name}.deciban"))
-    np.testing.assert_allclose(answers["log_proba"], FITTED[name]["log_proba"], rtol=1e-12, atol=1e-12)
-    assert answers["classes"] == FITTED[name]["classes"]
+    predictions = fitted_predictions(deciban.load(HERE / "format-1" / f"{name}.deciban"))
+    np.testing.assert_allclose(predictions["log_proba"], FITTED[name]["log_proba"], rtol=1e-12, atol=1e-12)
+    assert predictions["classes"] == FITTED[name]["classes"]

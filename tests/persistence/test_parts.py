@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from deciban import persistence as files
+from deciban import persistence
 from deciban.errors import ModelFileError
 from deciban.families.binned import Binned
 from deciban.families.categorical import Categorical
@@ -93,8 +93,8 @@ LEDGERS = {
 
 
 def through_a_file(section, tmp_path):
-    files.write(tmp_path / "f", section.header, section.arrays)
-    return files.read(tmp_path / "f").section()
+    persistence.write(tmp_path / "f", section.header, section.arrays)
+    return persistence.read(tmp_path / "f").section()
 
 
 @pytest.mark.parametrize("name", ["outliers", "far scatter", "moments", "scatter"])

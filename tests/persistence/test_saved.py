@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 
 import deciban
-from deciban import persistence as files
+from deciban import persistence
 from deciban.errors import ModelFileError, SchemaError
 from deciban.ledger import Tallies
 from deciban.persistence import container
@@ -257,7 +257,7 @@ def test_an_unfitted_model_is_refused(path):
 
 
 def test_a_file_of_an_unknown_kind_is_refused(path):
-    files.write(path, {"kind": "painting"}, {})
+    persistence.write(path, {"kind": "painting"}, {})
     with pytest.raises(ModelFileError, match="'kind' should be one of"):
         deciban.load(path)
 
@@ -271,8 +271,8 @@ def test_what_differs_is_still_refused_after_loading(path):
 def test_a_scorer_can_be_saved_without_an_estimator(path):
     model = deciban.CategoricalNB().fit([[0, 1], [1, 0]], ["a", "b"])
     section = write_scorer(model._scorer)
-    files.write(path, section.header, section.arrays)
-    read = read_scorer(files.read(path).section())
+    persistence.write(path, section.header, section.arrays)
+    read = read_scorer(persistence.read(path).section())
     assert read.ledger == model.ledger_
     assert np.array_equal(read.solved.forms[0].log_theta, model._scorer.solved.forms[0].log_theta)
 

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 import deciban
-from deciban import TextClassifier, Words
-from deciban import persistence as files
+from deciban import TextClassifier, Words, persistence
 from deciban.errors import ModelFileError, SchemaError
 from deciban.ledger import Vocabulary
 from deciban.persistence import container
@@ -114,10 +113,10 @@ def test_opening_and_predicting_look_at_no_word_by_itself(path, monkeypatch):
 
 
 def changed(path, change):
-    contents = files.read(path)
+    contents = persistence.read(path)
     header = copy.deepcopy(contents.header)
     change(header)
-    files.write(path, header, {name: array.copy() for name, array in contents.arrays.items()})
+    persistence.write(path, header, {name: array.copy() for name, array in contents.arrays.items()})
 
 
 CHANGES = {

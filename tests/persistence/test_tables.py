@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import deciban
-from deciban import persistence as files
+from deciban import persistence
 from deciban.errors import ModelFileError
 from deciban.persistence import container
 from tests.tables import clinic
@@ -36,10 +36,10 @@ def answers(model, rows=ROWS):
 def forged(model, path, **arrays):
     """The model's file with other arrays, all checksums right."""
     model.save(path)
-    contents = files.read(path)
+    contents = persistence.read(path)
     names = {name.replace("/", "_"): name for name in contents.arrays}
     changed = {names[key]: change(contents.arrays[names[key]].copy()) for key, change in arrays.items()}
-    files.write(path, contents.header, {**contents.arrays, **changed})
+    persistence.write(path, contents.header, {**contents.arrays, **changed})
     return path
 
 
@@ -133,9 +133,9 @@ def test_families_that_the_columns_do_not_name_are_refused(model, path):
     with pytest.raises(ModelFileError, match="fewer levels have scores"):
         deciban.load(forged(model, path, **least))
     model.save(path)
-    contents = files.read(path)
+    contents = persistence.read(path)
     contents.header["belief"]["families"][2]["alpha"] = 7.0
-    files.write(path, contents.header, contents.arrays)
+    persistence.write(path, contents.header, contents.arrays)
     with pytest.raises(ModelFileError, match="families are not those of its columns and options"):
         deciban.load(path)
 
@@ -148,19 +148,19 @@ def test_weights_that_have_no_sum_are_refused(name, model, path):
 
 def test_a_form_that_does_not_score_what_is_counted_is_refused(model, path):
     model.save(path)
-    contents = files.read(path)
+    contents = persistence.read(path)
     contents.header["belief"]["solved"]["forms"][0]["form"] = "Full"
-    files.write(path, contents.header, contents.arrays)
+    persistence.write(path, contents.header, contents.arrays)
     with pytest.raises(ModelFileError, match=r"should be one of \['Diagonal'\]"):
         deciban.load(path)
 
 
 def test_a_month_that_is_none_is_refused(model, path):
     model.save(path)
-    contents = files.read(path)
+    contents = persistence.read(path)
     utf8 = contents.arrays[f"{LEVELS}/levels/utf8"].tobytes()
     assert utf8.count(b"Mon") == 1
     changed = np.frombuffer(utf8.replace(b"Mon", b"Moo"), dtype=np.uint8)
-    files.write(path, contents.header, {**contents.arrays, f"{LEVELS}/levels/utf8": changed})
+    persistence.write(path, contents.header, {**contents.arrays, f"{LEVELS}/levels/utf8": changed})
     with pytest.raises(ModelFileError, match="has a level that is no weekday"):
         deciban.load(path)

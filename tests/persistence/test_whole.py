@@ -10,7 +10,7 @@ import time
 import numpy as np
 import pytest
 
-from deciban import persistence as files
+from deciban import persistence
 from deciban.atomic_write import atomic_write
 from deciban.errors import ModelFileError
 
@@ -19,12 +19,12 @@ OLD = {"a": np.arange(10.0)}
 
 @pytest.fixture
 def path(tmp_path):
-    files.write(tmp_path / "m.deciban", {"old": True}, OLD)
+    persistence.write(tmp_path / "m.deciban", {"old": True}, OLD)
     return tmp_path / "m.deciban"
 
 
 def old_and_alone(path):
-    contents = files.read(path)
+    contents = persistence.read(path)
     assert contents.header == {"old": True}
     assert np.array_equal(contents.arrays["a"], OLD["a"])
     return [p.name for p in path.parent.iterdir()] == ["m.deciban"]
@@ -33,11 +33,11 @@ def old_and_alone(path):
 def test_a_full_disk_leaves_the_old_file_whole_and_nothing_else(path):
     script = """
 import resource, sys, numpy as np
-from deciban import persistence as files
+from deciban import persistence
 from deciban.errors import ModelFileError
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
 try:
-    files.write(sys.argv[1], {}, {"a": np.zeros(100_000)})
+    persistence.write(sys.argv[1], {}, {"a": np.zeros(100_000)})
 except ModelFileError as error:
     print(error)
 """
@@ -55,7 +55,7 @@ def test_a_disk_that_fails_late_leaves_the_old_file_whole(path, monkeypatch, cal
 
     monkeypatch.setattr(os, call, fail)
     with pytest.raises(ModelFileError, match="No space left on device"):
-        files.write(path, {}, {"a": np.zeros(5)})
+        persistence.write(path, {}, {"a": np.zeros(5)})
     monkeypatch.undo()
     assert old_and_alone(path)
 
@@ -66,7 +66,7 @@ def test_an_interruption_leaves_the_old_file_whole(path, monkeypatch):
 
     monkeypatch.setattr(os, "fsync", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        files.write(path, {}, {"a": np.zeros(5)})
+        persistence.write(path, {}, {"a": np.zeros(5)})
     monkeypatch.undo()
     assert old_and_alone(path)
 
@@ -76,17 +76,17 @@ def test_the_folder_is_synchronised_after_the_file_has_its_name(path, monkeypatc
     fsync, replace = os.fsync, os.replace
     monkeypatch.setattr(os, "fsync", lambda f: (done.append(os.path.isdir(f"/proc/self/fd/{f}")), fsync(f)))
     monkeypatch.setattr(os, "replace", lambda a, b: (done.append("named"), replace(a, b)))
-    files.write(path, {}, {})
+    persistence.write(path, {}, {})
     assert done == [False, "named", True]
 
 
 def test_being_killed_at_any_moment_leaves_a_whole_file(path):
     script = """
 import sys, numpy as np
-from deciban import persistence as files
+from deciban import persistence
 print("ready", flush=True)
 while True:
-    files.write(sys.argv[1], {"old": True}, {"a": np.arange(10.0), "b": np.ones(500_000)})
+    persistence.write(sys.argv[1], {"old": True}, {"a": np.arange(10.0), "b": np.ones(500_000)})
 """
     for wait in np.linspace(0.0, 0.05, 8):
         writer = subprocess.Popen([sys.executable, "-c", script, path], stdout=subprocess.PIPE)
@@ -101,7 +101,7 @@ while True:
 def test_the_mode_is_that_of_any_new_file(tmp_path):
     before = os.umask(0o027)
     try:
-        files.write(tmp_path / "m", {}, {})
+        persistence.write(tmp_path / "m", {}, {})
         (tmp_path / "any").touch()
     finally:
         os.umask(before)
@@ -110,9 +110,9 @@ def test_the_mode_is_that_of_any_new_file(tmp_path):
 
 def test_a_link_goes_on_pointing_to_the_file(tmp_path, path):
     (tmp_path / "link").symlink_to(path)
-    files.write(tmp_path / "link", {"new": True}, {})
+    persistence.write(tmp_path / "link", {"new": True}, {})
     assert (tmp_path / "link").is_symlink()
-    assert files.read(path).header == {"new": True}
+    assert persistence.read(path).header == {"new": True}
 
 
 def test_what_is_no_ordinary_file_is_never_replaced(tmp_path):
@@ -120,7 +120,7 @@ def test_what_is_no_ordinary_file_is_never_replaced(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     for name, why in (("folder", "it is a folder"), ("pipe", "no ordinary file"), ("not/there", "No such file")):
         with pytest.raises(ModelFileError, match=why):
-            files.write(tmp_path / name, {}, {})
+            persistence.write(tmp_path / name, {}, {})
     assert sorted(p.name for p in tmp_path.iterdir()) == ["folder", "pipe"]
 
 
@@ -128,13 +128,13 @@ def test_what_is_no_ordinary_file_is_never_replaced(tmp_path):
 def test_a_protected_file_is_not_replaced(path):
     path.chmod(0o444)
     with pytest.raises(ModelFileError, match="no permission"):
-        files.write(path, {}, {})
+        persistence.write(path, {}, {})
     assert old_and_alone(path)
 
 
 def test_a_long_name_is_no_trouble(tmp_path):
     name = "ü" * 120 + ".deciban"
-    files.write(tmp_path / name, {}, {})
+    persistence.write(tmp_path / name, {}, {})
     assert [p.name for p in tmp_path.iterdir()] == [name]
 
 
