@@ -1,4 +1,4 @@
-"""Parameters and posteriors of every family against exact fractions, with missing values, weights and empty classes."""
+"""Parameters and posteriors of every family against exact fractions, with missing values, weights, empty classes."""
 
 import math
 from fractions import Fraction as Q

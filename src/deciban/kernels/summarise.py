@@ -325,7 +325,7 @@ def fill_column(x: NDArray[Any], codes: Codes, w: Array, skips: bool, moments: M
 
 
 @kernel
-def _merge_lanes(lanes: Array, turns: NDArray[np.int64], moments: MomentArrays, k: int) -> bool:
+def _merge_lanes(lanes: Array, turns: NDArray[np.int64], moments: MomentArrays, k: Any) -> bool:
     """Merge the sums of class k into its moments, and double the number of rows until the next merge."""
     here, drift, squares = np.zeros(2), np.zeros((2, 1)), np.zeros((2, 1))
     for lane in range(LANES):
@@ -344,7 +344,7 @@ def _merge_lanes(lanes: Array, turns: NDArray[np.int64], moments: MomentArrays, 
 @kernel
 def _merge(
     weight: tuple[float, float], drift_pair: tuple[Array, Array], squares_pair: tuple[Array, Array],
-    moments: MomentArrays, k: int,
+    moments: MomentArrays, k: Any,
 ) -> bool:  # fmt: skip
     """Add the sums of class k about its mean so far to its moments, as `Moments.__add__` does, and reset them to 0.
 
