@@ -207,7 +207,7 @@ def test_a_number_that_is_a_word_when_predicting_is_refused(tmp_path, trained, k
     words = refused(tmp_path, "predict", trained, path, "-o", tmp_path / "out.csv", *keep)
     assert "column 'temperature'" in words
     assert "holds 'hot'" in words
-    assert "which is no number" in words
+    assert "which is not a number" in words
     assert "Hint: in training --as" in words or "--as" not in words
     assert "--missing 'hot'" in words
     assert "flu" in done("predict", trained, path, "--missing", "hot", *keep).stdout
@@ -342,14 +342,14 @@ def test_debug_shows_where_it_happened(tmp_path):
     ("arguments", "words"),
     [
         (["train"], "exactly one table is needed"),
-        (["train", PATIENTS, "--sql", "select 1", "--target", "y"], "and not both"),
+        (["train", PATIENTS, "--sql", "select 1", "--target", "y"], "exactly one table is needed"),
         (["train", PATIENTS, "-", "--target", "y"], "cannot be read together"),
         (["train", PATIENTS, "--target", "diagnosis", "--as", "age"], "is not COL=ROLE"),
         (["train", PATIENTS, "--target", "diagnosis", "--prior", "flu=x"], "is not CLASS=SHARE"),
         (["train", PATIENTS, "--target", "diagnosis", "--numbers", "some"], "--numbers"),
         (["train", PATIENTS, "--target", "diagnosis", "--like", "m", "--alpha", "2"], "so --alpha cannot be given"),
         (["predict", "m", NEW, "-o", "out.xls"], "unknown ending"),
-        (["explain", "m", NEW, "--classes", "a"], "wants two classes"),
+        (["explain", "m", NEW, "--classes", "a"], "takes two classes"),
         (["explain", "m", NEW, "--row", "0"], "--row"),
         (["evaluate", NEW, "--model", "m", "--target", "y"], "--target is for training"),
         (["evaluate", NEW, "--target", "y", "--allow-missing-columns"], "--allow-missing-columns is for --model"),

@@ -305,19 +305,19 @@ def test_a_training_too_large_for_folds_says_why_and_how_else_to_judge(tmp_path,
     monkeypatch.setattr("deciban.model.summarise_table.MAX_FOLD_CELLS", 10)
     path = tmp_path / "m.deciban"
     shown = " ".join(done("train", PATIENTS, "--target", "diagnosis", "-o", path).stdout.split())
-    assert "not measured: so many classes and levels are too much for ten ledgers at once" in shown
+    assert "not measured: with so many classes and levels, the ledgers of ten folds do not fit into memory" in shown
     advice = f"deciban evaluate HELD_OUT.csv --model {path}"
     assert advice in shown
     assert call("evaluate", PATIENTS, "--target", "diagnosis").exit_code == 1
     assert "accuracy" in done(*advice.replace("HELD_OUT.csv", str(PATIENTS)).split()[1:]).stdout
     shown = done("train", PATIENTS, "--target", "diagnosis", "--no-judge", "-o", path).stdout
-    assert "not measured, as you said. deciban evaluate measures it" in shown
+    assert "not measured (--no-judge). deciban evaluate measures it" in shown
 
 
 def test_inspect_shows_classes_assumptions_and_every_column(model):
     shown = done("inspect", model).stdout
     facts = json.loads(done("inspect", model, "--json").stdout)
-    for words in ("cold", "alpha", "days_ill", "every value is different", "What they say", "favours"):
+    for words in ("cold", "alpha", "days_ill", "every value is different", "Evidence by class", "favours"):
         assert words in shown
     assert [column["name"] for column in facts["columns"]] == HEADER.split(",")[:-1]
     assert facts["options"]["alpha"] == 1.0
@@ -329,7 +329,7 @@ def test_inspect_knows_estimators_too_and_predict_says_what_they_are(tmp_path):
     deciban.GaussianNB().fit([[1.0], [2.0], [3.0], [5.0]], ["a", "a", "b", "b"]).save(path)
     assert "GaussianNB" in done("inspect", path).stdout
     assert json.loads(done("inspect", path, "--json").stdout)["classes"] == ["a", "b"]
-    assert "which knows no named columns" in call("predict", path, NEW).stderr
+    assert "which has no named columns" in call("predict", path, NEW).stderr
 
 
 def test_samples_are_the_same_for_the_same_seed_and_look_like_the_table(tmp_path, model):

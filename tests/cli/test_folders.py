@@ -105,10 +105,10 @@ def test_broken_bytes_are_refused_with_the_options_that_help(model):
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (["train"], 2, "a table is wanted: DATA or --folders DIR, or else --sql QUERY"),
-        (["train", "a.csv", "--folders", "posts"], 2, "and not both"),
-        (["train", "--sql", "select 1", "--folders", "posts"], 2, "and not both"),
-        (["train", "--folders", "posts", "--format", "text"], 2, "--format text is not free"),
+        (["train"], 2, "exactly one table is needed: DATA, --folders DIR or --sql QUERY"),
+        (["train", "a.csv", "--folders", "posts"], 2, "exactly one table is needed"),
+        (["train", "--sql", "select 1", "--folders", "posts"], 2, "exactly one table is needed"),
+        (["train", "--folders", "posts", "--format", "text"], 2, "--format text cannot be given"),
         (["train", "--folders", "post"], 1, "there is no folder 'post'. Hint: did you mean 'posts'?"),
         (["train", "--folders", "posts/space/00"], 1, "'posts/space/00' is a file, and a folder"),
         (["train", "--folders", "posts/space"], 1, "has 12 files but no sub-folder with files"),

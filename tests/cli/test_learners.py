@@ -57,7 +57,7 @@ def test_words_of_fitted_models_have_no_interval_and_come_by_what_they_say(learn
     asked = ("--target", "verdict", "--learner", learner, "--C", "1", "--no-judge", "-o", tmp_path / "m")
     done("train", tmp_path / "reviews.csv", *asked)
     told = done("telltales", tmp_path / "m", "--column", "text").output
-    assert "90 % sure" not in told
+    assert "90 % interval" not in told
     assert "nan" not in told
     for telling in json.loads(done("telltales", tmp_path / "m", "--column", "text", "--json").output):
         said = [word["decibans"] for word in telling["words"]]

@@ -185,7 +185,7 @@ REFUSED = [
     (["boundary", "no.csv", "--target", "y", "--columns", "a"], 1, "no.csv"),
     (["losses", "--size", "5"], 2, "WIDTH,HEIGHT"),
     (["losses", "--size", "5,1000"], 2, "1 to 100 inches"),
-    (["digits", PATIENTS, "--target", "diagnosis"], 1, "which is no number"),
+    (["digits", PATIENTS, "--target", "diagnosis"], 1, "which is not a number"),
     (["digits", "--shape", "8"], 2, "HEIGHT,WIDTH"),
     (["digits", "--shape", "8,9"], 1, "has 72 pixels, and the model 64"),
 ]
@@ -221,6 +221,6 @@ def test_what_a_model_does_not_have_is_refused(arguments, code, words, model, tm
 
 def test_one_class_has_no_boundary_and_one_row_of_each_has(tmp_path, drawn):
     one = table(tmp_path / "one.csv", "x,y,cloud", [(1, 2, "a"), (2, 2, "a")])
-    assert "'a' alone" in call("plot", *ASKED, "tied", one, "-o", tmp_path / "picture.png").stderr
+    assert "'a' only" in call("plot", *ASKED, "tied", one, "-o", tmp_path / "picture.png").stderr
     pair = table(tmp_path / "pair.csv", "x,y,cloud", [(1, 2, "a"), (3, 1, "b")])
     assert_readable(drawn(*ASKED, "tied", pair).figure)

@@ -94,21 +94,21 @@ def test_before_and_after_calibration_are_the_reports_of_training(tmp_path, monk
     options = ["--target", "diagnosis", "--calibrate", "temperature", "-o", tmp_path / "a.png"]
     done("plot", "reliability", PATIENTS, *options)
     ((before, after), names) = seen[0]
-    assert names == ["as learned", "calibrated (temperature)"]
+    assert names == ["uncalibrated", "calibrated (temperature)"]
     assert before.log_loss == deciban.train(PATIENTS, target="diagnosis").held_out.log_loss
     expected = deciban.train(PATIENTS, target="diagnosis", calibrate="temperature").held_out
     assert after.reliability.hits.tolist() == pytest.approx(expected.reliability.hits.tolist(), nan_ok=True)
-    assert "--folds is not free" in refused("reliability", PATIENTS, *options, "--folds", "5", code=2)
+    assert "--folds cannot be given" in refused("reliability", PATIENTS, *options, "--folds", "5", code=2)
 
 
 @pytest.mark.parametrize("name", [*JUDGED, "learning", "dependence"])
 def test_what_cannot_be_drawn_or_written_is_refused_before_anything_is_read(tmp_path, name):
     target = ["--target", "diagnosis"]
-    assert "the ending names no kind of picture" in refused(name, PATIENTS, *target, "-o", "a.gif", code=2)
+    assert "unknown kind of picture" in refused(name, PATIENTS, *target, "-o", "a.gif", code=2)
     assert "there is no folder" in refused(name, PATIENTS, *target, "-o", tmp_path / "not" / "there.png")
     out = tmp_path / "a.png"
     assert "diagnosys" in refused(name, PATIENTS, "--target", "diagnosys", "-o", out)
-    assert "a table is wanted" in refused(name, *target, "-o", out, code=2)
+    assert "exactly one table is needed" in refused(name, *target, "-o", out, code=2)
     assert not out.exists()
 
 

@@ -93,9 +93,9 @@ def test_telltales_show_a_table_for_each_of_a_few_classes(model):
     shown = done("telltales", model, "-n", "3").stdout
     assert fits(shown)
     assert [line for line in shown.splitlines() if line in ("billing", "delivery", "praise", "technical")]
-    assert shown.count("90 % sure") == 4
+    assert shown.count("90 % interval") == 4
     one = done("telltales", model, "--class", "praise", "--class", "praise").stdout
-    assert one.count("90 % sure") == 1
+    assert one.count("90 % interval") == 1
     assert "billing" not in one
 
 
@@ -128,7 +128,7 @@ def test_telltales_of_a_classifier_of_documents(tmp_path):
     found.save(tmp_path / "posts.deciban")
     told = json.loads(done("telltales", tmp_path / "posts.deciban", "--class", "space", "-n", "2", "--json").stdout)
     assert [word["word"] for word in told[0]["words"]] == [word.word for word in found.telltales("space", 2)]
-    assert "no columns" in refused("telltales", tmp_path / "posts.deciban", "--column", "text")
+    assert "without columns" in refused("telltales", tmp_path / "posts.deciban", "--column", "text")
 
 
 @pytest.mark.parametrize("command", [["telltales"], ["plot", "telltales", "-o", "words.png"]])
@@ -141,7 +141,7 @@ def test_what_has_no_words_is_refused(command, tmp_path, monkeypatch):
     assert "deciban inspect" in words
     assert "roles=" not in words
     deciban.GaussianNB().fit([[0.0], [1.0]], ["a", "b"]).save("gauss.deciban")
-    assert "GaussianNB, which knows no words" in refused(*command, "gauss.deciban")
+    assert "GaussianNB, which has no words" in refused(*command, "gauss.deciban")
     hashed = deciban.train(MESSAGES, target="topic", words={"hashed": 10}, judge=False)
     hashed.save("hashed.deciban")
     assert "words were hashed" in refused(*command, "hashed.deciban")
@@ -156,8 +156,8 @@ def test_a_class_or_column_that_is_not_there_is_refused(model, tmp_path, monkeyp
     assert "one of" in refused("telltales", model, "--class", "xyz")
     assert "--column, one of ['message']" in refused("telltales", model, "--column", "massage")
     assert "none of the 4 classes" in refused("plot", "telltales", model, "--class", "x", "-o", "a.png")
-    assert "the ending names no format" in refused("telltales", model, "-o", "words.doc", code=2)
-    assert "the ending names no kind of picture" in refused("plot", "telltales", model, "-o", "words.gif", code=2)
+    assert "unknown ending" in refused("telltales", model, "-o", "words.doc", code=2)
+    assert "unknown kind of picture" in refused("plot", "telltales", model, "-o", "words.gif", code=2)
     assert "there is no folder" in refused("plot", "telltales", model, "-o", "not/there.png")
 
 
@@ -250,14 +250,14 @@ def test_options_say_how_texts_are_read(options, expected, posts):
 @pytest.mark.parametrize(
     ("options", "code", "words"),
     [
-        (["--ngrams", "0"], 2, "--ngrams wants a number from 1 to 100"),
-        (["--ngrams", "101"], 2, "--ngrams wants a number from 1 to 100"),
-        (["--ngrams", "3-2"], 2, "--ngrams wants"),
+        (["--ngrams", "0"], 2, "--ngrams takes a number from 1 to 100"),
+        (["--ngrams", "101"], 2, "--ngrams takes a number from 1 to 100"),
+        (["--ngrams", "3-2"], 2, "--ngrams takes"),
         (["--ngrams", "two"], 2, "not 'two'"),
         (["--tokens", "letters"], 2, "letters"),
         (["--stop-words", "none.txt"], 1, "cannot read the stop words 'none.txt': no such file or directory. Hint: "),
-        (["--stop-words", "english", "--tokens", "characters"], 2, "--stop-words leaves out words"),
-        (["--like", "MODEL", "--presence"], 2, "so --presence is not free"),
+        (["--stop-words", "english", "--tokens", "characters"], 2, "--stop-words needs words"),
+        (["--like", "MODEL", "--presence"], 2, "so --presence cannot be given"),
     ],
 )
 def test_readings_that_make_no_sense_are_refused(options, code, words, posts, model):

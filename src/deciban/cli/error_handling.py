@@ -24,7 +24,7 @@ PYTHON_HINT = re.compile(
 )
 """The part of a hint, in brackets, that only helps in Python."""
 
-COMMAND_WORDING = {"column= one of": "--column, one of", "describe() tells": "deciban inspect tells"}
+COMMAND_WORDING = {"column= one of": "--column, one of", "describe() summarises": "deciban inspect summarises"}
 """Words of hints for Python, and what replaces them on the command line."""
 
 PRIORS_HINT = re.compile(r"with_priors\('(\w+)'\) first")
