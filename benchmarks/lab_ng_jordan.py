@@ -45,13 +45,13 @@ NEAR_ERROR = 0.01
 
 PAGE = """# Generative against discriminative: Ng and Jordan's curves
 
-Ng and Jordan (2001): the generative model of a pair approaches its asymptotic error, which is higher, with about log d
-examples; the discriminative one needs about d. This page tests it on public tables with naive Bayes and logistic
-regression of the same columns, *no penalty* (C = {C:g}) as in their paper, and with C chosen by cross-validation within
-the training rows; and with evidence regression. {draws} random splits of each table (seeds 0 to {last}): a fifth of
-the rows is held out, stratified by class, and of the others 10, 20, 40 … are learned, at most {most} (adult and
-mushroom: of {rows} rows, drawn once). Every learner has the same rows, and makes every choice from these alone,
-including Gaussian or bins. {left_out} are excluded: with so many classes a hundred splits take hours. Written by
+Ng and Jordan (2001): the generative model of a pair approaches its asymptotic error, which is higher, with about
+log d examples; the discriminative one needs about d. This page tests it on public tables with naive Bayes and
+logistic regression of the same columns, *no penalty* (C = {C:g}) as in their paper, and with C chosen by
+cross-validation within the training rows; and with evidence regression. {draws} random splits
+of each table (seeds 0 to {last}): a fifth of the rows is held out, stratified by class, and of
+the others 10, 20, 40 … are learned, at most {most} (adult and mushroom: of {rows} rows, drawn once). Every learner
+has the same rows, and makes every choice from these alone, including Gaussian or bins. {left_out} are excluded: with so many classes a hundred splits take hours. Written by
 `python -m benchmarks.lab_ng_jordan` on {date}; do not edit.
 
 Machine: {machine}. All tables took {minutes} minutes, two at a time.
@@ -60,9 +60,9 @@ Machine: {machine}. All tables took {minutes} minutes, two at a time.
 
 ## Where the curves cross
 
-*Ahead* means that the mean error over the splits is significantly lower (paired, 95 %); two curves *cross* where the mean
-errors are equal, by linear interpolation in ln n between the last size at which one is ahead and the first at which the
-other is (in brackets).
+*Ahead* means that the mean error over the splits is significantly lower (paired, 95 %); two curves *cross* where the
+mean errors are equal, by linear interpolation in ln n between the last size at which one is ahead and the first at
+which the other is (in brackets).
 
 ### Naive Bayes and logistic regression without a penalty
 
@@ -316,8 +316,9 @@ def format_page(every: Sequence[Result], seconds: float) -> str:
         for other in SHOWN[1:3]
     }
     return PAGE.format(
-        draws=DRAWS, last=DRAWS - 1, most=MAX_TRAINING_ROWS, rows=MAX_TABLE_ROWS, C=NO_PENALTY_C, date=date.today().isoformat(),
-        machine=machine.describe(), minutes=f"{seconds / 60:.0f}", left_out=" and ".join(EXCLUDED_TABLES).capitalize(),
+        draws=DRAWS, last=DRAWS - 1, most=MAX_TRAINING_ROWS, rows=MAX_TABLE_ROWS, C=NO_PENALTY_C,
+        date=date.today().isoformat(), machine=machine.describe(), minutes=f"{seconds / 60:.0f}",
+        left_out=" and ".join(EXCLUDED_TABLES).capitalize(),
         plain=tables[PLAIN], plain_verdict=format_verdict(every, PLAIN),
         chosen=tables[LOGISTIC], chosen_verdict=format_verdict(every, LOGISTIC),
         last_errors=format_table(FINAL_COLUMNS, [format_final_line(found) for found in every]),

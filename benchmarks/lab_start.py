@@ -1,7 +1,7 @@
-"""`python -m benchmarks.lab_start`: rebuild `docs/lab/start.md`, where a start from naive Bayes saves steps.
+"""`python -m benchmarks.lab_start`: rebuild `docs/lab/start.md` on starting logistic regression from naive Bayes.
 
-The data folder is used if it is there; without it the sets that scikit-learn brings are measured alone. Exit code 1
-if a search did not converge, or if the two starts did not end at the same objective.
+Without the data folder only the data sets of scikit-learn are measured. The exit code is 1 if a fit did not converge,
+or if the two starting points did not lead to the same objective.
 """
 
 import argparse
@@ -24,29 +24,28 @@ from deciban import LogisticRegression
 from . import data, machine, text_data
 from .lab_tables import format_table
 
-STRENGTHS = (0.01, 1.0, 100.0)
-"""The C that are tried: much, the usual, and little penalty."""
+C_VALUES = (0.01, 1.0, 100.0)
+"""The values of C: a strong, the default and a weak penalty."""
 
-MOST_STEPS = 2000
-SAME = 1e-6
-"""Objectives that differ by less, relative to themselves, are the same."""
+MAX_ITERATIONS = 2000
+MAX_OBJECTIVE_GAP = 1e-6
+"""The largest relative difference of two objectives that count as equal."""
 
-SAVED = 0.9
-"""Steps from the one start below this share of those from the other count as saved."""
+SAVED_RATIO = 0.9
+"""A ratio of iterations below this counts as saved, above its inverse as lost."""
 
-PAGE = """# Where to start
+PAGE = """# Starting logistic regression from naive Bayes
 
-Logistic regression looks for its weights step by step. `LogisticRegression(start="bayes")` begins at the weights of
-naive Bayes instead of at none: bells of a shared variance for each column of numbers, the multinomial for sparse
-counts, both of which have the same linear form; the evidence is scaled by the one factor for which the penalised loss
-is least. Here are the steps over all rows that the search then takes to the usual tolerance (`tol=1e-4`), from no
-weights → from those of naive Bayes, for three strengths of the penalty. Written by `python -m benchmarks.lab_start`
-on {date}; do not edit.
+Logistic regression is fitted iteratively. `LogisticRegression(start="bayes")` starts at the weights of naive Bayes
+instead of zero: Gaussians with a shared variance for each column of numbers, the multinomial for sparse counts, both
+of which have the same linear form; the evidence is scaled by the factor that minimises the penalised loss. The table
+shows the iterations over all rows to the default tolerance (`tol=1e-4`), from zero → from naive Bayes, for three
+strengths of the penalty. Written by `python -m benchmarks.lab_start` on {date}; do not edit.
 
 Machine: {machine}.
 
-Numbers are standardised unless it says *raw*. *Seconds* are those of C = 1, the start included. A search marked † was
-stopped before it had converged (at most {most} steps are allowed), so its steps are not those to the end.
+Numbers are standardised unless marked *raw*. *Seconds* are those of C = 1, including the computation of the starting
+point. A fit marked † was stopped before convergence (at most {most} iterations are allowed).
 
 {table}
 {verdict}
@@ -56,10 +55,10 @@ stopped before it had converged (at most {most} steps are allowed), so its steps
 
 
 @dataclass(frozen=True)
-class Steps:
-    """One data set at one strength: steps, seconds and the objective reached, from nothing and from naive Bayes."""
+class StartComparison:
+    """Iterations, seconds and objective of one data set at one C, from zero and from naive Bayes."""
 
-    taken: tuple[int, int]
+    iterations: tuple[int, int]
     seconds: tuple[float, float]
     objective: tuple[float, float]
     converged: tuple[bool, bool]
@@ -70,15 +69,16 @@ class Steps:
         return abs(self.objective[0] - self.objective[1]) / min(map(abs, self.objective))
 
     def __str__(self) -> str:
-        from_zero, from_bayes = (f"{n}{'' if ended else '†'}" for n, ended in zip(self.taken, self.converged))
+        from_zero, from_bayes = (f"{n}{'' if ended else '†'}" for n, ended in zip(self.iterations, self.converged))
         return f"{from_zero} → {from_bayes}"
 
 
-Set = tuple[str, Any, Any]
+DataSet = tuple[str, Any, Any]
+"""A name, X and y."""
 
 
-def bundled() -> Iterator[Set]:
-    """What scikit-learn brings."""
+def load_bundled() -> Iterator[DataSet]:
+    """Load the data sets of scikit-learn."""
     for name in ("iris", "wine", "breast_cancer", "digits"):
         X, y = getattr(datasets, f"load_{name}")(return_X_y=True)
         yield name.replace("_", " "), StandardScaler().fit_transform(X), y
@@ -86,8 +86,8 @@ def bundled() -> Iterator[Set]:
             yield f"{name.replace('_', ' ')}, raw", X, y
 
 
-def told_twice(copies: int = 5) -> Set:
-    """Naive Bayes at its worst: every column several times over."""
+def repeat_columns(copies: int = 5) -> DataSet:
+    """Return data with every column repeated, the worst case of naive Bayes."""
     X, y = datasets.load_breast_cancer(return_X_y=True)
     noisy = np.hstack([X] * copies) * np.random.default_rng(0).lognormal(
         sigma=0.05, size=(len(X), X.shape[1] * copies)
@@ -95,8 +95,8 @@ def told_twice(copies: int = 5) -> Set:
     return f"breast cancer, every column {copies} times", StandardScaler().fit_transform(noisy), y
 
 
-def from_folder() -> Iterator[Set]:
-    """What the data folder has: letters, votes with missing cells, digits, posts as counts and as tf-idf."""
+def load_from_folder() -> Iterator[DataSet]:
+    """Load letters, votes with missing cells, digits, posts as counts and as tf-idf."""
     X, y = data.load_letter()
     yield "letter", StandardScaler().fit_transform(X), y
     yield "vote, cells missing", *data.load_vote()
@@ -108,27 +108,27 @@ def from_folder() -> Iterator[Set]:
     yield "20 newsgroups, a quarter, tf-idf", TfidfTransformer().fit_transform(counts), np.array(posts.labels)
 
 
-def everything() -> Iterator[Set]:
-    """All sets that there are here."""
-    yield from bundled()
-    yield told_twice()
+def load_all() -> Iterator[DataSet]:
+    """Load all available data sets."""
+    yield from load_bundled()
+    yield repeat_columns()
     try:
-        yield from from_folder()
-    except data.DataMissingError as absent:
-        print(absent, file=sys.stderr)
+        yield from load_from_folder()
+    except data.DataMissingError as error:
+        print(error, file=sys.stderr)
 
 
-def measured(X: Any, y: Any, C: float) -> Steps:
-    """Both starts."""
+def compare_starts(X: Any, y: Any, C: float) -> StartComparison:
+    """Fit from both starting points."""
     models, seconds = [], []
     for start in ("zero", "bayes"):
         began = perf_counter()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            models.append(LogisticRegression(C=C, start=start, max_iter=MOST_STEPS).fit(X, y))
+            models.append(LogisticRegression(C=C, start=start, max_iter=MAX_ITERATIONS).fit(X, y))
         seconds.append(perf_counter() - began)
     zero, bayes = models
-    return Steps(
+    return StartComparison(
         (int(zero.n_iter_[0]), int(bayes.n_iter_[0])),
         (seconds[0], seconds[1]),
         (zero.objective_, bayes.objective_),
@@ -136,69 +136,75 @@ def measured(X: Any, y: Any, C: float) -> Steps:
     )
 
 
-def line(some: Set, steps: Sequence[Steps]) -> list[str]:
-    """A line of the table."""
-    name, X, y = some
-    usual = steps[STRENGTHS.index(1.0)].seconds
+def format_line(data_set: DataSet, steps: Sequence[StartComparison]) -> list[str]:
+    """Format a line of the table."""
+    name, X, y = data_set
+    seconds = steps[C_VALUES.index(1.0)].seconds
     shape = f"{X.shape[0]} × {X.shape[1]}", str(len(np.unique(y)))
-    return [name, *shape, *map(str, steps), "{:.2f} → {:.2f}".format(*usual)]
+    return [name, *shape, *map(str, steps), "{:.2f} → {:.2f}".format(*seconds)]
 
 
-Cases = dict[tuple[str, float], Steps]
-"""By data set and C."""
+Cases = dict[tuple[str, float], StartComparison]
+"""Comparisons by data set and C."""
 
 
-def verdict(cases: Cases) -> str:
-    """In how many cases steps were saved, and where least and most, of those in which both searches converged."""
-    shares = {case: each.taken[1] / max(each.taken[0], 1) for case, each in cases.items() if all(each.converged)}
-    saved, lost = sum(s < SAVED for s in shares.values()), sum(s > 1 / SAVED for s in shares.values())
+def format_verdict(cases: Cases) -> str:
+    """State in how many cases iterations were saved, and the extreme ratios, where both fits converged."""
+    shares = {
+        case: each.iterations[1] / max(each.iterations[0], 1) for case, each in cases.items() if all(each.converged)
+    }
+    saved, lost = sum(s < SAVED_RATIO for s in shares.values()), sum(s > 1 / SAVED_RATIO for s in shares.values())
     (best, C_best), (worst, C_worst) = min(shares, key=shares.__getitem__), max(shares, key=shares.__getitem__)
     middle = float(np.median(list(shares.values())))
     return (
-        f"Of the {len(shares)} cases in which both searches converged, a tenth of the steps or more is saved in "
-        f"{saved} and lost in {lost}; the median is {middle:.2f} times as many steps. Most is saved on {best} at C = "
-        f"{C_best:g} ({shares[best, C_best]:.2f} times as many), least on {worst} at C = {C_worst:g} "
+        f"Of the {len(shares)} cases in which both fits converged, at least a tenth of the iterations is saved in "
+        f"{saved} and lost in {lost}; the median ratio of iterations is {middle:.2f}. The smallest ratio is that of "
+        f"{best} at C = {C_best:g} ({shares[best, C_best]:.2f}), the largest that of {worst} at C = {C_worst:g} "
         f"({shares[worst, C_worst]:.2f})."
     )
 
 
-def ends(cases: Cases) -> tuple[str, bool]:
-    """Whether both starts end in the same place, in words, and whether that is so everywhere."""
-    apart = [f"{name} at C = {C:g} ({each.gap:.0e})" for (name, C), each in cases.items() if not each.gap <= SAME]
+def compare_objectives(cases: Cases) -> tuple[str, bool]:
+    """State whether both starting points lead to equal objectives; return also whether all do and converged."""
+    different = [
+        f"{name} at C = {C:g} ({each.gap:.0e})"
+        for (name, C), each in cases.items()
+        if not each.gap <= MAX_OBJECTIVE_GAP
+    ]
     stopped = sum(not all(each.converged) for each in cases.values())
-    words = (
-        f"Objectives reached from the two starts differ by at most {max(e.gap for e in cases.values()):.0e} of them."
-    )
-    if apart:
-        words = f"**The two starts did not reach the same objective** (relative difference): {', '.join(apart)}."
+    max_gap = max(each.gap for each in cases.values())
+    words = f"The objectives of the two starting points differ by at most {max_gap:.0e}, relatively."
+    if different:
+        names = ", ".join(different)
+        words = f"**The two starting points did not reach the same objective** (relative difference): {names}."
     if stopped:
-        words += f" In {stopped} of {len(cases)} cases a search was stopped before it had converged."
-    return words, not apart and not stopped
+        words += f" In {stopped} of {len(cases)} cases a fit was stopped before convergence."
+    return words, not different and not stopped
 
 
 def main() -> int:
-    """Measure, and write the page."""
+    """Measure and write the page; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.lab_start", description=__doc__)
     target = data.ROOT / "docs" / "lab" / "start.md"
     parser.add_argument("--page", type=Path, default=target, help="the page to write")
     page = parser.parse_args().page
     X, y = datasets.make_classification(20_000, random_state=0)
-    measured(X, y, 1.0)  # kernels are compiled before the clock runs
+    compare_starts(X, y, 1.0)  # compiles kernels before timing
     lines, cases = [], Cases()
-    for some in everything():
-        steps = [measured(some[1], some[2], C) for C in STRENGTHS]
-        cases.update({(some[0], C): each for C, each in zip(STRENGTHS, steps)})
-        lines.append(line(some, steps))
+    for data_set in load_all():
+        steps = [compare_starts(data_set[1], data_set[2], C) for C in C_VALUES]
+        cases.update({(data_set[0], C): each for C, each in zip(C_VALUES, steps)})
+        lines.append(format_line(data_set, steps))
         print(" | ".join(lines[-1]), file=sys.stderr, flush=True)
-    head = ["data", "rows × columns", "classes", *(f"C = {C:g}" for C in STRENGTHS), "seconds"]
-    words, sound = ends(cases)
+    head = ["data", "rows × columns", "classes", *(f"C = {C:g}" for C in C_VALUES), "seconds"]
+    words, succeeded = compare_objectives(cases)
     text = PAGE.format(
         date=date.today().isoformat(), machine=machine.describe(), table=format_table(head, lines),
-        verdict=verdict(cases), ends=words, most=MOST_STEPS,
+        verdict=format_verdict(cases), ends=words, most=MAX_ITERATIONS,
     )  # fmt: skip
     page.write_text(text, encoding="utf-8")
     print(f"wrote {page}; {words}", file=sys.stderr)
-    return int(not sound)
+    return int(not succeeded)
 
 
 if __name__ == "__main__":

@@ -59,12 +59,12 @@ BOOSTING_RATIO = 8.0
 def jobs(group: Group, scale: float) -> Iterator[Job]:
     """Yield the measurements of one group."""
     if group == "speed":
-        yield "speed logistic dense many classes", partial(dense_logistic, 200_000, 100, 10, 1.5, scale)
-        yield "speed logistic dense two classes", partial(dense_logistic, 1_000_000, 50, 2, 2.0, scale)
-        yield "speed logistic words", partial(sparse_logistic, 2.0, scale)
-        yield "speed evidence regression of posts", partial(evidence_regression, scale)
+        yield "speed logistic dense many classes", partial(compare_dense_logistic, 200_000, 100, 10, 1.5, scale)
+        yield "speed logistic dense two classes", partial(compare_dense_logistic, 1_000_000, 50, 2, 2.0, scale)
+        yield "speed logistic words", partial(compare_sparse_logistic, 2.0, scale)
+        yield "speed evidence regression of posts", partial(compare_evidence_regression, scale)
         for K in (2, 10):
-            yield f"speed boosting {K} classes", partial(boosting, K, scale)
+            yield f"speed boosting {K} classes", partial(compare_boosting, K, scale)
 
 
 def make_correlated_columns(n: int, d: int, K: int) -> Data:
@@ -78,14 +78,14 @@ def make_correlated_columns(n: int, d: int, K: int) -> Data:
     return X, y
 
 
-def dense_logistic(n: int, d: int, K: int, target: float, scale: float) -> Iterator[Line]:
+def compare_dense_logistic(n: int, d: int, K: int, target: float, scale: float) -> Iterator[Line]:
     """Compare logistic regression on dense rows with L-BFGS."""
     size = f"{n:,}×{d}".replace(",", " ")
     data = make_correlated_columns(scale_rows(n, scale), d, K)
     yield compare_logistic(f"LogisticRegression {size} float64, K={K}", data, "dense", target)
 
 
-def sparse_logistic(target: float, scale: float) -> Iterator[Line]:
+def compare_sparse_logistic(target: float, scale: float) -> Iterator[Line]:
     """Compare logistic regression on tf–idf rows of newsgroup posts with scikit-learn's best solver for them."""
     posts = text_data.load_newsgroups()["train"].subsample(scale)
     X = TfidfVectorizer().fit_transform(posts.documents)
@@ -151,7 +151,7 @@ def make_logistic_pipeline() -> Any:
     return make_pipeline(CountVectorizer(ngram_range=(1, 2)), LogisticRegression(C=1.0))
 
 
-def evidence_regression(scale: float) -> Iterator[Line]:
+def compare_evidence_regression(scale: float) -> Iterator[Line]:
     """Compare fits of repeated posts; the accuracies are on test posts, by models of the training posts alone."""
     parts = {name: part.subsample(scale) for name, part in text_data.load_newsgroups().items()}
     train, test = parts["train"], parts["test"]
@@ -175,7 +175,7 @@ def make_boosting_data(K: int, scale: float) -> tuple[Data, Data]:
     return (X[:n], y[:n]), (X[n:], y[n:])
 
 
-def boosting(K: int, scale: float) -> Iterator[Line]:
+def compare_boosting(K: int, scale: float) -> Iterator[Line]:
     """Compare boosting with equal settings on both sides, then with scikit-learn's rounds around our estimator."""
     train, test = make_boosting_data(K, scale)
     ours = deciban.BoostedBayes(**BOOSTING_SETTINGS).fit(*train)

@@ -1,4 +1,4 @@
-"""The figures of mail come out, on one split of many; skipped where the data folder or bogofilter is absent."""
+"""The results of mail on one split of many; skipped where the data folder or bogofilter is absent."""
 
 import shutil
 
@@ -22,16 +22,16 @@ def test_other_filters_are_asked_in_a_way_that_they_understand(kind, tmp_path):
     try:
         with mail_peers.fresh(kind) as peer:
             peer.learn(paths[:50], codes[:50])
-            said = peer.scores(paths[50:])
+            scores = peer.scores(paths[50:])
     except PeerMissingError as absent:
         pytest.skip(str(absent))
-    assert ((said >= 0) == (codes[50:] == 1)).all()
+    assert ((scores >= 0) == (codes[50:] == 1)).all()
 
 
 @pytest.fixture(scope="module")
 def models():
     try:
-        return lab_mail_runs.of_models(4)
+        return lab_mail_runs.measure_models(4)
     except data.DataMissingError as absent:
         pytest.skip(str(absent))
 
@@ -39,7 +39,7 @@ def models():
 @pytest.mark.thorough
 @pytest.mark.skipif(shutil.which("bogofilter") is None, reason="needs Debian's bogofilter")
 def test_fewer_errors_and_better_ranked_than_bogofilter_on_the_same_split(models):
-    peer = lab_mail_runs.of_peer_split(mail_peers.Bogofilter, 4)
+    peer = lab_mail_runs.measure_peer_split(mail_peers.Bogofilter, 4)
     ours = models["evidence"]
     assert ours.error < peer.error
     assert ours.misranked < peer.misranked
@@ -63,8 +63,6 @@ def test_splits_are_those_of_the_lab_of_evidence():
 
 
 def test_explanations_name_nobody():
-    said = lab_mail_explanations.masked('sender is joe@example.com; sender\'s name has "joseph"; came by 10.1.2.3')
-    assert said == 'sender is •••@example.com; sender\'s name has "j•••"; came by 10.•••'
-    assert (
-        lab_mail_explanations.masked("written with outlook 5.00.2919.6900") == "written with outlook 5.00.2919.6900"
-    )
+    text = lab_mail_explanations.mask('sender is joe@example.com; sender\'s name has "joseph"; came by 10.1.2.3')
+    assert text == 'sender is •••@example.com; sender\'s name has "j•••"; came by 10.•••'
+    assert lab_mail_explanations.mask("written with outlook 5.00.2919.6900") == "written with outlook 5.00.2919.6900"

@@ -1,4 +1,4 @@
-"""The figures published for text come out; skipped where the data folder is absent."""
+"""Published figures for text are reproduced; skipped where the data folder is missing."""
 
 from itertools import islice
 
@@ -8,30 +8,30 @@ from benchmarks import data, lab_text
 pytestmark = pytest.mark.corpus
 
 
-def present(measure):
+def list_or_skip(measure):
     try:
         return list(measure())
-    except data.DataMissingError as absent:
-        pytest.skip(str(absent))
+    except data.DataMissingError as error:
+        pytest.skip(str(error))
 
 
 @pytest.mark.thorough
-def test_newsgroups_are_as_published_and_as_scikit_learn_says():
-    figures = present(lambda: lab_text.newsgroups([1.0]))
+def test_newsgroups_are_as_published_and_equal_scikit_learn():
+    figures = list_or_skip(lambda: lab_text.measure_newsgroups([1.0]))
     assert len(figures) == 3
     for figure in figures:
         assert figure.met, figure
         assert figure.ours == figure.peer
 
 
-def test_four_newsgroups_weighed_by_tf_idf_are_as_published_and_as_scikit_learn_says():
-    (figure,) = present(lambda: islice(lab_text.weighted(), 1))
+def test_four_newsgroups_weighted_by_tf_idf_are_as_published_and_equal_scikit_learn():
+    (figure,) = list_or_skip(lambda: islice(lab_text.measure_weightings(), 1))
     assert figure.met, figure
     assert figure.ours == figure.peer
 
 
 def test_movie_sentences_are_as_published():
-    figures = present(lab_text.sentences)
+    figures = list_or_skip(lab_text.measure_sentences)
     assert len(figures) == 2
     for figure in figures:
         assert figure.met, figure
@@ -40,8 +40,8 @@ def test_movie_sentences_are_as_published():
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("event", ["boolean", "bernoulli"])
-def test_spam_is_recalled_as_published_when_each_batch_is_judged_before_it_is_learned(event):
-    figures = present(lambda: lab_text.mails([(1, event)]))
+def test_spam_recall_is_as_published_when_each_batch_is_scored_before_it_is_learned(event):
+    figures = list_or_skip(lambda: lab_text.measure_mailboxes([(1, event)]))
     assert len(figures) == 2
     for figure in figures:
         assert figure.met, figure
