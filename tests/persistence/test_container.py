@@ -1,4 +1,4 @@
-"""The container: model_file files are read, by deciban and by the safetensors library; any other file is refused."""
+"""The container: written files are read, by deciban and by the safetensors library; any other file is refused."""
 
 import json
 import os
