@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from deciban.cli.render import console, heading, line, one_line, short, table
+from deciban.cli.render import console, heading, line, to_one_line, short, table
 from deciban.plain_json import to_plain
 from deciban.scores.explanation import Reason, format_decibans, format_odds
 from deciban.scores.passages import format_word
@@ -134,7 +134,7 @@ def _show_columns(out: Console, row: RowExplanation, most: int) -> None:
     if rest:
         shown = [*shown, (f"{len(rest)} more", sum(value for _, value in rest))]
     largest = max([abs(v) for _, v in shown if math.isfinite(v)] + [1e-9])
-    width = min(max(cell_len(one_line(name)) for name, _ in [*shown, ("total", 0.0)]), out.width - 2 * BAR_WIDTH - 19)
+    width = min(max(cell_len(to_one_line(name)) for name, _ in [*shown, ("total", 0.0)]), out.width - 2 * BAR_WIDTH - 19)
     for name, value in shown:
         out.print(
             f"  {pad(name, width)}  {format_decibans(value, DECIBANS_WIDTH)}  {draw_bar(value, largest)}".rstrip(),
@@ -217,8 +217,8 @@ def format_context(text: str, word: WordEvidence, width: int) -> str:
 
     from deciban.scores.passages import in_context
 
-    words = one_line(in_context(text, word, width))
-    return words if cell_len(words) <= width else one_line(in_context(text, word, width // 2))
+    words = to_one_line(in_context(text, word, width))
+    return words if cell_len(words) <= width else to_one_line(in_context(text, word, width // 2))
 
 
 def format_probability(p: float, can_be_doubted: bool = True) -> str:

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from deciban.formatting import format_thousands
-from deciban.formatting import to_one_line as one_line
+from deciban.formatting import to_one_line as to_one_line
 
 MAX_NAME_WIDTH = 30
 """The characters of a name that are shown."""
@@ -31,13 +31,13 @@ def console(stderr: bool = False) -> Console:
 
 def print_title(out: Console, title: str) -> None:
     """Print the title of a report in bold on one line."""
-    out.print(one_line(title), style="bold", soft_wrap=True)
+    out.print(to_one_line(title), style="bold", soft_wrap=True)
 
 
 def heading(out: Console, title: str, what: str = "") -> None:
     """Print a heading and, on the same line, an explanation."""
     out.print()
-    out.print(Text.assemble((one_line(title), "bold"), one_line(f"  {what}") if what else ""), soft_wrap=True)
+    out.print(Text.assemble((to_one_line(title), "bold"), to_one_line(f"  {what}") if what else ""), soft_wrap=True)
 
 
 def print_stripped(out: Console, thing: Any) -> None:
@@ -54,7 +54,7 @@ def pairs(out: Console, entries: Iterable[tuple[str, str]]) -> None:
     shown.add_column(no_wrap=True)
     shown.add_column(overflow="fold")
     for name, value in entries:
-        shown.add_row(Text(f"  {short(name, MAX_NAME_WIDTH)}"), Text(one_line(value)))
+        shown.add_row(Text(f"  {short(name, MAX_NAME_WIDTH)}"), Text(to_one_line(value)))
     print_stripped(out, shown)
 
 
@@ -66,7 +66,7 @@ def table(
     wide: int | None = None,
 ) -> None:
     """Print a table without rules; long names lose their middle, and only the column `wide` is wrapped."""
-    body = [[short(str(row[0]), MAX_NAME_WIDTH), *(one_line(str(cell)) for cell in row[1:])] for row in rows]
+    body = [[short(str(row[0]), MAX_NAME_WIDTH), *(to_one_line(str(cell)) for cell in row[1:])] for row in rows]
     shown = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for i, name in enumerate(head):
         shown.add_column(
@@ -87,7 +87,7 @@ def short(text: str, width: int) -> str:
     >>> short("concentration in mmol per litre, day 12", 20)
     'concentratio… day 12'
     """
-    text = one_line(text)
+    text = to_one_line(text)
     if cell_len(text) <= width:
         return text
     tail = width // 3 + 1
@@ -100,13 +100,13 @@ def line(out: Console, words: str, indent: int = 2) -> None:
     """Print an indented line, wrapped with the same indent."""
     from rich.padding import Padding
 
-    print_stripped(out, Padding(Text(one_line(words)), (0, 0, 0, indent)))
+    print_stripped(out, Padding(Text(to_one_line(words)), (0, 0, 0, indent)))
 
 
 def print_packed(out: Console, parts: Iterable[str], indent: int = 2) -> None:
     """Print short parts, as many to a line as fit; none is broken."""
     rows: list[str] = []
-    for part in map(one_line, parts):
+    for part in map(to_one_line, parts):
         if rows and cell_len(rows[-1]) + 3 + cell_len(part) <= out.width - indent:
             rows[-1] += f" · {part}"
         else:
@@ -117,7 +117,7 @@ def print_packed(out: Console, parts: Iterable[str], indent: int = 2) -> None:
 
 def command(out: Console, words: str) -> None:
     """Print a command to copy, which is never wrapped."""
-    out.print(Text(f"  {one_line(words)}"), soft_wrap=True)
+    out.print(Text(f"  {to_one_line(words)}"), soft_wrap=True)
 
 
 def count(n: float) -> str:

@@ -14,7 +14,7 @@ from deciban.cli.render import (
     format_row_count,
     heading,
     line,
-    one_line,
+    to_one_line,
     pairs,
     print_title,
     quoted,
@@ -155,7 +155,7 @@ def show_training(
     """
     out = console(stderr=to_stderr)
     _show_rows(out, model, description)
-    heading(out, "Classes", f"of {one_line(model.target)}")
+    heading(out, "Classes", f"of {to_one_line(model.target)}")
     classes(out, description)
     heading(out, "Columns", "and the role of each (--as COLUMN=ROLE changes it)")
     columns(out, description.columns)
@@ -197,13 +197,13 @@ def _show_too_large(out: Console, path: str) -> None:
 
 def _show_rows(out: Console, model: Model, description: Description) -> None:
     without = model.origin.rows_without_class
-    left_out = f"; {format_row_count(without)} without {one_line(model.target)} left out" if without else ""
+    left_out = f"; {format_row_count(without)} without {to_one_line(model.target)} left out" if without else ""
     weight = "" if model.weights is None else f", of weight {count(model.ledger.n_rows)}"
     learned = model.origin.rows_read - without
     words = f"{model.origin.source}: learned from {format_row_count(learned)}{weight}{left_out}"
     print_title(out, words)
     if model.account is not None:
-        out.print(one_line(f"by {model.account}"), soft_wrap=True)
+        out.print(to_one_line(f"by {model.account}"), soft_wrap=True)
 
 
 def classes(out: Console, description: Description) -> None:
@@ -275,7 +275,7 @@ def telltales(out: Console, model: Model) -> None:
     if model.options.words.hashed is not None:
         return
     for text in model.layout.texts:
-        where = f", in {one_line(text.column)}" if len(model.layout.texts) > 1 else ""
+        where = f", in {to_one_line(text.column)}" if len(model.layout.texts) > 1 else ""
         heading(out, "Telltales", f"of each class, the strongest first{where}")
         shown = model.classes[:MAX_CLASSES]
         body = [[label, ", ".join(_telltale_words(model, label, text.column))] for label in shown]

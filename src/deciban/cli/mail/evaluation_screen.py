@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from deciban.cli.mail.describe_tokens import describe_token
-from deciban.cli.render import console, heading, line, one_line, pairs, table
+from deciban.cli.render import console, heading, line, to_one_line, pairs, table
 from deciban.formatting import format_signed
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def show_folds(report: FoldsReport) -> None:
 
 def _show_title(out: Console, words: str) -> None:
     """Show what was done."""
-    out.print(one_line(words), style="bold", soft_wrap=True)
+    out.print(to_one_line(words), style="bold", soft_wrap=True)
 
 
 def _show_metrics(out: Console, metrics: FilterMetrics) -> None:

@@ -55,10 +55,10 @@ def _format_json(name: str, verdict: Verdict) -> str:
 
 
 def _show(name: str, verdict: Verdict, raw: bytes) -> None:
-    from deciban.cli.render import console, heading, line, one_line, pairs, table
+    from deciban.cli.render import console, heading, line, to_one_line, pairs, table
 
     out = console()
-    heading(out, one_line(name))
+    heading(out, to_one_line(name))
     evidence = (
         f"p({verdict.of}) = {verdict.probability:.4f}, {format_signed(verdict.decibans, 1)} dB for {verdict.of}"
     )

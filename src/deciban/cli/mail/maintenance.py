@@ -92,10 +92,10 @@ def check(store: str | None, mend: bool, json: bool, debug: bool) -> int:
 
 
 def _show_problems(path: str, problems: list[str], mended: bool, left: list[str]) -> None:
-    from deciban.cli.render import one_line
+    from deciban.cli.render import to_one_line
 
     for problem in problems:
-        print(one_line(problem))
+        print(to_one_line(problem))
     if not problems:
         print_stderr(f"{path}: no problems found")
     elif mended and not left:

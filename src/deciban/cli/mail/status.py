@@ -75,10 +75,10 @@ def _reason_not_ready(messages: dict[str, int]) -> str:
 
 
 def _show(figures: dict[str, Any]) -> None:
-    from deciban.cli.render import console, heading, one_line, pairs
+    from deciban.cli.render import console, heading, to_one_line, pairs
 
     out = console()
-    heading(out, one_line(figures["store"]))
+    heading(out, to_one_line(figures["store"]))
     entries = _describe(figures) if figures["exists"] else []
     pairs(out, [*entries, ("ready", "yes" if figures["ready"] else f"no: {figures['why']}")])
 
