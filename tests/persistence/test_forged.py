@@ -69,7 +69,7 @@ def test_ngrams_beyond_the_bound_are_refused(kind, ngrams, path):
             header["parameters"]["words"]["value"]["ngrams"] = {"type": "list", "value": [low, high]}
 
     words = deciban.Words(ngrams=2) if kind == "words" else {"ngrams": 2}
-    model = model_bytes.table_with_texts(words=words) if kind == "table" else model_bytes.of_texts(words=words)
+    model = model_bytes.table_with_texts(words=words) if kind == "table" else model_bytes.text_model(words=words)
     with pytest.raises(ModelFileError, match="from 1 to 100"):
         deciban.load(forge(path, model, change))
 
