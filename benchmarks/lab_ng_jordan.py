@@ -51,7 +51,8 @@ logistic regression of the same columns, *no penalty* (C = {C:g}) as in their pa
 cross-validation within the training rows; and with evidence regression. {draws} random splits
 of each table (seeds 0 to {last}): a fifth of the rows is held out, stratified by class, and of
 the others 10, 20, 40 … are learned, at most {most} (adult and mushroom: of {rows} rows, drawn once). Every learner
-has the same rows, and makes every choice from these alone, including Gaussian or bins. {left_out} are excluded: with so many classes a hundred splits take hours. Written by
+has the same rows, and makes every choice from these alone, including Gaussian or bins.
+{left_out} are excluded: with so many classes a hundred splits take hours. Written by
 `python -m benchmarks.lab_ng_jordan` on {date}; do not edit.
 
 Machine: {machine}. All tables took {minutes} minutes, two at a time.

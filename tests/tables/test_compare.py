@@ -8,12 +8,12 @@ import pytest
 import deciban
 from deciban.errors import DecibanError, InputError
 from deciban.families.gaussian import Covariance
-from deciban.training.candidates import LEARNERS, checked_names
-from deciban.training.compare import Draws, _interleaved
+from deciban.training.candidates import CANDIDATE_NAMES, check_candidates
+from deciban.training.compare import Draws, _interleave_classes
 from tests.tables.clinic import patients
 from tests.tables.reviews import reviews
 
-SHAPES = Covariance.__args__
+COVARIANCES = Covariance.__args__
 ROLES = {"patient": "skip"}
 
 
@@ -36,7 +36,7 @@ def test_naive_bayes_is_judged_as_evaluate_judges(generative):
     same(generative["naive Bayes"].report, deciban.evaluate(clinic(), target="diagnosis", roles=ROLES))
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", COVARIANCES)
 def test_every_covariance_is_judged_as_evaluate_judges_what_train_is_told(generative, shape):
     each = generative[f"Gaussian {shape.replace('_', ' ')}"]
     assert each.told["covariance"] == shape
@@ -82,7 +82,7 @@ def _columns(table):
 
 def test_draws_are_the_same_for_all_and_have_their_share_of_every_class():
     codes = np.repeat([0, 1, 2], [60, 30, 10]).astype(np.int32)
-    order = _interleaved(codes, np.random.default_rng(0))
+    order = _interleave_classes(codes, np.random.default_rng(0))
     assert sorted(order) == list(range(100))
     for n in (10, 20, 50):
         shares = np.bincount(codes[order[:n]], minlength=3)
@@ -156,10 +156,10 @@ def test_texts_stay_words_beside_bells():
 
 
 def test_learners_are_in_their_order_however_they_are_named():
-    assert checked_names(None) == list(LEARNERS)
-    assert checked_names("logistic") == ["logistic"]
-    assert checked_names(["logistic", "tied", "bayes"]) == ["bayes", "tied", "logistic"]
-    assert checked_names(["gaussian"]) == list(SHAPES)
+    assert check_candidates(None) == list(CANDIDATE_NAMES)
+    assert check_candidates("logistic") == ["logistic"]
+    assert check_candidates(["logistic", "tied", "bayes"]) == ["bayes", "tied", "logistic"]
+    assert check_candidates(["gaussian"]) == list(COVARIANCES)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from deciban.training import learners, reservoir
 from deciban.training.discriminative_learners import inner_folds
 from deciban.training.table_folds import count_rows
 from deciban.training.task import plan
-from deciban.training.train import learned
+from deciban.training.train import train_task
 from tests.tables import clinic
 from tests.tables.reviews import reviews
 from tests.tables.test_blocks import people
@@ -126,7 +126,7 @@ def test_trust_is_that_of_an_independent_fit_to_evidence_out_of_fold(classes):
     codes = rows["group"].map({"a": 0, "b": 1, "c": 2}).to_numpy()
     # which rows are heard together is theirs to say; what is heard, and how far it is trusted, is computed here
     task = plan(rows, target="group", learner="evidence", C=2.0)
-    folds = inner_folds(learned(task, 1, None).sample, 10)
+    folds = inner_folds(train_task(task, 1, None).sample, 10)
     evidence = np.zeros((len(rows), 2, classes))
     for j, name in enumerate(["hair", "eyes"]):
         cells = rows[name].fillna("").to_numpy()
@@ -223,7 +223,7 @@ def test_learning_curves_learn_every_size_by_the_learner(learner):
 def test_rows_in_memory_are_counted_as_the_table_was():
     table = clinic.patients()
     task = plan(table, target="diagnosis", learner="logistic", C=1.0)
-    trained = learned(task, 5, None)
+    trained = train_task(task, 5, None)
     again = count_rows(task, trained.model.options, trained.total.schema, trained.sample)
     assert again.rows.tolist() == trained.total.rows.tolist()
     for mine, theirs in zip(again.parts, trained.total.parts):
@@ -234,7 +234,7 @@ def test_rows_in_memory_are_counted_as_the_table_was():
 @pytest.mark.parametrize("words", [{}, {"values": "presence"}, {"values": "log", "length": "l2"}, {"hashed": 8}])
 def test_words_in_memory_are_counted_as_the_table_was(words):
     task = plan(reviews(), target="verdict", learner="logistic", C=1.0, words=words)
-    trained = learned(task, 5, None)
+    trained = train_task(task, 5, None)
     again = count_rows(task, trained.model.options, trained.total.schema, trained.sample)
     for mine, theirs in zip(again.parts, trained.total.parts):
         for name, array in theirs.arrays().items():

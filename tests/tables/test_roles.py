@@ -36,8 +36,8 @@ def csv_column(cells, tmp_path, **settings):
 @pytest.mark.parametrize(
     ("values", "role", "reason"),
     [
-        (RNG.normal(size=N), "number", "a bell"),
-        (COUNTS, "count", "a rate tells more"),
+        (RNG.normal(size=N), "number", "Gaussian preferred to"),
+        (COUNTS, "count", "Poisson rate preferred to"),
         (RNG.integers(0, 1000, N), "number", "numbers"),
         (RNG.integers(0, 2, N), "flag", "0 or 1"),
         (RNG.integers(0, 2, N).astype(bool).tolist(), "flag", "true or false"),

@@ -18,7 +18,7 @@ from deciban.sources.source import open_source, split_into_blocks
 from deciban.text import Words
 from deciban.training import reservoir
 from deciban.training.task import plan
-from deciban.training.train import learned
+from deciban.training.train import train_task
 from deciban.validation.splits import FoldAssignment
 from tests.tables.clinic import json_lines, parquet
 from tests.tables.dealt import stratified
@@ -193,8 +193,8 @@ def test_training_judges_every_row_as_exact_folds_do():
 
 def test_the_total_of_the_folds_is_the_ledger_without_folds():
     task = plan(reviews(), target="verdict", roles=ROLES)
-    ten = learned(task, 10, None)
-    assert ten.total.parts[-2:] == learned(task, 1, None).total.parts[-2:]
+    ten = train_task(task, 10, None)
+    assert ten.total.parts[-2:] == train_task(task, 1, None).total.parts[-2:]
     together = ten.folds[0]
     for fold in ten.folds[1:]:
         together += fold
@@ -217,7 +217,7 @@ def test_the_sample_to_be_judged_is_bounded_by_the_size_of_its_texts(monkeypatch
     found = []
     for block in (400, 1 << 20):
         monkeypatch.setattr(sources, "BLOCK_BYTES", block)
-        sample = learned(plan(table, target="verdict"), 10, None).sample
+        sample = train_task(plan(table, target="verdict"), 10, None).sample
         found.append(sample.number.tolist())
     sizes = [len(text.encode()) for text in texts_of(table)]
     order = np.argsort(reservoir.hash_row_numbers(np.arange(len(table))))

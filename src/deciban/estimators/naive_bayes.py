@@ -42,7 +42,7 @@ from deciban.sources.frames import Frame
 from deciban.sources.source import read_first_rows
 from deciban.text import Words
 from deciban.training.column_blocks import join_columns
-from deciban.training.infer_roles import HEAD, infer
+from deciban.training.infer_roles import HEAD_ROWS, infer_roles
 from deciban.training.number_roles import decide
 from deciban.training.task import Task
 
@@ -160,7 +160,7 @@ class NaiveBayes(Bayes):
 
     def _infer_columns(self, table: pa.Table) -> tuple[Column, ...]:
         source = Frame(table)
-        columns = infer(source, read_first_rows(source, HEAD), (), self.roles or {}, self.numbers)
+        columns = infer_roles(source, read_first_rows(source, HEAD_ROWS), (), self.roles or {}, self.numbers)
         if all(column.role == "skip" for column in columns):
             why = "; ".join(f"{column.name}: {column.reason}" for column in columns[:5])
             rows = "1 sample" if table.num_rows == 1 else f"{table.num_rows} samples"

@@ -1,4 +1,4 @@
-"""Columns that are joined: which may be, and what becomes of their roles."""
+"""Blocks of joined columns: the checks of which columns can be joined, and their roles."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from deciban.model.columns import JOIN_SEPARATOR, JOINABLE, OPEN, Column, Role
 from deciban.model.model_options import JOINT_COVARIANCES
 from deciban.sources.source import role_hint
 
-BELLS: tuple[Role, ...] = ("number", "binned", "count", *OPEN)
-"""Roles of numbers; joined they are bells, unless another role was asked for."""
+NUMBER_ROLES: tuple[Role, ...] = ("number", "binned", "count", *OPEN)
+"""The roles of numbers; joined numbers are Gaussian, unless another role was given."""
 
 Blocks = Sequence[Sequence[str]]
 """Groups of columns by their names."""
@@ -22,23 +22,23 @@ Blocks = Sequence[Sequence[str]]
 def join_columns(
     columns: Sequence[Column], blocks: Blocks | str | None, given: Mapping[str, str] | None = None
 ) -> list[Column]:
-    """The columns, those of each block joined: numbers under one bell, flags and categories as their combinations.
+    """Join the columns of each block: numbers as a Gaussian, flags and categories as their combinations.
 
-    `given` are the roles that the user named. "numbers" joins all numbers but those whose role is another by name.
+    `given` are the roles that the user has given. "numbers" joins all numbers but those with another given role.
     """
     known = {column.name: column for column in columns}
     if isinstance(blocks, str) and blocks == "numbers":
         blocks = _all_numbers(columns, given or {})
-    for block in checked_blocks(blocks, known):
-        together = [_settled(known[name], given or {}) for name in block]
-        _check_kinds(block, together)
-        known |= {column.name: _told(column, block) for column in together}
+    for block in check_blocks(blocks, known):
+        members = [_as_number(known[name], given or {}) for name in block]
+        _check_kinds(block, members)
+        known |= {column.name: _set_block(column, block) for column in members}
     _check_names(list(known.values()))
     return list(known.values())
 
 
 def _all_numbers(columns: Sequence[Column], given: Mapping[str, str]) -> Blocks:
-    names = [column.name for column in columns if _settled(column, given).role == "number"]
+    names = [column.name for column in columns if _as_number(column, given).role == "number"]
     if len(names) < 2:
         raise InputError(
             f"blocks='numbers' joins all numbers, and there {'is one' if names else 'are none'}. Hint: leave it out"
@@ -47,7 +47,7 @@ def _all_numbers(columns: Sequence[Column], given: Mapping[str, str]) -> Blocks:
 
 
 def check_shape(covariance: str | None, columns: Sequence[Column]) -> None:
-    """Refuse a shape of covariance that no column takes."""
+    """Raise an error if no column can have this covariance."""
     if covariance is None:
         return
     together = [column.name for column in columns if column.block and column.role == "number"]
@@ -59,12 +59,13 @@ def check_shape(covariance: str | None, columns: Sequence[Column]) -> None:
     if covariance not in JOINT_COVARIANCES and together:
         raise InputError(
             f"column {together[0]!r} is joined with others, whose covariance is "
-            f"{' or '.join(map(repr, JOINT_COVARIANCES))}, not {covariance!r}. Hint: leave the block out, and each number has a bell of its own"
+            f"{' or '.join(map(repr, JOINT_COVARIANCES))}, not {covariance!r}. "
+            f"Hint: leave the block out, and each number has a variance of its own"
         )
 
 
-def checked_blocks(blocks: Blocks | None, known: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """The blocks, each with its names in order; refused where they are no groups of two or more known columns."""
+def check_blocks(blocks: Blocks | None, known: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """Check that the blocks are groups of two or more known columns, and return them with their names in order."""
     if blocks is None:
         return []
     if isinstance(blocks, (str, Mapping)) or not all(_is_group(block) for block in blocks):
@@ -90,39 +91,38 @@ def _is_group(block: Any) -> bool:
     return isinstance(block, Sequence) and not isinstance(block, str) and all(isinstance(n, str) for n in block)
 
 
-def _settled(column: Column, given: Mapping[str, str]) -> Column:
-    """A number whose role nobody named is a bell among others."""
-    return replace(column, role="number") if column.role in BELLS and column.name not in given else column
+def _as_number(column: Column, given: Mapping[str, str]) -> Column:
+    """Return a number as a Gaussian, unless its role was given."""
+    return replace(column, role="number") if column.role in NUMBER_ROLES and column.name not in given else column
 
 
 def _check_kinds(block: tuple[str, ...], columns: Sequence[Column]) -> None:
-    """Refuse columns that cannot be joined, each for its own reason."""
+    """Raise an error for columns that cannot be joined, with the reason."""
     for column in columns:
         if column.role not in JOINABLE:
             role = f"is left out ({column.reason})" if column.role == "skip" else f"is a {column.role}"
-            other = "number" if column.role in BELLS else "category"
+            other = "number" if column.role in NUMBER_ROLES else "category"
             raise InputError(
                 f"column {column.name!r} {role}, and only numbers, or flags and categories, can be joined. "
                 f"Hint: {role_hint(column.name, other)}, or leave it out of the block"
             )
     kinds = {JOINABLE[column.role]: column for column in columns}
     if len(kinds) > 1:
-        bell, level = kinds["gaussian"], kinds["combinations"]
+        number, level = kinds["gaussian"], kinds["combinations"]
         raise InputError(
-            f"columns {bell.name!r} ({bell.role}) and {level.name!r} ({level.role}) are of different kinds: numbers "
-            f"are joined with numbers, flags and categories with each other. "
-            f"Hint: {role_hint(bell.name, 'category')} "
-            f"takes its values as names, or leave one out of {list(block)}"
+            f"columns {number.name!r} ({number.role}) and {level.name!r} ({level.role}) are of different kinds: "
+            f"numbers are joined with numbers, flags and categories with each other. "
+            f"Hint: {role_hint(number.name, 'category')} takes its values as names, or leave one out of {list(block)}"
         )
 
 
-def _told(column: Column, block: tuple[str, ...]) -> Column:
+def _set_block(column: Column, block: tuple[str, ...]) -> Column:
     others = ", ".join(name for name in block if name != column.name)
     return replace(column, reason=f"joined with {others}", block=block)
 
 
 def _check_names(columns: Sequence[Column]) -> None:
-    """Refuse combinations that are named as a column is, or as other combinations are."""
+    """Raise an error if combinations have the name of a column, or of other combinations."""
     blocks = {column.block for column in columns if column.block and column.role != "number"}
     used = Counter([column.name for column in columns] + [JOIN_SEPARATOR.join(block) for block in blocks])
     for block in sorted(blocks):

@@ -1,4 +1,4 @@
-"""`compare`: learners on the same folds of a table, and their learning curves on the same draws of its rows."""
+"""`compare`: cross-validation of learners on the same folds of a table, and learning curves on the same draws."""
 
 from __future__ import annotations
 
@@ -16,20 +16,21 @@ from deciban.metrics.comparison import CandidateScores, Comparison, compare_cand
 from deciban.metrics.intervals import bounded_losses
 from deciban.metrics.learning_curves import LearningCurves
 from deciban.model.summarise_table import Progress, Rows
-from deciban.training.candidates import Contender, Field, checked_names
+from deciban.training.candidates import Candidate, CandidateFactory, check_candidates
 from deciban.training.evaluate import Split
 from deciban.training.learning_curve import FEWEST_ROWS, HELD_OUT
 from deciban.training.task import check_fold_settings, check_learner, plan
 from deciban.training.train import Trained, train_task
 from deciban.validation.splits import check_n_folds
 
-DRAWS = 10
-"""How often rows are drawn for the learning curves."""
+DEFAULT_DRAWS = 10
+"""The default number of draws of rows for the learning curves."""
 
-MOST_LEARNED = 5_120
-"""Rows beyond which no learning curve is drawn: by then the learners have shown what they are."""
+MAX_CURVE_ROWS = 5_120
+"""The number of rows at which learning curves end: by then the differences of the learners have shown."""
 
-MOST_HELD_OUT = 10_000
+MAX_HELD_OUT_ROWS = 10_000
+"""The number of rows that are held out of a draw, at most."""
 
 
 def compare(
@@ -40,7 +41,7 @@ def compare(
     folds: int = 10,
     groups: str | None = None,
     curve: bool = True,
-    draws: int = DRAWS,
+    draws: int = DEFAULT_DRAWS,
     sizes: Sequence[int] | None = None,
     C: float | str = "auto",
     sql: str | None = None,
@@ -48,13 +49,13 @@ def compare(
     progress: Progress | None = None,
     **settings: Any,
 ) -> Comparison:
-    """Which learner is best for a table: naive Bayes, Gaussian Bayes, logistic, evidence regression or boosted.
+    """Compare learners on a table: naive Bayes, Gaussian Bayes, logistic, evidence regression and boosted.
 
-    Every learner learns all folds but one and is judged by that one, the same folds for all; differences are paired,
-    row by row. `learners` are some of "bayes", "gaussian" (numbers as bells, under each covariance: or one by its
-    name, "full", "tied" …), "logistic", "evidence", "boosted". With `curve`, rows are drawn `draws` times: a fifth is
-    held out, and of the others 10, 20, 40 … are learned, or as many as `sizes` says. Compared are all rows, of more
-    than 100 000 a sample of so many, in memory. `C` is the penalty of logistic and evidence regression; other
+    Every learner learns all folds but one and is evaluated on that one, the same folds for all; differences are
+    paired, row by row. `learners` are some of "bayes", "gaussian" (Gaussian numbers with each covariance: or one by
+    its name, "full", "tied" …), "logistic", "evidence", "boosted". With `curve`, rows are drawn `draws` times: a
+    fifth is held out, and of the others 10, 20, 40 … are learned, or as many as `sizes` lists. All rows are used, of
+    more than 100 000 a sample of that size, in memory. `C` is the penalty of logistic and evidence regression; other
     `settings` are those of `train`.
 
     >>> import deciban
@@ -63,89 +64,83 @@ def compare(
     >>> found.names, found.best.name
     (['naive Bayes', 'Gaussian tied diagonal'], 'naive Bayes')
     """
-    names, split = checked_names(learners), Split(check_n_folds(folds), groups)
+    names, split = check_candidates(learners), Split(check_n_folds(folds), groups)
     check_learner("logistic", C)
-    n_draws = _checked_draws(draws) if curve else 0
-    wished = None if sizes is None else _checked_sizes(sizes)
+    n_draws = _check_draws(draws) if curve else 0
+    wanted_sizes = None if sizes is None else _check_sizes(sizes)
     for name in ("learner", "covariance"):
         if settings.get(name) is not None:
             raise InputError(f"compare tries every learner, so {name} is not free. Hint: learners=['bayes', 'tied']")
     unlearned = split.unlearned_columns(settings.get("roles"))
-    asked = plan(
-        source,
-        target=target,
-        sql=sql,
-        weights=weights,
-        unlearned=unlearned,
-        **check_fold_settings("compare", settings),
-    )
-    task = replace(asked, learner="bayes", C="auto")
+    options = check_fold_settings("compare", settings)
+    task = plan(source, target=target, sql=sql, weights=weights, unlearned=unlearned, **options)
+    task = replace(task, learner="bayes", C="auto")
     split.check(task)
     assignment = split.assign(task)
     trained = train_task(task, assignment.n_folds, progress, assignment)
     notes: list[str] = []
-    field = list(Field.of(trained, settings).contenders(names, C, notes))
-    if not field:
+    candidates = list(CandidateFactory.of(trained, settings).candidates(names, C, notes))
+    if not candidates:
         raise InputError(f"none of these learners has a column to learn from ({'; '.join(notes)})")
-    ring = Ring(trained, field, progress)
-    drawn = Draws.of(ring.rows, n_draws, wished) if n_draws else None
-    import scipy.optimize  # noqa: F401  it has matrix products of its own, which can be held back once it is there
+    comparison = LearnerComparison(trained, candidates, progress)
+    drawn = Draws.of(comparison.rows, n_draws, wanted_sizes) if n_draws else None
+    import scipy.optimize  # noqa: F401  it has a thread pool of its own, which can be limited once it is loaded
 
     # Thousands of small searches: products on two cores wait for each other longer than they compute.
     with limit_products_to_one_core(True):
-        return ring.comparison(assignment.n_folds, drawn, notes)
+        return comparison.run(assignment.n_folds, drawn, notes)
 
 
-def _checked_draws(draws: Any) -> int:
+def _check_draws(draws: Any) -> int:
     if isinstance(draws, (bool, np.bool_)) or not isinstance(draws, (int, np.integer)) or draws < 2:
         raise InputError(f"draws must be a whole number of at least 2, not {draws!r}. Hint: curve=False draws none")
     return int(draws)
 
 
-def _checked_sizes(sizes: Any) -> list[int]:
-    """Whole numbers of rows, in order."""
-    asked = sizes if isinstance(sizes, (list, tuple, range, np.ndarray)) else [sizes]
-    for size in asked:
+def _check_sizes(sizes: Any) -> list[int]:
+    """Check that sizes are whole numbers of rows, and return them in order."""
+    listed = sizes if isinstance(sizes, (list, tuple, range, np.ndarray)) else [sizes]
+    for size in listed:
         if isinstance(size, (bool, np.bool_)) or not isinstance(size, (int, np.integer)) or size < 2:
             raise InputError(f"sizes are whole numbers of rows, 2 or more, not {size!r}")
-    if not len(asked):
+    if not len(listed):
         raise InputError("sizes is empty. Hint: leave it out for the usual ones")
-    return sorted({int(size) for size in asked})
+    return sorted({int(size) for size in listed})
 
 
-class Ring:
-    """The rows that contenders learn and are judged by."""
+class LearnerComparison:
+    """The rows that candidates learn and are evaluated on."""
 
-    def __init__(self, trained: Trained, field: Sequence[Contender], progress: Progress | None) -> None:
+    def __init__(self, trained: Trained, candidates: Sequence[Candidate], progress: Progress | None) -> None:
         assert trained.sample is not None
-        self.trained, self.field, self.progress = trained, field, progress
+        self.trained, self.candidates, self.progress = trained, candidates, progress
         self.rows, self.layout = trained.sample, trained.task.layout
-        self.taken = [contender.taken(self.layout, self.rows) for contender in field]
+        self.candidate_rows = [candidate.rearrange(self.layout, self.rows) for candidate in candidates]
         self.n_classes = len(trained.total.schema.classes)
         self.todo = self.done = 0
 
-    def comparison(self, n_folds: int, draws: Draws | None, notes: Sequence[str]) -> Comparison:
-        """All contenders in folds, then on draws."""
-        self.todo = len(self.field) * (n_folds + (draws.n_draws * len(draws.sizes) if draws else 0))
+    def run(self, n_folds: int, draws: Draws | None, notes: Sequence[str]) -> Comparison:
+        """Compare all candidates in folds, then on draws."""
+        self.todo = len(self.candidates) * (n_folds + (draws.n_draws * len(draws.sizes) if draws else 0))
         which = self.trained.describe_sample(len(self.rows.codes))
         measured = f"{n_folds}-fold: {which}, each scored by models without its fold, the same folds for all"
         known = self._known()
-        entrants = [self._entrant(i, n_folds) for i in range(len(self.field))]
+        scored = [self._score_candidate(i, n_folds) for i in range(len(self.candidates))]
         found = compare_candidates(
-            self.trained.task.target, entrants, self.rows.codes, self.rows.weight, known,
+            self.trained.task.target, scored, self.rows.codes, self.rows.weight, known,
             self.trained.model.classes, measured,
         )  # fmt: skip
-        growth = self._growth(draws, found.names) if draws and draws.sizes else None
+        growth = self._learning_curves(draws, found.names) if draws and draws.sizes else None
         more = [] if growth or not draws else ["there are too few rows for learning curves"]
         return replace(found, growth=growth, notes=(*notes, *found.notes, *more))
 
     def _fold(self, f: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """The rows that are learned and those that are judged."""
+        """Return the rows that fold f's model learns, and those that it scores."""
         assert self.rows.fold is not None
         return np.flatnonzero(self.rows.fold != f), np.flatnonzero(self.rows.fold == f)
 
     def _known(self) -> NDArray[np.bool_]:
-        """Which classes the models that judge each row have met, n×K."""
+        """Return which classes the models that score each row have learned, n×K."""
         assert self.rows.fold is not None
         known = np.zeros((len(self.rows.codes), self.n_classes), dtype=bool)
         for f in np.unique(self.rows.fold):
@@ -153,38 +148,38 @@ class Ring:
             known[mine] = np.bincount(self.rows.codes[rest], minlength=self.n_classes) > 0
         return known
 
-    def _entrant(self, i: int, n_folds: int) -> CandidateScores:
-        """One contender in all folds."""
-        contender, rows = self.field[i], self.taken[i]
+    def _score_candidate(self, i: int, n_folds: int) -> CandidateScores:
+        """Score all rows by one candidate, fold by fold."""
+        candidate, rows = self.candidates[i], self.candidate_rows[i]
         log_posterior = np.zeros((len(rows.codes), self.n_classes))
         seconds, parameters = [], []
         for f in range(n_folds):
             rest, mine = self._fold(f)
             if len(mine):
-                without, took = contender.learn(rows[rest])
+                without, took = candidate.learn(rows[rest])
                 log_posterior[mine] = without.scores(rows[mine], "log_posterior")
                 seconds.append(took)
                 parameters.append(without.scorer.n_parameters)
             self._tick()
         mean = float(np.mean(seconds)), float(np.median(parameters))
-        return CandidateScores(contender.name, contender.arguments, log_posterior, *mean)
+        return CandidateScores(candidate.name, candidate.arguments, log_posterior, *mean)
 
-    def _growth(self, draws: Draws, names: Sequence[str]) -> LearningCurves:
-        """The learners that are different, on every draw of every size."""
-        chosen = [i for i, contender in enumerate(self.field) if contender.name in names]
+    def _learning_curves(self, draws: Draws, names: Sequence[str]) -> LearningCurves:
+        """Return the learning curves of the named learners, from every draw and size."""
+        chosen = [i for i, candidate in enumerate(self.candidates) if candidate.name in names]
         figures = np.zeros((2, len(chosen), draws.n_draws, len(draws.sizes)))
         for r, (held, order) in enumerate(draws):
             for s, size in enumerate(draws.sizes):
                 for place, i in enumerate(chosen):
-                    figures[:, place, r, s] = self._judged(i, np.sort(order[:size]), held)
+                    figures[:, place, r, s] = self._score_draw(i, np.sort(order[:size]), held)
                     self._tick()
         held_out = len(next(iter(draws))[0])
         return LearningCurves(tuple(names), tuple(draws.sizes), figures[0], figures[1], held_out)
 
-    def _judged(self, i: int, rest: NDArray[np.intp], held: NDArray[np.intp]) -> tuple[float, float]:
-        """Accuracy and bounded log-loss of one contender on rows held out."""
-        rows = self.taken[i]
-        without, _ = self.field[i].learn(rows[rest])
+    def _score_draw(self, i: int, rest: NDArray[np.intp], held: NDArray[np.intp]) -> tuple[float, float]:
+        """Return accuracy and bounded log-loss of one candidate on held-out rows."""
+        rows = self.candidate_rows[i]
+        without, _ = self.candidates[i].learn(rows[rest])
         scores, truth = without.scores(rows[held], "log_posterior"), rows.codes[held]
         weight = np.ones(len(held)) if rows.weight is None else rows.weight[held]
         met = np.isin(truth, rows.codes[rest])
@@ -194,7 +189,7 @@ class Ring:
         return float(np.average(hits, weights=weight)), float(loss)
 
     def _tick(self) -> None:
-        """Tell how much is done, as a share of the rows, and notice Ctrl-C."""
+        """Report progress, as a share of the rows, and notice Ctrl-C."""
         self.done += 1
         if self.progress is not None:
             self.progress(int(self.trained.n_learned * self.done / max(self.todo, self.done)))
@@ -202,9 +197,9 @@ class Ring:
 
 @dataclass(frozen=True)
 class Draws:
-    """Rows drawn again and again: which are held out, and in which order the others are learned.
+    """Repeated random splits of rows: those held out, and the order in which the others are learned.
 
-    Both have their share of every class, as far as that goes, so that few rows are not of one class alone.
+    Both are stratified by class, as far as possible, so that few rows are not of one class alone.
     """
 
     codes: NDArray[np.int32]
@@ -213,43 +208,43 @@ class Draws:
     sizes: tuple[int, ...]
 
     @classmethod
-    def of(cls, rows: Rows, n_draws: int, wished: Sequence[int] | None) -> Draws:
-        """These sizes, or 10, 20, 40 … rows and all that are not held out; each of at least two classes."""
+    def of(cls, rows: Rows, n_draws: int, wanted_sizes: Sequence[int] | None) -> Draws:
+        """Plan draws of these sizes, or of 10, 20, 40 … rows and all that are not held out; each of two classes."""
         n = len(rows.codes)
-        n_held = min(round(HELD_OUT * n), MOST_HELD_OUT)
-        if wished is not None and wished[-1] > n - n_held:
+        n_held = min(round(HELD_OUT * n), MAX_HELD_OUT_ROWS)
+        if wanted_sizes is not None and wanted_sizes[-1] > n - n_held:
             raise InputError(
-                f"sizes asks for {wished[-1]} rows, and there are {n - n_held} to learn from (a fifth is held out). "
-                f"Hint: smaller sizes"
+                f"sizes asks for {wanted_sizes[-1]} rows, and there are {n - n_held} to learn from (a fifth is held "
+                f"out). Hint: smaller sizes"
             )
         made = cls(rows.codes, n_draws, n_held, ())
-        sizes = doubled(min(n - n_held, MOST_LEARNED)) if wished is None else wished
+        sizes = doubling_sizes(min(n - n_held, MAX_CURVE_ROWS)) if wanted_sizes is None else wanted_sizes
         fewest = max((made._fewest(order) for _, order in made), default=0) if n_held else n
         return replace(made, sizes=tuple(size for size in sizes if size >= fewest))
 
     def __iter__(self) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-        """The rows held out, and the others in the order in which they are learned."""
+        """Yield the rows held out, and the others in the order in which they are learned."""
         for seed in range(self.n_draws):
-            order = _interleaved(self.codes, np.random.default_rng(seed))
+            order = _interleave_classes(self.codes, np.random.default_rng(seed))
             yield np.sort(order[: self.n_held]), order[self.n_held :]
 
     def _fewest(self, order: NDArray[np.intp]) -> int:
-        """How many rows must be learned to meet two classes."""
+        """Return how many rows must be learned to have two classes."""
         return int(np.argmax(self.codes[order] != self.codes[order[0]])) + 1
 
 
-def doubled(whole: int) -> list[int]:
-    """10, 20, 40 … rows, and all of them; the last but one is not nearly as many.
+def doubling_sizes(whole: int) -> list[int]:
+    """Return the sizes 10, 20, 40 … and all rows; the last but one is at most 1/1.4 of all.
 
-    >>> doubled(100), doubled(88), doubled(9)
+    >>> doubling_sizes(100), doubling_sizes(88), doubling_sizes(9)
     ([10, 20, 40, 100], [10, 20, 40, 88], [])
     """
     few = [FEWEST_ROWS << i for i in range(20) if (FEWEST_ROWS << i) * 1.4 <= whole]
     return [*few, whole] if whole >= FEWEST_ROWS else []
 
 
-def _interleaved(codes: NDArray[np.int32], rng: np.random.Generator) -> NDArray[np.intp]:
-    """A random order in which every stretch has about its share of each class."""
+def _interleave_classes(codes: NDArray[np.int32], rng: np.random.Generator) -> NDArray[np.intp]:
+    """Return a random order in which every range has about the class shares of all rows."""
     mixed = rng.permutation(len(codes))
     grouped = mixed[np.argsort(codes[mixed], kind="stable")]
     counts = np.bincount(codes)

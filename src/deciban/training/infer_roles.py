@@ -1,4 +1,4 @@
-"""Which role each column gets, and why: from its type and its first rows."""
+"""Inference of the role of each column, with the reason, from its type and its first rows."""
 
 from __future__ import annotations
 
@@ -14,53 +14,53 @@ from deciban.sources.csv_files import MISSING_NUMBERS
 from deciban.sources.document_files import FILE, TEXT, TextLines, WholeFiles
 from deciban.sources.source import Source, role_hint
 
-HEAD = 20_480
-"""Rows that roles are inferred from."""
+HEAD_ROWS = 20_480
+"""The number of rows that roles are inferred from."""
 
-FEW = 20
-"""Below so many values nothing is said about all of them being different."""
+MIN_VALUES = 20
+"""The number of values from which all of them being different means something."""
 
-FREE_TEXT_WORDS = 4
-"""Texts of more words than this on average, most of them different, are read word by word."""
+MIN_TEXT_WORDS = 4
+"""The mean number of words above which values, most of them different, are texts."""
 
-LONG_NAME, LONG_HINT = 12, "; --as {}=text reads its words"
+LONG_NAME_CHARACTERS, LONG_NAME_HINT = 12, "; --as {}=text reads its words"
 """Identifiers of more characters than this on average may be texts after all, in a script that has no spaces."""
 
-OF_DOCUMENTS = {
+DOCUMENT_COLUMNS = {
     TEXT: Column(TEXT, "text", "the document"),
     FILE: Column(FILE, "skip", "where the document comes from"),
 }
-"""Columns of what is no table but documents."""
+"""The columns of documents, which are no table."""
 
-POISSON_SPREAD = 2.0
-"""Counts may vary this many times as much as their mean, and still be taken for counts."""
+MAX_DISPERSION = 2.0
+"""The ratio of variance and mean up to which whole numbers are inferred to be counts."""
 
 
-def infer(
+def infer_roles(
     source: Source, head: Any, leave_out: Sequence[str], given: Mapping[str, str], numbers: str | None
 ) -> list[Column]:
-    """A role for every column but those left out (the target, the weights); given roles are taken as they are."""
+    """Infer the role of every column but those left out (the target, the weights); given roles stay."""
     if not head.num_rows:
         raise InputError(f"{source.name} has no rows, only a header. Hint: a table to learn from needs some")
     _check_given(source, leave_out, given)
-    whole = head.num_rows < HEAD
+    whole = head.num_rows < HEAD_ROWS
     columns = []
     batch = head.combine_chunks().to_batches()[0]
     for name, values in zip(source.columns, batch.columns):
         if name in leave_out:
             continue
         if name in given:
-            columns.append(_asked(name, given[name], values, source.typed))
-        elif isinstance(source, (TextLines, WholeFiles)) and name in OF_DOCUMENTS:
-            columns.append(OF_DOCUMENTS[name])
+            columns.append(_given_column(name, given[name], values, source.typed))
+        elif isinstance(source, (TextLines, WholeFiles)) and name in DOCUMENT_COLUMNS:
+            columns.append(DOCUMENT_COLUMNS[name])
         else:
-            columns.append(_settled(_inferred(name, values, source.typed, whole), numbers))
+            columns.append(_apply_numbers(_infer_column(name, values, source.typed, whole), numbers))
     _check_parts(columns)
     return columns
 
 
 def _check_parts(columns: Sequence[Column]) -> None:
-    """Refuse a column that is named as a part of a date is: neither could be told from the other."""
+    """Raise an error if a column has the name of a part of a date."""
     used = {column.name for column in columns if column.role != "skip"}
     for column in columns:
         for part in column.parts:
@@ -81,21 +81,21 @@ def _check_given(source: Source, leave_out: Sequence[str], given: Mapping[str, s
             raise InputError(f"role {role!r} is not known, for column {name!r}. Hint: one of {', '.join(ROLES)}")
 
 
-def _asked(name: str, role: str, values: Any, typed: bool) -> Column:
+def _given_column(name: str, role: str, values: Any, typed: bool) -> Column:
     if role == "date":
         return Column(name, "date", "as you said", _date_parts(name, values, whole=False))
     if role in ("number", "binned", "count") and not typed:
-        strange = _first_text(values)
-        if strange is not None:
+        text = _first_text(values)
+        if text is not None:
             raise InputError(
-                f"column {name!r} holds {strange!r}, which is no number, so it cannot be a {role}. "
-                f"Hint: {role_hint(name, 'category')}; --missing {strange!r} (missing=[{strange!r}]) reads it as none"
+                f"column {name!r} holds {text!r}, which is no number, so it cannot be a {role}. "
+                f"Hint: {role_hint(name, 'category')}; --missing {text!r} (missing=[{text!r}]) reads it as none"
             )
     return Column(name, role, "as you said")  # type: ignore[arg-type]
 
 
-def _settled(column: Column, numbers: str | None) -> Column:
-    """Numbers as the user wants them; without a wish, what is best is decided when all rows have been seen."""
+def _apply_numbers(column: Column, numbers: str | None) -> Column:
+    """Give numbers the role of the argument `numbers`; without one, the role is decided when all rows are read."""
     if column.role not in ("number", "count"):
         return column
     if numbers in ("number", "binned"):
@@ -104,8 +104,8 @@ def _settled(column: Column, numbers: str | None) -> Column:
     return Column(column.name, open_role, column.reason if open_role == "countable" else "numbers")
 
 
-def _inferred(name: str, values: Any, typed: bool, whole: bool) -> Column:
-    """The role of one column by its first values; `whole`: these are all there are."""
+def _infer_column(name: str, values: Any, typed: bool, whole: bool) -> Column:
+    """Infer the role of one column from its first values; `whole`: these are all values."""
     import pyarrow as pa
 
     known = values.drop_null() if values.null_count else values
@@ -115,24 +115,28 @@ def _inferred(name: str, values: Any, typed: bool, whole: bool) -> Column:
         return Column(name, "skip", "no value" if whole else f"no value in the first {len(values)} rows")
     kind = known.type.value_type if pa.types.is_dictionary(known.type) else known.type
     if pa.types.is_boolean(kind):
-        return _constant(name, known, whole) or Column(name, "flag", "true or false")
+        return _constant_column(name, known, whole) or Column(name, "flag", "true or false")
     if pa.types.is_dictionary(known.type):
-        return _constant(name, known, whole) or _of_texts(name, known.cast(pa.string()), categorical=True)
+        return _constant_column(name, known, whole) or _infer_from_texts(
+            name, known.cast(pa.string()), categorical=True
+        )
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
-        return _constant(name, known, whole) or _of_dates(name, known, whole)
+        return _constant_column(name, known, whole) or _infer_from_dates(name, known, whole)
     if (
         pa.types.is_integer(kind)
         or pa.types.is_floating(kind)
         or pa.types.is_decimal(kind)
         or pa.types.is_duration(kind)
     ):
-        return _constant(name, known, whole) or _of_numbers(name, _doubles(known))
+        return _constant_column(name, known, whole) or _infer_from_numbers(name, _to_doubles(known))
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
-        return _constant(name, known, whole) or _of_words(name, known.cast(pa.string()), typed, whole)
+        return _constant_column(name, known, whole) or _infer_from_strings(
+            name, known.cast(pa.string()), typed, whole
+        )
     return Column(name, "skip", f"of type {kind}, which is not read")
 
 
-def _doubles(known: Any) -> Any:
+def _to_doubles(known: Any) -> Any:
     import pyarrow as pa
 
     if pa.types.is_duration(known.type):
@@ -140,27 +144,27 @@ def _doubles(known: Any) -> Any:
     return known.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
 
 
-def _constant(name: str, known: Any, whole: bool) -> Column | None:
+def _constant_column(name: str, known: Any, whole: bool) -> Column | None:
     return Column(name, "skip", "always the same value") if whole and len(known.unique()) == 1 else None
 
 
-def _of_words(name: str, known: Any, typed: bool, whole: bool) -> Column:
-    """Text: numbers in a file without types, dates, or what it says."""
+def _infer_from_strings(name: str, known: Any, typed: bool, whole: bool) -> Column:
+    """Infer the role of strings: numbers in a file without types, dates, or texts."""
     if not typed:
-        numeric = _as_numbers(known)
+        numeric = _parse_numbers(known)
         if numeric is not None:
-            return (_constant_numbers(name, numeric) if whole else None) or _of_numbers(name, numeric)
-    if _date_like(known):
-        return _of_dates(name, known, whole)
-    return _of_texts(name, known)
+            return (_constant_number_column(name, numeric) if whole else None) or _infer_from_numbers(name, numeric)
+    if _is_date(known):
+        return _infer_from_dates(name, known, whole)
+    return _infer_from_texts(name, known)
 
 
-def _constant_numbers(name: str, values: Any) -> Column | None:
+def _constant_number_column(name: str, values: Any) -> Column | None:
     return Column(name, "skip", "always the same value") if len(values) and (values == values[0]).all() else None
 
 
-def _as_numbers(known: Any) -> Any:
-    """The texts as numbers, if they all are, less the marks for missing ones; codes such as 007 are not."""
+def _parse_numbers(known: Any) -> Any:
+    """Parse texts as numbers, without marks of missing values; None if one is none, as codes such as 007."""
     words = [w for word in known.to_pylist() if (w := word.strip()) not in MISSING_NUMBERS]
     if not words or not _is_number(words[0]) or any(len(w) > 1 and w[0] == "0" and w[1].isdigit() for w in words):
         return None
@@ -186,47 +190,48 @@ def _first_text(values: Any) -> str | None:
     return None
 
 
-def _of_numbers(name: str, values: Any) -> Column:
+def _infer_from_numbers(name: str, values: Any) -> Column:
     whole_numbers = bool((values == np.rint(values)).all())
     distinct = np.unique(values)
     if len(distinct) == 2 and set(distinct.tolist()) == {0.0, 1.0}:
         return Column(name, "flag", "0 or 1")
-    if whole_numbers and len(values) >= FEW and (np.diff(values) == 1).all():
+    if whole_numbers and len(values) >= MIN_VALUES and (np.diff(values) == 1).all():
         return Column(name, "skip", "numbers the rows")
     if (
         whole_numbers
         and distinct[0] >= 0
         and distinct[-1] < np.inf
-        and values.var() <= POISSON_SPREAD * values.mean()
+        and values.var() <= MAX_DISPERSION * values.mean()
     ):
         return Column(name, "count", "whole numbers ≥ 0")
     return Column(name, "number", "numbers")
 
 
-def _of_texts(name: str, known: Any, categorical: bool = False) -> Column:
-    told = known.unique().to_pylist()
-    n, distinct = len(known), len(told)
-    words = sum(len(word.split()) for word in told) / distinct
-    if distinct > n / 2 and (words > FREE_TEXT_WORDS or (words >= 2 and n >= FEW and _recur(told))):
+def _infer_from_texts(name: str, known: Any, categorical: bool = False) -> Column:
+    values = known.unique().to_pylist()
+    n, distinct = len(known), len(values)
+    words = sum(len(value.split()) for value in values) / distinct
+    recurring = words >= 2 and n >= MIN_VALUES and _has_recurring_words(values)
+    if distinct > n / 2 and (words > MIN_TEXT_WORDS or recurring):
         return Column(name, "text", f"free text ({words:.0f} words on average)")
-    if distinct == n and n >= FEW and not categorical:
-        long = sum(map(len, told)) / distinct > LONG_NAME
+    if distinct == n and n >= MIN_VALUES and not categorical:
+        long = sum(map(len, values)) / distinct > LONG_NAME_CHARACTERS
         return Column(
-            name, "skip", "every value is different: an identifier" + (LONG_HINT.format(name) if long else "")
+            name, "skip", "every value is different: an identifier" + (LONG_NAME_HINT.format(name) if long else "")
         )
-    values = {word.lower() for word in told}
-    if any(values <= set(pair) for pair in (("yes", "no"), ("y", "n"), ("true", "false"), ("t", "f"), ("on", "off"))):
-        return Column(name, "flag", " or ".join(sorted(told)))
+    lower = {value.lower() for value in values}
+    if any(lower <= set(pair) for pair in (("yes", "no"), ("y", "n"), ("true", "false"), ("t", "f"), ("on", "off"))):
+        return Column(name, "flag", " or ".join(sorted(values)))
     return Column(name, "category", f"{distinct} different values")
 
 
-def _recur(told: Sequence[str]) -> bool:
-    """Whether words come back from text to text, on average twice or more: subject lines do, names less."""
-    words = [word.lower() for text in told for word in text.split()]
+def _has_recurring_words(texts: Sequence[str]) -> bool:
+    """Return whether words occur twice or more on average: in subject lines they do, in names less."""
+    words = [word.lower() for text in texts for word in text.split()]
     return len(words) >= 2 * len(set(words))
 
 
-def _date_like(known: Any) -> bool:
+def _is_date(known: Any) -> bool:
     import pyarrow as pa
 
     if len(known[0].as_py()) < len("2024-01-01"):
@@ -238,7 +243,7 @@ def _date_like(known: Any) -> bool:
     return True
 
 
-def _of_dates(name: str, known: Any, whole: bool) -> Column:
+def _infer_from_dates(name: str, known: Any, whole: bool) -> Column:
     parts = _date_parts(name, known, whole)
     if not parts:
         return Column(name, "skip", "dates that all have the same month and weekday")
@@ -246,10 +251,10 @@ def _of_dates(name: str, known: Any, whole: bool) -> Column:
 
 
 def _date_parts(name: str, known: Any, whole: bool) -> tuple[str, ...]:
-    """The parts of these dates that vary; where more are to come, month and weekday may yet."""
+    """Return the parts of dates that vary; where more rows follow, also month and weekday, which may vary yet."""
     import pyarrow.compute as pc
 
     when = parse_dates(known.drop_null(), name)
     reads = {"month": pc.month, "weekday": pc.day_of_week, "hour": pc.hour}
-    sure = () if whole else ("month", "weekday")
-    return tuple(part for part, read in reads.items() if part in sure or len(read(when).unique()) > 1)
+    always = () if whole else ("month", "weekday")
+    return tuple(part for part, read in reads.items() if part in always or len(read(when).unique()) > 1)

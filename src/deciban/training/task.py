@@ -20,7 +20,7 @@ from deciban.sources.arrow_cells import format_label
 from deciban.sources.source import Source, open_source, read_first_rows, role_hint
 from deciban.text import Words
 from deciban.training.column_blocks import Blocks, check_shape, join_columns
-from deciban.training.infer_roles import HEAD, infer
+from deciban.training.infer_roles import HEAD_ROWS, infer_roles
 
 LEARNERS = ("bayes", *fitted_model.LEARNERS)
 """The learners: naive Bayes from the ledger, or a discriminative learner from the rows."""
@@ -98,7 +98,7 @@ def plan(
     if like is not None:
         options, prior = _options_like(like, prior)
     _check_target(opened, target)
-    head = read_first_rows(opened, HEAD)
+    head = read_first_rows(opened, HEAD_ROWS)
     _check_labels(head, target)
     if like is not None:
         found = _columns_like(like, target, roles or blocks, numbers, words)
@@ -178,7 +178,7 @@ def _infer_columns(
 ) -> Sequence[Column]:
     if numbers not in (None, "number", "binned", "auto"):
         raise InputError(f"numbers must be 'number', 'binned' or 'auto', not {numbers!r}")
-    columns = infer(source, head, leave_out, roles, numbers)
+    columns = infer_roles(source, head, leave_out, roles, numbers)
     if all(column.role == "skip" for column in columns):
         why = (
             "; ".join(f"{list_names([column.name])}: {column.reason}" for column in columns[:5])
