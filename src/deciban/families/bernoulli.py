@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.errors import InputError
 from deciban.families.categorical import combinations
-from deciban.families.family import Alpha, EnumeratedRows, dot, log, share, smooth_tallies, to_dense
+from deciban.families.family import Alpha, EnumeratedRows, Family, dot, log, share, smooth_tallies, to_dense
 from deciban.ledger import Counts, Needs, Tallies
 from deciban.scores import Linear, ScoreForm, SparseLinear
 from deciban.scores.linear import Barrier
 
 
 @dataclass(frozen=True)
-class Bernoulli:
+class Bernoulli(Family):
     """ln p(x|k) = Σ_j x_j ln θ_kj + (1 − x_j) ln(1 − θ_kj), with x_j = [value > threshold].
 
     >>> coin = Counts(np.array([[3.0]]), np.array([[5.0]]))
@@ -28,8 +28,6 @@ class Bernoulli:
 
     alpha: Alpha = 1.0
     threshold: float | None = 0.0
-
-    probabilistic: ClassVar[bool] = True
 
     def needs(self) -> Needs:
         """See `Family.needs`."""

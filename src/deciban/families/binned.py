@@ -14,14 +14,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.families.categorical import Categorical
-from deciban.families.family import Alpha, EnumeratedRows, dot
+from deciban.families.family import Alpha, EnumeratedRows, Family, dot
 from deciban.ledger import Grid, Levels, Needs
 from deciban.ledger.grid import cell_numbers, edges
 from deciban.scores import ScoreForm, Steps
@@ -59,7 +58,7 @@ class Bins:
 
 
 @dataclass(frozen=True)
-class Binned:
+class Binned(Family):
     """ln p(x|k) = Σ_j ln θ_kj,b(x_j), b(x) the bin of x, cut by class entropy.
 
     The probability is that of the bin, not of the number in it.
@@ -71,8 +70,6 @@ class Binned:
     """
 
     alpha: Alpha = 1.0
-
-    probabilistic: ClassVar[bool] = True
 
     def needs(self) -> Needs:
         """See `Family.needs`."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
-from deciban.families.family import Alpha, EnumeratedRows, broadcast_alpha, dot, log, pool_empty
+from deciban.families.family import Alpha, EnumeratedRows, Family, broadcast_alpha, dot, log, pool_empty
 from deciban.ledger import Levels, Needs
 from deciban.ledger.levels import sums_by_feature
 from deciban.ledger.statistic import divide
@@ -49,7 +49,7 @@ class SeparateLevels:
 
 
 @dataclass(frozen=True)
-class Categorical:
+class Categorical(Family):
     """ln p(x|k) = Σ_j ln θ_kj,x_j. `min_levels` are levels declared to exist; `unseen` is the treatment of others.
 
     An unseen level is ignored (no evidence), or smoothed: it gets one of V_j + 1 equal pseudo-counts,
@@ -70,8 +70,6 @@ class Categorical:
     min_levels: tuple[int, ...] | None = None
     holes: Literal["level", "unseen"] = "level"
     most: int | None = None
-
-    probabilistic: ClassVar[bool] = True
 
     def needs(self) -> Needs:
         """See `Family.needs`; with named levels the code −1 is a missing value."""

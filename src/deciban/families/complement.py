@@ -6,27 +6,29 @@ The score is not a likelihood: there is no p(x|k), so there is no density, no sa
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.errors import InputError, UndefinedError
-from deciban.families.family import NO_LIKELIHOOD, Alpha, EnumeratedRows, broadcast_alpha, to_dense
+from deciban.families.family import NO_LIKELIHOOD, Alpha, Family, broadcast_alpha, to_dense
 from deciban.ledger import Counts, Needs, Tallies
 from deciban.ledger.statistic import divide
 from deciban.scores import Linear, ScoreForm, SparseLinear
 
 
 @dataclass(frozen=True)
-class Complement:
+class Complement(Family):
     """score_k(z) = −Σ_v z_v ln θ̄_kv, θ̄_kv = (n_v − n_kv + α) / Σ_v(…); `norm` divides by Σ_v |ln θ̄_kv|."""
 
     alpha: Alpha = 1.0
     norm: bool = False
 
-    probabilistic: ClassVar[bool] = False
+    @property
+    def probabilistic(self) -> bool:
+        """See `Family.probabilistic`."""
+        return False
 
     def needs(self) -> Needs:
         """See `Family.needs`."""
@@ -79,10 +81,6 @@ class Complement:
     def sample(self, part: Counts | Tallies, codes: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.int64]:
         """Refuse: there is no distribution to draw from."""
         raise UndefinedError(NO_LIKELIHOOD.format(what="rows to draw"))
-
-    def enumerate_rows(self, part: Counts | Tallies) -> EnumeratedRows | None:
-        """Return None: the possible bags are infinite."""
-        return None
 
     def log_likelihood(self, part: Counts | Tallies, solved: Counts | Tallies) -> float:
         """Refuse: there is no likelihood."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,40 +40,40 @@ EnumeratedRows = tuple[NDArray[Any], Array]
 """Rows, and for each the logarithm of the number of rows that it represents."""
 
 
-class Family(Protocol):
+class Family(ABC):
     """The distribution of a block of features given the class."""
 
     @property
     def probabilistic(self) -> bool:
         """Whether the score is the logarithm of a probability of x."""
-        ...
+        return True
 
+    @abstractmethod
     def needs(self) -> Needs:
         """Return the statistic that the family needs."""
-        ...
 
+    @abstractmethod
     def solve(self, part: Any) -> ScoreForm:
         """Return the score form that this statistic gives."""
-        ...
 
+    @abstractmethod
     def sample(self, part: Any, codes: NDArray[np.intp], rng: np.random.Generator) -> NDArray[Any]:
         """Draw a row for each class code from the solved model."""
-        ...
 
     def enumerate_rows(self, part: Any) -> EnumeratedRows | None:
         """Return rows that represent all possible rows, with the logarithm of the number of each; None: too many."""
-        ...
+        return None
 
+    @abstractmethod
     def log_likelihood(self, part: Any, solved: Any) -> float:
         """Return Σ ln p(x|y) of the data from which `part` was computed, with the parameters of `solved`.
 
         The two differ by the imagined examples.
         """
-        ...
 
+    @abstractmethod
     def n_parameters(self, part: Any) -> int:
         """Return how many numbers describe p(x|k), for all classes together."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from deciban.families.covariance import (
     shrinkage_intensity,
     tied_covariance,
 )
-from deciban.families.family import EnumeratedRows, pool_empty
+from deciban.families.family import Family, pool_empty
 from deciban.families.parameter_count import GAUSSIAN
 from deciban.ledger import Moments, Needs, Scatter
 from deciban.ledger.statistic import divide
@@ -35,7 +35,7 @@ UNIT_SCALE = 1.0
 
 
 @dataclass(frozen=True)
-class Gaussian:
+class Gaussian(Family):
     """ln p(x|k) = −½ ln|2πΣ_k| − ½ (x−μ_k)ᵀ Σ_k⁻¹ (x−μ_k).
 
     `prior_rows` is the number of imagined rows per class with the column's pooled variance;
@@ -52,8 +52,6 @@ class Gaussian:
     def paired(self) -> bool:
         """Whether covariances of pairs of features are estimated."""
         return self.covariance in ("full", "tied")
-
-    probabilistic: ClassVar[bool] = True
 
     def needs(self) -> Needs:
         """See `Family.needs`."""
@@ -134,10 +132,6 @@ class Gaussian:
             rows = codes == k
             correlated[rows] = noise[rows] @ lower[0 if form.shared else k].T
         return form.mean[codes] + correlated
-
-    def enumerate_rows(self, part: Moments | Scatter) -> EnumeratedRows | None:
-        """Return None: the possible numbers are infinite."""
-        return None
 
     def log_likelihood(self, part: Moments | Scatter, solved: Moments | Scatter) -> float:
         """See `Family.log_likelihood`: squares about the solved mean are those about the data's mean plus n·gap²."""

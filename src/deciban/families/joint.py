@@ -5,27 +5,24 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.families.categorical import Unseen
-from deciban.families.family import EnumeratedRows, dot
+from deciban.families.family import EnumeratedRows, Family, dot
 from deciban.ledger import Cells, Needs
 from deciban.scores import Table
 
 
 @dataclass(frozen=True)
-class Joint:
+class Joint(Family):
     """p(x|k) = (n_k(x) + α) / (n_k + α Π_j V_j)."""
 
     alpha: float = 0.0
     unseen: Unseen = "ignore"
     min_levels: tuple[int, ...] | None = None
-
-    probabilistic: ClassVar[bool] = True
 
     def needs(self) -> Needs:
         """See `Family.needs`."""

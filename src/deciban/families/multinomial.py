@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
-from deciban.families.family import Alpha, EnumeratedRows, dot, draw_counts, log, share, smooth_tallies, to_dense
+from deciban.families.family import (
+    Alpha,
+    Family,
+    dot,
+    draw_counts,
+    log,
+    share,
+    smooth_tallies,
+    to_dense,
+)
 from deciban.ledger import Counts, Needs, Tallies
 from deciban.scores import Linear, ScoreForm, SparseLinear
 from deciban.scores.linear import Barrier
 
 
 @dataclass(frozen=True)
-class Multinomial:
+class Multinomial(Family):
     """ln p(z|k) = Σ_v z_v ln θ_kv, without the multinomial coefficient, which does not depend on the class.
 
     >>> bag = Counts(np.array([[3.0, 2.0]]), np.array([[1.0]]))
@@ -25,8 +33,6 @@ class Multinomial:
     """
 
     alpha: Alpha = 1.0
-
-    probabilistic: ClassVar[bool] = True
 
     def needs(self) -> Needs:
         """See `Family.needs`."""
@@ -76,10 +82,6 @@ class Multinomial:
         for i, (n, k) in enumerate(zip(draw_counts(length[codes], rng), codes)):
             bags[i] = rng.multinomial(n, theta[k] / theta[k].sum())
         return bags
-
-    def enumerate_rows(self, part: Counts | Tallies) -> EnumeratedRows | None:
-        """Return None: the possible bags are infinite."""
-        return None
 
     def log_likelihood(self, part: Counts | Tallies, solved: Counts | Tallies) -> float:
         """See `Family.log_likelihood`."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.errors import InputError, UndefinedError
-from deciban.families.family import Alpha, EnumeratedRows, draw_counts, log, share, to_dense
+from deciban.families.family import Alpha, Family, draw_counts, log, share, to_dense
 from deciban.ledger import Counts, Needs, Tallies
 from deciban.ledger.statistic import divide
 from deciban.scores import Linear, ScoreForm, SparseLinear
@@ -18,12 +17,10 @@ from deciban.scores.linear import Barrier
 
 
 @dataclass(frozen=True)
-class Poisson:
+class Poisson(Family):
     """ln p(x|k) = Σ_j x_j ln λ_kj − λ_kj − ln x_j!; α rows of the column's mean m_j are imagined."""
 
     alpha: Alpha = 1.0
-
-    probabilistic: ClassVar[bool] = True
 
     def needs(self) -> Needs:
         """See `Family.needs`."""
@@ -77,10 +74,6 @@ class Poisson:
         """See `Family.sample`."""
         rates = self.rates(part)
         return draw_counts(rates[codes], rng)
-
-    def enumerate_rows(self, part: Counts | Tallies) -> EnumeratedRows | None:
-        """Return None: the possible counts are infinite."""
-        return None
 
     def log_likelihood(self, part: Counts | Tallies, solved: Counts | Tallies) -> float:
         """Refuse: the ledger has Σ x but not Σ ln x!."""

@@ -12,7 +12,7 @@ from deciban._typing import Array
 from deciban.errors import InputError, UndefinedError
 from deciban.families.bernoulli import Bernoulli
 from deciban.families.complement import Complement
-from deciban.families.family import NO_LIKELIHOOD, EnumeratedRows, share
+from deciban.families.family import NO_LIKELIHOOD, Family, share
 from deciban.families.multinomial import Multinomial
 from deciban.families.word_selection import By, cap_documents, find_kept_words
 from deciban.ledger import Bags, Needs, Tallies
@@ -38,7 +38,7 @@ class SelectedWords(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Text:
+class Text(Family):
     """Multinomial, Bernoulli or complement over the kept words; the others carry no evidence.
 
     `reading` describes how documents become words. Kept are words of at least `least` documents, over all classes,
@@ -163,10 +163,6 @@ class Text:
             return WordRates(urn.total, np.full(len(n), a), length)
         own, flat = -np.log1p(-urn.total / (n + a)[urn.klass]), np.log1p(a / (n + a))
         return WordRates(own, flat, urn.per_class(own) + flat * urn.n_features)
-
-    def enumerate_rows(self, part: Bags) -> EnumeratedRows | None:
-        """Return None: the possible bags are infinite."""
-        return None
 
     def log_likelihood(self, part: Bags, solved: Bags) -> float:
         """See `Family.log_likelihood`; for the kept words, Σ_k N_k bias_k + Σ_kv n_kv weight_kv."""

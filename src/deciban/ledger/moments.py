@@ -73,12 +73,6 @@ class Moments(CentredStatistic):
     weight_rest: Array = None  # type: ignore[assignment]
     m2_rest: Array = None  # type: ignore[assignment]
 
-    def __post_init__(self) -> None:
-        if self.weight_rest is None:
-            object.__setattr__(self, "weight_rest", np.zeros_like(self.weight))
-        if self.m2_rest is None:
-            object.__setattr__(self, "m2_rest", np.zeros_like(self.m2))
-
     @classmethod
     def of(cls, X: NDArray[Any], codes: Codes, weight: Array | None, n_classes: int) -> Self:
         """Compute the moments in two passes: the class means, then sums about them; NaN is left out.

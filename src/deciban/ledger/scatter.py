@@ -49,12 +49,6 @@ class Scatter(CentredStatistic):
     weight_rest: Array = None  # type: ignore[assignment]
     comoment_rest: Array = None  # type: ignore[assignment]
 
-    def __post_init__(self) -> None:
-        if self.weight_rest is None:
-            object.__setattr__(self, "weight_rest", np.zeros_like(self.weight))
-        if self.comoment_rest is None:
-            object.__setattr__(self, "comoment_rest", np.zeros_like(self.comoment))
-
     @classmethod
     def of(cls, X: NDArray[Any], codes: Codes, weight: Array | None, n_classes: int) -> Self:
         """Centre each class on its means, then compute one matrix product per class; NaN is left out, pair by pair.

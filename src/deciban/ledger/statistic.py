@@ -153,6 +153,11 @@ class CentredStatistic(Statistic):
     mean: Array
     rest: Array
 
+    def __post_init__(self) -> None:
+        for name, array in self.arrays().items():
+            if array is None:
+                object.__setattr__(self, name, np.zeros_like(getattr(self, name.removesuffix("_rest"))))
+
     @property
     def weight_pair(self) -> Pair:
         """The weight in two parts."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.errors import UndefinedError
 from deciban.scores.explanation import Pieces
-from deciban.scores.score_form import Boundary, Conic, centred_conic
+from deciban.scores.score_form import Boundary, Conic, ScoreForm, centred_conic
 
 NOT_LINEAR = (
     "the classes have different variances, so the score is quadratic in x, not linear. "
@@ -28,7 +28,7 @@ CHUNK_NUMBERS = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
-class Diagonal:
+class Diagonal(ScoreForm):
     """score_k(x) = Σ_j −½ ln(2πσ²_kj) − ½ (x_j − μ_kj)² / σ²_kj over the features that are present.
 
     Where `trust` is given, the score of feature j is multiplied by t_j; `offsets` (K×d) are then added for each

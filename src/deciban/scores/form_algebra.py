@@ -30,7 +30,7 @@ MAX_DENSE_WEIGHTS = 1 << 26
 
 
 @dataclass(frozen=True, eq=False)
-class Summed:
+class Summed(ScoreForm):
     """score_k(x) = Σ_m score_k of form m, for forms whose sum is not of their kind."""
 
     forms: tuple[ScoreForm, ...]

@@ -14,7 +14,7 @@ from deciban._typing import Array
 from deciban.errors import InputError, UndefinedError
 from deciban.scores.diagonal import MAX_EVIDENCE, NOT_LINEAR
 from deciban.scores.explanation import Pieces
-from deciban.scores.score_form import Boundary, Conic, centred_conic
+from deciban.scores.score_form import Boundary, Conic, ScoreForm, centred_conic
 
 LOG_2PI = math.log(2 * math.pi)
 
@@ -50,7 +50,7 @@ def factorise(covariance: Array) -> Shape:
 
 
 @dataclass(frozen=True, eq=False)
-class Full:
+class Full(ScoreForm):
     """score_k(x) = −½ ln|2πΣ_k| − ½ (x−μ_k)ᵀ Σ_k⁻¹ (x−μ_k); `covariance` is K×d×d, or 1×d×d if shared.
 
     A row with missing values is scored by the marginal distribution of its values: the sub-matrix of Σ_k. Where

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.errors import UndefinedError
 from deciban.scores.explanation import Pieces
-from deciban.scores.score_form import Boundary, Conic
+from deciban.scores.score_form import Boundary, ScoreForm
 
 INFINITE = (
     "some log-probabilities are infinite (maximum likelihood met a zero count), so there are no finite weights. "
@@ -65,7 +65,7 @@ def _ruled_out(out_k: NDArray[np.bool_], out_l: NDArray[np.bool_]) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Linear:
+class Linear(ScoreForm):
     """score_k(x) = bias_k + Σ_j (weights_kj x_j + offsets_kj) over the features that are present.
 
     x is first read as the indicator [x > threshold] where a threshold is given. `carrier` names the term
@@ -152,10 +152,6 @@ class Linear:
         if self.barrier is not None:
             raise UndefinedError(INFINITE)
         return Boundary(self.weights, self.whole_bias)
-
-    def quadratic(self) -> Conic:
-        """See `ScoreForm.quadratic`."""
-        return Conic.flat(self.linear())
 
 
 LOG_FACTORIALS = np.array([math.lgamma(n + 1.0) for n in range(256)])

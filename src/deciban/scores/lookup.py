@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.errors import UndefinedError
 from deciban.scores.explanation import Pieces
-from deciban.scores.score_form import Boundary, Conic
+from deciban.scores.score_form import Boundary, Conic, ScoreForm
 
 CHUNK_CELLS = 1 << 16
 """Log-probabilities that are looked up at a time, so that they stay in the cache until they are summed."""
 
 
 @dataclass(frozen=True, eq=False)
-class Lookup:
+class Lookup(ScoreForm):
     """score_k(x) = Σ_j log_theta[k, offset_j + x_j]; a missing (negative) code adds nothing.
 
     A code beyond the known levels is unseen: it scores `unseen[k, j]`, zero where it is to be ignored.
@@ -86,7 +86,7 @@ class Lookup:
 
 
 @dataclass(frozen=True, eq=False)
-class Steps:
+class Steps(ScoreForm):
     """score_k(x) = Σ_j log_theta[k, bin of x_j], the bins of all features in one array; NaN adds nothing.
 
     Feature j's cuts are cuts[start[j]:start[j+1]], ascending, and its bins one more: x is in bin b if it is at least
@@ -136,8 +136,3 @@ class Steps:
             "numbers by bins have a score that jumps from bin to bin, so it has no weights per feature, nor a "
             "quadratic_form(). Hint: explain(X) gives the evidence of each feature."
         )
-
-    def quadratic(self) -> Conic:
-        """Refuse: a step function is not quadratic."""
-        self.linear()
-        raise AssertionError

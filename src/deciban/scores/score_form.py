@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,29 +14,29 @@ from deciban.errors import UndefinedError
 from deciban.scores.explanation import Pieces
 
 
-class ScoreForm(Protocol):
+class ScoreForm(ABC):
     """ln p(x|k) as a function of x with solved parameters: all that is needed to predict."""
 
     @property
+    @abstractmethod
     def n_classes(self) -> int:
         """K."""
-        ...
 
+    @abstractmethod
     def joint(self, X: Any) -> Array:
         """Return ln p(x|k) for every row and class, n×K; a missing value (NaN, or a negative code) adds nothing."""
-        ...
 
+    @abstractmethod
     def pieces(self, X: Any, k: NDArray[np.intp], l: NDArray[np.intp]) -> Pieces:
         """Return ln p(x|k) − ln p(x|l) by feature, for the pair of classes k[i], l[i] of each row i."""
-        ...
 
+    @abstractmethod
     def linear(self) -> Boundary:
         """Return weights and bias, where the score is linear in x up to terms that all classes share."""
-        ...
 
     def quadratic(self) -> Conic:
         """Return the quadratic form of the score, up to terms that all classes share."""
-        ...
+        return Conic.flat(self.linear())
 
 
 def has_scores(form: Any) -> bool:

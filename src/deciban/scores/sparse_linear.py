@@ -12,11 +12,11 @@ from deciban._typing import Array
 from deciban.errors import UndefinedError
 from deciban.scores.explanation import Pieces
 from deciban.scores.linear import INFINITE, log_factorial
-from deciban.scores.score_form import Boundary, Conic
+from deciban.scores.score_form import Boundary, ScoreForm
 
 
 @dataclass(frozen=True, eq=False)
-class SparseLinear:
+class SparseLinear(ScoreForm):
     """weight_kv = slope_k + scale_k · base_v + delta_kv, with delta zero but for the listed entries.
 
     Feature v lists classes klass[i] and deltas delta[i] for i in start[v]:start[v+1]. With a pseudo-count,
@@ -182,7 +182,3 @@ class SparseLinear:
         if self.trust is not None:
             weights *= self.trust
         return Boundary(weights, self.bias)
-
-    def quadratic(self) -> Conic:
-        """See `ScoreForm.quadratic`."""
-        return Conic.flat(self.linear())

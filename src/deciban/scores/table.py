@@ -14,14 +14,14 @@ from deciban._typing import Array
 from deciban.errors import UndefinedError
 from deciban.scores.explanation import Pieces
 from deciban.scores.full import multiply_score
-from deciban.scores.score_form import Boundary, Conic
+from deciban.scores.score_form import Boundary, ScoreForm
 
 MIN_GROUPED_ROWS = 100
 """With fewer rows, searching the cells for each is faster than grouping all cells by the rows' features."""
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class Table(ScoreForm):
     """p(x|k) = (count_k(x) + α) / (N_k + αM), M the number of cells; empty cells are not stored.
 
     Missing values, and unseen levels that are to be ignored, are summed over: the counts of all cells that match the
@@ -153,11 +153,6 @@ class Table:
             "the full joint table is not linear in x, nor has it a quadratic_form(): every combination of levels has "
             "a probability of its own. Hint: explain(X) gives the evidence of each row."
         )
-
-    def quadratic(self) -> Conic:
-        """Refuse: a table is not quadratic."""
-        self.linear()
-        raise AssertionError
 
 
 def _log(x: Array) -> Array:
