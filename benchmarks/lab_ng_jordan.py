@@ -24,7 +24,7 @@ import numpy as np
 import deciban
 from deciban.metrics.learning_curves import Crossing, LearningCurves
 from deciban.training.compare import doubling_sizes
-from deciban.training.learning_curve import HELD_OUT
+from deciban.training.learning_curve import HELD_OUT_SHARE
 
 from . import data, machine
 from .lab_tables import format_table, list_tables, read_table
@@ -140,7 +140,7 @@ def measure_table(name: str, draws: int) -> Result:
         "target": table.target,
         "folds": 2,
         "draws": draws,
-        "sizes": doubling_sizes(min(MAX_TRAINING_ROWS, n - round(HELD_OUT * n))),
+        "sizes": doubling_sizes(min(MAX_TRAINING_ROWS, n - round(HELD_OUT_SHARE * n))),
     }
     plain = deciban.compare(frame, learners=["logistic"], C=NO_PENALTY_C, **settings)
     found = deciban.compare(frame, learners=LEARNERS, **settings)

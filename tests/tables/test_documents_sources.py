@@ -89,8 +89,10 @@ def test_hidden_files_and_folders_without_files_are_left_out(tmp_path):
 def test_only_the_files_of_the_head_are_read(tmp_path, monkeypatch):
     posted(tmp_path, {f"{label}/{i:03}": f"{label}{i}" for label in "abc" for i in range(50)})
     read = []
-    whole = documents.Decoding.whole
-    monkeypatch.setattr(documents.Decoding, "whole", lambda self, path: read.append(path) or whole(self, path))
+    read_text = documents.Decoding.read_text
+    monkeypatch.setattr(
+        documents.Decoding, "read_text", lambda self, path: read.append(path) or read_text(self, path)
+    )
     source = opened(str(tmp_path))
     assert source.head(7).num_rows == 7
     assert len(read) == 7

@@ -18,7 +18,7 @@ from deciban.metrics.learning_curves import LearningCurves
 from deciban.model.summarise_table import Progress, Rows
 from deciban.training.candidates import Candidate, CandidateFactory, check_candidates
 from deciban.training.evaluate import Split
-from deciban.training.learning_curve import FEWEST_ROWS, HELD_OUT
+from deciban.training.learning_curve import HELD_OUT_SHARE, MIN_CURVE_ROWS
 from deciban.training.task import check_fold_settings, check_learner, plan
 from deciban.training.train import Trained, train_task
 from deciban.validation.splits import check_n_folds
@@ -211,7 +211,7 @@ class Draws:
     def of(cls, rows: Rows, n_draws: int, wanted_sizes: Sequence[int] | None) -> Draws:
         """Plan draws of these sizes, or of 10, 20, 40 … rows and all that are not held out; each of two classes."""
         n = len(rows.codes)
-        n_held = min(round(HELD_OUT * n), MAX_HELD_OUT_ROWS)
+        n_held = min(round(HELD_OUT_SHARE * n), MAX_HELD_OUT_ROWS)
         if wanted_sizes is not None and wanted_sizes[-1] > n - n_held:
             raise InputError(
                 f"sizes asks for {wanted_sizes[-1]} rows, and there are {n - n_held} to learn from (a fifth is held "
@@ -239,8 +239,8 @@ def doubling_sizes(whole: int) -> list[int]:
     >>> doubling_sizes(100), doubling_sizes(88), doubling_sizes(9)
     ([10, 20, 40, 100], [10, 20, 40, 88], [])
     """
-    few = [FEWEST_ROWS << i for i in range(20) if (FEWEST_ROWS << i) * 1.4 <= whole]
-    return [*few, whole] if whole >= FEWEST_ROWS else []
+    few = [MIN_CURVE_ROWS << i for i in range(20) if (MIN_CURVE_ROWS << i) * 1.4 <= whole]
+    return [*few, whole] if whole >= MIN_CURVE_ROWS else []
 
 
 def _interleave_classes(codes: NDArray[np.int32], rng: np.random.Generator) -> NDArray[np.intp]:

@@ -1,4 +1,4 @@
-"""`dependence`: how far the naive assumption is violated in a table, from one pass over it."""
+"""`dependence`: how far a table violates the naive assumption, from one pass over it."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from deciban.sources.source import role_hint
 from deciban.training.reservoir import Reservoir
 from deciban.training.task import Task, plan
 
-MOST_STEPS = 1 << 29
-"""Rows times pairs that are counted: 300 features are looked at in 12 000 rows."""
+MAX_COUNTED_PAIRS = 1 << 29
+"""The number of rows times pairs that are counted: 300 features in 12 000 rows."""
 
-MOST_FEATURES = 1000
+MAX_DEPENDENCE_FEATURES = 1000
+"""The number of features whose pairs are measured."""
 
 
 def dependence(
@@ -36,15 +37,15 @@ def dependence(
     missing: Sequence[str] | str = (),
     hive: bool = False,
 ) -> Dependence:
-    """How much a table's columns tell about each other, given the class: what naive Bayes takes for nothing.
+    """Measure the dependence of a table's columns given the class, which naive Bayes assumes to be none.
 
-    For every pair the mutual information given the class and without it, evidence that is counted twice, and what to
-    do: drop a column that repeats another, join the two (`deciban.train(..., blocks=...)`), or leave them. Numbers
-    are looked at in bins of equally many rows, and by their correlation; texts are left out. Of a large table a
-    uniform sample of the rows is looked at.
+    For every pair: the mutual information given the class and without it, evidence that is counted twice, and advice:
+    drop a column that repeats another, join the two (`deciban.train(..., blocks=...)`), or leave them. Numbers are
+    measured in bins of equally many rows, and by their correlation; texts are left out. Of a large table a uniform
+    sample of the rows is measured.
 
-    In the lecture, taxi drivers who wear coats have more accidents, and yet a coat causes none: given rain the two
-    are independent, and naive Bayes is right to take them so.
+    In an example of a lecture, taxi drivers who wear coats have more accidents, and yet a coat causes none: given
+    rain the two are independent, and naive Bayes is right to assume so.
 
     >>> import deciban
     >>> days = [("rain", 9), ("dry", 1)]  # so many of ten drivers wear coats, and of ten have accidents
@@ -59,40 +60,40 @@ def dependence(
         source, target=target, roles=roles, numbers="number", weights=weights, sql=sql, format=format,
         encoding=encoding, errors=errors, missing=missing, hive=hive,
     )  # fmt: skip
-    task = replace(task, columns=[_looked_at(column) for column in task.columns])
-    gathering, rows = _read(task, progress)
-    sample, told = _sample(task, gathering, rows)
-    return Dependence.of(sample, target, told, gathering.n_learned)
+    task = replace(task, columns=[_skip_text(column) for column in task.columns])
+    summariser, rows = _read(task, progress)
+    sample, used_roles = _sample(task, summariser, rows)
+    return Dependence.of(sample, target, used_roles, summariser.n_learned)
 
 
-def _looked_at(column: Column) -> Column:
+def _skip_text(column: Column) -> Column:
     return replace(column, role="skip", reason="a text") if column.role == "text" else column
 
 
 def _read(task: Task, progress: Progress | None) -> tuple[TableSummariser, Rows]:
-    """A uniform sample of the rows, and what was counted on the way."""
+    """Read a uniform sample of the rows; return the summariser of all rows as well."""
     d = len(task.layout.all_features())
-    if not 2 <= d <= MOST_FEATURES:
+    if not 2 <= d <= MAX_DEPENDENCE_FEATURES:
         raise InputError(
-            f"dependence is looked for between 2 to {MOST_FEATURES} features, and {task.source.name} has {d} beside "
-            f"{task.target!r} that are no texts. Hint: give columns roles, {role_hint('COLUMN', 'category')} or skip"
+            f"dependence is measured between 2 to {MAX_DEPENDENCE_FEATURES} features, and {task.source.name} has {d} "
+            f"besides {task.target!r} that are no texts. Hint: give columns roles, {role_hint('COLUMN', 'category')} or skip"
         )
-    gathering, sample = task.summariser(1), Reservoir(d, task.source.n_rows)
-    sample.capacity = min(sample.capacity, max(1, MOST_STEPS // (d * (d - 1) // 2)))
-    for rows in gathering.read(task.source, progress):
+    summariser, sample = task.summariser(1), Reservoir(d, task.source.n_rows)
+    sample.capacity = min(sample.capacity, max(1, MAX_COUNTED_PAIRS // (d * (d - 1) // 2)))
+    for rows in summariser.read(task.source, progress):
         sample.add(rows)
-    total, _ = gathering.total_and_folds  # refuses a table without rows
+    total, _ = summariser.total_and_folds  # refuses a table without rows
     if (total.rows > 0).sum() < 2:
         raise InputError(
             f"column {task.target!r} has one class only, so nothing can be said given the class. Hint: another target"
         )
     found = sample.rows()
     assert found is not None
-    return gathering, found
+    return summariser, found
 
 
-def _sample(task: Task, gathering: TableSummariser, rows: Rows) -> tuple[Sample, list[str]]:
-    """The rows as features to be measured, in the order of the table, and the role of each."""
+def _sample(task: Task, summariser: TableSummariser, rows: Rows) -> tuple[Sample, list[str]]:
+    """Return the rows as features to be measured, in the order of the table, and the role of each."""
     found = {
         feature.name: (Feature(feature.name, kind != "levels", np.asarray(column)), feature.role)
         for (kind, features), columns in zip(task.layout.blocks, rows.columns)
@@ -100,6 +101,5 @@ def _sample(task: Task, gathering: TableSummariser, rows: Rows) -> tuple[Sample,
     }
     chosen = [found[feature.name] for feature in task.layout.features_in_table_order()]
     codes = rows.codes.astype(np.int64)
-    return Sample([feature for feature, _ in chosen], codes, rows.weight, len(gathering.classes)), [
-        r for _, r in chosen
-    ]
+    sample = Sample([feature for feature, _ in chosen], codes, rows.weight, len(summariser.classes))
+    return sample, [role for _, role in chosen]

@@ -1,4 +1,4 @@
-"""A table in which some labels are wrong, on purpose: a share of them replaced by another class, always the same."""
+"""Label noise: a table with a share of its labels replaced by another class, the same ones each time."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def below(number: NDArray[np.int64], share: float, draw: int = 1) -> NDArray[np.bool_]:
-    """Whether rows are among a share of them drawn at random, by their numbers alone; `draw` tells draws apart."""
-    return mixed(number, draw) < share * 2.0**64
+def is_drawn(number: NDArray[np.int64], share: float, draw: int = 1) -> NDArray[np.bool_]:
+    """Return whether rows are in a random sample of this share, by their numbers alone; each `draw` is another."""
+    return hash_repeatedly(number, draw) < share * 2.0**64
 
 
-def mixed(number: NDArray[np.int64], times: int = 1) -> NDArray[np.uint64]:
-    """Row numbers shuffled so many times over: each time another order."""
+def hash_repeatedly(number: NDArray[np.int64], times: int = 1) -> NDArray[np.uint64]:
+    """Hash row numbers `times` times: each time another order."""
     order = hash_row_numbers(number)
     for _ in range(times - 1):
         order = hash_row_numbers(order.view(np.int64))
@@ -31,8 +31,8 @@ def mixed(number: NDArray[np.int64], times: int = 1) -> NDArray[np.uint64]:
 
 
 @dataclass(frozen=True)
-class Flipped(SourceView):
-    """The rows of a source, a share of its labels each replaced by another of the classes; the rows held out stay.
+class FlippedLabels(SourceView):
+    """The rows of a source, a share of their labels replaced by another class; the labels of held-out rows stay.
 
     A larger share flips the labels that a smaller one flips, to the same classes, and more.
     """
@@ -43,7 +43,7 @@ class Flipped(SourceView):
     held_out: float
 
     def batches(self, wanted: Mapping[str, Reading]) -> Iterator[pa.RecordBatch]:
-        """See `Source.batches`."""
+        """Yield the batches of the source with flipped labels; see `Source.batches`."""
         names, read = LevelEncoder(self.classes), 0
         for batch in self.source.batches(wanted):
             place = batch.schema.get_field_index(self.target)
@@ -53,10 +53,10 @@ class Flipped(SourceView):
             yield batch.set_column(place, self.target, self._labels(self.flip(codes, number)))
 
     def flip(self, codes: NDArray[np.int64], number: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The classes that these rows, by their numbers, are said to be of; −1 for none stays."""
+        """Return the flipped class codes of rows, given their numbers; −1 for none stays."""
         K = len(self.classes)
-        chosen = below(number, self.share, draw=2) & ~below(number, self.held_out) & (codes >= 0)
-        step = 1 + (mixed(number, 3) % np.uint64(max(1, K - 1))).astype(np.int64)
+        chosen = is_drawn(number, self.share, draw=2) & ~is_drawn(number, self.held_out) & (codes >= 0)
+        step = 1 + (hash_repeatedly(number, 3) % np.uint64(max(1, K - 1))).astype(np.int64)
         return np.where(chosen, (codes + step) % K, codes)
 
     def _labels(self, codes: NDArray[np.int64]) -> Any:

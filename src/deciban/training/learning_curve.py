@@ -1,7 +1,7 @@
-"""`learning_curve`: how good a model would be with fewer rows, or with wrong labels, from nested parts of one table.
+"""`learning_curve`: the quality of a model with fewer rows, or with wrong labels, from nested parts of one table.
 
-Rows are put in a fixed order that has nothing to do with the table's own. The first fifth is held out; the others are
-learned in nested prefixes, whose ledgers are sums: each size is one addition, not another reading.
+Rows are put in a fixed random order, by a hash of their numbers. The first fifth is held out; the others are learned
+in nested prefixes, whose ledgers are sums: each size is one addition, not another reading.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from deciban.metrics.report import Report
 from deciban.metrics.scorecard import Scorecard
 from deciban.model.summarise_table import Progress, Rows
 from deciban.sources.level_encoder import LevelEncoder
-from deciban.training.label_noise import Flipped, below
+from deciban.training.label_noise import FlippedLabels, is_drawn
 from deciban.training.labelled_rows import read_labelled_batches
 from deciban.training.learners import learn_up_to
 from deciban.training.task import Task, check_fold_settings, plan
 from deciban.training.train import Trained, train_task
 
-HELD_OUT = 0.2
-"""The share of the rows that every model is judged by."""
+HELD_OUT_SHARE = 0.2
+"""The share of the rows that are held out, and that every model is evaluated on."""
 
-HALVINGS = 12
-"""The usual sizes: all rows that are not held out, half of them, a quarter, …: so many at most."""
+MAX_HALVINGS = 12
+"""The number of halvings of the default sizes: all rows that are not held out, half of them, a quarter, …"""
 
-FEWEST_ROWS = 10
-"""The least of the usual sizes."""
+MIN_CURVE_ROWS = 10
+"""The least of the default sizes, in rows."""
 
-NUMBERS = (int, float, np.integer, np.floating)
+NUMBER_TYPES = (int, float, np.integer, np.floating)
 
 
 def learning_curve(
@@ -51,11 +51,11 @@ def learning_curve(
     progress: Progress | None = None,
     **settings: Any,
 ) -> LearningCurve:
-    """How good a model is by how many rows it has learned; with `flipped`, by how many of their labels are wrong.
+    """Evaluate models by the number of rows learned, and with `flipped` by the share of wrong labels.
 
     A fifth of the rows, drawn at random, is held out and scored by every model. `sizes` are numbers of rows, or
-    shares (up to 1.0) of the rows that are not held out; unless given, all of these, half, a quarter and so on.
-    `flipped` is a share (or several) of the labels learned from that are replaced by another class; those held out
+    shares (up to 1.0) of the rows that are not held out; by default all of these, half, a quarter and so on.
+    `flipped` is a share (or several) of the labels learned that are replaced by another class; those held out
     stay as they are. `settings` are those of `train`. The rows are read once for each share of flipped labels, and
     the target alone once more, where sizes or shares are given.
 
@@ -66,14 +66,16 @@ def learning_curve(
     ((20, 100), True)
     """
     several = np.ndim(flipped) > 0
-    shares = _checked_shares(np.atleast_1d(flipped).tolist())
-    wished = None if sizes is None else _checked_sizes(sizes)
+    shares = _check_shares(np.atleast_1d(flipped).tolist())
+    wanted_sizes = None if sizes is None else _check_sizes(sizes)
     task = plan(source, target=target, **check_fold_settings("learning_curve", settings))
-    known = None if wished is None and not any(shares) else Target.of(task)
+    known = None if wanted_sizes is None and not any(shares) else Target.of(task)
     lines = []
     for share in shares:
-        order = Prefixes.of(wished, known.order) if known and wished else Prefixes.halving(task.source.n_rows)
-        lines.append(order.line(known.flipped(task, share) if known and share else task, progress))
+        order = (
+            Prefixes.of(wanted_sizes, known.order) if known and wanted_sizes else Prefixes.halving(task.source.n_rows)
+        )
+        lines.append(order.evaluate(known.flip_labels(task, share) if known and share else task, progress))
     numbers = lines[0][0]
     measured = (
         f"{lines[0][1][0].rows} rows, drawn at random, were held out and scored by every model; each model learned "
@@ -82,31 +84,33 @@ def learning_curve(
     return LearningCurve(target, numbers, tuple(shares), tuple(line for _, line in lines), several, measured)
 
 
-def _checked_shares(shares: list[Any]) -> list[float]:
+def _check_shares(shares: list[Any]) -> list[float]:
     for share in shares:
-        if isinstance(share, bool) or not isinstance(share, NUMBERS) or not 0 <= share < 1:
-            raise InputError(f"flipped is a share of the labels, at least 0 and below 1, or several; not {share!r}")
+        if isinstance(share, bool) or not isinstance(share, NUMBER_TYPES) or not 0 <= share < 1:
+            raise InputError(
+                f"flipped is a share of the labels, at least 0 and is_drawn 1, or several; not {share!r}"
+            )
     if not shares:
         raise InputError("flipped is empty: there is nothing to learn. Hint: flipped=0 leaves all labels as they are")
     return [float(share) for share in shares]
 
 
-def _checked_sizes(sizes: Any) -> list[int | float]:
-    """Whole numbers are numbers of rows, fractions shares of them."""
-    asked = [sizes] if isinstance(sizes, NUMBERS) else list(sizes)
-    for size in asked:
-        if isinstance(size, bool) or not isinstance(size, NUMBERS) or not size > 0 or not math.isfinite(size):
+def _check_sizes(sizes: Any) -> list[int | float]:
+    """Check and return sizes: whole numbers are numbers of rows, fractions shares of them."""
+    listed = [sizes] if isinstance(sizes, NUMBER_TYPES) else list(sizes)
+    for size in listed:
+        if isinstance(size, bool) or not isinstance(size, NUMBER_TYPES) or not size > 0 or not math.isfinite(size):
             raise InputError(f"sizes are numbers of rows, or shares of them from 0 to 1.0; not {size!r}")
         if size > 1 and size != int(size):
             raise InputError(f"sizes are whole numbers of rows, or shares of them from 0 to 1.0; not {size!r}")
-    if not asked:
+    if not listed:
         raise InputError("sizes is empty. Hint: leave it out for the usual ones")
-    return [int(size) if isinstance(size, (int, np.integer)) else float(size) for size in asked]
+    return [int(size) if isinstance(size, (int, np.integer)) else float(size) for size in listed]
 
 
 @dataclass(frozen=True)
 class Target:
-    """What the target alone says: the classes there are, and the order of the rows to learn from."""
+    """The classes of the target, and the hashes of the rows to learn from, in order."""
 
     classes: Sequence[str]
     order: NDArray[np.uint64]
@@ -115,22 +119,22 @@ class Target:
     def of(cls, task: Task) -> Target:
         """Read the target."""
         names, used, orders, read = LevelEncoder(grows=True), set(), [np.zeros(0, dtype=np.uint64)], 0
-        for told, batches in read_labelled_batches(task):
+        for is_learned, batches in read_labelled_batches(task):
             codes = np.concatenate([names.encode(batch.column(task.target)) for batch in batches])
-            used |= set(np.unique(codes[told]).tolist())
-            number = read + np.flatnonzero(told)
-            orders.append(hash_row_numbers(number[~below(number, HELD_OUT)]))
-            read += len(told)
+            used |= set(np.unique(codes[is_learned]).tolist())
+            number = read + np.flatnonzero(is_learned)
+            orders.append(hash_row_numbers(number[~is_drawn(number, HELD_OUT_SHARE)]))
+            read += len(is_learned)
         return cls(sort_classes(names.list[k] for k in used), np.sort(np.concatenate(orders)))
 
-    def flipped(self, task: Task, share: float) -> Task:
-        """The same task with a share of wrong labels."""
-        return replace(task, source=Flipped(task.source, task.target, self.classes, share, HELD_OUT))
+    def flip_labels(self, task: Task, share: float) -> Task:
+        """Return the task with a share of wrong labels."""
+        return replace(task, source=FlippedLabels(task.source, task.target, self.classes, share, HELD_OUT_SHARE))
 
 
 @dataclass
 class Prefixes:
-    """Which rows are in each size but not in the one before: those whose place in the order is below its end."""
+    """An assignment of rows to nested sizes: a row belongs to the first size whose end is above its hash."""
 
     ends: NDArray[np.uint64]
     fewest: int = 1
@@ -141,15 +145,15 @@ class Prefixes:
 
     @classmethod
     def halving(cls, n_rows: int | None) -> Prefixes:
-        """All rows that are not held out, half of them, a quarter, …; about how many rows there are may be known."""
-        few = HALVINGS if n_rows is None else math.log2(max(2.0, n_rows * (1 - HELD_OUT) / FEWEST_ROWS))
-        shares = [0.5**i for i in reversed(range(1 + min(HALVINGS, math.ceil(few))))]
-        ends = [int((HELD_OUT + (1 - HELD_OUT) * share) * 2**64) for share in shares]
-        return cls(np.array([min(end, 2**64 - 1) for end in ends], dtype=np.uint64), FEWEST_ROWS)
+        """Return the sizes of all rows that are not held out, half of them, a quarter, …; `n_rows` is about known."""
+        few = MAX_HALVINGS if n_rows is None else math.log2(max(2.0, n_rows * (1 - HELD_OUT_SHARE) / MIN_CURVE_ROWS))
+        shares = [0.5**i for i in reversed(range(1 + min(MAX_HALVINGS, math.ceil(few))))]
+        ends = [int((HELD_OUT_SHARE + (1 - HELD_OUT_SHARE) * share) * 2**64) for share in shares]
+        return cls(np.array([min(end, 2**64 - 1) for end in ends], dtype=np.uint64), MIN_CURVE_ROWS)
 
     @classmethod
     def of(cls, sizes: Sequence[int | float], order: NDArray[np.uint64]) -> Prefixes:
-        """These sizes, exactly."""
+        """Return exactly these sizes, given the sorted hashes of the rows."""
         n = len(order)
         rows = sorted(
             {max(1, round(size * n)) if isinstance(size, float) and size <= 1 else int(size) for size in sizes}
@@ -162,42 +166,42 @@ class Prefixes:
         return cls(order[np.array(rows) - 1])
 
     def __call__(self, codes: NDArray[np.int32], number: NDArray[np.int64]) -> NDArray[np.int32]:
-        """See `FoldAssigner`: the size that a row is first in; the last fold is for rows that no model learns."""
+        """Assign rows to the first size that they are in; the last fold is for rows that no model learns."""
         fold = np.searchsorted(self.ends, hash_row_numbers(number)).astype(np.int32)
-        fold[below(number, HELD_OUT)] = len(self.ends)
+        fold[is_drawn(number, HELD_OUT_SHARE)] = len(self.ends)
         self.counts += np.bincount(fold, minlength=len(self.counts))
         return fold
 
-    def line(self, task: Task, progress: Progress | None) -> tuple[tuple[int, ...], tuple[Report, ...]]:
-        """How many rows each model learned, and the report on it."""
+    def evaluate(self, task: Task, progress: Progress | None) -> tuple[tuple[int, ...], tuple[Report, ...]]:
+        """Return the number of rows that each model learned, and the report on it."""
         trained = train_task(task, len(self.counts), progress, self)
         trained.check_folds(len(self.counts), "sizes")
-        judged = _held_out(trained)
-        made = zip(np.cumsum(self.counts[:-1]).tolist(), enumerate(accumulate(trained.folds[:-1])))
-        points = {n: size for n, size in made if n >= self.fewest}
+        held_out = _held_out_rows(trained)
+        prefixes = zip(np.cumsum(self.counts[:-1]).tolist(), enumerate(accumulate(trained.folds[:-1])))
+        points = {n: prefix for n, prefix in prefixes if n >= self.fewest}
         if not points:
             raise InputError(
                 f"{task.source.name} has {trained.n_learned} rows with a class, too few for a learning curve. "
                 f"Hint: sizes=[{max(1, int(self.counts[:-1].sum()))}], or evaluate(…, folds='loo')"
             )
-        return tuple(points), tuple(_report(trained, *size, judged) for size in points.values())
+        return tuple(points), tuple(_report(trained, *prefix, held_out) for prefix in points.values())
 
 
-def _held_out(trained: Trained) -> Rows:
-    """The rows that every model is judged by: of the sample, those that none learns."""
+def _held_out_rows(trained: Trained) -> Rows:
+    """Return the rows that every model is evaluated on: those of the sample that none learns."""
     sample = trained.sample
-    held = None if sample is None else sample[below(sample.number, HELD_OUT)]
+    held = None if sample is None else sample[is_drawn(sample.number, HELD_OUT_SHARE)]
     if held is None or not len(held.codes):
         raise InputError(
             f"{trained.task.source.name} has {trained.n_learned} rows with a class, too few to hold some out. "
-            f"Hint: evaluate(…, folds='loo') judges by every row"
+            f"Hint: evaluate(…, folds='loo') evaluates on every row"
         )
     return held
 
 
 def _report(trained: Trained, last: int, ledger: Ledger, rows: Rows) -> Report:
-    """The held-out rows judged by the model of this ledger, of the rows up to this size."""
-    known = learn_up_to(trained.task, trained.model.options, ledger, trained.sample, last)
-    posterior = known.scores(rows, "log_posterior")
+    """Return the report on the held-out rows by the model of this ledger, of the rows up to this size."""
+    model = learn_up_to(trained.task, trained.model.options, ledger, trained.sample, last)
+    posterior = model.scores(rows, "log_posterior")
     card = Scorecard.of(posterior, rows.codes, rows.weight, ledger.rows > 0, keep=True, number=rows.number)
     return card.report(trained.model.classes, f"{len(rows.codes)} rows held out")
