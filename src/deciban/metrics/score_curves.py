@@ -33,8 +33,8 @@ class Curve:
         order = np.argsort(-score)  # four times as fast as a stable sort; equal scores are merged anyway
         falling = score[order]
         last = np.append(np.flatnonzero(falling[1:] != falling[:-1]), len(falling) - 1)[: len(falling)]
-        w, ours = weight[order], positive[order]
-        hits, alarms = (np.cumsum(np.where(mine, w, 0.0))[last] for mine in (ours, ~ours))
+        w, is_positive = weight[order], positive[order]
+        hits, alarms = (np.cumsum(np.where(rows, w, 0.0))[last] for rows in (is_positive, ~is_positive))
         return cls(falling[last], hits, alarms)
 
     @property

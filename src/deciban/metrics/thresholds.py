@@ -58,19 +58,19 @@ def find_threshold(
     """Find the lowest probability that reaches a precision, or the highest that reaches a recall."""
     if (precision is None) == (recall is None):
         raise InputError("a threshold is for a wanted precision or a wanted recall: give one of the two")
-    name, wish = ("precision", precision) if recall is None else ("recall", recall)
-    if isinstance(wish, bool) or not isinstance(wish, (int, float)) or not 0 < wish <= 1:
-        raise InputError(f"{name}={wish!r} is no share above 0 and up to 1. Hint: {name}=0.95")
+    name, wanted = ("precision", precision) if recall is None else ("recall", recall)
+    if isinstance(wanted, bool) or not isinstance(wanted, (int, float)) or not 0 < wanted <= 1:
+        raise InputError(f"{name}={wanted!r} is no share above 0 and up to 1. Hint: {name}=0.95")
     if not curve.n_hits:
         raise InputError(f"no evaluated row is of class {label!r}, so no {name} of it can be reached")
     reached = curve.precision if recall is None else curve.recall
-    enough = np.flatnonzero(reached >= wish)
+    enough = np.flatnonzero(reached >= wanted)
     if not len(enough):
         best = int(np.flatnonzero(reached == reached.max())[-1])
         raise InputError(
-            f"a precision of {wish:g} for class {label!r} is out of reach: the best there is on these rows is "
+            f"a precision of {wanted:g} for class {label!r} is out of reach: the best there is on these rows is "
             f"{reached[best]:.6g}, from p ≥ {curve.score[best]:.6g}, with a recall of {curve.recall[best]:.6g}. "
-            f"Hint: wish for less"
+            f"Hint: a lower precision"
         )
     i = int(enough[-1] if recall is None else enough[0])
     reached_precision, reached_recall = float(curve.precision[i]), float(curve.recall[i])

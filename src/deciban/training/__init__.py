@@ -1,1 +1,1 @@
-"""THE FRONT DOOR: from a table to a model and a judgement of it; every "auto" is settled here."""
+"""Training: from a table to a model and its evaluation; every "auto" is decided here."""

@@ -123,8 +123,8 @@ class LearnerComparison:
         """Compare all candidates in folds, then on draws."""
         self.todo = len(self.candidates) * (n_folds + (draws.n_draws * len(draws.sizes) if draws else 0))
         which = self.trained.describe_sample(len(self.rows.codes))
-        measured = f"{n_folds}-fold: {which}, each scored by models without its fold, the same folds for all"
-        known = self._known()
+        measured = f"{n_folds}-fold: {which}, each scored by models model its fold, the same folds for all"
+        known = self._known_classes()
         scored = [self._score_candidate(i, n_folds) for i in range(len(self.candidates))]
         found = compare_candidates(
             self.trained.task.target, scored, self.rows.codes, self.rows.weight, known,
@@ -139,13 +139,13 @@ class LearnerComparison:
         assert self.rows.fold is not None
         return np.flatnonzero(self.rows.fold != f), np.flatnonzero(self.rows.fold == f)
 
-    def _known(self) -> NDArray[np.bool_]:
+    def _known_classes(self) -> NDArray[np.bool_]:
         """Return which classes the models that score each row have learned, n×K."""
         assert self.rows.fold is not None
         known = np.zeros((len(self.rows.codes), self.n_classes), dtype=bool)
         for f in np.unique(self.rows.fold):
-            rest, mine = self._fold(f)
-            known[mine] = np.bincount(self.rows.codes[rest], minlength=self.n_classes) > 0
+            rest, held = self._fold(f)
+            known[held] = np.bincount(self.rows.codes[rest], minlength=self.n_classes) > 0
         return known
 
     def _score_candidate(self, i: int, n_folds: int) -> CandidateScores:
@@ -154,12 +154,12 @@ class LearnerComparison:
         log_posterior = np.zeros((len(rows.codes), self.n_classes))
         seconds, parameters = [], []
         for f in range(n_folds):
-            rest, mine = self._fold(f)
-            if len(mine):
-                without, took = candidate.learn(rows[rest])
-                log_posterior[mine] = without.scores(rows[mine], "log_posterior")
+            rest, held = self._fold(f)
+            if len(held):
+                model, took = candidate.learn(rows[rest])
+                log_posterior[held] = model.scores(rows[held], "log_posterior")
                 seconds.append(took)
-                parameters.append(without.scorer.n_parameters)
+                parameters.append(model.scorer.n_parameters)
             self._tick()
         mean = float(np.mean(seconds)), float(np.median(parameters))
         return CandidateScores(candidate.name, candidate.arguments, log_posterior, *mean)
@@ -179,8 +179,8 @@ class LearnerComparison:
     def _score_draw(self, i: int, rest: NDArray[np.intp], held: NDArray[np.intp]) -> tuple[float, float]:
         """Return accuracy and bounded log-loss of one candidate on held-out rows."""
         rows = self.candidate_rows[i]
-        without, _ = self.candidates[i].learn(rows[rest])
-        scores, truth = without.scores(rows[held], "log_posterior"), rows.codes[held]
+        model, _ = self.candidates[i].learn(rows[rest])
+        scores, truth = model.scores(rows[held], "log_posterior"), rows.codes[held]
         weight = np.ones(len(held)) if rows.weight is None else rows.weight[held]
         met = np.isin(truth, rows.codes[rest])
         hits = met & (scores.argmax(axis=1) == truth)

@@ -48,7 +48,7 @@ def dependence(
     rain the two are independent, and naive Bayes is right to assume so.
 
     >>> import deciban
-    >>> days = [("rain", 9), ("dry", 1)]  # so many of ten drivers wear coats, and of ten have accidents
+    >>> days = [("rain", 9), ("dry", 1)]  # of ten drivers this many wear coats, and as many of ten have accidents
     >>> rows = [(sky, i < n, j < n) for sky, n in days for i in range(10) for j in range(10)]
     >>> sky, coat, accident = zip(*rows)
     >>> found = deciban.dependence({"coat": coat, "accident": accident, "sky": sky}, target="sky")
@@ -76,7 +76,8 @@ def _read(task: Task, progress: Progress | None) -> tuple[TableSummariser, Rows]
     if not 2 <= d <= MAX_DEPENDENCE_FEATURES:
         raise InputError(
             f"dependence is measured between 2 to {MAX_DEPENDENCE_FEATURES} features, and {task.source.name} has {d} "
-            f"besides {task.target!r} that are no texts. Hint: give columns roles, {role_hint('COLUMN', 'category')} or skip"
+            f"besides {task.target!r} that are no texts. "
+            f"Hint: give columns roles, {role_hint('COLUMN', 'category')} or skip"
         )
     summariser, sample = task.summariser(1), Reservoir(d, task.source.n_rows)
     sample.capacity = min(sample.capacity, max(1, MAX_COUNTED_PAIRS // (d * (d - 1) // 2)))
@@ -85,7 +86,7 @@ def _read(task: Task, progress: Progress | None) -> tuple[TableSummariser, Rows]
     total, _ = summariser.total_and_folds  # refuses a table without rows
     if (total.rows > 0).sum() < 2:
         raise InputError(
-            f"column {task.target!r} has one class only, so nothing can be said given the class. Hint: another target"
+            f"column {task.target!r} has one class only, and dependence is given the class. Hint: another target"
         )
     found = sample.rows()
     assert found is not None

@@ -148,9 +148,9 @@ def _sortable(array: Any) -> Any:
         array = array.cast(pa.string())
     if not (pa.types.is_string(array.type) or pa.types.is_large_string(array.type)):
         return array
-    for convert in (lambda texts: texts.cast(pa.float64()), to_timestamps):
+    for kind in (pa.float64(), None):
         try:
-            return convert(array)
+            return to_timestamps(array) if kind is None else array.cast(kind)
         except pa.ArrowInvalid:
             continue
     return array

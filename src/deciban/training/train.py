@@ -146,7 +146,7 @@ class Trained:
         return fit_calibration(method, log_posterior, truth, rows.weight, rows.fold, log_prior)
 
     def check_folds(self, n: int, noun: str = "folds", hint: str = "") -> None:
-        """Raise an error if the ledgers of so many folds were too large to be kept."""
+        """Raise an error if the ledgers of the folds were too large to be kept."""
         if len(self.folds) < n:
             raise InputError(
                 f"the ledgers of so many {noun}, classes and levels would take too much memory. "

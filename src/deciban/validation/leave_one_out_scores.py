@@ -54,8 +54,9 @@ def score_in_closed_form(
     log_prior = _log_priors(model, rows)
     joint = log_prior.copy()
     solved = model.solved
-    for family, *block in zip(model.assumption.families, model.complete.parts, solved.forms, parts, solved.needs):
-        scores = score_without_row(family, LeftOutBlock(*block, rows, threads))
+    blocks = zip(model.assumption.families, model.complete.parts, solved.forms, parts, solved.needs)
+    for family, part, form, X, need in blocks:
+        scores = score_without_row(family, LeftOutBlock(part, form, X, need, rows, threads))
         if scores is None:
             return None
         joint += scores

@@ -193,8 +193,8 @@ class Dependence:
     def _find_drops(self) -> dict[int, tuple[int, str]]:
         """Return the features that repeat another, with that one and the reason; the less informative one goes."""
         found: dict[int, tuple[int, str]] = {}
-        wished = [pair for pair, action in self.actions.items() if action == "drop"]
-        for i, j in sorted(wished, key=lambda pair: -self.figures["repeats"][pair]):
+        pairs = [pair for pair, action in self.actions.items() if action == "drop"]
+        for i, j in sorted(pairs, key=lambda pair: -self.figures["repeats"][pair]):
             if i in found or j in found:
                 continue
             gone, kept = (i, j) if self.information[i] < self.information[j] else (j, i)
@@ -204,17 +204,17 @@ class Dependence:
     def _joins(self, dropped: set[int]) -> list[Advice]:
         """Return the blocks to join, by the gain of their pairs: connected groups of numbers, pairs of categories."""
         gain = self.figures["joining"]
-        wished = [pair for pair, action in self.actions.items() if action == "join" and not dropped & {*pair}]
+        pairs = [pair for pair, action in self.actions.items() if action == "join" and not dropped & {*pair}]
         block: dict[int, list[int]] = {}
         max_parameters = self.fewest / ROWS_PER_PARAMETER
-        for i, j in sorted(wished, key=lambda pair: -gain[pair]):
-            mine, its = block.get(i, [i]), block.get(j, [j])
+        for i, j in sorted(pairs, key=lambda pair: -gain[pair]):
+            first, second = block.get(i, [i]), block.get(j, [j])
             levels = self.roles[i] in ("flag", "category")
-            together = sorted({*mine, *its})
-            d = len(together)
-            if mine is its or (d > 2 if levels else d > 2 and d * (d + 1) / 2 > max_parameters):
+            members = sorted({*first, *second})
+            d = len(members)
+            if first is second or (d > 2 if levels else d > 2 and d * (d + 1) / 2 > max_parameters):
                 continue
-            block |= dict.fromkeys(together, together)
+            block |= dict.fromkeys(members, members)
         distinct = {tuple(members) for members in block.values()}
         worth = {
             members: max(gain[i, j] for i in members for j in members if (i, j) in self.actions)
