@@ -189,14 +189,14 @@ def _sample(tree: Any) -> str:
 
 def _member(members: Any) -> str:
     """A character of a class."""
-    for letter in "a0 \n\t.-_A;:=<>\"'@/%\x80\u4e00":
-        if _has(members, letter):
-            return letter
+    for char in "a0 \n\t.-_A;:=<>\"'@/%\x80\u4e00":
+        if _has(members, char):
+            return char
     return next((chr(code) for code in range(0x3000) if _has(members, chr(code))), "a")
 
 
-def _has(members: Any, letter: str) -> bool:
-    code, negated, within = ord(letter), False, False
+def _has(members: Any, char: str) -> bool:
+    code, negated, within = ord(char), False, False
     for op, argument in members:
         if op is constants.NEGATE:
             negated = True
@@ -207,11 +207,11 @@ def _has(members: Any, letter: str) -> bool:
         elif op is constants.CATEGORY:
             name = str(argument).lower()
             kind = (
-                letter.isdigit()
+                char.isdigit()
                 if "digit" in name
-                else letter.isspace()
+                else char.isspace()
                 if "space" in name
-                else letter.isalnum() or letter == "_"
+                else char.isalnum() or char == "_"
             )
             within |= kind != ("not" in name)
     return within != negated
@@ -233,7 +233,7 @@ def seconds(use: Use, text: Any, rounds: int = ROUNDS) -> float:
 
 
 @contextmanager
-def limited() -> Iterator[None]:
+def with_limit() -> Iterator[None]:
     """A block that is ended by TooSlow when it has taken too long: no timer of CPU time, which coarsens its clock."""
 
     def stop(*_: object) -> None:
@@ -253,10 +253,10 @@ def slowest(use: Use) -> str:
     longer = dict(adversarial(use.pattern, GROWTH * BASE_LENGTH))
     for what, text in adversarial(use.pattern, BASE_LENGTH):
         try:
-            with limited():
+            with with_limit():
                 if seconds(use, longer[what], 1) < NEGLIGIBLE_SECONDS:
                     continue
-            with limited():
+            with with_limit():
                 short, long = seconds(use, text), seconds(use, longer[what])
         except TooSlow:
             return f"{what}: more than {MAX_SECONDS:g} s"

@@ -8,10 +8,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, csr_matrix
 
-from deciban.engines import dense as arrays
-from deciban.engines import kernel_dispatch as fast
-from deciban.engines import sparse
-from deciban.engines import sparse_totals as tally
+from deciban.engines import dense, kernel_dispatch, sparse, sparse_totals
 from deciban.families.bernoulli import Bernoulli
 from deciban.families.binned import Binned
 from deciban.families.categorical import Categorical
@@ -29,34 +26,34 @@ FINISHES = ["joint", "log_posterior", "posterior", "winner", "density"]
 
 @contextmanager
 def by_definition():
-    """No kernel, however large the input."""
+    """Use no kernel, however large the input."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fast, "load_kernels", lambda name, work: None)
+        patch.setattr(kernel_dispatch, "load_kernels", lambda name, work: None)
         yield
 
 
 @contextmanager
 def by_kernel():
-    """Kernels, however small the input."""
+    """Use kernels, however small the input."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(execution, "MIN_KERNEL_STEPS", 0)
-        patch.setattr(tally, "ENTRIES_PER_THREAD", 1)
+        patch.setattr(sparse_totals, "ENTRIES_PER_THREAD", 1)
         yield
 
 
 @contextmanager
 def many_blocks():
-    """Blocks so small that a few hundred rows are several."""
+    """Use blocks so small that a few hundred rows are several."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(arrays, "BLOCK_BYTES", 1 << 11)
-        patch.setattr(arrays, "BLOCK_SCORES", 1)
+        patch.setattr(dense, "BLOCK_BYTES", 1 << 11)
+        patch.setattr(dense, "BLOCK_SCORES", 1)
         patch.setattr(sparse, "BLOCK_SCORES", 1)
         yield
 
 
 @contextmanager
-def tallied():
-    """Sparse counts stay sparse, however few."""
+def always_tallies():
+    """Keep sparse counts sparse, however few."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sparse, "DENSE_CELLS", 0)
         yield
@@ -69,19 +66,19 @@ PATHS = {
     "csr_array, kernel": (by_kernel, csr_array),
     "csr_matrix, kernel": (by_kernel, csr_matrix),
 }
-WAYS = {"definition": by_definition, "kernel": by_kernel}
+IMPLEMENTATIONS = {"definition": by_definition, "kernel": by_kernel}
 
 
 @dataclass(frozen=True)
 class Case:
-    """One line of the matrix: a family, the kind of rows it takes, and whether it takes missing ones."""
+    """One line of the matrix: a family, a sampler of its rows, and whether it allows missing values."""
 
     name: str
     family: Any
     draw: Any
     holes: bool = True
     density: bool = True
-    told: bool = False
+    informative: bool = False
     finishes: list = field(default_factory=lambda: FINISHES)
 
     def rows(self, n=60, K=3, seed=0, holes=0.0, weights=False):
@@ -91,7 +88,7 @@ class Case:
             X = np.where(rng.random(X.shape) < holes, np.nan, X)
         weight = rng.choice([0.5, 1.0, 3.0], n) if weights else None
         codes = rng.integers(0, K, n).astype(np.int32)
-        if self.told:  # the first columns tell classes apart
+        if self.informative:  # the first columns differ between classes
             X = np.where(np.arange(X.shape[1]) < 4, X * (1.0 + codes[:, None]), X)
         return X, codes, weight
 
@@ -120,8 +117,8 @@ def measurements(rng, n):
     return rng.normal(3, 2, (n, 6)) * (rng.random((n, 6)) < 0.8)
 
 
-def parted(rng, n):
-    """Numbers that follow no bell: one near each of six others, some of them far away."""
+def clustered_numbers(rng, n):
+    """Numbers far from Gaussian: each near one of six values, some of them far away."""
     return rng.choice([-300.0, -2.0, 0.0, 0.5, 7.0, 4e5], (n, 6)) * rng.normal(1, 0.1, (n, 6))
 
 
@@ -137,9 +134,9 @@ CASES = [
     Case("poisson, maximum likelihood", Poisson(alpha=0.0), words),
     Case("categorical", Categorical(alpha=0.5), codes),
     Case("categorical, smoothed", Categorical(alpha=0.5, unseen="smooth"), codes),
-    Case("categorical, few told apart", Categorical(alpha=0.5, holes="unseen", most=2), codes),
-    Case("binned", Binned(alpha=0.5), parted, told=True),
-    Case("binned, maximum likelihood", Binned(alpha=0.0), parted, told=True),
+    Case("categorical, few distinguished", Categorical(alpha=0.5, holes="unseen", most=2), codes),
+    Case("binned", Binned(alpha=0.5), clustered_numbers, informative=True),
+    Case("binned, maximum likelihood", Binned(alpha=0.0), clustered_numbers, informative=True),
     Case("joint", Joint(alpha=0.5), lambda rng, n: codes(rng, n)[:, :2]),
     Case("gaussian", Gaussian(), measurements),
     Case("gaussian, spherical", Gaussian("spherical"), measurements),

@@ -11,13 +11,13 @@ from deciban.sources.database import hold_interrupts
 def test_an_interrupt_is_delivered_after_the_block():
     done = []
 
-    def interrupted():
+    def run_interrupted():
         with hold_interrupts():
             signal.raise_signal(signal.SIGINT)
             done.append(True)
 
     with pytest.raises(KeyboardInterrupt):
-        interrupted()
+        run_interrupted()
     assert done == [True]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 

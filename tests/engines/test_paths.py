@@ -10,7 +10,7 @@ from deciban.engines import InvalidValue, apply, summarise
 from deciban.errors import DecibanWarning, InputError
 from deciban.ledger import Needs
 from deciban.scores import Linear
-from tests.engines.paths import CASES, PATHS, WAYS, by_definition, every_case, many_blocks, near
+from tests.engines.paths import CASES, IMPLEMENTATIONS, PATHS, by_definition, every_case, many_blocks, near
 from tests.laws.matrix import assert_same
 
 every_path = pytest.mark.parametrize("path", PATHS)
@@ -55,10 +55,10 @@ def test_the_number_of_threads_changes_no_bit(case, path):
 
 
 @every_case
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", IMPLEMENTATIONS)
 def test_no_rows_and_one_row(case, way):
     X, codes, _ = case.rows()
-    with WAYS[way]():
+    with IMPLEMENTATIONS[way]():
         model = case.model(X, codes)
         nothing = case.model(X[:0], codes[:0])
         assert nothing.ledger.n_rows == 0
@@ -68,7 +68,7 @@ def test_no_rows_and_one_row(case, way):
             near(model.scores([X[:1]], wanted, 1), model.scores([X], wanted, 1)[:1])
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", IMPLEMENTATIONS)
 @pytest.mark.parametrize("case", [c for c in CASES if c.draw.__name__ in ("flags", "words")], ids=lambda c: c.name)
 def test_entries_stored_twice_are_added_up(case, way):
     X, codes, _ = case.rows()
@@ -76,15 +76,15 @@ def test_entries_stored_twice_are_added_up(case, way):
         (np.tile([1.0, 1.0, 2.0], len(X)), np.tile([4, 1, 4], len(X)), np.arange(len(X) + 1) * 3), X.shape
     )
     plain = tangled.toarray()
-    with WAYS[way]():
+    with IMPLEMENTATIONS[way]():
         assert_same(case.model(tangled, codes).ledger.parts[0], case.model(plain, codes).ledger.parts[0])
         model = case.model(X, codes)
         for wanted in case.wanted:
             near(model.scores([tangled], wanted, 1), model.scores([plain], wanted, 1))
         labels = np.arange(3)
         for pair in [(0, 1), (2, 1)]:
-            told = model.explain([tangled], pair, labels, 1), model.explain([plain], pair, labels, 1)
-            near(told[0].total, told[1].total)
+            explanation = model.explain([tangled], pair, labels, 1), model.explain([plain], pair, labels, 1)
+            near(explanation[0].total, explanation[1].total)
     assert tangled.nnz == 3 * len(X)
 
 
@@ -129,13 +129,13 @@ def test_sums_that_overflow_are_refused(path, value):
         summarise(Needs("moments"), store(X), np.zeros(3, np.int32), None, 1, 1)
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", IMPLEMENTATIONS)
 def test_rows_impossible_under_every_class_are_counted_and_take_the_prior(way):
     case = next(c for c in CASES if c.name == "multinomial, maximum likelihood")
     X = np.array([[1.0, 0, 0, 0, 0, 0], [0, 1, 0, 0, 0, 0], [0, 1, 0, 0, 0, 0]])
     Q = np.array([[1.0, 1, 0, 0, 0, 0], [0, 0, 1, 0, 0, 0], [1, 0, 0, 0, 0, 0]])
     for store in (np.asarray, csr_array):
-        with WAYS[way]():
+        with IMPLEMENTATIONS[way]():
             model = case.model(store(X), np.array([0, 1, 1], np.int32), K=2)
             with pytest.warns(DecibanWarning, match="2 rows are impossible"):
                 assert model.scores([store(Q)], "winner", 1).tolist() == [1, 1, 0]
@@ -183,7 +183,7 @@ def test_zeros_that_are_not_stored_lie_above_a_negative_threshold():
     X, codes = np.array([[0.0, 2.0], [-3.0, 0.0]]), np.array([0, 1], np.int32)
     needs = Needs("counts", threshold=-1.0)
     form = Linear(np.array([[1.0, 2.0], [3.0, 4.0]]), np.zeros(2), threshold=-1.0)
-    for how in WAYS.values():
+    for how in IMPLEMENTATIONS.values():
         with how():
             dense = summarise(needs, X, codes, None, 2, 1)
             assert_same(summarise(needs, csr_array(X), codes, None, 2, 1), dense)
@@ -194,12 +194,12 @@ def test_zeros_that_are_not_stored_lie_above_a_negative_threshold():
 
 
 @every_case
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", IMPLEMENTATIONS)
 def test_inputs_are_never_changed(case, way):
     X, codes, weight = case.rows(weights=True)
     kept = X.copy()
     X.flags.writeable = False
-    with WAYS[way]():
+    with IMPLEMENTATIONS[way]():
         model = case.model(X, codes, weight)
         for wanted in case.wanted:
             model.scores([X], wanted, 1)

@@ -12,7 +12,7 @@ from deciban.families.complement import Complement
 from deciban.families.multinomial import Multinomial
 from deciban.families.poisson import Poisson
 from deciban.ledger import Counts, Tallies
-from tests.engines.paths import WAYS, Case, flags, near, tallied, words
+from tests.engines.paths import IMPLEMENTATIONS, Case, always_tallies, flags, near, words
 
 pytestmark = pytest.mark.filterwarnings("ignore::deciban.errors.DecibanWarning")
 
@@ -43,7 +43,7 @@ def both(case, **rows):
     """The model with dense counts, the same with sparse ones, and the rows."""
     X, codes, weight = case.rows(n=40, K=K, **rows)
     dense = case.model(csr_array(X), codes, weight, K)
-    with tallied():
+    with always_tallies():
         sparse = case.model(csr_array(X), codes, weight, K)
     assert isinstance(dense.ledger.parts[0], Counts)
     assert isinstance(sparse.ledger.parts[0], Tallies)
@@ -51,10 +51,10 @@ def both(case, **rows):
 
 
 @every_case
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", IMPLEMENTATIONS)
 @pytest.mark.parametrize("store", [csr_array, np.asarray], ids=["sparse rows", "dense rows"])
 def test_scores_agree(case, way, store):
-    with WAYS[way]():
+    with IMPLEMENTATIONS[way]():
         dense, sparse, Q = both(case, weights=True)
         assert sparse.ledger == dense.ledger
         for wanted in case.wanted:
@@ -62,17 +62,17 @@ def test_scores_agree(case, way, store):
 
 
 @every_case
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", IMPLEMENTATIONS)
 def test_explanations_agree_and_add_up(case, way):
     labels = np.arange(K)
-    with WAYS[way]():
+    with IMPLEMENTATIONS[way]():
         dense, sparse, Q = both(case)
         for pair in [(0, 1), (4, 2)]:
-            told = [model.explain([csr_array(Q)], pair, labels, 1) for model in (dense, sparse)]
-            near(told[1].total, told[0].total)
+            explanation = [model.explain([csr_array(Q)], pair, labels, 1) for model in (dense, sparse)]
+            near(explanation[1].total, explanation[0].total)
             with np.errstate(invalid="ignore"):
                 joint = dense.scores([Q], "joint", 1)
-                near(told[1].total, 10 / np.log(10) * (joint[:, pair[0]] - joint[:, pair[1]]))
+                near(explanation[1].total, 10 / np.log(10) * (joint[:, pair[0]] - joint[:, pair[1]]))
 
 
 @every_case
@@ -95,13 +95,13 @@ def test_missing_values_say_nothing(case, store):
     Q = np.where(np.random.default_rng(3).random(Q.shape) < 0.3, np.nan, Q)
     for wanted in set(case.wanted) - {"winner"}:  # ties are many here, and rounding decides them
         near(sparse.scores([store(Q)], wanted, 1), dense.scores([store(Q)], wanted, 1))
-    told = [model.explain([store(Q)], (0, 1), np.arange(K), 1) for model in (dense, sparse)]
-    near(told[1].total, told[0].total)
+    explanation = [model.explain([store(Q)], (0, 1), np.arange(K), 1) for model in (dense, sparse)]
+    near(explanation[1].total, explanation[0].total)
 
 
 @every_case
 def test_solving_never_writes_out_classes_times_words(case):
-    """A thousand classes by a hundred thousand words would be 800 MB; here it is told by the shape of the form."""
+    """A thousand classes by a hundred thousand words would be 800 MB; here the shape of the form shows it."""
     if isinstance(case.family, Complement) and not np.all(case.family.alpha):
         pytest.skip("without a pseudo-count a complement is solved dense, or refused")
     _, sparse, _ = both(case)

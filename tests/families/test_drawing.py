@@ -12,7 +12,7 @@ from deciban.families.gaussian import Gaussian
 from deciban.families.joint import Joint
 from deciban.families.multinomial import Multinomial
 from deciban.families.poisson import Poisson
-from tests.engines.paths import Case, codes, flags, measurements, parted, words
+from tests.engines.paths import Case, clustered_numbers, codes, flags, measurements, words
 
 N, K = 20_000, 3
 SHAPES = ["full", "tied", "diagonal", "tied_diagonal", "spherical", "tied_spherical", "identity"]
@@ -31,7 +31,7 @@ CASES = [
     Case("categorical, maximum likelihood", Categorical(alpha=0.0), codes),
     Case("categorical, smoothed", Categorical(unseen="smooth"), codes),
     Case("categorical, pooled", Categorical(holes="unseen", most=3), codes),
-    Case("binned", Binned(), parted, told=True),
+    Case("binned", Binned(), clustered_numbers, informative=True),
     Case("joint", Joint(alpha=0.5), pairs),
     Case("joint, smoothed", Joint(alpha=0.5, unseen="smooth"), pairs),
     Case("poisson", Poisson(), words),
@@ -162,7 +162,9 @@ def test_complement_has_nothing_to_draw_and_no_likelihood():
     ids=str,
 )
 def test_the_bayes_error_of_a_table_is_that_of_its_own_draws(family):
-    case = Case("", family, parted if isinstance(family, Binned) else pairs, told=isinstance(family, Binned))
+    case = Case(
+        "", family, clustered_numbers if isinstance(family, Binned) else pairs, informative=isinstance(family, Binned)
+    )
     X, y, _ = case.rows(n=60)
     model = case.model(X, y)
     exact = model.bayes_error(0, np.random.default_rng(0), 1)

@@ -1,4 +1,4 @@
-"""What tests of boosting share: its algorithms, and rows."""
+"""Shared by the tests of boosting: its algorithms, and random rows."""
 
 import pytest
 from sklearn.datasets import make_classification
@@ -9,5 +9,5 @@ every_algorithm = pytest.mark.parametrize("algorithm", ALGORITHMS)
 additive = pytest.mark.parametrize("algorithm", ADDITIVE)
 
 
-def drawn(K=3, n=600, seed=0):
+def random_rows(K=3, n=600, seed=0):
     return make_classification(n, 8, n_informative=6, n_redundant=1, n_classes=K, random_state=seed)

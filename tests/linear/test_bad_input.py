@@ -29,8 +29,8 @@ BOOSTED = {
     "boosted, logistic": partial(BoostedBayes, n_estimators=5, algorithm="logistic"),
 }
 PARTNERS = {**LOGISTIC, **EVIDENCE, **BOOSTED}
-every_partner = pytest.mark.parametrize("partner", PARTNERS)
-every_number = pytest.mark.parametrize("partner", {**LOGISTIC, **BOOSTED})
+every_partner = pytest.mark.parametrize("learner", PARTNERS)
+every_number = pytest.mark.parametrize("learner", {**LOGISTIC, **BOOSTED})
 
 
 def numbers(n=60, d=3, K=2, seed=0):
@@ -39,26 +39,26 @@ def numbers(n=60, d=3, K=2, seed=0):
     return rng.normal(size=(n, d)) + 0.8 * rng.normal(size=(K, d))[y], y
 
 
-def asked(partner, n=60, d=3, K=2):
-    """Rows that the partner takes: numbers, or counts of words."""
+def sample_rows(learner, n=60, d=3, K=2):
+    """Rows that the learner takes: numbers, or counts of words."""
     X, y = numbers(n, d, K)
-    return (np.maximum(X, 0.0) if partner in EVIDENCE else X), y
+    return (np.maximum(X, 0.0) if learner in EVIDENCE else X), y
 
 
-def fit_matrix(partner, X, y, weight=None):
+def fit_learner(learner, X, y, weight=None):
     """The model, whatever it warns of but overflow."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", DecibanWarning)
         warnings.simplefilter("error", RuntimeWarning)  # no overflow on the way
-        return PARTNERS[partner]().fit(X, y, weight)
+        return PARTNERS[learner]().fit(X, y, weight)
 
 
-def learned(partner, X, y, weight=None):
+def learn(learner, X, y, weight=None):
     """The model, sound: finite weights, and probabilities that are some."""
-    model = fit_matrix(partner, X, y, weight)
+    model = fit_learner(learner, X, y, weight)
     p = model.predict_proba(X)
-    if partner not in BOOSTED:
+    if learner not in BOOSTED:
         assert np.isfinite(model.coef_).all()
         absent = model._check_fitted().rows[-len(model.intercept_) :] == 0  # a class without rows is impossible
         assert (np.isfinite(model.intercept_) | absent).all()
@@ -67,58 +67,58 @@ def learned(partner, X, y, weight=None):
     return model
 
 
-@pytest.mark.parametrize("partner", {**LOGISTIC, **EVIDENCE})
+@pytest.mark.parametrize("learner", {**LOGISTIC, **EVIDENCE})
 @pytest.mark.parametrize("labels", [["a"] * 60, [1] * 60, [True] * 60], ids=["texts", "numbers", "flags"])
-def test_one_class_is_refused_by_its_name(partner, labels):
-    X, _ = asked(partner)
-    model = PARTNERS[partner]()
+def test_one_class_is_refused_by_its_name(learner, labels):
+    X, _ = sample_rows(learner)
+    model = PARTNERS[learner]()
     with pytest.raises(DecibanError, match=f"only one class: {labels[0]!r}. Hint"):
         model.fit(X, labels)
     assert not hasattr(model, "classes_")
 
 
-@pytest.mark.parametrize("partner", {**LOGISTIC, **EVIDENCE})
-def test_one_class_of_any_weight_is_one_class(partner):
-    X, y = asked(partner)
+@pytest.mark.parametrize("learner", {**LOGISTIC, **EVIDENCE})
+def test_one_class_of_any_weight_is_one_class(learner):
+    X, y = sample_rows(learner)
     with pytest.raises(DecibanError, match="only one class"):
-        PARTNERS[partner]().fit(X, y, (y == 1).astype(float))
+        PARTNERS[learner]().fit(X, y, (y == 1).astype(float))
 
 
-@pytest.mark.parametrize("partner", BOOSTED)
-def test_boosting_learns_one_class_as_what_it_boosts_does(partner):
+@pytest.mark.parametrize("learner", BOOSTED)
+def test_boosting_learns_one_class_as_what_it_boosts_does(learner):
     X, y = numbers()
-    np.testing.assert_array_equal(learned(partner, X, ["a"] * 60).predict_proba(X), 1.0)
-    np.testing.assert_array_equal(learned(partner, X, y, (y == 1).astype(float)).predict_proba(X), [[0.0, 1.0]] * 60)
+    np.testing.assert_array_equal(learn(learner, X, ["a"] * 60).predict_proba(X), 1.0)
+    np.testing.assert_array_equal(learn(learner, X, y, (y == 1).astype(float)).predict_proba(X), [[0.0, 1.0]] * 60)
 
 
 @every_number
 @pytest.mark.parametrize("value", [0.0, 7.0, 1e8], ids=str)
-def test_constant_columns_say_nothing(partner, value):
+def test_constant_columns_say_nothing(learner, value):
     X, y = numbers()
     more = np.hstack([X, np.full((60, 1), value)])
-    model, plain = learned(partner, more, y), learned(partner, X, y)
+    model, plain = learn(learner, more, y), learn(learner, X, y)
     np.testing.assert_allclose(model.predict_proba(more), plain.predict_proba(X), atol=2e-3)
 
 
 @every_partner
-def test_nothing_but_constant_columns_leaves_the_shares_of_the_classes(partner):
+def test_nothing_but_constant_columns_leaves_the_shares_of_the_classes(learner):
     """Or what boosting makes of them.
 
     A vote of one learner counts e² to one, as in scikit-learn; and after the first round both classes weigh alike, so
     that the mean of five scores is a fifth of ln 3.
     """
     y = np.arange(60) % 4 == 0
-    model = learned(partner, np.full((60, 2), 3.0), y)
-    rare = {"boosted, votes": 1 / (1 + np.e**2), "boosted, scores": 1 / (1 + 3**0.2)}.get(partner, 0.25)
+    model = learn(learner, np.full((60, 2), 3.0), y)
+    rare = {"boosted, votes": 1 / (1 + np.e**2), "boosted, scores": 1 / (1 + 3**0.2)}.get(learner, 0.25)
     np.testing.assert_allclose(model.predict_proba([[3.0, 3.0]])[0], [1 - rare, rare], atol=1e-3)
 
 
 @every_partner
 @pytest.mark.parametrize("K", [2, 3])
-def test_perfectly_separable_classes_are_told_apart_by_finite_weights(partner, K):
+def test_perfectly_separable_classes_are_separated_by_finite_weights(learner, K):
     y = np.repeat(np.arange(K), 20)
     X = np.eye(K)[y] * (10.0 + np.linspace(0, 1, len(y)))[:, None]
-    model = learned(partner, X, y)
+    model = learn(learner, X, y)
     np.testing.assert_array_equal(model.predict(X), y)
 
 
@@ -131,116 +131,116 @@ def test_separable_classes_without_a_penalty_are_warned_about(K):
     assert np.isfinite(model.coef_).all()
 
 
-@pytest.mark.parametrize("partner", LOGISTIC)
+@pytest.mark.parametrize("learner", LOGISTIC)
 @pytest.mark.parametrize("factor", [1e300, 1e150], ids=str)
-def test_weights_of_huge_numbers_are_so_small_that_no_penalty_holds_them_back(partner, factor):
+def test_weights_of_huge_numbers_are_so_small_that_no_penalty_holds_them_back(learner, factor):
     X, y = numbers()
-    model, free = learned(partner, X * factor, y), learned("logistic, free", X, y)
+    model, free = learn(learner, X * factor, y), learn("logistic, free", X, y)
     np.testing.assert_array_equal(model.predict(X * factor), free.predict(X))
 
 
-@pytest.mark.parametrize("partner", LOGISTIC)
-def test_weights_of_tiny_numbers_would_be_huge_and_are_held_back_unless_they_are_free(partner):
+@pytest.mark.parametrize("learner", LOGISTIC)
+def test_weights_of_tiny_numbers_would_be_huge_and_are_held_back_unless_they_are_free(learner):
     X, y = numbers()
-    model = learned(partner, X * 1e-300, y)
-    if partner == "logistic, free":
-        np.testing.assert_array_equal(model.predict(X * 1e-300), learned(partner, X, y).predict(X))
+    model = learn(learner, X * 1e-300, y)
+    if learner == "logistic, free":
+        np.testing.assert_array_equal(model.predict(X * 1e-300), learn(learner, X, y).predict(X))
     else:
         np.testing.assert_allclose(model.predict_proba(X * 1e-300), 0.5)
 
 
-@pytest.mark.parametrize("partner", EVIDENCE)
+@pytest.mark.parametrize("learner", EVIDENCE)
 @pytest.mark.parametrize("factor", [1e300, 1e-300, 1e150], ids=str)
-def test_presence_is_the_same_however_large_and_counts_of_1e300_are_refused(partner, factor):
-    X, y = asked(partner)
-    if partner != "evidence of counts":
-        same = learned(partner, X, y).predict_proba(X)
-        np.testing.assert_allclose(learned(partner, X * factor, y).predict_proba(X * factor), same, atol=1e-6)
+def test_presence_is_the_same_however_large_and_counts_of_1e300_are_refused(learner, factor):
+    X, y = sample_rows(learner)
+    if learner != "evidence of counts":
+        same = learn(learner, X, y).predict_proba(X)
+        np.testing.assert_allclose(learn(learner, X * factor, y).predict_proba(X * factor), same, atol=1e-6)
     elif factor > 1:
         with pytest.raises(DecibanError, match=r"are no counts of words\. Hint: rescale"):
-            fit_matrix(partner, X * factor, y)
+            fit_learner(learner, X * factor, y)
     else:
-        np.testing.assert_allclose(learned(partner, X * factor, y).predict_proba(X * factor), 0.5)
+        np.testing.assert_allclose(learn(learner, X * factor, y).predict_proba(X * factor), 0.5)
 
 
-@pytest.mark.parametrize("partner", BOOSTED)
-def test_bells_of_numbers_too_large_for_squares_are_refused_and_of_tiny_ones_say_nothing(partner):
+@pytest.mark.parametrize("learner", BOOSTED)
+def test_gaussians_of_numbers_too_large_for_squares_are_refused_and_tiny_ones_have_no_evidence(learner):
     X, y = numbers()
     for factor in (1e300, 1e150):
         with pytest.raises(DecibanError, match=r"overflow.*Hint: rescale"):
-            fit_matrix(partner, X * factor, y)
-    rare = 1 / (1 + np.e**2) if partner == "boosted, votes" else 0.5
-    told = learned(partner, X * 1e-300, y).predict_proba(X * 1e-300)
-    np.testing.assert_allclose(told, [[1 - rare, rare]] * 60, atol=1e-6)
+            fit_learner(learner, X * factor, y)
+    rare = 1 / (1 + np.e**2) if learner == "boosted, votes" else 0.5
+    result = learn(learner, X * 1e-300, y).predict_proba(X * 1e-300)
+    np.testing.assert_allclose(result, [[1 - rare, rare]] * 60, atol=1e-6)
 
 
 @every_partner
-def test_one_huge_value_among_others_is_told_or_refused_but_never_overflows(partner):
-    X, y = asked(partner)
+def test_one_huge_value_among_others_is_scored_or_refused_but_never_overflows(learner):
+    X, y = sample_rows(learner)
     X[5, 1] = 1e300
-    if partner in BOOSTED or partner == "evidence of counts":
+    if learner in BOOSTED or learner == "evidence of counts":
         with pytest.raises(DecibanError, match="Hint: rescale"):
-            fit_matrix(partner, X, y)
-    elif partner in EVIDENCE:  # a word is there, or it is not
-        model = learned(partner, X, y)
+            fit_learner(learner, X, y)
+    elif learner in EVIDENCE:  # a word is there, or it is not
+        model = learn(learner, X, y)
         np.testing.assert_allclose(model.predict_proba(X), model.predict_proba(X > 0), atol=1e-9)
     else:  # its column tells that row alone, and the other two columns all others
-        model, others = learned(partner, X, y), np.arange(60) != 5
-        without = learned(partner, X[others][:, [0, 2]], y[others]).score(X[others][:, [0, 2]], y[others])
+        model, others = learn(learner, X, y), np.arange(60) != 5
+        without = learn(learner, X[others][:, [0, 2]], y[others]).score(X[others][:, [0, 2]], y[others])
         assert model.score(X[others], y[others]) == pytest.approx(without, abs=0.05)
         assert model.predict(X[[5]]) == y[[5]]
 
 
 @every_number
-def test_columns_far_from_zero_are_weighed_as_if_they_were_near(partner):
+def test_columns_far_from_zero_are_weighed_as_if_they_were_near(learner):
     X, y = numbers()
-    far, near = learned(partner, X + 1e8, y), learned(partner, X, y)
+    far, near = learn(learner, X + 1e8, y), learn(learner, X, y)
     np.testing.assert_allclose(far.predict_proba(X + 1e8), near.predict_proba(X), atol=2e-2)
 
 
 @every_partner
 @pytest.mark.parametrize("value", [np.inf, -np.inf])
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix], ids=["dense", "sparse"])
-def test_infinite_values_are_refused_where_they_stand(partner, value, kind):
-    X, y = asked(partner)
+def test_infinite_values_are_refused_where_they_stand(learner, value, kind):
+    X, y = sample_rows(learner)
     X[5, 1] = value
-    model = PARTNERS[partner]()
+    model = PARTNERS[learner]()
     with pytest.raises(DecibanError, match="column 1, row 5"):
         model.fit(kind(X), y)
     assert not hasattr(model, "classes_")
-    model = learned(partner, *asked(partner))
+    model = learn(learner, *sample_rows(learner))
     with pytest.raises(DecibanError, match="column 1, row 5"):
         model.predict(kind(X))
 
 
 @every_number
-def test_missing_cells_rows_and_columns_are_answered(partner):
+def test_missing_cells_rows_and_columns_are_answered(learner):
     X, y = numbers()
     X[5, 1] = X[7] = X[:, 2] = np.nan
-    model = learned(partner, X, y)
+    model = learn(learner, X, y)
     assert np.isfinite(model.predict_proba([[np.nan] * 3])).all()
     known = np.arange(60) != 7
     assert model.score(X[known], y[known]) > 0.8
 
 
-@pytest.mark.parametrize("partner", EVIDENCE)
-def test_missing_counts_are_refused_where_they_stand(partner):
-    X, y = asked(partner)
+@pytest.mark.parametrize("learner", EVIDENCE)
+def test_missing_counts_are_refused_where_they_stand(learner):
+    X, y = sample_rows(learner)
     X[5, 1] = np.nan
     with pytest.raises(DecibanError, match=r"column 1, row 5\. Hint"):
-        fit_matrix(partner, X, y)
+        fit_learner(learner, X, y)
     with pytest.raises(DecibanError, match=r"column 1, row 5\. Hint"):
-        learned(partner, *asked(partner)).predict(X)
+        learn(learner, *sample_rows(learner)).predict(X)
 
 
-@pytest.mark.parametrize("partner", ["logistic", "logistic from bayes", *BOOSTED])
-def test_a_thousand_classes_are_learned(partner):
+@pytest.mark.parametrize("learner", ["logistic", "logistic from bayes", *BOOSTED])
+def test_a_thousand_classes_are_learned(learner):
     rng = np.random.default_rng(0)
     y = np.repeat(np.arange(1000), 3)
     X = rng.normal(size=(1000, 5))[y] * 3 + 0.1 * rng.normal(size=(3000, 5))
-    model = learned(partner, X, y)
+    model = learn(learner, X, y)
     assert model.score(X, y) > 0.95
-    if partner not in BOOSTED:
+    if learner not in BOOSTED:
         assert model.coef_.shape == (1000, 5)
 
 
@@ -261,34 +261,34 @@ def test_a_thousand_classes_of_words_are_learned_to_the_end():
 
 @every_partner
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix], ids=["dense", "sparse"])
-def test_more_columns_than_rows_are_learned(partner, kind):
-    X, y = asked(partner, n=30, d=200, K=3)
-    model = learned(partner, kind(X), y)
+def test_more_columns_than_rows_are_learned(learner, kind):
+    X, y = sample_rows(learner, n=30, d=200, K=3)
+    model = learn(learner, kind(X), y)
     assert model.score(kind(X), y) == 1.0
 
 
 @every_partner
-def test_rows_of_no_weight_are_absent_whatever_they_hold(partner):
-    X, y = asked(partner)
-    strange = np.vstack([X, [[1e300, np.inf, np.nan]]])
-    model = fit_matrix(partner, strange, np.append(y, 1), np.append(np.ones(60), 0.0))
-    np.testing.assert_allclose(model.predict_proba(X), learned(partner, X, y).predict_proba(X), atol=1e-9)
+def test_rows_of_no_weight_are_absent_whatever_they_hold(learner):
+    X, y = sample_rows(learner)
+    odd = np.vstack([X, [[1e300, np.inf, np.nan]]])
+    model = fit_learner(learner, odd, np.append(y, 1), np.append(np.ones(60), 0.0))
+    np.testing.assert_allclose(model.predict_proba(X), learn(learner, X, y).predict_proba(X), atol=1e-9)
 
 
 @every_partner
-def test_a_class_without_weight_has_no_probability(partner):
-    X, y = asked(partner, K=3)
-    model = learned(partner, X, y, (y != 2).astype(float))
+def test_a_class_without_weight_has_no_probability(learner):
+    X, y = sample_rows(learner, K=3)
+    model = learn(learner, X, y, (y != 2).astype(float))
     assert model.classes_.tolist() == [0, 1, 2]
     assert (model.predict_proba(X)[:, 2] == 0).all()
     assert 2 not in model.predict(X)
 
 
 @every_partner
-def test_no_weight_at_all_is_refused(partner):
-    X, y = asked(partner)
+def test_no_weight_at_all_is_refused(learner):
+    X, y = sample_rows(learner)
     with pytest.raises(DecibanError, match=r"non-zero.*Hint"):
-        PARTNERS[partner]().fit(X, y, np.zeros(60))
+        PARTNERS[learner]().fit(X, y, np.zeros(60))
 
 
 MALFORMED = {
@@ -306,10 +306,10 @@ MALFORMED = {
 
 @every_partner
 @pytest.mark.parametrize("fault", MALFORMED)
-def test_malformed_rows_are_refused_and_leave_the_model_unfitted(partner, fault):
-    model = PARTNERS[partner]()
+def test_malformed_rows_are_refused_and_leave_the_model_unfitted(learner, fault):
+    model = PARTNERS[learner]()
     with pytest.raises((ValueError, TypeError)):
-        model.fit(*MALFORMED[fault](*asked(partner)))
+        model.fit(*MALFORMED[fault](*sample_rows(learner)))
     assert not hasattr(model, "classes_")
 
 
@@ -318,8 +318,8 @@ SILENT = ("logistic, sizes", *EVIDENCE)
 
 
 @every_partner
-def test_two_rows_are_enough(partner):
-    model = learned(partner, [[0.0], [1.0]], ["no", "yes"])
-    assert model.predict([[0.0], [2.0]]).tolist() == (["no", "no"] if partner in SILENT else ["no", "yes"])
-    if partner in SILENT:
+def test_two_rows_are_enough(learner):
+    model = learn(learner, [[0.0], [1.0]], ["no", "yes"])
+    assert model.predict([[0.0], [2.0]]).tolist() == (["no", "no"] if learner in SILENT else ["no", "yes"])
+    if learner in SILENT:
         np.testing.assert_allclose(model.predict_proba([[0.0], [1.0]]), 0.5)

@@ -11,7 +11,7 @@ from deciban.linear.numeric_regression import bayes_start
 TIGHT = {"tol": 1e-9, "max_iter": 5000}
 
 
-def bells(n=400, d=6, K=3, seed=0, spread=1.0):
+def gaussian_rows(n=400, d=6, K=3, seed=0, spread=1.0):
     rng = np.random.default_rng(seed)
     codes = rng.integers(0, K, n).astype(np.int32)
     return rng.normal(size=(n, d)) + spread * rng.normal(size=(K, d))[codes], codes
@@ -27,11 +27,11 @@ def objective(X, codes, weights, bias, l2):
     """Σ −ln p(y|x) + ½ l2 Σ w², written out with the score of every class."""
     scores = np.asarray(X @ weights.T) + bias
     scores = np.column_stack([np.zeros(len(codes)), scores]) if scores.shape[1] == 1 else scores
-    told = log_softmax(scores, axis=1)[np.arange(len(codes)), codes]
-    return -told.sum() + 0.5 * l2 * (weights**2).sum()
+    log_p = log_softmax(scores, axis=1)[np.arange(len(codes)), codes]
+    return -log_p.sum() + 0.5 * l2 * (weights**2).sum()
 
 
-@pytest.mark.parametrize("draw", [bells, words])
+@pytest.mark.parametrize("draw", [gaussian_rows, words])
 @pytest.mark.parametrize("K", [2, 3])
 @pytest.mark.parametrize("r", [0.0, 0.5])
 def test_every_start_ends_in_the_same_place(draw, K, r):
@@ -43,13 +43,13 @@ def test_every_start_ends_in_the_same_place(draw, K, r):
 
 @pytest.mark.parametrize("K", [2, 3])
 def test_the_start_lies_in_the_direction_of_the_naive_weights(K):
-    X, codes = bells(K=K)
+    X, codes = gaussian_rows(K=K)
     weights, _ = bayes_start(X, codes, None, K, l2=1.0, l1=0.0, intercept=True, threads=1)
     naive = GaussianBayes(covariance="tied_diagonal").fit(X, codes).linear_form().weights
     naive = naive[1:] - naive[:1] if K == 2 else naive - naive.mean(axis=0)
     ratio = weights / naive
     np.testing.assert_allclose(ratio, ratio[0, 0])
-    assert 0.3 < ratio[0, 0] < 1.5  # these bells are naive, so that their own distance is about right
+    assert 0.3 < ratio[0, 0] < 1.5  # these features are independent, so that the naive length is about right
 
 
 @pytest.mark.parametrize("K", [2, 3])
@@ -64,8 +64,8 @@ def test_words_start_from_the_multinomial(K):
 
 @pytest.mark.parametrize("copies", [1, 20])
 @pytest.mark.parametrize("l2", [0.0, 1.0, 1000.0])
-def test_the_start_is_never_worse_than_none_however_often_evidence_is_told(copies, l2):
-    X, codes = bells(K=3, spread=2.0)
+def test_the_start_is_never_worse_than_none_however_often_evidence_repeats(copies, l2):
+    X, codes = gaussian_rows(K=3, spread=2.0)
     X = np.hstack([X] * copies)
     weights, bias = bayes_start(X, codes, None, 3, l2=l2, l1=0.0, intercept=True, threads=1)
     log_prior = np.log(np.bincount(codes) / len(codes))
@@ -74,7 +74,7 @@ def test_the_start_is_never_worse_than_none_however_often_evidence_is_told(copie
 
 
 def test_weights_of_rows_count_at_the_start():
-    X, codes = bells(K=2)
+    X, codes = gaussian_rows(K=2)
     times = np.arange(len(codes)) % 3
     weighted = bayes_start(X, codes, times.astype(float), 2, l2=1.0, l1=0.0, intercept=True, threads=1)
     repeated = np.repeat(X, times, axis=0), np.repeat(codes, times)
@@ -91,18 +91,18 @@ def test_a_column_that_never_varies_within_a_class_does_not_spoil_the_start():
 
 
 def test_values_too_large_to_have_squares_start_from_zero():
-    X, codes = bells(K=2)
+    X, codes = gaussian_rows(K=2)
     assert bayes_start(X * 1e200, codes, None, 2, l2=1.0, l1=0.0, intercept=True, threads=1) is None
 
 
 def test_without_an_intercept_there_is_none_at_the_start():
-    X, codes = bells(K=3)
+    X, codes = gaussian_rows(K=3)
     _, bias = bayes_start(X, codes, None, 3, l2=1.0, l1=0.0, intercept=False, threads=1)
     np.testing.assert_array_equal(bias, 0.0)
 
 
 def test_negative_sparse_values_are_numbers_and_not_words():
-    X, codes = bells(K=2)
+    X, codes = gaussian_rows(K=2)
     dense, stored = (
         bayes_start(rows, codes, None, 2, l2=1.0, l1=0.0, intercept=True, threads=1)
         for rows in (X, sparse.csr_matrix(X))

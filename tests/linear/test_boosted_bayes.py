@@ -15,14 +15,14 @@ import deciban
 from deciban import BernoulliNB, BoostedBayes, CategoricalNB, GaussianBayes, GaussianNB, MultinomialNB
 from deciban.errors import InputError, ModelFileError, UndefinedError
 
-from .boosted import additive, drawn, every_algorithm
+from .boosted import additive, every_algorithm, random_rows
 
 
 @pytest.mark.parametrize("K", [2, 3, 6])
 @pytest.mark.parametrize("rate", [0.1, 0.5, 1.0])
 @pytest.mark.parametrize("weighed", [False, True], ids=["plain", "weights"])
 def test_votes_are_those_of_scikit_learn(K, rate, weighed):
-    X, y = drawn(K)
+    X, y = random_rows(K)
     weight = np.random.default_rng(1).uniform(0, 3, len(y)) * (np.arange(len(y)) % 7 > 0) if weighed else None
     ours = BoostedBayes(n_estimators=20, learning_rate=rate).fit(X, y, weight)
     peer = AdaBoostClassifier(peers.GaussianNB(), n_estimators=20, learning_rate=rate).fit(X, y, weight)
@@ -42,7 +42,7 @@ def test_votes_are_those_of_scikit_learn(K, rate, weighed):
 
 def test_a_pseudo_count_means_in_every_round_what_it_means_in_the_first():
     """scikit-learn's rows weigh 1 together, so that its pseudo-counts must be as many times smaller."""
-    X, y = drawn(3)
+    X, y = random_rows(3)
     ours = BoostedBayes(BernoulliNB(alpha=1.0), n_estimators=15, learning_rate=0.5).fit(X, y)
     peer = AdaBoostClassifier(peers.BernoulliNB(alpha=1 / len(y)), n_estimators=15, learning_rate=0.5).fit(X, y)
     np.testing.assert_allclose(ours.estimator_weights_, peer.estimator_weights_[: ours.n_estimators_], rtol=1e-8)
@@ -53,8 +53,8 @@ def test_a_pseudo_count_means_in_every_round_what_it_means_in_the_first():
     "learner", [GaussianNB(), GaussianBayes(covariance="tied"), GaussianBayes()], ids=["naive", "tied", "full"]
 )
 @pytest.mark.parametrize("K", [2, 4])
-def test_scikit_learn_boosts_our_facades_to_the_same(learner, K):
-    X, y = drawn(K)
+def test_scikit_learn_boosts_our_estimators_to_equal_models(learner, K):
+    X, y = random_rows(K)
     ours = BoostedBayes(learner, n_estimators=8, learning_rate=0.5).fit(X, y)
     peer = AdaBoostClassifier(clone(learner), n_estimators=8, learning_rate=0.5).fit(X, y)
     np.testing.assert_allclose(ours.estimator_errors_, peer.estimator_errors_[: ours.n_estimators_], rtol=1e-8)
@@ -86,7 +86,7 @@ def textbook_real(X, y, K, rounds, rate):
 @pytest.mark.parametrize("K", [2, 3, 5])
 @pytest.mark.parametrize("rate", [0.05, 0.3])
 def test_real_boosting_is_that_of_the_textbook(K, rate):
-    X, y = drawn(K)
+    X, y = random_rows(K)
     model = BoostedBayes(n_estimators=10, learning_rate=rate, algorithm="SAMME.R").fit(X, y)
     book = [(score, w / w.sum()) for score, w in textbook_real(X, y, K, 10, rate)]
     for scores, (expected, _) in zip(model.staged_predict_proba(X), book, strict=True):
@@ -97,7 +97,7 @@ def test_real_boosting_is_that_of_the_textbook(K, rate):
 
 @pytest.mark.parametrize("K", [2, 3])
 def test_fitted_shares_make_the_log_loss_least_along_each_learner(K):
-    X, y = drawn(K)
+    X, y = random_rows(K)
     model = BoostedBayes(n_estimators=4, learning_rate=1.0, algorithm="logistic").fit(X, y)
     total = np.zeros((len(y), K))
     for learner, share in zip(model.estimators_, model.estimator_weights_, strict=True):
@@ -113,7 +113,7 @@ def test_fitted_shares_make_the_log_loss_least_along_each_learner(K):
 
 
 def test_fitted_shares_lower_the_loss_of_naive_bayes():
-    for X, y in (drawn(2), drawn(5), load_wine(return_X_y=True)):
+    for X, y in (random_rows(2), random_rows(5), load_wine(return_X_y=True)):
         boosted = BoostedBayes(n_estimators=10, learning_rate=0.5, algorithm="logistic").fit(X, y)
         plain = GaussianNB().fit(X, y)
         own = [-m.predict_log_proba(X)[np.arange(len(y)), y].mean() for m in (boosted, plain)]
@@ -122,7 +122,7 @@ def test_fitted_shares_lower_the_loss_of_naive_bayes():
 
 @pytest.mark.parametrize("K", [2, 4])
 def test_rows_of_fitted_shares_weigh_by_what_the_sum_has_missed(K):
-    X, y = drawn(K)
+    X, y = random_rows(K)
     model = BoostedBayes(n_estimators=4, algorithm="logistic").fit(X, y)
     weights = list(model.staged_weights(X, y))
     np.testing.assert_allclose(weights[0], 1 / len(y))
@@ -132,8 +132,8 @@ def test_rows_of_fitted_shares_weigh_by_what_the_sum_has_missed(K):
 
 
 @every_algorithm
-def test_each_learner_is_the_facade_fitted_to_its_weights(algorithm):
-    X, y = drawn(3)
+def test_each_learner_is_the_estimator_fitted_to_its_weights(algorithm):
+    X, y = random_rows(3)
     model = BoostedBayes(n_estimators=5, learning_rate=0.3, algorithm=algorithm).fit(X, y)
     for learner, weight in zip(model.estimators_, model.staged_weights(X, y), strict=True):
         alone = GaussianNB().fit(X, y, weight * len(y))
@@ -163,7 +163,7 @@ every_learner = pytest.mark.parametrize("learner", LEARNERS)
 @every_learner
 def test_the_score_is_the_sum_of_the_learners_scores(algorithm, learner):
     estimator, read = LEARNERS[learner]
-    X, y = drawn(3)
+    X, y = random_rows(3)
     X = read(X)
     model = BoostedBayes(estimator, n_estimators=4, learning_rate=0.1, algorithm=algorithm).fit(X, y)
     shares = model.estimator_weights_ / (model.estimator_weights_.sum() if algorithm == "SAMME.R" else 1.0)
@@ -175,21 +175,21 @@ def test_the_score_is_the_sum_of_the_learners_scores(algorithm, learner):
 @every_learner
 def test_reasons_add_up_to_the_log_odds(algorithm, learner):
     estimator, read = LEARNERS[learner]
-    X, y = drawn(3)
+    X, y = random_rows(3)
     X = read(X)
     model = BoostedBayes(estimator, n_estimators=4, learning_rate=0.1, algorithm=algorithm).fit(X, y)
-    told = model.explain(X[:50])
+    result = model.explain(X[:50])
     log_p = np.sort(model.predict_log_proba(X[:50]), axis=1)
-    np.testing.assert_allclose(told.total, (log_p[:, -1] - log_p[:, -2]) * 10 / np.log(10), rtol=1e-6, atol=1e-6)
-    extras = sum(told.extras.values()) + told.prior
-    np.testing.assert_allclose(np.asarray(told.evidence.sum(axis=1)).reshape(-1) + extras, told.total, atol=1e-7)
+    np.testing.assert_allclose(result.total, (log_p[:, -1] - log_p[:, -2]) * 10 / np.log(10), rtol=1e-6, atol=1e-6)
+    extras = sum(result.extras.values()) + result.prior
+    np.testing.assert_allclose(np.asarray(result.evidence.sum(axis=1)).reshape(-1) + extras, result.total, atol=1e-7)
     wide = len(model.estimators_) if algorithm == "SAMME" else X.shape[1]
-    assert told.evidence.shape == (50, wide)
+    assert result.evidence.shape == (50, wide)
 
 
 @additive
 def test_lines_and_curves_are_those_of_the_sum(algorithm):
-    X, y = drawn(3)
+    X, y = random_rows(3)
     scores = {"linear": GaussianBayes(covariance="tied"), "quadratic": GaussianNB()}
     for form, learner in scores.items():
         model = BoostedBayes(learner, n_estimators=4, learning_rate=0.1, algorithm=algorithm).fit(X, y)
@@ -201,7 +201,7 @@ def test_lines_and_curves_are_those_of_the_sum(algorithm):
 
 
 def test_votes_have_no_weights():
-    model = BoostedBayes(n_estimators=3).fit(*drawn())
+    model = BoostedBayes(n_estimators=3).fit(*random_rows())
     for form in (model.linear_form, model.quadratic_form):
         with pytest.raises(UndefinedError, match=r"vote.*Hint: algorithm='logistic'"):
             form()
@@ -209,7 +209,7 @@ def test_votes_have_no_weights():
 
 @every_algorithm
 def test_boosting_stops_early_and_keeps_the_best_rounds(algorithm):
-    X, y = drawn(2, n=400, seed=3)
+    X, y = random_rows(2, n=400, seed=3)
     plain = {"learning_rate": 1.0 if algorithm != "SAMME.R" else 0.1, "algorithm": algorithm}
     model = BoostedBayes(n_estimators=60, n_iter_no_change=3, validation_fraction=0.3, random_state=0, **plain).fit(
         X, y
@@ -230,7 +230,7 @@ def test_few_rows_cannot_be_held_out():
 
 @every_algorithm
 def test_a_row_that_weighs_two_is_two_rows_and_none_is_none(algorithm):
-    X, y = drawn(3)
+    X, y = random_rows(3)
     weight = np.arange(len(y)) % 3
     ours = {"n_estimators": 6, "learning_rate": 0.2, "algorithm": algorithm}
     weighed = BoostedBayes(**ours).fit(X, y, weight)
@@ -241,7 +241,7 @@ def test_a_row_that_weighs_two_is_two_rows_and_none_is_none(algorithm):
 
 @every_algorithm
 def test_the_number_of_threads_changes_no_bit(algorithm):
-    X, y = drawn(3, n=3000)
+    X, y = random_rows(3, n=3000)
     found = [
         BoostedBayes(n_estimators=4, learning_rate=0.1, algorithm=algorithm, n_jobs=jobs).fit(X, y).predict_proba(X)
         for jobs in (1, 2)
@@ -253,7 +253,7 @@ def test_the_number_of_threads_changes_no_bit(algorithm):
 @every_learner
 def test_a_model_comes_back_from_its_file(algorithm, learner, tmp_path):
     estimator, read = LEARNERS[learner]
-    X, y = drawn(3, n=200)
+    X, y = random_rows(3, n=200)
     X = read(X)
     model = BoostedBayes(estimator, n_estimators=3, learning_rate=0.1, algorithm=algorithm).fit(X, y)
     model.save(tmp_path / "boosted")
@@ -266,14 +266,14 @@ def test_a_model_comes_back_from_its_file(algorithm, learner, tmp_path):
     assert read.estimator_errors_.tolist() == model.estimator_errors_.tolist()
     for mine, theirs in zip(read.staged_predict_proba(X), model.staged_predict_proba(X), strict=True):
         np.testing.assert_array_equal(mine, theirs)
-    told, before = read.explain(X[:5]), model.explain(X[:5])
-    np.testing.assert_array_equal(told.total, before.total)
+    result, before = read.explain(X[:5]), model.explain(X[:5])
+    np.testing.assert_array_equal(result.total, before.total)
 
 
 def test_a_file_whose_rounds_are_not_sound_is_refused(tmp_path):
     from deciban.persistence.generative_models import read_scorer, write_scorer
 
-    model = BoostedBayes(n_estimators=3).fit(*drawn())
+    model = BoostedBayes(n_estimators=3).fit(*random_rows())
     for change in (
         lambda rounds: rounds.arrays.__setitem__("rounds/shares", -model.estimator_weights_),
         lambda rounds: rounds.arrays.__setitem__("rounds/errors", np.full(model.n_estimators_, 2.0)),
@@ -286,14 +286,14 @@ def test_a_file_whose_rounds_are_not_sound_is_refused(tmp_path):
             read_scorer(section)
 
 
-def test_calibration_comes_with_every_facade(tmp_path):
-    X, y = drawn(2)
+def test_calibration_comes_with_every_estimator(tmp_path):
+    X, y = random_rows(2)
     model = BoostedBayes(n_estimators=5).calibrated(X, y, method="temperature")
     assert model.calibration_.method == "temperature"
     model.save(tmp_path / "calibrated")
     np.testing.assert_array_equal(deciban.load(tmp_path / "calibrated").predict_proba(X), model.predict_proba(X))
-    told, log_p = model.explain(X[:20]), np.sort(model.predict_log_proba(X[:20]), axis=1)
-    np.testing.assert_allclose(told.total, (log_p[:, 1] - log_p[:, 0]) * 10 / np.log(10), atol=1e-8)
+    result, log_p = model.explain(X[:20]), np.sort(model.predict_log_proba(X[:20]), axis=1)
+    np.testing.assert_allclose(result.total, (log_p[:, 1] - log_p[:, 0]) * 10 / np.log(10), atol=1e-8)
 
 
 @parametrize_with_checks([BoostedBayes(n_estimators=3), BoostedBayes(n_estimators=3, algorithm="logistic")])

@@ -1,4 +1,4 @@
-"""Where boosting ends early, what it refuses, and what it keeps."""
+"""Boosting that ends early, errors of boosting, and attributes that are kept."""
 
 import warnings
 
@@ -11,7 +11,7 @@ import deciban
 from deciban import BoostedBayes, CategoricalNB, GaussianNB
 from deciban.errors import DecibanWarning, InputError, UndefinedError
 
-from .boosted import additive, drawn, every_algorithm
+from .boosted import additive, every_algorithm, random_rows
 
 
 def test_a_perfect_learner_ends_it():
@@ -28,13 +28,15 @@ def test_a_perfect_learner_ends_it():
 @every_algorithm
 def test_columns_that_say_nothing_leave_a_learner_alone_and_a_word(algorithm):
     X, y = np.ones((8, 2)), [0, 1] * 4
-    with warnings.catch_warnings(record=True) as said:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model = BoostedBayes(GaussianNB(parameter_prior=1.0), n_estimators=3, algorithm=algorithm).fit(X, y)
     np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
     if algorithm == "SAMME":
         assert model.n_estimators_ == 1
-        assert any(isinstance(w.message, DecibanWarning) and "no better than chance" in str(w.message) for w in said)
+        assert any(
+            isinstance(w.message, DecibanWarning) and "no better than chance" in str(w.message) for w in caught
+        )
 
 
 @every_algorithm
@@ -70,7 +72,7 @@ def test_many_classes_and_more_columns_than_rows(algorithm):
     ids=["infinite", "huge", "weightless", "negative weights", "lengths", "empty"],
 )
 def test_bad_rows_are_refused_and_change_nothing(algorithm, change, why):
-    X, y = drawn()
+    X, y = random_rows()
     model = BoostedBayes(n_estimators=2, learning_rate=0.1, algorithm=algorithm).fit(X, y)
     before = model.predict_proba(X)
     with pytest.raises(ValueError, match=why):
@@ -94,13 +96,13 @@ def test_bad_rows_are_refused_and_change_nothing(algorithm, change, why):
 )
 def test_arguments_that_nobody_can_take_are_refused(arguments):
     with pytest.raises(ValueError, match="parameter of BoostedBayes must be"):
-        BoostedBayes(**arguments).fit(*drawn())
+        BoostedBayes(**arguments).fit(*random_rows())
 
 
 def test_learners_of_tables_and_texts_are_refused():
     for learner in (deciban.NaiveBayes(), deciban.TextClassifier()):
         with pytest.raises(InputError, match=r"learners of matrices.*Hint"):
-            BoostedBayes(learner).fit(*drawn())
+            BoostedBayes(learner).fit(*random_rows())
 
 
 @additive
@@ -112,17 +114,17 @@ def test_scores_without_bounds_cannot_be_added(algorithm):
 
 @every_algorithm
 def test_a_class_whose_rows_weigh_nothing_is_impossible(algorithm):
-    X, y = drawn()
+    X, y = random_rows()
     model = BoostedBayes(n_estimators=3, algorithm=algorithm).fit(X, y, (y != 1) * 1.0)
-    said = model.predict_proba(X)
-    assert (said[:, 1] == 0).all()
+    scores = model.predict_proba(X)
+    assert (scores[:, 1] == 0).all()
     if algorithm != "SAMME":  # a vote weighs by the number of classes
         others = BoostedBayes(n_estimators=3, algorithm=algorithm).fit(X[y != 1], y[y != 1]).predict_proba(X)
-        np.testing.assert_allclose(np.delete(said, 1, axis=1), others, atol=1e-9)
+        np.testing.assert_allclose(np.delete(scores, 1, axis=1), others, atol=1e-9)
 
 
 def test_what_the_learner_refuses_is_refused():
-    X, y = drawn()
+    X, y = random_rows()
     codes = np.clip(np.round(X + 3), 0, 6)
     model = BoostedBayes(CategoricalNB(unseen="error"), n_estimators=2).fit(codes, y)
     with pytest.raises(InputError, match="never learned"):
@@ -141,7 +143,7 @@ def test_there_is_no_density_and_there_are_no_sums():
 
 def test_names_of_columns_are_kept(tmp_path):
     pd = pytest.importorskip("pandas")
-    X, y = drawn()
+    X, y = random_rows()
     frame = pd.DataFrame(X, columns=[f"c{j}" for j in range(8)])
     model = BoostedBayes(n_estimators=3, learning_rate=0.1, algorithm="logistic").fit(frame, y)
     assert list(model.explain(frame[:1]).features) == list(frame.columns)

@@ -60,7 +60,7 @@ SEPARABLE = [
 
 
 @pytest.mark.parametrize(("rows", "y", "n_classes"), SEPARABLE)
-def test_separable_rows_without_a_penalty_have_finite_weights_and_are_told(rows, y, n_classes):
+def test_separable_rows_without_a_penalty_have_finite_weights_and_are_reported(rows, y, n_classes):
     fit = fit_matrix(rows, y, None, n_classes, l2=0.0)
     assert fit.separable
     assert fit.converged

@@ -30,8 +30,8 @@ def bags(n=60, V=25, K=2, seed=0):
 def naive_evidence(X, y, K, alpha=1.0):
     """e from its definition, V×K, or V×1 for two classes."""
     n = np.stack([X[y == k].sum(axis=0) for k in range(K)]) + alpha
-    said = np.log(n / n.sum(axis=1, keepdims=True)).T
-    return said[:, 1:] - said[:, :1] if K == 2 else said - said.mean(axis=1, keepdims=True)
+    scores = np.log(n / n.sum(axis=1, keepdims=True)).T
+    return scores[:, 1:] - scores[:, :1] if K == 2 else scores - scores.mean(axis=1, keepdims=True)
 
 
 @pytest.mark.parametrize("K", [2, 3])
@@ -39,11 +39,11 @@ def naive_evidence(X, y, K, alpha=1.0):
 def test_trust_1_and_the_prior_for_a_bias_is_naive_bayes(K, kind):
     X, y = bags(K=K)
     model = MultinomialNB().fit(kind(X), y)
-    said = X @ extract_word_evidence(model._scorer.solved.forms[0])
+    scores = X @ extract_word_evidence(model._scorer.solved.forms[0])
     if K == 2:
-        said = np.column_stack([np.zeros(len(X)), said])
+        scores = np.column_stack([np.zeros(len(X)), scores])
     np.testing.assert_allclose(
-        softmax(said + np.log(np.bincount(y) / len(y)), axis=1), model.predict_proba(X), rtol=1e-11, atol=1e-15
+        softmax(scores + np.log(np.bincount(y) / len(y)), axis=1), model.predict_proba(X), rtol=1e-11, atol=1e-15
     )
 
 
@@ -102,7 +102,7 @@ def test_more_classes_reach_the_optimum_of_the_definition():
 def test_weights_of_words_and_sums_of_rows_find_the_same(K, common, monkeypatch):
     X, y = bags(n=60, V=150, K=K)
     _, found = fit_of(X, y, K, common)
-    monkeypatch.setattr("deciban.linear.solvers.dual_lbfgs.is_applicable", lambda *given: False)
+    monkeypatch.setattr("deciban.linear.solvers.dual_lbfgs.is_applicable", lambda *arguments: False)
     _, other = fit_of(X, y, K, common)
     assert other.fit.objective == pytest.approx(found.fit.objective, rel=1e-8)
     np.testing.assert_allclose(other.trust, found.trust, atol=2e-3)
@@ -118,7 +118,7 @@ def test_rows_that_weigh_more_than_a_square_can_hold_are_searched_as_others_are(
     np.testing.assert_allclose(found.trust, expected.trust, rtol=1e-6, atol=1e-9)
 
 
-def test_evidence_told_twice_is_counted_once():
+def test_repeated_evidence_is_counted_once():
     X, y = bags(n=200, V=12, seed=3)
 
     def ask(rows):
@@ -130,11 +130,11 @@ def test_evidence_told_twice_is_counted_once():
         MultinomialNB().fit(rows, y).predict_log_proba(rows)
         for rows in ((X > 0) * 1.0, np.hstack([X > 0] * 10) * 1.0)
     ]
-    surer = [np.abs(said[:, 1] - said[:, 0]).mean() for said in naive]
+    surer = [np.abs(scores[:, 1] - scores[:, 0]).mean() for scores in naive]
     assert surer[1] > 9 * surer[0]
-    said = np.abs(once.decision_function(X)).mean()
-    assert np.abs(twice.decision_function(np.hstack([X, X]))).mean() == pytest.approx(said, rel=0.02)
-    assert np.abs(ten_times.decision_function(np.hstack([X] * 10))).mean() == pytest.approx(said, rel=0.05)
+    size = np.abs(once.decision_function(X)).mean()
+    assert np.abs(twice.decision_function(np.hstack([X, X]))).mean() == pytest.approx(size, rel=0.02)
+    assert np.abs(ten_times.decision_function(np.hstack([X] * 10))).mean() == pytest.approx(size, rel=0.05)
 
 
 @pytest.mark.parametrize("K", [2, 3])
@@ -162,6 +162,6 @@ def test_balanced_biases_expect_as_much_of_every_class_as_there_is(K):
     y = (np.arange(100) % K).astype(np.int32)
     y[:30] = 0
     w, s = rng.random(100), rng.normal(size=(100, 1 if K == 2 else K)) * 3
-    said = s + balance_biases(s, np.zeros(s.shape[1]), y, w)
-    p = softmax(np.column_stack([np.zeros(100), said]) if K == 2 else said, axis=1)
+    scores = s + balance_biases(s, np.zeros(s.shape[1]), y, w)
+    p = softmax(np.column_stack([np.zeros(100), scores]) if K == 2 else scores, axis=1)
     np.testing.assert_allclose(w @ p, np.bincount(y, weights=w), rtol=1e-8)

@@ -134,7 +134,7 @@ def test_a_scale_is_a_change_of_features():
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_parts_beside_each_other_are_one_matrix(n_classes):
+def test_parts_side_by_side_are_one_matrix(n_classes):
     X, y = table(400, 9, n_classes)
     whole = fit_matrix(X, y, None, n_classes, l2=2.0, tol=1e-9)
     parts = [Dense(X[:, :4], 2.0), Sparse(sp.csr_array(X[:, 4:]), 2.0)]

@@ -21,27 +21,27 @@ def rows(K, n=200, d=4, seed=0):
     return X, codes, rng
 
 
-def pays(parts, codes, K, intercept=True):
+def is_applicable(parts, codes, K, intercept=True):
     ready = _prepare_rows(parts, codes, None, K, intercept, 1)
     return newton.is_applicable(
         ready, _scale_penalties([part.l2 for part in parts], ready, 2), _initial_state(parts, ready, None)
     )
 
 
-def found(parts, codes, K, weight=None, start=None, intercept=True, tol=1e-9):
-    """The fit, which must be Newton's."""
-    assert pays(parts, codes, K, intercept)
+def fit_by_newton(parts, codes, K, weight=None, start=None, intercept=True, tol=1e-9):
+    """Fit the parts, after checking that Newton's method is used."""
+    assert is_applicable(parts, codes, K, intercept)
     start = None if start is None else (start.parts, start.bias)
     return fit_parts(parts, codes, weight, K, start=start, tol=tol, max_iter=100, intercept=intercept)
 
 
 @pytest.fixture
 def by_gradients(monkeypatch):
-    """A fit by the other search."""
+    """Fit by L-BFGS instead of Newton's method."""
 
     def fit(parts, codes, K, **how):
         with monkeypatch.context() as patch:
-            patch.setattr(newton, "is_applicable", lambda *given: False)
+            patch.setattr(newton, "is_applicable", lambda *arguments: False)
             return fit_parts(parts, codes, None, K, tol=1e-8, max_iter=1000, **how)
 
     return fit
@@ -52,7 +52,7 @@ def by_gradients(monkeypatch):
 def test_weights_are_those_of_scikit_learn(K, intercept):
     X, codes, rng = rows(K)
     weight = rng.uniform(0.5, 2.0, len(codes))
-    fit = found([Dense(X, 2.0)], codes, K, weight, intercept=intercept)
+    fit = fit_by_newton([Dense(X, 2.0)], codes, K, weight, intercept=intercept)
     theirs = LogisticRegression(C=0.5, tol=1e-12, max_iter=10_000, fit_intercept=intercept)
     theirs.fit(X, codes, sample_weight=weight)
     assert fit.converged
@@ -67,7 +67,7 @@ def test_every_kind_of_part_ends_where_the_search_by_gradients_does(K, by_gradie
     kinds = rng.integers(0, 5, len(codes))
     indicators = csr_array((np.ones(len(codes)), kinds, np.arange(len(codes) + 1)), shape=(len(codes), 5))
     parts = [Shared(rng.normal(size=(len(codes), 2, K)), 0.3), Dense(X, 1.0), Sparse(indicators, 2.0)]
-    fit, other = found(parts, codes, K), by_gradients(parts, codes, K)
+    fit, other = fit_by_newton(parts, codes, K), by_gradients(parts, codes, K)
     assert fit.objective == pytest.approx(other.objective, rel=1e-10)
     for mine, theirs in zip(fit.parts, other.parts):
         assert mine == pytest.approx(theirs, abs=1e-4)
@@ -76,7 +76,7 @@ def test_every_kind_of_part_ends_where_the_search_by_gradients_does(K, by_gradie
 def test_the_objective_is_the_sum_of_losses_and_penalties_written_out():
     X, codes, rng = rows(3)
     values, weight = rng.normal(size=(len(codes), 2, 3)), rng.uniform(0.5, 2.0, len(codes))
-    fit = found([Dense(X, 1.0), Shared(values, 0.3)], codes, 3, weight)
+    fit = fit_by_newton([Dense(X, 1.0), Shared(values, 0.3)], codes, 3, weight)
     scores = X @ fit.parts[0].T + np.einsum("ijk,j->ik", values, fit.parts[1]) + fit.bias
     loss = -(weight * log_softmax(scores, axis=1)[np.arange(len(codes)), codes]).sum()
     assert fit.loss == pytest.approx(loss, rel=1e-12)
@@ -95,8 +95,8 @@ def test_a_step_follows_the_curvature_of_the_loss():
         own, t = theta[:15].reshape(3, 5), theta[15:]
         p = softmax(own[:, 0] + centred @ own[:, 1:].T + np.einsum("ijk,j->ik", values, t), axis=1)
         wrong = w[:, None] * (p - np.eye(3)[codes])
-        beside = np.column_stack([wrong.sum(axis=0), wrong.T @ centred])
-        return np.concatenate([beside.ravel(), np.einsum("ijk,ik->j", values, wrong)]), p
+        own_gradient = np.column_stack([wrong.sum(axis=0), wrong.T @ centred])
+        return np.concatenate([own_gradient.ravel(), np.einsum("ijk,ik->j", values, wrong)]), p
 
     theta, h = rng.normal(size=17), 1e-6
     H = small.hessian(slope(theta)[1], w)
@@ -109,8 +109,8 @@ def test_a_step_follows_the_curvature_of_the_loss():
 
 def test_starting_at_the_end_takes_no_more_than_a_step():
     X, codes, _ = rows(3)
-    first = found([Dense(X, 1.0)], codes, 3)
-    again = found([Dense(X, 1.0)], codes, 3, start=first)
+    first = fit_by_newton([Dense(X, 1.0)], codes, 3)
+    again = fit_by_newton([Dense(X, 1.0)], codes, 3, start=first)
     assert again.n_iter <= 1 < first.n_iter
     assert again.objective == pytest.approx(first.objective, rel=1e-12)
 
@@ -126,14 +126,17 @@ def test_rows_without_weight_are_absent():
     X, codes, _ = rows(3)
     weight = (np.arange(len(codes)) % 3 > 0).astype(float)
     some = weight > 0
-    mine, theirs = found([Dense(X, 1.0)], codes, 3, weight), found([Dense(X[some], 1.0)], codes[some], 3)
+    mine, theirs = (
+        fit_by_newton([Dense(X, 1.0)], codes, 3, weight),
+        fit_by_newton([Dense(X[some], 1.0)], codes[some], 3),
+    )
     assert mine.weights == pytest.approx(theirs.weights, abs=1e-9)
 
 
 def test_separable_rows_under_a_small_penalty_end_at_finite_weights():
     X = np.concatenate([np.linspace(-2, -1, 20), np.linspace(1, 2, 20)])[:, None]
     codes = np.repeat([0, 1], 20).astype(np.int32)
-    fit = found([Dense(X, 1e-6)], codes, 2)
+    fit = fit_by_newton([Dense(X, 1e-6)], codes, 2)
     assert fit.converged
     assert np.isfinite(fit.weights).all()
     assert fit.loss < 1e-3
@@ -142,17 +145,17 @@ def test_separable_rows_under_a_small_penalty_end_at_finite_weights():
 def test_few_weights_are_small_and_words_are_not(monkeypatch):
     X, codes, _ = rows(2)
     part = Dense(X, 1.0)
-    assert pays([part], codes, 2)
-    assert not pays([Dense(np.zeros((200, 5000)), 1.0)], codes, 2)
-    assert not pays([replace(part, l2=0.0)], codes, 2)  # what nothing holds back may have no best
-    assert not pays([replace(part, scale=np.ones(4))], codes, 2)
-    assert not pays([Dense(X * 1e200, 1.0)], codes, 2)
+    assert is_applicable([part], codes, 2)
+    assert not is_applicable([Dense(np.zeros((200, 5000)), 1.0)], codes, 2)
+    assert not is_applicable([replace(part, l2=0.0)], codes, 2)  # what nothing holds back may have no best
+    assert not is_applicable([replace(part, scale=np.ones(4))], codes, 2)
+    assert not is_applicable([Dense(X * 1e200, 1.0)], codes, 2)
     monkeypatch.setattr(newton, "MAX_ROWS", 199)
-    assert not pays([part], codes, 2)
+    assert not is_applicable([part], codes, 2)
 
 
 @pytest.mark.parametrize("start", [-30.0, -60.0, -100.0, 1e4])
-def test_a_start_so_far_out_that_nothing_bends_is_left_behind(start):
+def test_a_start_so_far_out_that_the_loss_has_no_curvature_is_left_behind(start):
     random = np.random.default_rng(0)
     x = np.r_[random.normal(-1, 0.5, 40), random.normal(1, 0.5, 20)][:, None]
     y = np.r_[np.zeros(40), np.ones(20)].astype(np.int32)

@@ -30,8 +30,8 @@ def test_residuals_are_the_slopes_of_the_losses(n_scores):
 def test_a_loss_is_the_surprise_at_the_class(n_scores):
     scores, codes = some(n_scores)
     p = probabilities(scores)
-    told = np.where(codes == 1, p[:, 0], 1 - p[:, 0]) if n_scores == 1 else p[np.arange(40), codes]
-    np.testing.assert_allclose(losses(scores, codes), -np.log(told), rtol=1e-9)
+    computed = np.where(codes == 1, p[:, 0], 1 - p[:, 0]) if n_scores == 1 else p[np.arange(40), codes]
+    np.testing.assert_allclose(losses(scores, codes), -np.log(computed), rtol=1e-9)
 
 
 def test_two_scores_are_one_log_odds():
@@ -61,8 +61,8 @@ def test_huge_scores_neither_overflow_nor_lose_the_small(n_scores):
     found = losses(scores, codes)
     assert np.isfinite(found).all()
     assert np.isfinite(residuals(scores, codes)).all()
-    sure = np.array([[50.0] + [0.0] * (n_scores - 1)])
-    assert losses(sure, np.array([0 if n_scores > 1 else 1], dtype=np.int32))[0] == pytest.approx(
+    certain = np.array([[50.0] + [0.0] * (n_scores - 1)])
+    assert losses(certain, np.array([0 if n_scores > 1 else 1], dtype=np.int32))[0] == pytest.approx(
         max(n_scores - 1, 1) * np.exp(-50.0), rel=1e-12
     )
 
@@ -89,7 +89,7 @@ def test_the_kernel_is_the_definition(n_scores, weighted):
         np.testing.assert_allclose(scores, expected, rtol=1e-12, atol=1e-300)
 
 
-def test_a_margin_is_below_zero_where_a_row_is_told_wrong():
+def test_a_margin_is_below_zero_where_a_row_is_predicted_wrongly():
     scores = np.array([[2.0, 1.0, 0.0], [2.0, 1.0, 5.0]])
     assert margins(scores, np.array([0, 0], dtype=np.int32)).tolist() == [1.0, -3.0]
     assert margins(np.array([[2.0], [2.0]]), np.array([1, 0], dtype=np.int32)).tolist() == [2.0, -2.0]

@@ -35,7 +35,7 @@ READERS = {
     ),
 }
 
-STRANGE = [
+UNUSUAL = [
     "İstanbul İ iİi", "ΣΑΣ ΟΔΥΣΣΕΥΣ Σ aΣ Σa a.Σ", "e\u0301te\u0301 cafe\u0301", "👩‍👩‍👧 naïve 👍🏽x",
     "\ud800lone\udfff surro\udc00gate", "nul\x00l \x00\x00", "tab\tnew\nline\r\n\x0b\x0c\x1c\x1f\x85\xa0\u2028end",
     "Straße ẞ ﬁn Ⅷ ⅷ ½ ² x²", "K Å Ω Ⱥ Ⱦ", "१२३ ٣٤ ৪ 漢字 かな 한국어", "snake_case __x__ _ a_", "a", "ab", "", " ",
@@ -51,12 +51,12 @@ any_text = st.one_of(
         st.sampled_from("abAB zZ_09é\u0130\u03a3\u03c3\u0307\u212a\u023a \t\n\x00\x1c\x85\xa0.,-😀\ud800"),
         max_size=60,
     ),
-    st.lists(st.sampled_from([*STRANGE, "The", "cat", "to", "sat", "on", "the", "mat"]), max_size=6).map(" ".join),
+    st.lists(st.sampled_from([*UNUSUAL, "The", "cat", "to", "sat", "on", "the", "mat"]), max_size=6).map(" ".join),
 )
 
 
 def kernel_tokens(words: Words, texts: list[str]) -> list[list[str]]:
-    """What the kernels count of each text, as texts again."""
+    """Return the words that the kernels count of each text, as texts."""
     lexicon = Lexicon(words, capacity=8)
     numbers, bounds = lexicon.read(Documents(texts), np.arange(len(texts)), TokenBuffers())
     lexicon.write_texts()

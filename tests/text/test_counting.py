@@ -29,15 +29,15 @@ documents = st.lists(st.tuples(any_text, st.integers(0, 3), st.sampled_from([1.0
 def way(request, monkeypatch):
     """Whether the definition counts, or kernels do, whatever the size."""
     by_kernel = request.param == "kernel"
-    told = execution.load_kernels("tokenizer", execution.MIN_KERNEL_STEPS) if by_kernel else None
+    kernels = execution.load_kernels("tokenizer", execution.MIN_KERNEL_STEPS) if by_kernel else None
     for module in (counting, rows):
-        monkeypatch.setattr(module, "load_kernels", lambda name, work: told)
+        monkeypatch.setattr(module, "load_kernels", lambda name, work: kernels)
     monkeypatch.setattr(shard, "CHUNK_BYTES", 64)
     monkeypatch.setattr(shard, "MIN_THREAD_BYTES", 1)
     return request.param
 
 
-def counted(words, texts, codes, weight=None, threads=1, parts=1):
+def count_all(words, texts, codes, weight=None, threads=1, parts=1):
     counter = WordCounter(words)
     for part in np.array_split(np.arange(len(texts)), parts):
         some = None if weight is None else np.asarray(weight)[part]
@@ -64,7 +64,7 @@ def test_kernels_count_what_the_definition_counts_in_any_parts_on_any_threads(na
         patch.setattr(shard, "CHUNK_BYTES", 64)
         patch.setattr(shard, "MIN_THREAD_BYTES", 1)
         for given_weight in (None, weight):
-            vocabulary, bags = counted(words, texts, codes, given_weight, threads, parts)
+            vocabulary, bags = count_all(words, texts, codes, given_weight, threads, parts)
             expected, sums = plain(words, texts, codes, given_weight)
             assert vocabulary == expected
             for mine, theirs in ((bags.occurrences, sums.occurrences), (bags.documents, sums.documents)):
@@ -117,7 +117,7 @@ def test_lengths_are_those_of_scikit_learn(length, way):
 
 
 def test_missing_documents_are_not_there(way):
-    vocabulary, bags = counted(Words(), ["the cat", None, "the dog"], [0, 0, 1])
+    vocabulary, bags = count_all(Words(), ["the cat", None, "the dog"], [0, 0, 1])
     assert sorted(vocabulary) == ["cat", "dog", "the"]
     assert bags.weight[:2].tolist() == [[1.0], [1.0]]
 
@@ -140,7 +140,7 @@ def test_many_entries_are_added_up_on_the_way(monkeypatch):
     monkeypatch.setattr(shard, "CHUNK_BYTES", 16)
     texts = [f"word{i % 7} word{i % 5} other" for i in range(200)]
     codes = [i % 3 for i in range(200)]
-    vocabulary, bags = counted(Words(), texts, codes, parts=40)
+    vocabulary, bags = count_all(Words(), texts, codes, parts=40)
     expected, sums = plain(Words(), texts, codes)
     assert vocabulary == expected
     assert bags == sums

@@ -21,8 +21,8 @@ def texts_of(documents):
     return [documents.text(i) for i in range(len(documents))]
 
 
-def packed(documents):
-    """The same through the UTF-8 that kernels read."""
+def to_utf8_texts(documents):
+    """Return the texts decoded from the UTF-8 that kernels read."""
     blob, offsets = documents.utf8
     return [bytes(blob[a:b]).decode("utf-8", "surrogatepass") for a, b in pairwise(offsets.tolist())]
 
@@ -56,14 +56,14 @@ HOLDERS = {
 def test_every_holder_gives_the_same_texts(name):
     documents = Documents.of(HOLDERS[name](TEXTS))
     assert texts_of(documents) == TEXTS
-    assert packed(documents) == TEXTS
+    assert to_utf8_texts(documents) == TEXTS
     assert documents.missing is None
     assert texts_of(documents[np.array([2, 0])]) == [TEXTS[2], TEXTS[0]]
-    assert texts_of(documents[1:3]) == packed(documents[1:3]) == TEXTS[1:3]
+    assert texts_of(documents[1:3]) == to_utf8_texts(documents[1:3]) == TEXTS[1:3]
 
 
 @pytest.mark.parametrize("name", ["list", "NumPy objects", "pyarrow", "pyarrow slice", "pandas", "polars"])
-def test_what_is_missing_is_told(name):
+def test_missing_documents_are_marked(name):
     documents = Documents.of(HOLDERS[name](WITH_NONE))
     assert texts_of(documents) == WITH_NONE
     assert documents.missing.tolist() == [False, True, False, False]
@@ -76,10 +76,10 @@ def test_missing_values_of_pandas_are_missing_in_a_list_too():
 def test_half_characters_are_kept_wherever_they_come_from():
     for holder in (list, lambda texts: pd.Series(texts, dtype=object), lambda texts: np.array(texts, dtype=object)):
         documents = Documents.of(holder(["\ud800 ab", "c"]))
-        assert texts_of(documents) == packed(documents) == ["\ud800 ab", "c"]
+        assert texts_of(documents) == to_utf8_texts(documents) == ["\ud800 ab", "c"]
 
 
-def broken(n):
+def invalid_utf8_column(n):
     """A column of what is said to be UTF-8, and is not."""
     ends = pa.py_buffer(np.arange(0, 8 * n + 1, 8, dtype=np.int32).tobytes())
     return pa.Array.from_buffers(pa.string(), n, [None, ends, pa.py_buffer(b"ab\xff\xfecd\xc3 " * n)])
@@ -88,8 +88,8 @@ def broken(n):
 @pytest.mark.parametrize("n", [2, 200_000])
 def test_invalid_utf8_in_a_column_is_refused_or_replaced_however_long_it_is(n):
     with pytest.raises(InputError, match=r"document 0 is not utf-8: byte 0xff at place 2.*errors='replace'"):
-        Documents.of(broken(n))
-    documents = Documents.of(broken(n), errors="replace")
+        Documents.of(invalid_utf8_column(n))
+    documents = Documents.of(invalid_utf8_column(n), errors="replace")
     assert documents.text(n - 1) == b"ab\xff\xfecd\xc3 ".decode(errors="replace")
 
 

@@ -15,17 +15,17 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from deciban.text import Documents, Words
 from deciban.text.lexicon import Lexicon, TokenBuffers
-from tests.text.readers import READERS, STRANGE, any_text, kernel_tokens
+from tests.text.readers import READERS, UNUSUAL, any_text, kernel_tokens
 
 readers = pytest.mark.parametrize("name", READERS)
 
 
 @readers
-def test_the_words_of_strange_texts_are_those_of_countvectorizer(name):
+def test_the_words_of_unusual_texts_are_those_of_countvectorizer(name):
     words, peer = READERS[name]
-    expected = [sorted(peer.build_analyzer()(text)) for text in STRANGE]
-    assert [sorted(words.tokens_of(text)) for text in STRANGE] == expected
-    assert [sorted(tokens) for tokens in kernel_tokens(words, STRANGE)] == expected
+    expected = [sorted(peer.build_analyzer()(text)) for text in UNUSUAL]
+    assert [sorted(words.tokens_of(text)) for text in UNUSUAL] == expected
+    assert [sorted(tokens) for tokens in kernel_tokens(words, UNUSUAL)] == expected
 
 
 LONG_NGRAMS = {
@@ -45,7 +45,7 @@ LONG_NGRAMS = {
 @pytest.mark.parametrize("name", LONG_NGRAMS)
 def test_ngrams_longer_than_most_texts_are_those_of_countvectorizer(name):
     words, peer = LONG_NGRAMS[name]
-    texts = [*STRANGE, *["word " * n for n in (4, 5, 99, 100, 130)]]
+    texts = [*UNUSUAL, *["word " * n for n in (4, 5, 99, 100, 130)]]
     expected = [sorted(peer.build_analyzer()(text)) for text in texts]
     assert [sorted(words.tokens_of(text)) for text in texts] == expected
     assert [sorted(tokens) for tokens in kernel_tokens(words, texts)] == expected
@@ -56,11 +56,11 @@ def test_ngrams_longer_than_most_texts_are_those_of_countvectorizer(name):
 def test_ngrams_longer_than_the_texts_take_no_memory(tokens, hashed):
     texts = ["go to it"] * 20_000
     reader = Lexicon(Words(tokens=tokens, ngrams=100, hashed=hashed), capacity=8)
-    documents, order, room = Documents(texts), np.arange(len(texts)), TokenBuffers()
-    reader.read(documents, order, room)
+    documents, order, capacity = Documents(texts), np.arange(len(texts)), TokenBuffers()
+    reader.read(documents, order, capacity)
     tracemalloc.start()
     try:
-        reader.read(documents, order, room)
+        reader.read(documents, order, capacity)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -111,7 +111,7 @@ def test_every_character_is_read_as_python_reads_it(tokens, pattern, lower):
     characters = [*range(0x20000), *range(0x20000, 0x110000, 61)]  # beyond the second plane nearly all are alike
     texts = [f"ab{chr(c)}CD" for c in characters]
     found = [re.findall(pattern, text.lower() if lower else text) for text in texts]
-    assert kernel_tokens(words, texts) == [[t for t in told if len(t) >= words.least_length] for told in found]
+    assert kernel_tokens(words, texts) == [[t for t in spans if len(t) >= words.least_length] for spans in found]
 
 
 @readers

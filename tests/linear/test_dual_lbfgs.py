@@ -1,4 +1,4 @@
-"""The search in the span of rows: products of rows, features beside them, single precision, threads."""
+"""L-BFGS in the span of rows: products of rows, extra features, single precision, threads."""
 
 import numpy as np
 import pytest
@@ -18,23 +18,23 @@ def words(n=60, d=400, M=3, seed=0):
     return X, rng.integers(max(M, 2), size=n).astype(np.int32), rng.normal(size=(n, M))
 
 
-def gram(X, codes, M, scale, beside, fast, threads=1):
+def gram(X, codes, M, scale, extra, fast, threads=1):
     block = prepare_block(Sparse(X, 1.0, scale=scale), M, None, np.arange(len(codes)), True, fast)
-    return build_gram(Rows([block], codes, None, M, True, threads, fast), block, beside)
+    return build_gram(Rows([block], codes, None, M, True, threads, fast), block, extra)
 
 
 @pytest.mark.parametrize("fast", [None, kernel])
 @pytest.mark.parametrize("M", [1, 3])
 @pytest.mark.parametrize("scaled", [False, True])
-def test_what_rows_share_is_the_product_of_their_features(fast, M, scaled):
+def test_the_gram_product_is_the_product_of_their_features(fast, M, scaled):
     X, codes, a = words(M=M)
     rng = np.random.default_rng(1)
-    scale, beside = rng.normal(size=(M, X.shape[1])) if scaled else None, rng.normal(size=(X.shape[0] * M, 2))
+    scale, extra = rng.normal(size=(M, X.shape[1])) if scaled else None, rng.normal(size=(X.shape[0] * M, 2))
     x = X.toarray() if scaled else X.toarray() - X.toarray().mean(axis=0)
     of_score = [x * scale[k] if scaled else x for k in range(M)]
     expected = np.stack([of_score[k] @ (of_score[k].T @ a[:, k]) for k in range(M)], axis=1)
-    expected += (beside @ (beside.T @ a.ravel())).reshape(a.shape)
-    found = gram(X, codes, M, scale, beside, fast)
+    expected += (extra @ (extra.T @ a.ravel())).reshape(a.shape)
+    found = gram(X, codes, M, scale, extra, fast)
     np.testing.assert_allclose(found.times(a), expected, rtol=1e-11, atol=1e-11)
     found.use_single_precision()
     np.testing.assert_allclose(found.times(a), expected, rtol=1e-4, atol=1e-4)
@@ -58,11 +58,11 @@ def test_single_precision_ends_where_double_does(monkeypatch):
 
 
 @pytest.mark.parametrize("K", [2, 4])
-def test_a_feature_of_one_weight_beside_the_words_has_the_weight_of_the_other_search(K, monkeypatch):
+def test_a_feature_of_one_weight_added_to_words_has_the_weight_of_the_other_solver(K, monkeypatch):
     X, codes, _ = words(M=1 if K == 2 else K)
     parts = [Sparse(X, 1.0), Shared(np.random.default_rng(2).normal(size=(len(codes), 2, K)), 3.0)]
     found = fit_parts(parts, codes, None, K, tol=1e-9, max_iter=1000)
-    monkeypatch.setattr(dual_lbfgs, "is_applicable", lambda *given: False)
+    monkeypatch.setattr(dual_lbfgs, "is_applicable", lambda *arguments: False)
     other = fit_parts(parts, codes, None, K, tol=1e-9, max_iter=1000)
     assert found.objective == pytest.approx(other.objective, rel=1e-10)
     for mine, theirs in zip(found.parts, other.parts):
@@ -88,7 +88,7 @@ def test_rows_without_a_number_leave_the_shares_of_the_classes(intercept):
     assert fit.bias[0] == pytest.approx(np.log(20 / 40) if intercept else 0.0, abs=1e-4)
 
 
-def test_numbers_whose_squares_leave_a_double_are_not_called_settled():
+def test_numbers_whose_squares_leave_a_double_are_not_called_converged():
     random = np.random.default_rng(0)
     X = csr_array(random.poisson(0.05, (60, 400)) * 1e150)
     fit = fit_matrix(X, (np.arange(60) % 2).astype(np.int32), None, 2, l2=1.0)

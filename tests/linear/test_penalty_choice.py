@@ -168,7 +168,7 @@ def test_rows_that_come_in_fives_do_not_make_folds_of_their_own():
         assert 0.08 < noise[fold == f].mean() < 0.35
 
 
-def test_a_class_that_one_fold_alone_has_is_known_to_every_model_and_judged_by_none():
+def test_a_class_that_one_fold_alone_has_is_known_to_every_model_and_held_out_by_none():
     codes = np.array([0, 0, 1, 1, 2, 2], dtype=np.int32)
     fold = np.array([0, 1, 0, 1, 0, 0], dtype=np.int32)
     assert exclude_single_fold_classes(codes, fold).tolist() == [0, 1, 0, 1, -1, -1]
@@ -187,7 +187,7 @@ def test_a_class_that_one_fold_alone_has_is_known_to_every_model_and_judged_by_n
     assert dict(found.path)[1.0] == pytest.approx(4 * math.log(3))  # four rows, three classes alike
 
 
-def test_where_no_row_can_be_judged_C_is_one():
+def test_where_no_row_can_be_held_out_C_is_one():
     codes = np.array([0, 1, 2], dtype=np.int32)
     for fold in ([0, 1, 2], [-1, -1, -1], [0, 0, 0]):
         assert choose_C_by_folds(FoldedRows(codes, None, np.array(fold, dtype=np.int32)), None).C == 1.0

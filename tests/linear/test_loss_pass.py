@@ -62,11 +62,11 @@ def test_scores_of_centred_features_are_those_of_the_parts(n_classes):
     parts, codes = parts_of(n_classes, True), np.zeros(N, dtype=np.int32)
     rows = _prepare_rows(parts, codes, None, n_classes, True, 1)
     ts, _ = random_state(parts, M)
-    said = sum(part.scores(t.reshape(weight_shape(part, M))) for part, t in zip(parts, ts))
+    expected = sum(part.scores(t.reshape(weight_shape(part, M))) for part, t in zip(parts, ts))
     from deciban.linear.solvers.logistic import _centring_shift
 
     moved = sum(_centring_shift(block, t) for block, t in zip(rows.blocks, ts))
-    np.testing.assert_allclose(rows.scores(ts, np.zeros(M)) + moved, said, rtol=1e-8, atol=1e-6)
+    np.testing.assert_allclose(rows.scores(ts, np.zeros(M)) + moved, expected, rtol=1e-8, atol=1e-6)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

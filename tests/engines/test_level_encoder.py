@@ -1,4 +1,4 @@
-"""Names of levels are found where they lie, whether one or many are asked about."""
+"""Names of levels are found where they lie, whether one or many are requested about."""
 
 import pyarrow as pa
 import pytest
@@ -23,10 +23,12 @@ def test_it_is_a_sequence_of_its_names(known):
 
 @pytest.mark.parametrize("times", [1, MAX_LINEAR_SEARCHES, MAX_LINEAR_SEARCHES + 2])
 def test_places_are_the_same_however_often_they_are_asked_for(known, times):
-    asked = ["x", "after", None, "née", "", "x"]
+    requested = ["x", "after", None, "née", "", "x"]
     for _ in range(times):
-        places = known.find(asked)
-    assert places == [WORDS.index(word) if word in WORDS else -1 if word is None else len(WORDS) for word in asked]
+        places = known.find(requested)
+    assert places == [
+        WORDS.index(word) if word in WORDS else -1 if word is None else len(WORDS) for word in requested
+    ]
 
 
 def test_nothing_asked_is_nothing_found(known):
@@ -47,12 +49,12 @@ def test_a_column_gets_the_codes_that_a_list_of_names_gives(known, dictionary):
 def test_one_row_with_a_dictionary_of_many_words_is_one_word():
     words = pa.array([f"w{i}" for i in range(1000)])
     row = pa.DictionaryArray.from_arrays(pa.array([7], pa.int32()), words)
-    asked = []
+    requested = []
 
     class Noting(LevelNames):
         def find(self, words):
-            asked.extend(words)
+            requested.extend(words)
             return super().find(words)
 
     assert LevelEncoder(Noting(words)).encode(row).tolist() == [7]
-    assert asked == ["w7"]
+    assert requested == ["w7"]

@@ -1,4 +1,4 @@
-"""Fitted forms: intercepts told as prior and bias, what they refuse, and that files bring them back."""
+"""Fitted models: intercepts split into prior and bias, errors, and saving to files."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -38,13 +38,13 @@ def test_the_posterior_is_the_softmax_of_weights_and_intercepts() -> None:
     assert np.allclose(build_model().scores([X], "posterior", 1), expected, atol=1e-15)
 
 
-def test_an_intercept_is_told_as_the_prior_of_the_rows_and_a_bias_beyond_it() -> None:
-    told = build_model().explain([X], (0, 1), LABELS, 1)
+def test_an_intercept_is_split_into_the_prior_of_the_rows_and_a_bias_beyond_it() -> None:
+    explanation = build_model().explain([X], (0, 1), LABELS, 1)
     decibans = 10 / np.log(10)
-    assert np.allclose(told.prior, decibans * np.log(6 / 3))
-    assert np.allclose(told.prior + told.extras["bias"], decibans * (BIAS[0] - BIAS[1]))
+    assert np.allclose(explanation.prior, decibans * np.log(6 / 3))
+    assert np.allclose(explanation.prior + explanation.extras["bias"], decibans * (BIAS[0] - BIAS[1]))
     log_posterior = np.log(build_model().scores([X], "posterior", 1))
-    assert np.allclose(told.total, decibans * (log_posterior[:, 0] - log_posterior[:, 1]))
+    assert np.allclose(explanation.total, decibans * (log_posterior[:, 0] - log_posterior[:, 1]))
 
 
 def test_the_boundary_has_the_whole_intercept() -> None:
@@ -54,9 +54,12 @@ def test_the_boundary_has_the_whole_intercept() -> None:
 
 
 def test_a_class_without_rows_is_impossible_and_the_others_share_its_place() -> None:
-    said, usual = build_model([6.0, 3.0, 0.0]).scores([X], "posterior", 1), build_model().scores([X], "posterior", 1)
-    assert (said[:, 2] == 0).all()
-    assert np.allclose(said[:, :2], usual[:, :2] / usual[:, :2].sum(axis=1, keepdims=True))
+    scores, usual = (
+        build_model([6.0, 3.0, 0.0]).scores([X], "posterior", 1),
+        build_model().scores([X], "posterior", 1),
+    )
+    assert (scores[:, 2] == 0).all()
+    assert np.allclose(scores[:, :2], usual[:, :2] / usual[:, :2].sum(axis=1, keepdims=True))
 
 
 @pytest.mark.parametrize("wanted", ["density", "typicality"])
@@ -65,7 +68,7 @@ def test_what_asks_for_the_probability_of_x_is_refused(wanted: str) -> None:
         build_model().scores([X], wanted, 1)  # type: ignore[arg-type]
 
 
-def test_without_a_belief_to_rest_on_there_is_no_ledger() -> None:
+def test_without_a_naive_bayes_model_there_is_no_ledger() -> None:
     with pytest.raises(UndefinedError, match="neither add nor subtract"):
         build_model().ledger  # noqa: B018
 
