@@ -211,7 +211,7 @@ def test_files_that_change_after_they_were_listed(tmp_path, trained, n, processe
 def test_a_worker_answers_for_files_and_messages_alike(tmp_path):
     box, gone = tmp_path / "box", tmp_path / "gone"
     box.write_bytes(STAMP + message(1) + b"\n" + STAMP + message(2))
-    sent = [message(0), (str(box), "", None, False, False), (str(gone), "", 5.0, True, False), message(3)]
+    sent = [message(0), (str(box), False, None, False, False), (str(gone), False, 5.0, True, False), message(3)]
     found = read_chunk(sent, DEFAULT_OPTIONS, digests=True)
     assert found.digests == [compute_digest(message(i)) for i in range(4)]
     assert found.opened == {1: [(f"{box}:1", 100.0), (f"{box}:2", 100.0)], 2: []}

@@ -68,7 +68,7 @@ def test_a_store_comes_back_from_its_text(store, tmp_path):
         (lambda lines: ["From someone\n"], "line 1: a JSON object"),
         (lambda lines: ['{"a": 1}\n'], "begins with"),
         (lambda lines: [lines[0].replace('"version": 1', '"version": 2'), *lines[1:]], "version 2"),
-        (lambda lines: lines[:-1], "holds 2 messages and says it has 3"),
+        (lambda lines: lines[:-1], "holds 2 messages, but its first line says 3"),
         (lambda lines: [*lines[:-1], lines[-1][:20]], "line 4: a JSON object"),
         (
             lambda lines: [*lines[:-1], '{"digest": "zz", "label": "ham", "time": 1, "tokens": []}\n'],

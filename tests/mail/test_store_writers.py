@@ -251,7 +251,7 @@ def test_a_store_that_is_made_while_another_looks_is_not_taken_for_a_strange_one
     path = tmp_path / "mail.db"
     db = sqlite3.connect(path, isolation_level=None)
     db.execute("PRAGMA journal_mode = WAL")
-    assert header(Asked(db, lambda: Store(path).close())) == (0, 0, True)
+    assert read_header(Asked(db, lambda: Store(path).close())) == (0, 0, True)
     assert read_header(db) == (APPLICATION_ID, SCHEMA_VERSION, False)
     db.close()
 

@@ -23,7 +23,7 @@ from deciban.mail.store.packing import Numbers
 from deciban.mail.store.sqlite_errors import FIT_HINT, INVALID_VALUE_ERRORS, invalid_value, report_damage
 from deciban.mail.store.store import Store
 from deciban.mail.store.store_arrays import StoredTokens
-from deciban.mail.store.store_settings import HAM_AT, SPAM_AT, ModelName, check_model, check_setting
+from deciban.mail.store.store_settings import HAM_AT, SPAM_AT, ModelName, check_model
 
 MAX_SNAPSHOT_SECONDS: Final = 60.0
 """Age of a cached snapshot where messages age: their weights are those of the time at which it was made."""
@@ -40,8 +40,7 @@ class Scorer:
     @property
     def thresholds(self) -> tuple[float, float]:
         """Return the probability up to which a message is ham, and the one from which it is spam."""
-        ham_at, spam_at = self._store.setting("ham_at", HAM_AT), self._store.setting("spam_at", SPAM_AT)
-        return check_setting("ham_at", ham_at), check_setting("spam_at", spam_at)
+        return self._store.setting("ham_at", HAM_AT), self._store.setting("spam_at", SPAM_AT)
 
     def verdict(self, tokens: Sequence[str], cut: tuple[str, ...], clues: int, max_cached_tokens: int = 0) -> Verdict:
         """Classify a message of these tokens, by a cached snapshot that has looked up at most so many tokens."""

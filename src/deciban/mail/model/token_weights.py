@@ -17,6 +17,7 @@ from typing import Any, Final, Self
 import numpy as np
 
 from deciban._typing import Array
+from deciban.mail.store.stored_weights import MAX_WEIGHT
 from deciban.scores.posterior import log_sum_exp
 
 ALPHA: Final = 0.3
@@ -97,11 +98,22 @@ class WeightParameters:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Return the parameters that `to_dict` wrote."""
-        return cls(
-            tuple(values["labels"]), tuple(values["bias"]), tuple(values["common"]), float(values["usual"]),
-            int(values["messages"]), float(values.get("alpha", ALPHA)), float(values.get("power", LENGTH_POWER)),
+        """Return the parameters that `to_dict` wrote; ValueError for values that give no finite score."""
+        found = cls(
+            tuple(values["labels"]), tuple(map(float, values["bias"])), tuple(map(float, values["common"])),
+            float(values["usual"]), int(values["messages"]), float(values.get("alpha", ALPHA)),
+            float(values.get("power", LENGTH_POWER)),
         )  # fmt: skip
+        n = 1 if len(found.labels) == 2 else len(found.labels)
+        if (len(found.bias), len(found.common)) != (n, n):
+            raise ValueError(f"{len(found.labels)} labels need {n} biases and {n} weights common to all tokens")
+        if not all(abs(value) <= MAX_WEIGHT for value in found.bias + found.common):
+            raise ValueError(f"biases and weights must be from -{MAX_WEIGHT:g} to {MAX_WEIGHT:g}")
+        if not all(1 / MAX_WEIGHT <= value <= MAX_WEIGHT for value in (found.usual, found.alpha)):
+            raise ValueError(f"usual and alpha must be from {1 / MAX_WEIGHT:g} to {MAX_WEIGHT:g}")
+        if not 0 <= found.power <= 1:
+            raise ValueError(f"power must be from 0 to 1, not {found.power!r}")
+        return found
 
 
 def compute_probabilities(scores: Sequence[float]) -> list[float]:

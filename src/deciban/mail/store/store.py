@@ -1,4 +1,7 @@
-"""The store: messages that were learned, and counts of their tokens, in one SQLite file that survives any crash."""
+"""The store: messages that were learned, and counts of their tokens, in one SQLite file that survives any crash.
+
+NumPy is imported by the methods that need it: looking up tokens and labels needs no more than `sqlite3`.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +11,14 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from deciban.errors import ForgetError, InputError
-from deciban.mail.store import store_maintenance, store_updates, stored_weights, text_exchange
+from deciban.mail.store import stored_weights
 from deciban.mail.store.ageing import MAX_EXACT_WEIGHT, Ageing, check_half_life, check_time
 from deciban.mail.store.sqlite_errors import MEND_HINT, invalid_value, translate_errors
-from deciban.mail.store.store_arrays import StoredTokens, StoreRows, read_rows, read_tokens
 from deciban.mail.store.store_connection import file_size
 from deciban.mail.store.store_file import MAX_QUERY_VALUES, StoreFile, check_same_reading
-from deciban.mail.store.store_maintenance import TidyResult, copy_to
 from deciban.mail.store.store_schema import DEFAULT_MAX_MESSAGES, columns
 from deciban.mail.store.store_settings import RESERVED_KEYS, check_setting
 from deciban.mail.store.stored_message import (
@@ -29,8 +30,12 @@ from deciban.mail.store.stored_message import (
     replace_surrogates,
 )
 from deciban.mail.store.stored_weights import Fit
-from deciban.mail.store.text_exchange import MergeCounts
-from deciban.mail.store.token_batch import TokenBatch, WordMemory
+
+if TYPE_CHECKING:
+    from deciban.mail.store.store_arrays import StoredTokens, StoreRows
+    from deciban.mail.store.store_maintenance import TidyResult
+    from deciban.mail.store.text_exchange import MergeCounts
+    from deciban.mail.store.token_batch import TokenBatch, WordMemory
 
 LOCK_TIMEOUT_SECONDS: Final = 30.0
 """Time to wait for other writers."""
@@ -152,6 +157,8 @@ class Store:
 
     def tokens(self, words: Sequence[str] | None, model: str | None) -> StoredTokens:
         """Return the counts of those words (None: all) that there are, and a model's weights of them, as arrays."""
+        from deciban.mail.store.store_arrays import read_tokens
+
         with self._file.reading():
             return read_tokens(self._file, model, words if words is None else replace_surrogates(words))
 
@@ -162,6 +169,8 @@ class Store:
 
     def rows(self) -> StoreRows:
         """Return all messages as arrays, for models that are fitted to them."""
+        from deciban.mail.store.store_arrays import read_rows
+
         with self._file.reading():
             return read_rows(self._file)
 
@@ -230,35 +239,48 @@ class Store:
 
     def check(self) -> list[str]:
         """Return a description of each problem: damage of the file, and counts that are not those of the messages."""
+        from deciban.mail.store.store_maintenance import find_problems
+
         with self._file.reading():
-            return store_maintenance.find_problems(self._file)
+            return find_problems(self._file)
 
     def backup(self, path: str | os.PathLike[str]) -> None:
         """Copy the store as it is now, even while it is in use; an earlier copy of that name is replaced."""
+        from deciban.mail.store.store_maintenance import copy_to
+
         with self._file.reading():
             copy_to(self._file, path)
 
     def export(self) -> Iterator[str]:
         """Yield the store as lines of text, which `absorb_text` reads; stores of equal content give equal lines."""
+        from deciban.mail.store.text_exchange import format_lines
+
         with self._file.reading():
-            yield from text_exchange.format_lines(self._file)
+            yield from format_lines(self._file)
 
     # ---- writing
 
     def learn(self, messages: Iterable[StoredMessage]) -> LearnCounts:
         """Learn messages, all or none; one known under its label is left alone, one under another label is moved."""
+        from deciban.mail.store import store_updates
+        from deciban.mail.store.token_batch import TokenBatch
+
         batch = TokenBatch.from_messages([check_message(StoredMessage(*message)) for message in messages])
         with self._file.writing():
             return add_counts(store_updates.learn(self._file, batch).values())
 
     def learn_batch(self, batch: TokenBatch, memory: WordMemory | None = None) -> dict[str, LearnCounts]:
         """Learn a batch, all or none; return the counts by label. `memory` is kept from one batch to the next."""
+        from deciban.mail.store import store_updates
+
         batch = batch.check()
         with self._file.writing():
             return store_updates.learn(self._file, batch, memory)
 
     def unlearn(self, digests: Iterable[bytes]) -> int:
         """Forget messages as if they had never been learned; return how many were known."""
+        from deciban.mail.store import store_updates
+
         wanted = [check_digest(digest) for digest in digests]
         with self._file.writing():
             gone = store_updates.unlearn(self._file, wanted)
@@ -268,6 +290,8 @@ class Store:
 
     def relabel(self, digest: bytes, label: str) -> None:
         """Change the label of a message; its time and weight stay."""
+        from deciban.mail.store import store_updates
+
         with self._file.writing():
             before = self.known(digest)
             if before is None:
@@ -305,9 +329,11 @@ class Store:
 
     def age(self, half_life: float | None) -> None:
         """Let messages lose half their weight in so many seconds (None: never), those that are here included."""
+        from deciban.mail.store.store_maintenance import renew_weights
+
         seconds = check_half_life(half_life)
         with self._file.writing():
-            store_maintenance.renew_weights(self._file, seconds)
+            renew_weights(self._file, seconds)
             ageing = "no ageing" if seconds is None else f"a half-life of {seconds / 86400:g} days"
             self._file.note(f"recomputed all weights: {ageing}", 1)
 
@@ -317,6 +343,8 @@ class Store:
         No label is brought below its equal share of the limit. With `now` weights are renewed in any case. Not for
         the middle of a delivery.
         """
+        from deciban.mail.store import store_maintenance
+
         with self._file.writing():
             most = self._file.setting("most_messages", DEFAULT_MAX_MESSAGES)
             gone = store_maintenance.enforce_limit(self._file, most)
@@ -328,12 +356,14 @@ class Store:
                 origin = "a later" if renewed else "the same"
                 self._file.note(f"tidied: {gone} oldest messages unlearned, {origin} origin", gone + 1)
         store_maintenance.compact(self._file)
-        return TidyResult(gone, renewed)
+        return store_maintenance.TidyResult(gone, renewed)
 
     def recount(self) -> None:
         """Recompute all counts from the messages, if `check` found them wrong."""
+        from deciban.mail.store.store_maintenance import recount
+
         with self._file.writing():
-            store_maintenance.recount(self._file, self.ageing)
+            recount(self._file, self.ageing)
             self._file.note("recounted all messages", 1)
 
     def save_fit(
@@ -356,17 +386,21 @@ class Store:
 
     def merge(self, other: str | os.PathLike[str]) -> MergeCounts:
         """Learn the messages of another store; those known here under another label stay so, and are reported."""
+        from deciban.mail.store.text_exchange import absorb_store
+
         theirs = StoreFile(other, create=False, wait=LOCK_TIMEOUT_SECONDS, read_only=True)
         try:
             with theirs.reading(), self._file.writing():
-                return text_exchange.absorb_store(self._file, theirs)
+                return absorb_store(self._file, theirs)
         finally:
             theirs.close()
 
     def absorb_text(self, lines: Iterable[str]) -> MergeCounts:
         """Learn the messages of a store that was exported; an empty store takes over its labels and settings too."""
+        from deciban.mail.store.text_exchange import absorb_text
+
         with self._file.writing(translate_errors):
-            return text_exchange.absorb_text(self._file, lines)
+            return absorb_text(self._file, lines)
 
 
 def _is_total(weight: object) -> bool:

@@ -10,10 +10,12 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from deciban._typing import Array
+from deciban.mail.store.ageing import MAX_EXACT_WEIGHT
 from deciban.mail.store.packing import Numbers, unpack
+from deciban.mail.store.sqlite_errors import FIT_HINT, MEND_HINT, invalid_value
 from deciban.mail.store.store_file import StoreFile
 from deciban.mail.store.store_schema import columns
-from deciban.mail.store.stored_weights import join_scores
+from deciban.mail.store.stored_weights import MAX_WEIGHT, join_scores
 
 ROWS_PER_FETCH: Final = 300
 """Rows of a table that are converted at a time."""
@@ -45,6 +47,10 @@ def read_rows(file: StoreFile) -> StoreRows:
     found = file.db.execute("SELECT label, weight, time, digest, tokens FROM message ORDER BY id").fetchall()
     each: tuple[tuple[object, ...], ...] = tuple(zip(*found)) or ((), (), (), (), ())
     label, weight, time, digest, blobs = each
+    weights, times = np.array(weight, dtype=np.float64), np.array(time, dtype=np.float64)
+    if not (((weights > 0) & (weights < MAX_EXACT_WEIGHT)).all() and np.isfinite(times).all()):
+        rule = "each message must have a positive weight and a finite time"
+        raise invalid_value(file.path, rule, MEND_HINT)
     tokens, n = unpack(list(blobs))  # type: ignore[arg-type]
     numbers = np.fromiter((i for (i,) in file.db.execute("SELECT number FROM token ORDER BY number")), dtype=np.int64)
     column = np.minimum(np.searchsorted(numbers, tokens), max(0, len(numbers) - 1))
@@ -53,8 +59,8 @@ def read_rows(file: StoreFile) -> StoreRows:
     return StoreRows(
         label_names=tuple(labels),
         labels=np.array([place[k] for k in label], dtype=np.int64),  # type: ignore[index]
-        weights=np.array(weight, dtype=np.float64),
-        times=np.array(time, dtype=np.float64),
+        weights=weights,
+        times=times,
         digests=list(digest),  # type: ignore[arg-type]
         indptr=np.concatenate([[0], np.cumsum(n)]),
         indices=column,
@@ -85,9 +91,13 @@ def read_tokens(file: StoreFile, model: str | None, wanted: Sequence[str] | None
     else:
         found = file.select_in(f"{query} WHERE word IN", wanted)
     words, values = _split_columns(found, len(labels) + n)
-    if not np.isfinite(values[:, : len(labels)]).all():
-        raise ValueError("a count of a token is no finite number")
-    return StoredTokens(words, values[:, : len(labels)], np.nan_to_num(values[:, len(labels) :]))
+    counts, scores = values[:, : len(labels)], values[:, len(labels) :]
+    if not ((counts >= 0) & (counts < MAX_EXACT_WEIGHT)).all():
+        raise invalid_value(file.path, f"the count of a token must be from 0 to {MAX_EXACT_WEIGHT:.0f}", MEND_HINT)
+    if (np.abs(scores) > MAX_WEIGHT).any():
+        rule = f"a weight of model {model!r} must be from -{MAX_WEIGHT:g} to {MAX_WEIGHT:g}"
+        raise invalid_value(file.path, rule, FIT_HINT)
+    return StoredTokens(words, counts, np.nan_to_num(scores))
 
 
 def _split_columns(rows: Iterator[tuple[Any, ...]], width: int) -> tuple[list[str], Array]:
