@@ -24,6 +24,7 @@ from deciban.persistence.calibration_maps import (
     write_calibration,
     write_novelty,
 )
+from deciban.persistence.fitted_models import read_fitted_model, write_fitted_model
 from deciban.persistence.ledgers import (
     read_blocks_without_levels,
     read_blocks_without_names,
@@ -34,7 +35,6 @@ from deciban.persistence.ledgers import (
     write_ledger,
     write_schema,
 )
-from deciban.persistence.linear_models import read_fitted_model, write_fitted_model
 from deciban.persistence.score_forms import (
     MIN_POSITIVE,
     SOLVED_FORMS,
