@@ -16,7 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .mail_peers import NEUTRAL, Codes, Filter, find_program, log_odds
+from deciban._typing import Codes
+
+from .mail_peers import NEUTRAL, Filter, find_program, log_odds
 
 WEIGHTS = {"BAYES_SPAM": 5.1, "BAYES_HAM": -3.0}
 """Debian's weights; a message's fraction of them gives the probability with more digits than its percentage."""

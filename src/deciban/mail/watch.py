@@ -224,7 +224,7 @@ class WatchedMaildir:
         looked, times = time.time(), self._modification_times()
         if times == self._unchanged:
             return
-        files = [file for file in list_maildir(self.path) if "T" not in file.flags]
+        files = [file for file in list_maildir(self.path) if not file.is_trashed]
         self._keys &= {file.key for file in files}
         for file in files:
             if file.key not in self._keys:
@@ -246,7 +246,7 @@ class WatchedMaildir:
 
     def mark_all_seen(self) -> None:
         """Mark all names as seen."""
-        self._keys = {file.key for file in list_maildir(self.path) if "T" not in file.flags}
+        self._keys = {file.key for file in list_maildir(self.path) if not file.is_trashed}
 
     def state(self) -> State:
         """Return the names that were seen."""

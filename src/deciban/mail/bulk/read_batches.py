@@ -101,7 +101,9 @@ def _split_into_chunks(labelled: Iterable[LabelledInput]) -> Iterator[Chunk]:
 
 def _chunk_items(chunk: Chunk) -> list[ChunkItem]:
     contents = [name_and_content(message)[1] for _, message in chunk]
-    return [(c.name, c.flags, c.time, c.is_single, c.trashed) if isinstance(c, MessageFile) else c for c in contents]
+    return [
+        (c.path, c.is_trashed, c.time, c.is_single, c.trashed) if isinstance(c, MessageFile) else c for c in contents
+    ]
 
 
 def _make_batch(chunk: Chunk, found: ChunkTokens) -> TokenBatch:

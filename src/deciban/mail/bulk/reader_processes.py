@@ -43,8 +43,8 @@ PROGRAM: Final = "import sys; sys.path[:] = {path!r}; from deciban.mail.bulk.rea
 
 T = TypeVar("T")
 
-ChunkItem = bytes | tuple[str, str, float | None, bool, bool]
-"""A message, or a file: its path, flags and time, whether it is one message, and whether trashed messages count."""
+ChunkItem = bytes | tuple[str, bool, float | None, bool, bool]
+"""A message, or a file: path, whether it is trashed, time, whether it is one message, whether trashed ones count."""
 
 
 class ChunkTokens(NamedTuple):
@@ -104,8 +104,8 @@ def _open_files(
             raws.append(item)
             continue
         met: list[Problem] = []
-        path, flags, time, is_single, trashed = item
-        file = MessageFile(path, flags, time, is_single, trashed=trashed, problems=met.append)
+        path, is_trashed, time, is_single, trashed = item
+        file = MessageFile(path, is_trashed, time, is_single, trashed=trashed, problems=met.append)
         found = tuple(read_file_messages(file))
         opened[i] = [(message.name, message.time) for message in found]
         raws += [message.raw for message in found]

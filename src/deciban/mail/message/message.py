@@ -73,10 +73,6 @@ class Message(NamedTuple):
     parts: tuple[Part, ...]
     cut: tuple[str, ...] = ()
 
-    def first(self, name: str) -> str:
-        """Return the value of the first header of that name, or an empty string."""
-        return next((value for each, value in self.headers if each == name), "")
-
 
 class Content(NamedTuple):
     """The content headers of a part."""

@@ -1,7 +1,7 @@
-"""Folders with one file for each message: which files are mail, in which order, and their flags.
+"""Folders with one file for each message: which files are mail, and in which order.
 
-A Maildir has messages in `cur` and `new`, their flags after ":2,"; an MH folder numbers its files and keeps flags in
-`.mh_sequences`; any other folder is read with all folders in it.
+A Maildir has messages in `cur` and `new`, their flags after ":2,"; an MH folder numbers its files; any other folder
+is read with all folders in it.
 """
 
 from __future__ import annotations
@@ -51,15 +51,14 @@ def find_maildirs(folder: Path) -> list[Path]:
 def list_maildir(folder: Path) -> list[MessageFile]:
     """List the messages of `cur` and `new` in order of arrival, by their names; files in `tmp` are incomplete."""
     found = [file for part in ("new", "cur") for file in _scan(folder / part) if not file.name.startswith(".")]
-    files = [MessageFile(x.path, parse_flags(x.name), _parse_time(x.name)) for x in found if not x.is_dir()]
+    files = [MessageFile(x.path, is_trashed(x.name), _parse_time(x.name)) for x in found if not x.is_dir()]
     return sorted(files, key=lambda file: (file.time or 0.0, os.path.basename(file.path)))
 
 
 def list_mh(folder: Path) -> list[MessageFile]:
     """List the messages of an MH folder by number; deleted ones (",7", "#7") do not count."""
-    marks = _read_sequences(folder / ".mh_sequences")
     numbers = sorted(int(file.name) for file in _scan(folder) if _is_number(file.name) and not file.is_dir())
-    return [MessageFile(str(folder / str(number)), _find_mh_flags(number, marks)) for number in numbers]
+    return [MessageFile(str(folder / str(number))) for number in numbers]
 
 
 def list_folder(folder: Path, problems: ProblemHandler) -> Iterator[MessageFile]:
@@ -72,7 +71,7 @@ def list_folder(folder: Path, problems: ProblemHandler) -> Iterator[MessageFile]
             continue
         if not inner.is_dir():
             is_single = inner.name.lower().endswith(".eml")
-            yield MessageFile(inner.path, parse_flags(inner.name), _parse_time(inner.name), is_single)
+            yield MessageFile(inner.path, is_trashed(inner.name), _parse_time(inner.name), is_single)
         elif not inner.is_symlink():  # links may form a cycle
             try:
                 yield from list_folder(Path(inner.path), problems)
@@ -93,14 +92,14 @@ def is_regular(path: str | Path) -> bool:
     return S_ISREG(os.stat(path).st_mode)
 
 
-def parse_flags(name: str) -> str:
-    """Return the flags in a Maildir's file name.
+def is_trashed(name: str) -> bool:
+    """Return whether a Maildir's file name has the flag T.
 
-    >>> parse_flags("1700000000.M1P2.host,S=320:2,FS"), parse_flags("1700000000.M1P2.host")
-    ('FS', '')
+    >>> is_trashed("1700000000.M1P2.host,S=320:2,FT"), is_trashed("1700000000.M1P2.host")
+    (True, False)
     """
     found = _INFO.search(name)
-    return "".join(sorted(set(found[1]))) if found else ""
+    return found is not None and "T" in found[1]
 
 
 def _parse_time(name: str) -> float | None:
@@ -110,27 +109,3 @@ def _parse_time(name: str) -> float | None:
 
 def _is_number(name: str) -> bool:
     return name.isascii() and name.isdigit() and not name.startswith("0")
-
-
-def _read_sequences(path: Path) -> dict[str, list[range]]:
-    """Return the sequences of `.mh_sequences` ("unseen: 3 5-9"); malformed lines are ignored."""
-    try:
-        lines = path.read_bytes().decode("latin-1").splitlines()
-    except OSError:
-        return {}
-    named = (line.partition(":") for line in lines)
-    return {
-        name.strip(): [
-            range(int(part[1]), int(part[2] or part[1]) + 1)
-            for part in re.finditer(r"(\d{1,9})(?:-(\d{1,9}))?", numbers)
-        ]
-        for name, _, numbers in named
-    }
-
-
-def _find_mh_flags(number: int, marks: dict[str, list[range]]) -> str:
-    def is_in(name: str) -> bool:
-        return any(number in numbers for numbers in marks.get(name, ()))
-
-    seen = "S" if marks and not is_in("unseen") else ""
-    return ("F" if is_in("flagged") else "") + ("R" if is_in("replied") else "") + seen

@@ -46,7 +46,6 @@ SEARCH_UIDS = 50_000
 MAX_MESSAGE_SIZE = 1 << 30
 """The largest message size in bytes that is believed of a server."""
 
-_FLAGS = {rb"\flagged": "F", rb"\answered": "R", rb"\seen": "S", rb"\deleted": "T", rb"\draft": "D"}
 _UID = re.compile(rb"\bUID (\d{1,10})\b")
 _QUOTED_BODY = re.compile(rb'BODY\[\](?:<0>)? (?:NIL|"((?:[^"\\]|\\.)*)")', re.IGNORECASE | re.DOTALL)
 
@@ -58,7 +57,7 @@ class Attributes:
     uid: int
     size: int
     time: float | None
-    flags: str
+    is_trashed: bool
 
 
 class ImapFolder:
@@ -142,13 +141,13 @@ class ImapFolder:
         size = sum(message.size for message in messages)
         for uid, raw in _parse_bodies(self._send("FETCH", _format_uids(list(wanted)), items, allowed=size)):
             if message := wanted.pop(uid, None):
-                yield RawMessage(f"{self.address};uid={uid}", raw, message.time, message.flags)
+                yield RawMessage(f"{self.address};uid={uid}", raw, message.time, message.is_trashed)
 
     def fetch_groups(self, uids: Iterator[int], trashed: bool = False) -> Iterator[tuple[int, int, list[RawMessage]]]:
         """Fetch messages in groups: for each the number of trashed ones, of vanished ones, and the messages."""
         while batch := list(islice(uids, FETCH_MESSAGES)):
             found = self.fetch_attributes(batch)
-            wanted = [message for message in found if trashed or "T" not in message.flags]
+            wanted = [message for message in found if trashed or not message.is_trashed]
             yield len(found) - len(wanted), len(batch) - len(found), []
             for group in group_by_size(wanted):
                 messages = list(self.fetch(group))
@@ -231,11 +230,10 @@ def _parse_attributes(line: bytes) -> Attributes | None:
     if not uid:
         return None
     flags = re.search(rb"\bFLAGS \(([^()]*)\)", line)
-    names = flags[1].lower().split() if flags else []
-    letters = "".join(sorted(letter for flag, letter in _FLAGS.items() if flag in names))
+    is_trashed = rb"\deleted" in flags[1].lower().split() if flags else False
     date = Internaldate2tuple(line)
     n_bytes = min(int(size[1]), MAX_MESSAGE_SIZE) if size else 0
-    return Attributes(int(uid[1]), n_bytes, time.mktime(date) if date else None, letters)
+    return Attributes(int(uid[1]), n_bytes, time.mktime(date) if date else None, is_trashed)
 
 
 def _parse_bodies(response: list[Any]) -> Iterator[tuple[int, bytes]]:

@@ -31,7 +31,6 @@ _SOMEBODY = re.compile(rb"From [ \t]*+\S*+[ \t]*+\r?\Z|[^\n]*(?:[ \t]\d{1,2}:\d\
 _FIELD = re.compile(rb"(?:>?From [^\n]*\n)*[!-9;-~]{1,200}[ \t]*:")
 _QUOTED = re.compile(rb"^>(>*From )", re.MULTILINE)
 _MOZILLA = re.compile(rb"X-Mozilla-Status:[ \t]*([0-9A-Fa-f]{4})\b")
-_STATUS = re.compile(rb"^(?:X-)?Status:[ \t]*([A-Z]{1,8})[ \t]*\r?$", re.MULTILINE)
 _DATE = re.compile(
     rb"\b([A-Z][a-z][a-z])[ \t]+(\d{1,2})[ \t]+(\d{1,2}):(\d\d)(?::(\d\d))?[ \t]+"
     rb"(?:(?:[A-Z]{1,5}|([+-]\d{4}))[ \t]+)*(\d{4})(?:[ \t]+([+-]\d{4}))?"
@@ -200,21 +199,14 @@ def has_header(raw: bytes) -> bool:
     return bool(_FIELD.match(raw))
 
 
-def find_flags(raw: bytes) -> str:
-    """Return the flags in a message's headers, in the letters of Maildir.
+def is_trashed(raw: bytes) -> bool:
+    """Return whether Thunderbird marked a message as moved or deleted.
 
-    Thunderbird keeps messages that were moved or deleted until the mbox is compacted, and notes it in the first line;
-    elsewhere that field may be the sender's. Other programs note what was seen, answered or flagged.
+    It keeps such messages until the mbox is compacted, and notes it in the first line; elsewhere that field may be
+    the sender's.
 
-    >>> find_flags(b"X-Mozilla-Status: 0009\\nSubject: moved\\n\\n"), find_flags(b"Status: RO\\nX-Status: F\\n")
-    ('ST', 'FS')
+    >>> is_trashed(b"X-Mozilla-Status: 0009\\nSubject: moved to Junk\\n\\n"), is_trashed(b"Status: RO\\n\\n")
+    (True, False)
     """
     found = _MOZILLA.match(raw)
-    if found:
-        bits = int(found[1], 16)
-        return "".join(flag for bit, flag in ((4, "F"), (2, "R"), (1, "S"), (8, "T")) if bits & bit)
-    end = raw.find(b"\n\n") + 1 or raw.find(b"\r\n\r\n") + 1 or len(raw)
-    if raw.find(b"tatus:", 0, end) < 0:
-        return ""
-    noted = b"".join(field[1] for field in _STATUS.finditer(raw, 0, end))
-    return "".join(flag for note, flag in ((b"F", "F"), (b"A", "R"), (b"R", "S")) if note in noted)
+    return found is not None and bool(int(found[1], 16) & 8)

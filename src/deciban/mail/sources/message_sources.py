@@ -137,7 +137,7 @@ def _read_large_files(
 def read_file_messages(file: MessageFile) -> Iterable[RawMessage]:
     """Return the messages of a file that `list_messages` left unread."""
     message = _read_small_file(file)
-    if message and (file.trashed or "T" not in message.flags):
+    if message and (file.trashed or not message.is_trashed):
         return (message,)
     found = _read_files([file], file.problems, _RENAMED_FILES)
     return found if file.trashed else _drop_trashed(file.path, found, file.problems)
@@ -145,7 +145,7 @@ def read_file_messages(file: MessageFile) -> Iterable[RawMessage]:
 
 def read_single_message(file: MessageFile) -> RawMessage:
     """Read the one message of a file in a folder."""
-    (found,) = _read_file(MessageFile(file.path, file.flags, file.time), warn_of_problem)
+    (found,) = _read_file(MessageFile(file.path, file.is_trashed, file.time), warn_of_problem)
     return found
 
 
@@ -161,7 +161,7 @@ def read_stream(stream: BinaryIO) -> bytes:
 
 def _single_file(path: str | Path) -> MessageFile:
     place = _resolve_path(path)
-    return MessageFile(str(place), folders.parse_flags(place.name), is_single=place.suffix.lower() == ".eml")
+    return MessageFile(str(place), folders.is_trashed(place.name), is_single=place.suffix.lower() == ".eml")
 
 
 def _resolve_path(path: str | Path) -> Path:
@@ -213,7 +213,7 @@ def _split_stream(stream: BinaryIO, file: MessageFile, problems: ProblemHandler)
         return
     raw, trouble = _read_up_to(max_read_bytes(), first, chunks)
     if raw or file.is_single:  # an empty file is an mbox without messages
-        yield RawMessage(file.path, raw, file.time, file.flags)
+        yield RawMessage(file.path, raw, file.time, file.is_trashed)
     if trouble:
         raise trouble
 
@@ -242,7 +242,7 @@ def _number_messages(
             continue
         number += 1
         own = name if is_last and number == 1 and not is_named else f"{name}:{number}"
-        yield RawMessage(own, message.raw, mbox.parse_time(message.line), mbox.find_flags(message.raw))
+        yield RawMessage(own, message.raw, mbox.parse_time(message.line), mbox.is_trashed(message.raw))
 
 
 def _flag_last(messages: Iterator[mbox.MboxMessage]) -> Iterator[tuple[mbox.MboxMessage, bool]]:
@@ -323,12 +323,12 @@ def _read_small_file(file: MessageFile) -> RawMessage | None:
     if len(raw) != status.st_size or raw.startswith(SPECIAL_STARTS) or raw[257:262] == b"ustar":
         return None
     if file.is_single or not raw.startswith(b"From "):
-        return RawMessage(file.path, raw, status.st_mtime if file.time is None else file.time, file.flags)
+        return RawMessage(file.path, raw, status.st_mtime if file.time is None else file.time, file.is_trashed)
     if raw.find(b"From ", 5) >= 0 or not mbox.is_mbox(raw):  # it may begin another message, or be quoted
         return None
     end = raw.find(b"\n") + 1 or len(raw)
     line, raw = raw[:end], mbox.strip_separator(raw[end:])
-    return RawMessage(file.path, raw, mbox.parse_time(line), mbox.find_flags(raw))
+    return RawMessage(file.path, raw, mbox.parse_time(line), mbox.is_trashed(raw))
 
 
 class _RenamedFiles:
@@ -361,7 +361,7 @@ Found = TypeVar("Found", RawMessage, RawMessage | MessageFile)
 def _drop_trashed(place: str | Path, found: Iterator[Found], problems: ProblemHandler) -> Iterator[Found]:
     omitted = 0
     for message in found:
-        if "T" in message.flags:
+        if message.is_trashed:
             omitted += 1
         else:
             yield message

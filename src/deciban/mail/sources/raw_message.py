@@ -16,17 +16,13 @@ class RawMessage:
     """A message as it was found: its bytes, unchanged.
 
     `name` is its place ("box.mbox:17", "Maildir/cur/123:2,S", "imaps://user@host/Junk;uid=5"), `time` its arrival as
-    far as its source knows (seconds since 1970), and `flags` what its reader did to it, in the letters of Maildir
-    (S seen, R replied, F flagged, T trashed, D draft, P passed).
-
-    >>> RawMessage("cur/1:2,S", b"Subject: hello", flags="S").flags
-    'S'
+    far as its source knows (seconds since 1970); `is_trashed` tells whether its reader marked it as trashed.
     """
 
     name: str
     raw: bytes
     time: float | None = None
-    flags: str = ""
+    is_trashed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +50,12 @@ def warn_of_problem(problem: Problem) -> None:
 class MessageFile:
     """A file of a folder that is not read yet: it may be opened by another process.
 
-    It holds one message or, unless `is_single`, perhaps an mbox. `flags` and `time` are those that the folder tells;
-    `size` (in bytes) is known for small files only; `trashed` tells whether messages marked as trashed count.
+    It holds one message or, unless `is_single`, perhaps an mbox. `is_trashed` and `time` are those that the folder
+    tells; `size` (in bytes) is known for small files only; `trashed` tells whether trashed messages count.
     """
 
     path: str
-    flags: str = ""
+    is_trashed: bool = False
     time: float | None = None
     is_single: bool = True
     size: int = 0
