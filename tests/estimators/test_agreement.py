@@ -34,12 +34,12 @@ def assert_same_answers(ours, peer, X):
     same(ours.predict_log_proba(X), peer.predict_log_proba(X))
     np.testing.assert_allclose(ours.predict_proba(X), peer.predict_proba(X), rtol=1e-7, atol=1e-9)
     np.testing.assert_array_equal(ours.classes_, peer.classes_)
-    sure = (
+    confident = (
         np.ptp(np.sort(peer.predict_proba(X), axis=1)[:, -2:], axis=1) > 1e-9
         if len(peer.classes_) > 1
         else slice(None)
     )
-    np.testing.assert_array_equal(ours.predict(X)[sure], peer.predict(X)[sure])
+    np.testing.assert_array_equal(ours.predict(X)[confident], peer.predict(X)[confident])
 
 
 COUNT_MODELS = [
@@ -122,7 +122,7 @@ def test_sparse_input_is_taken_where_scikit_learn_refuses_it(model):
 @pytest.mark.parametrize("chunks", [1, 7])
 @pytest.mark.parametrize("name", ["GaussianNB", "GaussianBayes"])
 def test_a_mean_of_1e8_with_sd_1_keeps_nine_digits_of_the_variance(name, chunks):
-    """Where sums of squares would keep none: MATHS, centred moments only."""
+    """Centred moments keep digits where sums of squares keep none: MATHS only."""
     rng = np.random.default_rng(11)
     X = 1e8 + rng.normal(size=(400, 1))
     y = np.arange(400) % 2

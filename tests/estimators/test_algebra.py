@@ -103,7 +103,7 @@ def test_weight_two_is_a_row_twice(example):
 
 
 @every_estimator
-def test_fitting_again_starts_afresh(example):
+def test_fitting_again_discards_what_was_learned(example):
     X, y = example.data(seed=1)
     assert_same_model(example, example.make_fitted(seed=0).fit(X, y), example.make().fit(X, y))
 

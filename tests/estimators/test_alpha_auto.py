@@ -17,13 +17,13 @@ DOCUMENTS = ["tea pot tea", "milk cup", "tea milk sugar sugar", "cup spoon", "po
 TOPICS = [0, 1, 0, 1, 0] * 6
 
 
-def made(name, **more):
+def make(name, **more):
     return getattr(deciban, name)(alpha="auto", **more)
 
 
 @pytest.mark.parametrize("name", ESTIMATOR_NAMES)
 def test_the_model_is_that_of_the_pseudo_count_that_was_chosen(name):
-    model = made(name).fit(COUNTS, LABELS)
+    model = make(name).fit(COUNTS, LABELS)
     family = model._scorer.assumption.families[0]
     assert np.array_equal(model.alpha_, best_alpha(family, model.ledger_.parts[0]))
     if name != "CategoricalNB":
@@ -32,7 +32,7 @@ def test_the_model_is_that_of_the_pseudo_count_that_was_chosen(name):
 
 
 def test_each_feature_of_levels_is_smoothed_by_its_own():
-    model = made("CategoricalNB").fit(COUNTS, LABELS)
+    model = make("CategoricalNB").fit(COUNTS, LABELS)
     for j, alpha in enumerate(model.alpha_):
         alone = deciban.CategoricalNB(alpha=float(alpha)).fit(COUNTS[:, [j]], LABELS)
         assert np.array_equal(model.feature_log_prob_[j], alone.feature_log_prob_[0])
@@ -40,8 +40,8 @@ def test_each_feature_of_levels_is_smoothed_by_its_own():
 
 @pytest.mark.parametrize("name", ESTIMATOR_NAMES)
 def test_learning_more_forgetting_merging_and_files_choose_what_one_fit_would(name, tmp_path):
-    whole = made(name).fit(COUNTS, LABELS)
-    first, second = made(name), made(name)
+    whole = make(name).fit(COUNTS, LABELS)
+    first, second = make(name), make(name)
     first.partial_fit(COUNTS[:50], LABELS[:50], classes=np.unique(LABELS))
     second.partial_fit(COUNTS[50:], LABELS[50:], classes=np.unique(LABELS))
     assert np.array_equal((first + second).alpha_, whole.alpha_)
@@ -56,19 +56,19 @@ def test_learning_more_forgetting_merging_and_files_choose_what_one_fit_would(na
 
 @pytest.mark.parametrize("name", ESTIMATOR_NAMES)
 def test_sparse_rows_choose_what_dense_ones_do(name):
-    dense, sparse = made(name).fit(COUNTS, LABELS), made(name).fit(csr_array(COUNTS), LABELS)
+    dense, sparse = make(name).fit(COUNTS, LABELS), make(name).fit(csr_array(COUNTS), LABELS)
     assert np.array_equal(dense.alpha_, sparse.alpha_)
 
 
 def test_priors_and_clones_leave_the_choice_alone():
-    model = made("BernoulliNB").fit(COUNTS, LABELS)
+    model = make("BernoulliNB").fit(COUNTS, LABELS)
     assert model.with_priors("uniform").alpha_ == model.alpha_
     assert clone(model).alpha == "auto"
 
 
 def test_a_model_of_a_given_pseudo_count_is_another():
     with pytest.raises(SchemaError, match="alpha"):
-        made("MultinomialNB").fit(COUNTS, LABELS) + deciban.MultinomialNB().fit(COUNTS, LABELS)
+        make("MultinomialNB").fit(COUNTS, LABELS) + deciban.MultinomialNB().fit(COUNTS, LABELS)
 
 
 @pytest.mark.parametrize("name", ESTIMATOR_NAMES)
@@ -79,7 +79,7 @@ def test_other_words_are_refused(name):
 
 @pytest.mark.parametrize("name", ESTIMATOR_NAMES)
 def test_one_row_of_one_class_is_enough(name):
-    model = made(name).fit([[1, 0]], ["ant"])
+    model = make(name).fit([[1, 0]], ["ant"])
     assert np.all(np.asarray(model.alpha_) > 0)
     assert model.predict([[0, 1]]).tolist() == ["ant"]
 
@@ -111,7 +111,7 @@ def test_words_that_are_weighed_are_no_counts_to_choose_by(more):
         deciban.TextClassifier(alpha="auto", **more).fit(DOCUMENTS, TOPICS)
 
 
-def test_a_table_of_every_kind_of_column_has_one_for_each_but_bells():
+def test_a_table_of_every_kind_of_column_has_one_for_each_but_gaussians():
     X = {
         "level": ["a", "b", "c", "a"] * 30,
         "flag": [True, False] * 60,
@@ -130,7 +130,7 @@ def test_a_table_of_every_kind_of_column_has_one_for_each_but_bells():
 
 
 def test_a_file_that_says_auto_and_means_nonsense_is_refused(tmp_path):
-    model = made("MultinomialNB").fit(COUNTS, LABELS)
+    model = make("MultinomialNB").fit(COUNTS, LABELS)
     model.alpha = "sometimes"
     with pytest.raises((DecibanError, ValueError), match="alpha"):
         model.save(tmp_path / "m.deciban")
@@ -138,11 +138,11 @@ def test_a_file_that_says_auto_and_means_nonsense_is_refused(tmp_path):
 
 @pytest.mark.parametrize("folds", [4, "loo"])
 @pytest.mark.parametrize("name", ESTIMATOR_NAMES)
-def test_it_is_chosen_anew_without_each_fold(name, folds):
+def test_it_is_chosen_again_without_each_fold(name, folds):
     X, y = COUNTS[:60], LABELS[:60]
-    report = deciban.cross_validate(made(name), X, y, folds=folds)
+    report = deciban.cross_validate(make(name), X, y, folds=folds)
     fold = np.arange(60) if folds == "loo" else report.folds
     for f in np.unique(fold):
-        alone = made(name).fit(X[fold != f], y[fold != f])
+        alone = make(name).fit(X[fold != f], y[fold != f])
         result = np.exp(report.log_proba[fold == f])
         assert result == pytest.approx(alone.predict_proba(X[fold == f]), abs=1e-9)

@@ -27,7 +27,7 @@ def overlapping(n=240, seed=0):
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
-def test_every_facade_is_calibrated_explained_and_saved(example, method, tmp_path):
+def test_every_estimator_is_calibrated_explained_and_saved(example, method, tmp_path):
     X, y = example.data()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DecibanWarning)
@@ -115,7 +115,7 @@ def test_the_curve_of_a_calibrated_model_is_where_its_probabilities_meet(method,
     np.testing.assert_allclose(score[:, 1:] - score[:, :1], result[:, 1:] - result[:, :1], atol=1e-9)
 
 
-def test_the_bayes_error_is_that_of_the_model_as_it_believes():
+def test_the_bayes_error_is_that_of_the_uncalibrated_model():
     X, y = overlapping()
     model, plain = deciban.GaussianNB().calibrated(X, y, "platt"), deciban.GaussianNB().fit(X, y)
     assert model.bayes_error(2000) == plain.bayes_error(2000)
@@ -157,7 +157,7 @@ def test_learning_more_drops_the_map_and_says_so(change):
     assert result[0].filename == __file__
 
 
-def test_a_batch_is_not_calibrated_and_that_is_said():
+def test_a_batch_is_not_calibrated_with_a_warning():
     X, y = overlapping()
     with pytest.warns(DecibanWarning, match="partial_fit leaves the probabilities as they are"):
         model = deciban.NaiveBayes(calibrate="auto").partial_fit(X, y, classes=["a", "b", "c"])

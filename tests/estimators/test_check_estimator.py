@@ -21,5 +21,5 @@ ESTIMATORS = [
 
 
 @parametrize_with_checks(ESTIMATORS)
-def test_the_facade_obeys_the_grammar_of_scikit_learn(estimator, check):
+def test_the_estimator_passes_the_checks_of_scikit_learn(estimator, check):
     check(estimator)

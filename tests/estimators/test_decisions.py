@@ -18,7 +18,7 @@ RULES = {
 
 
 def by_the_rule(model, X, **asked):
-    """What the rule makes of the probabilities."""
+    """Return the decisions of a rule for probabilities."""
     codes = Decision.of(model.classes_, **asked).apply(model.predict_proba(X))
     return [None if k < 0 else model.classes_[k] for k in codes]
 

@@ -49,7 +49,7 @@ NEGATIVE = {"check_decision_proba_consistency": "its rows have values below 0, w
 
 
 @parametrize_with_checks([EvidenceRegression()], expected_failed_checks=lambda _: NEGATIVE)
-def test_the_facade_obeys_the_grammar_of_scikit_learn(estimator, check):
+def test_the_estimator_passes_the_checks_of_scikit_learn(estimator, check):
     check(estimator)
 
 
@@ -116,9 +116,9 @@ def test_telltales_say_trust_times_evidence_in_decibans():
 def test_beta_0_trusts_all_words_alike():
     alike = EvidenceRegression(beta=0.0, common=None).fit(THREE, OF_THREE).trust_
     assert np.ptp(alike) < 1e-9
-    apart = EvidenceRegression(beta=1.0, **TIGHT).fit(THREE, OF_THREE)
+    separate = EvidenceRegression(beta=1.0, **TIGHT).fit(THREE, OF_THREE)
     plain = EvidenceRegression(**TIGHT).fit(THREE, OF_THREE)
-    np.testing.assert_allclose(apart.trust_, plain.trust_, rtol=1e-6)
+    np.testing.assert_allclose(separate.trust_, plain.trust_, rtol=1e-6)
 
 
 def test_trust_1_everywhere_would_be_the_naive_model():
@@ -151,7 +151,7 @@ def test_a_saved_model_of_counts_keeps_its_columns(tmp_path):
     np.testing.assert_array_equal(again.predict_proba(frame), model.predict_proba(frame))
 
 
-def test_a_model_that_was_told_otherwise_since_is_not_saved(tmp_path):
+def test_a_model_whose_arguments_were_changed_since_is_not_saved(tmp_path):
     model = EvidenceRegression().fit(MAIL, LABELS).set_params(length=False)
     expected = EvidenceRegression().fit(MAIL, LABELS).predict_proba(ASKED)
     np.testing.assert_array_equal(model.predict_proba(ASKED), expected)
@@ -201,7 +201,7 @@ def test_a_document_of_weight_zero_is_not_there(C):
 
 
 @pytest.mark.parametrize("heavy", [1e200, 1e300, 1e-200])
-def test_how_much_all_documents_weigh_matters_only_beside_what_holds_back(heavy):
+def test_the_weight_of_all_documents_matters_only_relative_to_the_penalty(heavy):
     plain = EvidenceRegression(**TIGHT).fit(MAIL, LABELS)
     ours = EvidenceRegression(alpha=heavy, C=1 / heavy, tol=1e-6).fit(MAIL, LABELS, np.full(len(MAIL), heavy))
     np.testing.assert_allclose(ours.predict_proba(ASKED), plain.predict_proba(ASKED), atol=1e-5)
@@ -218,7 +218,7 @@ def test_threads_change_no_bit():
     np.testing.assert_array_equal(one.coef_, three.coef_)
 
 
-def test_strange_words_leave_the_prior_and_say_so():
+def test_unknown_words_leave_the_prior_with_a_warning():
     model = EvidenceRegression().fit(MAIL, LABELS)
     with pytest.warns(DecibanWarning, match="no word that the model knows"):
         p = model.predict_proba(["xyzzy"])

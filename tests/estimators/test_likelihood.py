@@ -1,4 +1,4 @@
-"""What every generative model knows of its data: log p(x), the likelihood, samples and the Bayes error."""
+"""The distribution of the data under every generative model: log p(x), the likelihood, samples and the Bayes error."""
 
 from itertools import product
 

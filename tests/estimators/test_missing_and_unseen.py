@@ -9,7 +9,7 @@ import deciban
 from deciban.errors import InputError
 from tests.estimators.examples import EXAMPLES, IDS, NAN_ACCEPTING, NAN_REFUSING
 
-nan_takers = pytest.mark.parametrize("example", NAN_ACCEPTING, **IDS)
+nan_accepting = pytest.mark.parametrize("example", NAN_ACCEPTING, **IDS)
 NAIVE = [f for f in NAN_ACCEPTING if f.name in ("BernoulliNB", "CategoricalNB", "PoissonNB", "GaussianNB")]
 
 
@@ -19,7 +19,7 @@ def with_holes(X, seed=4, share=0.2):
     return X
 
 
-@nan_takers
+@nan_accepting
 def test_missing_cells_are_learned_around_and_answered(example):
     X, y = example.data()
     posterior = example.make().fit(with_holes(X), y).predict_proba(with_holes(X, seed=5))
@@ -27,7 +27,7 @@ def test_missing_cells_are_learned_around_and_answered(example):
     np.testing.assert_allclose(posterior.sum(1), 1)
 
 
-@nan_takers
+@nan_accepting
 def test_a_row_of_nothing_but_missing_cells_leaves_the_prior(example):
     X, y = example.data()
     model = example.make().fit(np.vstack([X, X[y == "ant"]]), np.r_[y, y[y == "ant"]])
@@ -82,7 +82,7 @@ def test_a_gaussian_row_with_a_hole_is_scored_by_the_marginal(covariance):
     np.testing.assert_allclose(scores - scores[:, :1], expected - expected[:, :1], rtol=1e-8, atol=1e-8)
 
 
-@nan_takers
+@nan_accepting
 def test_missing_cells_are_learned_in_any_split_and_forgotten_again(example):
     X, y = example.data()
     X = with_holes(X)
@@ -94,7 +94,7 @@ def test_missing_cells_are_learned_in_any_split_and_forgotten_again(example):
     np.testing.assert_allclose(parts.predict_log_proba(X), part.predict_log_proba(X), **same)
 
 
-@nan_takers
+@nan_accepting
 def test_missing_cells_may_be_refused(example):
     X, y = example.data()
     strict = example.make(missing="error")

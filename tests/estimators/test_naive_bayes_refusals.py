@@ -1,4 +1,4 @@
-"""What NaiveBayes refuses, and that a refusal changes nothing."""
+"""Input that NaiveBayes refuses; a refusal changes nothing."""
 
 import numpy as np
 import pandas as pd

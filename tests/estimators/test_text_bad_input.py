@@ -63,7 +63,7 @@ def test_documents_without_a_single_word_leave_the_prior(event, alpha):
     assert sorted(model.partial_fit(["tea time"], [0]).vocabulary_) == ["tea", "time"]
 
 
-def test_without_a_pseudo_count_a_strange_word_excludes_a_class():
+def test_without_a_pseudo_count_an_unknown_word_excludes_a_class():
     model = TextClassifier(alpha=0).fit(MAIL, LABELS)
     assert model.predict_proba(["pills lunch cheap cheap cheap"])[0].max() <= 1.0
     np.testing.assert_array_equal(model.predict_proba(["cheap"]), [[0.0, 1.0]])
@@ -131,15 +131,15 @@ def test_bytes_that_are_no_utf_8_are_refused_or_replaced():
         model.set_params(errors="strict").predict([b"\xff"])
     latin = TextClassifier(encoding="latin-1").fit([b"caf\xe9", b"th\xe9"], [0, 1])
     assert sorted(latin.vocabulary_) == ["café", "thé"]
-    for strange in ("klingon", "hex", "\ud800", "a\0b"):
+    for unknown in ("klingon", "hex", "\ud800", "a\0b"):
         with pytest.raises(InputError, match=r"encoding .* is not known"):
-            TextClassifier(encoding=strange).fit(data, [0, 1])
+            TextClassifier(encoding=unknown).fit(data, [0, 1])
 
 
 @pytest.mark.parametrize(
     "text", ["\ud800 half", "nul\0nul", "İstanbul ΟΔΟΣ", "👩‍🚀 e\u0301a", "ﬁne ǅ", "\u2028\x85words"]
 )
-def test_strange_characters_are_learned_explained_and_shown(text):
+def test_odd_characters_are_learned_explained_and_shown(text):
     model = TextClassifier().fit([text, "plain words"], [0, 1])
     assert sorted(model.vocabulary_) == sorted(set(CountVectorizer().build_analyzer()(text)) | {"plain", "words"})
     with warnings.catch_warnings():
@@ -195,7 +195,7 @@ def test_a_missing_document_is_refused_by_its_place(kind, model):
         model.predict([None] * 3)
 
 
-STRANGE = [
+ODD = [
     ("one text", "one text is no collection of documents"),
     (b"bytes", "one text is no collection"),
     ([], r"0 sample\(s\)"),
@@ -208,7 +208,7 @@ STRANGE = [
 ]
 
 
-@pytest.mark.parametrize(("X", "says"), STRANGE, ids=[says for _, says in STRANGE])
+@pytest.mark.parametrize(("X", "says"), ODD, ids=[says for _, says in ODD])
 def test_what_is_no_collection_of_documents_is_refused(X, says, model):
     before = model.ledger_
     with pytest.raises(InputError, match=says):

@@ -99,7 +99,7 @@ def test_it_stands_at_the_end_of_a_pipeline():
     assert pipeline.score(MAIL, LABELS) == 1.0
 
 
-def test_scikit_learn_is_told_that_it_takes_texts():
+def test_the_tags_declare_that_it_takes_texts():
     tags = TextClassifier().__sklearn_tags__().input_tags
     assert (tags.one_d_array, tags.two_d_array, tags.string, tags.sparse) == (True, False, True, False)
 

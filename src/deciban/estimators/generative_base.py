@@ -168,7 +168,7 @@ class Bayes(LedgerMixin, CalibrationMixin, Classifier):
 
 
 def make_generator(random_state: Any) -> np.random.Generator:
-    """Return a random make_generator from a seed, scikit-learn's RandomState, or a Generator."""
+    """Return a random generator from a seed, scikit-learn's RandomState, or a Generator."""
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(0, 2**31 - 1))
     return np.random.default_rng(random_state)

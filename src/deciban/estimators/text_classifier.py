@@ -62,9 +62,8 @@ class TextClassifier(TextBayes):
     [('noon', 4.8), ('at', 4.8)]
     """
 
-    _free_parameters = frozenset(
-        {"n_jobs", "calibrate", "words", "encoding", "errors"}
-    )  # words are checked separately
+    _free_parameters = frozenset({"n_jobs", "calibrate", "words", "encoding", "errors"})
+    """Arguments in which two models may differ; tokenizers are compared separately."""
 
     _parameter_constraints: dict[str, list[Any]] = {
         "event": [StrOptions(set(EVENTS))],

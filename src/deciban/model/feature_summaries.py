@@ -229,9 +229,8 @@ def _find_strongest_level(k: int, table: Table, prior: Array, labels: NDArray[An
     share = divide(prior[others], np.full(len(others), prior[others].sum()), 1 / len(others))
     if not seen.size:
         return None
-    with np.errstate(
-        divide="ignore"
-    ):  # ln θ_kv − ln Σ_l share_l θ_lv, the evidence for k against all others together
+    # ln θ_kv − ln Σ_l share_l θ_lv, the evidence for k against all others together
+    with np.errstate(divide="ignore"):
         nats = table.log_theta[k, seen] - np.log(share @ np.exp(table.log_theta[np.ix_(others, seen)]))
     variance = _variance_of_log_theta(table, k, seen) + _variance_of_log_theta(table, others, seen)
     v = int(seen[np.argmax(nats - Z90 * np.sqrt(variance))])
