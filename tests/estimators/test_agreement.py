@@ -122,7 +122,7 @@ def test_sparse_input_is_taken_where_scikit_learn_refuses_it(model):
 @pytest.mark.parametrize("chunks", [1, 7])
 @pytest.mark.parametrize("name", ["GaussianNB", "GaussianBayes"])
 def test_a_mean_of_1e8_with_sd_1_keeps_nine_digits_of_the_variance(name, chunks):
-    """Centred moments keep digits where sums of squares keep none: MATHS only."""
+    """Centred moments keep digits where sums of squares would keep none (MATHS)."""
     rng = np.random.default_rng(11)
     X = 1e8 + rng.normal(size=(400, 1))
     y = np.arange(400) % 2

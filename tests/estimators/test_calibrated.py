@@ -19,7 +19,7 @@ METHODS = ["temperature", "platt", "isotonic"]
 
 
 def overlapping(n=240, seed=0):
-    """Six columns that say the same two things, three classes."""
+    """Return six columns with the information of two, and three classes."""
     rng = np.random.default_rng(seed)
     y = np.arange(n) % 3
     return np.repeat(y[:, None] + rng.normal(0, 1.2, (n, 2)), 3, axis=1), np.array(["a", "b", "c"])[y]

@@ -1,4 +1,4 @@
-"""The distribution of the data under every generative model: log p(x), the likelihood, samples and the Bayes error."""
+"""The distribution of the data under generative models: log p(x), the likelihood, samples and the Bayes error."""
 
 from itertools import product
 
@@ -87,7 +87,7 @@ def test_samples_repeat_with_the_seed_and_fit_the_input(example):
 
 @generative
 def test_samples_follow_the_model(example):
-    """Fitted again to its own samples, the model says nearly the same; class shares follow the prior."""
+    """Fitted again to its own samples, the model predicts nearly the same; class shares follow the prior."""
     model = example.make_fitted().with_priors([0.5, 0.3, 0.2])
     X, y = model.sample(30_000, random_state=0)
     shares = np.array([(y == k).mean() for k in CLASSES])

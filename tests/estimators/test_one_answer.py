@@ -1,4 +1,4 @@
-"""One question has one answer, whichever method, storage, kind of number or moment it is asked in."""
+"""Predictions are equal whatever the method, storage, dtype or moment of the call."""
 
 import subprocess
 import sys
@@ -32,7 +32,7 @@ def test_what_lies_above_the_threshold_does_not_depend_on_who_compares(dtype, st
 
 
 def test_kernels_that_were_loaded_change_no_bit_of_a_small_answer():
-    """The same question to the same model has the same answer, whatever ran before in the process."""
+    """Equal calls of one model have equal results, whatever ran before in the process."""
     import pkgutil
     from importlib import import_module
 

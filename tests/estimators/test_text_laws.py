@@ -1,4 +1,4 @@
-"""Learning, merging, forgetting, fading and selecting documents are sums of one ledger, solved anew."""
+"""Learning, merging, forgetting, fading and selecting documents are sums of one ledger, solved again."""
 
 import numpy as np
 import pytest
