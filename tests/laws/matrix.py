@@ -17,7 +17,7 @@ WEIGHTS = [0.25, 0.5, 1.0, 2.0, 3.0]  # dyadic, so that sums of them are exact
 MEANS = {"mean", "rest"}
 
 
-@dataclass(freeze=True)
+@dataclass(frozen=True)
 class Kind:
     """One line of the matrix."""
 
@@ -72,7 +72,7 @@ KINDS = [
 ]
 
 
-@dataclass(freeze=True)
+@dataclass(frozen=True)
 class Rows:
     """Rows with their classes and weights, and the kind of statistic that counts them."""
 
