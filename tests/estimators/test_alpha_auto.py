@@ -9,9 +9,14 @@ import deciban
 from deciban.errors import DecibanError, InputError, SchemaError
 from deciban.families.marginal_likelihood import best_alpha
 
-RNG = np.random.default_rng(3)
-LABELS = np.array(["ant", "bee", "cat"])[RNG.permutation(np.arange(120) % 3)]
-COUNTS = RNG.poisson(1.5 + (LABELS == "bee")[:, None] * np.array([[2.0, 0.0, 1.0, 0.0]]), (120, 4))
+
+def draw_counts():
+    rng = np.random.default_rng(3)
+    labels = np.array(["ant", "bee", "cat"])[rng.permutation(np.arange(120) % 3)]
+    return rng.poisson(1.5 + (labels == "bee")[:, None] * np.array([[2.0, 0.0, 1.0, 0.0]]), (120, 4)), labels
+
+
+COUNTS, LABELS = draw_counts()
 ESTIMATOR_NAMES = ["BernoulliNB", "CategoricalNB", "ComplementNB", "JointBayes", "MultinomialNB", "PoissonNB"]
 DOCUMENTS = ["tea pot tea", "milk cup", "tea milk sugar sugar", "cup spoon", "pot pot spoon tea"] * 6
 TOPICS = [0, 1, 0, 1, 0] * 6

@@ -12,19 +12,23 @@ import deciban
 from deciban.errors import InputError
 from tests.estimators.examples import COVARIANCES, EXAMPLES, IDS
 
-rng = np.random.default_rng(3)
-X = np.column_stack([rng.normal(0, 1, 90), rng.normal(0, 1e3, 90)]) + np.linspace(0, 4, 90)[:, None]
-y = np.arange(90) % 3 + 1
+
+def draw_rows():
+    rng = np.random.default_rng(3)
+    return np.column_stack([rng.normal(0, 1, 90), rng.normal(0, 1e3, 90)]) + np.linspace(0, 4, 90)[:, None]
+
+
+X, y = draw_rows(), np.arange(90) % 3 + 1
 
 
 def quietly(f, *args, **kwargs):
-    """Their result without their warnings."""
+    """Return the result of a function of scikit-learn without its warnings."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         return f(*args, **kwargs)
 
 
-def chunked(model, X, y, sizes, **keywords):
+def fit_in_chunks(model, X, y, sizes, **keywords):
     start = 0
     for n in sizes:
         rows = slice(start, start + n)
@@ -38,7 +42,7 @@ def chunked(model, X, y, sizes, **keywords):
 
 def chunk_gap(GaussianNB, var_smoothing):
     whole = GaussianNB(var_smoothing=var_smoothing).fit(X, y)
-    parts = chunked(GaussianNB(var_smoothing=var_smoothing), X, y, [7, 1, 50, 32])
+    parts = fit_in_chunks(GaussianNB(var_smoothing=var_smoothing), X, y, [7, 1, 50, 32])
     return np.max(np.abs(parts.var_ / whole.var_ - 1))
 
 
@@ -176,7 +180,7 @@ def test_gaussian_bayes_takes_weights_and_chunks(covariance):
     rows = np.repeat(np.arange(90), w)
     whole = deciban.GaussianBayes(covariance=covariance).fit(X[rows], y[rows])
     weighted = deciban.GaussianBayes(covariance=covariance).fit(X, y, sample_weight=w)
-    parts = chunked(deciban.GaussianBayes(covariance=covariance), X, y, [5, 60, 25], sample_weight=w)
+    parts = fit_in_chunks(deciban.GaussianBayes(covariance=covariance), X, y, [5, 60, 25], sample_weight=w)
     for model in (weighted, parts):
         np.testing.assert_allclose(model.predict_log_proba(X), whole.predict_log_proba(X), rtol=1e-9, atol=1e-9)
 
